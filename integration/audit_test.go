@@ -19,8 +19,10 @@ func (d *deployment) accounts(tr trusted) (map[reference.Owner]reference.Account
 	all := map[reference.Owner]reference.Account{}
 	config := d.referenceConfig()
 	for shard, l := range tr.ledgers {
-		a := auditor{tr: tr, header: tr.headers[len(tr.headers)-1], config: config, ends: config.TurnEnds(tr.last), hasher: schemas.NewHasher(d.config.Keys.UserHash.Reveal()),
-			accounts: map[reference.Owner]reference.Account{}, slices: map[uint64]map[reference.Owner]slice{}, reserved: map[reference.Owner]*reference.Account{}}
+		a := auditor{tr: tr, header: tr.headers[len(tr.headers)-1], config: config, ends: config.TurnEnds(tr.last),
+			hasher:   schemas.NewHasher(d.config.Keys.UserHash.Reveal()),
+			accounts: map[reference.Owner]reference.Account{}, slices: map[uint64]map[reference.Owner]slice{},
+			reserved: map[reference.Owner]*reference.Account{}}
 		if err := a.audit(l, shard, d.config.Shards); err != nil {
 			return nil, fmt.Errorf("auditing shard %d: %w", shard, err)
 		}
@@ -75,7 +77,8 @@ func (a *auditor) audit(l ledger, shard, shards int) error {
 			if got := schemas.ShardOf(user.ID, shards); got != shard {
 				return fmt.Errorf("turn %d: a user of shard %d stands in shard %d", turn, got, shard)
 			}
-			a.slices[turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(delta.Labels, user.Entries, user.Records)
+			a.slices[turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(delta.Labels, user.Entries,
+				user.Records)
 			if err := a.reserve(turn, delta, user); err != nil {
 				return fmt.Errorf("turn %d: %w", turn, err)
 			}
@@ -97,7 +100,8 @@ func sliceOf(labels []schemas.Label, entries []schemas.KeyCount, records []schem
 		s.events = append(s.events, slices.Repeat([]labelled{l}, int(e.N))...)
 	}
 	for _, r := range records {
-		l := labelled{reference.Visit{Key: string(labels[r.Key].Key), Value: r.Value, Record: r.ID}, labels[r.Key].Passes}
+		l := labelled{reference.Visit{Key: string(labels[r.Key].Key), Value: r.Value, Record: r.ID},
+			labels[r.Key].Passes}
 		s.values = append(s.values, slices.Repeat([]labelled{l}, int(r.N))...)
 	}
 	return s
@@ -143,7 +147,8 @@ func (a *auditor) restore(s schemas.Snapshot) error {
 		}
 		a.slices[open.Turn] = map[reference.Owner]slice{}
 		for _, user := range open.Users {
-			a.slices[open.Turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(open.Labels, user.Entries, user.Records)
+			a.slices[open.Turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(open.Labels, user.Entries,
+				user.Records)
 		}
 	}
 	return nil
@@ -155,7 +160,9 @@ func (a *auditor) bucket(e accounts.Entry, metric int, turn uint64) reference.Bu
 	now := a.config.Metrics[metric].Allowance()
 	was := now
 	if before := a.header.Before; turn < a.header.FromTurn && before != nil {
-		metric = slices.IndexFunc(before, func(b schemas.MetricAllowance) bool { return b.Metric == a.config.Metrics[metric].Name })
+		metric = slices.IndexFunc(before, func(b schemas.MetricAllowance) bool {
+			return b.Metric == a.config.Metrics[metric].Name
+		})
 		if metric >= 0 {
 			was = before[metric].Allowance
 		}
@@ -189,7 +196,8 @@ func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 		for i, m := range a.config.Metrics {
 			got := a.bucket(e, i, turn)
 			if want := account.BucketAt(m, got.At); m.Burst > 0 && got.Balance.Cmp(want.Balance) != 0 {
-				return fmt.Errorf("the snapshot of turn %d leaves %v in a bucket of metric %q, want %v", turn, got.Balance, m.Name, want.Balance)
+				return fmt.Errorf("the snapshot of turn %d leaves %v in a bucket of metric %q, want %v", turn,
+					got.Balance, m.Name, want.Balance)
 			}
 		}
 	}
@@ -209,16 +217,21 @@ func (a *auditor) offers(turn uint64, window schemas.MetricWindow, owner referen
 
 // shares returns what an individual contributes to a window of a share, of whose metric so many
 // events count.
-func (a *auditor) shares(turn uint64, window schemas.MetricWindow, owner reference.Owner, counted map[string]uint64) reference.Contribution {
+func (a *auditor) shares(turn uint64, window schemas.MetricWindow, owner reference.Owner,
+	counted map[string]uint64) reference.Contribution {
 	share := a.config.Metrics[window.Metric]
-	base := a.config.Metrics[slices.IndexFunc(a.config.Metrics, func(m schemas.MetricSpec) bool { return m.Name == share.Of })]
+	base := a.config.Metrics[slices.IndexFunc(a.config.Metrics, func(m schemas.MetricSpec) bool {
+		return m.Name == share.Of
+	})]
 	base.Kind = "events" // every event, whatever its value
 	all := uint64(len(a.visits(turn, window, base, owner)))
-	return reference.Contribution{Admitted: all > 0, Counts: reference.Divide(all, counted[share.Of], a.config.KeptOfShare(int(window.Metric), all))}
+	return reference.Contribution{Admitted: all > 0, Counts: reference.Divide(all, counted[share.Of],
+		a.config.KeptOfShare(int(window.Metric), all))}
 }
 
 // visits returns an individual's events of a metric in a window.
-func (a *auditor) visits(turn uint64, window schemas.MetricWindow, spec schemas.MetricSpec, owner reference.Owner) []reference.Visit {
+func (a *auditor) visits(turn uint64, window schemas.MetricWindow, spec schemas.MetricSpec,
+	owner reference.Owner) []reference.Visit {
 	bit := slices.Index(a.config.Format.Filters, spec.Filter)
 	var visits []reference.Visit
 	for t := turn; t > 0 && a.ends[t-1] > window.WindowStart; t-- {
@@ -267,11 +280,12 @@ func (a *auditor) reserve(turn uint64, delta schemas.Delta, user schemas.DeltaUs
 		if account.Spent.Cmp(a.config.Budget.Mu2) > 0 {
 			return fmt.Errorf("a user's spent and reserved amounts are %v of %v", account.Spent, a.config.Budget.Mu2)
 		}
-		a.due = append(a.due, due{owner, spec, elapsed, a.config.Price(metric, brings, func(at int, key string) *big.Int {
-			of := window
-			of.Metric = uint32(at)
-			return a.paid(turn, of, key)
-		})})
+		a.due = append(a.due, due{owner, spec, elapsed, a.config.Price(metric, brings,
+			func(at int, key string) *big.Int {
+				of := window
+				of.Metric = uint32(at)
+				return a.paid(turn, of, key)
+			})})
 	}
 	return nil
 }
@@ -296,7 +310,8 @@ func (a *auditor) charge() {
 func (a *auditor) paid(turn uint64, window schemas.MetricWindow, key string) *big.Int {
 	settled := a.tr.settled[turn]
 	for _, k := range settled.Keys {
-		if k.Metric == window.Metric && k.WindowStart == window.WindowStart && k.WindowEnd == window.WindowEnd && string(k.Key) == key {
+		if k.Metric == window.Metric && k.WindowStart == window.WindowStart && k.WindowEnd == window.WindowEnd &&
+			string(k.Key) == key {
 			return k.Precision.Big()
 		}
 	}

@@ -66,7 +66,8 @@ func (s subjectSettings) yaml() string {
 	}).Parse(campaignFile))
 	var text strings.Builder
 	err := file.Execute(&text, map[string]any{
-		"Name": s.name, "Brokers": strings.Split(s.broker, ","), "Events": s.events, "AppendTimes": s.appendTimes, "Changes": s.changes,
+		"Name": s.name, "Brokers": strings.Split(s.broker, ","), "Events": s.events, "AppendTimes": s.appendTimes,
+		"Changes":  s.changes,
 		"NoiseEnv": s.noiseEnv, "Slots": s.slots, "CatchUp": s.catchUp,
 	})
 	if err != nil {
@@ -120,7 +121,8 @@ func (c *campaign) newSubject(settings subjectSettings, start time.Time) *subjec
 		must.Succeed(c.t, os.WriteFile(filepath.Join(s.dir, "user-hash.key"), []byte(strings.Repeat("33", 32)+"\n"),
 			0o600))
 	}
-	c.must(s, "init", slices.Concat([]string{"init", "--config", s.file, "--create-topics", "--replication", strconv.Itoa(c.copies), "--start", start.Format(time.RFC3339)}, keys)...)
+	c.must(s, "init", slices.Concat([]string{"init", "--config", s.file, "--create-topics", "--replication",
+		strconv.Itoa(c.copies), "--start", start.Format(time.RFC3339)}, keys)...)
 	s.attachTo(c.addr)
 	if settings.compacted {
 		alterTopic(c.t, c.addr, s.config.Outputs.Ledger, eager())
@@ -182,7 +184,8 @@ func (c *campaign) calm(s *subject, name string) *subject {
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	h := s.header()
-	err := pipeline.Init(ctx, twin.compiled, pipeline.InitOptions{Incarnation: h.Incarnation, Start: time.UnixMilli(h.StartMillis)})
+	err := pipeline.Init(ctx, twin.compiled, pipeline.InitOptions{Incarnation: h.Incarnation,
+		Start: time.UnixMilli(h.StartMillis)})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -216,7 +219,8 @@ type feeder struct {
 const ahead = 80
 
 func newFeeder(s *subject, seed uint64) *feeder {
-	w := workload{Users: 300, Pages: 8, Window: s.settings.window, Disturb: s.settings.window / 2, Broken: 2, Late: 2, Past: 1, Future: 1, Bought: true}
+	w := workload{Users: 300, Pages: 8, Window: s.settings.window, Disturb: s.settings.window / 2, Broken: 2, Late: 2,
+		Past: 1, Future: 1, Bought: true}
 	return &feeder{s: s, client: s.client, work: w, seed: seed, stopped: make(chan struct{}), done: make(chan struct{})}
 }
 
@@ -242,7 +246,8 @@ func (f *feeder) window(n int, w workload) []arrival {
 		a := w.arrival(random, user, page, stamp)
 		if w.Broken > 0 && random.IntN(25) == 0 {
 			odd := oddAmounts[random.IntN(len(oddAmounts))]
-			a.value = fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%s,"item":{"category":"toy"}}`, user, page, stamp, odd)
+			a.value = fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%s,"item":{"category":"toy"}}`, user,
+				page, stamp, odd)
 		}
 		all = append(all, a)
 	}
@@ -317,7 +322,8 @@ func (f *feeder) live() [][]arrival {
 			all = append(all, arrival{user, wildStamp(random), brokenValue(random, user)})
 			continue
 		}
-		all = append(all, bought(user, page, wildStamp(random), at, random.Int64N(41)-10, categories[random.IntN(len(categories))]))
+		all = append(all, bought(user, page, wildStamp(random), at, random.Int64N(41)-10,
+			categories[random.IntN(len(categories))]))
 	}
 	return spread(all, campaignPartitions)
 }

@@ -56,7 +56,8 @@ func (c *campaign) oneIn(n int) bool { return c.random.IntN(n) == 0 }
 func (c *campaign) start(s *subject, args ...string) *proc {
 	c.t.Helper()
 	from := s.watch.now()
-	p := launch(c.t, s.named("run"), c.binary, s.dir, slices.Concat([]string{"run", "--log-format", "text", "--config", s.file, "--format", "json"}, s.args, args)...)
+	p := launch(c.t, s.named("run"), c.binary, s.dir, slices.Concat([]string{"run", "--log-format", "text", "--config",
+		s.file, "--format", "json"}, s.args, args)...)
 	p.from = from
 	s.runs = append(s.runs, p)
 	return p
@@ -262,7 +263,8 @@ func (c *campaign) slowOlder(s *subject) bool {
 	hit := c.lose(s)
 	older := c.start(s)
 	limit, wait := c.between(50*time.Millisecond, 800*time.Millisecond), c.oneIn(2)
-	for began := time.Now(); older.alive() && s.watch.now().begun() == older.from.begun(); time.Sleep(time.Millisecond) {
+	for began := time.Now(); older.alive() && s.watch.now().begun() ==
+		older.from.begun(); time.Sleep(time.Millisecond) {
 		if !wait && time.Since(began) > limit || time.Since(began) > endsWithin {
 			break
 		}

@@ -113,7 +113,8 @@ func (c *campaign) beganWithoutBroker(s *subject, p *proc) {
 		s.current = p // befall sees whether it goes on
 		return
 	}
-	if p.code() != 1 || !p.said("refused", "unreachable", "no broker", "not reach", "no connection") || p.said("SASL", "operation was canceled") {
+	if p.code() != 1 || !p.said("refused", "unreachable", "no broker", "not reach", "no connection") ||
+		p.said("SASL", "operation was canceled") {
 		c.complain(p, "no broker answered while the run started: it should wait or say so, and nothing else")
 	}
 }

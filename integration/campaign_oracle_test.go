@@ -52,7 +52,8 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 		prefix, part string
 		rare         bool // with few events in a window
 	}{
-		{"amounts", ".p", s.settings.appendTimes}, {"sizes", ".p", false}, {"parts", ".from.", false}, {"parts", ".below.", false},
+		{"amounts", ".p", s.settings.appendTimes}, {"sizes", ".p", false}, {"parts", ".from.", false},
+		{"parts", ".below.", false},
 		{"average", "", false}, {"scatter", "", false},
 	} {
 		released := slices.ContainsFunc(slices.Collect(maps.Keys(counts.values)), func(key string) bool {
@@ -109,7 +110,8 @@ func (c *campaign) toTheEnd(s *subject) pipeline.Tallies {
 	c.t.Helper()
 	report := filepath.Join(s.dir, s.settings.name+".tallies.json")
 	p := launch(c.t, s.named("run"), c.binary, s.dir,
-		slices.Concat([]string{"run", "--log-format", "text", "--config", s.file, "--format", "json", "--until-end", "--wait", "4m", "--trusted-report", report}, s.args)...)
+		slices.Concat([]string{"run", "--log-format", "text", "--config", s.file, "--format", "json", "--until-end",
+			"--wait", "4m", "--trusted-report", report}, s.args)...)
 	s.runs = append(s.runs, p)
 	if !p.ends(5*time.Minute) || p.code() != 0 {
 		if p.alive() {
@@ -177,7 +179,8 @@ func differences(got, want published) string {
 			more++
 		}
 	}
-	return fmt.Sprintf("of %d values of the undisturbed run %d are missing and %d are others, and there are %d more", len(want.values), lost, other, more)
+	return fmt.Sprintf("of %d values of the undisturbed run %d are missing and %d are others, and there are %d more",
+		len(want.values), lost, other, more)
 }
 
 // comparePrinted looks for every value that a run has printed among those on counts, and counts

@@ -25,7 +25,8 @@ func buildRunner(t testing.TB, flags ...string) string {
 		unavailable(t, fmt.Errorf("the runner cannot be built: %w", err))
 	}
 	binary := filepath.Join(t.TempDir(), "runner")
-	args := slices.Concat([]string{"build", "-o", binary}, flags, strings.Fields(os.Getenv(buildVariable)), []string{"./cmd/runner"})
+	args := slices.Concat([]string{"build", "-o", binary}, flags, strings.Fields(os.Getenv(buildVariable)),
+		[]string{"./cmd/runner"})
 	cmd := exec.Command("go", args...)
 	cmd.Dir = ".."
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -151,7 +152,8 @@ func (p *proc) String() string {
 	if p.before != "" {
 		said = p.before + ownStacks(p.stderr.String())
 	}
-	return fmt.Sprintf("%s (%s, %.1f s) %s; its stderr:\n%s", p.name, strings.Join(p.args, " "), time.Since(p.began).Seconds(), how, said)
+	return fmt.Sprintf("%s (%s, %.1f s) %s; its stderr:\n%s", p.name, strings.Join(p.args, " "),
+		time.Since(p.began).Seconds(), how, said)
 }
 
 // ownStacks keeps the stacks that have a function of ours in them, without arguments.
@@ -177,6 +179,7 @@ func ownStacks(dump string) string {
 // alarming are words that no run of a sound deployment says, whatever befalls it: a run that lost a
 // race for an epoch included.
 var alarming = []string{
-	"panic:", "fatal error:", "DATA RACE", "lost records", "cannot be trusted", "does not hold", "no ledger record", "has stopped itself",
+	"panic:", "fatal error:", "DATA RACE", "lost records", "cannot be trusted", "does not hold", "no ledger record",
+	"has stopped itself",
 	"published values and the log differ",
 }

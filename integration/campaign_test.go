@@ -68,8 +68,10 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	t.Logf("%s=%d %s=%d", campaignSeedVariable, seed, campaignFaultsVariable, faults)
 	c := startCampaign(t, seed)
 	window := 10 * time.Second
-	live := c.newSubject(subjectSettings{name: "campaign-append", events: "campaign-append-events", broker: c.proxy.addr, window: time.Second,
-		catchUp: 1, slots: 10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second)) // is fed while the others run
+	live := c.newSubject(subjectSettings{name: "campaign-append", events: "campaign-append-events",
+		broker: c.proxy.addr, window: time.Second,
+		// is fed while the others run
+		catchUp: 1, slots: 10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second))
 	changes := 0
 	if os.Getenv(campaignKindsVariable) == "" {
 		changes = (faults + 24) / 25
@@ -81,11 +83,14 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 		deck = deck[n:]
 		return own
 	}
-	c.torment(c.newSubject(subjectSettings{name: "campaign-span", events: "campaign-span-events", broker: c.proxy.addr, window: window,
+	c.torment(c.newSubject(subjectSettings{name: "campaign-span", events: "campaign-span-events", broker: c.proxy.addr,
+		window:  window,
 		catchUp: 4, slots: 16}, base), share(25))
-	c.torment(c.newSubject(subjectSettings{name: "campaign-change", events: "campaign-change-events", broker: c.proxy.addr, window: window,
+	c.torment(c.newSubject(subjectSettings{name: "campaign-change", events: "campaign-change-events",
+		broker: c.proxy.addr, window: window,
 		catchUp: 1, slots: 10}, base), withChanges(share(16), changes))
-	c.torment(c.newSubject(subjectSettings{name: "campaign-plain", events: "campaign-plain-events", broker: c.proxy.addr, window: window,
+	c.torment(c.newSubject(subjectSettings{name: "campaign-plain", events: "campaign-plain-events",
+		broker: c.proxy.addr, window: window,
 		catchUp: 1, slots: 4, compacted: true}, base), share(35))
 	c.torment(live, deck)
 	c.table()
@@ -214,7 +219,8 @@ func (c *campaign) befalls(s *subject, kind string, do func() (hit bool)) {
 	}
 	c.moves(s, s.current, 1+c.random.IntN(most))
 	c.pause(0, 60*time.Millisecond)
-	for began := time.Now(); !c.open(s) && time.Since(began) < 3*time.Second; { // with append times most of the time no turn is
+	// with append times most of the time no turn is
+	for began := time.Now(); !c.open(s) && time.Since(began) < 3*time.Second; {
 		time.Sleep(time.Millisecond)
 	}
 	began, before := time.Now(), s.watch.now()
@@ -228,7 +234,8 @@ func (c *campaign) befalls(s *subject, kind string, do func() (hit bool)) {
 	if after.stops > before.stops {
 		c.complain(s.current, "a STOP stands on control")
 	}
-	c.t.Logf("%6.1f s  %s: hit %v, turn %d → %d, %.1f s", time.Since(c.began).Seconds(), c.faultNow, hit, before.settled, after.settled, time.Since(began).Seconds())
+	c.t.Logf("%6.1f s  %s: hit %v, turn %d → %d, %.1f s", time.Since(c.began).Seconds(), c.faultNow, hit,
+		before.settled, after.settled, time.Since(began).Seconds())
 }
 
 // complain is a failure that lets the campaign go on.

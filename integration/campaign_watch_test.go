@@ -94,7 +94,8 @@ func startWatch(t testing.TB, broker, topic string) *watch {
 
 // follow reads until something fails.
 func (w *watch) follow(ctx context.Context, broker, topic string) {
-	client, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: strings.Split(broker, ","), RetryFor: time.Second, Logger: quiet()})
+	client, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: strings.Split(broker, ","), RetryFor: time.Second,
+		Logger: quiet()})
 	if err != nil {
 		return
 	}

@@ -121,7 +121,8 @@ func (d *deployment) checkAgainst(log reference.Log) error {
 	if err != nil {
 		return fmt.Errorf("running the reference: %w", err)
 	}
-	if ends := config.TurnEnds(config.From); config.From > 1 { // accounts of periods that were over before the last change are nowhere now
+	// accounts of periods that were over before the last change are nowhere now
+	if ends := config.TurnEnds(config.From); config.From > 1 {
 		before := config.Before
 		for before.Before != nil && before.From >= config.From { // it had no turn
 			before = before.Before
@@ -144,7 +145,8 @@ func compareCounts(got published, want reference.Output) error {
 		value, ok := got.values[string(p.Key)]
 		switch {
 		case !ok:
-			wrong = append(wrong, fmt.Sprintf("turn %d: %s %q is missing", p.Release.Turn, p.Release.Metric, p.Release.Key))
+			wrong = append(wrong, fmt.Sprintf("turn %d: %s %q is missing", p.Release.Turn, p.Release.Metric,
+				p.Release.Key))
 		case !bytes.Equal(value, p.Value):
 			release, _ := schemas.DecodeRelease(value)
 			wrong = append(wrong, fmt.Sprintf("turn %d: %s %q is %s, want %s for a count of %d",
@@ -159,7 +161,8 @@ func compareCounts(got published, want reference.Output) error {
 }
 
 func brief(r schemas.Release) string {
-	return fmt.Sprintf("%.3f ± %.3f (%d rungs, met %v, generation %d, turn %d)", float64(r.Value)/1024, r.StdDev, r.Rungs, r.Met, r.Generation, r.Turn)
+	return fmt.Sprintf("%.3f ± %.3f (%d rungs, met %v, generation %d, turn %d)", float64(r.Value)/1024, r.StdDev,
+		r.Rungs, r.Met, r.Generation, r.Turn)
 }
 
 // summary makes one error of many findings and shows the first ones.
@@ -175,11 +178,13 @@ func compareAccounts(got map[reference.Owner]reference.Account, want reference.O
 	for owner, account := range want.Accounts {
 		have, ok := got[owner]
 		if !ok {
-			wrong = append(wrong, fmt.Sprintf("an account of period %d with %v is missing", owner.Period, account.Spent))
+			wrong = append(wrong, fmt.Sprintf("an account of period %d with %v is missing", owner.Period,
+				account.Spent))
 			continue
 		}
 		if have.Spent.Cmp(account.Spent) != 0 {
-			wrong = append(wrong, fmt.Sprintf("an account of period %d has spent %v, want %v", owner.Period, have.Spent, account.Spent))
+			wrong = append(wrong, fmt.Sprintf("an account of period %d has spent %v, want %v", owner.Period, have.Spent,
+				account.Spent))
 		}
 	}
 	if len(got) > len(want.Accounts) {
@@ -197,7 +202,8 @@ func (d *deployment) compareTallies(want reference.Output) error {
 	}
 	r, w := got, want.Tallies.Records
 	var wrong []string
-	if r.Read != w.Read || r.Skipped != w.Skipped || r.BeforeStart != w.BeforeStart || r.Late != w.Late || r.Future != w.Future ||
+	if r.Read != w.Read || r.Skipped != w.Skipped || r.BeforeStart != w.BeforeStart || r.Late != w.Late ||
+		r.Future != w.Future ||
 		r.Overtaken != w.Overtaken || r.Accepted != w.Accepted || !maps.Equal(r.DeadLettered, w.DeadLettered) {
 		wrong = append(wrong, fmt.Sprintf("%+v, want %+v", r, w))
 	}

@@ -74,9 +74,11 @@ release_shards: 2
 		must.Succeed(t, os.WriteFile(path, content, 0o600))
 	}
 	start := base.Truncate(24 * time.Hour).Format(time.DateOnly)
-	outputOf(t, binary, "init", "--config", file, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", start)
+	outputOf(t, binary, "init", "--config", file, "--generate-keys", "--create-topics", "--event-partitions", "1",
+		"--start", start)
 	outputOf(t, binary, "replay", "--config", file, "--input", events)
-	out := outputOf(t, binary, "run", "--log-format", "text", "--config", file, "--until-end", "--wait", "2m", "--format", "json")
+	out := outputOf(t, binary, "run", "--log-format", "text", "--config", file, "--until-end", "--wait", "2m",
+		"--format", "json")
 	printed = map[string]row{}
 	for line := range bytes.Lines(out) {
 		var r row
@@ -109,7 +111,8 @@ func TestAPythonConsumerReadsTheCountsThatWerePrinted(t *testing.T) {
 	interpreter, broker := python.With(t, "fastavro", "kafka"), startBrokerProcess(t)
 	for _, format := range []string{"json", "avro"} {
 		t.Run(format, func(t *testing.T) {
-			outputs, args := "counts_format: "+format, []string{"../docs/consumer.py", broker, "python-" + format + "-counts"}
+			outputs, args := "counts_format: "+format, []string{"../docs/consumer.py", broker, "python-" + format +
+				"-counts"}
 			if format == "avro" {
 				url := fakeregistry.Start(t).URL
 				outputs, args = outputs+`, registry: {url: "`+url+`"}`, append(args, url)
@@ -119,7 +122,8 @@ func TestAPythonConsumerReadsTheCountsThatWerePrinted(t *testing.T) {
 			for line := range bytes.Lines(outputOf(t, interpreter, args...)) {
 				key, value, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte("\t"))
 				if format == "avro" { // datetime's own text
-					value = regexp.MustCompile(`(-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?\+00:00")`).ReplaceAll(value, []byte("${1}T$2"))
+					value = regexp.MustCompile(`(-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?\+00:00")`).ReplaceAll(value,
+						[]byte("${1}T$2"))
 				}
 				var r row
 				if err := json.Unmarshal(value, &r); err != nil {

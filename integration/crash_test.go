@@ -200,7 +200,8 @@ func (d *deployment) nothingAfterSettled() error {
 func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	points := []string{crashpoint.DeltaWriting, crashpoint.FenceWriting, crashpoint.CountsWriting, crashpoint.SettledWriting}
+	points := []string{crashpoint.DeltaWriting, crashpoint.FenceWriting, crashpoint.CountsWriting,
+		crashpoint.SettledWriting}
 	for round := range pick(2, onReal(t, 4, 8)) {
 		d := newDeployment(t, broker, fmt.Sprintf("zombie%d", round), 2, tight)
 		d.load(scatter(usualWorkload(uint64(400+round)).arrivals(), 2, uint64(round)))

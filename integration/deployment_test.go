@@ -68,7 +68,8 @@ func newDeployment(t testing.TB, broker, name string, partitions int, change ...
 }
 
 // newDeploymentAt is newDeployment for a deployment that begins at another time than base.
-func newDeploymentAt(t testing.TB, broker, name string, partitions int, start time.Time, change ...settings) *deployment {
+func newDeploymentAt(t testing.TB, broker, name string, partitions int, start time.Time,
+	change ...settings) *deployment {
 	t.Helper()
 	runseed.Print(t)
 	config := baseConfig(broker, name)
@@ -79,7 +80,8 @@ func newDeploymentAt(t testing.TB, broker, name string, partitions int, start ti
 	d.partitions = partitions
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := pipeline.CreateTopics(ctx, d.compiled, pipeline.TopicOptions{EventPartitions: partitions, Replication: 1}); err != nil {
+	if err := pipeline.CreateTopics(ctx, d.compiled, pipeline.TopicOptions{EventPartitions: partitions,
+		Replication: 1}); err != nil {
 		t.Fatalf("creating topics: %v", err)
 	}
 	if err := pipeline.Init(ctx, d.compiled, pipeline.InitOptions{Incarnation: incarnation, Start: start}); err != nil {
@@ -92,7 +94,8 @@ func newDeploymentAt(t testing.TB, broker, name string, partitions int, start ti
 func attach(t testing.TB, config pipeline.Config) *deployment {
 	t.Helper()
 	compiled := must.Have(pipeline.Compile(config))
-	client, err := kafkalog.Dial(context.Background(), kafkalog.Config{Brokers: config.Kafka.Brokers, ClientID: "tests", Logger: quiet()})
+	client, err := kafkalog.Dial(context.Background(), kafkalog.Config{Brokers: config.Kafka.Brokers, ClientID: "tests",
+		Logger: quiet()})
 	if err != nil {
 		t.Fatalf("dialling the broker: %v", err)
 	}
@@ -108,7 +111,8 @@ func baseConfig(broker, name string) pipeline.Config {
 			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms",
 		}},
 		Privacy: pipeline.Privacy{Epsilon: 40, Delta: 1e-4, Accountant: "gdp", Lasts: 200 * time.Second},
-		Time:    pipeline.Time{Trust: "producer", Lateness: 5 * time.Second, Skew: time.Minute, IdleGrace: 366 * 24 * time.Hour},
+		Time: pipeline.Time{Trust: "producer", Lateness: 5 * time.Second, Skew: time.Minute,
+			IdleGrace: 366 * 24 * time.Hour},
 		Metrics: []pipeline.Metric{publicMetric("visits", 10*time.Second), privateMetric("pages", 10*time.Second)},
 		Outputs: pipeline.Outputs{
 			Counts: name + "-counts", Control: name + "-control", Ledger: name + "-ledger", DeadLetter: name + "-dead",
@@ -326,11 +330,13 @@ func (d *deployment) referenceOf(config pipeline.Config, compiled *pipeline.Depl
 		}
 	}
 	c := reference.Config{
-		Incarnation: incarnation, Generation: 1, Format: format, UserHash: config.Keys.UserHash.Reveal(), Noise: config.Keys.Noise,
+		Incarnation: incarnation, Generation: 1, Format: format, UserHash: config.Keys.UserHash.Reveal(),
+		Noise:  config.Keys.Noise,
 		Budget: reference.Budget{Mu2: bigOf(uint64(budget.Mu2)), Keys: budget.Keys.Big()},
 		Period: config.Privacy.Period.Milliseconds(), Start: base.UnixMilli() - base.UnixMilli()%slide.Milliseconds(),
 		Lateness: config.Time.Lateness.Milliseconds(), Skew: config.Time.Skew.Milliseconds(),
-		Slack: 0, Counts: schemas.CountsEncoding{Format: compiled.Config.Outputs.CountsFormat}, NoFuture: config.Time.NoFuture, Clock: time.Now().UnixMilli(), Metrics: metrics,
+		Slack: 0, Counts: schemas.CountsEncoding{Format: compiled.Config.Outputs.CountsFormat},
+		NoFuture: config.Time.NoFuture, Clock: time.Now().UnixMilli(), Metrics: metrics,
 	}
 	if d.adjust != nil {
 		d.adjust(&c)

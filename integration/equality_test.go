@@ -48,13 +48,15 @@ func TestInvariant5SameOutputForAllPartitionsAndShards(t *testing.T) {
 	type layout struct{ partitions, shards, releaseShards int }
 	layouts := []layout{{1, 1, 1}, {8, 64, 4}}
 	if long.On() {
-		layouts = append(layouts, layout{8, 1, 1}, layout{2, 16, 2}, layout{2, 1, 4}, layout{1, 64, 1}, layout{2, 64, 1}, layout{1, 1, 4})
+		layouts = append(layouts, layout{8, 1, 1}, layout{2, 16, 2}, layout{2, 1, 4}, layout{1, 64, 1},
+			layout{2, 64, 1}, layout{1, 1, 4})
 		layouts = layouts[:onReal(t, 4, len(layouts))]
 	}
 	arrivals := calm(1).arrivals()
 	var first *deployment
 	for i, l := range layouts {
-		d := newDeployment(t, broker, fmt.Sprintf("layout%d", i), l.partitions, sharded(l.shards, l.releaseShards), tight)
+		d := newDeployment(t, broker, fmt.Sprintf("layout%d", i), l.partitions, sharded(l.shards, l.releaseShards),
+			tight)
 		d.load(scatter(arrivals, l.partitions, uint64(i)))
 		d.finish()
 		d.verify()
@@ -153,7 +155,8 @@ func TestInvariant7ReadingChangesNothing(t *testing.T) {
 	d.load(scatter(calm(6).arrivals(), 1, 1))
 	settled := d.run().Settled
 	for what, read := range map[string]func(context.Context) error{
-		"comparing with the reference": func(context.Context) error { return d.check() }, // counts, control, ledger and the trusted report
+		// counts, control, ledger and the trusted report
+		"comparing with the reference": func(context.Context) error { return d.check() },
 		"ReadReleases": func(ctx context.Context) error {
 			_, err := pipeline.ReadReleases(ctx, d.compiled)
 			return err
@@ -161,19 +164,22 @@ func TestInvariant7ReadingChangesNothing(t *testing.T) {
 		"FollowReleases": func(ctx context.Context) error {
 			ctx, stop := context.WithCancel(ctx)
 			defer stop()
-			return pipeline.FollowReleases(ctx, d.compiled, pipeline.FollowOptions{From: &pipeline.Position{}}, func(p pipeline.Published) error {
-				if p.Turn == settled {
-					stop()
-				}
-				return nil
-			})
+			return pipeline.FollowReleases(ctx, d.compiled, pipeline.FollowOptions{From: &pipeline.Position{}},
+				func(p pipeline.Published) error {
+					if p.Turn == settled {
+						stop()
+					}
+					return nil
+				})
 		},
 		"ReadStatus": func(ctx context.Context) error {
 			_, err := pipeline.ReadStatus(ctx, d.compiled, time.Now())
 			return err
 		},
 		"ScanEvents": func(ctx context.Context) error {
-			_, err := pipeline.ScanEvents(ctx, d.compiled, pipeline.ScanOptions{}, func(*event.Event) error { return nil })
+			_, err := pipeline.ScanEvents(ctx, d.compiled, pipeline.ScanOptions{}, func(*event.Event) error {
+				return nil
+			})
 			return err
 		},
 		"CheckTopics": func(ctx context.Context) error {
@@ -206,7 +212,8 @@ func TestInvariant7ReadingChangesNothing(t *testing.T) {
 // everything names the ends of all topics.
 func (d *deployment) everything() string {
 	out := d.compiled.Config.Outputs
-	return d.ownedEnds() + d.ends(out.Control, 1) + d.ends(out.DeadLetter, 1) + d.ends(out.Turns, 1) + d.ends(d.config.Events.Topic, d.partitions)
+	return d.ownedEnds() + d.ends(out.Control, 1) + d.ends(out.DeadLetter, 1) + d.ends(out.Turns, 1) +
+		d.ends(d.config.Events.Topic, d.partitions)
 }
 
 // ownedEnds names the ends of the topics whose partitions have one writer at a time.

@@ -39,10 +39,12 @@ func TestRuleARunThatWritesForLongIsStillFenced(t *testing.T) {
 	young := must.Have(client.NewProducer(t.Context(), "long", 0, "long/counts-0"))
 	oldID, oldEpoch := old.Identity()
 	if id, epoch := young.Identity(); id != oldID || epoch <= oldEpoch {
-		t.Errorf("the next producer is (%d, %d) after (%d, %d): the broker has forgotten the transactional id", id, epoch, oldID, oldEpoch)
+		t.Errorf("the next producer is (%d, %d) after (%d, %d): the broker has forgotten the transactional id", id,
+			epoch, oldID, oldEpoch)
 	}
 	must.Have(young.Fence(t.Context()))
-	if _, err := old.Append(t.Context(), []kafkalog.Message{{Value: []byte{0, 0}}}); !errors.Is(err, kafkalog.ErrFenced) {
+	if _, err := old.Append(t.Context(), []kafkalog.Message{{Value: []byte{0, 0}}}); !errors.Is(err,
+		kafkalog.ErrFenced) {
 		t.Errorf("the one before appended after the fence: %v", err)
 	}
 }

@@ -36,7 +36,8 @@ const flinkSlots = 2
 // sequential reference says, and byte for byte what an undisturbed run in one process publishes.
 func TestInvariant5AFlinkCampaignChangesNothing(t *testing.T) {
 	if os.Getenv(flinkVariable) != "1" {
-		t.Skipf("faults on a real cluster of Flink take minutes: `.ci/run flink`, or %s=1 (%s chooses how many)", flinkVariable, flinkFaultsVariable)
+		t.Skipf("faults on a real cluster of Flink take minutes: `.ci/run flink`, or %s=1 (%s chooses how many)",
+			flinkVariable, flinkFaultsVariable)
 	}
 	kills := int(number(t, flinkFaultsVariable, 30))
 	f := startFlinkCampaign(t)
@@ -66,7 +67,8 @@ func startFlinkCampaign(t *testing.T) *flinkCampaign {
 	t.Helper()
 	cluster := startFlink(t, realflink.Options{TaskManagers: 3, Slots: flinkSlots})
 	f := &flinkCampaign{campaign: startCampaign(t, 13, "-tags", "flink"), cluster: cluster}
-	f.s = f.newSubject(subjectSettings{name: "campaign-flink", events: "campaign-flink-events", broker: f.proxy.addr, window: 10 * time.Second, catchUp: 1, slots: 10}, base)
+	f.s = f.newSubject(subjectSettings{name: "campaign-flink", events: "campaign-flink-events", broker: f.proxy.addr,
+		window: 10 * time.Second, catchUp: 1, slots: 10}, base)
 	f.atParallelism(2)
 	f.run(f.s)
 	return f
@@ -175,9 +177,11 @@ func TestInvariant5SameOutputOnFlink(t *testing.T) {
 	if os.Getenv(flinkVariable) != "1" {
 		t.Skipf("a real cluster of Flink takes a while: `.ci/run flink`, or %s=1", flinkVariable)
 	}
-	f := &flinkCampaign{cluster: startFlink(t, realflink.Options{Slots: 4}), campaign: startCampaign(t, 14, "-tags", "flink")}
+	f := &flinkCampaign{cluster: startFlink(t, realflink.Options{Slots: 4}), campaign: startCampaign(t, 14, "-tags",
+		"flink")}
 	f.faultNow = "undisturbed"
-	f.s = f.newSubject(subjectSettings{name: "campaign-same", events: "campaign-same-events", broker: f.broker.Addr(), window: 10 * time.Second, catchUp: 1, slots: 10}, base)
+	f.s = f.newSubject(subjectSettings{name: "campaign-same", events: "campaign-same-events", broker: f.broker.Addr(),
+		window: 10 * time.Second, catchUp: 1, slots: 10}, base)
 	await.That(t, patience, "there are windows", func() bool { return f.s.feed.ready(ahead) })
 	f.s.feed.finish(t)
 	tallies := f.toTheEnd(f.s)
@@ -190,7 +194,8 @@ func TestInvariant5SameOutputOnFlink(t *testing.T) {
 		twin.args = f.flags(parallelism)
 		f.sameAs(f.s, twin, counts, tallies)
 	}
-	spans := f.newSubject(subjectSettings{name: "campaign-spans", events: "campaign-spans-events", broker: f.broker.Addr(), window: 10 * time.Second, catchUp: 4, slots: 16}, base)
+	spans := f.newSubject(subjectSettings{name: "campaign-spans", events: "campaign-spans-events",
+		broker: f.broker.Addr(), window: 10 * time.Second, catchUp: 4, slots: 16}, base)
 	spans.args = f.flags(2)
 	await.That(t, patience, "there are windows", func() bool { return spans.feed.ready(ahead) })
 	spans.feed.finish(t)
@@ -223,13 +228,15 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 		says  []string
 	}{
 		{name: "missing-key", env: missing, code: 1, says: []string{"a worker could not start", missing}},
-		{name: "other-key", env: other, code: 3, says: []string{"another configuration or other keys than the run", "the noise key"}},
+		{name: "other-key", env: other, code: 3, says: []string{"another configuration or other keys than the run",
+			"the noise key"}},
 		{name: "silent-broker", begun: func() { f.proxy.to(silent.Addr().String()) },
 			code: 1, says: []string{"a worker could not start", "Kafka did not answer this worker"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			name := fmt.Sprint("campaign-wrong", i)
-			s := f.newSubject(subjectSettings{name: name, events: name + "-events", broker: f.proxy.addr, window: 10 * time.Second, catchUp: 1, slots: 10, noiseEnv: test.env}, base)
+			s := f.newSubject(subjectSettings{name: name, events: name + "-events", broker: f.proxy.addr,
+				window: 10 * time.Second, catchUp: 1, slots: 10, noiseEnv: test.env}, base)
 			s.args = f.flags(2)
 			p := f.start(s)
 			if test.begun != nil {

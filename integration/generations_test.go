@@ -69,9 +69,11 @@ func manyChanges(name string) settings {
 		m[9].Edges, m[9].Min, m[9].Max = []float64{-9, -4, 0, 1, 2, 5, 9, 12, 16, 28}, -9, 28
 		m[10].Scale, m[10].Also = pipeline.ScaleLinear, []string{"variance"}
 		m[7].Also, m[8].Also = []string{"standard_deviation"}, []string{"mean"}
-		m[1].Counted, m[3].Counted, m[4].Counted = nil, &pipeline.Counted{MaxEvents: 4}, &pipeline.Counted{Share: 0.2, MaxEvents: 20}
+		m[1].Counted, m[3].Counted, m[4].Counted = nil, &pipeline.Counted{MaxEvents: 4}, &pipeline.Counted{Share: 0.2,
+			MaxEvents: 20}
 		m[6].Keys.List = []string{"p00", "p02"}
-		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6], m[10], m[7], m[8], m[9]} // without visits
+		// without visits
+		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6], m[10], m[7], m[8], m[9]}
 		c.Time.Lateness = 3 * time.Second
 		c.Privacy.Epsilon *= 0.8
 		c.Keys.Noise = noisereduction.NoiseKey{ID: "k2", Secret: secret.New([32]byte{8, 8, 8})}
@@ -93,7 +95,8 @@ func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
 		d.runTurns(4)
 		d.verify()
 		result := d.change(manyChanges(name))
-		if result.Generation != 2 || result.FromTurn < 5 || result.RetiredKey != "k1" || len(result.RetiredTopics) != 2 ||
+		if result.Generation != 2 || result.FromTurn < 5 || result.RetiredKey != "k1" || len(result.RetiredTopics) !=
+			2 ||
 			!slices.Contains(result.GivenUp, "day") {
 			t.Errorf("the change tells %+v", result)
 		}
@@ -132,7 +135,8 @@ var errDied = errors.New("the process died")
 func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 	t.Parallel()
 	broker := startBroker(t)
-	points := []string{crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.FenceWriting, crashpoint.FenceWritten,
+	points := []string{crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.FenceWriting,
+		crashpoint.FenceWritten,
 		crashpoint.DeltaWriting, crashpoint.DeltaWritten, crashpoint.GenerationWriting, crashpoint.GenerationWritten}
 	again := points[:len(points)-1] // with no run in between
 	if !long.On() {
@@ -151,7 +155,8 @@ func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 				if at != point {
 					return nil
 				}
-				if met++; met%3 == 1 && met > 1 || met == 1 && i%2 == 0 || !strings.HasPrefix(point, "fence") && !strings.HasPrefix(point, "delta") {
+				if met++; met%3 == 1 && met > 1 || met == 1 && i%2 == 0 || !strings.HasPrefix(point, "fence") &&
+					!strings.HasPrefix(point, "delta") {
 					return errDied
 				}
 				return nil
@@ -240,7 +245,8 @@ func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 			t.Errorf("the change tells %+v", result)
 		}
 		// The configuration with the retired key is refused.
-		if _, err := pipeline.Run(t.Context(), d.past[i].compiled, pipeline.RunOptions{Bounded: true, Logger: quiet()}); !errors.Is(err, pipeline.ErrHeaderMismatch) {
+		if _, err := pipeline.Run(t.Context(), d.past[i].compiled, pipeline.RunOptions{Bounded: true,
+			Logger: quiet()}); !errors.Is(err, pipeline.ErrHeaderMismatch) {
 			t.Fatalf("with the retired key: %v", err)
 		}
 		// A turn that is interrupted after the change is redone without it.

@@ -43,7 +43,9 @@ func alterTopic(t testing.TB, broker, topic string, settings map[string]string) 
 	if err := kerr.ErrorForCode(response.Resources[0].ErrorCode); err != nil {
 		t.Fatalf("changing topic %s: %v", topic, err)
 	}
-	await.That(t, patience, fmt.Sprintf("topic %s has its settings %v", topic, settings), func() bool { return topicHas(ctx, t, client, topic, settings) })
+	await.That(t, patience, fmt.Sprintf("topic %s has its settings %v", topic, settings), func() bool {
+		return topicHas(ctx, t, client, topic, settings)
+	})
 }
 
 // topicHas tells whether a topic has these settings.

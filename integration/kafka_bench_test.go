@@ -16,7 +16,8 @@ func BenchmarkTinyTurns(b *testing.B) {
 			var turns, starts time.Duration
 			for round := range b.N {
 				name := fmt.Sprintf("tiny%d-%d-%d", shards, b.N, round)
-				d := newDeployment(b, startBroker(b), name, 1, only(publicMetric("visits", 10*time.Second)), sharded(shards, 1))
+				d := newDeployment(b, startBroker(b), name, 1, only(publicMetric("visits", 10*time.Second)),
+					sharded(shards, 1))
 				var arrivals []arrival
 				for i := range windows {
 					arrivals = append(arrivals, at("u", "p00", time.Duration(i)*10*time.Second))

@@ -19,7 +19,8 @@ import (
 // eager are settings of a topic that Kafka compacts at once.
 func eager() map[string]string {
 	return map[string]string{
-		"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.001", "delete.retention.ms": "0", "min.compaction.lag.ms": "0",
+		"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.001",
+		"delete.retention.ms": "0", "min.compaction.lag.ms": "0",
 	}
 }
 
@@ -40,7 +41,8 @@ func (d *deployment) keyed(arrivals []arrival, keys int) {
 	for i := 0; i < len(arrivals); i += 100 {
 		var messages []kafkalog.Message
 		for j, a := range arrivals[i:min(len(arrivals), i+100)] {
-			messages = append(messages, kafkalog.Message{Key: fmt.Appendf(nil, "k%d", (i+j)%keys), Value: a.value, Timestamp: kafkalog.At(a.stamp)})
+			messages = append(messages, kafkalog.Message{Key: fmt.Appendf(nil, "k%d", (i+j)%keys), Value: a.value,
+				Timestamp: kafkalog.At(a.stamp)})
 		}
 		must.Have(p.Append(ctx, messages))
 		time.Sleep(150 * time.Millisecond) // longer than segment.ms
@@ -104,7 +106,8 @@ func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 	w.Events = 20
 	arrivals := w.arrivals()
 	for i := range arrivals { // so large that a fetch brings some windows only
-		arrivals[i].value = bytes.Replace(arrivals[i].value, []byte("{"), fmt.Appendf(nil, `{"pad":"%s",`, strings.Repeat("x", 10_000)), 1)
+		arrivals[i].value = bytes.Replace(arrivals[i].value, []byte("{"), fmt.Appendf(nil, `{"pad":"%s",`,
+			strings.Repeat("x", 10_000)), 1)
 	}
 	dealt := scatter(arrivals, 2, 1)
 	for i := 0; i < len(dealt[0]); i += 50 {
@@ -124,7 +127,8 @@ func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 	d.append(1, dealt[1][50:]) // whatever was read ahead: partition 0 must be read on to the end
 	select {
 	case err := <-run.over:
-		if !errors.Is(err, pipeline.ErrLogFault) || !strings.Contains(err.Error(), "retention") || !strings.Contains(err.Error(), "deleted-events") {
+		if !errors.Is(err, pipeline.ErrLogFault) || !strings.Contains(err.Error(), "retention") ||
+			!strings.Contains(err.Error(), "deleted-events") {
 			t.Fatalf("the run ended with %v, want a fault of the log that names the topic and what to look at", err)
 		}
 	case <-time.After(patience):

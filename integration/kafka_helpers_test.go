@@ -31,7 +31,8 @@ func appendedAt(t testing.TB, broker, name string, partitions int, start time.Ti
 	start = start.Truncate(2 * time.Second)
 	changes := append([]settings{func(c *pipeline.Config) {
 		c.Time = pipeline.Time{
-			Trust: pipeline.TrustBroker, Lateness: time.Second, Skew: time.Minute, Slack: 500 * time.Millisecond, IdleGrace: 24 * time.Hour,
+			Trust: pipeline.TrustBroker, Lateness: time.Second, Skew: time.Minute, Slack: 500 * time.Millisecond,
+			IdleGrace: 24 * time.Hour,
 		}
 		c.Metrics = []pipeline.Metric{publicMetric("visits", 2*time.Second), privateMetric("pages", 2*time.Second)}
 	}, tight}, change...)
@@ -55,14 +56,16 @@ func createTopicCopies(t testing.TB, broker, name string, partitions, copies int
 	defer cancel()
 	client := must.Have(kafkalog.Dial(ctx, kafkalog.Config{Brokers: strings.Split(broker, ","), Logger: quiet()}))
 	defer client.Close()
-	if err := client.CreateTopics(ctx, kafkalog.TopicSpec{Name: name, Partitions: partitions, Replication: copies, Config: config}); err != nil {
+	if err := client.CreateTopics(ctx, kafkalog.TopicSpec{Name: name, Partitions: partitions, Replication: copies,
+		Config: config}); err != nil {
 		t.Fatalf("creating a topic: %v", err)
 	}
 }
 
 // wildStamp returns what a producer without a clock writes.
 func wildStamp(random *rand.Rand) int64 {
-	return []int64{1, 86_400_000, time.Now().UnixMilli() - 3_600_000, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}[random.IntN(4)]
+	return []int64{1, 86_400_000, time.Now().UnixMilli() - 3_600_000, time.Date(2100, 1, 1, 0, 0, 0, 0,
+		time.UTC).UnixMilli()}[random.IntN(4)]
 }
 
 // independentLog reads the events topic as committed records only, by franz-go's own client and
@@ -72,7 +75,8 @@ func (d *deployment) independentLog() reference.Log {
 	log := reference.Log{}
 	for _, r := range independentRecords(d.t, d.config.Kafka.Brokers[0], d.config.Events.Topic, d.partitions) {
 		if !r.Attrs.IsControl() {
-			log[r.Partition] = append(log[r.Partition], reference.Record{Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), Value: r.Value})
+			log[r.Partition] = append(log[r.Partition], reference.Record{Offset: r.Offset,
+				Timestamp: r.Timestamp.UnixMilli(), Value: r.Value})
 		}
 	}
 	return log
@@ -117,7 +121,8 @@ func independentRecords(t testing.TB, broker, topic string, partitions int) []*k
 // partition have one transactional id, and so one producer id.
 func (d *deployment) checkFences() error {
 	d.t.Helper()
-	for topic, partitions := range map[string]int{d.config.Outputs.Ledger: d.config.Shards, d.config.Outputs.Counts: d.config.ReleaseShards} {
+	for topic, partitions := range map[string]int{d.config.Outputs.Ledger: d.config.Shards,
+		d.config.Outputs.Counts: d.config.ReleaseShards} {
 		newest, ids, before := map[int32]int16{}, map[int32]int64{}, map[int32]int64{}
 		for _, r := range independentRecords(d.t, d.config.Kafka.Brokers[0], topic, partitions) {
 			id, known := ids[r.Partition]
@@ -127,11 +132,14 @@ func (d *deployment) checkFences() error {
 			case !r.Attrs.IsControl() && r.Key == nil:
 				continue // a test's
 			case known && id != r.ProducerID:
-				return fmt.Errorf("%s/%d: offset %d is of another producer than those before", topic, r.Partition, r.Offset)
+				return fmt.Errorf("%s/%d: offset %d is of another producer than those before", topic, r.Partition,
+					r.Offset)
 			case known && r.ProducerEpoch < newest[r.Partition]:
-				return fmt.Errorf("%s/%d: offset %d of producer epoch %d stands after one of %d", topic, r.Partition, r.Offset, r.ProducerEpoch, newest[r.Partition])
+				return fmt.Errorf("%s/%d: offset %d of producer epoch %d stands after one of %d", topic, r.Partition,
+					r.Offset, r.ProducerEpoch, newest[r.Partition])
 			case !r.Attrs.IsControl() && r.ProducerEpoch > newest[r.Partition] && known && adjacent:
-				return fmt.Errorf("%s/%d: offset %d of producer epoch %d stands before its fence", topic, r.Partition, r.Offset, r.ProducerEpoch)
+				return fmt.Errorf("%s/%d: offset %d of producer epoch %d stands before its fence", topic, r.Partition,
+					r.Offset, r.ProducerEpoch)
 			}
 			newest[r.Partition], ids[r.Partition] = r.ProducerEpoch, r.ProducerID
 		}
@@ -147,7 +155,8 @@ func (d *deployment) sameLog(want reference.Log) {
 		if !slices.EqualFunc(got[p], want[p], func(a, b reference.Record) bool {
 			return a.Offset == b.Offset && a.Timestamp == b.Timestamp && string(a.Value) == string(b.Value)
 		}) {
-			d.t.Fatalf("partition %d reads as %d records, %d by another client, or they differ", p, len(got[p]), len(want[p]))
+			d.t.Fatalf("partition %d reads as %d records, %d by another client, or they differ", p, len(got[p]),
+				len(want[p]))
 		}
 	}
 }
@@ -167,7 +176,8 @@ type liveRun struct {
 
 func (d *deployment) live(change ...func(*runOptions)) *liveRun {
 	d.t.Helper()
-	l := &liveRun{settled: make(chan pipeline.Settlement, 10_000), drain: make(chan struct{}), over: make(chan error, 1)}
+	l := &liveRun{settled: make(chan pipeline.Settlement, 10_000), drain: make(chan struct{}), over: make(chan error,
+		1)}
 	go func() {
 		_, err := d.tryRun(append(change, func(o *runOptions) {
 			o.Bounded, o.Drain = false, l.drain

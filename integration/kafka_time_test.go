@@ -23,7 +23,8 @@ func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 		}
 	}
 	write(0, "punctual", time.Now(), 5)
-	write(1, "late", time.Now().Add(-10*time.Second), 7) // later than lateness allows, and after the start of the deployment
+	// later than lateness allows, and after the start of the deployment
+	write(1, "late", time.Now().Add(-10*time.Second), 7)
 	write(0, "ahead", time.Now().Add(10*time.Minute), 11)
 	write(1, "before", time.Now().Add(-time.Hour), 3)
 	write(0, "skewed", time.Now().Add(20*time.Second), 2) // within the skew
@@ -39,6 +40,7 @@ func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 	d.run()
 	must.Succeed(t, d.checkAgainst(log))
 	if r := d.report(); r.Accepted != 7 || r.Late != 7 || r.Future != 11 || r.BeforeStart != 3 {
-		t.Errorf("accepted %d, late %d, future %d, before the start %d: want 7, 7, 11, 3", r.Accepted, r.Late, r.Future, r.BeforeStart)
+		t.Errorf("accepted %d, late %d, future %d, before the start %d: want 7, 7, 11, 3", r.Accepted, r.Late, r.Future,
+			r.BeforeStart)
 	}
 }

@@ -23,7 +23,8 @@ type upstream struct {
 
 func (d *deployment) upstream(id string) *upstream {
 	d.t.Helper()
-	return &upstream{d.t, d.config.Events.Topic, adminClient(d.t, d.config.Kafka.Brokers[0], kgo.TransactionalID(d.config.Deployment+"-"+id),
+	return &upstream{d.t, d.config.Events.Topic, adminClient(d.t, d.config.Kafka.Brokers[0],
+		kgo.TransactionalID(d.config.Deployment+"-"+id),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionTimeout(2*time.Minute))}
 }
 
@@ -41,7 +42,8 @@ func (u *upstream) write(partition int32, arrivals ...arrival) {
 	defer cancel()
 	var records []*kgo.Record
 	for _, a := range arrivals {
-		records = append(records, &kgo.Record{Topic: u.topic, Partition: partition, Value: a.value, Timestamp: time.UnixMilli(a.stamp)})
+		records = append(records, &kgo.Record{Topic: u.topic, Partition: partition, Value: a.value,
+			Timestamp: time.UnixMilli(a.stamp)})
 	}
 	if err := u.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		u.t.Fatalf("writing in a transaction: %v", err)
@@ -119,7 +121,8 @@ func TestRuleAnOpenTransactionHoldsItsPartitionBack(t *testing.T) {
 	u := d.upstream("slow")
 	for w := range 8 {
 		for i := range 20 {
-			d.append(int32(i%2), []arrival{at("u"+string(rune('a'+i)), "p00", time.Duration(w)*10*time.Second+time.Second)})
+			d.append(int32(i%2), []arrival{at("u"+string(rune('a'+i)), "p00", time.Duration(w)*10*time.Second+
+				time.Second)})
 		}
 		if w == 3 { // from here on partition 1 ends in an open transaction
 			u.begin()

@@ -170,7 +170,8 @@ func (d *deployment) tellsMuch() {
 		}
 	}
 	if suppressed == 0 || fromKeys == 0 || met == 0 || met == released || negative == 0 {
-		d.t.Errorf("the case says little: %d values, %d of them met and %d of keys taken from another metric, %d keys suppressed, %d totals negative",
+		d.t.Errorf("the case says little: %d values, %d of them met and %d of keys taken from another metric, %d keys "+
+			"suppressed, %d totals negative",
 			released, met, fromKeys, suppressed, negative)
 	}
 	refused, admitted := 0, 0

@@ -21,7 +21,8 @@ func TestInvariant5MixedDeploymentsEqualTheReference(t *testing.T) {
 		arrivals := shoppersAtPeace(51).arrivals()
 		var first *deployment
 		for i, l := range layouts {
-			d := newMixed(t, broker, numbered("layout-"+name, i), l.partitions, sharded(l.shards, l.releaseShards), change)
+			d := newMixed(t, broker, numbered("layout-"+name, i), l.partitions, sharded(l.shards, l.releaseShards),
+				change)
 			d.load(scatter(arrivals, l.partitions, uint64(i)))
 			d.finish()
 			d.verify()

@@ -23,7 +23,8 @@ func TestRuleLogsNameNoUser(t *testing.T) {
 		a := at("nobodys-name", "nobodys-page", time.Duration(i)*20*time.Millisecond)
 		if i%10 < 8 {
 			stamp := a.stamp
-			a = bought(fmt.Sprintf("nobodys-name-%d", i%70), fmt.Sprintf("nobodys-page-%d", i%3), stamp, stamp, int64(i%9), "nobodys-toy")
+			a = bought(fmt.Sprintf("nobodys-name-%d", i%70), fmt.Sprintf("nobodys-page-%d", i%3), stamp, stamp,
+				int64(i%9), "nobodys-toy")
 		}
 		arrivals = append(arrivals, a)
 	}
@@ -35,7 +36,8 @@ func TestRuleLogsNameNoUser(t *testing.T) {
 	d.verify()
 	secret := []string{"nobodys", `\d{3}`} // turns and epochs are small numbers here
 	for owner := range d.reference().Accounts {
-		secret = append(secret, fmt.Sprintf("(?i)%x", owner.ID[:]), regexp.QuoteMeta(base64.StdEncoding.EncodeToString(owner.ID[:])))
+		secret = append(secret, fmt.Sprintf("(?i)%x", owner.ID[:]),
+			regexp.QuoteMeta(base64.StdEncoding.EncodeToString(owner.ID[:])))
 	}
 	told := regexp.MustCompile(`time=\S+|127\.0\.0\.1:\d+`).ReplaceAllString(log.String(), "")
 	for _, s := range secret {
@@ -52,7 +54,8 @@ func TestRuleLogsNameNoUser(t *testing.T) {
 func TestRuleNothingIsDeduplicated(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "mixed-copies", 3, func(c *pipeline.Config) {
 		c.Events.Format.Value = "amount"
-		c.Metrics = []pipeline.Metric{countOf("visits", 10*time.Second), sumOf("balance", 10*time.Second), usersOf("people", 10*time.Second)}
+		c.Metrics = []pipeline.Metric{countOf("visits", 10*time.Second), sumOf("balance", 10*time.Second),
+			usersOf("people", 10*time.Second)}
 	})
 	stamp := base.UnixMilli() + 1
 	var arrivals []arrival

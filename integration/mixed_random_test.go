@@ -27,7 +27,8 @@ func TestInvariant5MixedRandomDeployments(t *testing.T) {
 		config := drawMixed(t, random, broker, name, unit)
 		d := newDeployment(t, broker, name, partitions, func(c *pipeline.Config) { *c = config })
 		w := workload{
-			Seed: seed, Users: 2 + random.IntN(40), Pages: 2 + random.IntN(8), Windows: 3 + random.IntN(15), Window: unit, Bought: true,
+			Seed: seed, Users: 2 + random.IntN(40), Pages: 2 + random.IntN(8), Windows: 3 + random.IntN(15),
+			Window: unit, Bought: true,
 			Events: 1 + random.IntN(120), Disturb: mostlyInTime(random, config),
 			Broken: random.IntN(8), Late: random.IntN(8), Past: random.IntN(5), Future: random.IntN(5),
 		}
@@ -51,7 +52,8 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 		config.Privacy.Epsilon = []float64{1, 8, 40}[random.IntN(3)]
 		config.Privacy.Accountant = []string{"gdp", "zcdp"}[random.IntN(2)]
 		if random.IntN(3) > 0 {
-			periodOf(time.Duration(1+random.IntN(40))*time.Second + time.Duration(random.IntN(2))*137*time.Millisecond)(&config)
+			periodOf(time.Duration(1+random.IntN(40))*time.Second +
+				time.Duration(random.IntN(2))*137*time.Millisecond)(&config)
 		} else {
 			config.Privacy.Lasts = time.Duration(1+random.IntN(200_000)) * time.Millisecond
 		}
@@ -82,15 +84,18 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Duration) pipeline.Metric {
 	slide := unit * time.Duration(1+random.IntN(3))
 	m := pipeline.Metric{
-		Name: name, Kind: []string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "quantiles", "histogram"}[random.IntN(8)],
+		Name: name, Kind: []string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation",
+			"quantiles", "histogram"}[random.IntN(8)],
 		Window: slide * time.Duration(1+random.IntN(6)), Slide: slide,
 		Keys:           pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"p00", "p01", "p02", "nobody"}},
 		MaxKeysPerUser: random.IntN(5), MaxEventsPerKey: random.IntN(4),
-		Filter: []string{"", "", "item.gift", `item.category == "book"`, `amount >= 3`, `item.nothing == 1`}[random.IntN(6)],
-		Burst:  []float64{0, 0.05, 0.3, 1}[random.IntN(4)],
-		Share:  []float64{0, 0, 0.02, 0.3}[random.IntN(4)],
-		Noise:  []float64{4, 20, 100}[random.IntN(3)],
-		Ladder: pipeline.Ladder{Kind: []string{"adaptive", "geometric"}[random.IntN(2)], Factor: []float64{1.1, 2, 7.5}[random.IntN(3)]},
+		Filter: []string{"", "", "item.gift", `item.category == "book"`, `amount >= 3`,
+			`item.nothing == 1`}[random.IntN(6)],
+		Burst: []float64{0, 0.05, 0.3, 1}[random.IntN(4)],
+		Share: []float64{0, 0, 0.02, 0.3}[random.IntN(4)],
+		Noise: []float64{4, 20, 100}[random.IntN(3)],
+		Ladder: pipeline.Ladder{Kind: []string{"adaptive", "geometric"}[random.IntN(2)], Factor: []float64{1.1, 2,
+			7.5}[random.IntN(3)]},
 		Target: noisereduction.Target{
 			Relative:   []float64{0, 0.05, 0.1, 0.4}[random.IntN(4)],
 			Absolute:   []float64{2, 7, 50}[random.IntN(3)],
@@ -128,7 +133,8 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 		}
 	}
 	if random.IntN(3) == 0 {
-		m.Counted = &pipeline.Counted{Share: []float64{0, 0.1, 0.4}[random.IntN(3)], MaxEvents: []int{0, 1, 5, 50}[random.IntN(4)]}
+		m.Counted = &pipeline.Counted{Share: []float64{0, 0.1, 0.4}[random.IntN(3)], MaxEvents: []int{0, 1, 5,
+			50}[random.IntN(4)]}
 	}
 	return m
 }

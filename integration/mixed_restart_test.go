@@ -31,7 +31,8 @@ func TestInvariant5MixedCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
 	broker := startBrokerProcess(t)
-	points := []string{crashpoint.DeltaWritten, crashpoint.CountsWritten, crashpoint.DeltaWriting, crashpoint.CountsWriting,
+	points := []string{crashpoint.DeltaWritten, crashpoint.CountsWritten, crashpoint.DeltaWriting,
+		crashpoint.CountsWriting,
 		crashpoint.SettledWriting, crashpoint.SettledWritten, crashpoint.CloseWritten}
 	for i, point := range points {
 		for _, turns := range []int{1, 4} {

@@ -40,8 +40,10 @@ func (d *deployment) tally() pipeline.MetricTallies {
 func TestRuleAWindowOverABoundaryIsChargedToBothPeriods(t *testing.T) {
 	m := oneRung(1, 1)
 	m.Window, m.Slide = 30*time.Second, 30*time.Second
-	d := newDeployment(t, startBroker(t), "mixed-both", 1, only(m), periodOf(45*time.Second), lasting(t, 2), sharded(1, 1),
-		func(c *pipeline.Config) { c.LedgerSlots = 4 }) // a snapshot as of the second turn has its charges, and is audited
+	d := newDeployment(t, startBroker(t), "mixed-both", 1, only(m), periodOf(45*time.Second), lasting(t, 2),
+		sharded(1, 1),
+		// a snapshot as of the second turn has its charges, and is audited
+		func(c *pipeline.Config) { c.LedgerSlots = 4 })
 	d.load([][]arrival{{
 		at("u", "p00", 31*time.Second), at("u", "p00", 32*time.Second), // period 0: one counts
 		at("u", "p00", 46*time.Second), // period 1, the same window
@@ -70,9 +72,11 @@ func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 	broker := startBroker(t)
 	attacked := func(c *pipeline.Config) {
 		mixed(c)
-		balance, day, pages := sumOf("balance", 40*time.Second), countOf("day", 120*time.Second), privately(countOf("pages", 20*time.Second))
+		balance, day, pages := sumOf("balance", 40*time.Second), countOf("day", 120*time.Second),
+			privately(countOf("pages", 20*time.Second))
 		balance.Slide, pages.Slide = 20*time.Second, 10*time.Second
-		c.Metrics = []pipeline.Metric{countOf("visits", 10*time.Second), usersOf("people", 30*time.Second), balance, day, pages}
+		c.Metrics = []pipeline.Metric{countOf("visits", 10*time.Second), usersOf("people", 30*time.Second), balance,
+			day, pages}
 		for i, sigma := range []float64{1, 0.8, 15, 1.2, 1.5} { // so little that whole budgets are spent
 			m := &c.Metrics[i]
 			m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 2}

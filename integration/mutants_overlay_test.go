@@ -168,7 +168,8 @@ func shippedFunctions(root string) (map[string][]function, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "testing"):
+		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
+			name == "testdata" || name == "testing"):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil
@@ -181,7 +182,8 @@ func shippedFunctions(root string) (map[string][]function, error) {
 		for _, d := range file.Decls {
 			if decl, ok := d.(*ast.FuncDecl); ok {
 				full := file.Name.Name + "." + receiver(decl) + decl.Name.Name
-				all[full] = append(all[full], function{path, file.Name.Name, set.Position(decl.Pos()).Offset, set.Position(decl.End()).Offset})
+				all[full] = append(all[full], function{path, file.Name.Name, set.Position(decl.Pos()).Offset,
+					set.Position(decl.End()).Offset})
 			}
 		}
 		return nil
@@ -223,7 +225,8 @@ func overlay(root, dir string, list []mutant) (string, error) {
 			}
 		}
 		if len(found) != 1 {
-			failed = append(failed, fmt.Errorf("mutant %s: there are %d functions %s: was it renamed, or name its package as well", m.name, len(found), m.in))
+			failed = append(failed, fmt.Errorf("mutant %s: there are %d functions %s: was it renamed, or name its "+
+				"package as well", m.name, len(found), m.in))
 			continue
 		}
 		f := found[0]
@@ -252,7 +255,8 @@ func overlay(root, dir string, list []mutant) (string, error) {
 	replaced := map[string]string{}
 	for path, text := range texts {
 		_, parses := format.Source([]byte(text))
-		replaced[path] = filepath.Join(dir, strings.ReplaceAll(strings.TrimPrefix(path, root), string(filepath.Separator), "_"))
+		replaced[path] = filepath.Join(dir, strings.ReplaceAll(strings.TrimPrefix(path, root),
+			string(filepath.Separator), "_"))
 		if err := errors.Join(parses, os.WriteFile(replaced[path], []byte(text), 0o600)); err != nil {
 			failed = append(failed, fmt.Errorf("writing the mutants of %s: %w", path, err))
 		}

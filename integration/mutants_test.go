@@ -17,80 +17,129 @@ import (
 // protocolMutants are found by function: where one is renamed, its line here is what changes.
 func protocolMutants() []mutant {
 	return []mutant{
-		{"ack-not-awaited", "handover.Wait", always("h.wait == nil"), "TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt"},
+		{"ack-not-awaited", "handover.Wait", always("h.wait == nil"),
+			"TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt"},
 		{"open-ignored", "readEnvelope", never("epoch != newest"), "TestRuleAnEngineRestoreIsARestart"},
 		{"digest-unchecked", "Engine.decide", never("BodyDigest()"), "TestRuleAChangedLogStopsTheRun"},
-		{"last-charge-forgotten", "Engine.acquire", insertBefore("d, ok := deltas[turn]", notCharged), "TestInvariant5CrashBetweenTurns"},
-		{"clip-unkeyed", "clipper.leastRanks", replace("bytes.Compare(…)", "0"), "TestInvariant6EveryRecordIsAccountedFor"},
+		{"last-charge-forgotten", "Engine.acquire", insertBefore("d, ok := deltas[turn]", notCharged),
+			"TestInvariant5CrashBetweenTurns"},
+		{"clip-unkeyed", "clipper.leastRanks", replace("bytes.Compare(…)", "0"),
+			"TestInvariant6EveryRecordIsAccountedFor"},
 		{"one-more-in-any-order", "water.addOneMore", replace("bytes.Compare(…)", "0"), everyMixedRecord},
 		{"records-beyond-the-allowance-in-any-order", "clipper.choose", drop("c.rankRecords("), everyMixedRecord},
-		{"suppressed-free", "Settlement.precisions", replace("s.firstRungs[w.Metric]", "units.Precision{Lo: 1}"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
-		{"snapshot-late", "Engine.snapshotRecords", replace("e.opts.Rules.LedgerSlots / 2", "2*e.opts.Rules.LedgerSlots"), "TestRuleSnapshotsCarryWhatDeltasNoLongerHold"},
-		{"charge-rounds-down", "units.chargeSquare", always("p0&"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
+		{"suppressed-free", "Settlement.precisions", replace("s.firstRungs[w.Metric]", "units.Precision{Lo: 1}"),
+			"TestInvariant5SameOutputForAllPartitionsAndShards"},
+		{"snapshot-late", "Engine.snapshotRecords", replace("e.opts.Rules.LedgerSlots / 2",
+			"2*e.opts.Rules.LedgerSlots"), "TestRuleSnapshotsCarryWhatDeltasNoLongerHold"},
+		{"charge-rounds-down", "units.chargeSquare", always("p0&"),
+			"TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"restart-at-cut", "partition.cut", never("restart != nil"), "TestInvariant5CrashBetweenTurns"},
-		{"closed-early", "partition.watermark", replace("t.Slack+t.Lateness", "t.Slack"), "TestInvariant5EventsArriveWhileTurnsSettle"},
-		{"settled-not-awaited", "Source.open", replace("settled + 1", "s.opened + 1"), "TestRuleADrainLeavesNothingUnsettled"},
+		{"closed-early", "partition.watermark", replace("t.Slack+t.Lateness", "t.Slack"),
+			"TestInvariant5EventsArriveWhileTurnsSettle"},
+		{"settled-not-awaited", "Source.open", replace("settled + 1", "s.opened + 1"),
+			"TestRuleADrainLeavesNothingUnsettled"},
 		{"ledger-ignored", "Source.interrupted", never("have =="), "TestRuleAnInterruptedTurnIsRedoneFromTheLedger"},
-		{"fence-skipped", "Fence.tryAcquire", replace("fmt.Sprintf(…)", `fmt.Sprintf("%p", new(int))`), "TestInvariant9AZombiePublishesNothing"},
+		{"fence-skipped", "Fence.tryAcquire", replace("fmt.Sprintf(…)", `fmt.Sprintf("%p", new(int))`),
+			"TestInvariant9AZombiePublishesNothing"},
 		{"second-period-free", "shardAccounts.chargeTurn", insertAfter("prices.of(", freeAgain), everyMixedRecord},
-		{"charged-by-the-end", "Source.readRecord", replace("e.Millis", endOfWindow), "TestRuleAWindowOverABoundaryIsChargedToBothPeriods"},
-		{"open-slices-lost", "shardAccounts.snapshot", drop("append(s.Open"), "TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
-		{"debts-are-forgotten-at-a-change", "shardAccounts.carry", never("at >= 0"), "TestRuleAChangeIsObeyedByEveryReplay"},
-		{"windows-reach-over-a-change", "Turns.Ending", replace("t.start", "t.clock.Reading(t.Start)"), "TestRuleAChangeIsObeyedByEveryReplay"},
-		{"periods-dropped-early", "shardAccounts.dropPeriods", insertAfter("LeastPeriod(", "if least > -1<<63 { least++ }"), everyMixedRecord},
+		{"charged-by-the-end", "Source.readRecord", replace("e.Millis", endOfWindow),
+			"TestRuleAWindowOverABoundaryIsChargedToBothPeriods"},
+		{"open-slices-lost", "shardAccounts.snapshot", drop("append(s.Open"),
+			"TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
+		{"debts-are-forgotten-at-a-change", "shardAccounts.carry", never("at >= 0"),
+			"TestRuleAChangeIsObeyedByEveryReplay"},
+		{"windows-reach-over-a-change", "Turns.Ending", replace("t.start", "t.clock.Reading(t.Start)"),
+			"TestRuleAChangeIsObeyedByEveryReplay"},
+		{"periods-dropped-early", "shardAccounts.dropPeriods", insertAfter("LeastPeriod(",
+			"if least > -1<<63 { least++ }"), everyMixedRecord},
 		{"unreleased-keys-taken", "ladders.following", never("Passed"), everyMixedRecord},
-		{"reservation-forgotten", "Account.Left", insertBefore("fixed.Fits(", "a = &Account{Spent: a.Spent}"), spansTest},
-		{"span-unreserved", "Engine.decideSpan", both(insertBefore("e.decide(", earlierReservations("-")), insertAfter("e.decide(", earlierReservations("+"))), spansTest},
-		{"open-span-forgotten-by-buckets", "shardAccounts.debt", insertBefore("range a.decided", "return debt"), spansTest},
-		{"buckets-lose-the-worst-case", "shardAccounts.settle", insertBefore("a.store.SetDebt(", "actual = r.worst"), spansTest},
-		{"buckets-full-after-a-restore", "Engine.acquire", insertBefore("a.store.Restore(entry)", "entry.Debts = nil"), "transforms/spend.TestARestartAtAnySpanFindsNoGap"},
-		{"refilled-in-another-period", "shardAccounts.paid", replace("a.windows.Elapsed(w, period)", "a.windows.Elapsed(w, 0)"), everyMixedRecord},
-		{"filled-above-the-burst", "Allowance.Take", replace("Lacks(debt, paid)", "debt - paid"), "state/accounts.TestRuleAnAllowanceIsATokenBucket"},
-		{"span-charged-as-one-turn", "shardAccounts.charge", insertBefore("a.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedSpansEqualTheReference"},
-		{"values-unclamped", "clipper.collect", replace("min(max(v.Value, m.bounds.Min), m.bounds.Max)", "v.Value"), everyMixedRecord},
+		{"reservation-forgotten", "Account.Left", insertBefore("fixed.Fits(", "a = &Account{Spent: a.Spent}"),
+			spansTest},
+		{"span-unreserved", "Engine.decideSpan", both(insertBefore("e.decide(", earlierReservations("-")),
+			insertAfter("e.decide(", earlierReservations("+"))), spansTest},
+		{"open-span-forgotten-by-buckets", "shardAccounts.debt", insertBefore("range a.decided", "return debt"),
+			spansTest},
+		{"buckets-lose-the-worst-case", "shardAccounts.settle", insertBefore("a.store.SetDebt(", "actual = r.worst"),
+			spansTest},
+		{"buckets-full-after-a-restore", "Engine.acquire", insertBefore("a.store.Restore(entry)", "entry.Debts = nil"),
+			"transforms/spend.TestARestartAtAnySpanFindsNoGap"},
+		{"refilled-in-another-period", "shardAccounts.paid", replace("a.windows.Elapsed(w, period)",
+			"a.windows.Elapsed(w, 0)"), everyMixedRecord},
+		{"filled-above-the-burst", "Allowance.Take", replace("Lacks(debt, paid)", "debt - paid"),
+			"state/accounts.TestRuleAnAllowanceIsATokenBucket"},
+		{"span-charged-as-one-turn", "shardAccounts.charge", insertBefore("a.first() <= s.Turn", onlyTheLast),
+			"TestInvariant5MixedSpansEqualTheReference"},
+		{"values-unclamped", "clipper.collect", replace("min(max(v.Value, m.bounds.Min), m.bounds.Max)", "v.Value"),
+			everyMixedRecord},
 		{"closed-without-the-others", "Source.hasPassed", never("!others"), readersTest},
 		{"opened-without-the-others", "Source.compareCounts", never("!all"), readersTest},
 		{"others-not-counted", "Source.closeOf", drop("records += s.otherRecords(turn)"), readersTest},
 		{"others-not-tallied", "Source.allTallies", drop("s.eachGroup("), readersTest},
 		{"passed-before-it-is-read-again", "Source.writePassed", never("!s.caughtUp()"), readersTest},
 		{"restart-without-marks", "GroupCut.For", never("m.Turn > turn"), readersTest},
-		{"said-again-before-it-is-closed", "Source.writePassed", replace("s.lastPassed.turn <= s.closed", "true"), liveReadersTest},
-		{"overtaken-not-by-what-was-said", "Source.isOvertaken", replace("s.lastPassed.turn", "0"), "TestRuleRecordsAfterAPassedAreOvertaken"},
+		{"said-again-before-it-is-closed", "Source.writePassed", replace("s.lastPassed.turn <= s.closed", "true"),
+			liveReadersTest},
+		{"overtaken-not-by-what-was-said", "Source.isOvertaken", replace("s.lastPassed.turn", "0"),
+			"TestRuleRecordsAfterAPassedAreOvertaken"},
 		{"replaced-reader-heard", "View.TakesPart", replace("at == reader", "true"), readersSayTest},
 		{"passed-counts-twice", "View.observePassed", always("p.Turn > g.Turn"), readersSayTest},
 		{"passed-of-any-epoch", "View.observePassed", replace("v.inForce(p.Epoch)", "true"), readersSayTest},
 		{"tallies-outlive-their-close", "View.observeClose", drop("g.Tallies ="), readersSayTest},
-		{"others-ahead-forgotten", "Source.groupCut", insertBefore("return g", "g.Ahead = nil"), "TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader"},
+		{"others-ahead-forgotten", "Source.groupCut", insertBefore("return g", "g.Ahead = nil"),
+			"TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader"},
 		{"ticks-without-spans", "Source.open", replace("v.Epoch + v.Spans", "v.Epoch"), readersTest},
 		{"others-restart-at-cut", "Source.groupCut", never("m != nil"), lastPassedTest},
-		{"others-in-no-span", "Source.otherRecords", replace("g.Each[turn]", "0"), "TestInvariant5SpansOfSeveralReadersEqualTheReference"},
-		{"spent-without-the-others", "readEnvelope", replace("open.Groups", "0"), "transforms/spend.TestAnEnvelopeWithoutOpenDoesNothing"},
+		{"others-in-no-span", "Source.otherRecords", replace("g.Each[turn]", "0"),
+			"TestInvariant5SpansOfSeveralReadersEqualTheReference"},
+		{"spent-without-the-others", "readEnvelope", replace("open.Groups", "0"),
+			"transforms/spend.TestAnEnvelopeWithoutOpenDoesNothing"},
 		{"end-unheard", "Source.finished", replace("v.Ended != nil", "false"), readersTest},
 		{"clipped-across-periods", "clipper.rank", replace("c.u.Period", "0"), everyMixedRecord},
-		{"share-unclipped", "clipper.divide", replace("m.spec.MaxEventsPerKey", "m.spec.MaxEventsPerKey + 1"), everyMixedRecord},
-		{"share-free", "prices.of", insertBefore("return actual, nil", "if m.kind.Share { actual = 0 }"), everyMixedRecord},
-		{"share-charged-for-one-key", "prices.of", insertBefore("u := p.keys[window][k.key]", "if m.kind.Share && i > 0 { break }"), everyMixedRecord},
-		{"share-reserved-for-one-key", "Rules.price", insertBefore("range kept", "if m.kind.Share { kept = kept[:1] }"), everyMixedRecord},
-		{"left-out-forgotten", "retention.mark", insertBefore("n.entries[i] = true", "if i > 0 { continue }"), "TestInvariant5MixedForcedCacheMisses"},
-		{"counted-forgotten-on-restore", "shardAccounts.reserve", drop("a.clip.counted[i] ="), "TestInvariant5MixedForcedCacheMisses"},
-		{"third-component-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if j == 1 { continue }"), everyMixedRecord},
-		{"third-component-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)", "if i%len(m.further) == 1 { continue }"), everyMixedRecord},
-		{"sums-beside-trees-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if m.nodes >= 0 { continue }"), everyMixedRecord},
-		{"sums-beside-trees-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)", "if m.nodes >= 0 { continue }"), everyMixedRecord},
-		{"number-beside-trees-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if m.nodes >= 0 && j == len(m.further)-1 { continue }"), everyMixedRecord},
+		{"share-unclipped", "clipper.divide", replace("m.spec.MaxEventsPerKey", "m.spec.MaxEventsPerKey + 1"),
+			everyMixedRecord},
+		{"share-free", "prices.of", insertBefore("return actual, nil", "if m.kind.Share { actual = 0 }"),
+			everyMixedRecord},
+		{"share-charged-for-one-key", "prices.of", insertBefore("u := p.keys[window][k.key]",
+			"if m.kind.Share && i > 0 { break }"), everyMixedRecord},
+		{"share-reserved-for-one-key", "Rules.price", insertBefore("range kept", "if m.kind.Share { kept = kept[:1] }"),
+			everyMixedRecord},
+		{"left-out-forgotten", "retention.mark", insertBefore("n.entries[i] = true", "if i > 0 { continue }"),
+			"TestInvariant5MixedForcedCacheMisses"},
+		{"counted-forgotten-on-restore", "shardAccounts.reserve", drop("a.clip.counted[i] ="),
+			"TestInvariant5MixedForcedCacheMisses"},
+		{"third-component-free", "prices.of", insertBefore("u := p.further[window][j][k.key]",
+			"if j == 1 { continue }"), everyMixedRecord},
+		{"third-component-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)",
+			"if i%len(m.further) == 1 { continue }"), everyMixedRecord},
+		{"sums-beside-trees-free", "prices.of", insertBefore("u := p.further[window][j][k.key]",
+			"if m.nodes >= 0 { continue }"), everyMixedRecord},
+		{"sums-beside-trees-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)",
+			"if m.nodes >= 0 { continue }"), everyMixedRecord},
+		{"number-beside-trees-free", "prices.of", insertBefore("u := p.further[window][j][k.key]",
+			"if m.nodes >= 0 && j == len(m.further)-1 { continue }"), everyMixedRecord},
 		{"sums-beside-trees-over-the-first-number", "ladders.joinOne", never(".Again"), everyMixedRecord},
-		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
-		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(selected) > 0 { continue }"), everyMixedRecord},
-		{"first-level-only-charged", "drawnNodes.charge", insertBefore("return drawn", "drawn = drawn && (parent == metrickind.Root || levels == 1)"), everyMixedRecord},
-		{"first-eight-buckets-only-charged", "drawnNodes.charge", insertBefore("return drawn", "drawn = drawn && (parent == metrickind.Root || levels > 1)"), everyMixedRecord},
-		{"first-eight-buckets-only-settled", "Search.Drawn", insertBefore("range s.drawn", "if s.Scale.buckets() > 8 { return []Node{Root} }"), everyMixedRecord},
-		{"edge-in-the-bucket-below", "Scale.Leaf", replace("s.Bucket(v)", "s.Bucket(max(v-1, s.min))"), everyMixedRecord},
-		{"share-without-the-noise-of-its-buckets", "Search.Share", insertAfter("a, b, c :=", onlyTheOthersNoise), everyMixedRecord},
+		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"),
+			everyMixedRecord},
+		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(selected) > 0 { continue }"),
+			everyMixedRecord},
+		{"first-level-only-charged", "drawnNodes.charge", insertBefore("return drawn",
+			"drawn = drawn && (parent == metrickind.Root || levels == 1)"), everyMixedRecord},
+		{"first-eight-buckets-only-charged", "drawnNodes.charge", insertBefore("return drawn",
+			"drawn = drawn && (parent == metrickind.Root || levels > 1)"), everyMixedRecord},
+		{"first-eight-buckets-only-settled", "Search.Drawn", insertBefore("range s.drawn",
+			"if s.Scale.buckets() > 8 { return []Node{Root} }"), everyMixedRecord},
+		{"edge-in-the-bucket-below", "Scale.Leaf", replace("s.Bucket(v)", "s.Bucket(max(v-1, s.min))"),
+			everyMixedRecord},
+		{"share-without-the-noise-of-its-buckets", "Search.Share", insertAfter("a, b, c :=", onlyTheOthersNoise),
+			everyMixedRecord},
 		{"logarithmic-steps-linear", "Logarithmic", replace("5", "64"), everyMixedRecord},
 		{"events-of-a-node-not-squared", "Squares", replace("n * n", "n"), everyMixedRecord},
-		{"nodes-drawn-with-one-noise", "nodes.draw", replace("schemas.NodeKey([]byte(n.cell.Key), node)", "[]byte(n.cell.Key)"), everyMixedRecord},
-		{"nodes-drawn-more-exactly", "ladders.search", insertAfter("FurtherPrecision(", "u.Lo <<= 1"), everyMixedRecord},
-		{"nodes-of-ends-not-settled", "Search.Drawn", insertBefore("range s.drawn", "if len(s.drawn) > 2 { return []Node{Root} }"), everyMixedRecord},
+		{"nodes-drawn-with-one-noise", "nodes.draw", replace("schemas.NodeKey([]byte(n.cell.Key), node)",
+			"[]byte(n.cell.Key)"), everyMixedRecord},
+		{"nodes-drawn-more-exactly", "ladders.search", insertAfter("FurtherPrecision(", "u.Lo <<= 1"),
+			everyMixedRecord},
+		{"nodes-of-ends-not-settled", "Search.Drawn", insertBefore("range s.drawn",
+			"if len(s.drawn) > 2 { return []Node{Root} }"), everyMixedRecord},
 		{"intervals-of-one-level", "treeOf", replace("t.scale.Levels()", "1"), everyMixedRecord},
 		{"noise-of-another-metric", "ladders.refine", replace("l.digests[t.Metric]", "l.digests[0]"), everyMixedRecord},
 	}
@@ -103,19 +152,22 @@ const (
 	lastPassedTest   = "TestInvariant5ARunBeginsAfterTheLastTurnThatReadersHavePassed"
 	everyMixedRecord = "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"
 	readersSayTest   = "pipeline/internal/controllog.TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly"
-	spansTest        = "transforms/spend.TestRuleASpanReservesTheWorstCaseOfAllItsTurns" // with accounts and buckets, each alone
+	// with accounts and buckets, each alone
+	spansTest = "transforms/spend.TestRuleASpanReservesTheWorstCaseOfAllItsTurns"
 )
 
 // Code of mutants that is too long for their lines.
 const (
 	// the last settled turn is charged for those before it, and not taken up itself
-	notCharged = `if turn == settled { if err := e.charge(ctx, n, a); err != nil { return err }; a.turn = settled; break }`
+	notCharged = `if turn == settled { if err := e.charge(ctx, n, a); err != nil { return err }; a.turn = settled; ` +
+		`break }`
 	// a user's second period pays nothing
 	freeAgain = `if i > 0 && list[i-1].id == list[i].id && list[i-1].period != list[i].period { actual = 0 }`
 	// the end of a window of 30 s
 	endOfWindow = `e.Millis + 29_999 - e.Millis%30_000`
 	// the interval of a share with its variance, but for the (1 − s)²·n
-	onlyTheOthersNoise = `a, b, c = s.coefficient(all, all, s.Scale.buckets()-(end-first)), s.coefficient(in, all, 0), s.coefficient(in, in, 0)`
+	onlyTheOthersNoise = `a, b, c = s.coefficient(all, all, s.Scale.buckets()-(end-first)), s.coefficient(in, all, ` +
+		`0), s.coefficient(in, in, 0)`
 	// of the turns settled together, only the last one is charged
 	onlyTheLast = `if n := len(a.decided); n > 1 { a.decided = a.decided[n-1:] }`
 )
@@ -128,7 +180,8 @@ func earlierReservations(sign string) string {
 		earlier += "[:max(0, len(s.accounts.decided)-1)]"
 	}
 	return "for _, d := range " + earlier + " { for _, t := range d.reservations.list {" +
-		" a, _ := s.accounts.store.Get(t.id, t.period); a.Reserved " + sign + "= t.worst; _ = s.accounts.store.Put(t.id, t.period, a) } }"
+		" a, _ := s.accounts.store.Get(t.id, t.period); a.Reserved " + sign +
+		"= t.worst; _ = s.accounts.store.Put(t.id, t.period, a) } }"
 }
 
 // located splits the name of a test of another package, "transforms/spend.Test…".
@@ -145,7 +198,8 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	description := must.Have(overlay("..", dir, protocolMutants()))
 	for _, m := range protocolMutants() {
 		in, test := located(m.caught)
-		if out, err := exec.Command("grep", "-rl", "--include=*_test.go", "^func "+test+"(", in).Output(); err != nil || len(out) == 0 {
+		if out, err := exec.Command("grep", "-rl", "--include=*_test.go", "^func "+test+"(", in).Output(); err != nil ||
+			len(out) == 0 {
 			t.Errorf("mutant %s: there is no test %s", m.name, m.caught)
 		}
 	}
@@ -162,7 +216,8 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 			continue
 		}
 		binaries[in] = filepath.Join(dir, fmt.Sprint("mutants", len(binaries), ".test"))
-		build := exec.Command("go", "test", "-c", "-overlay", description, "-o", binaries[in], "./"+filepath.ToSlash(in))
+		build := exec.Command("go", "test", "-c", "-overlay", description, "-o", binaries[in],
+			"./"+filepath.ToSlash(in))
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("building the mutants: %v\n%s", err, out)
 		}

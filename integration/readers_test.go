@@ -22,7 +22,8 @@ func TestInvariant5SeveralReadersEqualTheReference(t *testing.T) {
 	broker := startBrokerProcess(t)
 	points := []string{
 		crashpoint.ReaderWriting, crashpoint.ReaderWritten, crashpoint.PassedWriting, crashpoint.PassedWritten,
-		crashpoint.EpochWritten, crashpoint.CloseWriting, crashpoint.CloseWritten, crashpoint.DeltaWritten, crashpoint.SettledWriting,
+		crashpoint.EpochWritten, crashpoint.CloseWriting, crashpoint.CloseWritten, crashpoint.DeltaWritten,
+		crashpoint.SettledWriting,
 	}
 	for seed := range uint64(pick(2, onReal(t, 3, 12))) {
 		random := rand.New(runseed.PCG(t, seed, 0x4ead))
@@ -118,7 +119,8 @@ func TestRuleRecordsAfterAPassedAreOvertaken(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "passed", 2, func(c *pipeline.Config) {
 		// The idle rule passes ten turns, few enough that the partition is read on meanwhile.
 		c.Time.IdleGrace = time.Second
-		c.Time.Skew = min(366*24*time.Hour, (time.Since(base.Add(100*time.Second)) - c.Time.Lateness - c.Time.IdleGrace).Truncate(time.Millisecond))
+		c.Time.Skew = min(366*24*time.Hour, (time.Since(base.Add(100*time.Second)) - c.Time.Lateness -
+			c.Time.IdleGrace).Truncate(time.Millisecond))
 	})
 	d.clocked = true
 	d.append(0, calm(33).arrivals())
@@ -154,7 +156,8 @@ func TestRuleRecordsAfterAPassedAreOvertaken(t *testing.T) {
 func TestInvariant5SpansOfSeveralReadersEqualTheReference(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	points := []string{crashpoint.PassedWritten, crashpoint.CountsWritten, crashpoint.DeltaWritten, crashpoint.CloseWritten, crashpoint.SettledWritten}
+	points := []string{crashpoint.PassedWritten, crashpoint.CountsWritten, crashpoint.DeltaWritten,
+		crashpoint.CloseWritten, crashpoint.SettledWritten}
 	for i, point := range points[:pick(1, len(points))] {
 		d := newMixed(t, broker, "span-readers-"+point, 3, catchingUp(4), sharded(3, 2))
 		d.load(scatter(backlog(uint64(790+i)).arrivals(), 3, uint64(i)))
@@ -180,7 +183,9 @@ func TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader(t *testing.T) {
 	t.Parallel()
 	broker := startBroker(t)
 	for ahead := 1500 * time.Millisecond; ; ahead *= 2 { // a slow machine has not read it in time
-		d := newDeployment(t, broker, fmt.Sprintf("ahead%d", ahead.Milliseconds()), 2, tight, func(c *pipeline.Config) { c.Time.Skew = time.Second })
+		d := newDeployment(t, broker, fmt.Sprintf("ahead%d", ahead.Milliseconds()), 2, tight, func(c *pipeline.Config) {
+			c.Time.Skew = time.Second
+		})
 		w := calm(36)
 		w.Windows = 40
 		dealt := scatter(w.arrivals(), 2, 36)
@@ -204,7 +209,8 @@ func TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader(t *testing.T) {
 			if ahead < 20*time.Second {
 				continue
 			}
-			t.Fatalf("%d stamps were ahead of the clock, of those that the next run may read again: want %d", known, want)
+			t.Fatalf("%d stamps were ahead of the clock, of those that the next run may read again: want %d", known,
+				want)
 		}
 		time.Sleep(time.Until(began.Add(ahead + 100*time.Millisecond))) // from now on it would not be ahead
 		d.run(func(o *runOptions) { o.Readers = 1 })

@@ -41,7 +41,8 @@ func (d *deployment) openTurn() (uint64, map[int32]int64) {
 func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	points := []string{crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.DeltaWritten, crashpoint.SettledWriting}
+	points := []string{crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.DeltaWritten,
+		crashpoint.SettledWriting}
 	for i, point := range points[:pick(2, 4)] {
 		t.Run(point, func(t *testing.T) {
 			d := newDeployment(t, broker, "deleted-"+point, 2, tight, catchingUp(1+3*(i%2)))
@@ -76,7 +77,9 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 // the topic settles it first.
 func TestRuleARunUntilTheEndSettlesAnInterruptedLastTurn(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t, startBrokerProcess(t), "last-turn", 1, tight, func(c *pipeline.Config) { c.Time.IdleGrace = time.Second })
+	d := newDeployment(t, startBrokerProcess(t), "last-turn", 1, tight, func(c *pipeline.Config) {
+		c.Time.IdleGrace = time.Second
+	})
 	d.load([][]arrival{{at("u1", "p00", time.Second), at("u2", "p00", 2*time.Second)}})
 	untilEnd := func(o *runOptions) { o.Bounded, o.UntilEnd = false, true }
 	died := errors.New("the process dies")
@@ -114,7 +117,8 @@ func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 		t.Fatalf("turn %d is complete on the ledger: %v", turn, err)
 	}
 	d.deleteRecords(d.config.Events.Topic, 0, restart[0])
-	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "log-fault" || !strings.Contains(end.Error, "records that a turn needs are gone") {
+	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "log-fault" || !strings.Contains(end.Error,
+		"records that a turn needs are gone") {
 		t.Fatalf("the run ended with %s, want a fault of the log", end)
 	}
 	must.Succeed(t, d.chargeable())
@@ -147,7 +151,8 @@ func TestRuleTheRunSurvivesItsBroker(t *testing.T) {
 func TestRuleAnEngineRestoreIsARestart(t *testing.T) {
 	broker := startBroker(t)
 	// The first one: with all deltas there the turn is redone without what comes once more.
-	slow := []string{crashpoint.DeltaWriting, crashpoint.CountsWriting, "", crashpoint.FenceWriting, crashpoint.SettledWriting, ""}
+	slow := []string{crashpoint.DeltaWriting, crashpoint.CountsWriting, "", crashpoint.FenceWriting,
+		crashpoint.SettledWriting, ""}
 	for i := range pick(2, 6) {
 		d := newDeployment(t, broker, fmt.Sprintf("restore%d", i), 2, tight)
 		d.load(scatter(calm(uint64(32+i)).arrivals(), 2, 1))
@@ -204,9 +209,10 @@ func TestRuleRecordsAfterAnIdleCloseAreOvertaken(t *testing.T) {
 func TestRuleABacklogOfLargeRecordsIsReadInPieces(t *testing.T) {
 	t.Parallel()
 	windows, pad := pick(45, 200), strings.Repeat("x", 30_000)
-	d := newDeployment(t, startBrokerProcess(t), "backlog", 3, only(publicMetric("visits", time.Second)), func(c *pipeline.Config) {
-		c.Time.Lateness = 500 * time.Millisecond
-	})
+	d := newDeployment(t, startBrokerProcess(t), "backlog", 3, only(publicMetric("visits", time.Second)),
+		func(c *pipeline.Config) {
+			c.Time.Lateness = 500 * time.Millisecond
+		})
 	var arrivals []arrival
 	for i := range windows * 3 {
 		a := at(fmt.Sprintf("u%d", i%50), "p00", time.Duration(i)*333*time.Millisecond)
@@ -232,7 +238,8 @@ func TestRuleSnapshotsCarryWhatDeltasNoLongerHold(t *testing.T) {
 	d.load(scatter(w.arrivals(), 2, 1))
 	for turn := uint64(5); turn < uint64(w.Windows); turn += 3 {
 		j := d.job()
-		j.CrashAt, j.CrashTurn = []string{crashpoint.SettledWritten, crashpoint.DeltaWritten, crashpoint.CountsWriting}[turn%3], turn
+		j.CrashAt, j.CrashTurn = []string{crashpoint.SettledWritten, crashpoint.DeltaWritten,
+			crashpoint.CountsWriting}[turn%3], turn
 		d.crashed(j)
 	}
 	d.finish()

@@ -100,7 +100,8 @@ func TestInvariant5ASoakOfFaultsIsSeenAndChangesNothing(t *testing.T) {
 func (s *soak) goOn(broker string, lasts time.Duration) {
 	c, t := s.c, s.c.t
 	t.Helper()
-	s.subject = c.newSubject(subjectSettings{name: "campaign-soak", events: "campaign-soak-events", broker: broker, window: time.Second,
+	s.subject = c.newSubject(subjectSettings{name: "campaign-soak", events: "campaign-soak-events", broker: broker,
+		window:  time.Second,
 		catchUp: 1, slots: 10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second))
 	s.args = []string{"--listen", "127.0.0.1:0"}
 	c.run(s.subject)
@@ -123,7 +124,8 @@ func (s *soak) goOn(broker string, lasts time.Duration) {
 	row := subjectRow{name: s.settings.name}
 	s.args = nil
 	c.finish(s.subject, &row)
-	t.Logf("%s of faults:\n%s\n%d runs, %d turns, %d values compared with the reference and with an undisturbed run", lasts, strings.Join(rows, "\n"), row.runs, row.turns, row.values)
+	t.Logf("%s of faults:\n%s\n%d runs, %d turns, %d values compared with the reference and with an undisturbed run",
+		lasts, strings.Join(rows, "\n"), row.runs, row.turns, row.values)
 }
 
 // endure lets one fault happen, looks at what the run says of itself, and waits for the next
@@ -160,7 +162,8 @@ func (s *soak) endure(number int, f soakFault) string {
 		}
 		s.supervise()
 	}
-	line := fmt.Sprintf("%3d  %-20s %4.0f s  ready again after %4.1f s", number, f.name, f.lasts.Seconds(), time.Since(healed).Seconds())
+	line := fmt.Sprintf("%3d  %-20s %4.0f s  ready again after %4.1f s", number, f.name, f.lasts.Seconds(),
+		time.Since(healed).Seconds())
 	c.t.Log(line)
 	for s.watchedFor(began, f) {
 		time.Sleep(time.Second)
@@ -231,7 +234,8 @@ func (s *soak) sample(client *http.Client, now time.Time) {
 		}
 	}
 	sample.ready = value(text, "tollgate_ready") == 1
-	sample.settled, sample.resident = value(text, "tollgate_turns_settled_total"), value(text, "process_resident_memory_bytes")
+	sample.settled, sample.resident = value(text, "tollgate_turns_settled_total"),
+		value(text, "process_resident_memory_bytes")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.samples = append(s.samples, sample)
@@ -266,7 +270,8 @@ func (s *soak) checkMemory() {
 	}
 	n := len(s.samples)
 	first, last := most(s.samples[:n/5]), most(s.samples[n-n/5:])
-	s.c.t.Logf("memory of a run, 90 %% of samples: %.0f MB in the first fifth, %.0f MB in the last", first/1e6, last/1e6)
+	s.c.t.Logf("memory of a run, 90 %% of samples: %.0f MB in the first fifth, %.0f MB in the last", first/1e6,
+		last/1e6)
 	if first == 0 || last > 1.5*first+50e6 {
 		s.c.t.Errorf("memory grows from %.0f to %.0f MB", first/1e6, last/1e6)
 	}

@@ -48,7 +48,8 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 			spent++
 			a, account := got.Accounts[i], all[owner]
 			units, _ := new(big.Float).SetInt(account.Spent).Float64()
-			if !near(a.Share, units/float64(d.compiled.Budget.Mu2)) || !near(1/(a.Noise*a.Noise), units*0x1p-40) || a.From.UnixMilli() != owner.Period*config.Period {
+			if !near(a.Share, units/float64(d.compiled.Budget.Mu2)) || !near(1/(a.Noise*a.Noise), units*0x1p-40) ||
+				a.From.UnixMilli() != owner.Period*config.Period {
 				t.Errorf("%s has spent %+v, want %v in period %d", user, a, account.Spent, owner.Period)
 			}
 			for _, m := range config.Metrics {
@@ -56,7 +57,9 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 					continue
 				}
 				balance, _ := new(big.Float).SetInt(account.BucketAt(m, config.Elapsed(owner, end)).Balance).Float64()
-				of := slices.IndexFunc(a.Allowances, func(s pipeline.StatementAllowance) bool { return s.Metric == m.Name })
+				of := slices.IndexFunc(a.Allowances, func(s pipeline.StatementAllowance) bool {
+					return s.Metric == m.Name
+				})
 				if of < 0 || !near(a.Allowances[of].Left, balance/float64(m.Burst)) {
 					t.Errorf("%s has %+v of metric %s, want %v of %d", user, a.Allowances, m.Name, balance, m.Burst)
 				}
@@ -68,7 +71,8 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	}
 	other := *d.compiled
 	other.Config.Keys.UserHash = secret.New([32]byte{1})
-	if _, err := pipeline.ReadStatement(t.Context(), &other, []byte("nobody")); !errors.Is(err, pipeline.ErrHeaderMismatch) {
+	if _, err := pipeline.ReadStatement(t.Context(), &other, []byte("nobody")); !errors.Is(err,
+		pipeline.ErrHeaderMismatch) {
 		t.Errorf("another user-hash key: %v", err)
 	}
 }

@@ -60,7 +60,8 @@ func (tr *trusted) readControl(records []kafkalog.Record) error {
 				continue
 			}
 			tr.headers = append(tr.headers, body.Header)
-			maps.DeleteFunc(tr.closes, func(turn uint64, _ schemas.Close) bool { return turn >= body.Header.FromTurn }) // taken back
+			// taken back
+			maps.DeleteFunc(tr.closes, func(turn uint64, _ schemas.Close) bool { return turn >= body.Header.FromTurn })
 		case *schemas.Epoch:
 			if body.Settled > tr.last {
 				return fmt.Errorf("EPOCH at %d starts after turn %d, settled is %d", r.Offset, body.Settled, tr.last)
@@ -100,17 +101,23 @@ func (tr *trusted) first(turn uint64) uint64 { return tr.closes[turn].First }
 
 // keepSet drops parts that belong to another writing of the turn.
 func keepSet(parts []schemas.Settled, next schemas.Settled) []schemas.Settled {
-	return slices.DeleteFunc(parts, func(p schemas.Settled) bool { return p.Epoch != next.Epoch || p.Digest != next.Digest })
+	return slices.DeleteFunc(parts, func(p schemas.Settled) bool {
+		return p.Epoch != next.Epoch ||
+			p.Digest != next.Digest
+	})
 }
 
 func (tr *trusted) addClose(c schemas.Close) error {
 	for turn := c.First; turn <= c.Turn; turn++ {
 		known, again := tr.closes[turn]
-		if again && !slices.EqualFunc(known.Cuts, c.Cuts, func(a, b schemas.Cut) bool { return a.Partition == b.Partition && a.Cut == b.Cut }) {
+		if again && !slices.EqualFunc(known.Cuts, c.Cuts, func(a, b schemas.Cut) bool {
+			return a.Partition == b.Partition && a.Cut == b.Cut
+		}) {
 			return fmt.Errorf("turn %d was closed twice with different cuts", turn)
 		}
 		if again && (known.First != c.First || known.Turn != c.Turn) {
-			return fmt.Errorf("turn %d was closed twice, with turns %d to %d and %d to %d", turn, known.First, known.Turn, c.First, c.Turn)
+			return fmt.Errorf("turn %d was closed twice, with turns %d to %d and %d to %d", turn, known.First,
+				known.Turn, c.First, c.Turn)
 		}
 	}
 	if c.First > 1 {
@@ -157,7 +164,10 @@ func sameKeys(a, b []schemas.SettledKey) bool {
 			schemas.EncodeReleaseKey(fmt.Sprint(y.Metric), y.WindowStart, y.Key))
 	}
 	a, b = slices.SortedFunc(slices.Values(a), order), slices.SortedFunc(slices.Values(b), order)
-	return slices.EqualFunc(a, b, func(x, y schemas.SettledKey) bool { return order(x, y) == 0 && x.Precision == y.Precision })
+	return slices.EqualFunc(a, b, func(x, y schemas.SettledKey) bool {
+		return order(x, y) == 0 &&
+			x.Precision == y.Precision
+	})
 }
 
 // completeTurn tells whether every shard has its delta of a turn, or a snapshot that holds it.

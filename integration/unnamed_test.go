@@ -16,7 +16,9 @@ import (
 // none is refused for a budget that another one has spent.
 func TestRuleARecordWithoutAUserIsAUserOfItsOwn(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t, startBrokerProcess(t), "unnamed", 2, tight, func(c *pipeline.Config) { c.Events.Format.NoUser = event.NoUserEach })
+	d := newDeployment(t, startBrokerProcess(t), "unnamed", 2, tight, func(c *pipeline.Config) {
+		c.Events.Format.NoUser = event.NoUserEach
+	})
 	random := rand.New(rand.NewPCG(runseed.Shared(41), 1))
 	all, unnamed := calm(41).arrivals(), 0
 	for i := range all {

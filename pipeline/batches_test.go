@@ -93,7 +93,8 @@ func (b *batches) check(last int, loaded ...int) {
 	releases := must.Have(ReadReleases(b.t.Context(), b.d))
 	for _, r := range releases {
 		if math.Abs(r.Count()-want[r.WindowStart]) > 200 {
-			b.t.Errorf("%v: %v is published, want %v", time.UnixMilli(r.WindowStart).UTC(), r.Count(), want[r.WindowStart])
+			b.t.Errorf("%v: %v is published, want %v", time.UnixMilli(r.WindowStart).UTC(), r.Count(),
+				want[r.WindowStart])
 		}
 	}
 	if len(releases) != last+1 {
@@ -156,7 +157,9 @@ func TestRuleNoWindowClosesBeforeTheFirstRecord(t *testing.T) {
 	b := newBatches(t, 2, func(c *deployment.Config) {})
 	drain, over, polls := make(chan struct{}), make(chan error, 1), make(chan struct{}, 100)
 	go func() {
-		_, err := Run(context.Background(), b.d, RunOptions{Drain: drain, OnProgress: func(Progress) { polls <- struct{}{} }})
+		_, err := Run(context.Background(), b.d, RunOptions{Drain: drain, OnProgress: func(Progress) {
+			polls <- struct{}{}
+		}})
 		over <- err
 	}()
 	for range 3 { // seconds, far above the grace
@@ -172,7 +175,8 @@ func TestRuleNoWindowClosesBeforeTheFirstRecord(t *testing.T) {
 	must.Succeed(t, <-over)
 	releases := must.Have(ReadReleases(t.Context(), b.d))
 	for _, r := range releases {
-		if hour := (r.WindowStart - b.start.UnixMilli()) / time.Hour.Milliseconds(); hour < 2 && math.Abs(r.Count()-batchUsers) > 200 {
+		if hour := (r.WindowStart - b.start.UnixMilli()) / time.Hour.Milliseconds(); hour < 2 &&
+			math.Abs(r.Count()-batchUsers) > 200 {
 			t.Errorf("hour %d: %v is published, want %v", hour, r.Count(), batchUsers)
 		}
 	}

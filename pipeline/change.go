@@ -132,7 +132,8 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 
 // sameMoment refuses topics of the deployment in force, d, that a run would refuse because they do
 // not belong together, in its words. It returns the last turn that is under way; 0 for none.
-func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, log *slog.Logger) (underWay uint64, err error) {
+func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
+	log *slog.Logger) (underWay uint64, err error) {
 	if err := countslog.CheckIntact(ctx, d, client, control); err != nil {
 		return 0, err
 	}
@@ -146,10 +147,12 @@ func compare(d *deployment.Deployment, old, want *schemas.Header) (result Change
 		return result, nil
 	}
 	if first := result.Differences[0]; first.Never != "" {
-		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed%s: %s: %w", old.Generation, d.Config.Outputs.Control, first.What, first.Detail(), first.Never, deployment.ErrHeaderMismatch)
+		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed%s: %s: %w", old.Generation,
+			d.Config.Outputs.Control, first.What, first.Detail(), first.Never, deployment.ErrHeaderMismatch)
 	}
 	if result.Before, err = deployment.FiguresOf(old.Budget, old.Metrics); err != nil {
-		return result, fmt.Errorf("compiling generation %d on topic %s: %w", old.Generation, d.Config.Outputs.Control, err)
+		return result, fmt.Errorf("compiling generation %d on topic %s: %w", old.Generation, d.Config.Outputs.Control,
+			err)
 	}
 	if result.After, err = deployment.FiguresOf(want.Budget, want.Metrics); err != nil {
 		return result, fmt.Errorf("compiling the configuration: %w", err)
@@ -183,7 +186,8 @@ func topicsFor(ctx context.Context, d *deployment.Deployment, c *admin.Change) e
 
 // tryChange goes through the whole change without taking anything from a run that goes on, so that
 // whatever can refuse the change refuses it here.
-func tryChange(ctx context.Context, d *deployment.Deployment, c *admin.Change, want *schemas.Header, o ChangeOptions) error {
+func tryChange(ctx context.Context, d *deployment.Deployment, c *admin.Change, want *schemas.Header,
+	o ChangeOptions) error {
 	c.MakeNext(want)
 	if err := c.CheckSize(); err != nil {
 		return err

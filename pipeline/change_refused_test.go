@@ -29,24 +29,31 @@ func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 		change func(*deployment.Config)
 		want   error
 	}{
-		"a turn is under way": {before: func(t *testing.T, d *deployment.Deployment) { diesBeforeSettling(t, d, 3) }, want: deployment.ErrInterruptedTurn},
+		"a turn is under way": {before: func(t *testing.T, d *deployment.Deployment) { diesBeforeSettling(t, d, 3) },
+			want: deployment.ErrInterruptedTurn},
 		"decisions are lost": {before: func(t *testing.T, d *deployment.Deployment) {
 			diesBeforeSettling(t, d, 3)
 			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte("delta/3/0")})
 		}, want: deployment.ErrLogFault},
-		"counts are gone": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d); remakeCounts(t, d) }, want: deployment.ErrLogFault},
+		"counts are gone": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d); remakeCounts(t, d) },
+			want: deployment.ErrLogFault},
 		"a STOP": {before: func(t *testing.T, d *deployment.Deployment) {
 			appendControl(t, d, &schemas.Stop{Epoch: -1, Turn: 1, Reason: "a test"})
 		}, want: deployment.ErrStopped},
-		"a topic is missing": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: elsewhere, want: deployment.ErrTopicSettings},
-		"it can never be":    {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: func(c *deployment.Config) { c.Privacy.Epsilon = 2 }, want: deployment.ErrHeaderMismatch},
-		"the topics fail":    {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: elsewhere, want: errTopics},
-		"too large to write": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: manyKeys, want: kafkalog.ErrTooLarge},
+		"a topic is missing": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: elsewhere,
+			want: deployment.ErrTopicSettings},
+		"it can never be": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) },
+			change: func(c *deployment.Config) { c.Privacy.Epsilon = 2 }, want: deployment.ErrHeaderMismatch},
+		"the topics fail": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: elsewhere,
+			want: errTopics},
+		"too large to write": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: manyKeys,
+			want: kafkalog.ErrTooLarge},
 		"another's new ledger": {before: func(t *testing.T, d *deployment.Deployment) {
 			ran(t, d)
 			other := *d
 			other.Config.Outputs.Ledger = "other-ledger"
-			if err := CreateTopics(t.Context(), &other, TopicOptions{}); err != nil && !errors.Is(err, kafkalog.ErrTopicExists) {
+			if err := CreateTopics(t.Context(), &other, TopicOptions{}); err != nil && !errors.Is(err,
+				kafkalog.ErrTopicExists) {
 				t.Fatal(err)
 			}
 			records := must.Have(schemas.EncodeSnapshot(schemas.Snapshot{Turn: 10, Epoch: 1}, 0, 1<<19))
@@ -113,7 +120,8 @@ var (
 func manyKeys(c *deployment.Config) {
 	var list []string
 	for i := range 3000 {
-		list = append(list, strings.Repeat("k", 400)+string(rune('0'+i/1000))+string(rune('0'+i/100%10))+string(rune('0'+i/10%10))+string(rune('0'+i%10)))
+		list = append(list, strings.Repeat("k", 400)+string(rune('0'+i/1000))+string(rune('0'+i/100%10))+
+			string(rune('0'+i/10%10))+string(rune('0'+i%10)))
 	}
 	c.Metrics[0].Keys.List = list
 }
@@ -127,8 +135,10 @@ func TestARefusedInitIsNotRecorded(t *testing.T) {
 	commit := func(err error) InitOptions {
 		return InitOptions{Commit: func() error { recorded++; return err }}
 	}
-	if err := Init(t.Context(), d, commit(errRecord)); !errors.Is(err, errRecord) || recorded != 1 || endOf(t, d, d.Config.Outputs.Control) != 0 {
-		t.Errorf("init ended with %v after %d records, and control ends at %d", err, recorded, endOf(t, d, d.Config.Outputs.Control))
+	if err := Init(t.Context(), d, commit(errRecord)); !errors.Is(err, errRecord) || recorded != 1 ||
+		endOf(t, d, d.Config.Outputs.Control) != 0 {
+		t.Errorf("init ended with %v after %d records, and control ends at %d", err, recorded,
+			endOf(t, d, d.Config.Outputs.Control))
 	}
 	appendRecord(t, d, d.Config.Outputs.Turns, kafkalog.Message{Value: []byte("another program's")})
 	if err := Init(t.Context(), d, commit(nil)); !errors.Is(err, deployment.ErrLogFault) || recorded != 1 {

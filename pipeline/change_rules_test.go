@@ -64,12 +64,14 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, func(*deployment.Config) {})
 			diesBeforeSettling(t, d, test.turn)
-			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("another program's")})
+			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn),
+				Value: []byte("another program's")})
 			test.lose(t, d)
 			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrLogFault) {
 				t.Errorf("the run ended with %v", err)
 			}
-			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err, deployment.ErrLogFault) {
+			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err,
+				deployment.ErrLogFault) {
 				t.Errorf("the change ended with %v", err)
 			}
 		})
@@ -104,7 +106,8 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 			d = mustCompile(t, next)
 			must.Have(Change(t.Context(), d, ChangeOptions{}))
 			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
-			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: kafkalog.At(at)})
+			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`,
+				at), Timestamp: kafkalog.At(at)})
 			if lost == nil {
 				ran(t, d)
 				return
@@ -113,7 +116,8 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 			next.Metrics = append([]deployment.Metric{}, next.Metrics...)
 			next.Metrics[0].MaxEventsPerKey = 2
 			var stop *spend.StopError
-			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.As(err, &stop) || !strings.Contains(err.Error(), "the snapshot with which this generation began is missing") {
+			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.As(err, &stop) ||
+				!strings.Contains(err.Error(), "the snapshot with which this generation began is missing") {
 				t.Errorf("another change ended with %v", err)
 			}
 			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.As(err, &stop) {

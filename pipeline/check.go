@@ -65,7 +65,8 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 // checkDeployment checks the deployment that control holds. Where control cannot
 // be opened, the rules of topics have said so, or init has not been run. sound says that no rule of
 // topics is broken: a broken one explains better why the topics cannot be compared.
-func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions, sound bool) error {
+func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions,
+	sound bool) error {
 	control, _, err := openControl(ctx, d, client, o.Logger)
 	notYet := errors.Is(err, deployment.ErrNotInitialised) || errors.Is(err, kafkalog.ErrUnknownTopic)
 	if notYet {
@@ -91,7 +92,8 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 		if all[0].Never != "" {
 			return err
 		}
-		o.Logger.Warn(fmt.Sprintf("the configuration is not the one in force, so a run refuses it: %v (tollgate change --dry-run lists all differences)", err))
+		o.Logger.Warn(fmt.Sprintf("the configuration is not the one in force, so a run refuses it: %v (tollgate "+
+			"change --dry-run lists all differences)", err))
 	}
 	var stop *schemas.Stop
 	control.WithView(func(v *controllog.View) { stop = v.Stop })

@@ -23,7 +23,8 @@ func (c *Client) Close() { c.log.Close() }
 // close it. AwaitBroker logs what it waits for, at once and again at growing intervals. Errors:
 // ErrNoBroker when limit is over; ctx's cause; at once an error that waiting does not mend, a wrong
 // password for example. With limit 0 it tries once, and returns the client's own error.
-func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) (*Client, error) {
+func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) (*Client,
+	error) {
 	cfg, err := connect.Config(&d.Config.Kafka, log)
 	if err != nil {
 		return nil, err

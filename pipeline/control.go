@@ -15,7 +15,8 @@ import (
 // openControl opens the control log, and compares its deployment with the record that lies with the
 // keys. elsewhere is set where that has it on another cluster. Errors: those of controllog.Open,
 // and ErrOtherPromise, also where the record has a deployment and control none.
-func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
+func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
+	log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	topic, record := d.Config.Outputs.Control, d.Config.Record
 	control, err = controllog.Open(ctx, client, topic, d.Config.LedgerSlots, log)
 	lost := errors.Is(err, deployment.ErrNotInitialised) || errors.Is(err, kafkalog.ErrUnknownTopic)
@@ -36,7 +37,9 @@ func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog
 		return nil, nil, fmt.Errorf("opening topic %s: %w", topic, err)
 	}
 	if elsewhere != nil {
-		log.Warn(fmt.Sprintf("the deployment is on cluster %s, but %s has %s: after a failover or a restore, end every run on the other cluster, because runs on both would give every user two budgets", cluster, record.From, elsewhere))
+		log.Warn(fmt.Sprintf("the deployment is on cluster %s, but %s has %s: after a failover or a restore, end "+
+			"every run on the other cluster, because runs on both would give every user two budgets", cluster,
+			record.From, elsewhere))
 	}
 	return control, elsewhere, nil
 }

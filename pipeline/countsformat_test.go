@@ -93,7 +93,8 @@ func TestInitRegistersTheSchemaOfCounts(t *testing.T) {
 	must.Succeed(t, CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}))
 	reg.Refuse = http.StatusConflict
 	err := Init(t.Context(), d, InitOptions{})
-	if !errors.Is(err, registry.ErrIncompatible) || !strings.Contains(err.Error(), countsSubject) || !strings.Contains(err.Error(), "outputs.counts") {
+	if !errors.Is(err, registry.ErrIncompatible) || !strings.Contains(err.Error(), countsSubject) ||
+		!strings.Contains(err.Error(), "outputs.counts") {
 		t.Fatalf("the registry refuses the schema, and init says %v", err)
 	}
 	if err := CheckTopics(t.Context(), d, CheckOptions{Start: true}); err != nil {
@@ -122,11 +123,14 @@ func TestTheFormatOfCountsCanBeChanged(t *testing.T) {
 	next.Outputs.CountsFormat = schemas.CountsAvro
 	inRegistry(reg.URL)(&next)
 	framed := mustCompile(t, next)
-	if _, err := Run(t.Context(), framed, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrHeaderMismatch) || !strings.Contains(err.Error(), "the format of counts differs (outputs.counts_format: in force json, configured avro)") {
+	if _, err := Run(t.Context(), framed, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrHeaderMismatch) ||
+		!strings.Contains(err.Error(), "the format of counts differs (outputs.counts_format: in force json, "+
+			"configured avro)") {
 		t.Fatal(err)
 	}
 	reg.Asked()
-	if result, err := Change(t.Context(), framed, ChangeOptions{DryRun: true}); err != nil || len(result.Differences) != 1 {
+	if result, err := Change(t.Context(), framed, ChangeOptions{DryRun: true}); err != nil || len(result.Differences) !=
+		1 {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	for _, asked := range reg.Asked() {

@@ -65,8 +65,9 @@ func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 	for i := range 40 {
 		value := fmt.Appendf(nil, "broken record %d", i)
 		broken[int64(120+i)] = value
-		msgs = append(msgs, kafkalog.Message{Key: fmt.Appendf(nil, "key %d", i), Value: value, Timestamp: kafkalog.At(start.Add(30 * time.Minute).UnixMilli()),
-			Headers: []kafkalog.Header{{Key: "trace", Value: []byte{byte(i)}}, {Key: "null"}}})
+		msgs = append(msgs, kafkalog.Message{Key: fmt.Appendf(nil, "key %d", i), Value: value,
+			Timestamp: kafkalog.At(start.Add(30 * time.Minute).UnixMilli()),
+			Headers:   []kafkalog.Header{{Key: "trace", Value: []byte{byte(i)}}, {Key: "null"}}})
 	}
 	refused := e.refuseOnce(d.Config.Outputs.DeadLetter)
 	appendEvents(t, e.ListenAddrs()[0], msgs...)

@@ -148,7 +148,8 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	for range 2 {
 		_, err := Run(t.Context(), d, RunOptions{Bounded: true})
 		want := "but turn 5, which is not settled, published from offset "
-		if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "topic tollgate-counts: partition ") {
+		if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "topic tollgate-counts: partition ") {
 			t.Fatalf("%v\ndoes not say\n%s", err, want)
 		}
 	}
@@ -166,20 +167,21 @@ func TestFollowingForgetsValuesOfAnOpenTurn(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	var got []string
-	err := FollowReleases(ctx, d, FollowOptions{From: &Position{Turn: 4, Counts: []int64{0, 0}}}, func(p Published) error {
-		for _, r := range p.Releases {
-			got = append(got, fmt.Sprint(p.Turn, r.Key))
-		}
-		if p.Turn == 6 {
-			stop()
+	err := FollowReleases(ctx, d, FollowOptions{From: &Position{Turn: 4, Counts: []int64{0, 0}}},
+		func(p Published) error {
+			for _, r := range p.Releases {
+				got = append(got, fmt.Sprint(p.Turn, r.Key))
+			}
+			if p.Turn == 6 {
+				stop()
+				return nil
+			}
+			remakeCounts(t, d)
+			w.counts(0, 5, "a")
+			w.counts(0, 6, "x", "y", "z")
+			w.end(6, d.Config.Outputs.Counts, 4, 0)
 			return nil
-		}
-		remakeCounts(t, d)
-		w.counts(0, 5, "a")
-		w.counts(0, 6, "x", "y", "z")
-		w.end(6, d.Config.Outputs.Counts, 4, 0)
-		return nil
-	})
+		})
 	if want := []string{"5a", "6x", "6y", "6z"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
@@ -211,16 +213,17 @@ func TestFollowerPutsTurnsTogether(t *testing.T) {
 	var got []string
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	err := FollowReleases(ctx, d, FollowOptions{From: &Position{Turn: 4, Counts: []int64{1, 0}}}, func(p Published) error {
-		line := fmt.Sprint(p.Turn, ":")
-		for _, r := range p.Releases {
-			line += fmt.Sprint(" ", r.Turn, r.Key)
-		}
-		if got = append(got, line); p.Turn == 9 {
-			stop()
-		}
-		return nil
-	})
+	err := FollowReleases(ctx, d, FollowOptions{From: &Position{Turn: 4, Counts: []int64{1, 0}}},
+		func(p Published) error {
+			line := fmt.Sprint(p.Turn, ":")
+			for _, r := range p.Releases {
+				line += fmt.Sprint(" ", r.Turn, r.Key)
+			}
+			if got = append(got, line); p.Turn == 9 {
+				stop()
+			}
+			return nil
+		})
 	if want := "5: 5a 5c|7: 7d 6x|8: 8y|9:"; err != nil || strings.Join(got, "|") != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
@@ -250,7 +253,8 @@ func (w topicWriter) counts(partition int32, turn uint64, keys ...string) {
 		r := schemas.Release{Metric: "views", Key: key, Turn: turn, WindowEnd: 1000, Confidence: 0.95, Rungs: 1}
 		r.Precision.Hi = 1
 		data := must.Have(schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, r))
-		w.write(w.d.Config.Outputs.Counts, partition, kafkalog.Message{Key: []byte(key), Value: data, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
+		w.write(w.d.Config.Outputs.Counts, partition, kafkalog.Message{Key: []byte(key), Value: data,
+			Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
 	}
 }
 
@@ -314,7 +318,8 @@ func TestOldTurnsCanComeTogether(t *testing.T) {
 		return turns, values
 	}
 	_, want := read(0)
-	for together, bounds := range map[int][2]int{0: {10, 10}, 1: {10, 10}, 12: {2, 5}, 1000: {1, 1}} { // a turn has three values
+	// a turn has three values
+	for together, bounds := range map[int][2]int{0: {10, 10}, 1: {10, 10}, 12: {2, 5}, 1000: {1, 1}} {
 		turns, values := read(together)
 		if !slices.IsSorted(turns) || turns[len(turns)-1] != 10 || len(turns) < bounds[0] || len(turns) > bounds[1] {
 			t.Errorf("up to %d offsets together: turns %d", together, turns)

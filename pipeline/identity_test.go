@@ -46,7 +46,8 @@ func avroSchema(fields []string, variant int) string {
 		case name == "t":
 			typ = `{"type":"long","logicalType":"timestamp-millis"}`
 		case name == "v":
-			typ = []string{`"int"`, `"double"`, `["float","int","double"]`, `["null","float"]`, `["int","long"]`}[variant%5]
+			typ = []string{`"int"`, `"double"`, `["float","int","double"]`, `["null","float"]`,
+				`["int","long"]`}[variant%5]
 		case variant%3 == 1 && name != "w":
 			typ = `["null","string"]`
 		case variant%4 == 2 && name == "k":
@@ -54,7 +55,8 @@ func avroSchema(fields []string, variant int) string {
 		}
 		all = append(all, fmt.Sprintf(`{"name":%q,"type":%s}`, name, typ))
 	}
-	return fmt.Sprintf(`{"type":"record","name":"r%d","doc":"%d","fields":[%s]}`, variant, variant, strings.Join(all, ","))
+	return fmt.Sprintf(`{"type":"record","name":"r%d","doc":"%d","fields":[%s]}`, variant, variant,
+		strings.Join(all, ","))
 }
 
 // avroBytes writes strings of one or two letters, small numbers, and branches: the bytes of one
@@ -62,14 +64,18 @@ func avroSchema(fields []string, variant int) string {
 func avroBytes(t *rapid.T, fields int) []byte {
 	var b []byte
 	for range fields + rapid.IntRange(0, 1).Draw(t, "more") {
-		b = append(b, rapid.SampledFrom([]string{"\x02a", "\x02b", "\x00", "\x02", "\x04bb", "\x02\x02", "\x02\x02a", "\x02\x02b", "\x00\x00\xc0\x3f", "\x02\x00\x00\xc0\x3f", "\x00\x00\x00\x00\x00\x00\xf8\x3f", "\x04\x00\x00\x00\x00\x00\x00\xf8\x3f"}).Draw(t, "part")...)
+		b = append(b, rapid.SampledFrom([]string{"\x02a", "\x02b", "\x00", "\x02", "\x04bb", "\x02\x02", "\x02\x02a",
+			"\x02\x02b", "\x00\x00\xc0\x3f", "\x02\x00\x00\xc0\x3f", "\x00\x00\x00\x00\x00\x00\xf8\x3f",
+			"\x04\x00\x00\x00\x00\x00\x00\xf8\x3f"}).Draw(t, "part")...)
 	}
 	return b
 }
 
 func genReading(t *rapid.T) recordReading {
-	f := event.Format{User: "u", Key: "k", Time: "t", Value: "v", TimeUnit: rapid.SampledFrom([]string{"s", "ms"}).Draw(t, "unit"),
-		MaxRecordBytes: rapid.SampledFrom([]int{0, 0, 1 << 20, 40}).Draw(t, "bytes"), Format: rapid.SampledFrom([]string{"csv", "tsv", "jsonl", "avro"}).Draw(t, "format")}
+	f := event.Format{User: "u", Key: "k", Time: "t", Value: "v", TimeUnit: rapid.SampledFrom([]string{"s",
+		"ms"}).Draw(t, "unit"),
+		MaxRecordBytes: rapid.SampledFrom([]int{0, 0, 1 << 20, 40}).Draw(t, "bytes"),
+		Format:         rapid.SampledFrom([]string{"csv", "tsv", "jsonl", "avro"}).Draw(t, "format")}
 	f.Decimals = rapid.IntRange(0, 2).Draw(t, "decimals")
 	names := rapid.Permutation([]string{"u", "k", "t", "v", "w"}).Draw(t, "order")
 	if rapid.Bool().Draw(t, "plain") {
@@ -116,7 +122,8 @@ func genReading(t *rapid.T) recordReading {
 	default:
 		r.events.Format.TimeUnit = ""
 		if rapid.Bool().Draw(t, "registry") {
-			r.events.Registry = &deployment.Registry{URL: "http://" + strings.Repeat("r", rapid.IntRange(1, 2).Draw(t, "host"))}
+			r.events.Registry = &deployment.Registry{URL: "http://" + strings.Repeat("r", rapid.IntRange(1, 2).Draw(t,
+				"host"))}
 			r.write = func(t *rapid.T) []byte {
 				b := binary.BigEndian.AppendUint32([]byte{0}, rapid.Uint32Range(0, 3).Draw(t, "id"))
 				return append(b, avroBytes(t, 5)...)
@@ -214,7 +221,8 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 		decodeBoth(t, f.events, g.events, others, records)
 	})
 	plain := deployment.Events{Topic: "events", Format: event.Format{
-		Format: "csv", Columns: strings.Split("u,k,t,v,w", ","), User: "u", Key: "k", Time: "t", Value: "v", TimeUnit: "ms"}}
+		Format: "csv", Columns: strings.Split("u,k,t,v,w", ","), User: "u", Key: "k", Time: "t", Value: "v",
+		TimeUnit: "ms"}}
 	for name, c := range map[string]struct {
 		edit   func(*event.Format)
 		others bool
@@ -228,7 +236,8 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 	} {
 		edited := plain
 		c.edit(&edited.Format)
-		if got := decodeBoth(t, plain, edited, c.others, [][]byte{[]byte("1,2,3,4,5"), []byte("1,1,3,4,5"), []byte("1")}); got != c.want {
+		if got := decodeBoth(t, plain, edited, c.others, [][]byte{[]byte("1,2,3,4,5"), []byte("1,1,3,4,5"),
+			[]byte("1")}); got != c.want {
 			t.Errorf("%s: decoded %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -250,12 +259,14 @@ func decodeBoth(t rapid.TB, from, to deployment.Events, others bool, records [][
 	for i := range records {
 		switch {
 		case mayRestart && (wasFault[i] != isFault[i] || !reflect.DeepEqual(was[i], is[i])):
-			t.Fatalf("a restart is accepted, and %q is %v %s and then %v %s", records[i], was[i], wasFault[i], is[i], isFault[i])
+			t.Fatalf("a restart is accepted, and %q is %v %s and then %v %s", records[i], was[i], wasFault[i], is[i],
+				isFault[i])
 		case was[i] == nil || is[i] == nil:
 		case mayRestart:
 			n.same++
 		case mayChange && string(was[i].User) != string(is[i].User):
-			t.Fatalf("a change is accepted (%v), and %q is of user %q and then of %q", all, records[i], was[i].User, is[i].User)
+			t.Fatalf("a change is accepted (%v), and %q is of user %q and then of %q", all, records[i], was[i].User,
+				is[i].User)
 		case mayChange && !others:
 			n.changed++
 			if !reflect.DeepEqual(was[i], is[i]) {
@@ -275,56 +286,79 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 	t.Parallel()
 	const restart, change, rename, never = "restart", "change", "new name", "never"
 	csv := func(columns string, edit ...func(*deployment.Events)) deployment.Events {
-		e := deployment.Events{Topic: "events", Format: event.Format{Format: "csv", Columns: strings.Split(columns, " "), User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
+		e := deployment.Events{Topic: "events", Format: event.Format{Format: "csv", Columns: strings.Split(columns,
+			" "), User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
 		for _, f := range edit {
 			f(&e)
 		}
 		return e
 	}
 	avro := func(schema, url string) deployment.Events {
-		e := deployment.Events{Topic: "events", Format: event.Format{Format: "avro", Schema: schema, User: "u", Key: "k", Time: "t"}}
+		e := deployment.Events{Topic: "events", Format: event.Format{Format: "avro", Schema: schema, User: "u",
+			Key: "k", Time: "t"}}
 		if url != "" {
 			e.Registry = &deployment.Registry{URL: url}
 		}
 		return e
 	}
 	record := func(fields string) string { return `{"type":"record","name":"e","fields":[` + fields + `]}` }
-	const u, k, at = `{"name":"u","type":"string"},`, `{"name":"k","type":"string"},`, `{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}`
+	const u, k, at = `{"name":"u","type":"string"},`, `{"name":"k","type":"string"},`,
+		`{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}`
 	plain := csv("u k t w")
 	bare := avro(record(u+k+at), "")
-	lines := deployment.Events{Topic: "events", Format: event.Format{Format: "jsonl", User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
+	lines := deployment.Events{Topic: "events", Format: event.Format{Format: "jsonl", User: "u", Key: "k", Time: "t",
+		TimeUnit: "ms"}}
 	path := func(user string) deployment.Events { e := lines; e.Format.User = user; return e }
 	for name, c := range map[string]struct {
 		from, to deployment.Events
 		want     string
 	}{
-		"two columns swapped":               {plain, csv("k u t w"), never},
-		"a column before the user's":        {plain, csv("x u k t w"), never},
-		"a column at the end":               {plain, csv("u k t w x"), change},
-		"a column after the user's":         {plain, csv("u x k t w"), rename},
-		"another name, the same column":     {plain, csv("who what t w", func(e *deployment.Events) { e.Format.User, e.Format.Key = "who", "what" }), restart},
+		"two columns swapped":        {plain, csv("k u t w"), never},
+		"a column before the user's": {plain, csv("x u k t w"), never},
+		"a column at the end":        {plain, csv("u k t w x"), change},
+		"a column after the user's":  {plain, csv("u x k t w"), rename},
+		"another name, the same column": {plain, csv("who what t w", func(e *deployment.Events) {
+			e.Format.User, e.Format.Key = "who", "what"
+		}), restart},
 		"another name of a column not read": {plain, csv("u k t x"), restart},
-		"tabs":                              {plain, csv("u k t w", func(e *deployment.Events) { e.Format.Format = "tsv" }), never},
-		"another unit":                      {plain, csv("u k t w", func(e *deployment.Events) { e.Format.TimeUnit = "s" }), rename},
-		"no key":                            {plain, csv("u k t w", func(e *deployment.Events) { e.Format.Key = "" }), rename},
-		"the default in figures":            {plain, csv("u k t w", func(e *deployment.Events) { e.Format.MaxRecordBytes = 1 << 20 }), restart},
-		"longer records":                    {plain, csv("u k t w", func(e *deployment.Events) { e.Format.MaxRecordBytes = 1 << 21 }), change},
-		"a value":                           {plain, csv("u k t w", func(e *deployment.Events) { e.Format.Value = "w" }), change},
-		"rows to objects":                   {plain, lines, never},
-		"another path":                      {lines, path("o.u"), never},
-		"a dot in a name":                   {path("o.u"), path(`o\.u`), never},
-		"documentation":                     {bare, avro(`{"type":"record","name":"f","doc":"x","fields":[`+strings.Replace(u, `}`, `,"default":"x"}`, 1)+k+at+`]}`, ""), restart},
-		"fields swapped":                    {bare, avro(record(k+u+at), ""), never},
-		"a field at the end":                {bare, avro(record(u+k+at+`,{"name":"x","type":"int"}`), ""), change},
-		"a field before the user's":         {bare, avro(record(`{"name":"x","type":"int"},`+u+k+at), ""), never},
-		"a user who may be null":            {bare, avro(record(`{"name":"u","type":["null","string"]},`+k+at), ""), never},
-		"a fixed and a uuid":                {avro(record(`{"name":"u","type":{"type":"fixed","name":"f","size":16}},`+k+at), ""), avro(record(`{"name":"u","type":{"type":"fixed","name":"f","size":16,"logicalType":"uuid"}},`+k+at), ""), never},
-		"other symbols":                     {avro(record(u+`{"name":"k","type":{"type":"enum","name":"f","symbols":["a","b"]}},`+at), ""), avro(record(u+`{"name":"k","type":{"type":"enum","name":"f","symbols":["b","a"]}},`+at), ""), rename},
-		"a schema for a registry":           {bare, avro("", "http://a:8081"), never},
-		"another registry":                  {avro("", "http://a:8081"), avro("", "http://b:8081"), never},
-		"the same one, over TLS":            {avro("", "http://A:8081/"), avro("", "https://a:8081"), restart},
-		"its usual port in figures":         {avro("", "https://a"), avro("", "https://a:443"), restart},
-		"another path of its":               {avro("", "http://a:8081/x"), avro("", "http://a:8081/y"), never},
+		"tabs": {plain, csv("u k t w", func(e *deployment.Events) {
+			e.Format.Format = "tsv"
+		}), never},
+		"another unit": {plain, csv("u k t w", func(e *deployment.Events) {
+			e.Format.TimeUnit = "s"
+		}), rename},
+		"no key": {plain, csv("u k t w", func(e *deployment.Events) { e.Format.Key = "" }),
+			rename},
+		"the default in figures": {plain, csv("u k t w", func(e *deployment.Events) {
+			e.Format.MaxRecordBytes = 1 << 20
+		}), restart},
+		"longer records": {plain, csv("u k t w", func(e *deployment.Events) {
+			e.Format.MaxRecordBytes = 1 << 21
+		}), change},
+		"a value": {plain, csv("u k t w", func(e *deployment.Events) {
+			e.Format.Value = "w"
+		}), change},
+		"rows to objects": {plain, lines, never},
+		"another path":    {lines, path("o.u"), never},
+		"a dot in a name": {path("o.u"), path(`o\.u`), never},
+		"documentation": {bare, avro(`{"type":"record","name":"f","doc":"x","fields":[`+
+			strings.Replace(u, `}`, `,"default":"x"}`, 1)+k+at+`]}`, ""), restart},
+		"fields swapped":            {bare, avro(record(k+u+at), ""), never},
+		"a field at the end":        {bare, avro(record(u+k+at+`,{"name":"x","type":"int"}`), ""), change},
+		"a field before the user's": {bare, avro(record(`{"name":"x","type":"int"},`+u+k+at), ""), never},
+		"a user who may be null": {bare, avro(record(`{"name":"u","type":["null","string"]},`+k+at), ""),
+			never},
+		"a fixed and a uuid": {avro(record(`{"name":"u","type":{"type":"fixed","name":"f","size":16}},`+
+			k+at), ""), avro(record(`{"name":"u","type":{"type":"fixed","name":"f","size":16,"logicalType":"uuid"}},`+k+
+			at), ""), never},
+		"other symbols": {avro(record(u+`{"name":"k","type":{"type":"enum","name":"f",`+
+			`"symbols":["a","b"]}},`+at), ""),
+			avro(record(u+`{"name":"k","type":{"type":"enum","name":"f","symbols":["b","a"]}},`+at), ""), rename},
+		"a schema for a registry":   {bare, avro("", "http://a:8081"), never},
+		"another registry":          {avro("", "http://a:8081"), avro("", "http://b:8081"), never},
+		"the same one, over TLS":    {avro("", "http://A:8081/"), avro("", "https://a:8081"), restart},
+		"its usual port in figures": {avro("", "https://a"), avro("", "https://a:443"), restart},
+		"another path of its":       {avro("", "http://a:8081/x"), avro("", "http://a:8081/y"), never},
 	} {
 		deploy := func(e deployment.Events, metric string) schemas.Header {
 			cfg := deploytest.Config("localhost:1")

@@ -158,7 +158,8 @@ func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, erro
 		return time.Time{}, err
 	}
 	defer client.Close()
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -41,7 +41,8 @@ func (e *InitialisedError) Error() string {
 	} else {
 		b.WriteString("with another configuration")
 	}
-	fmt.Fprintf(&b, ": generation %d, incarnation %s, time begins at %s", e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339))
+	fmt.Fprintf(&b, ": generation %d, incarnation %s, time begins at %s", e.Generation,
+		hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339))
 	if e.Late > 0 {
 		fmt.Fprintf(&b, " (another init was first, so the HEADER of this one, at offset %d, is ignored)", e.Late)
 	}
@@ -80,7 +81,8 @@ func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	}
 	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
 	if errors.Is(err, deployment.ErrNotInitialised) {
-		return &deployment.TopicError{Topic: topic, Got: "holds records, but no HEADER before them: another program has written to it", Err: deployment.ErrLogFault,
+		return &deployment.TopicError{Topic: topic, Got: "holds records, but no HEADER before them: another program " +
+			"has written to it", Err: deployment.ErrLogFault,
 			Fix: "name an empty topic under outputs.control, or delete this one if you do not need its records"}
 	}
 	if err != nil {

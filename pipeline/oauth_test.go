@@ -21,7 +21,8 @@ import (
 func unsecured(life time.Duration) string {
 	now := time.Now().Unix()
 	part := func(json string) string { return base64.RawURLEncoding.EncodeToString([]byte(json)) }
-	return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"sub":"alice","iat":%d,"exp":%d}`, now-3600, now+int64(life.Seconds()))) + "."
+	return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"sub":"alice","iat":%d,"exp":%d}`, now-3600,
+		now+int64(life.Seconds()))) + "."
 }
 
 // Apache Kafka takes a token from a file, and another one that replaces it.
@@ -32,7 +33,8 @@ func TestTokensOnApacheKafka(t *testing.T) {
 		Settings: map[string]string{
 			"sasl.enabled.mechanisms":                     "OAUTHBEARER",
 			"listener.name.token.sasl.enabled.mechanisms": "OAUTHBEARER",
-			"listener.name.token.oauthbearer.sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule " +
+			"listener.name.token.oauthbearer.sasl.jaas.config": "org.apache.kafka.common.security." +
+				"oauthbearer.OAuthBearerLoginModule " +
 				"required unsecuredLoginStringClaim_sub=\"broker\";",
 		},
 	})
@@ -40,10 +42,12 @@ func TestTokensOnApacheKafka(t *testing.T) {
 	put := func(token string) {
 		must.Succeed(t, os.WriteFile(file, []byte(token+"\n"), 0o600))
 	}
-	k := deployment.Kafka{Brokers: []string{b.AddrOf("TOKEN")}, SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: file, Extensions: []string{"logicalCluster=lkc"}}}
+	k := deployment.Kafka{Brokers: []string{b.AddrOf("TOKEN")}, SASL: &deployment.SASL{Mechanism: "oauthbearer",
+		TokenFile: file, Extensions: []string{"logicalCluster=lkc"}}}
 	put(unsecured(-time.Minute))
 	_, err := connect.Dial(t.Context(), k, nil)
-	if !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), "check that the broker accepts this token, and that it has not expired") || strings.Contains(err.Error(), "eyJ") {
+	if !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), "check that the broker accepts this "+
+		"token, and that it has not expired") || strings.Contains(err.Error(), "eyJ") {
 		t.Errorf("an expired token: %v", err)
 	}
 	put(unsecured(time.Hour))

@@ -33,7 +33,9 @@ func TestRuleAChangeWaitsForTheEndOfAllWindows(t *testing.T) {
 			}
 			until(d, start.Add(8*time.Second))
 			control := endOf(t, d, d.Config.Outputs.Control)
-			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err, deployment.ErrOpenWindows) || !strings.Contains(err.Error(), "metrics five") || !strings.Contains(err.Error(), "--until 2026-01-01T00:00:10Z") {
+			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err,
+				deployment.ErrOpenWindows) || !strings.Contains(err.Error(), "metrics five") ||
+				!strings.Contains(err.Error(), "--until 2026-01-01T00:00:10Z") {
 				t.Errorf("a change in the middle of a window: %v", err)
 			}
 			dry, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{DryRun: true})

@@ -27,7 +27,8 @@ func TestRuleThePromiseHasEveryGeneration(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0].Digest != first[0].Digest {
 		t.Fatalf("after the change: %+v, %v; before: %+v", all, err, first)
 	}
-	if g := all[1]; g.By != "Ada" || g.Why != "ticket 1234" || g.Written.Before(all[0].Written) || g.Epsilon != next.Privacy.Epsilon || len(g.Changes) == 0 {
+	if g := all[1]; g.By != "Ada" || g.Why != "ticket 1234" || g.Written.Before(all[0].Written) ||
+		g.Epsilon != next.Privacy.Epsilon || len(g.Changes) == 0 {
 		t.Errorf("the change is recorded as %+v", g)
 	}
 	previous := ""

@@ -112,10 +112,13 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 			litter := func() {
 				for _, topic := range []string{out.Control, out.Ledger, out.Counts} {
 					for _, m := range []kafkalog.Message{
-						{Value: []byte("hello")}, {Value: []byte{}}, {Key: []byte("k"), Value: nil}, {Key: []byte("delta/nothing"), Value: []byte("x")},
-						{Key: []byte("k"), Value: []byte("x"), Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}},
+						{Value: []byte("hello")}, {Value: []byte{}}, {Key: []byte("k"), Value: nil},
+						{Key: []byte("delta/nothing"), Value: []byte("x")},
+						{Key: []byte("k"), Value: []byte("x"), Headers: []kafkalog.Header{{Key: schemas.HeaderType,
+							Value: []byte(schemas.TypeRelease)}}},
 					} {
-						littered[fmt.Sprintf("topic %s, partition 0: the record at offset %d ", topic, appendRecord(t, d, topic, m))] = true
+						littered[fmt.Sprintf("topic %s, partition 0: the record at offset %d ", topic,
+							appendRecord(t, d, topic, m))] = true
 					}
 				}
 			}
@@ -130,18 +133,21 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 				return nil
 			}}
 			var warnings bytes.Buffer
-			if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)}); err != nil {
+			if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true,
+				Logger: deploytest.Logger(&warnings)}); err != nil {
 				t.Fatal(err)
 			}
 			litter() // the newest record of control is a foreign one, too
 			ran(t, d)
-			for _, named := range regexp.MustCompile(`topic \S+, partition \d+: the record at offset \d+ `).FindAllString(warnings.String(), -1) {
+			for _, named := range regexp.MustCompile(`topic \S+, partition \d+: the record at offset `+
+				`\d+ `).FindAllString(warnings.String(), -1) {
 				if !littered[named] {
 					t.Errorf("%sis no foreign record", named)
 				}
 			}
 			for _, topic := range []string{out.Control, out.Ledger, out.Counts} {
-				if text := warnings.String(); at == "init" && !strings.Contains(text, "topic "+topic+", partition 0: the record at offset ") {
+				if text := warnings.String(); at == "init" && !strings.Contains(text, "topic "+topic+
+					", partition 0: the record at offset ") {
 					t.Errorf("nothing was said of topic %s:\n%s", topic, text)
 				}
 			}
@@ -208,7 +214,8 @@ func TestRuleASupersededRunReportsNoLoss(t *testing.T) {
 					run := appendControl(t, d, &schemas.Run{})[0]
 					appendControl(t, d, &schemas.Epoch{Run: run})
 				})
-				return fmt.Errorf("reading the ledger: %w", &spend.StopError{Turn: 1, Reason: "it does not hold the turn", Err: deployment.ErrLogFault})
+				return fmt.Errorf("reading the ledger: %w", &spend.StopError{Turn: 1,
+					Reason: "it does not hold the turn", Err: deployment.ErrLogFault})
 			}}
 			result, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true})
 			if err != nil || !result.Superseded {
@@ -236,17 +243,20 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 		key  string
 		says string
 	}{
-		"a turn that is not in a snapshot yet": {"delta/3/0", "the ledger has a gap: this turn is settled and its decisions are missing"},
-		"a slot that no turn has used":         {"delta/60/0", ""},
-		"a part that no set has":               {"delta/3/7", ""},
-		"a snapshot that is not there":         {"snapshot/1/0", ""},
-		"a fence":                              {"fence", ""},
+		"a turn that is not in a snapshot yet": {"delta/3/0", "the ledger has a gap: this turn is settled and its " +
+			"decisions are missing"},
+		"a slot that no turn has used": {"delta/60/0", ""},
+		"a part that no set has":       {"delta/3/7", ""},
+		"a snapshot that is not there": {"snapshot/1/0", ""},
+		"a fence":                      {"fence", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := ran(t, tenTurns(t, func(c *deployment.Config) { c.Shards, c.ReleaseShards = 1, 1 }))
-			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte(test.key), Value: []byte("another program's")})
+			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte(test.key),
+				Value: []byte("another program's")})
 			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
-			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: kafkalog.At(at)})
+			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`,
+				at), Timestamp: kafkalog.At(at)})
 			var warnings bytes.Buffer
 			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)})
 			if !strings.Contains(warnings.String(), "topic tollgate-ledger, partition 0: the record at offset ") {

@@ -43,7 +43,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-func benchmarkRead(b *testing.B, config func(addr string) deployment.Config, events int, value func(i int) []byte, millis func(i int) int64) {
+func benchmarkRead(b *testing.B, config func(addr string) deployment.Config, events int, value func(i int) []byte,
+	millis func(i int) int64) {
 	ctx := context.Background()
 	b.StopTimer()
 	var allocated uint64

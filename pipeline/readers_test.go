@@ -70,7 +70,8 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 	for _, c := range []struct {
 		when string
 		run  int64 // that takes an epoch before
-	}{{"with no epoch", -1}, {"in the epoch of an older run", older}, {"in an epoch that was taken before it began", control.Run}} {
+	}{{"with no epoch", -1}, {"in the epoch of an older run", older}, {"in an epoch that was taken before it began",
+		control.Run}} {
 		if c.run >= 0 {
 			epoch := appendControl(t, d, &schemas.Epoch{Run: c.run})[0]
 			appendControl(t, d, &schemas.Passed{Epoch: epoch})
@@ -97,7 +98,8 @@ func TestRuleAReaderThatWasReplacedFails(t *testing.T) {
 	begin := transforms.Restriction{Group: 1, Epoch: -1, Tick: 1}
 	first := must.Have(readers[1].Step(t.Context(), begin))
 	must.Have(again.Step(t.Context(), begin))
-	if step, err := readers[1].Step(t.Context(), first.Next); err == nil || !strings.Contains(err.Error(), "another process of this run") || step.Next.Done {
+	if step, err := readers[1].Step(t.Context(), first.Next); err == nil || !strings.Contains(err.Error(),
+		"another process of this run") || step.Next.Done {
 		t.Errorf("the reader that was replaced: %+v, %v", step, err)
 	}
 }

@@ -47,12 +47,15 @@ func startKafka(t *testing.T, f deploytest.PEMFiles) *realkafka.Broker {
 		return string(data)
 	}
 	settings := map[string]string{
-		"sasl.enabled.mechanisms":                           "PLAIN,SCRAM-SHA-256",
-		"listener.name.mutual.ssl.client.auth":              "required",
-		"listener.name.plain.sasl.enabled.mechanisms":       "PLAIN",
-		"listener.name.plain.plain.sasl.jaas.config":        `org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="s3cret";`,
-		"listener.name.both.sasl.enabled.mechanisms":        "SCRAM-SHA-256",
-		"listener.name.both.scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+		"sasl.enabled.mechanisms":                     "PLAIN,SCRAM-SHA-256",
+		"listener.name.mutual.ssl.client.auth":        "required",
+		"listener.name.plain.sasl.enabled.mechanisms": "PLAIN",
+		"listener.name.plain.plain.sasl.jaas.config": `org.apache.kafka.common.security.plain.PlainLoginModule ` +
+			`required user_alice="s3cret";`,
+		"listener.name.both.sasl.enabled.mechanisms": "SCRAM-SHA-256",
+		"listener.name.both.scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security." +
+			"scram.ScramLoginModule " +
+			"required;",
 	}
 	for _, l := range []string{"tls", "mutual", "both"} {
 		maps.Copy(settings, map[string]string{
@@ -66,7 +69,8 @@ func startKafka(t *testing.T, f deploytest.PEMFiles) *realkafka.Broker {
 	return kafkaOf(t, realkafka.Options{
 		Settings:   settings,
 		ScramUsers: []string{"SCRAM-SHA-256=[name=bob,password=s3cret]"},
-		Listeners:  []realkafka.Listener{{Name: "TLS", Protocol: "SSL"}, {Name: "MUTUAL", Protocol: "SSL"}, {Name: "PLAIN", Protocol: "SASL_PLAINTEXT"}, {Name: "BOTH", Protocol: "SASL_SSL"}},
+		Listeners: []realkafka.Listener{{Name: "TLS", Protocol: "SSL"}, {Name: "MUTUAL", Protocol: "SSL"},
+			{Name: "PLAIN", Protocol: "SASL_PLAINTEXT"}, {Name: "BOTH", Protocol: "SASL_SSL"}},
 	})
 }
 
@@ -91,20 +95,34 @@ func testSecurityOf(t *testing.T, b *realkafka.Broker, f deploytest.PEMFiles) {
 	}{
 		{"plaintext", "PLAINTEXT", deployment.Kafka{}, ""},
 		{"TLS", "TLS", deployment.Kafka{TLS: ca}, ""},
-		{"mutual TLS", "MUTUAL", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Cert, CertFile: f.Cert, KeyFile: f.Key}}, ""},
-		{"SASL PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, ""},
-		{"SCRAM over TLS", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: secret.New("s3cret")}}, ""},
-		{"password of PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret2")}}, `authentication of user "alice" with mechanism PLAIN failed: check user and password`},
-		{"password of SCRAM", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: secret.New("s3cret2")}}, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: check user and password`},
-		{"mechanism", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "alice", Password: secret.New("s3cret")}}, "the listener does not offer SCRAM-SHA-512; it offers: PLAIN"},
-		{"no SASL where it is needed", "PLAIN", deployment.Kafka{}, "check whether the configuration needs SASL or TLS"},
-		{"no SASL where it is needed, with TLS", "BOTH", deployment.Kafka{TLS: ca}, "check whether the configuration needs SASL"},
-		{"SASL where none is", "PLAINTEXT", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, "this listener has no SASL"},
+		{"mutual TLS", "MUTUAL", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Cert, CertFile: f.Cert,
+			KeyFile: f.Key}}, ""},
+		{"SASL PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice",
+			Password: secret.New("s3cret")}}, ""},
+		{"SCRAM over TLS", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256",
+			User: "bob", Password: secret.New("s3cret")}}, ""},
+		{"password of PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice",
+			Password: secret.New("s3cret2")}}, `authentication of user "alice" with mechanism PLAIN failed: check ` +
+			`user and password`},
+		{"password of SCRAM", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256",
+			User: "bob", Password: secret.New("s3cret2")}}, `authentication of user "bob" with mechanism ` +
+			`SCRAM-SHA-256 failed: check user and password`},
+		{"mechanism", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "alice",
+			Password: secret.New("s3cret")}}, "the listener does not offer SCRAM-SHA-512; it offers: PLAIN"},
+		{"no SASL where it is needed", "PLAIN", deployment.Kafka{}, "check whether the configuration needs SASL " +
+			"or TLS"},
+		{"no SASL where it is needed, with TLS", "BOTH", deployment.Kafka{TLS: ca}, "check whether the configuration " +
+			"needs SASL"},
+		{"SASL where none is", "PLAINTEXT", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice",
+			Password: secret.New("s3cret")}}, "this listener has no SASL"},
 		{"plaintext to TLS", "TLS", deployment.Kafka{}, "the listener expects TLS: set tls in the configuration"},
 		{"TLS to plaintext", "PLAINTEXT", deployment.Kafka{TLS: ca}, "check that this listener speaks TLS"},
-		{"another authority", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: deploytest.WritePEM(t).Cert}}, "the broker's certificate is signed by an unknown authority: check the CA file "},
-		{"another host name", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}}, "is for another host name"},
-		{"no client certificate", "MUTUAL", deployment.Kafka{TLS: ca}, "the broker wants a client certificate: set one"},
+		{"another authority", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: deploytest.WritePEM(t).Cert}},
+			"the broker's certificate is signed by an unknown authority: check the CA file "},
+		{"another host name", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}},
+			"is for another host name"},
+		{"no client certificate", "MUTUAL", deployment.Kafka{TLS: ca}, "the broker wants a client certificate: " +
+			"set one"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.k.Brokers = []string{b.AddrOf(tt.listener)}
@@ -119,7 +137,8 @@ func testSecurityOf(t *testing.T, b *realkafka.Broker, f deploytest.PEMFiles) {
 				if _, err := client.TopicConfig(t.Context(), "nowhere"); !errors.Is(err, kafkalog.ErrUnknownTopic) {
 					t.Errorf("settings of an unknown topic: %v", err)
 				}
-			case !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "s3cret"):
+			case !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), tt.says) ||
+				strings.Contains(err.Error(), "s3cret"):
 				t.Errorf("%v does not say %q", err, tt.says)
 			}
 		})
@@ -135,7 +154,8 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 	}
 	cfg.Deployment, cfg.Events.Topic = "wide", "wide-events"
 	err := CreateTopics(t.Context(), mustCompile(t, cfg), TopicOptions{EventPartitions: 1, Replication: 3})
-	if !errors.Is(err, ErrReplication) || strings.Count(err.Error(), "too few brokers for the replicas: the cluster has 1") != 1 || strings.Count(err.Error(), `"wide-`) != 6 {
+	if !errors.Is(err, ErrReplication) || strings.Count(err.Error(), "too few brokers for the replicas: the cluster "+
+		"has 1") != 1 || strings.Count(err.Error(), `"wide-`) != 6 {
 		t.Errorf("three replicas on one broker: %v", err)
 	}
 	// A deployment whose topics were all made by hand with the broker's defaults.
@@ -184,7 +204,8 @@ func testEpochsOf(t *testing.T, b *realkafka.Broker) {
 		t.Fatalf("the records' epochs are %v, %v", epochs, err)
 	}
 	before, after := epochs[4], epochs[5]
-	for asked, want := range map[int32][2]int64{before: {5, int64(before)}, after: {8, int64(after)}, after + 5: {-1, -1}} {
+	for asked, want := range map[int32][2]int64{before: {5, int64(before)}, after: {8, int64(after)},
+		after + 5: {-1, -1}} {
 		end, epoch, err := client.EpochEnd(t.Context(), "elected", 0, asked)
 		if err != nil || end != want[0] || int64(epoch) != want[1] {
 			t.Errorf("EpochEnd(%d) = %d, %d, %v; want %v", asked, end, epoch, err, want)
@@ -196,8 +217,10 @@ func testEpochsOf(t *testing.T, b *realkafka.Broker) {
 	for _, c := range []struct {
 		cut   schemas.Cut
 		fault bool
-	}{{schemas.Cut{Cut: 5, LeaderEpoch: before}, false}, {schemas.Cut{Cut: 8, LeaderEpoch: after}, false}, {schemas.Cut{Cut: 7, LeaderEpoch: before}, true}, {schemas.Cut{Cut: 8, LeaderEpoch: after + 1}, true}} {
-		if err := reading.CheckSameRecordsBelow(t.Context(), client, "elected", 1, &c.cut); errors.Is(err, deployment.ErrLogFault) != c.fault || (err != nil && !c.fault) {
+	}{{schemas.Cut{Cut: 5, LeaderEpoch: before}, false}, {schemas.Cut{Cut: 8, LeaderEpoch: after}, false},
+		{schemas.Cut{Cut: 7, LeaderEpoch: before}, true}, {schemas.Cut{Cut: 8, LeaderEpoch: after + 1}, true}} {
+		if err := reading.CheckSameRecordsBelow(t.Context(), client, "elected", 1, &c.cut); errors.Is(err,
+			deployment.ErrLogFault) != c.fault || (err != nil && !c.fault) {
 			t.Errorf("%+v: %v", c.cut, err)
 		}
 	}

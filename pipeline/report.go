@@ -23,13 +23,15 @@ import (
 type Tallies struct {
 	Read         uint64            `json:"read"`
 	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class
-	Skipped      uint64            `json:"skipped"`       // tombstones, deletes, and records without a field that no filter asks for
-	BeforeStart  uint64            `json:"before_start"`  // of event times before the deployment's start
-	Late         uint64            `json:"late"`          // of event times too far before the append times
-	Future       uint64            `json:"future"`        // too far ahead of their append times, or stamped ahead of the clock
-	Overtaken    uint64            `json:"overtaken"`     // read after the CLOSE of their turn
-	Accepted     uint64            `json:"accepted"`
-	Metrics      []MetricTallies   `json:"metrics"`
+	// tombstones, deletes, and records without a field that no filter asks for
+	Skipped     uint64 `json:"skipped"`
+	BeforeStart uint64 `json:"before_start"` // of event times before the deployment's start
+	Late        uint64 `json:"late"`         // of event times too far before the append times
+	// too far ahead of their append times, or stamped ahead of the clock
+	Future    uint64          `json:"future"`
+	Overtaken uint64          `json:"overtaken"` // read after the CLOSE of their turn
+	Accepted  uint64          `json:"accepted"`
+	Metrics   []MetricTallies `json:"metrics"`
 }
 
 // MetricTallies say what became of the accepted records in one metric's windows. Filtered did not
@@ -82,7 +84,8 @@ func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, erro
 }
 
 // readHistory passes every record of control to visit, from the beginning.
-func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafkalog.Record, schemas.Control) error) error {
+func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafkalog.Record,
+	schemas.Control) error) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return err
@@ -92,13 +95,14 @@ func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafk
 	if err != nil {
 		return fmt.Errorf("reading control: %w", err)
 	}
-	err = client.ReadRange(ctx, d.Config.Outputs.Control, controllog.Partition, 0, bounds.LastStable, func(r kafkalog.Record) error {
-		c, ours, err := controllog.Decode(&r)
-		if err != nil || !ours {
-			return err
-		}
-		return visit(&r, c)
-	})
+	err = client.ReadRange(ctx, d.Config.Outputs.Control, controllog.Partition, 0, bounds.LastStable,
+		func(r kafkalog.Record) error {
+			c, ours, err := controllog.Decode(&r)
+			if err != nil || !ours {
+				return err
+			}
+			return visit(&r, c)
+		})
 	if err != nil {
 		return fmt.Errorf("reading control: %w", err)
 	}
@@ -194,7 +198,8 @@ func (a *adding) tallies() Tallies {
 	}
 	a.read.Add(a.unclosed)
 	out := Tallies{
-		Read: a.read.Read, DeadLettered: a.read.DeadLettered, Skipped: a.read.Skipped, BeforeStart: a.read.BeforeStart, Late: a.read.Late,
+		Read: a.read.Read, DeadLettered: a.read.DeadLettered, Skipped: a.read.Skipped, BeforeStart: a.read.BeforeStart,
+		Late:   a.read.Late,
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted,
 	}
 	for i, index := range a.indexes {

@@ -78,12 +78,14 @@ func (m *moments) again(topic string, holes bool, keep func(p int32, r kafkalog.
 }
 
 func messageOf(r kafkalog.Record) kafkalog.Message {
-	return kafkalog.Message{Key: bytes.Clone(r.Key), Value: bytes.Clone(r.Value), Headers: r.Headers, Timestamp: kafkalog.At(r.Timestamp)}
+	return kafkalog.Message{Key: bytes.Clone(r.Key), Value: bytes.Clone(r.Value), Headers: r.Headers,
+		Timestamp: kafkalog.At(r.Timestamp)}
 }
 
 // rewrite makes a topic anew with what add makes of its records, one after the other, in each
 // partition.
-func (m *moments) rewrite(topic string, add func(p int32, r kafkalog.Record, kept []kafkalog.Message) []kafkalog.Message) {
+func (m *moments) rewrite(topic string, add func(p int32, r kafkalog.Record,
+	kept []kafkalog.Message) []kafkalog.Message) {
 	m.t.Helper()
 	specs := topicrules.Specs(m.d, 1, 1)
 	spec := specs[slices.IndexFunc(specs, func(s kafkalog.TopicSpec) bool { return s.Name == topic })]
@@ -135,7 +137,8 @@ func (m *moments) change(dryRun bool) error {
 func (m *moments) refused(says string) {
 	m.t.Helper()
 	before, end := m.values(), endOf(m.t, m.d, controlTopic)
-	for what, err := range map[string]error{"validate": CheckTopics(m.t.Context(), m.d, CheckOptions{Start: true}), "change": m.change(false), "change --dry-run": m.change(true)} {
+	for what, err := range map[string]error{"validate": CheckTopics(m.t.Context(), m.d, CheckOptions{Start: true}),
+		"change": m.change(false), "change --dry-run": m.change(true)} {
 		if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), says) {
 			m.t.Errorf("%s: %v\ndoes not say\n%s", what, err, says)
 		}
@@ -184,7 +187,8 @@ func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 	m.elsewhere()
 	m.otherEvents(120, 20)
 	m.restore(controlTopic, ledgerTopic, countsTopic)
-	m.refused("comparing topic tollgate-turns with control: it says that turn 2 is settled, but control has settled turn 1: control was restored from an older copy")
+	m.refused("comparing topic tollgate-turns with control: it says that turn 2 is settled, but control has settled " +
+		"turn 1: control was restored from an older copy")
 	m.restore(turnsTopic)
 	// Ends that no run of this deployment has written are no evidence.
 	for _, end := range []schemas.TurnEnd{
@@ -209,12 +213,15 @@ func TestRuleNothingIsReleasedTwiceAfterARestore(t *testing.T) {
 		{[]string{controlTopic, ledgerTopic, countsTopic, turnsTopic}, ""},
 		{[]string{turnsTopic}, ""},
 		{[]string{"events"}, "are gone"},
-		{[]string{controlTopic}, "it says that turn 2 is settled, but control has settled turn 1: control was restored from an older copy"},
+		{[]string{controlTopic}, "it says that turn 2 is settled, but control has settled turn 1: control was " +
+			"restored from an older copy"},
 		{[]string{controlTopic, turnsTopic}, "control was restored from an older copy than the ledger"},
 		{[]string{ledgerTopic}, "the ledger was restored from an older copy than control"},
 		{[]string{countsTopic}, "but when turn 2 was settled it ended at"},
 		{[]string{"events", controlTopic, ledgerTopic, turnsTopic}, "counts holds values of it, but"},
-		{[]string{"events", controlTopic, ledgerTopic, countsTopic}, "it says that turn 2 is settled, but control has settled turn 1"},
+		{[]string{"events", controlTopic, ledgerTopic, countsTopic}, "it says that turn 2 is settled, but control " +
+			"has " +
+			"settled turn 1"},
 	} {
 		t.Run(strings.Join(tt.older, ", "), func(t *testing.T) {
 			t.Parallel()
@@ -224,7 +231,8 @@ func TestRuleNothingIsReleasedTwiceAfterARestore(t *testing.T) {
 			m.elsewhere()
 			m.restore(tt.older...)
 			err := m.run(RunOptions{})
-			if (err == nil) != (tt.says == "") || err != nil && (!errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), tt.says)) {
+			if (err == nil) != (tt.says == "") || err != nil && (!errors.Is(err, deployment.ErrLogFault) ||
+				!strings.Contains(err.Error(), tt.says)) {
 				t.Errorf("the run ended with %v, want %q", err, tt.says)
 			}
 			if err == nil && endOf(t, m.d, "events") < events { // those of the second turn come again
@@ -249,7 +257,8 @@ func TestRuleCountsWithOtherOffsetsAreRefused(t *testing.T) {
 	left := m.first[countsTopic][0]
 	m.again(countsTopic, false, func(int32, kafkalog.Record) bool { left--; return left >= 0 })
 	m.restore(controlTopic, ledgerTopic, turnsTopic)
-	m.refused("comparing topic tollgate-counts with control: values of turn 2 are in partition 0 before offset 4, where turn 1 ended: a copy changed the offsets")
+	m.refused("comparing topic tollgate-counts with control: values of turn 2 are in partition 0 before offset 4, " +
+		"where turn 1 ended: a copy changed the offsets")
 }
 
 // A copy of the events without what retention has taken has other records at the offsets of the
@@ -285,7 +294,8 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 			}
 			m.events(last, 1)
 			m.events(260, 30)
-			says := "comparing partition 0 of events with the CLOSE of turn 2: records before offset 100 are later than all that were read there"
+			says := "comparing partition 0 of events with the CLOSE of turn 2: records before offset 100 are later " +
+				"than all that were read there"
 			if tt.same {
 				says = "comparing topic events with the one that was read: its id is "
 			}
@@ -294,7 +304,8 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 			if tt.refuses != (errors.Is(err, ErrLogFault) && strings.Contains(err.Error(), says)) {
 				t.Errorf("refuses: %v, want %v", err, tt.refuses)
 			}
-			if warned := strings.Contains(log.String(), "later than all records that counted there"); warned != tt.warns {
+			if warned := strings.Contains(log.String(), "later than all records that counted there"); warned !=
+				tt.warns {
 				t.Errorf("warned: %v, want %v: %s", warned, tt.warns, &log)
 			}
 		})
@@ -309,7 +320,8 @@ func TestRuleLedgerAndControlOfDifferentMomentsAreRefused(t *testing.T) {
 	m.events(180, 60)
 	m.mustRun()
 	m.restore(ledgerTopic)
-	m.refused("comparing topic tollgate-ledger with control: partition 0 has decided turn 1, but control has settled turn 3: the ledger was restored from an older copy than control")
+	m.refused("comparing topic tollgate-ledger with control: partition 0 has decided turn 1, but control has settled " +
+		"turn 3: the ledger was restored from an older copy than control")
 	m.restore(controlTopic, countsTopic, turnsTopic)
 	m.mustRun()
 
@@ -317,11 +329,13 @@ func TestRuleLedgerAndControlOfDifferentMomentsAreRefused(t *testing.T) {
 	m.events(180, 60)
 	m.mustRun()
 	m.restore(controlTopic, turnsTopic)
-	m.refused("partition 0 has decided turn 3, but control has settled turn 1: control was restored from an older copy than the ledger")
+	m.refused("partition 0 has decided turn 3, but control has settled turn 1: control was restored from an older " +
+		"copy than the ledger")
 
 	m = newMoments(t, func(*deployment.Config) {})
 	m.restore(controlTopic, turnsTopic)
-	m.refused("starting at turn 2: the ledger has decided it, but control has no CLOSE for it: control was restored from an older copy than the ledger")
+	m.refused("starting at turn 2: the ledger has decided it, but control has no CLOSE for it: control was restored " +
+		"from an older copy than the ledger")
 	m.restore(ledgerTopic, countsTopic)
 	m.mustRun()
 }

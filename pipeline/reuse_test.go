@@ -49,7 +49,8 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 	minute(30, 300)
 	at := transforms.Restriction{Epoch: -1, Tick: 1}
 	step := must.Have(source.Step(ctx, at))
-	settled := schemas.Settled{Epoch: step.Next.Epoch, First: 1, Turn: 1, CountsEnd: make([]int64, d.Config.ReleaseShards)}
+	settled := schemas.Settled{Epoch: step.Next.Epoch, First: 1, Turn: 1, CountsEnd: make([]int64,
+		d.Config.ReleaseShards)}
 	for i := range 60 {
 		settled.Keys = append(settled.Keys, schemas.SettledKey{Key: fmt.Appendf(nil, "%0200d", i)})
 	}

@@ -66,7 +66,8 @@ func serverOf(t *testing.T, f deploytest.PEMFiles) *tls.Config {
 	pair := must.Have(tls.LoadX509KeyPair(f.Cert, f.Key))
 	pool, data := x509.NewCertPool(), must.Have(os.ReadFile(f.Cert))
 	pool.AppendCertsFromPEM(data)
-	return &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, RootCAs: pool}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert,
+		ClientCAs: pool, RootCAs: pool}
 }
 
 func startGuarded(t *testing.T, f deploytest.PEMFiles) *guarded {
@@ -131,7 +132,8 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 			must.Have(os.ReadFile(first.Cert))),
 		KeyFile: put("key.pem", must.Have(os.ReadFile(first.Key))),
 	}
-	cfg.Kafka.SASL = &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", PasswordFile: put("password", []byte("s3cret1\n"))}
+	cfg.Kafka.SASL = &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", PasswordFile: put("password",
+		[]byte("s3cret1\n"))}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(t, cfg, start, 1)
 	client := dial(t, d)
@@ -148,7 +150,8 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	}}
 	said, drain, over := &await.Buffer{}, make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := Run(crashpoint.With(context.Background(), hooks), d, RunOptions{Drain: drain, Logger: slog.New(slog.NewTextHandler(said, nil))})
+		_, err := Run(crashpoint.With(context.Background(), hooks), d, RunOptions{Drain: drain,
+			Logger: slog.New(slog.NewTextHandler(said, nil))})
 		over <- err
 	}()
 	await.That(t, time.Minute, "turns are settled", func() bool { return settled.Load() >= 9 })
@@ -172,7 +175,10 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	put("password", []byte("s3cret2\n"))
 
 	must.Have(producer.Append(t.Context(), events[100:]))
-	await.That(t, time.Minute, "turns are settled after the rotation", func() bool { return refusedTwice() && settled.Load() >= 19 })
+	await.That(t, time.Minute, "turns are settled after the rotation", func() bool {
+		return refusedTwice() &&
+			settled.Load() >= 19
+	})
 	close(drain)
 	if err := <-over; err != nil {
 		t.Errorf("%v\n%s", err, said)

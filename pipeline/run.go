@@ -146,13 +146,17 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	opts = opts.withDefaults()
 	opts.StallLimit += d.Config.Outputs.PublishEvery
 	if opts.Bounded && opts.UntilEnd {
-		return RunResult{}, errors.New("running: set either Bounded, which closes every window at the end of the topic, or UntilEnd, which closes no window early")
+		return RunResult{}, errors.New("running: set either Bounded, which closes every window at the end of the " +
+			"topic, or UntilEnd, which closes no window early")
 	}
 	if opts.UntilEnd && !opts.Until.IsZero() {
-		return RunResult{}, errors.New("running: set either UntilEnd, for which the records decide the end, or Until, a time")
+		return RunResult{}, errors.New("running: set either UntilEnd, for which the records decide the end, or " +
+			"Until, " +
+			"a time")
 	}
 	if opts.StallLimit < 0 {
-		return RunResult{}, fmt.Errorf("running with a StallLimit of %v: it must not be negative (0 means %v)", opts.StallLimit, defaultStallLimit)
+		return RunResult{}, fmt.Errorf("running with a StallLimit of %v: it must not be negative (0 means %v)",
+			opts.StallLimit, defaultStallLimit)
 	}
 	if err := opts.Workers.check(d); err != nil {
 		return RunResult{}, err
@@ -172,7 +176,8 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	// Closing the connections makes every stage of a cancelled run return, whatever its
 	// engine does about ctx.
 	defer context.AfterFunc(ctx, client.Close)()
-	control, err := begin(ctx, d, client, topicrules.Options{Logger: opts.Logger, Strict: opts.Strict, Disposable: opts.Disposable})
+	control, err := begin(ctx, d, client, topicrules.Options{Logger: opts.Logger, Strict: opts.Strict,
+		Disposable: opts.Disposable})
 	if err != nil {
 		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
@@ -235,7 +240,8 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		err = closed
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		err = fmt.Errorf("%w: a topic of this deployment may have been deleted; tollgate validate says which one, and what to do", err)
+		err = fmt.Errorf("%w: a topic of this deployment may have been deleted; tollgate validate says which one, and "+
+			"what to do", err)
 	}
 	return r.result(), err
 }

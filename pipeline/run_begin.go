@@ -18,7 +18,8 @@ import (
 // long the checks of either take. HEADER is compared before the topics are checked:
 // where the configuration names other topics than it does, that explains best what
 // is wrong with them. A STOP is told along with what is wrong: it may be the reason.
-func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o topicrules.Options) (*controllog.Log, error) {
+func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
+	o topicrules.Options) (*controllog.Log, error) {
 	began := time.Now()
 	control, _, failed := openControl(ctx, d, client, o.Logger)
 	if errors.Is(failed, deployment.ErrOtherPromise) || errors.Is(failed, schemas.ErrVersion) {

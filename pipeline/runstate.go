@@ -94,7 +94,8 @@ func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now tim
 			s.Epochs = v.Epochs - first
 			s.Generation = v.Header.Generation
 		})
-		s.ClosedTo, s.SettledTo = time.UnixMilli(r.turns.End(s.Closed)).UTC(), time.UnixMilli(r.turns.End(s.Settled)).UTC()
+		s.ClosedTo, s.SettledTo = time.UnixMilli(r.turns.End(s.Closed)).UTC(),
+			time.UnixMilli(r.turns.End(s.Settled)).UTC()
 		seen, at := r.stalls.Observed()
 		troubles := client.Troubles()
 		s.NotReady = ready.Check(now, seen, at, s.Settled, troubles)

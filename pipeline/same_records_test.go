@@ -118,19 +118,27 @@ func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 		{name: "an election since, and nothing written", records: []int{2, 3, 0}, cut: 5, epoch: 1},
 		{name: "nothing was read", records: []int{5}, cut: 0, epoch: 9},
 		{name: "the epoch is not known", records: []int{5, 5}, cut: 9, epoch: -1},
-		{name: "what later leaders wrote below the cut was aborted", records: []int{5, 0}, more: func() { e.abort("events", 3) }, cut: 9},
-		{name: "everything below the cut is past its retention", records: []int{5, 5}, more: func() { _ = e.DeleteRecords("events", 0, 10) }, cut: 9, epoch: 1},
+		{name: "what later leaders wrote below the cut was aborted", records: []int{5, 0}, more: func() {
+			e.abort("events", 3)
+		}, cut: 9},
+		{name: "everything below the cut is past its retention", records: []int{5, 5}, more: func() {
+			_ = e.DeleteRecords("events", 0, 10)
+		}, cut: 9, epoch: 1},
 		{name: "the log is shorter", records: []int{5}, cut: 6, says: "it ends at offset 5 but was read up to 6"},
-		{name: "a later leader's records stand below the cut", records: []int{3, 3, 5}, cut: 8, epoch: 1, says: "leader epoch 1 ended at offset 6, but its records were read up to 8"},
-		{name: "the epoch has left nothing", records: []int{3, 0, 5}, cut: 8, epoch: 1, says: "leader epoch 1 wrote its records, but the partition has no record of that epoch"},
-		{name: "made anew", records: []int{8}, cut: 8, epoch: 3, says: "its records were read from leader epoch 3, but the partition is at epoch 0"},
+		{name: "a later leader's records stand below the cut", records: []int{3, 3, 5}, cut: 8, epoch: 1,
+			says: "leader epoch 1 ended at offset 6, but its records were read up to 8"},
+		{name: "the epoch has left nothing", records: []int{3, 0, 5}, cut: 8, epoch: 1,
+			says: "leader epoch 1 wrote its records, but the partition has no record of that epoch"},
+		{name: "made anew", records: []int{8}, cut: 8, epoch: 3, says: "its records were read from leader epoch 3, " +
+			"but the partition is at epoch 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e.history("events", tt.records...)
 			if tt.more != nil {
 				tt.more()
 			}
-			c := &controllog.Closing{Close: schemas.Close{Turn: 7, Cuts: []schemas.Cut{{Cut: tt.cut, LeaderEpoch: tt.epoch}}}}
+			c := &controllog.Closing{Close: schemas.Close{Turn: 7,
+				Cuts: []schemas.Cut{{Cut: tt.cut, LeaderEpoch: tt.epoch}}}}
 			err := reading.CheckSameRecords(t.Context(), e.client, "events", c)
 			if tt.says == "" {
 				if err != nil {
@@ -138,7 +146,9 @@ func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), "comparing partition 0 of events with the CLOSE of turn 7: "+tt.says+"; records that were read before are gone") {
+			if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(),
+				"comparing partition 0 of events with the CLOSE of turn 7: "+tt.says+"; records that were read before "+
+					"are gone") {
 				t.Errorf("%v\ndoes not say\n%s", err, tt.says)
 			}
 		})
@@ -168,7 +178,8 @@ func TestARunOverReplacedRecordsStopsAtItsStart(t *testing.T) {
 	}
 	e.history("events", 100, 20, 30, 10)
 	err := run()
-	if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), "leader epoch 1 ended at offset 120, but its records were read up to 150") {
+	if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), "leader epoch 1 ended at offset 120, "+
+		"but its records were read up to 150") {
 		t.Fatalf("after an election that lost records: %v", err)
 	}
 	e.history("events", 100, 50, 30)

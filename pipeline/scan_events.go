@@ -29,7 +29,8 @@ type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 // decides whether another one is accepted. Use it for planning, on the trusted side: fn sees raw
 // data. It changes nothing, and no deployment need have begun. It stops at an error of fn and
 // returns it unchanged; other errors come from broker and registry.
-func ScanEvents(ctx context.Context, d *deployment.Deployment, o ScanOptions, fn func(*event.Event) error) (ScanCounts, error) {
+func ScanEvents(ctx context.Context, d *deployment.Deployment, o ScanOptions, fn func(*event.Event) error) (ScanCounts,
+	error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {

@@ -28,7 +28,8 @@ func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 		"append times":                {Trust: deployment.TrustBroker},
 		"append times, a little late": {Trust: deployment.TrustBroker, Lateness: time.Second, Skew: time.Minute},
 	}
-	ranges := map[string]ScanOptions{"closed": {From: start, To: end}, "open": {}, "from": {From: start}, "to": {To: end}}
+	ranges := map[string]ScanOptions{"closed": {From: start, To: end}, "open": {}, "from": {From: start},
+		"to": {To: end}}
 	for name, clock := range clocks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

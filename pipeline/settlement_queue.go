@@ -40,7 +40,8 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 			outcomes.AddRead(read)
 		}
 		s.losses.Observe(time.Now(), &outcomes)
-		n.put(Settlement{First: settled.First, Turn: settled.Turn, WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(), Keys: valuesOf(metrics, settled.Keys)})
+		n.put(Settlement{First: settled.First, Turn: settled.Turn,
+			WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(), Keys: valuesOf(metrics, settled.Keys)})
 	})
 	go n.deliver()
 	return func() {
@@ -60,7 +61,9 @@ func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values i
 	for i := range metrics {
 		switch kind := metrickind.Of(metrics[i].Kind); {
 		case kind.Statistic != nil:
-			if of := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == metrics[i].Of }); of >= 0 {
+			if of := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool {
+				return m.Name == metrics[i].Of
+			}); of >= 0 {
 				each[of]++
 			}
 		case kind.Part == nil:

@@ -57,11 +57,13 @@ type stages struct {
 }
 
 // newStages prepares to open stages; control must be that of the run. close ends them.
-func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, t *terms, log *slog.Logger) *stages {
+func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
+	t *terms, log *slog.Logger) *stages {
 	hooks := crashpoint.From(ctx)
 	control.At, control.Clock = hooks.At, hooks.Clock
 	s := &stages{
-		ctx: ctx, dep: d, client: client, control: control, turns: calendar.New(control.Header, d.Config.Privacy.Period),
+		ctx: ctx, dep: d, client: client, control: control, turns: calendar.New(control.Header,
+			d.Config.Privacy.Period),
 		terms: t, log: log, hooks: hooks, sources: map[int]transforms.Source{},
 	}
 	s.endsContext, s.cancelEnds = context.WithCancel(ctx)
@@ -74,10 +76,11 @@ func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.C
 
 // runtime opens the stages as they are needed.
 func (s *stages) runtime() *transforms.Runtime {
-	return &transforms.Runtime{Source: s.source, Spender: s.spender, Releaser: s.releaser, Settler: s.settler, Fail: func(err error) error {
-		s.fail(err)
-		return err
-	}}
+	return &transforms.Runtime{Source: s.source, Spender: s.spender, Releaser: s.releaser, Settler: s.settler,
+		Fail: func(err error) error {
+			s.fail(err)
+			return err
+		}}
 }
 
 // source opens READ, and SETTLE beside it, which writes the end of the turn that is settled: who
@@ -111,7 +114,8 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 	if r := s.sources[group]; r != nil {
 		return r, nil
 	}
-	o := reading.Options{Group: group, Groups: s.terms.Readers, Crowded: s.terms.Crowded, Bounded: s.terms.Bounded, Until: s.terms.Until, UntilEnd: s.terms.UntilEnd,
+	o := reading.Options{Group: group, Groups: s.terms.Readers, Crowded: s.terms.Crowded, Bounded: s.terms.Bounded,
+		Until: s.terms.Until, UntilEnd: s.terms.UntilEnd,
 		Ends: s.terms.Ends, StallLimit: s.terms.StallLimit, Strict: s.terms.Strict, Logger: s.log, Losses: s.losses}
 	if o.Stalls = s.stalls; group > 0 {
 		o.Stalls = watch.New(watch.RulesOf(s.dep, s.terms.Bounded), s.log)
@@ -177,7 +181,8 @@ func (s *stages) closeWithRun(end func() error) {
 // the stall limit has the same effect.
 func (s *stages) reportLost(epoch int64) {
 	if err := s.appendControl(s.ctx, &schemas.Lost{Epoch: epoch}); err != nil && s.ctx.Err() == nil {
-		s.log.Warn("another writer has taken a partition, and writing that to control failed: the turn waits for the stall limit", "error", err)
+		s.log.Warn("another writer has taken a partition, and writing that to control failed: the turn waits for the "+
+			"stall limit", "error", err)
 	}
 }
 

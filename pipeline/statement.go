@@ -68,7 +68,8 @@ func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (
 		return nil, err
 	}
 	out := &Statement{
-		Deployment: h.Deployment, AsOf: time.UnixMilli(asOf).UTC(), Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta, Planned: h.Budget.Planned.Share,
+		Deployment: h.Deployment, AsOf: time.UnixMilli(asOf).UTC(), Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta,
+		Planned:  h.Budget.Planned.Share,
 		Accounts: []StatementAccount{},
 	}
 	clock, period := wallclock.Of(h.Zone), d.Config.Privacy.Period.Milliseconds()
@@ -79,11 +80,13 @@ func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (
 			Noise:   1 / s.Spent.Mu(),
 		}
 		if period > 0 {
-			from, to := time.UnixMilli(clock.Time(s.Period*period)).UTC(), time.UnixMilli(clock.Time((s.Period+1)*period)).UTC()
+			from, to := time.UnixMilli(clock.Time(s.Period*period)).UTC(),
+				time.UnixMilli(clock.Time((s.Period+1)*period)).UTC()
 			a.From, a.To = &from, &to
 		}
 		for _, left := range s.Left {
-			a.Allowances = append(a.Allowances, StatementAllowance{left.Metric, float64(left.Left) / float64(left.Burst)})
+			a.Allowances = append(a.Allowances, StatementAllowance{left.Metric,
+				float64(left.Left) / float64(left.Burst)})
 		}
 		out.Accounts = append(out.Accounts, a)
 	}

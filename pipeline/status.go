@@ -92,8 +92,10 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	h := control.Header
 	turns := calendar.New(h, d.Config.Privacy.Period)
 	s := &Status{
-		Deployment: h.Deployment, Incarnation: hex.EncodeToString(h.Incarnation[:]), ControlFormat: schemas.FormatVersions()[0].Version, Generation: h.Generation,
-		Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta, PeriodSeconds: d.Config.Privacy.Period.Seconds(), Start: time.UnixMilli(h.StartMillis).UTC(),
+		Deployment: h.Deployment, Incarnation: hex.EncodeToString(h.Incarnation[:]),
+		ControlFormat: schemas.FormatVersions()[0].Version, Generation: h.Generation,
+		Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta, PeriodSeconds: d.Config.Privacy.Period.Seconds(),
+		Start: time.UnixMilli(h.StartMillis).UTC(),
 	}
 	if elsewhere != nil {
 		s.BeganOnCluster = elsewhere.Cluster
@@ -116,7 +118,8 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	if paced := written.Add(d.Config.Outputs.PublishEvery + time.Duration(turns.End(s.Settled+1)-turns.End(s.Settled))*time.Millisecond); d.Config.Time.Trust == deployment.TrustProducer && paced.After(s.Due) {
+	if paced := written.Add(d.Config.Outputs.PublishEvery + time.Duration(turns.End(s.Settled+1)-
+		turns.End(s.Settled))*time.Millisecond); d.Config.Time.Trust == deployment.TrustProducer && paced.After(s.Due) {
 		s.Due = paced
 	}
 	s.Lag = max(0, now.Sub(s.Due))

@@ -29,7 +29,8 @@ func TestStatusHasNoLagWhereOldEventsAreCountedAsTheyCome(t *testing.T) {
 		t.Errorf("before the first counts: %v", got)
 	}
 	ran(t, &d)
-	for after, want := range map[time.Duration]time.Duration{0: 0, time.Second: 0, 11250 * time.Millisecond: 10 * time.Second} {
+	for after, want := range map[time.Duration]time.Duration{0: 0, time.Second: 0,
+		11250 * time.Millisecond: 10 * time.Second} {
 		if got := lag(after); got != want {
 			t.Errorf("%v after the last counts: %v, want %v", after, got, want)
 		}

@@ -40,10 +40,14 @@ type terms struct {
 }
 
 // termsOf fixes the terms of a run that was announced.
-func termsOf(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, o RunOptions) (*terms, error) {
-	t := &terms{Run: control.Run, ID: hex.EncodeToString(control.RunID[:]), Incarnation: hex.EncodeToString(control.Header.Incarnation[:]), Bounded: o.Bounded, Until: o.Until, UntilEnd: o.UntilEnd, StallLimit: o.StallLimit, Strict: o.Strict, Disposable: o.Disposable}
+func termsOf(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
+	o RunOptions) (*terms, error) {
+	t := &terms{Run: control.Run, ID: hex.EncodeToString(control.RunID[:]),
+		Incarnation: hex.EncodeToString(control.Header.Incarnation[:]), Bounded: o.Bounded, Until: o.Until,
+		UntilEnd: o.UntilEnd, StallLimit: o.StallLimit, Strict: o.Strict, Disposable: o.Disposable}
 	if o.Bounded && !o.Until.IsZero() && o.Until.UnixMilli() <= control.Header.StartMillis {
-		return nil, fmt.Errorf("running until %s: the deployment starts only at %s", o.Until.UTC().Format(time.RFC3339), time.UnixMilli(control.Header.StartMillis).UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("running until %s: the deployment starts only at %s", o.Until.UTC().Format(time.RFC3339),
+			time.UnixMilli(control.Header.StartMillis).UTC().Format(time.RFC3339))
 	}
 	ids, err := client.Partitions(ctx, d.Config.Events.Topic)
 	if err != nil {

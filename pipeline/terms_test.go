@@ -80,7 +80,8 @@ func TestRuleDigestsDependOnNoSecretNorOnTheWayToOne(t *testing.T) {
 	}
 	left := []string{
 		"Events.Registry.CAFile", "Events.Registry.Password", "Events.Registry.PasswordFile",
-		"Kafka.SASL.Password", "Kafka.SASL.PasswordFile", "Kafka.SASL.TokenCAFile", "Kafka.SASL.TokenFile", "Kafka.SASL.TokenURL",
+		"Kafka.SASL.Password", "Kafka.SASL.PasswordFile", "Kafka.SASL.TokenCAFile", "Kafka.SASL.TokenFile",
+		"Kafka.SASL.TokenURL",
 		"Kafka.TLS.CAFile", "Kafka.TLS.CertFile", "Kafka.TLS.KeyFile",
 		"Keys.Noise.Secret", "Keys.UserHash",
 		"Outputs.Registry.CAFile", "Outputs.Registry.Password", "Outputs.Registry.PasswordFile",
@@ -136,29 +137,36 @@ func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T)
 	}{
 		"the same":           {edit: func(*deployment.Config) {}},
 		"another deployment": {func(*deployment.Config) {}, "has incarnation " + ours, strings.Repeat("02", 16), ""},
-		"another cluster":    {edit: func(*deployment.Config) {}, says: "the run is on elsewhere", cluster: "elsewhere"},
-		"another time":       {edit: func(c *deployment.Config) { c.Time.Skew += time.Second }, says: "Time"},
+		"another cluster": {edit: func(*deployment.Config) {}, says: "the run is on elsewhere",
+			cluster: "elsewhere"},
+		"another time": {edit: func(c *deployment.Config) { c.Time.Skew += time.Second }, says: "Time"},
 		"another noise key": {edit: func(c *deployment.Config) {
 			c.Keys.Noise = noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{9})}
 		}, says: "noise key"},
 		"another id of it": {edit: func(c *deployment.Config) {
 			c.Keys.Noise = noisereduction.NoiseKey{ID: "k2", Secret: c.Keys.Noise.Secret}
 		}, says: "Keys"},
-		"another user-hash":    {edit: func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) }, says: "the user-hash key"},
+		"another user-hash": {edit: func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) },
+			says: "the user-hash key"},
 		"another events topic": {edit: func(c *deployment.Config) { c.Events.Topic = "other" }, says: "Events"},
 	} {
 		cfg := deploytest.Config(broker.Addr())
 		c.edit(&cfg)
-		submitted := &terms{Run: 1, ID: strings.Repeat("01", 16), Incarnation: cmp.Or(c.incarnation, ours), Cluster: cmp.Or(c.cluster, cluster), Config: "file", Digests: all}
+		submitted := &terms{Run: 1, ID: strings.Repeat("01", 16), Incarnation: cmp.Or(c.incarnation, ours),
+			Cluster: cmp.Or(c.cluster, cluster), Config: "file", Digests: all}
 		text := must.Have(submitted.encode())
-		rt, err := openRun(transforms.Run{ID: submitted.ID, Terms: text}, func(string) (*Deployment, error) { return Compile(cfg) }, slog.New(slog.DiscardHandler))
+		rt, err := openRun(transforms.Run{ID: submitted.ID, Terms: text}, func(string) (*Deployment, error) {
+			return Compile(cfg)
+		}, slog.New(slog.DiscardHandler))
 		if rt != nil {
-			if passed := rt.Fail(fmt.Errorf("a stage: %w", ErrLogFault)); !errors.Is(passed, ErrLogFault) || !strings.HasPrefix(passed.Error(), "[tollgate:log-fault] ") {
+			if passed := rt.Fail(fmt.Errorf("a stage: %w", ErrLogFault)); !errors.Is(passed, ErrLogFault) ||
+				!strings.HasPrefix(passed.Error(), "[tollgate:log-fault] ") {
 				t.Errorf("%s: a stage's error travels as %v", name, passed)
 			}
 			rt.Close()
 		}
-		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, deployment.ErrHeaderMismatch) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "on every machine")) {
+		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, deployment.ErrHeaderMismatch) ||
+			!strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "on every machine")) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
 	}

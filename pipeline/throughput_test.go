@@ -56,7 +56,8 @@ func benchConfig(addr string) deployment.Config {
 }
 
 // load writes the first n events to the deployment's topic.
-func load(b *testing.B, d *deployment.Deployment, partitions, n int, event func(i int) []byte, millis func(i int) int64) {
+func load(b *testing.B, d *deployment.Deployment, partitions, n int, event func(i int) []byte,
+	millis func(i int) int64) {
 	client := dial(b, d)
 	for p := range partitions {
 		var msgs []kafkalog.Message

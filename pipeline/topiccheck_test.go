@@ -19,7 +19,8 @@ import (
 )
 
 // makeTopics creates a deployment's topics as CreateTopics would, with changes.
-func makeTopics(t *testing.T, cfg deployment.Config, change func(specs map[string]*kafkalog.TopicSpec)) *deployment.Deployment {
+func makeTopics(t *testing.T, cfg deployment.Config,
+	change func(specs map[string]*kafkalog.TopicSpec)) *deployment.Deployment {
 	t.Helper()
 	d := mustCompile(t, cfg)
 	specs := map[string]*kafkalog.TopicSpec{}
@@ -64,7 +65,8 @@ func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
 				maps.DeleteFunc(s, func(name string, _ *kafkalog.TopicSpec) bool { return name != "events" })
 			},
 			says: []string{"tollgate-control does not exist", "tollgate-ledger does not exist",
-				"tollgate-counts does not exist", "tollgate-turns does not exist", "tollgate-dead-letter does not exist"},
+				"tollgate-counts does not exist", "tollgate-turns does not exist",
+				"tollgate-dead-letter does not exist"},
 		},
 		"no append times": {change: func(s specs) { delete(s["events"].Config, topicrules.TimestampType) },
 			config: brokerTimes, says: []string{"events: message.timestamp.type is CreateTime"}},
@@ -150,7 +152,8 @@ func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.
 	var out bytes.Buffer
 	must.Succeed(t, topicrules.Check(t.Context(), d, client,
 		topicrules.Options{Logger: slog.New(slog.NewTextHandler(&out, nil))}))
-	for _, s := range []string{"topic events: retention.bytes is 1000000", "topic events: unclean.leader.election.enable is true"} {
+	for _, s := range []string{"topic events: retention.bytes is 1000000",
+		"topic events: unclean.leader.election.enable is true"} {
 		if strings.Count(out.String(), s) != 1 {
 			t.Errorf("%q does not say %q once", out.String(), s)
 		}
@@ -162,8 +165,10 @@ func TestAnUnreachableBrokerIsNamedByItsAddress(t *testing.T) {
 	free := must.Have(net.Listen("tcp", "127.0.0.1:0"))
 	free.Close()
 	d := mustCompile(t, deploytest.Config(free.Addr().String()))
-	for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d, CheckOptions{}), "Init": Init(t.Context(), d, InitOptions{})} {
-		if !errors.Is(err, kafkalog.ErrUnreachable) || !strings.Contains(err.Error(), "broker "+free.Addr().String()+": nothing listens there: check that the broker is running and the port is right") {
+	for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d, CheckOptions{}),
+		"Init": Init(t.Context(), d, InitOptions{})} {
+		if !errors.Is(err, kafkalog.ErrUnreachable) || !strings.Contains(err.Error(), "broker "+free.Addr().String()+
+			": nothing listens there: check that the broker is running and the port is right") {
 			t.Errorf("%s: %v", call, err)
 		}
 	}

@@ -40,8 +40,11 @@ var durabilities = []struct {
 	{name: "two replicas, two in sync", brokers: 3, change: replicated(2)},
 	{
 		name: "one in sync is enough for everything", brokers: 3,
-		change: replicated(3, set("control", topicrules.MinInSync, "1"), set("ledger", topicrules.MinInSync, "1"), set("counts", topicrules.MinInSync, "1"), set("dead-letter", topicrules.MinInSync, "1"), set("turns", topicrules.MinInSync, "1")),
-		says:   []string{"control: min.insync.replicas is 1, it should be 2", "ledger: min", "counts: min", "dead-letter: min", "turns: min"},
+		change: replicated(3, set("control", topicrules.MinInSync, "1"), set("ledger", topicrules.MinInSync, "1"),
+			set("counts", topicrules.MinInSync, "1"), set("dead-letter", topicrules.MinInSync, "1"),
+			set("turns", topicrules.MinInSync, "1")),
+		says: []string{"control: min.insync.replicas is 1, it should be 2", "ledger: min", "counts: min",
+			"dead-letter: min", "turns: min"},
 	},
 	{
 		name: "a ledger with one replica", brokers: 3, change: replicated(3, func(s specs) {
@@ -50,7 +53,8 @@ var durabilities = []struct {
 		}),
 		says: []string{"ledger: replication factor is 1, it should be 3"},
 	},
-	{name: "more in sync than there are", brokers: 3, change: replicated(2, set("counts", topicrules.MinInSync, "3")), says: []string{"counts: min.insync.replicas is 3, it should be at most"}},
+	{name: "more in sync than there are", brokers: 3, change: replicated(2, set("counts", topicrules.MinInSync, "3")),
+		says: []string{"counts: min.insync.replicas is 3, it should be at most"}},
 }
 
 // Whatever one broker can lose after it was acknowledged is told, with what mends it, by a look at
@@ -77,19 +81,23 @@ func TestRuleTopicsThatOneBrokerCanLoseAreTold(t *testing.T) {
 			}
 			for call, look := range looks {
 				var out bytes.Buffer
-				if err := look(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn})), false); err != nil {
+				if err := look(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn})),
+					false); err != nil {
 					t.Errorf("%s: %v", call, err)
 				}
 				if n := strings.Count(out.String(), "level=WARN"); n != len(tt.says) {
 					t.Errorf("%s: %d warnings, want %d:\n%s", call, n, len(tt.says), &out)
 				}
 				err := look(slog.New(slog.DiscardHandler), true)
-				if strict := errors.Is(err, deployment.ErrStrict) && errors.Is(err, deployment.ErrTopicSettings); strict != (len(tt.says) > 0) {
+				if strict := errors.Is(err, deployment.ErrStrict) &&
+					errors.Is(err, deployment.ErrTopicSettings); strict != (len(tt.says) > 0) {
 					t.Fatalf("%s, strict: %v", call, err)
 				}
 				for _, says := range tt.says {
 					says = "topic tollgate-" + says
-					if refusal := strings.ReplaceAll(says, "it should be", "it must be"); !strings.Contains(out.String(), says) || !strings.Contains(err.Error(), refusal) {
+					if refusal := strings.ReplaceAll(says, "it should be",
+						"it must be"); !strings.Contains(out.String(), says) || !strings.Contains(err.Error(),
+						refusal) {
 						t.Errorf("%s: %s\nor %v\ndoes not say\n%s", call, &out, err, says)
 					}
 				}

@@ -97,7 +97,8 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 		case crashpoint.CountsWriting:
 			n := counts.Add(1)
 			at, waited := clock.written()
-			if from := time.Unix(0, ready.Load()).UTC(); !waited || at.UnixNano()%int64(every) != 0 || at.Sub(from) > every+2*ofEnds {
+			if from := time.Unix(0, ready.Load()).UTC(); !waited || at.UnixNano()%int64(every) != 0 ||
+				at.Sub(from) > every+2*ofEnds {
 				t.Errorf("write %d, ready at %v, appears at %v", n, from, at)
 			}
 		case crashpoint.SettledWriting:
@@ -122,7 +123,9 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 func TestRuleTheTurnsTopicTellsWhereTheValuesOfATurnEnd(t *testing.T) {
 	t.Parallel()
 	endsOnTheTurnsTopic(t, tenTurns(t, func(*deployment.Config) {}), 30)
-	endsOnTheTurnsTopic(t, tenTurns(t, func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate} }), 0)
+	endsOnTheTurnsTopic(t, tenTurns(t, func(c *deployment.Config) {
+		c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+	}), 0)
 }
 
 // Windows that end in 1970 and before are windows like others: their values and
@@ -195,7 +198,8 @@ func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment, want int) {
 				before = ends[rel.Turn-2].CountsEnd[shard]
 			}
 			if r.Offset < before || r.Offset >= after || rel.WindowEnd != ends[rel.Turn-1].End {
-				t.Errorf("a value of turn %d stands at offset %d of %d, not from %d on before %d", rel.Turn, r.Offset, shard, before, after)
+				t.Errorf("a value of turn %d stands at offset %d of %d, not from %d on before %d", rel.Turn, r.Offset,
+					shard, before, after)
 			}
 		})
 	}
@@ -217,12 +221,15 @@ func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment, want int) {
 // turn is settled, which no later start takes back. Until then nothing is published.
 func TestRuleTheEndOfATurnIsToldOnceItIsSettled(t *testing.T) {
 	t.Parallel()
-	d, next := bounded(t, func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate} })
+	d, next := bounded(t, func(c *deployment.Config) {
+		c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+	})
 	diesBeforeSettling(t, d, 3)
 	if ends := toldEnds(t, d); len(ends) > 2 || len(ends) > 0 && ends[len(ends)-1].Turn > 2 {
 		t.Errorf("told before it is settled: %+v", ends)
 	}
-	appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte("delta/3/0"), Value: []byte("another program's")})
+	appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte("delta/3/0"),
+		Value: []byte("another program's")})
 	// Nothing of turn 3 was published, so that a change may come before it.
 	if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); err != nil {
 		t.Error(err)

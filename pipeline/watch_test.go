@@ -34,8 +34,10 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 	}{
 		"between turns": {func(*deployment.Config) {}, crashpoint.SettledWritten, 3},
 		// by every shard
-		"waiting to publish": {func(c *deployment.Config) { c.Outputs.PublishEvery = time.Hour }, crashpoint.DeltaWritten, 4},
-		"in the next window": {func(c *deployment.Config) { c.Time.IdleGrace = 24 * time.Hour }, crashpoint.SettledWritten, 3},
+		"waiting to publish": {func(c *deployment.Config) { c.Outputs.PublishEvery = time.Hour },
+			crashpoint.DeltaWritten, 4},
+		"in the next window": {func(c *deployment.Config) { c.Time.IdleGrace = 24 * time.Hour },
+			crashpoint.SettledWritten, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			broker := deploytest.Start(t)
@@ -58,7 +60,9 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 				_, err := Run(crashpoint.With(context.Background(), hooks), d, RunOptions{Drain: drain})
 				over <- err
 			}()
-			await.That(t, time.Minute, "the run is in the middle of its work", func() bool { return passed.Load() >= k.times })
+			await.That(t, time.Minute, "the run is in the middle of its work", func() bool {
+				return passed.Load() >= k.times
+			})
 			broker.Close()
 			begin := time.Now()
 			close(drain)
@@ -77,7 +81,8 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 }
 
 // waitsUpTo is how long a start waits, of three seconds.
-var waitsUpTo = regexp.MustCompile(`no broker (answers|has answered yet), waiting for one for up to ([12]\.\d|[0-3]|\d00m)s`)
+var waitsUpTo = regexp.MustCompile(`no broker (answers|has answered yet), waiting for one for up to ` +
+	`([12]\.\d|[0-3]|\d00m)s`)
 
 // A start during a broker's restart waits for it, and says so at once.
 func TestRuleAStartWaitsForItsBroker(t *testing.T) {
@@ -97,7 +102,8 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	if took := time.Since(began); took < 3*time.Second || took > time.Minute { // dials take some time, too
 		t.Errorf("it waited for %v", took)
 	}
-	if !errors.Is(err, deployment.ErrNoBroker) || !errors.Is(err, kafkalog.ErrUnreachable) || !waitsUpTo.MatchString(out.String()) || strings.Contains(err.Error(), "SASL") {
+	if !errors.Is(err, deployment.ErrNoBroker) || !errors.Is(err, kafkalog.ErrUnreachable) ||
+		!waitsUpTo.MatchString(out.String()) || strings.Contains(err.Error(), "SASL") {
 		t.Errorf("a wait that is over: %v, %s", err, out)
 	}
 
@@ -110,7 +116,10 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 		}
 		over <- err
 	}()
-	await.That(t, time.Minute, "the wait for a broker is logged", func() bool { return strings.Contains(out.String(), "no broker answers") })
+	await.That(t, time.Minute, "the wait for a broker is logged", func() bool {
+		return strings.Contains(out.String(),
+			"no broker answers")
+	})
 	broker := must.Have(embedded.Start(embedded.Options{Addr: addr}))
 	defer broker.Close()
 	if err := <-over; err != nil || !strings.Contains(out.String(), "a broker answers after") {
@@ -120,7 +129,8 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	wrong := deploytest.Config(addr)
 	wrong.Kafka.SASL = &deployment.SASL{Mechanism: "plain", User: "u", Password: secret.New("p")}
 	refused := mustCompile(t, wrong)
-	if _, err := AwaitBroker(t.Context(), refused, time.Hour, slog.New(slog.DiscardHandler)); !errors.Is(err, kafkalog.ErrRefused) {
+	if _, err := AwaitBroker(t.Context(), refused, time.Hour, slog.New(slog.DiscardHandler)); !errors.Is(err,
+		kafkalog.ErrRefused) {
 		t.Errorf("what is no matter of waiting: %v", err)
 	}
 }

@@ -43,7 +43,8 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 	if _, err := Change(t.Context(), d, ChangeOptions{}); !errors.Is(err, deployment.ErrOpenWindows) {
 		t.Fatalf("a change in the middle of windows: %v", err)
 	}
-	if result, err := Change(t.Context(), d, ChangeOptions{Now: true}); err != nil || !result.From.Equal(start.Add(48*time.Hour)) || fmt.Sprint(result.GivenUp) != "[two days]" {
+	if result, err := Change(t.Context(), d, ChangeOptions{Now: true}); err != nil ||
+		!result.From.Equal(start.Add(48*time.Hour)) || fmt.Sprint(result.GivenUp) != "[two days]" {
 		t.Fatal(result, err)
 	}
 	ran(t, d)
@@ -67,14 +68,16 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 	for _, zone := range []string{"", "UTC", "Europe/Berlin"} {
 		other := d.Config
 		other.Time.WindowZone = zone
-		if _, err := Run(t.Context(), mustCompile(t, other), RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrHeaderMismatch) {
+		if _, err := Run(t.Context(), mustCompile(t, other), RunOptions{Bounded: true}); !errors.Is(err,
+			deployment.ErrHeaderMismatch) {
 			t.Errorf("a run with the zone %q: %v", zone, err)
 		}
 		if _, err := Change(t.Context(), mustCompile(t, other), ChangeOptions{}); err == nil {
 			t.Errorf("a change to the zone %q was made", zone)
 		}
 	}
-	if _, err := deployment.Compile(withZone(d.Config, "Mars/Olympus")); err == nil || !strings.Contains(err.Error(), "Time.WindowZone") {
+	if _, err := deployment.Compile(withZone(d.Config, "Mars/Olympus")); err == nil || !strings.Contains(err.Error(),
+		"Time.WindowZone") {
 		t.Errorf("a zone that does not exist: %v", err)
 	}
 }

@@ -82,7 +82,8 @@ func (w *Workers) check(d *deployment.Deployment) error {
 		return errors.New("running with workers: Workers.Engine is missing: package pipeline/flink makes one")
 	}
 	if every := d.Config.Outputs.PublishEvery; every > WorkerPublishEvery {
-		return deployment.Invalid("Outputs.PublishEvery", "%v is above %v, the longest that a task of the engine can wait: lower it, or run in one process", every, WorkerPublishEvery)
+		return deployment.Invalid("Outputs.PublishEvery", "%v is above %v, the longest that a task of the engine can "+
+			"wait: lower it, or run in one process", every, WorkerPublishEvery)
 	}
 	return nil
 }
@@ -143,7 +144,8 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 		}
 	})
 	h := r.control.Header
-	err = w.Engine(job, p, Job{Name: fmt.Sprintf("tollgate %s %x", h.Deployment, h.Incarnation[:4]), Failing: r.judgeFailures()})
+	err = w.Engine(job, p, Job{Name: fmt.Sprintf("tollgate %s %x", h.Deployment, h.Incarnation[:4]),
+		Failing: r.judgeFailures()})
 	over := errors.Is(context.Cause(job), errOver)
 	cancel(nil)
 	following.Wait()
@@ -174,7 +176,8 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	case stop != nil:
 		return stop
 	case err == nil || over:
-		return errors.New("running: the job ended before the run, perhaps because it was cancelled. Run again to continue")
+		return errors.New("running: the job ended before the run, perhaps because it was cancelled. Run again to " +
+			"continue")
 	case later:
 		r.superseded = true
 		return nil
@@ -216,7 +219,8 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 				return err
 			}
 		}
-		fetched, err := fetcher.Poll(ctx, []kafkalog.Fetch{{Topic: r.control.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: controllog.MaxRecord}}, 1, reading.PollWait)
+		fetched, err := fetcher.Poll(ctx, []kafkalog.Fetch{{Topic: r.control.Topic, Partition: controllog.Partition,
+			Offset: from, MaxBytes: controllog.MaxRecord}}, 1, reading.PollWait)
 		for i := range fetched {
 			if err == nil {
 				err = fetched[i].Err
@@ -286,7 +290,8 @@ func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Ti
 	atEnd := true
 	for id, cut := range cuts {
 		atEnd = atEnd && cut >= ends[id]
-		p.Partitions = append(p.Partitions, watch.Partition{ID: id, Next: cut, High: ends[id], LastStable: ends[id], Asked: now.UnixMilli(), AppendTime: times[id]})
+		p.Partitions = append(p.Partitions, watch.Partition{ID: id, Next: cut, High: ends[id], LastStable: ends[id],
+			Asked: now.UnixMilli(), AppendTime: times[id]})
 	}
 	if atEnd {
 		p.Behind = calendar.Forever
@@ -315,7 +320,8 @@ func opener(load func(config string) (*Deployment, error), log *slog.Logger) tra
 // openLimit is how long a worker tries to open a run.
 const openLimit = 8 * time.Second
 
-func openRun(run transforms.Run, load func(config string) (*Deployment, error), log *slog.Logger) (*transforms.Runtime, error) {
+func openRun(run transforms.Run, load func(config string) (*Deployment, error), log *slog.Logger) (*transforms.Runtime,
+	error) {
 	t, err := decodeTerms(run.Terms)
 	if err != nil {
 		return nil, err
@@ -332,7 +338,8 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	case err != nil:
 		return nil, err
 	case len(parts) > 0:
-		return nil, fmt.Errorf("this worker has another configuration than the run: %[2]s differ in %[1]s: put the same file on every machine: %[3]w",
+		return nil, fmt.Errorf("this worker has another configuration than the run: %[2]s differ in %[1]s: put the "+
+			"same file on every machine: %[3]w",
 			t.Config, strings.Join(parts, ", "), deployment.ErrHeaderMismatch)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -351,7 +358,8 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 		s.fail(err)
 		return coded(err)
 	}
-	rt.Source, rt.Spender, rt.Releaser, rt.Settler = codedOpen(rt.Source), codedOpen(rt.Spender), codedOpen(rt.Releaser), codedOpen(rt.Settler)
+	rt.Source, rt.Spender, rt.Releaser, rt.Settler = codedOpen(rt.Source), codedOpen(rt.Spender),
+		codedOpen(rt.Releaser), codedOpen(rt.Settler)
 	rt.Close = func() {
 		s.monitor.Stop()
 		_ = s.close() // the next run writes the ends of turns that were not written
@@ -363,8 +371,10 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 
 // dialControl connects to Kafka and opens control. It compares the incarnation with the run's, and
 // not with the record that lies with the keys: the process that submitted the run has done that.
-func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *slog.Logger) (*kafkalog.Client, *controllog.Log, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, openLimit, fmt.Errorf("Kafka did not answer this worker within %v", openLimit))
+func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *slog.Logger) (*kafkalog.Client,
+	*controllog.Log, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, openLimit, fmt.Errorf("Kafka did not answer this worker within %v",
+		openLimit))
 	defer cancel()
 	client, err := connect.Dial(ctx, d.Config.Kafka, log)
 	if err != nil {
@@ -373,14 +383,18 @@ func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *s
 	control, _, err := openControl(ctx, d, client, log)
 	if err == nil {
 		if have := hex.EncodeToString(control.Header.Incarnation[:]); have != t.Incarnation {
-			err = fmt.Errorf("this worker reaches another deployment than the run: topic %s has incarnation %s, and the run is of %s; let the names of kafka.brokers mean the same brokers on every machine: %w",
+			err = fmt.Errorf("this worker reaches another deployment than the run: topic %s has incarnation %s, and "+
+				"the run is of %s; let the names of kafka.brokers mean the same brokers on every machine: %w",
 				d.Config.Outputs.Control, have, t.Incarnation, deployment.ErrHeaderMismatch)
 		} else if cluster, idErr := client.ClusterID(ctx); idErr != nil {
 			err = fmt.Errorf("asking for the cluster's id: %w", idErr)
 		} else if cluster != t.Cluster { // after a failover both have the incarnation
-			err = fmt.Errorf("this worker reaches Kafka cluster %s, and the run is on %s; let the names of kafka.brokers mean the same brokers on every machine: %w", cluster, t.Cluster, deployment.ErrHeaderMismatch)
+			err = fmt.Errorf("this worker reaches Kafka cluster %s, and the run is on %s; let the names of "+
+				"kafka.brokers mean the same brokers on every machine: %w", cluster, t.Cluster,
+				deployment.ErrHeaderMismatch)
 		} else if err = changes.Agrees(d, control.Header); err != nil {
-			err = fmt.Errorf("this worker has another configuration or other keys than the run: put the same ones on every machine: %w", err)
+			err = fmt.Errorf("this worker has another configuration or other keys than the run: put the same ones on "+
+				"every machine: %w", err)
 		}
 	}
 	if err != nil {

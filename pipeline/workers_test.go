@@ -39,7 +39,8 @@ func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
 	for _, c := range workerCodes {
 		text := coded(fmt.Errorf("spending in shard 3: %w: and why", c.err)).Error()
 		rest, of := decoded("java.lang.RuntimeException: Error received from SDK harness: DoFn[UID:6] failed:\n" + text)
-		if !errors.Is(of, c.err) || strings.Contains(rest, c.code+"]") || !strings.HasSuffix(rest, "failed:\nspending in shard 3: "+c.err.Error()+": and why") {
+		if !errors.Is(of, c.err) || strings.Contains(rest, c.code+"]") || !strings.HasSuffix(rest,
+			"failed:\nspending in shard 3: "+c.err.Error()+": and why") {
 			t.Errorf("%s: %v, %q", c.code, of, rest)
 		}
 		if _, of := decoded("java.io.IOException: " + c.err.Error()); of != nil {
@@ -50,7 +51,8 @@ func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
 		t.Errorf("another error has a code: %v", coded(err))
 	}
 	opened := codedOpen(func(context.Context) (int, error) { return 0, fmt.Errorf("opening: %w", ErrLogFault) })
-	if _, err := opened(t.Context()); !errors.Is(err, ErrLogFault) || !strings.HasPrefix(err.Error(), "[tollgate:log-fault] ") {
+	if _, err := opened(t.Context()); !errors.Is(err, ErrLogFault) || !strings.HasPrefix(err.Error(),
+		"[tollgate:log-fault] ") {
 		t.Errorf("opening a stage: %v", err)
 	}
 }
@@ -61,7 +63,8 @@ func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
 func TestASilentPartitionPutsNoAlarmOff(t *testing.T) {
 	closed := time.UnixMilli(1e12)
 	at := func(ago time.Duration) int64 { return closed.Add(-ago).UnixMilli() }
-	cuts := []schemas.Cut{{AppendTime: at(time.Minute)}, {AppendTime: at(time.Hour)}, {AppendTime: 0, Idle: true}, {AppendTime: calendar.Never}}
+	cuts := []schemas.Cut{{AppendTime: at(time.Minute)}, {AppendTime: at(time.Hour)}, {AppendTime: 0, Idle: true},
+		{AppendTime: calendar.Never}}
 	if got := delay(cuts, closed); got != time.Hour {
 		t.Errorf("the records are %v behind the clock, want 1h", got)
 	}
@@ -80,7 +83,8 @@ func TestAWorkerThatCannotOpenItsRunSaysWhy(t *testing.T) {
 	if err == nil {
 		t.Fatal("it ran")
 	}
-	if _, of := decoded(err.Error()); !errors.Is(of, ErrHeaderMismatch) || !strings.Contains(err.Error(), "opening run "+id) {
+	if _, of := decoded(err.Error()); !errors.Is(of, ErrHeaderMismatch) || !strings.Contains(err.Error(),
+		"opening run "+id) {
 		t.Errorf("the worker says %v", err)
 	}
 }

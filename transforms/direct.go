@@ -210,7 +210,8 @@ type byShard map[int][][]byte
 func (b byShard) add(shard int, blob []byte) { b[shard] = append(b[shard], blob) }
 
 // each starts a stage's work on all shards, waits for it and returns what comes of it.
-func (b byShard) each(ctx context.Context, start func(context.Context, int, [][]byte) (spend.Pending, error)) (byShard, error) {
+func (b byShard) each(ctx context.Context, start func(context.Context, int, [][]byte) (spend.Pending, error)) (byShard,
+	error) {
 	shards := slices.Sorted(maps.Keys(b))
 	blobs := make([][]spend.Blob, len(shards))
 	var taken atomic.Int64

@@ -91,7 +91,8 @@ func TestErrorsReachTheRuntimeWithTheirType(t *testing.T) {
 				}
 				l := newLoop(2, 1, 3)
 				f := faulty{l, stage, fail}
-				failed, err := run(&Runtime{Source: ready[Source](f), Spender: ready[Spender](f), Releaser: ready[Releaser](f), Settler: ready[Settler](f)})
+				failed, err := run(&Runtime{Source: ready[Source](f), Spender: ready[Spender](f),
+					Releaser: ready[Releaser](f), Settler: ready[Settler](f)})
 				var stop *spend.StopError
 				if err == nil || len(failed) == 0 || !errors.As(failed[0], &stop) || stop != planned {
 					t.Errorf("%s in %s: the run ended with %v, and Fail was told %v", way, stage, err, failed)
@@ -163,7 +164,8 @@ func TestDirectEndsWhatCannotGoOn(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		rt := newLoop(1, 1, 1).runtime()
 		rt.Source = ready[Source](script{func(from Restriction) Step { return c.step(from, cancel) }})
-		if err := built(rt, 2, func(p *beam.Pipeline) error { return Direct(ctx, p) }); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := built(rt, 2, func(p *beam.Pipeline) error { return Direct(ctx, p) }); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: the run ended with %v", name, err)
 		}
 		cancel(nil)

@@ -62,7 +62,8 @@ func visits(turn uint64) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return [][]byte{data, schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: 9, Shards: 1, SettledAt: -1})}, nil
+	return [][]byte{data, schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: 9, Shards: 1,
+		SettledAt: -1})}, nil
 }
 
 // hours is the hook of READ, and its Source: what the users did in every hour.
@@ -89,7 +90,8 @@ func (h hours) Step(_ context.Context, from transforms.Restriction) (transforms.
 		return transforms.Step{}, err
 	}
 	next.Tick++
-	return transforms.Step{Next: next, Elements: []transforms.Element{{Data: blobs[0]}, {Data: blobs[1]}}, Opened: true}, nil
+	return transforms.Step{Next: next, Elements: []transforms.Element{{Data: blobs[0]}, {Data: blobs[1]}},
+		Opened: true}, nil
 }
 
 // promise is the hook of SPEND: how large every user's budget is. The ledger of the example is in
@@ -113,7 +115,8 @@ func (h promise) Open(context.Context) (transforms.Spender, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ending: windowsOf, Settlements: settlements{}, Ledger: &memledger.Ledger{}})
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ending: windowsOf, Settlements: settlements{},
+		Ledger: &memledger.Ledger{}})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +134,8 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 	}
 	return release.New(release.Options{
 		Metrics: []schemas.MetricSpec{metric}, Ending: windowsOf, Incarnation: [16]byte{1},
-		Noise:     noisereduction.NoiseKey{ID: "2026-a", Secret: secret.New([32]byte{2})}, // 256 random bits, from a safe place
+		// 256 random bits, from a safe place
+		Noise:     noisereduction.NoiseKey{ID: "2026-a", Secret: secret.New([32]byte{2})},
 		Counts:    schemas.CountsEncoding{Format: schemas.CountsJSON},
 		Publisher: h,
 	})
@@ -139,7 +143,8 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 
 // Acquire implements release.Publisher. What was printed before cannot be read back,
 // so that each is told of nothing.
-func (h ladders) Acquire(_ context.Context, _ int, _ int64, _ uint64, _ func(turn uint64, key, value []byte) error) (release.CountsWriter, error) {
+func (h ladders) Acquire(_ context.Context, _ int, _ int64, _ uint64, _ func(turn uint64, key,
+	value []byte) error) (release.CountsWriter, error) {
 	return h, nil
 }
 
@@ -147,7 +152,8 @@ func (h ladders) Acquire(_ context.Context, _ int, _ int64, _ uint64, _ func(tur
 func (h ladders) Append(_ context.Context, _ uint64, records []release.Record) func(context.Context) (int64, error) {
 	for _, r := range records {
 		v := r.Release
-		fmt.Printf("%s %s %s: %.0f ± %.0f %s\n", time.UnixMilli(v.WindowStart).UTC().Format("15:04"), v.Metric, v.Key, v.Count(), v.StdDev, h.Currency)
+		fmt.Printf("%s %s %s: %.0f ± %.0f %s\n", time.UnixMilli(v.WindowStart).UTC().Format("15:04"), v.Metric, v.Key,
+			v.Count(), v.StdDev, h.Currency)
 	}
 	return func(context.Context) (int64, error) { return 0, nil }
 }

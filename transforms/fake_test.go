@@ -115,7 +115,8 @@ func newLoop(shards, releaseShards int, turns uint64) *loop {
 }
 
 func (l *loop) runtime() *Runtime {
-	return &Runtime{Source: ready[Source](l), Spender: ready[Spender](l), Releaser: ready[Releaser](l), Settler: ready[Settler](l)}
+	return &Runtime{Source: ready[Source](l), Spender: ready[Spender](l), Releaser: ready[Releaser](l),
+		Settler: ready[Settler](l)}
 }
 
 func (l *loop) fault(format string, args ...any) {
@@ -160,7 +161,8 @@ func (l *loop) Step(ctx context.Context, from Restriction) (Step, error) {
 func (l *loop) opens(epoch int64, turn uint64) []Element {
 	elements := make([]Element, l.shards)
 	for s := range elements {
-		elements[s] = Element{s, schemas.EncodeOpen(schemas.Open{Epoch: epoch, Turn: turn, Shard: uint32(s), Shards: uint32(l.shards)})}
+		elements[s] = Element{s, schemas.EncodeOpen(schemas.Open{Epoch: epoch, Turn: turn, Shard: uint32(s),
+			Shards: uint32(l.shards)})}
 	}
 	return elements
 }
@@ -181,7 +183,8 @@ func (l *loop) Spend(_ context.Context, shard int, envelope [][]byte) (spend.Pen
 	l.lengths[open.Turn] = append(l.lengths[open.Turn], len(envelope))
 	out := make(blobs, l.releaseShards)
 	for r := range out {
-		data, err := schemas.EncodePartial(schemas.Partial{Epoch: open.Epoch, Turn: open.Turn, Shard: uint32(shard), ReleaseShard: uint32(r)})
+		data, err := schemas.EncodePartial(schemas.Partial{Epoch: open.Epoch, Turn: open.Turn, Shard: uint32(shard),
+			ReleaseShard: uint32(r)})
 		if err != nil {
 			return nil, err
 		}
@@ -238,7 +241,8 @@ func (l *loop) Release(_ context.Context, shard int, partials [][]byte) (spend.P
 		l.fault("turn %d, release shard %d: %d partials of %d", turn, shard, len(partials), l.shards)
 	}
 	note(l.released, turn, shard)
-	ack, err := schemas.EncodeAck(schemas.Ack{Epoch: 1, Turn: turn, ReleaseShard: uint32(shard), ReleaseShards: uint32(l.releaseShards)})
+	ack, err := schemas.EncodeAck(schemas.Ack{Epoch: 1, Turn: turn, ReleaseShard: uint32(shard),
+		ReleaseShards: uint32(l.releaseShards)})
 	return blobs{{Shard: 0, Data: ack}}, err
 }
 

@@ -35,7 +35,8 @@ func describePack(w typex.Window, eventTime beam.EventTime, shard int, pack []by
 		texts = append(texts, string(b))
 	}
 	slices.Sort(texts) // blobs come in any order
-	return fmt.Sprintf("%v tick %d shard %d: %s", w, eventTime.Milliseconds()/1000, shard, strings.Join(texts, ",")), nil
+	return fmt.Sprintf("%v tick %d shard %d: %s", w, eventTime.Milliseconds()/1000, shard, strings.Join(texts, ",")),
+		nil
 }
 
 // TestPackHasOnePackForAShardAndTick, however the stream mixes shards and ticks:

@@ -95,7 +95,8 @@ func (f *readFn) WatermarkEstimatorState(w *tickWatermark) int64 { return w.mill
 
 // ProcessElement makes one step and checkpoints itself, so that the runner
 // hands the step's elements on.
-func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.LockRTracker, _ int, emit func(beam.EventTime, int, []byte)) (sdf.ProcessContinuation, error) {
+func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.LockRTracker, _ int,
+	emit func(beam.EventTime, int, []byte)) (sdf.ProcessContinuation, error) {
 	restriction, ok := rt.GetRestriction().(Restriction)
 	if !ok {
 		return sdf.StopProcessing(), f.fail(errors.New("reading READ's restriction: not a position of this program"))

@@ -190,7 +190,8 @@ func release(run string) {
 }
 
 // openStage opens a stage of a run, once in the process.
-func openStage[T any](ctx context.Context, run Run, stageOf func(*opened) (*T, func(context.Context) (T, error))) (T, *stageOfRun, error) {
+func openStage[T any](ctx context.Context, run Run, stageOf func(*opened) (*T, func(context.Context) (T, error))) (T,
+	*stageOfRun, error) {
 	var none T
 	rt, err := acquireRun(run)
 	if err != nil {
@@ -238,7 +239,9 @@ func (t *stageOfRun) Close() error {
 
 // Open implements hook.Hook.
 func (r runSource) Open(ctx context.Context) (Source, error) {
-	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Source, func(context.Context) (Source, error)) { return &o.source, o.Source })
+	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Source, func(context.Context) (Source, error)) {
+		return &o.source, o.Source
+	})
 	return struct {
 		Source
 		*stageOfRun
@@ -247,7 +250,9 @@ func (r runSource) Open(ctx context.Context) (Source, error) {
 
 // Open implements hook.Hook.
 func (r runSpender) Open(ctx context.Context) (Spender, error) {
-	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Spender, func(context.Context) (Spender, error)) { return &o.spender, o.Spender })
+	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Spender, func(context.Context) (Spender, error)) {
+		return &o.spender, o.Spender
+	})
 	return struct {
 		Spender
 		*stageOfRun
@@ -256,7 +261,9 @@ func (r runSpender) Open(ctx context.Context) (Spender, error) {
 
 // Open implements hook.Hook.
 func (r runReleaser) Open(ctx context.Context) (Releaser, error) {
-	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Releaser, func(context.Context) (Releaser, error)) { return &o.releaser, o.Releaser })
+	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Releaser, func(context.Context) (Releaser, error)) {
+		return &o.releaser, o.Releaser
+	})
 	return struct {
 		Releaser
 		*stageOfRun
@@ -265,7 +272,9 @@ func (r runReleaser) Open(ctx context.Context) (Releaser, error) {
 
 // Open implements hook.Hook.
 func (r runSettler) Open(ctx context.Context) (Settler, error) {
-	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Settler, func(context.Context) (Settler, error)) { return &o.settler, o.Settler })
+	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Settler, func(context.Context) (Settler, error)) {
+		return &o.settler, o.Settler
+	})
 	return struct {
 		Settler
 		*stageOfRun

@@ -14,10 +14,12 @@ func setBudget(d *Deployment) error {
 		p.DeltaKeys = p.Delta / 10
 	}
 	if p.DeltaKeys >= p.Delta && p.Delta > 0 {
-		return Invalid("Privacy.DeltaKeys", "%v is not below δ, %v, of which it is a part: leave it out (a tenth of δ), or write for example %v", p.DeltaKeys, p.Delta, p.Delta/10)
+		return Invalid("Privacy.DeltaKeys", "%v is not below δ, %v, of which it is a part: leave it out (a tenth of "+
+			"δ), or write for example %v", p.DeltaKeys, p.Delta, p.Delta/10)
 	}
 	if p.DeltaKeys > 0 && p.DeltaKeys < 0x1p-80 && p.Delta < 1 {
-		return Invalid("Privacy.Delta", "the part of it for private keys is %v, and must be at least 2^-80: raise δ, for example %s", p.DeltaKeys, with("Privacy.Delta", 1e-6))
+		return Invalid("Privacy.Delta", "the part of it for private keys is %v, and must be at least 2^-80: raise δ, "+
+			"for example %s", p.DeltaKeys, with("Privacy.Delta", 1e-6))
 	}
 	var err error
 	d.Budget, err = budgets.NewBudget(p.Epsilon, p.Delta, budgets.Accountant(p.Accountant), p.DeltaKeys)

@@ -65,7 +65,8 @@ func Compile(cfg Config) (*Deployment, error) {
 	}
 	specs := d.Specs()
 	if d.Config.Events.Format.Filters = schemas.Filters(specs); len(d.Config.Events.Format.Filters) > maxFilters {
-		return nil, Invalid("Metrics", "they have %d different filters, and at most %d are possible: use one filter for several metrics, or two deployments", len(d.Config.Events.Format.Filters), maxFilters)
+		return nil, Invalid("Metrics", "they have %d different filters, and at most %d are possible: use one filter "+
+			"for several metrics, or two deployments", len(d.Config.Events.Format.Filters), maxFilters)
 	}
 	if err := checkFormat(d); err != nil {
 		return nil, err
@@ -82,7 +83,8 @@ func Compile(cfg Config) (*Deployment, error) {
 // goes on; nil where one can.
 func (d *Deployment) MayBegin() error {
 	if _, err := budgets.ParseAccountant(d.Config.Privacy.Accountant); err != nil {
-		return Invalid("Privacy.Accountant", "%v. If this one has begun, correct %s and %s", err, field("Kafka.Brokers"), field("Outputs.Control"))
+		return Invalid("Privacy.Accountant", "%v. If this one has begun, correct %s and %s", err,
+			field("Kafka.Brokers"), field("Outputs.Control"))
 	}
 	return nil
 }
@@ -125,11 +127,14 @@ func checkFormat(d *Deployment) (err error) {
 	}
 	switch format := event.EncodingOf(e.Format.Format); {
 	case format.Schemas() && e.Format.Schema == "" && e.Registry == nil:
-		return Invalid("Events.Format.Schema", "%s events need the schema that they were written with: name an %s file, or a registry", format.Name, format.SchemaFile)
+		return Invalid("Events.Format.Schema", "%s events need the schema that they were written with: name an %s "+
+			"file, or a registry", format.Name, format.SchemaFile)
 	case format.Schemas() && e.Format.Schema != "" && e.Registry != nil:
-		return Invalid("Events.Registry", "%s events have their schema from a file or from a registry: remove one of the two", format.Name)
+		return Invalid("Events.Registry", "%s events have their schema from a file or from a registry: remove one of "+
+			"the two", format.Name)
 	case !format.Schemas() && e.Registry != nil:
-		return Invalid("Events.Registry", "only %s events have a schema: remove it", event.Listed(event.Encoding.Schemas, " and "))
+		return Invalid("Events.Registry", "only %s events have a schema: remove it",
+			event.Listed(event.Encoding.Schemas, " and "))
 	case e.Registry != nil:
 		return e.Registry.check("Events.Registry")
 	}
@@ -218,7 +223,8 @@ func furtherSpecs(m *Metric, of schemas.MetricSpec) (all []schemas.MetricSpec, e
 		}
 		further.First = further.Top
 		if least, err := release.FurtherPrecision(&of, &further, of.First); err != nil || least.Cmp(leastFurther) < 0 {
-			return nil, Invalid("Max", "the range from min to max is too wide for the budget: give values in a coarser unit, or move min and max closer together")
+			return nil, Invalid("Max", "the range from min to max is too wide for the budget: give values in a "+
+				"coarser unit, or move min and max closer together")
 		}
 		all = append(all, further)
 	}

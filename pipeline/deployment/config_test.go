@@ -24,7 +24,8 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 	relative := noisereduction.Target{Relative: 0.1, Confidence: 0.95}
 	asMean := func(change func(m *deployment.Metric)) func(c *deployment.Config) {
 		return func(c *deployment.Config) {
-			c.Events.Format.Value, c.Privacy.Lasts, c.Metrics = "value", 24*time.Hour, []deployment.Metric{meanFrom(0, 100, 1)}
+			c.Events.Format.Value, c.Privacy.Lasts, c.Metrics = "value", 24*time.Hour,
+				[]deployment.Metric{meanFrom(0, 100, 1)}
 			change(&c.Metrics[0])
 		}
 	}
@@ -65,9 +66,14 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 0 })},
 		{"Metrics[0].Min", deploytest.AsSum(func(m *deployment.Metric) { m.Min = 101 })},
 		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 1 << 36 })},
-		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) { m.Min, m.Target.Relative, m.Target.Absolute = math.MinInt64, 0, 1 })},
+		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) {
+			m.Min, m.Target.Relative,
+				m.Target.Absolute = math.MinInt64, 0, 1
+		})},
 		{"Metrics[0].Target.Relative", deploytest.AsSum(func(m *deployment.Metric) { m.Min = -1 })},
-		{"Metrics[0].Keys", deploytest.AsSum(func(m *deployment.Metric) { m.Keys = deployment.Keys{Mode: deployment.KeysPrivate} })},
+		{"Metrics[0].Keys", deploytest.AsSum(func(m *deployment.Metric) {
+			m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+		})},
 		{"Events.Format.Value", func(c *deployment.Config) { c.Metrics[0].Kind, c.Metrics[0].Max = "sum", 1 }},
 		{"Metrics[0].Counted", func(c *deployment.Config) {
 			c.Metrics[0].Counted = &deployment.Counted{}
@@ -88,7 +94,10 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Metrics[0].Target.Relative", asMean(func(m *deployment.Metric) { m.Target = relative })},
 		{"Metrics[0].Max", asMean(func(m *deployment.Metric) { m.Min, m.Max = 5, 5 })},
 		{"Metrics[0].Max", asMean(func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 })},
-		{"Metrics[0].Max", asMean(func(m *deployment.Metric) { m.Max, m.Noise, m.Target.Absolute = 1<<34, 1e6, 1<<30 })},
+		{"Metrics[0].Max", asMean(func(m *deployment.Metric) {
+			m.Max, m.Noise, m.Target.Absolute = 1<<34, 1e6,
+				1<<30
+		})},
 		{"Metrics[0].Max", asMean(func(m *deployment.Metric) {
 			m.Kind, m.Max, m.MaxEventsPerKey = metrickind.StandardDeviation, 5862, 1000
 		})},
@@ -96,7 +105,9 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Metrics[0].Target.Relative", asMean(func(m *deployment.Metric) {
 			m.Kind, m.Min, m.Target = metrickind.Variance, 10, relative
 		})},
-		{"Metrics[0].Target.Relative", asMean(func(m *deployment.Metric) { m.Kind, m.Target.Relative = metrickind.StandardDeviation, 0.1 })},
+		{"Metrics[0].Target.Relative", asMean(func(m *deployment.Metric) {
+			m.Kind, m.Target.Relative = metrickind.StandardDeviation, 0.1
+		})},
 		{"Metrics[0].Target", asMean(func(m *deployment.Metric) { m.Min, m.Target.Relative = 10, 1e-9 })},
 		{"Metrics[0].Target", asMean(func(m *deployment.Metric) { m.Target.Absolute = 1e300 })},
 		{"CatchUp", func(c *deployment.Config) { c.CatchUp, c.LedgerSlots = 2, 7 }},
@@ -133,7 +144,8 @@ func TestEveryRangeIsChecked(t *testing.T) {
 				continue
 			}
 			for _, v := range []float64{f.In.Low - 1, f.In.Low, f.In.High, 2*f.In.High + 1, math.NaN()} {
-				if f.In.Contains(v) || v == 0 && !f.Needed || (math.IsNaN(v) || math.IsInf(v, 0)) && f.Kind != settings.Number {
+				if f.In.Contains(v) || v == 0 && !f.Needed || (math.IsNaN(v) || math.IsInf(v, 0)) &&
+					f.Kind != settings.Number {
 					continue
 				}
 				cfg := deploytest.Config("localhost:1")
@@ -179,7 +191,8 @@ func TestALeftOutFieldHasTheDefaultOfFiles(t *testing.T) {
 	d := must.Have(deployment.Compile(cfg))
 	want := noisereduction.Target{Relative: 0.05, Confidence: 0.95}
 	m := &d.Config.Metrics[0]
-	if m.Target.Confidence != 0.95 || m.Keys.Mode != deployment.KeysPublic || m.Counted.Target != want || m.Counted.Share != 0.05 || m.Burst != 0.5 {
+	if m.Target.Confidence != 0.95 || m.Keys.Mode != deployment.KeysPublic || m.Counted.Target != want ||
+		m.Counted.Share != 0.05 || m.Burst != 0.5 {
 		t.Errorf("%+v, %+v", m, m.Counted)
 	}
 	if given := &cfg.Metrics[0]; given.Burst != 0 || given.Counted.Share != 0 {
@@ -200,8 +213,10 @@ func TestAWindowOfCenturiesCompiles(t *testing.T) {
 func TestRuleAPrintedConfigurationHasNoSecret(t *testing.T) {
 	s := deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}
 	r := deployment.Registry{User: "alice", Password: secret.New("s3cret")}
-	k := deployment.SecretKeys{Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{201, 202})}, UserHash: secret.New([32]byte{201, 202})}
-	for _, v := range []any{s, &s, r, &r, k, &k, deployment.Kafka{SASL: &s}, struct{ SASL deployment.SASL }{s}, deployment.Config{Keys: k}, struct{ k deployment.SecretKeys }{k}} {
+	k := deployment.SecretKeys{Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{201, 202})},
+		UserHash: secret.New([32]byte{201, 202})}
+	for _, v := range []any{s, &s, r, &r, k, &k, deployment.Kafka{SASL: &s}, struct{ SASL deployment.SASL }{s},
+		deployment.Config{Keys: k}, struct{ k deployment.SecretKeys }{k}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
 			text := fmt.Sprintf(verb, v)
 			for _, part := range []string{"s3cret", "733363726574", "201 202", "c9ca", "0xc9, 0xca"} {

@@ -47,7 +47,8 @@ func TestPeriodsInAWindowAreCounted(t *testing.T) {
 			most = max(most, int(last/period-begin/period)+1)
 		}
 		if got := reaches(&d, &m); got != most {
-			t.Fatalf("windows of %d every %d reach into %d periods of %d, want %d", m.WindowSize, slide, got, period, most)
+			t.Fatalf("windows of %d every %d reach into %d periods of %d, want %d", m.WindowSize, slide, got, period,
+				most)
 		}
 	})
 }

@@ -16,7 +16,8 @@ func (g *Registry) check(field string) error {
 	}
 	var bad *registry.ConfigError
 	if errors.As(registry.CheckURL(g.URL), &bad) {
-		return Invalid(field+"."+map[string]string{"url": "URL", "user": "User", "password": "Password", "ca_file": "CAFile"}[bad.Field], "%s", bad.Reason)
+		return Invalid(field+"."+map[string]string{"url": "URL", "user": "User", "password": "Password",
+			"ca_file": "CAFile"}[bad.Field], "%s", bad.Reason)
 	}
 	return nil
 }

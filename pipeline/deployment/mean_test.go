@@ -30,7 +30,8 @@ func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		low := rapid.Int64Range(-1000, 1000).Draw(rt, "min")
 		m := meanFrom(low, low+rapid.Int64Range(1, 5000).Draw(rt, "range"), 0)
-		m.Kind = rapid.SampledFrom([]string{metrickind.Mean, metrickind.Variance, metrickind.StandardDeviation}).Draw(rt, "kind")
+		m.Kind = rapid.SampledFrom([]string{metrickind.Mean, metrickind.Variance,
+			metrickind.StandardDeviation}).Draw(rt, "kind")
 		from, to := metrickind.Of(m.Kind).Vector.Span(float64(m.Min), float64(m.Max))
 		m.Target.Absolute, m.Noise = (to-from)/20, rapid.Float64Range(40, 1e4).Draw(rt, "noise")
 		d, err := compile(m)
@@ -68,8 +69,10 @@ func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 // A ladder can stop early for the target that is proposed: of counts that are some 200 times the
 // noise of its top, and not of millions of events only.
 func TestTheProposedTargetLetsALadderStop(t *testing.T) {
-	for name, parts := range map[string]float64{metrickind.Mean: 20, metrickind.Variance: 20, metrickind.StandardDeviation: 4} {
-		for _, b := range []metrickind.Bounds{{Events: 1, Max: 100}, {Events: 20, Min: -7, Max: 5}, {Events: 3, Min: 1_000_000, Max: 1_000_001}} {
+	for name, parts := range map[string]float64{metrickind.Mean: 20, metrickind.Variance: 20,
+		metrickind.StandardDeviation: 4} {
+		for _, b := range []metrickind.Bounds{{Events: 1, Max: 100}, {Events: 20, Min: -7, Max: 5},
+			{Events: 3, Min: 1_000_000, Max: 1_000_001}} {
 			for _, confidence := range []float64{0.8, 0.95, 0.999} {
 				v := metrickind.Of(name).Vector
 				got := deployment.CoarseTarget(metrickind.Of(name), b, confidence)

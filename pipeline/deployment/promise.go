@@ -35,7 +35,8 @@ func Meaning(epsilon, delta float64) string {
 
 // UnnamedUnit says what the promise covers of an event without a user, where Format.NoUser is
 // event.NoUserEach.
-const UnnamedUnit = "an event without a user counts as a user of its own: a person with several of them is protected for each event only"
+const UnnamedUnit = "an event without a user counts as a user of its own: a person with several of them is protected " +
+	"for each event only"
 
 // Factor writes e^epsilon, rounded up: how many times as likely a result can be with a user as
 // without. Above a million it says that it is more.
@@ -57,11 +58,13 @@ func Factor(epsilon float64) string {
 func weakPromise(p *Privacy) (all []*ConfigError) {
 	if p.Epsilon > doubtfulEpsilon {
 		all = append(all, Invalid("Privacy.Epsilon",
-			"a result can be %s times as likely with a user as without, which protects hardly anyone: 0.1 to 3 are usual", Factor(p.Epsilon)))
+			"a result can be %s times as likely with a user as without, which protects hardly anyone: 0.1 to 3 are "+
+				"usual", Factor(p.Epsilon)))
 	}
 	if p.Delta >= doubtfulDelta {
 		all = append(all, Invalid("Privacy.Delta",
-			"with a probability of up to %.3g everything about a user may be revealed: choose it well below 1 divided by the number of users, for example 1e-6", p.Delta))
+			"with a probability of up to %.3g everything about a user may be revealed: choose it well below 1 divided "+
+				"by the number of users, for example 1e-6", p.Delta))
 	}
 	return all
 }

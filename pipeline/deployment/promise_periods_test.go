@@ -23,9 +23,11 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 	gaussian := func(mu, epsilon float64) float64 {
 		return phi(-epsilon/mu+mu/2) - math.Exp(epsilon)*phi(-epsilon/mu-mu/2)
 	}
-	for slide, want := range map[time.Duration]int{time.Hour: 1, time.Hour / 2: 2, 2 * time.Hour: 1} { // of windows and periods that begin apart
+	// of windows and periods that begin apart
+	for slide, want := range map[time.Duration]int{time.Hour: 1, time.Hour / 2: 2, 2 * time.Hour: 1} {
 		cfg := deploytest.Config("localhost:1")
-		cfg.Metrics[0].Window, cfg.Metrics[0].Slide, cfg.Privacy.Period, cfg.Privacy.Lasts = max(slide, time.Hour), slide, max(slide, time.Hour), 0
+		cfg.Metrics[0].Window, cfg.Metrics[0].Slide, cfg.Privacy.Period, cfg.Privacy.Lasts = max(slide, time.Hour),
+			slide, max(slide, time.Hour), 0
 		d := must.Have(deployment.Compile(cfg))
 		if got := deployment.PeriodsInAWindow(d); got != want {
 			t.Errorf("windows every %v reach into %d periods, want %d", slide, got, want)
@@ -67,7 +69,8 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 					delta = keys + (1-keys)*delta
 				}
 				if delta > promise.Delta*(1+1e-9) { // what is in doubt here is computed in float64
-					t.Errorf("%s, private %t, %d periods in a window: (%v, %v) is promised, and δ is %v", kind, private, periods, promise.Epsilon, promise.Delta, delta)
+					t.Errorf("%s, private %t, %d periods in a window: (%v, %v) is promised, and δ is %v", kind, private,
+						periods, promise.Epsilon, promise.Delta, delta)
 				}
 				if periods == 1 || kind != metrickind.Events {
 					continue
@@ -108,15 +111,19 @@ func TestRuleAChoiceIsPaidOnceOverAllPeriods(t *testing.T) {
 		last, _ := promise(0, n)
 		for _, planned := range []float64{.05, .5, .95} {
 			p, d := promise(planned, n)
-			if n > 1 && !(p.Epsilon < last.Epsilon && p.Delta < last.Delta) || n == 1 && (p.Epsilon < last.Epsilon*(1-1e-6) || p.Epsilon > last.Epsilon*(1+1e-6)) {
-				t.Errorf("%d periods, %v planned: (%v, %v), with less planned (%v, %v)", n, planned, p.Epsilon, p.Delta, last.Epsilon, last.Delta)
+			if n > 1 && !(p.Epsilon < last.Epsilon && p.Delta < last.Delta) || n == 1 &&
+				(p.Epsilon < last.Epsilon*(1-1e-6) || p.Epsilon > last.Epsilon*(1+1e-6)) {
+				t.Errorf("%d periods, %v planned: (%v, %v), with less planned (%v, %v)", n, planned, p.Epsilon, p.Delta,
+					last.Epsilon, last.Delta)
 			}
 			last = p
 			b := d.Budget
 			total := uint64(n)*uint64(b.Mu2) + uint64(b.Planned.Mu2)
-			want, err := budgets.ConvertDeltaMu(float64(n)*(b.Delta-b.Whole().Keys.Float()), units.Mu2(total).Mu(), b.Accountant)
+			want, err := budgets.ConvertDeltaMu(float64(n)*(b.Delta-b.Whole().Keys.Float()), units.Mu2(total).Mu(),
+				b.Accountant)
 			if err != nil || math.Abs(p.Epsilon/want.Epsilon-1) > 1e-9 {
-				t.Errorf("%d periods, %v planned: ε %v, the amounts come to %v (%v)", n, planned, p.Epsilon, want.Epsilon, err)
+				t.Errorf("%d periods, %v planned: ε %v, the amounts come to %v (%v)", n, planned, p.Epsilon,
+					want.Epsilon, err)
 			}
 			keys := float64(n)*b.Keys.Float() + b.Planned.Keys.Float()
 			if got := p.Delta - float64(n)*(b.Delta-b.Whole().Keys.Float()); math.Abs(got/keys-1) > 1e-6 {
@@ -141,7 +148,8 @@ func TestTheFactorOfAUsersOwnKeyHoldsForEveryContribution(t *testing.T) {
 			for c := 1.0; c <= float64(spec.Most()); c++ {
 				passes := math.Erfc((d.Metrics[0].Plan.Threshold()-parts*c)*math.Sqrt(spec.First.Float()/2)) / 2
 				if factor := passes / (parts * c * c * spec.DeltaKey.Float()); factor > stated {
-					t.Fatalf("ε %v: %v in each of %v periods pass with %v times what they pay, stated is %v", epsilon, c, parts, factor, stated)
+					t.Fatalf("ε %v: %v in each of %v periods pass with %v times what they pay, stated is %v", epsilon,
+						c, parts, factor, stated)
 				}
 			}
 		}

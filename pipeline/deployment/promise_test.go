@@ -42,7 +42,8 @@ func TestWeakPromisesAreDoubted(t *testing.T) {
 		epsilon, delta float64
 		fields         []string
 	}{
-		{10, 9.9e-4, nil}, {10.1, 1e-6, []string{"Privacy.Epsilon"}}, {1, 1e-3, []string{"Privacy.Delta"}}, {1000, 0.5, []string{"Privacy.Epsilon", "Privacy.Delta"}},
+		{10, 9.9e-4, nil}, {10.1, 1e-6, []string{"Privacy.Epsilon"}}, {1, 1e-3, []string{"Privacy.Delta"}},
+		{1000, 0.5, []string{"Privacy.Epsilon", "Privacy.Delta"}},
 	} {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Privacy.Epsilon, cfg.Privacy.Delta, cfg.Privacy.Lasts = test.epsilon, test.delta, 365*24*time.Hour

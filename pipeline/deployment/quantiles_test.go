@@ -18,7 +18,8 @@ import (
 
 func quantilesFrom(low, high int64, events int) deployment.Metric {
 	m := hourly("m")
-	m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Ranks, m.Noise = metrickind.Quantiles, low, high, events, []float64{0.5, 0.999}, 100
+	m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Ranks, m.Noise = metrickind.Quantiles, low, high, events,
+		[]float64{0.5, 0.999}, 100
 	m.Target = noisereduction.Target{Absolute: 0.05, Confidence: 0.95}
 	return m
 }
@@ -29,7 +30,8 @@ func quantilesFrom(low, high int64, events int) deployment.Metric {
 func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		low := rapid.Int64Range(-1000, 1000).Draw(rt, "min")
-		m := quantilesFrom(low, low+rapid.SampledFrom([]int64{1, 5, 7, 8, 63, 64, 511, 4095, 4096, 32_767, 1 << 31}).Draw(rt, "range"), 0)
+		m := quantilesFrom(low, low+rapid.SampledFrom([]int64{1, 5, 7, 8, 63, 64, 511, 4095, 4096, 32_767,
+			1 << 31}).Draw(rt, "range"), 0)
 		steps, kind := m.Max-m.Min+1, 0
 		switch rapid.IntRange(0, 2).Draw(rt, "kind") {
 		case 1:
@@ -39,7 +41,8 @@ func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 				steps = int64(32*wide) + d>>wide + 1
 			}
 		case 2:
-			m.Kind, m.Ranks, m.Buckets, m.Target.Absolute = metrickind.Histogram, nil, rapid.IntRange(2, metrickind.MostBuckets).Draw(rt, "buckets"), 5
+			m.Kind, m.Ranks, m.Buckets, m.Target.Absolute = metrickind.Histogram, nil,
+				rapid.IntRange(2, metrickind.MostBuckets).Draw(rt, "buckets"), 5
 			m.Max, steps = max(m.Max, m.Min+int64(m.Buckets)), 1
 		}
 		m.Noise = rapid.Float64Range(100, 1e4).Draw(rt, "noise")
@@ -59,7 +62,8 @@ func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 		for leaves := int64(8); leaves < steps && levels < 5; leaves *= 8 {
 			levels++
 		}
-		tops, powers := []*big.Int{}, []int{1, 2, 0}[:len(m.Also)] // of the sums, and of the number by which they are divided
+		// of the sums, and of the number by which they are divided
+		tops, powers := []*big.Int{}, []int{1, 2, 0}[:len(m.Also)]
 		finer := new(big.Int).Mul(first.Top.Big(), big.NewInt(int64(2*levels)))
 		wide := new(big.Int).SetInt64(m.Max - m.Min)
 		for i := range m.Also { // a mean has a second component, a standard deviation a third
@@ -71,7 +75,8 @@ func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 		}
 		for i, top := range tops {
 			if of := specs[len(specs)-1-len(tops)+i]; of.Top.Big().Cmp(top) != 0 {
-				rt.Errorf("a tree of %d levels: N at %v, and %s at %v, want %v", levels, first.Top, of.Kind, of.Top.Big(), top)
+				rt.Errorf("a tree of %d levels: N at %v, and %s at %v, want %v", levels, first.Top, of.Kind,
+					of.Top.Big(), top)
 			}
 		}
 		most, _ := deployment.MostOfKey(d)
@@ -92,8 +97,10 @@ func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 			}
 		}
 		part := rapid.Int64Range(1, 1000).Draw(rt, "part")
-		u, _ := units.PrecisionFromBig(new(big.Int).Div(new(big.Int).Mul(first.Top.Big(), big.NewInt(part)), big.NewInt(1000)))
-		if at, err := release.FurtherPrecision(&first, &nodes, u); err != nil || at.Cmp(nodes.Top) > 0 || at.Big().Cmp(new(big.Int).Mul(u.Big(), big.NewInt(metrickind.NodesFiner))) != 0 {
+		u, _ := units.PrecisionFromBig(new(big.Int).Div(new(big.Int).Mul(first.Top.Big(), big.NewInt(part)),
+			big.NewInt(1000)))
+		if at, err := release.FurtherPrecision(&first, &nodes, u); err != nil || at.Cmp(nodes.Top) > 0 ||
+			at.Big().Cmp(new(big.Int).Mul(u.Big(), big.NewInt(metrickind.NodesFiner))) != 0 {
 			rt.Errorf("N at %v: nodes at %v, %v", u, at, err)
 		}
 	})
@@ -119,7 +126,9 @@ func TestRuleTheRangeOfATreeIsThatOfItsValues(t *testing.T) {
 		also      []string
 		fits      bool
 	}{
-		{-1 << 36, 1 << 36, nil, true}, {-1<<36 - 1, 0, nil, false}, {0, 1<<36 + 1, nil, false}, {0, 1 << 36, []string{"mean"}, false}, {0, 10_000, []string{"mean"}, true}, {0, 10_000, []string{"variance"}, false},
+		{-1 << 36, 1 << 36, nil, true}, {-1<<36 - 1, 0, nil, false}, {0, 1<<36 + 1, nil, false},
+		{0, 1 << 36, []string{"mean"}, false}, {0, 10_000, []string{"mean"}, true}, {0, 10_000, []string{"variance"},
+			false},
 	} {
 		m := quantilesFrom(c.low, c.high, 1000)
 		m.Also = c.also

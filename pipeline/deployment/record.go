@@ -30,7 +30,8 @@ type Beginning struct {
 
 // String says what began where.
 func (b Beginning) String() string {
-	return fmt.Sprintf("%s, incarnation %x, on topic %s of cluster %s at %s", b.Deployment, b.Incarnation, b.Control, b.Cluster, b.At.Format(time.RFC3339))
+	return fmt.Sprintf("%s, incarnation %x, on topic %s of cluster %s at %s", b.Deployment, b.Incarnation, b.Control,
+		b.Cluster, b.At.Format(time.RFC3339))
 }
 
 // Has says whether a deployment with an incarnation has begun.
@@ -59,16 +60,19 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 	case r == nil:
 		return nil, nil
 	case r.Named:
-		return nil, fmt.Errorf("%s, which keys.record names, is empty: set it to the line that tollgate init prints, also if you run it again: %w", r.From, ErrOtherPromise)
+		return nil, fmt.Errorf("%s, which keys.record names, is empty: set it to the line that tollgate init prints, "+
+			"also if you run it again: %w", r.From, ErrOtherPromise)
 	case len(r.Begun) == 0 && len(r.Unfinished) == 0:
 		return nil, nil
 	}
 	b, found := r.find(incarnation)
 	switch {
 	case !found && len(r.Begun) == 0:
-		return nil, fmt.Errorf("an init of the deployment was interrupted (%s): complete it with tollgate init, with the same flags: %w", r.From, ErrOtherPromise)
+		return nil, fmt.Errorf("an init of the deployment was interrupted (%s): complete it with tollgate init, with "+
+			"the same flags: %w", r.From, ErrOtherPromise)
 	case !found:
-		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s has %s: correct kafka.brokers, or use the keys and the record of that incarnation: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
+		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s has %s: correct kafka.brokers, or use the keys "+
+			"and the record of that incarnation: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
 	case b.Cluster != cluster:
 		return &b, nil
 	}
@@ -83,10 +87,12 @@ func (r *Record) Lost(topic, cluster string) error {
 	}
 	for _, b := range r.Begun {
 		if b.Cluster == cluster && b.Control == topic {
-			return fmt.Errorf("topic %s was lost, but %s has %s: restore the deployment's topics from a copy: %w", topic, r.From, b, ErrOtherPromise)
+			return fmt.Errorf("topic %s was lost, but %s has %s: restore the deployment's topics from a copy: %w",
+				topic, r.From, b, ErrOtherPromise)
 		}
 	}
-	return fmt.Errorf("topic %s of cluster %s has no deployment, but %s has %s: correct kafka.brokers, deployment or outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
+	return fmt.Errorf("topic %s of cluster %s has no deployment, but %s has %s: correct kafka.brokers, deployment or "+
+		"outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
 }
 
 func (r *Record) all() string {

@@ -35,7 +35,8 @@ func (k *Kafka) checkBrokers() error {
 			return Invalid(fmt.Sprintf("Kafka.Brokers[%d]", i), "%s", noAddress(secret.Redact(address)))
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return Invalid(fmt.Sprintf("Kafka.Brokers[%d]", i), "the port in %q must be from 1 to 65535, for example 9092", secret.Redact(address))
+			return Invalid(fmt.Sprintf("Kafka.Brokers[%d]", i), "the port in %q must be from 1 to 65535, for example "+
+				"9092", secret.Redact(address))
 		}
 	}
 	return nil
@@ -44,7 +45,8 @@ func (k *Kafka) checkBrokers() error {
 // noAddress says what is missing in the address of a broker.
 func noAddress(address string) string {
 	if address != "" && !strings.ContainsAny(address, ":/[] ") {
-		return fmt.Sprintf("%q has no port: write host:port with the port of the broker's listener, for example %s:9092", address, address)
+		return fmt.Sprintf("%q has no port: write host:port with the port of the broker's listener, for example "+
+			"%s:9092", address, address)
 	}
 	return fmt.Sprintf("%q is not host:port, for example localhost:9092", address)
 }
@@ -78,7 +80,8 @@ func (s *SASL) check() error {
 		return Invalid("Kafka.SASL.Mechanism", "%q is not %s", s.Mechanism, all)
 	}
 	if s.TokenFile+s.TokenURL.Reveal()+s.TokenCAFile+s.Audience != "" || len(s.Scopes)+len(s.Extensions) > 0 {
-		return Invalid("Kafka.SASL", "tokens, audience, scopes and extensions are only used with %s", with("Kafka.SASL.Mechanism", SASLOAuthBearer))
+		return Invalid("Kafka.SASL", "tokens, audience, scopes and extensions are only used with %s",
+			with("Kafka.SASL.Mechanism", SASLOAuthBearer))
 	}
 	return s.checkUser()
 }
@@ -96,25 +99,31 @@ func (s *SASL) checkUser() error {
 // checkToken refuses invalid settings of oauthbearer.
 func (s *SASL) checkToken() error {
 	if (s.TokenFile == "") == (s.TokenURL.Reveal() == "") {
-		return Invalid("Kafka.SASL", "the source of the token is missing: give %s, a file that another program keeps valid, or %s with user and password as client id and secret",
+		return Invalid("Kafka.SASL", "the source of the token is missing: give %s, a file that another program keeps "+
+			"valid, or %s with user and password as client id and secret",
 			field("Kafka.SASL.TokenFile"), field("Kafka.SASL.TokenURL"))
 	}
 	for _, one := range s.Extensions {
 		name, value, ok := strings.Cut(one, "=")
 		letters := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
-		if !ok || name == "" || name == "auth" || !letters || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return Invalid("Kafka.SASL.Extensions", "%q is not name=value, with a name of letters, not auth, and a value of printable characters", one)
+		if !ok || name == "" || name == "auth" || !letters || strings.ContainsFunc(value, func(r rune) bool {
+			return r < ' ' || r > '~'
+		}) {
+			return Invalid("Kafka.SASL.Extensions", "%q is not name=value, with a name of letters, not auth, and a "+
+				"value of printable characters", one)
 		}
 	}
 	if s.TokenFile != "" {
 		if s.User+s.Password.Reveal()+s.PasswordFile+s.TokenCAFile+s.Audience != "" || len(s.Scopes) > 0 {
-			return Invalid("Kafka.SASL", "user, password, authority, audience and scopes are only used with %s: the token of a file already has them", field("Kafka.SASL.TokenURL"))
+			return Invalid("Kafka.SASL", "user, password, authority, audience and scopes are only used with %s: the "+
+				"token of a file already has them", field("Kafka.SASL.TokenURL"))
 		}
 		return nil
 	}
 	address, query, _ := strings.Cut(s.TokenURL.Reveal(), "?")
 	if registry.CheckURL(address) != nil || strings.Contains(query, "#") {
-		return Invalid("Kafka.SASL.TokenURL", "it must be http://host:port/path or https://host:port/path, without user, password and #")
+		return Invalid("Kafka.SASL.TokenURL", "it must be http://host:port/path or https://host:port/path, without "+
+			"user, password and #")
 	}
 	return s.checkUser()
 }

@@ -67,7 +67,8 @@ func allot(m *Metric, part *big.Int, p *Privacy, b budgets.Budget) (a allotment,
 	}
 	if m.Keys.Mode == KeysPrivate {
 		if a.deltaKey = b.KeyDelta(a.first); a.deltaKey.IsZero() {
-			return a, Invalid("Keys", "δ is too small for noise of this size: raise %s or %s", field("Privacy.Delta"), field("Privacy.DeltaKeys"))
+			return a, Invalid("Keys", "δ is too small for noise of this size: raise %s or %s", field("Privacy.Delta"),
+				field("Privacy.DeltaKeys"))
 		}
 	}
 	if m.Counted != nil {
@@ -97,7 +98,8 @@ func (m *Metric) top(part *big.Int, horizon time.Duration) (units.Precision, err
 	if least.Absolute == 0 {
 		return units.Precision{}, m.needs(path, part, horizon)
 	}
-	top, err := noisereduction.TopFor(noisereduction.Spec{Kind: noisereduction.Kind(m.Ladder.Kind), Factor: m.Ladder.Factor, Target: least})
+	top, err := noisereduction.TopFor(noisereduction.Spec{Kind: noisereduction.Kind(m.Ladder.Kind),
+		Factor: m.Ladder.Factor, Target: least})
 	if err != nil || top.IsZero() {
 		return top, Invalid(path, "%v is out of range: give for example 100", least.Absolute)
 	}
@@ -114,14 +116,16 @@ func (m *Metric) needs(path string, part *big.Int, horizon time.Duration) error 
 		one = "a value of 1"
 	}
 	usual := with("Metrics."+path, atLeastText(math.Sqrt2*math.Erfinv(m.Target.Confidence)*sigma))
-	return Invalid(path, "the least noise is missing: with %s, %s of each user and key counts in every window; with half as much noise, in one window of four", usual, one)
+	return Invalid(path, "the least noise is missing: with %s, %s of each user and key counts in every window; with "+
+		"half as much noise, in one window of four", usual, one)
 }
 
 var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 
 // worstOfKey returns what one count costs a user at most, in account units, with all its
 // components: further ones that are sums, and the nodes of trees of that scale, if it has any.
-func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kind, scale *metrickind.Scale, top units.Precision) *big.Int {
+func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kind, scale *metrickind.Scale,
+	top units.Precision) *big.Int {
 	w := charge(squareOf(kind.Sensitivity(b)), top)
 	for _, further := range sums {
 		w.Add(w, chargeBig(squareOf(further.Sensitivity(b)), topOf(further, b, top, scale)))
@@ -208,8 +212,10 @@ func (a *allotment) count(m *Metric, part *big.Int, p *Privacy) error {
 		a.countedFirst, err = units.PrecisionFromBig(new(big.Int).Rsh(top, 24))
 	}
 	if err != nil {
-		return Invalid("Counted", "its share, %v, leaves no precision for %d events of a user in a window: lower %s, raise %s, or raise %s",
-			m.Counted.Share, a.countedEvents, field("Metrics.Counted.MaxEvents"), field("Metrics.Counted.Share"), field("Privacy.Epsilon"))
+		return Invalid("Counted", "its share, %v, leaves no precision for %d events of a user in a window: lower %s, "+
+			"raise %s, or raise %s",
+			m.Counted.Share, a.countedEvents, field("Metrics.Counted.MaxEvents"), field("Metrics.Counted.Share"),
+			field("Privacy.Epsilon"))
 	}
 	return nil
 }
@@ -284,7 +290,8 @@ func sharesAs(metrics []Metric, exact func(float64) *big.Rat) ([]*big.Rat, error
 	}
 	if sum.Cmp(big.NewRat(1, 1)) > 0 {
 		all, _ := sum.Float64()
-		return nil, Invalid("Metrics", "their shares add up to %.3g, more than 1: give each metric one, for example %s (a metric without a share has 1 divided by the number of metrics)",
+		return nil, Invalid("Metrics", "their shares add up to %.3g, more than 1: give each metric one, for example "+
+			"%s (a metric without a share has 1 divided by the number of metrics)",
 			all, with("Metrics.Share", math.Floor(1000/float64(len(metrics)))/1000))
 	}
 	return out, nil
@@ -308,7 +315,8 @@ func payable(m *Metric, top units.Precision, burst *big.Int) error {
 		if have < 1 {
 			have = 1
 		}
-		return Invalid(path, "%v is finer than a user's allowance pays for, even for one event: give %s or more, or raise %s", is, atLeastText(1.001*is*math.Sqrt(cost/have)), field("Privacy.Epsilon"))
+		return Invalid(path, "%v is finer than a user's allowance pays for, even for one event: give %s or more, or "+
+			"raise %s", is, atLeastText(1.001*is*math.Sqrt(cost/have)), field("Privacy.Epsilon"))
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func TestRuleAllowancesAreSharesOfTheAccount(t *testing.T) {
 				m.Burst = rapid.Float64Range(0.1, 1).Draw(t, "burst")
 			}
 			if rapid.Bool().Draw(t, "counted") {
-				m.Counted = &deployment.Counted{Share: rapid.Float64Range(0.01, 0.5).Draw(t, "share of it"), MaxEvents: rapid.IntRange(0, 100).Draw(t, "most events")}
+				m.Counted = &deployment.Counted{Share: rapid.Float64Range(0.01, 0.5).Draw(t, "share of it"),
+					MaxEvents: rapid.IntRange(0, 100).Draw(t, "most events")}
 			}
 			metrics = append(metrics, m)
 		}
@@ -73,15 +74,20 @@ func TestRuleAllowancesAreSharesOfTheAccount(t *testing.T) {
 			if all = all[1:]; m.Counted != nil {
 				counted := &all[0].Spec
 				all = all[1:]
-				if want := partOf(whole, new(big.Rat).SetFloat64(m.Counted.Share)); counted.Kind != metrickind.Counted || counted.Burst != want || counted.Refill != 0 || counted.Horizon != spec.Horizon {
+				if want := partOf(whole, new(big.Rat).SetFloat64(m.Counted.Share)); counted.Kind !=
+					metrickind.Counted || counted.Burst != want || counted.Refill != 0 ||
+					counted.Horizon != spec.Horizon {
 					t.Fatalf("counted of %s has %+v, want a burst of %d", m.Name, counted.Allowance(), want)
 				}
-				if price, ok := units.Charge(uint64(counted.MaxEventsPerKey), counted.Top); !ok || 24*(price+1) > counted.Burst || counted.MaxEventsPerKey == 0 {
-					t.Fatalf("24 windows of %d events at %d do not fit %d", counted.MaxEventsPerKey, price, counted.Burst)
+				if price, ok := units.Charge(uint64(counted.MaxEventsPerKey), counted.Top); !ok ||
+					24*(price+1) > counted.Burst || counted.MaxEventsPerKey == 0 {
+					t.Fatalf("24 windows of %d events at %d do not fit %d", counted.MaxEventsPerKey, price,
+						counted.Burst)
 				}
 				rest -= counted.Burst
 			}
-			if burst := partOf(rest, new(big.Rat).SetFloat64(m.Burst)); spec.Burst != burst || spec.Burst+spec.Refill != rest || spec.Horizon != (24*time.Hour).Milliseconds() {
+			if burst := partOf(rest, new(big.Rat).SetFloat64(m.Burst)); spec.Burst != burst || spec.Burst+
+				spec.Refill != rest || spec.Horizon != (24*time.Hour).Milliseconds() {
 				t.Fatalf("%s has %+v, want a burst of %d and %d in all", m.Name, spec.Allowance(), burst, rest)
 			}
 			sum += whole
@@ -93,7 +99,8 @@ func TestRuleAllowancesAreSharesOfTheAccount(t *testing.T) {
 	for _, test := range []struct {
 		first, second float64
 		fits          bool
-	}{{0.7, 0.4, false}, {0.1, 0.9, true}, {0.1, 0.9000000000000001, false}} { // 0.1 and 0.9 are a little more than 1 as binary fractions
+		// 0.1 and 0.9 are a little more than 1 as binary fractions
+	}{{0.7, 0.4, false}, {0.1, 0.9, true}, {0.1, 0.9000000000000001, false}} {
 		a, b := hourly("a"), hourly("b")
 		a.Share, b.Share = test.first, test.second
 		if _, err := compile(a, b); (err == nil) != test.fits {
@@ -113,7 +120,8 @@ func TestTheLeastNoiseIsTheTopOfTheLadder(t *testing.T) {
 		noise float64
 		first float64 // as a part of the top
 	}{
-		"events": {hourly("m"), 100, 1}, "a sum": {sum, 100, 0x1p-24}, "private keys": {private, 100, 0.25}, "a mean": {mean, 20, 0x1p-24},
+		"events": {hourly("m"), 100, 1}, "a sum": {sum, 100, 0x1p-24}, "private keys": {private, 100, 0.25},
+		"a mean": {mean, 20, 0x1p-24},
 	} {
 		d, err := compile(test.m)
 		if err != nil {
@@ -121,7 +129,8 @@ func TestTheLeastNoiseIsTheTopOfTheLadder(t *testing.T) {
 			continue
 		}
 		spec := &d.Metrics[0].Spec
-		if got := 1.959963984540054 / math.Sqrt(spec.Top.Float()); got > test.noise || got < 0.93*test.noise { // beside a relative target, a rung stops for the absolute one a little later
+		// beside a relative target, a rung stops for the absolute one a little later
+		if got := 1.959963984540054 / math.Sqrt(spec.Top.Float()); got > test.noise || got < 0.93*test.noise {
 			t.Errorf("%s: the least noise is %v, want %v", name, got, test.noise)
 		}
 		if got := spec.First.Float() / spec.Top.Float(); math.Abs(got/test.first-1) > 1e-6 {
@@ -144,7 +153,8 @@ func TestRuleBoundsDoNotChangeTheNoise(t *testing.T) {
 	}
 	want := ladder(metrickind.Events, 0, 0, 1, 1)
 	for what, got := range map[string][]float64{
-		"other bounds": ladder(metrickind.Events, 0, 0, 3, 5), "values": ladder(metrickind.Sum, -5, 15, 1, 1), "other values": ladder(metrickind.Sum, -40, 30, 2, 3),
+		"other bounds": ladder(metrickind.Events, 0, 0, 3, 5), "values": ladder(metrickind.Sum, -5, 15, 1, 1),
+		"other values": ladder(metrickind.Sum, -40, 30, 2, 3),
 	} {
 		if !slices.Equal(got, want) {
 			t.Errorf("with %s the ladder is %v, not %v", what, got, want)
@@ -158,6 +168,7 @@ func TestRuleProducerTimesAreAnExplicitChoice(t *testing.T) {
 	cfg.Time.Trust = ""
 	d, err := deployment.Compile(cfg)
 	if err != nil || d.Config.Time.Trust != deployment.TrustBroker || d.Config.Time.Slack == 0 {
-		t.Errorf("by default the times of %q are trusted, with a slack of %v (%v)", d.Config.Time.Trust, d.Config.Time.Slack, err)
+		t.Errorf("by default the times of %q are trusted, with a slack of %v (%v)", d.Config.Time.Trust,
+			d.Config.Time.Slack, err)
 	}
 }

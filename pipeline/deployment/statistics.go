@@ -98,9 +98,11 @@ func nearestRoot(low, high, i, j int64) int64 {
 func (m *Metric) checkTree(kind metrickind.Kind) error {
 	switch {
 	case m.Min == m.Max:
-		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
+		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example "+
+			"min: 0, max: 100", kind.Texts.Label)
 	case m.Target.Relative != 0:
-		return Invalid("Target.Relative", "give an absolute target instead, %s: for example %s", kind.Tree.Unit, with("Metrics.Target.Absolute", kind.Tree.Target))
+		return Invalid("Target.Relative", "give an absolute target instead, %s: for example %s", kind.Tree.Unit,
+			with("Metrics.Target.Absolute", kind.Tree.Target))
 	}
 	check := m.checkRanks
 	if m.hasEdges() {
@@ -118,13 +120,15 @@ func (m *Metric) checkTree(kind metrickind.Kind) error {
 func (m *Metric) checkRanks() error {
 	switch {
 	case len(m.Ranks) > mostRanks:
-		return Invalid("Ranks", "%d ranks are listed, and at most %d are possible: remove some", len(m.Ranks), mostRanks)
+		return Invalid("Ranks", "%d ranks are listed, and at most %d are possible: remove some", len(m.Ranks),
+			mostRanks)
 	case len(m.Edges) > 0:
 		return Invalid("Edges", onlyHistograms, "edges", with("Metrics.Kind", metrickind.Histogram))
 	case m.Buckets != 0:
 		return Invalid("Buckets", onlyHistograms, "buckets", with("Metrics.Kind", metrickind.Histogram))
 	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 1.0/metrickind.RankUnit && m.Target.Absolute < 0.5):
-		return Invalid("Target.Absolute", "%v is out of range: the error of a rank must be from 0.000001 to below 0.5, for example 0.02", m.Target.Absolute)
+		return Invalid("Target.Absolute", "%v is out of range: the error of a rank must be from 0.000001 to below "+
+			"0.5, for example 0.02", m.Target.Absolute)
 	}
 	for i, rank := range m.Ranks {
 		if rankOf(rank) == 0 || rankOf(rank) == metrickind.RankUnit {
@@ -148,19 +152,24 @@ func (m *Metric) checkEdges() error {
 	case len(m.Ranks) > 0:
 		return Invalid("Ranks", onlyQuantiles, with("Metrics.Kind", metrickind.Quantiles))
 	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 0.001 && m.Target.Absolute < 50):
-		return Invalid("Target.Absolute", "%v is out of range: the error of a share must be from 0.001 to below 50 percentage points, for example 2", m.Target.Absolute)
+		return Invalid("Target.Absolute", "%v is out of range: the error of a share must be from 0.001 to below 50 "+
+			"percentage points, for example 2", m.Target.Absolute)
 	case n < 0 && m.Scale == ScaleLogarithmic && m.Min < 1:
-		return Invalid("Min", "%d is out of range: logarithmic buckets must begin at 1 or above. Raise min, or list edges", m.Min)
+		return Invalid("Min", "%d is out of range: logarithmic buckets must begin at 1 or above. Raise min, or list "+
+			"edges", m.Min)
 	case n < 0 && !rising(m.edges()):
-		return Invalid("Buckets", "some of %d buckets from %d to %d would be empty: ask for fewer, or move min and max apart", m.Buckets, m.Min, m.Max)
+		return Invalid("Buckets", "some of %d buckets from %d to %d would be empty: ask for fewer, or move min and "+
+			"max apart", m.Buckets, m.Min, m.Max)
 	case n < 0:
 		return nil
 	case m.Buckets != 0:
 		return Invalid("Buckets", "edges already say what the buckets are: remove buckets")
 	case m.Scale == ScaleLogarithmic:
-		return Invalid("Scale", "edges already say what the buckets are: remove the scale, or give buckets instead of edges")
+		return Invalid("Scale", "edges already say what the buckets are: remove the scale, or give buckets instead of "+
+			"edges")
 	case n < 2 || n > metrickind.MostBuckets:
-		return Invalid("Edges", "%d edges are listed, and 3 to %d are possible: add or remove some", n+1, metrickind.MostBuckets+1)
+		return Invalid("Edges", "%d edges are listed, and 3 to %d are possible: add or remove some", n+1,
+			metrickind.MostBuckets+1)
 	}
 	for _, edge := range m.Edges {
 		if edge != math.Trunc(edge) || math.Abs(edge) > maxSum {
@@ -170,7 +179,8 @@ func (m *Metric) checkEdges() error {
 	if edges := m.edges(); !rising(edges) {
 		return Invalid("Edges", "edges must rise: list each edge once, the least first")
 	} else if edges[0] != m.Min || edges[len(edges)-1] != m.Max {
-		return Invalid("Max", "min and max, %d and %d, must be the outermost edges: leave them out, or correct them", m.Min, m.Max)
+		return Invalid("Max", "min and max, %d and %d, must be the outermost edges: leave them out, or correct them",
+			m.Min, m.Max)
 	}
 	return nil
 }

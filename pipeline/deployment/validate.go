@@ -35,7 +35,8 @@ func (c *Config) check() error {
 	case c.Time.Trust == TrustProducer && c.Time.Slack != 0:
 		return Invalid("Time.Slack", "it is only used with %s: leave it out", with("Time.Trust", TrustBroker))
 	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
-		return Invalid("CatchUp", "%d is above a quarter of %s (%d), of which a restore needs the rest: lower it, or give %s",
+		return Invalid("CatchUp", "%d is above a quarter of %s (%d), of which a restore needs the rest: lower it, or "+
+			"give %s",
 			c.CatchUp, field("LedgerSlots"), c.LedgerSlots, with("LedgerSlots", 4*c.CatchUp))
 	case len(c.Keys.Noise.ID) > 64:
 		return Invalid("Keys.Noise.ID", "it is longer than 64 bytes")
@@ -76,7 +77,8 @@ func (c *Config) checkTimes() error {
 	}
 	switch p := &c.Privacy; {
 	case p.Period == 0 && p.Lasts == 0:
-		return Invalid("Privacy", "it says neither how often users get a new budget nor how long one lasts: give %s (a new one every 30 days), or %s (one budget for life, paid out over a year)",
+		return Invalid("Privacy", "it says neither how often users get a new budget nor how long one lasts: give %s "+
+			"(a new one every 30 days), or %s (one budget for life, paid out over a year)",
 			with("Privacy.Period", "720h"), with("Privacy.Lasts", "8760h"))
 	case p.Period != 0 && p.Lasts != 0:
 		return Invalid("Privacy.Lasts", "with a period, a budget lasts for the period: leave one of the two out")
@@ -92,11 +94,14 @@ func (c *Config) checkDays() error {
 		return nil
 	}
 	if c.Privacy.Period%day != 0 {
-		return Invalid("Privacy.Period", "%s is no number of days, and with %s it must be: take a multiple of 24h", timespan.Text(c.Privacy.Period), field("Time.WindowZone"))
+		return Invalid("Privacy.Period", "%s is no number of days, and with %s it must be: take a multiple of 24h",
+			timespan.Text(c.Privacy.Period), field("Time.WindowZone"))
 	}
 	for i := range c.Metrics {
 		if m := &c.Metrics[i]; m.Window%day != 0 || m.Slide%day != 0 {
-			return inMetric(i, Invalid("Window", "windows of %s with a slide of %s are not of whole days, and with %s they must be: take multiples of 24h", timespan.Text(m.Window), timespan.Text(m.Slide), field("Time.WindowZone")))
+			return inMetric(i, Invalid("Window", "windows of %s with a slide of %s are not of whole days, and with %s "+
+				"they must be: take multiples of 24h", timespan.Text(m.Window), timespan.Text(m.Slide),
+				field("Time.WindowZone")))
 		}
 	}
 	return nil
@@ -122,16 +127,19 @@ func (c *Config) checkTopics() error {
 		}
 		switch other, twice := used[own.topic]; {
 		case twice && unset:
-			return Invalid(other, "topic %s is also %s, whose name follows from the deployment's name: name another topic here or there", own.topic, field(own.path))
+			return Invalid(other, "topic %s is also %s, whose name follows from the deployment's name: name another "+
+				"topic here or there", own.topic, field(own.path))
 		case twice:
-			return Invalid(own.path, "topic %s is also %s: give each its own, for example %s-%s", own.topic, field(other), c.Deployment, own.name)
+			return Invalid(own.path, "topic %s is also %s: give each its own, for example %s-%s", own.topic,
+				field(other), c.Deployment, own.name)
 		}
 		used[own.topic] = own.path
 	}
 	return nil
 }
 
-const topicLetters = "is no name of a Kafka topic: it must have 1 to 249 of the letters a-z and A-Z, digits, dots, _ and -, for example page-visits"
+const topicLetters = "is no name of a Kafka topic: it must have 1 to 249 of the letters a-z and A-Z, digits, dots, _ " +
+	"and -, for example page-visits"
 
 // topicName reports whether Kafka takes the name for a topic.
 func topicName(name string) bool {
@@ -146,9 +154,11 @@ func (c *Config) checkCounts() error {
 	o := &c.Outputs
 	switch avro := o.CountsFormat == schemas.CountsAvro; {
 	case avro && o.Registry == nil:
-		return Invalid("Outputs.CountsFormat", "%s counts carry the id of a schema in a registry: name it (%s), or choose %s", schemas.CountsAvro, field("Outputs.Registry"), schemas.CountsJSON)
+		return Invalid("Outputs.CountsFormat", "%s counts carry the id of a schema in a registry: name it (%s), or "+
+			"choose %s", schemas.CountsAvro, field("Outputs.Registry"), schemas.CountsJSON)
 	case !avro && o.Registry != nil:
-		return Invalid("Outputs.Registry", "only counts in the format %s have a schema in a registry: leave it out, or %s", schemas.CountsAvro, with("Outputs.CountsFormat", o.CountsFormat))
+		return Invalid("Outputs.Registry", "only counts in the format %s have a schema in a registry: leave it out, "+
+			"or %s", schemas.CountsAvro, with("Outputs.CountsFormat", o.CountsFormat))
 	case avro:
 		return o.Registry.check("Outputs.Registry")
 	}
@@ -168,7 +178,8 @@ func (m *Metric) check() error {
 		return Invalid("Slide", "%s: the size, %s, must be a multiple of it, at most %d times",
 			timespan.Text(m.Slide), timespan.Text(m.Window), maxPerSize)
 	case m.Noise != 0 && metrickind.Of(m.Kind).CountTarget():
-		return Invalid("Noise", "it is only used with %s: give %s", metrickind.Plural(metrickind.Computed()), field("Metrics.Target.Absolute"))
+		return Invalid("Noise", "it is only used with %s: give %s", metrickind.Plural(metrickind.Computed()),
+			field("Metrics.Target.Absolute"))
 	}
 	return cmp.Or(m.checkValues(), m.checkKeys())
 }
@@ -186,11 +197,14 @@ func (m *Metric) checkValues() error {
 	case m.Min > m.Max:
 		return Invalid("Min", "%d is greater than max, %d: exchange them, or correct one", m.Min, m.Max)
 	case kind.Values() && m.Min == 0 && m.Max == 0:
-		return Invalid("Max", "a %s needs min and max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
+		return Invalid("Max", "a %s needs min and max: values outside count as the nearer of the two, for example "+
+			"min: 0, max: 100", kind.Texts.Label)
 	case kind.Tree != nil && (m.Max > most || m.Min < -most):
-		return Invalid("Max", "min and max must be between -2^36 and 2^36: bring them closer to 0, or give values in a coarser unit")
+		return Invalid("Max", "min and max must be between -2^36 and 2^36: bring them closer to 0, or give values in "+
+			"a coarser unit")
 	case m.Max > most || m.Min < -most:
-		return Invalid("Max", "%s (%d) times the greatest value is above 2^36, and no budget pays for that: keep min and max between %d and %d, or give values in a coarser unit%s",
+		return Invalid("Max", "%s (%d) times the greatest value is above 2^36, and no budget pays for that: keep min "+
+			"and max between %d and %d, or give values in a coarser unit%s",
 			field("Metrics.MaxEventsPerKey"), m.MaxEventsPerKey, -most, most, m.orOneEvent())
 	}
 	if err := m.checkAlso(kind); err != nil {
@@ -208,10 +222,12 @@ func (m *Metric) checkValues() error {
 	case m.Buckets != 0:
 		return Invalid("Buckets", onlyHistograms, "buckets", with("Metrics.Kind", metrickind.Histogram))
 	case m.Scale != "":
-		return Invalid("Scale", "only quantiles and histograms have a scale: remove it, or give %s", with("Metrics.Kind", metrickind.Quantiles))
+		return Invalid("Scale", "only quantiles and histograms have a scale: remove it, or give %s",
+			with("Metrics.Kind", metrickind.Quantiles))
 	}
 	if m.Min < 0 && m.Target.Relative != 0 {
-		return Invalid("Target.Relative", "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
+		return Invalid("Target.Relative", "a %s that can be negative has no relative error; give an absolute target, "+
+			"or a min of 0 or more", kind.Texts.Label)
 	}
 	return m.checkPrivate(kind)
 }
@@ -227,19 +243,24 @@ func (m *Metric) orOneEvent() string {
 // checkVector checks the range of values and the target of a kind with several components.
 func (m *Metric) checkVector(kind metrickind.Kind) error {
 	power, most := m.farthest()
-	aim, wanted := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute, m.Target.Confidence), m.Target.Relative != 0 || m.Target.Absolute != 0
+	aim, wanted := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute, m.Target.Confidence),
+		m.Target.Relative != 0 || m.Target.Absolute != 0
 	switch coarse := CoarseTarget(kind, m.bounds(), m.Target.Confidence); {
 	case m.Min == m.Max:
-		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
+		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example "+
+			"min: 0, max: 100", kind.Texts.Label)
 	case m.Max-m.Min > most:
 		return m.tooFar(power, most)
-	case wanted && (noisereduction.Target{Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: 0.95}).Check() != nil:
+	case wanted && (noisereduction.Target{Relative: m.Target.Relative, Absolute: m.Target.Absolute,
+		Confidence: 0.95}).Check() != nil:
 		return Invalid("Target", "relative must be 0 or from 1e-6 to 0.5; absolute must be 0 or from 2^-20 to 2^52")
 	case wanted && (aim == 0 || m.Target.Relative != 0 && aboveZero(kind) == ""):
-		return Invalid("Target.Relative", "a %s that can be 0 has no relative error: give an absolute target in the unit of the %s, for example %s%s",
+		return Invalid("Target.Relative", "a %s that can be 0 has no relative error: give an absolute target in the "+
+			"unit of the %s, for example %s%s",
 			kind.Texts.Label, kind.Texts.Label, with("Metrics.Target.Absolute", coarse), aboveZero(kind))
 	case wanted && (noisereduction.Target{Relative: aim, Confidence: 0.95}).Check() != nil:
-		return Invalid("Target", "it is too fine for values from %d to %d: give a coarser one, for example %s", m.Min, m.Max, with("Metrics.Target.Absolute", coarse))
+		return Invalid("Target", "it is too fine for values from %d to %d: give a coarser one, for example %s", m.Min,
+			m.Max, with("Metrics.Target.Absolute", coarse))
 	}
 	return m.checkPrivate(kind)
 }
@@ -275,7 +296,8 @@ func (m *Metric) tooFar(power string, most int64) error {
 	if len(m.Also) > 0 {
 		without = ", or do without " + strings.Join(m.Also, " and ")
 	}
-	return Invalid("Max", "%s (%d) times %s is above 2^35, and no budget pays for that: let max be at most %d above min, or give values in a coarser unit%s%s",
+	return Invalid("Max", "%s (%d) times %s is above 2^35, and no budget pays for that: let max be at most %d above "+
+		"min, or give values in a coarser unit%s%s",
 		field("Metrics.MaxEventsPerKey"), m.MaxEventsPerKey, power, most, m.orOneEvent(), without)
 }
 
@@ -290,7 +312,8 @@ func aboveZero(kind metrickind.Kind) string {
 
 func (m *Metric) checkPrivate(kind metrickind.Kind) error {
 	if m.Keys.Mode == KeysPrivate && kind.NotPrivate != "" {
-		return Invalid("Keys", "%s: take the keys of a metric that counts (%s), or list public ones", kind.NotPrivate, field("Metrics.Keys.From"))
+		return Invalid("Keys", "%s: take the keys of a metric that counts (%s), or list public ones", kind.NotPrivate,
+			field("Metrics.Keys.From"))
 	}
 	return nil
 }
@@ -306,15 +329,18 @@ func (c *Config) checkTogether() error {
 		m := &c.Metrics[i]
 		slides = append(slides, m.Slide.Milliseconds())
 		if m.Counted != nil && byName[countedName(m.Name)] != nil {
-			return inMetric(i, Invalid("Counted", "it is released as %q, which is the name of another metric: rename one of them", countedName(m.Name)))
+			return inMetric(i, Invalid("Counted", "it is released as %q, which is the name of another metric: rename "+
+				"one of them", countedName(m.Name)))
 		}
 		for _, name := range m.partNames() {
 			if part := slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == name }); part >= 0 {
-				return inMetric(part, Invalid("Name", "metric %s needs this name for a part of its values: give this metric another one", m.Name))
+				return inMetric(part, Invalid("Name", "metric %s needs this name for a part of its values: give this "+
+					"metric another one", m.Name))
 			}
 		}
 		if kind := metrickind.Of(m.Kind); kind.Values() && c.Events.Format.Value == "" {
-			return Invalid("Events.Format.Value", "metric %s %s values: name the field that holds them", m.Name, kind.Texts.Verb)
+			return Invalid("Events.Format.Value", "metric %s %s values: name the field that holds them", m.Name,
+				kind.Texts.Verb)
 		}
 		if m.Keys.Mode != KeysFrom {
 			continue
@@ -327,11 +353,13 @@ func (c *Config) checkTogether() error {
 		case from.Keys.Mode != KeysPrivate || metrickind.Of(from.Kind).NotPrivate != "":
 			return refuse("%s has no private keys of its own%s", m.Keys.From, c.privateMetrics())
 		case from.Window != m.Window || from.Slide != m.Slide:
-			return refuse("%s has other windows, %s every %s: give this metric the same ones", m.Keys.From, timespan.Text(from.Window), timespan.Text(from.Slide))
+			return refuse("%s has other windows, %s every %s: give this metric the same ones", m.Keys.From,
+				timespan.Text(from.Window), timespan.Text(from.Slide))
 		}
 	}
 	if n := len(calendar.Coarse(slides)); n > calendar.MaxSlides {
-		return Invalid("Metrics", "they have %d slides of which none is a multiple of another, and may have %d: let slides be multiples of each other, for example 1m, 5m and 1h", n, calendar.MaxSlides)
+		return Invalid("Metrics", "they have %d slides of which none is a multiple of another, and may have %d: let "+
+			"slides be multiples of each other, for example 1m, 5m and 1h", n, calendar.MaxSlides)
 	}
 	return nil
 }
@@ -370,7 +398,8 @@ func (m *Metric) checkKeys() error {
 		}
 	case KeysFrom:
 		if m.Keys.From == "" || len(m.Keys.List) > 0 {
-			return Invalid("Keys", "mode from needs the name of another metric and no list, for example %s", with("Metrics.Keys.From", "visits"))
+			return Invalid("Keys", "mode from needs the name of another metric and no list, for example %s",
+				with("Metrics.Keys.From", "visits"))
 		}
 	}
 	return nil

@@ -36,9 +36,11 @@ func coarse(m *Metric, c *CompiledMetric) string {
 	most := manyUsers * float64(c.Spec.Most())
 	switch {
 	case m.Keys.Mode == KeysPrivate && c.Plan.Threshold() > most:
-		return fmt.Sprintf("a key is only released with a count above %.0f, more than a million users add to it", c.Plan.Threshold())
+		return fmt.Sprintf("a key is only released with a count above %.0f, more than a million users add to it",
+			c.Plan.Threshold())
 	case c.Plan.Within() > most:
-		return fmt.Sprintf("the most exact count has an error of ± %.0f, more than a million users add to it", c.Plan.Within())
+		return fmt.Sprintf("the most exact count has an error of ± %.0f, more than a million users add to it",
+			c.Plan.Within())
 	}
 	return ""
 }
@@ -49,7 +51,8 @@ func unreliableUser(f *event.Format) []*ConfigError {
 	for _, other := range []string{"time", "value"} {
 		if slices.Contains(f.FieldsOf(other), f.User) {
 			return []*ConfigError{Invalid("Events.Format.User",
-				"%q is also the %s, so that the events of one person look like those of many users and nothing protects the person: name the field with the person's id", f.User, other)}
+				"%q is also the %s, so that the events of one person look like those of many users and nothing "+
+					"protects the person: name the field with the person's id", f.User, other)}
 		}
 	}
 	return nil

@@ -17,9 +17,11 @@ func TestSettingsThatReleaseNothingGiveAWarning(t *testing.T) {
 		"threshold": {func(_ *deployment.Config, m *deployment.Metric) {
 			m.Keys, m.Target.Absolute = deployment.Keys{}, 1e6
 		}, "Target.Absolute", "released with a count above"},
-		"vague": {func(_ *deployment.Config, m *deployment.Metric) { m.Target.Absolute = 2e6 }, "Target.Absolute", "an error of ±"},
+		"vague": {func(_ *deployment.Config, m *deployment.Metric) { m.Target.Absolute = 2e6 }, "Target.Absolute",
+			"an error of ±"},
 		"a filter": {func(c *deployment.Config, m *deployment.Metric) {
-			c.Events.Format.Format, c.Events.Format.Columns, m.Filter = "csv", []string{"user", "key", "time", "status"}, `status == "200"`
+			c.Events.Format.Format, c.Events.Format.Columns, m.Filter = "csv", []string{"user", "key", "time",
+				"status"}, `status == "200"`
 		}, "Filter", `"status" never equals "200"`},
 		"none": {func(*deployment.Config, *deployment.Metric) {}, "", ""},
 	} {

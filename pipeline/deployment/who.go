@@ -108,7 +108,8 @@ func shareOf(p *spend.Person, m *schemas.MetricSpec, h Who) (float64, error) {
 	}
 	each := float64(h.Events) * float64(m.WindowSize) / float64(day.Milliseconds())
 	var had, counted, id uint64
-	for elapsed := m.WindowSize; elapsed <= m.Horizon && elapsed/m.WindowSlide <= mostWindows; elapsed += m.WindowSlide {
+	for elapsed := m.WindowSize; elapsed <= m.Horizon && elapsed/m.WindowSlide <=
+		mostWindows; elapsed += m.WindowSlide {
 		before := uint64(math.Floor(each * float64(elapsed/m.WindowSlide-1)))
 		events := uint64(math.Floor(each*float64(elapsed/m.WindowSlide))) - before
 		if events == 0 {
@@ -117,7 +118,8 @@ func shareOf(p *spend.Person, m *schemas.MetricSpec, h Who) (float64, error) {
 		var entries []schemas.KeyCount
 		var records []schemas.RecordValue
 		for k := range uint64(h.Keys) {
-			n := events/uint64(h.Keys) + (uint64(h.Keys)-1-(before+k)%uint64(h.Keys)+events%uint64(h.Keys))/uint64(h.Keys)
+			n := events/uint64(h.Keys) + (uint64(h.Keys)-1-(before+k)%uint64(h.Keys)+events%uint64(h.Keys))/
+				uint64(h.Keys)
 			if n == 0 {
 				continue
 			}

@@ -309,7 +309,8 @@ func (d *Decoder) decodeAvroTime(r *avro.Reader, n *avroNode) (ok bool) {
 		if !r.Jump(8) {
 			return false
 		}
-		d.timed, d.millis = true, millisOfFloat(math.Float64frombits(binary.LittleEndian.Uint64(r.Buf[r.At-8:])), n.unit)
+		d.timed, d.millis = true, millisOfFloat(math.Float64frombits(binary.LittleEndian.Uint64(r.Buf[r.At-8:])),
+			n.unit)
 		return true
 	}
 	v, ok := r.Integer(n.typ.Kind)

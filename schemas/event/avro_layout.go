@@ -28,7 +28,8 @@ func (a *avroSource) place(field int, registry string) string {
 	case filter >= 0:
 		return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.filters, filter) }, "", false)
 	}
-	return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.numbers, field) }, a.d.textTimes(), field == fieldTime)
+	return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.numbers, field) }, a.d.textTimes(),
+		field == fieldTime)
 }
 
 func (a *avroSource) members(registry string) string {

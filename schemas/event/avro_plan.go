@@ -143,7 +143,8 @@ func (p *planner) build(t *avro.Type, targets []avroTarget) *avroNode {
 			}
 			p.lose(n, w.number, class, "it is always null")
 		case len(w.path) > 0:
-			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %v within a value of type %s", w.path[0], t))
+			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %v within a value of type %s", w.path[0],
+				t))
 		default:
 			p.leaf(n, w.number)
 		}
@@ -156,11 +157,13 @@ func (p *planner) buildRecord(n *avroNode, targets []avroTarget) {
 	below := make(map[string][]avroTarget)
 	for _, w := range targets {
 		if len(w.path) == 0 {
-			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, which has fields of its own", n.typ))
+			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, which has fields of its own",
+				n.typ))
 			continue
 		}
 		if w.path[0].item >= 0 {
-			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, and an item of a list is asked for", n.typ))
+			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, and an item of a list is "+
+				"asked for", n.typ))
 			continue
 		}
 		below[w.path[0].name] = append(below[w.path[0].name], avroTarget{number: w.number, path: w.path[1:]})
@@ -216,14 +219,17 @@ func (p *planner) suits(t *avro.Type, number int) error {
 		}
 		names += ", " + k.String()
 	}
-	err := fmt.Errorf("the schema's type there is %s; the type of a %s must be one of%s", t, fieldNames[number], names[1:])
+	err := fmt.Errorf("the schema's type there is %s; the type of a %s must be one of%s", t, fieldNames[number],
+		names[1:])
 	if number == fieldValue && (t.Kind == avro.Float || t.Kind == avro.Double) {
-		err = fmt.Errorf("%w; for a float or a double, set how many decimals to keep (--decimals, or events.decimals)", err)
+		err = fmt.Errorf("%w; for a float or a double, set how many decimals to keep (--decimals, or events.decimals)",
+			err)
 	}
 	return err
 }
 
-var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms, us or ns (--time-unit, or events.time_unit)")
+var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms, us or ns " +
+	"(--time-unit, or events.time_unit)")
 
 // timeUnit returns in which unit a value of the type is a time: "ms", "us", "ns", "s" or "rfc3339".
 func timeUnit(t *avro.Type, unit string) (string, error) {
@@ -237,9 +243,11 @@ func timeUnit(t *avro.Type, unit string) (string, error) {
 	case "timestamp-nanos":
 		logical = "ns"
 	case "local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos":
-		return "", fmt.Errorf("it is a %s, a time of no known zone: which moment it is cannot be told; write timestamp-millis or timestamp-micros", t.Logical)
+		return "", fmt.Errorf("it is a %s, a time of no known zone: which moment it is cannot be told; write "+
+			"timestamp-millis or timestamp-micros", t.Logical)
 	default:
-		return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a time unit, or a string of RFC 3339", t)
+		return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a "+
+			"time unit, or a string of RFC 3339", t)
 	}
 	switch {
 	case logical != "" && (unit == logical || unit == ""):
@@ -250,7 +258,8 @@ func timeUnit(t *avro.Type, unit string) (string, error) {
 	switch t.Kind {
 	case avro.String:
 		if unit != "rfc3339" && unit != TimeText {
-			return "", fmt.Errorf("it is a string: set the time unit to rfc3339 or text (--time-unit, or events.time_unit)")
+			return "", fmt.Errorf("it is a string: set the time unit to rfc3339 or text (--time-unit, or " +
+				"events.time_unit)")
 		}
 		return unit, nil
 	case avro.Int, avro.Long, avro.Double:
@@ -262,5 +271,6 @@ func timeUnit(t *avro.Type, unit string) (string, error) {
 		}
 		return unit, nil
 	}
-	return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a time unit, or a string of RFC 3339", t)
+	return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a time "+
+		"unit, or a string of RFC 3339", t)
 }

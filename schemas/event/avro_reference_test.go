@@ -101,7 +101,8 @@ func hasLongInteger(value []byte) bool {
 func comparedTo(goavroErr error, accepted, mutated bool, value []byte) bool {
 	if goavroErr != nil {
 		// goavro's limit in these tests is below the reader's, which does not look at keys.
-		return !strings.Contains(goavroErr.Error(), "MaxBlockCount") && !strings.Contains(goavroErr.Error(), "duplicate key")
+		return !strings.Contains(goavroErr.Error(), "MaxBlockCount") && !strings.Contains(goavroErr.Error(),
+			"duplicate key")
 	}
 	return accepted || !mutated || !hasLongInteger(value)
 }
@@ -154,7 +155,8 @@ func (g *randomAvro) schema(depth int) string {
 		return `{"type":"array","items":` + g.schema(depth+1) + `}`
 	case 11:
 		if g.rng.IntN(2) == 0 {
-			return fmt.Sprintf(`{"type":"long","logicalType":"timestamp-%s"}`, []string{"millis", "micros"}[g.rng.IntN(2)])
+			return fmt.Sprintf(`{"type":"long","logicalType":"timestamp-%s"}`,
+				[]string{"millis", "micros"}[g.rng.IntN(2)])
 		}
 		return `{"type":"map","values":` + g.schema(depth+1) + `}`
 	}
@@ -172,7 +174,8 @@ func (g *randomAvro) record(depth int, name string) string {
 	if depth > 0 && g.rng.IntN(4) == 0 {
 		fields = append(fields, fmt.Sprintf(`{"name":"again","type":["null","%s"]}`, name))
 	}
-	return fmt.Sprintf(`{"type":"record","name":"%s","namespace":"n%d","fields":[%s]}`, name, depth%2, strings.Join(fields, ","))
+	return fmt.Sprintf(`{"type":"record","name":"%s","namespace":"n%d","fields":[%s]}`, name, depth%2,
+		strings.Join(fields, ","))
 }
 
 func (g *randomAvro) value(b []byte, t *avro.Type) []byte {
@@ -282,7 +285,8 @@ func TestRandomAvroIsReadAsByGoavro(t *testing.T) {
 // No schema makes the parser panic or plan for ever, and no record the decoder.
 func FuzzAvroSchema(f *testing.F) {
 	f.Add(visitSchema, []byte("abc"))
-	f.Add(`{"type":"record","name":"L","fields":[{"name":"u","type":["null","L"]},{"name":"t","type":{"type":"map","values":"L"}}]}`, []byte{2, 2, 2, 0})
+	f.Add(`{"type":"record","name":"L","fields":[{"name":"u","type":["null","L"]},{"name":"t","type":{"type":"map",`+
+		`"values":"L"}}]}`, []byte{2, 2, 2, 0})
 	f.Fuzz(func(t *testing.T, schema string, value []byte) {
 		for _, path := range []string{"u", "user.id", "u.u.u"} {
 			d, err := NewDecoder(Format{Format: "avro", Schema: schema, User: path, Time: "t", TimeUnit: "s"})

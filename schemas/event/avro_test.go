@@ -83,7 +83,8 @@ func TestAvroFieldsAreFoundInNestedRecordsAndUnions(t *testing.T) {
 
 // typed is a schema of three fields of the given types.
 func typed(user, key, time string) string {
-	return fmt.Sprintf(`{"type":"record","name":"R","fields":[{"name":"u","type":%s},{"name":"k","type":%s},{"name":"t","type":%s}]}`, user, key, time)
+	return fmt.Sprintf(`{"type":"record","name":"R","fields":[{"name":"u","type":%s},{"name":"k","type":%s},`+
+		`{"name":"t","type":%s}]}`, user, key, time)
 }
 
 func typedFormat(user, key, time, unit string) Format {
@@ -99,7 +100,8 @@ func avroDoubleText(f float64) string {
 }
 
 func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
-	const ms, micros = `{"type":"long","logicalType":"timestamp-millis"}`, `{"type":"long","logicalType":"timestamp-micros"}`
+	const ms, micros = `{"type":"long","logicalType":"timestamp-millis"}`,
+		`{"type":"long","logicalType":"timestamp-micros"}`
 	long := avroLongText(1)
 	for _, c := range []struct {
 		user, key, time, unit, value string
@@ -109,20 +111,29 @@ func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
 		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + long, "a", "b", "", 1},
 		{`"string"`, `"string"`, ms, "ms", avroText("a") + avroText("") + long, "a", "", "", 1},
 		{`"bytes"`, `"int"`, micros, "", avroText("\xff") + avroLongText(-3) + avroLongText(-1), "\xff", "-3", "", -1},
-		{`"int"`, `"long"`, `"long"`, "s", avroLongText(17) + avroLongText(1<<40) + avroLongText(-2), "17", "1099511627776", "", -2000},
+		{`"int"`, `"long"`, `"long"`, "s", avroLongText(17) + avroLongText(1<<40) + avroLongText(-2), "17",
+			"1099511627776", "", -2000},
 		{`"long"`, `"boolean"`, `"int"`, "ms", avroLongText(-5) + "\x01" + long, "-5", "true", "", 1},
 		{`"long"`, `{"type":"enum","name":"E","symbols":["A","B"]}`, `"double"`, "s",
 			avroLongText(5) + avroLongText(1) + avroDoubleText(1700000000.123), "5", "B", "", 1700000000123},
 		{`{"type":"fixed","name":"F","size":16,"logicalType":"uuid"}`, `"string"`, `"string"`, "rfc3339",
-			"\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff" + avroText("k") + avroText("1970-01-01T00:00:01Z"),
+			"\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff" + avroText("k") +
+				avroText("1970-01-01T00:00:01Z"),
 			"00112233-4455-6677-8899-aabbccddeeff", "k", "", 1000},
-		{`{"type":"fixed","name":"F","size":2}`, `"string"`, `"long"`, "us", "\x00\x01" + avroText("k") + avroLongText(-1), "\x00\x01", "k", "", -1},
-		{`["null","string","long"]`, `["string","boolean"]`, `["null",` + ms + `]`, "", avroLongText(2) + avroLongText(9) + avroLongText(1) + "\x00" + avroLongText(1) + long, "9", "false", "", 1},
-		{`"string"`, `"string"`, `"string"`, "rfc3339", avroText("a") + avroText("b") + avroText("now"), "", "", ClassBadTimestamp, 0},
-		{`"string"`, `"string"`, `"double"`, "s", avroText("a") + avroText("b") + avroDoubleText(math.NaN()), "", "", ClassBadTimestamp, 0},
-		{`"string"`, `"string"`, `"double"`, "s", avroText("a") + avroText("b") + avroDoubleText(math.Inf(1)), "", "", ClassBadTimestamp, 0},
-		{`"string"`, `"string"`, `"long"`, "s", avroText("a") + avroText("b") + avroLongText(math.MaxInt64), "", "", ClassBadTimestamp, 0},
-		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + avroLongText(maxMillis+1), "", "", ClassBadTimestamp, 0},
+		{`{"type":"fixed","name":"F","size":2}`, `"string"`, `"long"`, "us", "\x00\x01" + avroText("k") +
+			avroLongText(-1), "\x00\x01", "k", "", -1},
+		{`["null","string","long"]`, `["string","boolean"]`, `["null",` + ms + `]`, "", avroLongText(2) +
+			avroLongText(9) + avroLongText(1) + "\x00" + avroLongText(1) + long, "9", "false", "", 1},
+		{`"string"`, `"string"`, `"string"`, "rfc3339", avroText("a") + avroText("b") + avroText("now"), "", "",
+			ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"double"`, "s", avroText("a") + avroText("b") + avroDoubleText(math.NaN()), "", "",
+			ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"double"`, "s", avroText("a") + avroText("b") + avroDoubleText(math.Inf(1)), "", "",
+			ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"long"`, "s", avroText("a") + avroText("b") + avroLongText(math.MaxInt64), "", "",
+			ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + avroLongText(maxMillis+1), "", "",
+			ClassBadTimestamp, 0},
 		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + long + "x", "", "", ClassUndecodable, 0},
 		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b"), "", "", ClassUndecodable, 0},
 		{`"string"`, `"string"`, ms, "", "", "", "", ClassUndecodable, 0},
@@ -137,7 +148,8 @@ func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
 			continue
 		}
 		if err == nil && (string(ev.User) != c.wantUser || string(ev.Key) != c.wantKey || ev.Millis != c.millis) {
-			t.Errorf("%s %s %s: %q %q %d, want %q %q %d", c.user, c.key, c.time, ev.User, ev.Key, ev.Millis, c.wantUser, c.wantKey, c.millis)
+			t.Errorf("%s %s %s: %q %q %d, want %q %q %d", c.user, c.key, c.time, ev.User, ev.Key, ev.Millis, c.wantUser,
+				c.wantKey, c.millis)
 		}
 	}
 }
@@ -183,10 +195,12 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 	}
 	var ev Event
 	for range 3 {
-		if err := d.Decode(wire(7, avroText("u")+avroText("k")+avroLongText(1)), &ev); err != nil || string(ev.Key) != "k" {
+		if err := d.Decode(wire(7, avroText("u")+avroText("k")+avroLongText(1)), &ev); err != nil ||
+			string(ev.Key) != "k" {
 			t.Fatal(err, ev)
 		}
-		if err := d.Decode(wire(8, avroText("u")+avroLongText(5)+avroLongText(1)), &ev); err != nil || string(ev.Key) != "5" {
+		if err := d.Decode(wire(8, avroText("u")+avroLongText(5)+avroLongText(1)), &ev); err != nil ||
+			string(ev.Key) != "5" {
 			t.Fatal(err, ev)
 		}
 		if class := classOf(t, d.Decode(wire(11, ""), &ev)); class != ClassUnknownSchema {
@@ -218,7 +232,8 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
 	r := &registry{schemas: map[uint32]string{
-		7: typed(s, s, ms), 8: typed(s, s, `"boolean"`), 9: `{"type":"record","name":"R","fields":[]}`, 10: "{", 11: `"string"`, 12: "protobuf",
+		7: typed(s, s, ms), 8: typed(s, s, `"boolean"`), 9: `{"type":"record","name":"R","fields":[]}`, 10: "{",
+		11: `"string"`, 12: "protobuf",
 	}}
 	f := typedFormat(s, s, ms, "")
 	f.Schema = ""
@@ -237,7 +252,8 @@ func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 					t.Errorf("schema %d: class %q", id, class)
 				}
 			}
-			if err := d.Decode(wire(7, avroText("u")+avroText("k")+avroLongText(1)), &ev); err != nil || string(ev.User) != "u" {
+			if err := d.Decode(wire(7, avroText("u")+avroText("k")+avroLongText(1)), &ev); err != nil ||
+				string(ev.User) != "u" {
 				t.Errorf("the record after one of schema %d: %v", id, err)
 			}
 		}
@@ -245,7 +261,8 @@ func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 	if r.asked != len(ids)+1 {
 		t.Errorf("the registry was asked %d times for %d ids", r.asked, len(ids)+1)
 	}
-	for id, says := range map[uint32]string{8: "time", 9: "user", 10: "schema", 11: "must be a record", 12: "PROTOBUF"} {
+	for id, says := range map[uint32]string{8: "time", 9: "user", 10: "schema", 11: "must be a record",
+		12: "PROTOBUF"} {
 		if len(reported[id]) != 1 || !strings.Contains(reported[id][0].Error(), says) {
 			t.Errorf("schema %d: told %v, want one reason with %q", id, reported[id], says)
 		}
@@ -257,30 +274,39 @@ func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 
 func TestHostileAvroIsUndecodableAndBounded(t *testing.T) {
 	schema := func(x string) string {
-		return `{"type":"record","name":"R","fields":[{"name":"u","type":"string"},{"name":"t","type":"long"},{"name":"x","type":` + x + `}]}`
+		return `{"type":"record","name":"R","fields":[{"name":"u","type":"string"},{"name":"t","type":"long"},` +
+			`{"name":"x","type":` + x + `}]}`
 	}
 	head := avroText("u") + avroLongText(1)
 	for _, c := range []struct{ name, typ, value, class string }{
 		{"array", `{"type":"array","items":"int"}`, avroLongText(2) + "\x02\x04\x00", ""},
 		{"array with block sizes", `{"type":"array","items":"int"}`, avroLongText(-2) + "\x04\x02\x04\x00", ""},
-		{"count beyond the record", `{"type":"array","items":"int"}`, avroLongText(math.MaxInt32) + "\x02", ClassUndecodable},
+		{"count beyond the record", `{"type":"array","items":"int"}`, avroLongText(math.MaxInt32) + "\x02",
+			ClassUndecodable},
 		{"count beyond 2^31", `{"type":"array","items":"int"}`, avroLongText(1<<50) + "\x02", ClassUndecodable},
 		{"least count", `{"type":"array","items":"int"}`, avroLongText(math.MinInt64) + "\x02", ClassUndecodable},
 		{"some empty items", `{"type":"array","items":"null"}`, avroLongText(1000) + "\x00", ""},
 		{"many empty items", `{"type":"array","items":"null"}`, avroLongText(math.MaxInt32) + "\x00", ClassUndecodable},
-		{"many blocks of empty items", `{"type":"array","items":"null"}`, strings.Repeat(avroLongText(60000), 1000) + "\x00", ClassUndecodable},
-		{"many empty records", `{"type":"array","items":{"type":"record","name":"E","fields":[{"name":"n","type":"null"}]}}`, avroLongText(math.MaxInt32) + "\x00", ClassUndecodable},
-		{"map", `{"type":"map","values":"int"}`, avroLongText(2) + avroText("a") + "\x02" + avroText("b") + "\x02\x00", ""},
-		{"key twice", `{"type":"map","values":"int"}`, avroLongText(2) + avroText("a") + "\x02" + avroText("a") + "\x02\x00", ""},
+		{"many blocks of empty items", `{"type":"array","items":"null"}`, strings.Repeat(avroLongText(60000), 1000) +
+			"\x00", ClassUndecodable},
+		{"many empty records", `{"type":"array","items":{"type":"record","name":"E","fields":[{"name":"n",` +
+			`"type":"null"}]}}`, avroLongText(math.MaxInt32) + "\x00", ClassUndecodable},
+		{"map", `{"type":"map","values":"int"}`, avroLongText(2) + avroText("a") + "\x02" + avroText("b") + "\x02\x00",
+			""},
+		{"key twice", `{"type":"map","values":"int"}`, avroLongText(2) + avroText("a") + "\x02" + avroText("a") +
+			"\x02\x00", ""},
 		{"branch beyond the union", `["null","int"]`, "\x04", ClassUndecodable},
 		{"negative branch", `["null","int"]`, "\x01", ClassUndecodable},
 		{"symbol beyond the enum", `{"type":"enum","name":"E","symbols":["A"]}`, "\x02", ClassUndecodable},
 		{"int beyond 32 bits", `"int"`, avroLongText(math.MaxInt32 + 1), ClassUndecodable},
 		{"long beyond 64 bits", `"long"`, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", ClassUndecodable},
 		{"integer without end", `"long"`, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", ClassUndecodable},
-		{"nested lists", `["null",{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}]`, strings.Repeat("\x02", 300) + "\x00", ""},
-		{"deeply nested lists", `["null",{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}]`, strings.Repeat("\x02", 1<<19) + "\x00", ClassUndecodable},
-		{"record within itself", `{"type":"record","name":"L","fields":[{"name":"next","type":"L"}]}`, "", ClassUndecodable},
+		{"nested lists", `["null",{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}]`,
+			strings.Repeat("\x02", 300) + "\x00", ""},
+		{"deeply nested lists", `["null",{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}]`,
+			strings.Repeat("\x02", 1<<19) + "\x00", ClassUndecodable},
+		{"record within itself", `{"type":"record","name":"L","fields":[{"name":"next","type":"L"}]}`, "",
+			ClassUndecodable},
 	} {
 		for _, filters := range [][]string{nil, {`x == 3`}} {
 			f := Format{Format: "avro", Schema: schema(c.typ), User: "u", Time: "t", TimeUnit: "s", Filters: filters}

@@ -20,7 +20,10 @@ func (a *avroSource) never(i int, constant any) string {
 	if a.bare == nil {
 		return ""
 	}
-	member := slices.IndexFunc(a.bare.members, func(m *avroNode) bool { return m != nil && slices.Contains(m.filters, i) })
+	member := slices.IndexFunc(a.bare.members, func(m *avroNode) bool {
+		return m != nil && slices.Contains(m.filters,
+			i)
+	})
 	if t := a.bare.members[member].typ; !canEqual(t, constant) {
 		return "the schema's type there is " + t.String()
 	}

@@ -60,7 +60,8 @@ func TestValuesAreRoundedToTheirDecimals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for kind, shortest := range map[string]string{"double": strconv.FormatFloat(x, 'e', -1, 64), "float": strconv.FormatFloat(float64(float32(x)), 'e', -1, 32)} {
+		for kind, shortest := range map[string]string{"double": strconv.FormatFloat(x, 'e', -1, 64),
+			"float": strconv.FormatFloat(float64(float32(x)), 'e', -1, 32)} {
 			want, ok := referenceValue(shortest, decimals)
 			if value, err := valueOfAvro(kind, x, decimals); ok != (err == nil) || ok && value != want {
 				t.Fatalf("%s: %v with %d decimals is %d, %v; want %d, %v", kind, x, decimals, value, err, want, ok)
@@ -85,12 +86,14 @@ func valueOfJSON(text string, decimals int) (int64, error) {
 }
 
 func valueOfCSV(text string, decimals int) (int64, error) {
-	f := Format{Format: "csv", Columns: []string{"u", "t", "v"}, User: "u", Time: "t", TimeUnit: "ms", Value: "v", Decimals: decimals}
+	f := Format{Format: "csv", Columns: []string{"u", "t", "v"}, User: "u", Time: "t", TimeUnit: "ms", Value: "v",
+		Decimals: decimals}
 	return decodeValue(f, []byte("a,1,"+text))
 }
 
 func avroOfValue(kind string, decimals int) Format {
-	schema := fmt.Sprintf(`{"type":"record","name":"r","fields":[{"name":"u","type":"string"},{"name":"t","type":"long"},{"name":"v","type":["null",%q]}]}`, kind)
+	schema := fmt.Sprintf(`{"type":"record","name":"r","fields":[{"name":"u","type":"string"},{"name":"t",`+
+		`"type":"long"},{"name":"v","type":["null",%q]}]}`, kind)
 	return Format{Format: "avro", User: "u", Time: "t", TimeUnit: "ms", Value: "v", Decimals: decimals, Schema: schema}
 }
 
@@ -185,12 +188,18 @@ func TestRuleTextsOfValuesAreReadAsPeopleWriteThem(t *testing.T) {
 	}
 	for text, want := range map[string][2]int64{ // with a decimal point, with a decimal comma
 		"1,234.56": {123456, none}, "1.234,56": {none, 123456}, "1,234,567": {123456700, none}, "1,234": {123400, 123},
-		"1'234": {123400, 123400}, "1’234": {123400, 123400}, "1 234 567": {123456700, 123456700}, "-1\u00a0234": {-123400, -123400}, "1\u202f234": {123400, 123400},
-		"+5": {500, 500}, ".5": {50, none}, ",5": {none, 50}, "-.5": {-50, none}, "5.": {500, none}, " 12.50 ": {1250, none}, "12,5": {none, 1250},
-		"007.5": {750, none}, "000": {0, 0}, "1e2": {10000, 10000}, "1.234": {123, 123400}, "0,125": {none, 13}, "0.125": {13, none},
-		"1,23": {none, 123}, "1234,567": {none, 123457}, "12,34,567": {none, none}, "1,234'567": {none, none}, "1,2345": {none, 123}, "1.2.3": {none, none},
-		"": {none, none}, " ": {none, none}, "-": {none, none}, ".": {none, none}, "+": {none, none}, "5k": {none, none}, "(5)": {none, none}, "€5": {none, none},
-		"NaN": {none, none}, "inf": {none, none}, "N/A": {none, none}, "--5": {none, none}, "1e": {none, none}, "0x10": {none, none}, "1 2": {none, none},
+		"1'234": {123400, 123400}, "1’234": {123400, 123400}, "1 234 567": {123456700, 123456700},
+		"-1\u00a0234": {-123400, -123400}, "1\u202f234": {123400, 123400},
+		"+5": {500, 500}, ".5": {50, none}, ",5": {none, 50}, "-.5": {-50, none}, "5.": {500, none},
+		" 12.50 ": {1250, none}, "12,5": {none, 1250},
+		"007.5": {750, none}, "000": {0, 0}, "1e2": {10000, 10000}, "1.234": {123, 123400}, "0,125": {none, 13},
+		"0.125": {13, none},
+		"1,23":  {none, 123}, "1234,567": {none, 123457}, "12,34,567": {none, none}, "1,234'567": {none, none},
+		"1,2345": {none, 123}, "1.2.3": {none, none},
+		"": {none, none}, " ": {none, none}, "-": {none, none}, ".": {none, none}, "+": {none, none},
+		"5k": {none, none}, "(5)": {none, none}, "€5": {none, none},
+		"NaN": {none, none}, "inf": {none, none}, "N/A": {none, none}, "--5": {none, none}, "1e": {none, none},
+		"0x10": {none, none}, "1 2": {none, none},
 	} {
 		for i, comma := range []bool{false, true} {
 			class := ""
@@ -199,7 +208,8 @@ func TestRuleTextsOfValuesAreReadAsPeopleWriteThem(t *testing.T) {
 					class = ClassNoValue
 				}
 			}
-			if values, classes := read(comma, text); values != [2]int64{want[i], want[i]} || classes != [2]string{class, class} {
+			if values, classes := read(comma, text); values != [2]int64{want[i], want[i]} || classes != [2]string{class,
+				class} {
 				t.Errorf("%q, decimal comma %v: %d %q, want %d %q", text, comma, values, classes, want[i], class)
 			}
 		}

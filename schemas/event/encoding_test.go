@@ -9,11 +9,13 @@ import (
 func TestEveryFormatHasAnEntryOfItsOwn(t *testing.T) {
 	var endings []string
 	for _, e := range Encodings() {
-		if EncodingOf(e.Name).Record != e.Record || !e.Known() || e.Record == "" || e.Begins == "" || len(e.Endings) == 0 {
+		if EncodingOf(e.Name).Record != e.Record || !e.Known() || e.Record == "" || e.Begins == "" ||
+			len(e.Endings) == 0 {
 			t.Errorf("%+v: something is missing, or another entry has the name", e)
 		}
 		for _, ending := range e.Endings {
-			if found := EncodingOfFile("visits" + strings.ToUpper(ending)); found.Name != e.Name || slices.Contains(endings, ending) {
+			if found := EncodingOfFile("visits" + strings.ToUpper(ending)); found.Name != e.Name ||
+				slices.Contains(endings, ending) {
 				t.Errorf("%s: a file of ending %s is of format %q", e.Name, ending, found.Name)
 			}
 		}

@@ -48,7 +48,8 @@ const ClassSkipped = "skipped"
 func Classes() []string {
 	return []string{ClassUndecodable, ClassMissingField, ClassNullField, ClassWrongType, ClassBadTimestamp,
 		ClassEmptyUser, ClassUserTooLong, ClassKeyTooLong, ClassBadKey, ClassOversized, ClassUnknownSchema,
-		ClassUnfitSchema, ClassNoValue, ClassBadValue, ClassNotUTF8, ClassPacked, ClassFramed, ClassUnframed, ClassInString}
+		ClassUnfitSchema, ClassNoValue, ClassBadValue, ClassNotUTF8, ClassPacked, ClassFramed, ClassUnframed,
+		ClassInString}
 }
 
 // Error says why a record is not an event. It has nothing of the record; Field is "user", "key",
@@ -255,7 +256,8 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 	d.value = 0
 	d.giveBack()
 	if err := d.records.find(value); err != nil {
-		if class := classIn(err); d.filter != nil && !d.encoding.Tabular() && (class == ClassNullField || class == ClassMissingField) {
+		if class := classIn(err); d.filter != nil && !d.encoding.Tabular() && (class == ClassNullField ||
+			class == ClassMissingField) {
 			ev.Passes = d.passes()
 		}
 		return d.explained(err, value)

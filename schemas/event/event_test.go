@@ -43,7 +43,8 @@ func TestEveryBrokenRecordHasItsClass(t *testing.T) {
 	long := strings.Repeat("x", schemas.MaxUserBytes+1)
 	for _, c := range []struct{ name, format, unit, value, class string }{
 		{"good", "jsonl", "s", `{"user":"u","page":"p","t":1}`, ""},
-		{"good with line break and space", "jsonl", "s", " {\"user\":\"u\" ,\"page\":\"p\",\"t\":1.5, \"x\":[{},1]}\r\n", ""},
+		{"good with line break and space", "jsonl", "s", " {\"user\":\"u\" ,\"page\":\"p\",\"t\":1.5, " +
+			"\"x\":[{},1]}\r\n", ""},
 		{"integers for ids", "jsonl", "s", `{"user":12345678901234567890,"page":-0,"t":"1"}`, ""},
 		{"boolean for key", "jsonl", "s", `{"user":"u","page":true,"t":1}`, ""},
 		{"empty key", "jsonl", "s", `{"user":"u","page":"","t":1}`, ""},
@@ -69,12 +70,15 @@ func TestEveryBrokenRecordHasItsClass(t *testing.T) {
 		{"number for RFC 3339", "jsonl", "rfc3339", `{"user":"u","page":"p","t":1}`, ClassBadTimestamp},
 		{"empty user", "jsonl", "s", `{"user":"","page":"p","t":1}`, ClassEmptyUser},
 		{"user too long", "jsonl", "s", `{"user":"` + long + `","page":"p","t":1}`, ClassUserTooLong},
-		{"key too long", "jsonl", "s", `{"user":"u","page":"` + long[:schemas.MaxKeyBytes+1] + `","t":1}`, ClassKeyTooLong},
+		{"key too long", "jsonl", "s", `{"user":"u","page":"` + long[:schemas.MaxKeyBytes+1] + `","t":1}`,
+			ClassKeyTooLong},
 		{"word for time", "jsonl", "s", `{"user":"u","page":"p","t":"now"}`, ClassBadTimestamp},
 		{"year 10000", "jsonl", "s", `{"user":"u","page":"p","t":253402300800}`, ClassBadTimestamp},
-		{"milliseconds taken for seconds", "jsonl", "s", `{"user":"u","page":"p","t":1700000000000}`, ClassBadTimestamp},
+		{"milliseconds taken for seconds", "jsonl", "s", `{"user":"u","page":"p","t":1700000000000}`,
+			ClassBadTimestamp},
 		{"huge exponent", "jsonl", "s", `{"user":"u","page":"p","t":1e999999999999999999999}`, ClassBadTimestamp},
-		{"oversized", "jsonl", "s", `{"user":"u","page":"p","t":1,"x":"` + strings.Repeat("y", 8192) + `"}`, ClassOversized},
+		{"oversized", "jsonl", "s", `{"user":"u","page":"p","t":1,"x":"` + strings.Repeat("y", 8192) + `"}`,
+			ClassOversized},
 
 		{"good row", "csv", "s", "1,u,x,p,y\n", ""},
 		{"quotes", "csv", "s", "1,\"u\"\"\n\",,\"p,\",\"\"", ""},
@@ -123,10 +127,14 @@ func TestTimesAreFlooredToMilliseconds(t *testing.T) {
 		ms         int64
 		ok         bool
 	}{
-		{"s", "-1.0009", -1001, true}, {"us", "253402300800000000", 0, false}, {"rfc3339", "1969-12-31T23:59:59.9981Z", -2, true},
-		{"min", "29016487", 1740989220000, true}, {"min", "-0.5", -30000, true}, {"h", "483608.125", 1740989250000, true},
-		{"d", "20150.338553", 1740989250979, true}, {"excel", "45719.338553240741", 1740989251000, true}, {"excel", "25569", 0, true},
-		{"excel", "1e9", 0, false}, {"filetime", "133854628510000000", 1740989251000, true}, {"d", "10650232.8", 0, false},
+		{"s", "-1.0009", -1001, true}, {"us", "253402300800000000", 0, false}, {"rfc3339", "1969-12-31T23:59:59.9981Z",
+			-2, true},
+		{"min", "29016487", 1740989220000, true}, {"min", "-0.5", -30000, true}, {"h", "483608.125", 1740989250000,
+			true},
+		{"d", "20150.338553", 1740989250979, true}, {"excel", "45719.338553240741", 1740989251000, true},
+		{"excel", "25569", 0, true},
+		{"excel", "1e9", 0, false}, {"filetime", "133854628510000000", 1740989251000, true}, {"d", "10650232.8", 0,
+			false},
 		{"h", "999999999999", 0, false},
 	} {
 		ms, ok := parseTime([]byte(c.text), c.unit)

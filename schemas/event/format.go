@@ -76,7 +76,8 @@ func NewDecoder(f Format, options ...Option) (*Decoder, error) {
 		return nil, err
 	}
 	if e := d.encoding; e.Schemas() && f.Schema == "" && d.schemas == nil {
-		return nil, badFormat("schema", "%s records need a writer schema: give the contents of an %s file, or a schema registry", e.Name, e.SchemaFile)
+		return nil, badFormat("schema", "%s records need a writer schema: give the contents of an %s file, or a "+
+			"schema registry", e.Name, e.SchemaFile)
 	}
 	return d, nil
 }
@@ -105,13 +106,17 @@ func (f Format) Fields() []string {
 
 // FieldsOf returns the names of the fields that hold what Error.Field names.
 func (f Format) FieldsOf(field string) []string {
-	names := map[string][]string{"user": {f.User}, "key": append([]string{f.Key}, f.MoreKeys...), "time": append([]string{f.Time}, f.MoreTimes...), "value": {f.Value}}[field]
+	names := map[string][]string{"user": {f.User}, "key": append([]string{f.Key}, f.MoreKeys...),
+		"time": append([]string{f.Time}, f.MoreTimes...), "value": {f.Value}}[field]
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 func (f Format) compile(options []Option) (*Decoder, error) {
-	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, comma: f.DecimalComma, encoding: f.Encoding(), unit: f.TimeUnit, writtenAs: f.TimeLayout,
-		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), times: 1 + len(f.MoreTimes), unnamed: f.NoUser == NoUserEach, valued: f.NoValue == NoValueSkip, errs: make(map[Error]*Error)}
+	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, comma: f.DecimalComma, encoding: f.Encoding(),
+		unit: f.TimeUnit, writtenAs: f.TimeLayout,
+		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), times: 1 +
+			len(f.MoreTimes), unnamed: f.NoUser == NoUserEach, valued: f.NoValue == NoValueSkip,
+		errs: make(map[Error]*Error)}
 	d.max = cmp.Or(d.max, DefaultMaxRecordBytes)
 	err := f.checkNames(d.encoding)
 	if err != nil {
@@ -143,7 +148,8 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 func (f *Format) compileTimes() (layout timeLayout, zone *time.Location, err error) {
 	for _, only := range [...]struct{ field, value string }{{"time_layout", f.TimeLayout}, {"time_zone", f.TimeZone}} {
 		if only.value != "" && f.TimeUnit != TimeText {
-			return nil, nil, badFormat(only.field, "it is only used with time unit %s, and the time unit is %q", TimeText, f.TimeUnit)
+			return nil, nil, badFormat(only.field, "it is only used with time unit %s, and the time unit is %q",
+				TimeText, f.TimeUnit)
 		}
 	}
 	if f.TimeLayout != "" {
@@ -184,13 +190,15 @@ func (f Format) checkNames(e Encoding) error {
 	case !e.Known():
 		return badFormat("format", "%q: must be %s", f.Format, Listed(Encoding.Known, " or "))
 	case f.TimeUnit == "" && !e.Schemas():
-		return badFormat("time_unit", "it is missing: how are times written? s, ms, us or ns (since 1970), rfc3339, or text in another layout")
+		return badFormat("time_unit", "it is missing: how are times written? s, ms, us or ns (since 1970), rfc3339, "+
+			"or text in another layout")
 	case f.MaxRecordBytes < 0:
 		return badFormat("max_record_bytes", "%d: must be positive", f.MaxRecordBytes)
 	case f.Decimals < 0 || f.Decimals > MaxDecimals:
 		return badFormat("decimals", "%d: must be from 0 to %d", f.Decimals, MaxDecimals)
 	case f.Decimals > 0 && f.Value == "":
-		return badFormat("decimals", "decimals need a value field: name one (--value-field, or events.fields.value), or leave decimals out")
+		return badFormat("decimals", "decimals need a value field: name one (--value-field, or events.fields.value), "+
+			"or leave decimals out")
 	case f.DecimalComma && (f.Value == "" || e.Schemas()):
 		return badFormat("decimal_comma", "it is for a value field of texts: leave it out")
 	case f.User == "":
@@ -202,11 +210,14 @@ func (f Format) checkNames(e Encoding) error {
 	case f.Time == "":
 		return badFormat("time", "no time field is named")
 	case f.Separator != "" && (!e.Quoted || len(f.Separator) > 1 || strings.Contains("\"\r\n", f.Separator)):
-		return badFormat("separator", "%q: must be one ASCII character between the fields of %s, such as ;", f.Separator, CSV)
+		return badFormat("separator", "%q: must be one ASCII character between the fields of %s, such as ;",
+			f.Separator, CSV)
 	case f.Schema != "" && !e.Schemas():
-		return badFormat("schema", "a schema is for the format %s, this is %s", Listed(Encoding.Schemas, " or "), f.Format)
+		return badFormat("schema", "a schema is for the format %s, this is %s", Listed(Encoding.Schemas, " or "),
+			f.Format)
 	}
-	if err := cmp.Or(checkParts("key", MaxKeyParts, f.Key, f.MoreKeys), checkParts("time", MaxTimeParts, f.Time, f.MoreTimes)); err != nil {
+	if err := cmp.Or(checkParts("key", MaxKeyParts, f.Key, f.MoreKeys), checkParts("time", MaxTimeParts, f.Time,
+		f.MoreTimes)); err != nil {
 		return err
 	}
 	if len(f.MoreTimes) > 0 && f.TimeUnit != TimeText {

@@ -28,7 +28,8 @@ func SplitKey(key string) (parts []string, err error) {
 			part.Reset()
 		case '\\':
 			if i++; i == len(key) || key[i] != '\\' && key[i] != keySeparator {
-				return nil, errors.New("the key does not have parts: a backslash stands before neither | nor another backslash")
+				return nil, errors.New("the key does not have parts: a backslash stands before neither | nor another " +
+					"backslash")
 			}
 			part.WriteByte(key[i])
 		default:

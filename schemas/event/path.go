@@ -10,7 +10,8 @@ import (
 var (
 	errPathSegment = errors.New(`a name between its dots is empty (\. is a dot in a name)`)
 	errPathEscape  = errors.New("a backslash must stand before a dot, a bracket or another backslash")
-	errPathItem    = errors.New(`a bracket begins the number of an item after a name, as in items[0].id (\[ is a bracket in a name)`)
+	errPathItem    = errors.New(`a bracket begins the number of an item after a name, as in items[0].id (\[ is a ` +
+		`bracket in a name)`)
 )
 
 // step leads from a value to a part of it.

@@ -10,15 +10,18 @@ import (
 func TestPathsAreSplitAtDots(t *testing.T) {
 	item := func(n int) step { return step{item: n} }
 	for text, want := range map[string][]step{
-		"a": {member("a")}, "a.b.c": {member("a"), member("b"), member("c")}, `a\.b.c`: {member("a.b"), member("c")}, `a\\.b`: {member(`a\`), member("b")},
-		"a b": {member("a b")}, "é.é": {member("é"), member("é")}, "a[0]": {member("a"), item(0)}, "a[12][3].b": {member("a"), item(12), item(3), member("b")},
-		`a\[0]`: {member("a[0]")}, "a]": {member("a]")},
+		"a": {member("a")}, "a.b.c": {member("a"), member("b"), member("c")}, `a\.b.c`: {member("a.b"), member("c")},
+		`a\\.b`: {member(`a\`), member("b")},
+		"a b":   {member("a b")}, "é.é": {member("é"), member("é")}, "a[0]": {member("a"), item(0)},
+		"a[12][3].b": {member("a"), item(12), item(3), member("b")},
+		`a\[0]`:      {member("a[0]")}, "a]": {member("a]")},
 	} {
 		if got, err := parsePath(text); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v, want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", ".", "a.", ".a", "a..b", `a\`, `a\b`, "[0]", "a[", "a[]", "a[0", "a[0]b", "a[-1]", "a[x]", "a.[0]", "a[0].", "a[0]..b", "a[99999999999999999999]"} {
+	for _, text := range []string{"", ".", "a.", ".a", "a..b", `a\`, `a\b`, "[0]", "a[", "a[]", "a[0", "a[0]b", "a[-1]",
+		"a[x]", "a.[0]", "a[0].", "a[0]..b", "a[99999999999999999999]"} {
 		if got, err := parsePath(text); err == nil {
 			t.Errorf("%q: %q", text, got)
 		}
@@ -37,12 +40,16 @@ func TestFieldsWithinRecordsAndValues(t *testing.T) {
 		want                      int64
 	}{
 		{"good", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":5}`, "", "", 5},
-		{"fields of equal names elsewhere", `{"id":"x","user":{"id":"y"},"ctx":{"id":"z","user":{"id":"u"}},"a":{"b":1},"a.b":"k","t":1,"n":-5}`, "", "", -5},
+		{"fields of equal names elsewhere", `{"id":"x","user":{"id":"y"},"ctx":{"id":"z","user":{"id":"u"}},` +
+			`"a":{"b":1},"a.b":"k","t":1,"n":-5}`, "", "", -5},
 		{"least", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":-9223372036854775808}`, "", "", -1 << 63},
 		{"greatest", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":922337203685477580.7e1}`, "", "", 1<<63 - 1},
-		{"last of two records", `{"ctx":{"user":{"id":"x"}},"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":1}`, "", "", 1},
-		{"last of two records lacks it", `{"ctx":{"user":{"id":"x"}},"ctx":{"user":{}},"a.b":"k","t":1,"n":1}`, ClassMissingField, "user", 0},
-		{"last of two is null", `{"ctx":{"user":{"id":"x"}},"ctx":null,"a.b":"k","t":1,"n":1}`, ClassNullField, "user", 0},
+		{"last of two records", `{"ctx":{"user":{"id":"x"}},"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":1}`, "", "",
+			1},
+		{"last of two records lacks it", `{"ctx":{"user":{"id":"x"}},"ctx":{"user":{}},"a.b":"k","t":1,"n":1}`,
+			ClassMissingField, "user", 0},
+		{"last of two is null", `{"ctx":{"user":{"id":"x"}},"ctx":null,"a.b":"k","t":1,"n":1}`, ClassNullField, "user",
+			0},
 		{"no record", `{"a.b":"k","t":1,"n":1}`, ClassMissingField, "user", 0},
 		{"string for a record", `{"ctx":{"user":"u"},"a.b":"k","t":1,"n":1}`, ClassWrongType, "user", 0},
 		{"list for a record", `{"ctx":{"user":[{"id":"u"}]},"a.b":"k","t":1,"n":1}`, ClassWrongType, "user", 0},
@@ -50,11 +57,13 @@ func TestFieldsWithinRecordsAndValues(t *testing.T) {
 		{"broken within", `{"ctx":{"user":{"id":"u",}},"a.b":"k","t":1,"n":1}`, ClassUndecodable, "", 0},
 		{"no value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1}`, ClassNoValue, "value", 0},
 		{"null value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":null}`, ClassNoValue, "value", 0},
-		{"value beyond 64 bits", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":9223372036854775808}`, ClassBadValue, "value", 0},
+		{"value beyond 64 bits", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":9223372036854775808}`, ClassBadValue,
+			"value", 0},
 		{"string value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":"x"}`, ClassBadValue, "value", 0},
 		{"boolean value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":true}`, ClassBadValue, "value", 0},
 	} {
-		d := newDecoder(t, Format{Format: "jsonl", User: "ctx.user.id", Key: `a\.b`, Time: "t", TimeUnit: "s", Value: "n"})
+		d := newDecoder(t, Format{Format: "jsonl", User: "ctx.user.id", Key: `a\.b`, Time: "t", TimeUnit: "s",
+			Value: "n"})
 		var ev Event
 		err := d.Decode([]byte(c.value), &ev)
 		var bad *Error
@@ -99,7 +108,8 @@ func TestItemsOfListsAreFields(t *testing.T) {
 	if b, err := list.Identity(""); err != nil || a.Key == b.Key {
 		t.Errorf("%q and %q, %v", a.Key, b.Key, err)
 	}
-	avro := Format{Format: Avro, Schema: `{"type":"record","name":"V","fields":[{"name":"u","type":{"type":"array","items":"string"}},{"name":"t","type":"long"}]}`, User: "u[0]", Time: "t", TimeUnit: "s"}
+	avro := Format{Format: Avro, Schema: `{"type":"record","name":"V","fields":[{"name":"u","type":{"type":"array",` +
+		`"items":"string"}},{"name":"t","type":"long"}]}`, User: "u[0]", Time: "t", TimeUnit: "s"}
 	if err := avro.Check(); err == nil || !strings.Contains(err.Error(), "[0] within a value of type") {
 		t.Errorf("a list of Avro: %v", err)
 	}

@@ -63,8 +63,10 @@ func referenceTime(text, unit string) (int64, bool) {
 func FuzzTime(f *testing.F) {
 	for _, s := range []string{"1", "-1.5", "1e3", "17E-2", "1700000000.123456", "0.0", "-0", "9e17", "253402300800",
 		"2024-01-01T00:00:00.5Z", "1e-400", "123456789012345678901234567890e-20",
-		"-1.0009", "-0.0001", "1e-9", "-1e-99999999999", "0e99999999999", "1700000000.123999", "-62135596800", "-62135596800.001",
-		"253402300799.9999", "253402300799999999", "1999", "1740963000000000001", "", "-", "1.", ".5", "+1", " 1", "0x10", "1e", "NaN", "01",
+		"-1.0009", "-0.0001", "1e-9", "-1e-99999999999", "0e99999999999", "1700000000.123999", "-62135596800",
+		"-62135596800.001",
+		"253402300799.9999", "253402300799999999", "1999", "1740963000000000001", "", "-", "1.", ".5", "+1", " 1",
+		"0x10", "1e", "NaN", "01",
 		"1969-12-31T23:59:59.9981Z", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59.9999Z",
 		"9999-12-31T23:59:59-00:01", "2024-01-01 00:00:00Z", "2024-01-01T00:00:00"} {
 		f.Add(s)
@@ -172,20 +174,24 @@ func checkJSON(t *testing.T, value []byte) {
 		if class != wantClass {
 			t.Fatalf("%s %q: class %q, encoding/json gives %q", unit, value, class, wantClass)
 		}
-		if class == "" && (!bytes.Equal(ev.User, want.User) || !bytes.Equal(ev.Key, want.Key) || ev.Millis != want.Millis) {
+		if class == "" && (!bytes.Equal(ev.User, want.User) || !bytes.Equal(ev.Key, want.Key) ||
+			ev.Millis != want.Millis) {
 			t.Fatalf("%s %q: %v, encoding/json gives %v", unit, value, ev, want)
 		}
 	}
 }
 
 var jsonSeeds = []string{
-	`{"user":"u","page":"p","t":1}`, `{"user":1,"page":true,"t":"1"}`, `{"user":"\ud83d\ude00","page":"\u00e9","t":1.5e3}`,
+	`{"user":"u","page":"p","t":1}`, `{"user":1,"page":true,"t":"1"}`, `{"user":"\ud83d\ude00","page":"\u00e9",` +
+		`"t":1.5e3}`,
 	`{"user":"\ud83d","page":"\udc00\ud800","t":1}`, `{"user":"\ufffd","page":"` + "\uFFFD" + `","t":1}`,
 	`{"user":"u","page":"p","t":"2024-01-01T00:00:00Z","x":[1,{"a":[]},null,-0.1e+5],"y":{"t":9}}`,
 	`{}`, `[]`, `null`, ` { } `, `{"t":01}`, `{"t":-}`, `{"a":tru}`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{"a":"\x"}`,
 	"{\"a\":\"\x01\"}", `{"user":"u","page":"p","t":1} x`, `{"\u0075ser":"a","page":"","t":0}`, `{"a":nullx}`, `{"":1}`,
-	`{"user":null,"user":"b","page":1,"page":"c","t":"x","t":1}`, `{"user":-17,"page":false,"t":"-0.5","us\u0065r":"\\"}`,
-	`{"user":"a","page":"\uD800\u0041","t":1}`, `{"user":"a","page":"p","t":1,"x":[{"}":"]"},"\"]"],"\ud800":{"user":"b"}}`,
+	`{"user":null,"user":"b","page":1,"page":"c","t":"x","t":1}`, `{"user":-17,"page":false,"t":"-0.5",` +
+		`"us\u0065r":"\\"}`,
+	`{"user":"a","page":"\uD800\u0041","t":1}`, `{"user":"a","page":"p","t":1,"x":[{"}":"]"},"\"]"],` +
+		`"\ud800":{"user":"b"}}`,
 	`{"user":"\"\\\/\b\f\n\r\t","page":-0,"t":-0}`, `{"user":"` + "\x7f\u2028" + `","page":"x","t":1e400}`,
 }
 
@@ -292,7 +298,8 @@ func FuzzDecoder(f *testing.F) {
 			if newDecoder(t, format).Decode(value, &ev) != nil {
 				continue
 			}
-			if schemas.ValidateUser(ev.User) != nil || schemas.ValidateKey(ev.Key) != nil || ev.Millis < minMillis || ev.Millis > maxMillis {
+			if schemas.ValidateUser(ev.User) != nil || schemas.ValidateKey(ev.Key) != nil || ev.Millis < minMillis ||
+				ev.Millis > maxMillis {
 				t.Errorf("%q: accepted beyond the limits", value)
 			}
 		}

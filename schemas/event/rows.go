@@ -17,7 +17,9 @@ func compileRows(d *Decoder, f *Format) (records, error) {
 	columns := f.Columns
 	r := &rows{d: d, targets: make([][]int, len(columns))}
 	if len(columns) == 0 {
-		return nil, badFormat("columns", "%s needs the names of a row's fields, all of them and in order, for example columns: %s", f.Format, "["+strings.Join(slices.DeleteFunc(slices.Clone(d.fields[:]), func(name string) bool { return name == "" }), ", ")+"]")
+		return nil, badFormat("columns", "%s needs the names of a row's fields, all of them and in order, for example "+
+			"columns: %s", f.Format, "["+strings.Join(slices.DeleteFunc(slices.Clone(d.fields[:]),
+			func(name string) bool { return name == "" }), ", ")+"]")
 	}
 	find := func(field, name string, number int) error {
 		index := slices.Index(columns, name)

@@ -19,7 +19,8 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 	b = bytes.TrimSpace(b)
 	switch u, number := timeNumbers[d.unit]; {
 	case number:
-		if date, is := bytes.CutPrefix(b, []byte("/Date(")); is && d.unit == "ms" { // .NET: /Date(1700000000000+0100)/, where the offset says nothing
+		// .NET: /Date(1700000000000+0100)/, where the offset says nothing
+		if date, is := bytes.CutPrefix(b, []byte("/Date(")); is && d.unit == "ms" {
 			b = bytes.TrimSuffix(date, []byte(")/"))
 			if sign := bytes.LastIndexAny(b, "+-"); sign > 0 {
 				b = b[:sign]

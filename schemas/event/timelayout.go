@@ -108,7 +108,8 @@ func parseLayout(text string) (layout timeLayout, err error) {
 	}
 	switch {
 	case !has(years):
-		return nil, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for months, or %Y for years; %{2025} stands for a year that times do not have")
+		return nil, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for " +
+			"months, or %Y for years; %{2025} stands for a year that times do not have")
 	case has(days) && !has(months):
 		return nil, errors.New("it has a day, but no month (%m or %b)")
 	case used['j'] && (has(days) || has(months)):
@@ -122,7 +123,9 @@ func parseLayout(text string) (layout timeLayout, err error) {
 }
 
 // layoutParts lists the directives in texts.
-const layoutParts = "%Y %y %m %b %B %d %e %j %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, %{2025} for a year that times do not have, %% for the sign itself"
+const layoutParts = "%Y %y %m %b %B %d %e %j %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, " +
+	"%{2025} " +
+	"for a year that times do not have, %% for the sign itself"
 
 // read reads a text, all of it.
 func (l timeLayout) read(c *wallClock) bool {
@@ -150,7 +153,9 @@ func IsTime(text, layout string) bool {
 // each is the start of a day. It is false for "", which stands for several layouts.
 func OnlyDates(layout string) bool {
 	layout = strings.ReplaceAll(abbreviations.Replace(layout), "%%", "")
-	return layout != "" && !slices.ContainsFunc([]string{"%H", "%I", "%z", "%Z"}, func(part string) bool { return strings.Contains(layout, part) })
+	return layout != "" && !slices.ContainsFunc([]string{"%H", "%I", "%z", "%Z"}, func(part string) bool {
+		return strings.Contains(layout, part)
+	})
 }
 
 // CheckLayout says what is wrong with a Format.TimeLayout.

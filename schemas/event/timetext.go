@@ -38,9 +38,11 @@ func (c *wallClock) usual() bool {
 	case n == 4 || n == 8 || n == 14:
 		return c.iso()
 	case n > 0 && n <= 2 && len(c.b) > n && c.b[n] == '/':
-		return c.number(&c.day, 1, 2) && c.byte('/') && c.monthName() && c.byte('/') && c.number(&c.year, 4, 4) && c.byte(':') && c.clock() && c.zoneAfterSpace()
+		return c.number(&c.day, 1, 2) && c.byte('/') && c.monthName() && c.byte('/') && c.number(&c.year, 4, 4) &&
+			c.byte(':') && c.clock() && c.zoneAfterSpace()
 	case n > 0 && n <= 2 && len(c.b) > n && c.b[n] == '.':
-		return c.number(&c.day, 1, 2) && c.byte('.') && c.number(&c.month, 1, 2) && c.byte('.') && c.number(&c.year, 4, 4) && c.timeOfDay()
+		return c.number(&c.day, 1, 2) && c.byte('.') && c.number(&c.month, 1, 2) && c.byte('.') && c.number(&c.year, 4,
+			4) && c.timeOfDay()
 	case n > 0:
 		return c.mail()
 	}
@@ -77,7 +79,8 @@ func (c *wallClock) iso() bool {
 		return false
 	}
 	if start := c.pos; separator == 0 && (c.byte('T') || !c.end()) && digitsAt(c.b[c.pos:]) == 6 { // 20250303T080731Z
-		return c.number(&c.hour, 2, 2) && c.number(&c.minute, 2, 2) && c.number(&c.second, 2, 2) && (!c.byte('.') || c.fraction()) && c.zoneAfterSpace()
+		return c.number(&c.hour, 2, 2) && c.number(&c.minute, 2, 2) && c.number(&c.second, 2, 2) && (!c.byte('.') ||
+			c.fraction()) && c.zoneAfterSpace()
 	} else {
 		c.pos = start
 	}
@@ -91,7 +94,8 @@ func (c *wallClock) timeOfDay() bool {
 
 // mail reads 03 Mar 2025 00:00:01, perhaps with an offset.
 func (c *wallClock) mail() bool {
-	return c.number(&c.day, 1, 2) && (c.byte('-') || c.spaces()) && c.monthName() && (c.byte('-') || c.spaces()) && c.number(&c.year, 4, 4) &&
+	return c.number(&c.day, 1, 2) && (c.byte('-') || c.spaces()) && c.monthName() && (c.byte('-') || c.spaces()) &&
+		c.number(&c.year, 4, 4) &&
 		(c.end() || c.spaces() && c.clock() && c.zoneAfterSpace())
 }
 
@@ -179,8 +183,9 @@ func (c *wallClock) fraction() bool {
 }
 
 var (
-	monthNames = [12]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
-	weekdays   = [7]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+	monthNames = [12]string{"january", "february", "march", "april", "may", "june", "july", "august", "september",
+		"october", "november", "december"}
+	weekdays = [7]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 )
 
 func (c *wallClock) monthName() bool { return c.name(monthNames[:], &c.month) }

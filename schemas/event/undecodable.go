@@ -59,7 +59,8 @@ func (d *Decoder) explained(err error, record []byte) error {
 		if a.bare != nil && record[0] == 0 && a.whole(a.bare, record[WireBytes:]) {
 			class = ClassFramed
 		}
-	case begins("\xff\xfe"), begins("\xfe\xff"), record[0] == 0 && record[1] > 0 && record[2] == 0, record[0] > 0 && record[1] == 0 && record[2] > 0 && record[3] == 0:
+	case begins("\xff\xfe"), begins("\xfe\xff"), record[0] == 0 && record[1] > 0 && record[2] == 0, record[0] > 0 &&
+		record[1] == 0 && record[2] > 0 && record[3] == 0:
 		class = ClassNotUTF8 // UTF-16
 	case record[0] == 0:
 		class = ClassFramed

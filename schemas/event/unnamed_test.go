@@ -9,15 +9,19 @@ import (
 // What has no user is an event where the format says so, in every encoding, and a broken record
 // otherwise; what is broken in another way stays broken.
 func TestRecordsWithoutAUser(t *testing.T) {
-	const schema = `{"type":"record","name":"e","fields":[{"name":"u","type":["null","string"]},{"name":"k","type":"string"},{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}]}`
+	const schema = `{"type":"record","name":"e","fields":[{"name":"u","type":["null","string"]},{"name":"k",` +
+		`"type":"string"},{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}]}`
 	formats := map[string]Format{
 		CSV: {Format: CSV, Columns: []string{"u", "k", "t"}}, TSV: {Format: TSV, Columns: []string{"u", "k", "t"}},
 		JSONL: {Format: JSONL}, Avro: {Format: Avro, Schema: schema},
 	}
 	for _, c := range []struct{ name, format, record, class string }{
-		{"empty", CSV, ",k,5", ClassEmptyUser}, {"quoted and empty", CSV, `"",k,5`, ClassEmptyUser}, {"empty", TSV, "\tk\t5", ClassEmptyUser},
-		{"empty", JSONL, `{"u":"","k":"k","t":5}`, ClassEmptyUser}, {"null", JSONL, `{"u":null,"k":"k","t":5}`, ClassNullField},
-		{"absent", JSONL, `{"k":"k","t":5}`, ClassMissingField}, {"null", Avro, "\x00\x02k\x0a", ClassNullField}, {"empty", Avro, "\x02\x00\x02k\x0a", ClassEmptyUser},
+		{"empty", CSV, ",k,5", ClassEmptyUser}, {"quoted and empty", CSV, `"",k,5`, ClassEmptyUser},
+		{"empty", TSV, "\tk\t5", ClassEmptyUser},
+		{"empty", JSONL, `{"u":"","k":"k","t":5}`, ClassEmptyUser}, {"null", JSONL, `{"u":null,"k":"k","t":5}`,
+			ClassNullField},
+		{"absent", JSONL, `{"k":"k","t":5}`, ClassMissingField}, {"null", Avro, "\x00\x02k\x0a", ClassNullField},
+		{"empty", Avro, "\x02\x00\x02k\x0a", ClassEmptyUser},
 	} {
 		format := formats[c.format]
 		format.User, format.Key, format.Time = "u", "k", "t"
@@ -29,7 +33,8 @@ func TestRecordsWithoutAUser(t *testing.T) {
 			t.Errorf("%s in %s: %v, want class %s", c.name, c.format, broken, c.class)
 		}
 		format.NoUser = NoUserEach
-		if broken := decodeAs(t, format, c.record, &e); broken != nil || len(e.User) != 0 || string(e.Key) != "k" || e.Millis != 5 {
+		if broken := decodeAs(t, format, c.record, &e); broken != nil || len(e.User) != 0 || string(e.Key) != "k" ||
+			e.Millis != 5 {
 			t.Errorf("%s in %s: %v, %+v", c.name, c.format, broken, e)
 		}
 	}
@@ -43,7 +48,8 @@ func TestRecordsWithoutAUser(t *testing.T) {
 			t.Errorf("%s: %v, want %v", record, broken, want)
 		}
 	}
-	row := Format{Format: CSV, Columns: []string{"t", "k", "u"}, User: "u", Key: "k", Time: "t", TimeUnit: "ms", NoUser: NoUserEach}
+	row := Format{Format: CSV, Columns: []string{"t", "k", "u"}, User: "u", Key: "k", Time: "t", TimeUnit: "ms",
+		NoUser: NoUserEach}
 	if broken := decodeAs(t, row, "5,k", &e); broken == nil || broken.Class != ClassMissingField {
 		t.Errorf("a row that is too short: %v", broken)
 	}
@@ -80,7 +86,8 @@ func TestRuleNoUserHasTheNameOfAPosition(t *testing.T) {
 		names[string(e.User)] = what
 	}
 	five := binary.BigEndian.AppendUint64(nil, 5)
-	for what, id := range map[string][]byte{"bytes": five, "a name of a position": append([]byte("p"), five...), "a name of a user": append([]byte("u"), five...)} {
+	for what, id := range map[string][]byte{"bytes": five, "a name of a position": append([]byte("p"), five...),
+		"a name of a user": append([]byte("u"), five...)} {
 		add(what, Event{User: id}, 5)
 	}
 	add("position 5", Event{}, 5)

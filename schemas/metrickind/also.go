@@ -21,7 +21,8 @@ func also(base Kind) Kind {
 	return Kind{
 		Name:  besideOthers + base.Name,
 		Range: func(Bounds) (least, greatest int64) { return 0, 1 },
-		Statistic: &Statistic{ValueOf: base.Name, Compute: func(known Known, b Bounds, _ float64) (Estimate, bool, error) {
+		Statistic: &Statistic{ValueOf: base.Name, Compute: func(known Known, b Bounds, _ float64) (Estimate, bool,
+			error) {
 			if base.Vector == nil {
 				return known.Events, false, nil
 			}

@@ -57,6 +57,7 @@ func ShareOf(counted, leftOut Interval) (share Interval, ok bool) {
 	if max(counted.Value, leftOut.Value) <= 0 {
 		return Interval{High: 1}, false
 	}
-	share = Interval{ratio(counted.Value, leftOut.Value), ratio(counted.Low, leftOut.High), ratio(counted.High, leftOut.Low)}
+	share = Interval{ratio(counted.Value, leftOut.Value), ratio(counted.Low, leftOut.High),
+		ratio(counted.High, leftOut.Low)}
 	return share, true
 }

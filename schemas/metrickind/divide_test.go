@@ -33,7 +33,8 @@ func TestEstimatesOfChildrenAreTheNearest(t *testing.T) {
 		for i := range parts {
 			for j := range parts {
 				from, to := parts[i].Int64()-factor*drawn[i].Int64(), parts[j].Int64()-factor*drawn[j].Int64()
-				if moved := squares - from*from - to*to + (from-1)*(from-1) + (to+1)*(to+1); i != j && parts[i].Sign() > 0 && moved < squares {
+				if moved := squares - from*from - to*to + (from-1)*(from-1) + (to+1)*(to+1); i != j &&
+					parts[i].Sign() > 0 && moved < squares {
 					t.Fatalf("%v of %v: %v is no minimum: from %d to %d", n, drawn, parts, i, j)
 				}
 			}

@@ -51,7 +51,9 @@ func share() Kind {
 			scale := known.Tree.Scale
 			return known.Tree.Share(scale.Bucket(b.Min), scale.bucketsBelow(b.Max), absolute)
 		}},
-		Texts: Texts{Label: "share", Together: "histogram of {of}", Size: "events", Value: "percentage of the values of {value} that lie in each bucket, and below each edge; values below {min} count as {min}, and values above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
+		Texts: Texts{Label: "share", Together: "histogram of {of}", Size: "events", Value: "percentage of the values " +
+			"of {value} that lie in each bucket, and below each edge; values below {min} count as {min}, and values " +
+			"above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
 	}
 }
 
@@ -79,7 +81,8 @@ func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, er
 		value = partOf(in, all, new(big.Int).Rsh(all, 1))
 	}
 	// The coefficients, multiplied by the denominator of q.
-	a, b, c := s.coefficient(all, all, s.Scale.buckets()), s.coefficient(in, all, end-first), s.coefficient(in, in, end-first)
+	a, b, c := s.coefficient(all, all, s.Scale.buckets()), s.coefficient(in, all, end-first), s.coefficient(in, in,
+		end-first)
 	if !s.Beyond && all.Sign() > 0 && a.Sign() > 0 {
 		root := new(big.Int).Mul(b, b)
 		root.Sub(root, c.Mul(a, c)) // above 0: the inequality holds for s = A/T

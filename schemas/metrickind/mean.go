@@ -18,9 +18,10 @@ func mean() Kind {
 		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
 		Value: one,
 		Vector: &Vector{
-			Further: []string{meanOffset().Name}, Ratios: 1, Aim: aimOfMean, Half: halfOfMean, Join: joinMean, Imitate: imitateMean,
-			Span:  func(low, high float64) (from, to float64) { return low, high },
-			Truth: func(powers [MaxComponents]float64) float64 { return powers[1] / powers[0] },
+			Further: []string{meanOffset().Name}, Ratios: 1, Aim: aimOfMean, Half: halfOfMean, Join: joinMean,
+			Imitate: imitateMean,
+			Span:    func(low, high float64) (from, to float64) { return low, high },
+			Truth:   func(powers [MaxComponents]float64) float64 { return powers[1] / powers[0] },
 		},
 		Texts: Texts{
 			Counted: "the value field's mean", Label: "mean", Size: "events", Verb: "averages",
@@ -148,7 +149,8 @@ func rootUp(x *big.Rat) *big.Rat {
 	const bits = 256
 	root := new(big.Float).SetPrec(bits).SetMode(big.ToPositiveInf).SetRat(x)
 	root.Sqrt(root)
-	root.Mul(root, new(big.Float).SetPrec(bits).SetMode(big.ToPositiveInf).SetRat(new(big.Rat).Add(big.NewRat(1, 1), new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 128)))))
+	root.Mul(root, new(big.Float).SetPrec(bits).SetMode(big.ToPositiveInf).SetRat(new(big.Rat).Add(big.NewRat(1, 1),
+		new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 128)))))
 	out, _ := root.Rat(nil)
 	return out
 }

@@ -54,10 +54,14 @@ func quantile() Kind {
 	return Kind{
 		Name:  "quantile",
 		Range: func(Bounds) (least, greatest int64) { return 0, 1 },
-		Statistic: &Statistic{Ranked: true, Compute: func(known Known, b Bounds, absolute float64) (Estimate, bool, error) {
+		Statistic: &Statistic{Ranked: true, Compute: func(known Known, b Bounds, absolute float64) (Estimate, bool,
+			error) {
 			return known.Tree.Quantile(b.Max, int64(absolute*RankUnit))
 		}},
-		Texts: Texts{Label: "quantile", Together: "quantiles of {of}", Size: "events", Value: "quantile {rank} of {value}", Wanted: "a value between the quantiles of {least rank} and {greatest rank}", Target: "rank ± {percent} %"},
+		Texts: Texts{Label: "quantile", Together: "quantiles of {of}", Size: "events",
+			Value: "quantile {rank} of {value}", Wanted: "a value between the quantiles of {least rank} and " +
+				"{greatest " +
+				"rank}", Target: "rank ± {percent} %"},
 	}
 }
 

@@ -38,7 +38,8 @@ func ratioOf(c Components, further int, most *big.Rat) ratio {
 	radicand.Sub(radicand, product(square(k), n.Variance, s.Variance))
 	root := rootUp(radicand)
 	centre := product(n.Value, s.Value)
-	low, high := new(big.Rat).Quo(new(big.Rat).Sub(centre, root), a), new(big.Rat).Quo(new(big.Rat).Add(centre, root), a)
+	low, high := new(big.Rat).Quo(new(big.Rat).Sub(centre, root), a), new(big.Rat).Quo(new(big.Rat).Add(centre, root),
+		a)
 	if high.Cmp(least) >= 0 && low.Cmp(most) <= 0 {
 		out.low, out.high, out.bounded = within(low), within(high), true
 	}

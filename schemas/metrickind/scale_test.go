@@ -14,7 +14,8 @@ import (
 func TestLeavesHaveTheirValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		low := rapid.Int64Range(-1<<36, 1<<36).Draw(t, "min")
-		b := Bounds{Events: 1, Min: low, Max: low + rapid.Int64Range(1, 1<<rapid.IntRange(1, 37).Draw(t, "bits")).Draw(t, "range")}
+		b := Bounds{Events: 1, Min: low, Max: low + rapid.Int64Range(1, 1<<rapid.IntRange(1, 37).Draw(t,
+			"bits")).Draw(t, "range")}
 		for name, make := range map[string]func(Bounds) (*Scale, error){"linear": Linear, "logarithmic": Logarithmic} {
 			s, err := make(b)
 			if err != nil {
@@ -48,7 +49,8 @@ func TestLeavesHaveTheirValues(t *testing.T) {
 // The buckets of a histogram have the values that their edges say, also for values outside.
 func TestBucketsHaveTheirValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		edges := rapid.SliceOfNDistinct(rapid.Int64Range(-1000, 1000), 3, MostBuckets+1, rapid.ID[int64]).Draw(t, "edges")
+		edges := rapid.SliceOfNDistinct(rapid.Int64Range(-1000, 1000), 3, MostBuckets+1, rapid.ID[int64]).Draw(t,
+			"edges")
 		slices.Sort(edges)
 		s, err := Buckets(edges)
 		if err != nil {
@@ -61,7 +63,8 @@ func TestBucketsHaveTheirValues(t *testing.T) {
 				want = i
 			}
 		}
-		if got := s.Leaf(v); got != Node(Branching+want) || got.level() != 1 || got.Parent() > Node(1+MostBuckets/Branching) {
+		if got := s.Leaf(v); got != Node(Branching+want) || got.level() != 1 ||
+			got.Parent() > Node(1+MostBuckets/Branching) {
 			t.Fatalf("%v: %d is in leaf %d, want bucket %d", edges, v, got, want)
 		}
 	})

@@ -57,7 +57,8 @@ func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) 
 			return e, false, err
 		}
 		low, high = s.bound(rank, lower), s.bound(rank, upper)
-		met = within > 0 && (rank <= within || value >= s.bound(rank-within, upper)<<10) && (rank+within >= RankUnit || value <= s.bound(rank+within, lower)<<10)
+		met = within > 0 && (rank <= within || value >= s.bound(rank-within, upper)<<10) && (rank+within >= RankUnit ||
+			value <= s.bound(rank+within, lower)<<10)
 	}
 	if low > high { // the ends contradict each other
 		low, high, met = s.Scale.min, s.Scale.max, false
@@ -94,7 +95,8 @@ type place struct {
 func (p place) level() int { return p.node.level() }
 
 func (p place) child(children *[Branching]*big.Int, i int) place {
-	to := place{p.node.Child(i), new(big.Int).Set(p.left), new(big.Int).Set(p.right), p.lefts + int64(i), p.rights + int64(Branching-1-i)}
+	to := place{p.node.Child(i), new(big.Int).Set(p.left), new(big.Int).Set(p.right), p.lefts + int64(i), p.rights +
+		int64(Branching-1-i)}
 	for j, count := range children {
 		switch {
 		case j < i:

@@ -45,7 +45,8 @@ func TestEveryEntryIsWhole(t *testing.T) {
 
 // Definitions and headers of deployments that run have these names.
 func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
-	for i, name := range []string{"events", "distinct_users", "sum", "mean", "mean_offset", "counted", "variance", "standard_deviation", "mean_square"} {
+	for i, name := range []string{"events", "distinct_users", "sum", "mean", "mean_offset", "counted", "variance",
+		"standard_deviation", "mean_square"} {
 		if all := All(); len(all) <= i || !slices.Contains(Names(all), name) {
 			t.Errorf("no kind %q", name)
 		}
@@ -79,7 +80,8 @@ func TestKindsInTheUnitOfValues(t *testing.T) {
 			have = append(have, k.Name)
 		}
 	}
-	if want := strings.Fields("sum mean variance standard_deviation quantile bucket_share also_mean also_variance also_standard_deviation"); !slices.Equal(have, want) {
+	if want := strings.Fields("sum mean variance standard_deviation quantile bucket_share also_mean also_variance " +
+		"also_standard_deviation"); !slices.Equal(have, want) {
 		t.Errorf("%v", have)
 	}
 }
@@ -104,13 +106,16 @@ func TestContributionsStayInTheirRange(t *testing.T) {
 		counted, total := k.Contribution(events, b)
 		least, greatest := k.Range(b)
 		if counted < 1 || counted > events || total < least || total > greatest {
-			t.Fatalf("%s: %d of %d events give %d, outside of %d to %d", k.Name, counted, events, total, least, greatest)
+			t.Fatalf("%s: %d of %d events give %d, outside of %d to %d", k.Name, counted, events, total, least,
+				greatest)
 		}
 		if _, most := k.Contribution(1<<40, b); most != greatest || k.Sensitivity(b) != greatest {
-			t.Fatalf("%s: very many events give %d, the greatest is %d, the sensitivity %d", k.Name, most, greatest, k.Sensitivity(b))
+			t.Fatalf("%s: very many events give %d, the greatest is %d, the sensitivity %d", k.Name, most, greatest,
+				k.Sensitivity(b))
 		}
 		if _, more := k.Contribution(1<<40, Bounds{Events: b.Events + 1}); (more != greatest) != k.EventBound() {
-			t.Fatalf("%s: a greater event bound gives %d after %d, and EventBound is %v", k.Name, more, greatest, k.EventBound())
+			t.Fatalf("%s: a greater event bound gives %d after %d, and EventBound is %v", k.Name, more, greatest,
+				k.EventBound())
 		}
 	})
 }
@@ -133,7 +138,8 @@ func TestRangeOfValues(t *testing.T) {
 			}
 			most = max(-least, greatest)
 			if low, high := c.Range(b); low > least || high < greatest || c.Sensitivity(b) != most {
-				t.Fatalf("%s: %d to %d, sensitivity %d; want %d to %d", c.Name, low, high, c.Sensitivity(b), least, greatest)
+				t.Fatalf("%s: %d to %d, sensitivity %d; want %d to %d", c.Name, low, high, c.Sensitivity(b), least,
+					greatest)
 			}
 			if k.Vector != nil && c.Name != k.Name && c.Square(b).Int64() != (most/b.Events)*(most/b.Events) {
 				t.Fatalf("%s: one event adds at most the root of %v, want %d", c.Name, c.Square(b), most/b.Events)
@@ -163,12 +169,14 @@ func TestAnImitatedVectorIsTheReleasedOne(t *testing.T) {
 				}
 				c.Of = append(c.Of, Component{exact(d.Values[i]), exact(d.Variances[i])})
 			}
-			if a := d.Values[0]*d.Values[0] - d.Width*d.Width*d.Variances[0]; math.Abs(a) < 1e-6*d.Values[0]*d.Values[0] {
+			if a := d.Values[0]*d.Values[0] - d.Width*d.Width*d.Variances[0]; math.Abs(a) <
+				1e-6*d.Values[0]*d.Values[0] {
 				t.Skip("floating point cannot tell whether the interval is bounded")
 			}
 			want := k.Vector.Join(b, c)
 			got := k.Vector.Imitate(b, d)
-			for i, diff := range []float64{got.Value - float64(want.Value)/valueUnits, got.Low - want.Low, got.High - want.High} {
+			for i, diff := range []float64{got.Value - float64(want.Value)/valueUnits, got.Low - want.Low,
+				got.High - want.High} {
 				if math.Abs(diff) > 2.0/valueUnits {
 					t.Fatalf("%s: %+v, released is %+v: number %d differs by %v", k.Name, got, want, i, diff)
 				}
@@ -213,7 +221,8 @@ func TestAnIntervalBeyondWhatCanBeSaysNothing(t *testing.T) {
 	}{
 		{Mean, draws(100, 1100), 10}, {Mean, draws(100, -1100), 10},
 		{Variance, draws(100, 0, -11_000), 25}, {Variance, draws(100, 0, 11_000), 25},
-		{Variance, draws(100, 800, -5000), 25}, {StandardDeviation, draws(100, 800, -5000), 5}, // (Q/N + 100 − 2·8²)/8 is below 0
+		// (Q/N + 100 − 2·8²)/8 is below 0
+		{Variance, draws(100, 800, -5000), 25}, {StandardDeviation, draws(100, 800, -5000), 5},
 	} {
 		if e := Of(c.kind).Vector.Join(b, c.components); e.Low != 0 || e.High != c.high || e.StdDev != c.high/2 {
 			t.Errorf("%s of %v: %+v, want an interval from 0 to %v", c.kind, c.components.Of, e, c.high)

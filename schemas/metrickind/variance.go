@@ -54,8 +54,9 @@ func meanSquare() Kind {
 			d, r := 2*value-b.Min-b.Max, b.Max-b.Min
 			return 2*d*d - r*r
 		},
-		Part:  new(Part),
-		Texts: Texts{Label: "square", Value: "squared distances of the values of {of} from the middle of {min} and {max}"},
+		Part: new(Part),
+		Texts: Texts{Label: "square", Value: "squared distances of the values of {of} from the middle of {min} and " +
+			"{max}"},
 	}
 }
 
@@ -129,7 +130,8 @@ func (f spreadOf) join(b Bounds, c Components) Estimate {
 	}
 	value := clamp(variance(squares.value, centre.value), least, most)
 	low, high := variance(outward(squares.low, false), farthest), variance(outward(squares.high, true), nearest)
-	possible := high.Sign() >= 0 && low.Cmp(most) <= 0 // else clamping would leave an interval without width, which would seem exact
+	// else clamping would leave an interval without width, which would seem exact
+	possible := high.Sign() >= 0 && low.Cmp(most) <= 0
 	if low, high = clamp(low, least, most), clamp(high, least, most); !possible {
 		low, high = least, most
 	}

@@ -21,7 +21,8 @@ func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 	mu2 := func(m units.Mu2) float64 { return math.Ldexp(float64(m), -units.Mu2Bits) }
 	// near draws what is at most left, just above it, or anything.
 	near := func(t *rapid.T, left uint64, name string) uint64 {
-		return rapid.OneOf(rapid.Uint64Range(0, left), rapid.SampledFrom([]uint64{left, left + 1}), rapid.Uint64Range(0, most)).Draw(t, name)
+		return rapid.OneOf(rapid.Uint64Range(0, left), rapid.SampledFrom([]uint64{left, left + 1}), rapid.Uint64Range(0,
+			most)).Draw(t, name)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		b := budgets.Budget{Mu2: units.Mu2(rapid.Uint64Range(1, most).Draw(t, "B²"))}

@@ -171,7 +171,8 @@ func NewAdvancedOdometer(delta float64, n uint64) (*Odometer[loss.Approx, loss.A
 // realisedSums has Σε, Σε², Σε(e^ε − 1)/2 and Σδ.
 var realisedSums = sums[loss.Approx]{
 	price: func(l loss.Approx, prices []fixed.Amount) error {
-		prices[0], prices[1], prices[2], prices[3] = fixed.Up(l.Epsilon), fixed.SquareUp(l.Epsilon), meanUp(l.Epsilon), fixed.Up(l.Delta)
+		prices[0], prices[1], prices[2], prices[3] = fixed.Up(l.Epsilon), fixed.SquareUp(l.Epsilon), meanUp(l.Epsilon),
+			fixed.Up(l.Delta)
 		return l.Validate()
 	},
 	loss: func(s []fixed.Amount, r direction) loss.Approx {

@@ -19,7 +19,8 @@ type runOutcome struct {
 	ratio    float64 // greatest realised loss over bound
 }
 
-func tally(t *testing.T, name string, runs int, delta float64, play func() runOutcome) (exceeded, naive int, quantile float64) {
+func tally(t *testing.T, name string, runs int, delta float64, play func() runOutcome) (exceeded, naive int,
+	quantile float64) {
 	t.Helper()
 	ratios := make([]float64, runs)
 	for i := range ratios {
@@ -35,7 +36,8 @@ func tally(t *testing.T, name string, runs int, delta float64, play func() runOu
 	slices.Sort(ratios)
 	quantile = ratios[runs-1-int(delta*float64(runs))]
 	ceiling := binomialCeiling(runs, delta)
-	t.Logf("%s: exceeded in %d of %d runs (δ allows %d, false reject %g); but for a share of δ the loss comes to %.2f of the bound",
+	t.Logf("%s: exceeded in %d of %d runs (δ allows %d, false reject %g); but for a share of δ the loss comes to %.2f "+
+		"of the bound",
 		name, exceeded, runs, ceiling, falseReject, quantile)
 	if exceeded > ceiling {
 		t.Errorf("%s: exceeded in %d of %d runs, more than δ = %v allows", name, exceeded, runs, delta)

@@ -107,7 +107,8 @@ func TestBoundariesHoldAgainstAdversarialStops(t *testing.T) {
 		t.Logf("neighbour %v: of %d runs %d above ψ, %d that far on either side; δ allows %d (false reject %g)",
 			neighbour, runs, oneSided, twoSided, ceiling, falseReject)
 		if twoSided > ceiling || twoSided < binomialFloor(runs, 0.7*delta) {
-			t.Errorf("neighbour %v: exceeded on either side in %d of %d runs, want at most δ = %v, and 0.7 of it", neighbour, twoSided, runs, delta)
+			t.Errorf("neighbour %v: exceeded on either side in %d of %d runs, want at most δ = %v, and 0.7 of it",
+				neighbour, twoSided, runs, delta)
 		}
 	}
 }
@@ -132,6 +133,7 @@ func TestBoundOfTheStoppedVarianceAloneIsExceeded(t *testing.T) {
 	}
 	t.Logf("exceeded in %d of %d runs, δ allows %d", exceeded, runs, binomialCeiling(runs, delta))
 	if exceeded <= binomialCeiling(runs, delta) {
-		t.Errorf("only %d of %d runs exceed a bound that is not uniform over stops: the adversary is too weak", exceeded, runs)
+		t.Errorf("only %d of %d runs exceed a bound that is not uniform over stops: the adversary is too weak",
+			exceeded, runs)
 	}
 }

@@ -48,7 +48,8 @@ func NewMixtureFor(delta, variance float64) (Mixture, error) {
 	if err := budgets.CheckDelta(delta); err != nil {
 		return Mixture{}, err
 	}
-	if err := units.Require(variance >= 0x1p-150 && variance <= 0x1p150, "variance", variance, "between 2^-150 and 2^150"); err != nil {
+	if err := units.Require(variance >= 0x1p-150 && variance <= 0x1p150, "variance", variance,
+		"between 2^-150 and 2^150"); err != nil {
 		return Mixture{}, err
 	}
 	return NewMixture(delta, bestMixture(delta, variance))

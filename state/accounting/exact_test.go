@@ -145,7 +145,8 @@ func TestAdvancedTakesSmallDeltas(t *testing.T) {
 	for exponent, fits := range map[int]bool{-90: true, -200: true, -207: true, -208: false, -900: false} {
 		delta := math.Ldexp(1, exponent)
 		f := must(accounting.NewAdvanced(loss.Approx{Epsilon: 1, Delta: delta}))
-		if got := f.Fits(loss.Approx{Epsilon: 1e-6, Delta: delta / 2}); got != fits || f.Fits(loss.Approx{Delta: delta}) {
+		if got := f.Fits(loss.Approx{Epsilon: 1e-6, Delta: delta / 2}); got != fits ||
+			f.Fits(loss.Approx{Delta: delta}) {
 			t.Errorf("δ = 2^%d: a loss of half of it fits: %v, want %v; and all of it must not", exponent, got, fits)
 		}
 	}
@@ -185,52 +186,72 @@ func TestImpossibleBudgetsAreNamed(t *testing.T) {
 		{"epsilon", func(v float64) error { return second(accounting.NewBasic(p(v, 0))) }, wild},
 		{"delta", func(v float64) error { return second(accounting.NewBasic(p(1, v))) }, deltas},
 		{"epsilon", func(v float64) error { return second(accounting.NewAdvanced(p(v, 1e-6))) }, wild},
-		{"delta", func(v float64) error { return second(accounting.NewAdvanced(p(1, v))) }, append(deltas, 0, 1/math.E)},
+		{"delta", func(v float64) error { return second(accounting.NewAdvanced(p(1, v))) },
+			append(deltas, 0, 1/math.E)},
 		{"epsilon", func(v float64) error { return second(accounting.NewRenyi(renyi(2, 3)(numbers{1, v}))) }, wild},
-		{"alpha", func(v float64) error { return second(accounting.NewRenyi(renyi(v)(numbers{1}))) }, []float64{nan, inf, 1, 0.5, -2}},
+		{"alpha", func(v float64) error { return second(accounting.NewRenyi(renyi(v)(numbers{1}))) },
+			[]float64{nan, inf, 1, 0.5, -2}},
 		{"epsilon", func(v float64) error { return second(accounting.NewZCDP(p(v, 1e-6))) }, wild},
 		{"delta", func(v float64) error { return second(accounting.NewZCDP(p(1, v))) }, append(deltas, 0)},
 		{"rho", func(v float64) error { return second(accounting.NewZCDP(p(v, 1e-300))) }, []float64{1e-12}},
 		{"rho", func(v float64) error { return second(accounting.NewApproxZCDP(v, 0)) }, wild},
 		{"delta", func(v float64) error { return second(accounting.NewApproxZCDP(1, v)) }, deltas},
 		{"epsilon", func(v float64) error { return second(accounting.NewApproxZCDPFor(p(v, 1e-6), 0)) }, wild},
-		{"approximate", func(v float64) error { return second(accounting.NewApproxZCDPFor(p(1, 1e-6), v)) }, []float64{nan, -1, 1e-6, 1, inf}},
-		{"delta", func(v float64) error { return second(accounting.NewApproxZCDPFor(p(1, 1e-6), v)) }, []float64{1e-30}},
+		{"approximate", func(v float64) error { return second(accounting.NewApproxZCDPFor(p(1, 1e-6), v)) },
+			[]float64{nan, -1, 1e-6, 1, inf}},
+		{"delta", func(v float64) error { return second(accounting.NewApproxZCDPFor(p(1, 1e-6), v)) },
+			[]float64{1e-30}},
 		{"mu", func(v float64) error { return second(accounting.NewGDP(v)) }, append(wild, 0x1p24)},
-		{"epsilon", func(v float64) error { return second(accounting.NewGDPFor(p(v, 1e-6))) }, []float64{nan, inf, -1, 0x1p48}},
+		{"epsilon", func(v float64) error { return second(accounting.NewGDPFor(p(v, 1e-6))) }, []float64{nan, inf, -1,
+			0x1p48}},
 		{"delta", func(v float64) error { return second(accounting.NewGDPFor(p(1, v))) }, append(deltas, 0)},
 		{"epsilon", func(v float64) error { return second(accounting.NewExPost(p(v, 0))) }, wild},
 		{"epsilon", func(v float64) error { return second(accounting.NewMixed(p(1, 1e-6), 0, p(v, 0))) }, wild},
-		{"delta", func(v float64) error { return second(accounting.NewMixed(p(1, v), 0, p(1, 0.5))) }, append(deltas, 0, 0.6)},
+		{"delta", func(v float64) error { return second(accounting.NewMixed(p(1, v), 0, p(1, 0.5))) },
+			append(deltas, 0, 0.6)},
 		{"rho", func(v float64) error { return second(accounting.NewUnified(v, 0)) }, wild},
 		{"epsilon", func(v float64) error { return second(accounting.NewUnifiedFor(p(v, 1e-6), 0)) }, wild},
 		{"norm", func(v float64) error { return second(accounting.NewNorm(accounting.SquaredNorm(v))) }, []float64{0}},
 
-		{"delta", func(v float64) error { return second(accounting.NewBasicOdometer(v)) }, []float64{nan, inf, -1, 1, 2}},
-		{"delta", func(v float64) error { return second(accounting.NewAdvancedOdometer(v, 100)) }, append(deltas, 0, 0.37, 1e-301)},
-		{"n", func(v float64) error { return second(accounting.NewAdvancedOdometer(1e-6, uint64(v))) }, []float64{0, 1}},
+		{"delta", func(v float64) error { return second(accounting.NewBasicOdometer(v)) }, []float64{nan, inf, -1, 1,
+			2}},
+		{"delta", func(v float64) error { return second(accounting.NewAdvancedOdometer(v, 100)) },
+			append(deltas, 0, 0.37, 1e-301)},
+		{"n", func(v float64) error { return second(accounting.NewAdvancedOdometer(1e-6, uint64(v))) },
+			[]float64{0, 1}},
 		{"delta", func(v float64) error { return second(accounting.NewConcentratedOdometer(v, 1)) }, append(deltas, 0)},
-		{"rho", func(v float64) error { return second(accounting.NewConcentratedOdometer(1e-6, v)) }, []float64{nan, inf, -1, 0, 0x1p41, 0x1p-41}},
-		{"delta", func(v float64) error { return second(accounting.NewRenyiOdometer(v, []float64{2})) }, append(deltas, 0)},
-		{"alpha", func(v float64) error { return second(accounting.NewRenyiOdometer(1e-6, []float64{3, v})) }, []float64{nan, inf, 2, 3}},
-		{"alpha", func(v float64) error { return second(accounting.NewRenyiTotal([]float64{v})) }, []float64{nan, inf, 1}},
+		{"rho", func(v float64) error { return second(accounting.NewConcentratedOdometer(1e-6, v)) },
+			[]float64{nan, inf, -1, 0, 0x1p41, 0x1p-41}},
+		{"delta", func(v float64) error { return second(accounting.NewRenyiOdometer(v, []float64{2})) },
+			append(deltas, 0)},
+		{"alpha", func(v float64) error { return second(accounting.NewRenyiOdometer(1e-6, []float64{3, v})) },
+			[]float64{nan, inf, 2, 3}},
+		{"alpha", func(v float64) error { return second(accounting.NewRenyiTotal([]float64{v})) },
+			[]float64{nan, inf, 1}},
 		{"orders", func(float64) error { return second(accounting.NewRenyiTotal(nil)) }, []float64{0}},
 		{"delta", func(v float64) error { return second(accounting.NewMixture(v, 1)) }, append(deltas, 0)},
-		{"p", func(v float64) error { return second(accounting.NewMixture(1e-6, v)) }, []float64{nan, inf, -1, 0, 0x1p201, 0x1p-201}},
+		{"p", func(v float64) error { return second(accounting.NewMixture(1e-6, v)) }, []float64{nan, inf, -1, 0,
+			0x1p201, 0x1p-201}},
 		{"delta", func(v float64) error { return second(accounting.NewMixtureFor(v, 1)) }, append(deltas, 0)},
-		{"variance", func(v float64) error { return second(accounting.NewMixtureFor(1e-6, v)) }, []float64{nan, inf, -1, 0, 0x1p151, 0x1p-151}},
-		{"sensitivity", func(v float64) error { return second(must(accounting.NewMixture(1e-6, 1)).At(v, 1)) }, []float64{nan, inf, -1, 0x1p101, 0x1p-101}},
-		{"variance", func(v float64) error { return second(must(accounting.NewMixture(1e-6, 1)).At(1, v)) }, []float64{nan, inf, -1, 0x1p201, 0x1p-201}},
+		{"variance", func(v float64) error { return second(accounting.NewMixtureFor(1e-6, v)) }, []float64{nan, inf, -1,
+			0, 0x1p151, 0x1p-151}},
+		{"sensitivity", func(v float64) error { return second(must(accounting.NewMixture(1e-6, 1)).At(v, 1)) },
+			[]float64{nan, inf, -1, 0x1p101, 0x1p-101}},
+		{"variance", func(v float64) error { return second(must(accounting.NewMixture(1e-6, 1)).At(1, v)) },
+			[]float64{nan, inf, -1, 0x1p201, 0x1p-201}},
 		{"delta", func(v float64) error { return second(accounting.Mixture{}.At(1, v)) }, []float64{1}},
-		{"epsilon", func(v float64) error { return second(accounting.PointWise(p(1, 0.1), v)) }, []float64{nan, inf, -1, 0, 1, 1.05}},
-		{"delta", func(v float64) error { return second(accounting.PointWise(p(1, v), 2)) }, []float64{nan, inf, -1, 1}},
+		{"epsilon", func(v float64) error { return second(accounting.PointWise(p(1, 0.1), v)) }, []float64{nan, inf, -1,
+			0, 1, 1.05}},
+		{"delta", func(v float64) error { return second(accounting.PointWise(p(1, v), 2)) }, []float64{nan, inf, -1,
+			1}},
 	} {
 		for _, v := range c.values {
 			named(t, c.parameter, c.make(v), c.parameter)
 		}
 	}
 	largest := math.Nextafter(1/math.E, 0) // 0.36787944117144227…, 1/e = 0.36787944117144232…
-	if err := errors.Join(second(accounting.NewAdvanced(p(1, largest))), second(accounting.NewAdvancedOdometer(largest, 2))); err != nil {
+	if err := errors.Join(second(accounting.NewAdvanced(p(1, largest))), second(accounting.NewAdvancedOdometer(largest,
+		2))); err != nil {
 		t.Errorf("δ = %v is below 1/e: %v", largest, err)
 	}
 }
@@ -238,7 +259,8 @@ func TestImpossibleBudgetsAreNamed(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestALossOfAnotherKindIsNamed(t *testing.T) {
-	z, o := must(accounting.NewZCDP(loss.Approx{Epsilon: 1, Delta: 1e-6})), must(accounting.NewConcentratedOdometer(1e-6, 1))
+	z, o := must(accounting.NewZCDP(loss.Approx{Epsilon: 1, Delta: 1e-6})),
+		must(accounting.NewConcentratedOdometer(1e-6, 1))
 	named(t, "approximate zCDP", z.Spend(loss.ZCDP{Rho: 1e-6, Delta: 1e-9}), "delta")
 	named(t, "approximate zCDP", o.Record(loss.ZCDP{Rho: 1e-6, Delta: 1e-9}), "delta")
 	f, total := must(accounting.NewRenyi(renyi(2, 8)(numbers{1, 1}))), must(accounting.NewRenyiTotal([]float64{2, 8}))
@@ -266,12 +288,14 @@ func TestRuleSquaresOfAccountsConvertExactly(t *testing.T) {
 		}
 		back, ok := g.Square()
 		charged := new(big.Rat).Mul(new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(back))), unit)
-		if below := charged.Cmp(ratSquare(g.Mu)); !ok || below < 0 || charged.Sub(charged, unit).Cmp(ratSquare(g.Mu)) >= 0 {
+		if below := charged.Cmp(ratSquare(g.Mu)); !ok || below < 0 || charged.Sub(charged, unit).Cmp(ratSquare(g.Mu)) >=
+			0 {
 			t.Fatalf("%d units: μ = %v is charged %d", square, g.Mu, back)
 		}
 		f := must(accounting.NewGDPSquare(square))
 		part := units.Mu2(rng.Uint64() % uint64(square))
-		if accounting.SpendSquare(f, part) != nil || accounting.SpendSquare(f, square-part+1) == nil || accounting.SpendSquare(f, square-part) != nil {
+		if accounting.SpendSquare(f, part) != nil || accounting.SpendSquare(f, square-part+1) == nil ||
+			accounting.SpendSquare(f, square-part) != nil {
 			t.Fatalf("%d units are not those of a filter", square)
 		}
 	}
@@ -293,11 +317,13 @@ func TestRuleTheRestIsSpentExactly(t *testing.T) {
 		if ratSquare(paid.Mu).Cmp(left) > 0 || ratSquare(math.Nextafter(paid.Mu, b)).Cmp(left) <= 0 {
 			t.Fatalf("%v of %v: the rest is μ = %v", spent, b, paid.Mu)
 		}
-		if _, err := accounting.SpendRest(f, loss.GDP{Mu: 0x1p-60}); !errors.Is(err, accounting.ErrExceeded) || f.Left().Mu != 0 {
+		if _, err := accounting.SpendRest(f, loss.GDP{Mu: 0x1p-60}); !errors.Is(err, accounting.ErrExceeded) ||
+			f.Left().Mu != 0 {
 			t.Fatalf("%v of %v: %v is left: %v", spent, b, f.Left(), err)
 		}
 		whole := must(accounting.NewGDP(b))
-		if paid := must(accounting.SpendRest(whole, loss.GDP{Mu: spent})); paid.Mu != spent || whole.Left().Mu < f.Left().Mu {
+		if paid := must(accounting.SpendRest(whole, loss.GDP{Mu: spent})); paid.Mu != spent ||
+			whole.Left().Mu < f.Left().Mu {
 			t.Fatalf("what fits is charged %v, not %v", paid.Mu, spent)
 		}
 	}

@@ -173,7 +173,8 @@ const leastBudget = 0x1p-80
 // limit returns the limit of a sum for a budget, exactly, or a *units.RangeError unless 2^-80 ≤
 // budget < 2^48.
 func limit(name string, budget float64) (fixed.Amount, error) {
-	err := units.Require(budget >= leastBudget && budget < 0x1p48, name, budget, "at least 2^-80 (8.3e-25) and below 2^48 (2.8e14)")
+	err := units.Require(budget >= leastBudget && budget < 0x1p48, name, budget, "at least 2^-80 (8.3e-25) and below "+
+		"2^48 (2.8e14)")
 	return fixed.Down(budget), err
 }
 
@@ -201,12 +202,14 @@ func failure(delta float64) (fixed.Amount, error) {
 // 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1.
 func checkPromise(p loss.Approx) error {
 	return cmp.Or(
-		units.Require(p.Epsilon >= leastBudget && p.Epsilon <= budgets.MaxEpsilon, "epsilon", p.Epsilon, "at least 2^-80 (8.3e-25) and at most 1e6"),
+		units.Require(p.Epsilon >= leastBudget && p.Epsilon <= budgets.MaxEpsilon, "epsilon", p.Epsilon,
+			"at least 2^-80 (8.3e-25) and at most 1e6"),
 		budgets.CheckDelta(p.Delta),
 	)
 }
 
 // checkBelowInverseE returns a *units.RangeError unless budgets.MinDelta ≤ δ < 1/e.
 func checkBelowInverseE(delta float64) error {
-	return units.Require(delta >= budgets.MinDelta && delta < 1/math.E, "delta", delta, "at least 1e-300 and below 1/e (0.3678...)")
+	return units.Require(delta >= budgets.MinDelta && delta < 1/math.E, "delta", delta,
+		"at least 1e-300 and below 1/e (0.3678...)")
 }

@@ -59,7 +59,8 @@ type LinearQueries[K comparable] struct {
 // NewLinearQueries returns an empty account of linear queries with a squared norm
 // of at most norm for every user, norm ≥ 1, that is kappa-zCDP, 2^-40 ≤ kappa ≤
 // 2^40. The error is a *units.RangeError, or ErrNoNoise.
-func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Policy, noise Noise) (*LinearQueries[K], error) {
+func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Policy, noise Noise) (*LinearQueries[K],
+	error) {
 	if !(kappa >= 0x1p-40 && kappa <= 0x1p40) {
 		return nil, &units.RangeError{Parameter: "kappa", Value: kappa, Range: "between 2^-40 and 2^40"}
 	}
@@ -170,7 +171,8 @@ func (q *LinearQueries[K]) Radius(d int, delta float64) (float64, error) {
 }
 
 func (q *LinearQueries[K]) header() header {
-	return header{"linear queries", binary.BigEndian.AppendUint64([]byte{formatVersion, 'q'}, math.Float64bits(q.kappa))}
+	return header{"linear queries", binary.BigEndian.AppendUint64([]byte{formatVersion, 'q'},
+		math.Float64bits(q.kappa))}
 }
 
 // MarshalBinary returns kappa and every user's account; see the package.

@@ -26,12 +26,15 @@ func TestLinearQueriesAddUpActiveUsers(t *testing.T) {
 		values []pair[[]int64]
 		want   []float64
 	}{
-		{vectors(pair[[]int64]{"a", []int64{3, -4}}, pair[[]int64]{"b", []int64{1, 1}}), []float64{4, -3}}, // a has used up its 25
+		// a has used up its 25
+		{vectors(pair[[]int64]{"a", []int64{3, -4}}, pair[[]int64]{"b", []int64{1, 1}}), []float64{4, -3}},
 		{vectors(pair[[]int64]{"a", []int64{1, 0}}, pair[[]int64]{"b", []int64{-2, 2}}), []float64{-2, 2}},
-		{vectors(pair[[]int64]{"a", []int64{0, 0}}, pair[[]int64]{"b", []int64{4, 0}}), []float64{0, 0}}, // b has 15 left
+		// b has 15 left
+		{vectors(pair[[]int64]{"a", []int64{0, 0}}, pair[[]int64]{"b", []int64{4, 0}}), []float64{0, 0}},
 		{vectors(pair[[]int64]{"b", []int64{-3, 2}}, pair[[]int64]{"c", []int64{5, 0}}), []float64{2, 2}},
 		// not two coordinates
-		{vectors(pair[[]int64]{"d", []int64{1, 2, 3}}, pair[[]int64]{"e", []int64{1}}, pair[[]int64]{"f", nil}), []float64{0, 0}},
+		{vectors(pair[[]int64]{"d", []int64{1, 2, 3}}, pair[[]int64]{"e", []int64{1}}, pair[[]int64]{"f", nil}),
+			[]float64{0, 0}},
 	} {
 		got, err := q.Answer(2, all(c.values))
 		if err != nil || !slices.Equal(got, c.want) {
@@ -101,7 +104,8 @@ func TestNoUserMakesTheNoiseRefuseASum(t *testing.T) {
 func TestNoAnswerIsGivenOnAnError(t *testing.T) {
 	broken := errors.New("no randomness")
 	calls := 0
-	q := must(accounting.NewLinearQueries[string](25, 0.5, accounting.ForRound, func(total int64, _ float64) (float64, error) {
+	q := must(accounting.NewLinearQueries[string](25, 0.5, accounting.ForRound, func(total int64, _ float64) (float64,
+		error) {
 		if calls++; calls == 2 {
 			return 0, broken
 		}
@@ -111,7 +115,8 @@ func TestNoAnswerIsGivenOnAnError(t *testing.T) {
 	if got, err := q.Answer(2, all(vectors(pair[[]int64]{"a", v}))); !errors.Is(err, broken) || got != nil {
 		t.Errorf("%v, %v; want the error of the noise and no answer", got, err)
 	}
-	if got, err := q.Answer(2, all(vectors(pair[[]int64]{"a", v}, pair[[]int64]{"a", v}))); !errors.Is(err, accounting.ErrTwice) || got != nil {
+	if got, err := q.Answer(2, all(vectors(pair[[]int64]{"a", v}, pair[[]int64]{"a", v}))); !errors.Is(err,
+		accounting.ErrTwice) || got != nil {
 		t.Errorf("%v, %v; want ErrTwice and no answer", got, err)
 	}
 	if left := q.Left("a"); left != 21 {
@@ -123,16 +128,19 @@ func TestLinearQueriesNameBadParameters(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	var out *units.RangeError
 	for _, kappa := range []float64{nan, inf, -1, 0, 0x1p41, 0x1p-41} {
-		if _, err := accounting.NewLinearQueries[int](1, kappa, accounting.ForRound, noNoise); !errors.As(err, &out) || out.Parameter != "kappa" {
+		if _, err := accounting.NewLinearQueries[int](1, kappa, accounting.ForRound, noNoise); !errors.As(err, &out) ||
+			out.Parameter != "kappa" {
 			t.Errorf("kappa %v: %v", kappa, err)
 		}
 	}
 	for _, norm := range []accounting.SquaredNorm{0, math.MaxUint64} {
-		if _, err := accounting.NewLinearQueries[int](norm, 1, accounting.ForRound, noNoise); !errors.As(err, &out) || out.Parameter != "norm" {
+		if _, err := accounting.NewLinearQueries[int](norm, 1, accounting.ForRound, noNoise); !errors.As(err, &out) ||
+			out.Parameter != "norm" {
 			t.Errorf("norm %d: %v", norm, err)
 		}
 	}
-	if _, err := accounting.NewLinearQueries[int](1, 1, accounting.ForRound, nil); !errors.Is(err, accounting.ErrNoNoise) {
+	if _, err := accounting.NewLinearQueries[int](1, 1, accounting.ForRound, nil); !errors.Is(err,
+		accounting.ErrNoNoise) {
 		t.Errorf("no noise: %v", err)
 	}
 	q := must(accounting.NewLinearQueries[string](1, 1, accounting.ForRound, noNoise))
@@ -177,9 +185,10 @@ func TestDeviationCoversTheBudget(t *testing.T) {
 func TestRadiusHoldsTheNoise(t *testing.T) {
 	const delta, d, queries = 0.1, 5, 20000
 	rng := rand.New(runseed.PCG(t, 1, 2))
-	q := must(accounting.NewLinearQueries[string](100, 0.5, accounting.ForRound, func(total int64, sigma float64) (float64, error) {
-		return float64(total) + sigma*rng.NormFloat64(), nil
-	}))
+	q := must(accounting.NewLinearQueries[string](100, 0.5, accounting.ForRound,
+		func(total int64, sigma float64) (float64, error) {
+			return float64(total) + sigma*rng.NormFloat64(), nil
+		}))
 	r := must(q.Radius(d, delta))
 	// σ = 10; 10·√(2·ln(100)) = 30.348542587702927017259… (mpmath 1.3.0)
 	if r < 30.348542587702927 || r > 30.3485425878 {

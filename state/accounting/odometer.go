@@ -26,7 +26,8 @@ type claim[L, B any] struct {
 }
 
 // newOdometer returns an odometer of n sums, and of what identifies it at rest.
-func newOdometer[L, B any](name string, s sums[L], n int, bound func([]fixed.Amount) B, parameters ...float64) *Odometer[L, B] {
+func newOdometer[L, B any](name string, s sums[L], n int, bound func([]fixed.Amount) B,
+	parameters ...float64) *Odometer[L, B] {
 	return &Odometer[L, B]{
 		rule:     &claim[L, B]{header: newHeader(name, parameters, nil), sums: s, bound: bound},
 		recorded: make([]fixed.Amount, n), prices: make([]fixed.Amount, n),

@@ -41,9 +41,13 @@ func recorders() map[string]recorder {
 		"concentrated": recorderOf(must(accounting.NewConcentratedOdometer(1e-5, 1)), rho, epsilon),
 		"gdp total": recorderOf(accounting.NewGDPTotal(), func(a, _ float64) loss.GDP { return loss.GDP{Mu: a} },
 			func(b loss.GDP) []float64 { return []float64{b.Mu} }),
-		"zcdp total": recorderOf(accounting.NewZCDPTotal(), func(a, b float64) loss.ZCDP { return loss.ZCDP{Rho: a, Delta: b} },
+		"zcdp total": recorderOf(accounting.NewZCDPTotal(), func(a, b float64) loss.ZCDP {
+			return loss.ZCDP{Rho: a, Delta: b}
+		},
 			func(b loss.ZCDP) []float64 { return []float64{b.Rho, b.Delta} }),
-		"renyi total": recorderOf(must(accounting.NewRenyiTotal(orders)), curve, func(b loss.RDP) []float64 { return fromRenyi(b) }),
+		"renyi total": recorderOf(must(accounting.NewRenyiTotal(orders)), curve, func(b loss.RDP) []float64 {
+			return fromRenyi(b)
+		}),
 	}
 }
 
@@ -164,7 +168,8 @@ func TestDeltasBeyondTheOdometersPromiseNothing(t *testing.T) {
 		}
 	}
 	// A δ below a unit of 2^-208 is rounded down to nothing.
-	if b := record(must(accounting.NewBasicOdometer(1e-300)), loss.Approx{Delta: 1e-300}, 1).Bound(); !math.IsInf(b.Epsilon, 1) {
+	if b := record(must(accounting.NewBasicOdometer(1e-300)), loss.Approx{Delta: 1e-300},
+		1).Bound(); !math.IsInf(b.Epsilon, 1) {
 		t.Errorf("ε = %v with Σδ of a unit, want +Inf", b.Epsilon)
 	}
 }
@@ -212,10 +217,12 @@ func TestAdvancedBoundIsItsFormulaRoundedUp(t *testing.T) {
 		if delta > 1e-15 {
 			failure = delta / float64(4*count)
 		}
-		o := record(must(accounting.NewAdvancedOdometer(delta, n)), loss.Approx{Epsilon: epsilon, Delta: failure}, count)
+		o := record(must(accounting.NewAdvancedOdometer(delta, n)), loss.Approx{Epsilon: epsilon, Delta: failure},
+			count)
 		exact := advancedBound(bigmath.New(epsilon), bigmath.New(failure), count, bigmath.New(delta), n)
 		if got := o.Bound().Epsilon; !covers(got, exact, 1e-11) {
-			t.Fatalf("%d losses of (%g, %g), δ = %g, n = %d: %.17g, the formula gives %.17g", count, epsilon, failure, delta, n, got, exact)
+			t.Fatalf("%d losses of (%g, %g), δ = %g, n = %d: %.17g, the formula gives %.17g", count, epsilon, failure,
+				delta, n, got, exact)
 		}
 	})
 }
@@ -236,7 +243,8 @@ func advancedBound(epsilon, failure *big.Float, count int, delta *big.Float, n u
 	logTerm := bigmath.Log(over(bigmath.New(float64(2*values)), delta))
 	square := bigmath.Zero().SetInt(size)
 	least := over(one, square)
-	deviation := root(times(two, plus(least, s), plus(one, times(half, bigmath.Log(plus(one, times(square, s))))), logTerm))
+	deviation := root(times(two, plus(least, s), plus(one, times(half, bigmath.Log(plus(one, times(square, s))))),
+		logTerm))
 	if s.Cmp(least) >= 0 && s.Cmp(one) <= 0 {
 		within := times(two, root(times(s, plus(one, times(half, bigmath.Log(bigmath.New(3)))), logTerm)))
 		if within.Cmp(deviation) < 0 {
@@ -265,7 +273,8 @@ func TestAMixtureIsItsFormulaRoundedUp(t *testing.T) {
 		bd, bt, bp := bigmath.New(d), bigmath.New(variance), bigmath.New(p)
 		logTerm := bigmath.Log(over(bigmath.New(1), bigmath.New(delta)))
 		growth := times(bigmath.New(0.5), bigmath.Log(over(plus(bt, bp), bp)))
-		psi := plus(over(times(bd, bd), times(two, bt)), times(over(bd, bt), root(times(two, plus(bt, bp), plus(logTerm, growth)))))
+		psi := plus(over(times(bd, bd), times(two, bt)),
+			times(over(bd, bt), root(times(two, plus(bt, bp), plus(logTerm, growth)))))
 		if got := must(must(accounting.NewMixture(delta, p)).At(d, variance)); !covers(got.Epsilon, psi, 0) {
 			t.Fatalf("ψ is %.17g, the formula gives %.17g", got.Epsilon, psi)
 		}
@@ -279,8 +288,10 @@ func TestAMixtureIsItsFormulaRoundedUp(t *testing.T) {
 			for e := -200; e <= 200; e += 4 {
 				variance := math.Ldexp(1, e)
 				zero, small, large := must(b.At(0, variance)), must(b.At(1, variance)), must(b.At(0x1p100, variance))
-				if !(small.Epsilon > 0) || small.Epsilon >= large.Epsilon || math.IsInf(large.Epsilon, 1) || small.Epsilon > previous || zero.Epsilon != 0 {
-					t.Fatalf("%+v at 2^%d: %v, %v and %v for sensitivities 0, 1 and 2^100; %v at less variance", b, e, zero, small, large, previous)
+				if !(small.Epsilon > 0) || small.Epsilon >= large.Epsilon || math.IsInf(large.Epsilon, 1) ||
+					small.Epsilon > previous || zero.Epsilon != 0 {
+					t.Fatalf("%+v at 2^%d: %v, %v and %v for sensitivities 0, 1 and 2^100; %v at less variance", b, e,
+						zero, small, large, previous)
 				}
 				previous = small.Epsilon
 			}
@@ -333,8 +344,10 @@ func TestTrackerCoversTheSumOfLosses(t *testing.T) {
 			low.Add(low, rat(n[0]))
 			high.Add(high, rat(n[1]))
 			steps, b := float64(tracker.Steps()), total.Bound()
-			if rat(steps*0.25).Cmp(low) < 0 || rat(steps*4).Cmp(high) < 0 || rat(b[0].Epsilon).Cmp(low) < 0 || rat(b[1].Epsilon).Cmp(high) < 0 {
-				t.Fatalf("%v steps and totals %v, losses add up to %v and %v", steps, b, low.FloatString(30), high.FloatString(30))
+			if rat(steps*0.25).Cmp(low) < 0 || rat(steps*4).Cmp(high) < 0 || rat(b[0].Epsilon).Cmp(low) < 0 ||
+				rat(b[1].Epsilon).Cmp(high) < 0 {
+				t.Fatalf("%v steps and totals %v, losses add up to %v and %v", steps, b, low.FloatString(30),
+					high.FloatString(30))
 			}
 		}
 		if limit := 2*share + 1 + 1e-9; float64(tracker.Steps()) > limit {

@@ -32,7 +32,8 @@ func PointWise(l loss.Approx, epsilon float64) (loss.Approx, error) {
 		return loss.Approx{}, fmt.Errorf("bounding a loss point by point: %w", err)
 	}
 	if !(epsilon > l.Epsilon && epsilon <= math.MaxFloat64) {
-		return loss.Approx{}, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("finite and above that of the loss (%v)", l.Epsilon)}
+		return loss.Approx{}, &units.RangeError{Parameter: "epsilon", Value: epsilon,
+			Range: fmt.Sprintf("finite and above that of the loss (%v)", l.Epsilon)}
 	}
 	if l.Delta == 0 {
 		return loss.Approx{Epsilon: epsilon}, nil
@@ -40,7 +41,8 @@ func PointWise(l loss.Approx, epsilon float64) (loss.Approx, error) {
 	least := math.Max(l.Delta, budgets.MinDelta) // below, float64 has no 53 bits left
 	delta := enlarged(least / -math.Expm1(l.Epsilon-epsilon) * (1 + math.Exp(-epsilon)))
 	if delta >= 1 {
-		return loss.Approx{}, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("so far above that of the loss (%v) that the point-wise delta is below 1", l.Epsilon)}
+		return loss.Approx{}, &units.RangeError{Parameter: "epsilon", Value: epsilon,
+			Range: fmt.Sprintf("so far above that of the loss (%v) that the point-wise delta is below 1", l.Epsilon)}
 	}
 	return loss.Approx{Epsilon: epsilon, Delta: delta}, nil
 }

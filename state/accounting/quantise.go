@@ -61,7 +61,8 @@ func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm
 	greatest := 0.0
 	for j, x := range vector {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil, 0, fmt.Errorf("quantising a vector: %w", &units.RangeError{Parameter: fmt.Sprintf("vector[%d]", j), Value: x, Range: "finite"})
+			return nil, 0, fmt.Errorf("quantising a vector: %w", &units.RangeError{Parameter: fmt.Sprintf("vector[%d]",
+				j), Value: x, Range: "finite"})
 		}
 		greatest = max(greatest, math.Abs(x))
 	}
@@ -129,7 +130,8 @@ func (n SquaredNorm) ZCDP(sigma float64) (loss.ZCDP, error) {
 		return loss.ZCDP{}, &units.RangeError{Parameter: "norm", Value: float64(n), Range: "below 2^64 - 1"}
 	}
 	// Two quotients, each rounded up; halving is exact.
-	return loss.ZCDP{Rho: rounding.QuotientUp(rounding.QuotientUp(rounding.IntegerUp(uint64(n)), sigma), sigma) / 2}, nil
+	return loss.ZCDP{Rho: rounding.QuotientUp(rounding.QuotientUp(rounding.IntegerUp(uint64(n)), sigma), sigma) / 2},
+		nil
 }
 
 // GDP returns the same of Gaussian noise: μ = ‖q‖/σ (Dong, Roth and Su, 2022, Theorem 2.7), rounded

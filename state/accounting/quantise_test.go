@@ -100,7 +100,8 @@ func TestQuantiserRefusesWhatIsNotFinite(t *testing.T) {
 	q := must(accounting.NewQuantiser(1, 1024))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		var out *units.RangeError
-		if got, norm, err := q.Quantise(nil, []float64{0.5, bad}); !errors.As(err, &out) || out.Parameter != "vector[1]" || got != nil || norm != 0 {
+		if got, norm, err := q.Quantise(nil, []float64{0.5, bad}); !errors.As(err, &out) ||
+			out.Parameter != "vector[1]" || got != nil || norm != 0 {
 			t.Errorf("%v: %v, %v, %v", bad, got, norm, err)
 		}
 	}

@@ -34,7 +34,8 @@ func (h header) cut(data []byte) ([]byte, error) {
 	if rest, ok := bytes.CutPrefix(data, h.bytes); ok {
 		return rest, nil
 	}
-	return nil, h.refuse("it is of another rule, version or budget, or has other parameters, than the value that it is read into")
+	return nil, h.refuse("it is of another rule, version or budget, or has other parameters, than the value that it " +
+		"is read into")
 }
 
 func (h header) refuse(reason string) error {

@@ -62,7 +62,9 @@ func restingStates() map[string]resting {
 		"basic":    must(accounting.NewBasic(loss.Approx{Epsilon: 1, Delta: 1e-6})),
 		"advanced": must(accounting.NewAdvanced(loss.Approx{Epsilon: 1, Delta: 1e-6})),
 	} {
-		list[name] = restingOf(f.Fresh, func(f *accounting.Filter[loss.Approx]) error { return f.Spend(loss.Approx{Epsilon: 0.01, Delta: 1e-9}) })
+		list[name] = restingOf(f.Fresh, func(f *accounting.Filter[loss.Approx]) error {
+			return f.Spend(loss.Approx{Epsilon: 0.01, Delta: 1e-9})
+		})
 	}
 	return list
 }
@@ -97,7 +99,8 @@ func TestStatesAtRest(t *testing.T) {
 		for _, d := range refused {
 			into := s.fresh()
 			var out *accounts.DecodeError
-			if err := into.UnmarshalBinary(d); !errors.As(err, &out) || !bytes.Equal(must(into.MarshalBinary()), fresh) {
+			if err := into.UnmarshalBinary(d); !errors.As(err, &out) || !bytes.Equal(must(into.MarshalBinary()),
+				fresh) {
 				t.Errorf("%s: %x was read: %v", name, d, err)
 			}
 		}
@@ -133,15 +136,18 @@ func TestStatesOfOthersAreRefused(t *testing.T) {
 	orders := []float64{2, 8}
 	states := []state{
 		gdp(1), gdp(2), zcdp(1), must(accounting.NewApproxZCDP(1, 1e-6)), &must(accounting.NewUnified(1, 0)).Filter,
-		must(accounting.NewBasic(loss.Approx{Epsilon: 1})), must(accounting.NewAdvanced(loss.Approx{Epsilon: 1, Delta: 1e-6})),
+		must(accounting.NewBasic(loss.Approx{Epsilon: 1})),
+		must(accounting.NewAdvanced(loss.Approx{Epsilon: 1, Delta: 1e-6})),
 		must(accounting.NewAdvanced(loss.Approx{Epsilon: 2, Delta: 1e-6})),
 		must(accounting.NewRenyi(renyi(2, 8)(numbers{1, 1}))), must(accounting.NewRenyi(renyi(2, 9)(numbers{1, 1}))),
 		must(accounting.NewBasicOdometer(1e-6)), must(accounting.NewBasicOdometer(1e-7)),
 		must(accounting.NewAdvancedOdometer(1e-6, 2)), must(accounting.NewAdvancedOdometer(1e-6, 3)),
 		must(accounting.NewConcentratedOdometer(1e-6, 1)), must(accounting.NewConcentratedOdometer(1e-6, 2)),
-		must(accounting.NewRenyiOdometer(1e-6, orders)), must(accounting.NewRenyiTotal(orders)), accounting.NewGDPTotal(), accounting.NewZCDPTotal(),
+		must(accounting.NewRenyiOdometer(1e-6, orders)), must(accounting.NewRenyiTotal(orders)),
+		accounting.NewGDPTotal(), accounting.NewZCDPTotal(),
 		accounting.NewTracker(gdp(1)), accounting.NewTracker(gdp(2)),
-		must(accounting.NewPerUser[string](accounting.ForRound, gdp(1))), must(accounting.NewPerUser[string](accounting.ForGood, gdp(1))),
+		must(accounting.NewPerUser[string](accounting.ForRound, gdp(1))),
+		must(accounting.NewPerUser[string](accounting.ForGood, gdp(1))),
 		must(accounting.NewPerUser[string](accounting.ForRound, gdp(2))),
 		must(accounting.NewLinearQueries[string](25, 0.5, accounting.ForRound, noNoise)),
 		must(accounting.NewLinearQueries[string](25, 1, accounting.ForRound, noNoise)),
@@ -181,7 +187,8 @@ func TestStoredUsersGoOnExactly(t *testing.T) {
 			}
 			a, errA := straight.Round(all(round))
 			b, errB := split.Round(all(round))
-			if !reflect.DeepEqual(a, b) || errors.Is(errA, accounting.ErrTwice) != errors.Is(errB, accounting.ErrTwice) {
+			if !reflect.DeepEqual(a, b) || errors.Is(errA, accounting.ErrTwice) != errors.Is(errB,
+				accounting.ErrTwice) {
 				t.Fatalf("%v, %v and, resumed, %v, %v", a, errA, b, errB)
 			}
 			for _, user := range []string{"a", "b", "c"} {
@@ -225,9 +232,11 @@ func comesBack[K comparable](t *testing.T, keys ...K) {
 		}
 	}
 	// A user twice, or out of order.
-	size := (len(b) - len(must(must(accounting.NewPerUser[K](accounting.ForRound, gdp(1))).MarshalBinary()))) / len(keys)
+	size := (len(b) - len(must(must(accounting.NewPerUser[K](accounting.ForRound, gdp(1))).MarshalBinary()))) /
+		len(keys)
 	head := len(b) - size*len(keys)
-	for name, users := range map[string][]byte{"twice": slices.Concat(b[head:head+size], b[head:head+size]), "swapped": slices.Concat(b[head+size:head+2*size], b[head:head+size])} {
+	for name, users := range map[string][]byte{"twice": slices.Concat(b[head:head+size], b[head:head+size]),
+		"swapped": slices.Concat(b[head+size:head+2*size], b[head:head+size])} {
 		into := must(accounting.NewPerUser[K](accounting.ForRound, gdp(1)))
 		if err := into.UnmarshalBinary(append(slices.Clone(b[:head]), users...)); err == nil || into.Users() != 0 {
 			t.Errorf("%T: users %s: %v", keys[0], name, err)

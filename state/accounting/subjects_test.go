@@ -137,18 +137,26 @@ func subjects(b, d float64) []subject {
 	gdp := func(f *accounting.Filter[loss.GDP]) machine { return drive(f, nil, gaussian, fromGaussian) }
 	list := []subject{
 		{name: "basic", machine: drive(basic, nil, approx, fromApprox), condition: below(b, d)},
-		{name: "advanced", machine: drive(advanced, nil, approx, fromApprox), addends: advancedAddends, condition: advancedCondition(p)},
-		{name: "renyi", machine: drive(must(accounting.NewRenyi(curve(numbers{b, 3 * b, 2 * b}))), nil, curve, fromRenyi), condition: below(b, 3*b, 2*b)},
-		{name: "zcdp", machine: drive(must(accounting.NewZCDP(p)), nil, plain, fromPlain), condition: impliesSimply(p, 0)},
+		{name: "advanced", machine: drive(advanced, nil, approx, fromApprox), addends: advancedAddends,
+			condition: advancedCondition(p)},
+		{name: "renyi", machine: drive(must(accounting.NewRenyi(curve(numbers{b, 3 * b, 2 * b}))), nil, curve,
+			fromRenyi), condition: below(b, 3*b, 2*b)},
+		{name: "zcdp", machine: drive(must(accounting.NewZCDP(p)), nil, plain, fromPlain), condition: impliesSimply(p,
+			0)},
 		{name: "approximate zcdp", machine: zcdp(must(accounting.NewApproxZCDP(b, d))), condition: below(b, d)},
-		{name: "approximate zcdp for", machine: zcdp(must(accounting.NewApproxZCDPFor(p, d/4))), condition: impliesSimply(p, d/4)},
-		{name: "gdp", machine: gdp(must(accounting.NewGDP(b))), addends: squared, condition: func(sums []*big.Float) bool { return sums[0].Cmp(square(b)) <= 0 }},
+		{name: "approximate zcdp for", machine: zcdp(must(accounting.NewApproxZCDPFor(p, d/4))),
+			condition: impliesSimply(p, d/4)},
+		{name: "gdp", machine: gdp(must(accounting.NewGDP(b))), addends: squared,
+			condition: func(sums []*big.Float) bool { return sums[0].Cmp(square(b)) <= 0 }},
 		{name: "gdp for", machine: gdp(must(accounting.NewGDPFor(p))), addends: squared, condition: impliesGaussian(p)},
 		{name: "ex-post", machine: drive(&exPost.Filter, exPost, approx, fromApprox), condition: below(b, d)},
-		{name: "unified", machine: drive(&unified.Filter, unified, concentrated, fromConcentrated), condition: below(b, d)},
-		{name: "unified for", machine: drive(&unifiedFor.Filter, unifiedFor, concentrated, fromConcentrated), condition: impliesSimply(p, d/4)},
+		{name: "unified", machine: drive(&unified.Filter, unified, concentrated, fromConcentrated), condition: below(b,
+			d)},
+		{name: "unified for", machine: drive(&unifiedFor.Filter, unifiedFor, concentrated, fromConcentrated),
+			condition: impliesSimply(p, d/4)},
 		{name: "mixed, zcdp part", machine: zcdp(mixed.Concentrated), condition: impliesSimply(p, d/4)},
-		{name: "mixed, ex-post part", machine: drive(&mixed.ExPost.Filter, mixed.ExPost, approx, fromApprox), condition: below(b, d)},
+		{name: "mixed, ex-post part", machine: drive(&mixed.ExPost.Filter, mixed.ExPost, approx, fromApprox),
+			condition: below(b, d)},
 	}
 	for i := range list {
 		if list[i].addends == nil {
@@ -197,7 +205,8 @@ func drawNumber(t *rapid.T, left, scale float64) float64 {
 	case 5:
 		return 0
 	case 6:
-		return math.Ldexp(1+part, rapid.SampledFrom([]int{-1074, -209, -208, -157, -156, -105, -104, -81, -80, -53, -52}).Draw(t, "exponent"))
+		return math.Ldexp(1+part, rapid.SampledFrom([]int{-1074, -209, -208, -157, -156, -105, -104, -81, -80, -53,
+			-52}).Draw(t, "exponent"))
 	case 7:
 		return math.Ldexp(part, rapid.IntRange(-1074, 1023).Draw(t, "exponent"))
 	case 8:

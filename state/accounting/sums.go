@@ -97,7 +97,8 @@ func renyiSums(orders []float64) sums[loss.RDP] {
 				return err
 			}
 			if last := l[len(l)-1].Alpha; last < highest {
-				return &units.RangeError{Parameter: "alpha", Value: last, Range: fmt.Sprintf("at least %v, for one of the orders", highest)}
+				return &units.RangeError{Parameter: "alpha", Value: last,
+					Range: fmt.Sprintf("at least %v, for one of the orders", highest)}
 			}
 			next := 0
 			for i, alpha := range orders {

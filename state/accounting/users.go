@@ -79,7 +79,8 @@ type account struct {
 // NewPerUser returns a PerUser in which every user has a filter of the budget given, whatever was
 // spent of that. The error is a *units.RangeError for the policy, or ErrNoBudget.
 func NewPerUser[K comparable, L any](policy Policy, budget *Filter[L]) (*PerUser[K, L], error) {
-	if err := units.Require(policy == ForRound || policy == ForGood, "policy", float64(policy), "ForRound (0) or ForGood (1)"); err != nil {
+	if err := units.Require(policy == ForRound || policy == ForGood, "policy", float64(policy),
+		"ForRound (0) or ForGood (1)"); err != nil {
 		return nil, err
 	}
 	if budget == nil || budget.rule == nil {

@@ -47,11 +47,13 @@ func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
 		f := must(accounting.NewPerUser[string](c.policy, zcdp(1)))
 		for round, b := range []float64{0.5, 0.75, 0.25, 0.25, 0x1p-80} {
 			active := must(f.Round(all([]pair[loss.ZCDP]{{"a", loss.ZCDP{Rho: 0.25}}, {"b", loss.ZCDP{Rho: b}}})))
-			if !slices.Equal(active.Users, c.want[round]) || active.LeftOut != 2-len(active.Users) || active.Invalid != 0 {
+			if !slices.Equal(active.Users, c.want[round]) || active.LeftOut != 2-len(active.Users) ||
+				active.Invalid != 0 {
 				t.Errorf("policy %d, round %d: %+v, want the users %v", c.policy, round, active, c.want[round])
 			}
 		}
-		if f.Left("b").Rho != c.left || f.Spent("b").Rho != c.paid || f.Left("eve").Rho != 1 || f.Spent("eve").Rho != 0 || f.Budget().Rho != 1 || f.Users() != 2 {
+		if f.Left("b").Rho != c.left || f.Spent("b").Rho != c.paid || f.Left("eve").Rho != 1 ||
+			f.Spent("eve").Rho != 0 || f.Budget().Rho != 1 || f.Users() != 2 {
 			t.Errorf("policy %d: b has %v left and spent %v, eve %v and %v of %v; %d users", c.policy,
 				f.Left("b"), f.Spent("b"), f.Left("eve"), f.Spent("eve"), f.Budget(), f.Users())
 		}
@@ -59,7 +61,8 @@ func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
 	_, err := accounting.NewPerUser[string](accounting.Policy(2), zcdp(1))
 	named(t, "an unknown policy", err, "policy")
 	for _, budget := range []*accounting.Filter[loss.ZCDP]{nil, {}} {
-		if _, err := accounting.NewPerUser[string](accounting.ForRound, budget); !errors.Is(err, accounting.ErrNoBudget) {
+		if _, err := accounting.NewPerUser[string](accounting.ForRound, budget); !errors.Is(err,
+			accounting.ErrNoBudget) {
 			t.Errorf("no budget: %v", err)
 		}
 	}
@@ -68,7 +71,8 @@ func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
 func TestInvalidLossesLeaveOnlyTheirUserOut(t *testing.T) {
 	f := must(accounting.NewPerUser[string](accounting.ForRound, zcdp(1)))
 	active := must(f.Round(all([]pair[loss.ZCDP]{
-		{"a", loss.ZCDP{Rho: math.NaN()}}, {"b", loss.ZCDP{Rho: 0.5}}, {"c", loss.ZCDP{Rho: -1}}, {"d", loss.ZCDP{Rho: 2}},
+		{"a", loss.ZCDP{Rho: math.NaN()}}, {"b", loss.ZCDP{Rho: 0.5}}, {"c", loss.ZCDP{Rho: -1}},
+		{"d", loss.ZCDP{Rho: 2}},
 	})))
 	if !slices.Equal(active.Users, []string{"b"}) || active.Invalid != 2 || active.LeftOut != 1 {
 		t.Errorf("%+v, want b alone, 2 invalid, 1 left out", active)
@@ -101,7 +105,8 @@ func TestLossesOfActiveRoundsNeverExceedTheBudget(t *testing.T) {
 		users := []string{"a", "b", "c", "d"}
 		removed := rapid.SampledFrom(users).Draw(t, "removed")
 		policy := rapid.SampledFrom([]accounting.Policy{accounting.ForRound, accounting.ForGood}).Draw(t, "policy")
-		with, without := must(accounting.NewPerUser[string](policy, gdp(1))), must(accounting.NewPerUser[string](policy, gdp(1)))
+		with, without := must(accounting.NewPerUser[string](policy, gdp(1))), must(accounting.NewPerUser[string](policy,
+			gdp(1)))
 		spent, out := map[string]*big.Rat{}, map[string]bool{}
 		for range rapid.IntRange(1, 60).Draw(t, "rounds") {
 			var everybody, rest []pair[loss.GDP]
@@ -115,7 +120,9 @@ func TestLossesOfActiveRoundsNeverExceedTheBudget(t *testing.T) {
 				}
 			}
 			active, others := must(with.Round(all(everybody))), must(without.Round(all(rest)))
-			if mine := slices.DeleteFunc(slices.Clone(active.Users), func(u string) bool { return u == removed }); !slices.Equal(mine, others.Users) {
+			if mine := slices.DeleteFunc(slices.Clone(active.Users), func(u string) bool {
+				return u == removed
+			}); !slices.Equal(mine, others.Users) {
 				t.Fatalf("with %s the others' active set is %v, without %v", removed, mine, others.Users)
 			}
 			for _, p := range everybody {

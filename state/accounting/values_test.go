@@ -45,7 +45,8 @@ func TestReleasesBeforeRefusal(t *testing.T) {
 	}
 	c := must(budgets.ConvertDeltaRho(1e-5, 420*5e-5*(1+1e-9), budgets.RDP))
 	near(t, "ε", c.Epsilon, 0.815, 1e-2)
-	if got := count(must(accounting.NewGDPFor(loss.Approx{Epsilon: c.Epsilon, Delta: 1e-5})), loss.GDP{Mu: 0.01}, -2); got < 493 || got > 497 {
+	if got := count(must(accounting.NewGDPFor(loss.Approx{Epsilon: c.Epsilon, Delta: 1e-5})), loss.GDP{Mu: 0.01},
+		-2); got < 493 || got > 497 {
 		t.Errorf("GDP takes %d steps, want about 495", got)
 	}
 
@@ -70,7 +71,8 @@ func TestReleasesBeforeRefusal(t *testing.T) {
 func advancedCount(p loss.Approx, epsilon float64) int {
 	allowed := func(n int) bool {
 		times := exact(float64(n))
-		bound := advancedEpsilon(p, new(big.Float).Mul(excess(epsilon), times), new(big.Float).Mul(square(epsilon), times))
+		bound := advancedEpsilon(p, new(big.Float).Mul(excess(epsilon), times), new(big.Float).Mul(square(epsilon),
+			times))
 		return bound.Cmp(bigmath.New(p.Epsilon)) <= 0
 	}
 	lo, hi := 0, 1<<40
@@ -104,8 +106,10 @@ func TestTheUnifiedFilterPaysOnlyTheStoppedRung(t *testing.T) {
 // A loss is charged at the next order that it states, and every order must stay within its budget.
 func TestARenyiLossIsChargedAtTheNextOrderItStates(t *testing.T) {
 	curve := renyi(1.5, 8, 64)(numbers{0.1, 0.25, 0.5})
-	for _, c := range []struct{ order, charge float64 }{{1.25, 0.1}, {1.5, 0.1}, {2, 0.25}, {8, 0.25}, {9, 0.5}, {64, 0.5}} {
-		f, o := must(accounting.NewRenyi(renyi(c.order)(numbers{1}))), must(accounting.NewRenyiTotal([]float64{c.order}))
+	for _, c := range []struct{ order, charge float64 }{{1.25, 0.1}, {1.5, 0.1}, {2, 0.25}, {8, 0.25}, {9, 0.5},
+		{64, 0.5}} {
+		f, o := must(accounting.NewRenyi(renyi(c.order)(numbers{1}))),
+			must(accounting.NewRenyiTotal([]float64{c.order}))
 		must(0, f.Spend(curve))
 		must(0, o.Record(curve))
 		near(t, "what is left", f.Left()[0].Epsilon, 1-c.charge, 1e-15)
@@ -148,10 +152,11 @@ func TestAdvancedOdometerHasTheValuesOfTheorem62(t *testing.T) {
 	}{
 		{0.01, 5000, 1e-6, 1024, "7.61598893112385087873109424744", 1e-11},
 		{0.001, 100000, 1e-10, 65536, "4.1545335264843494171156987129", 1e-11},
-		{0.1, 1000, 1e-5, 1 << 20, "76.6091614076432344824733638317", 1e-11},        // Σε² above 1
-		{0.125, 8000, 1e-2, 2, "145.098078929122763893475232025", 1e-11},            // the least n
-		{5e-7, 1000000, 1e-6, 32, "0.181237724921644151748006001988", 1e-10},        // Σε² below 1/n²
-		{0.01, 5000, 1e-6, 1000, "7.61598893112385087873109424744", 1e-11},          // n² no power of two: 2k = 40, not 39.86
+		{0.1, 1000, 1e-5, 1 << 20, "76.6091614076432344824733638317", 1e-11}, // Σε² above 1
+		{0.125, 8000, 1e-2, 2, "145.098078929122763893475232025", 1e-11},     // the least n
+		{5e-7, 1000000, 1e-6, 32, "0.181237724921644151748006001988", 1e-10}, // Σε² below 1/n²
+		// n² no power of two: 2k = 40, not 39.86
+		{0.01, 5000, 1e-6, 1000, "7.61598893112385087873109424744", 1e-11},
 		{0.05, 10000, 1e-9, 1000000, "156.40627209796533203307251006", 1e-11},       // the same, above 1
 		{0.01, 50, 1e-6, 1024, "0.5000000000000000104083408558608425664715", 1e-15}, // Σε is the better bound
 		{0.001, 100000, 1e-300, 65536, "20.8025299447802602115328587885", 1e-11},    // δ at its least
@@ -176,7 +181,8 @@ func TestMixtureForAVarianceIsTheBest(t *testing.T) {
 		{1e-300, 7, "14.1618912134620291388777616152"},
 		{0.5, 3, "1.27611615911621718695111154085"},
 	} {
-		requireJustAbove(t, "at its own variance", must(must(accounting.NewMixtureFor(c.delta, c.variance)).At(1, c.variance)).Epsilon, c.want, 1e-11)
+		requireJustAbove(t, "at its own variance", must(must(accounting.NewMixtureFor(c.delta, c.variance)).At(1,
+			c.variance)).Epsilon, c.want, 1e-11)
 	}
 }
 

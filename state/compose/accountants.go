@@ -205,7 +205,8 @@ func neighbours(list []Mechanism) error {
 		}
 	}
 	if added != "" && replaced != "" {
-		return notApplicable("%s on a Poisson sample is for one individual added or removed, %s for one replaced: no neighbouring inputs are both", added, replaced)
+		return notApplicable("%s on a Poisson sample is for one individual added or removed, %s for one replaced: no "+
+			"neighbouring inputs are both", added, replaced)
 	}
 	return nil
 }

@@ -62,7 +62,8 @@ func (r Releases) validate() error {
 // no σ of that range is enough for any accountant.
 func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err error) {
 	if !(budget.Epsilon > 0 && budget.Epsilon <= budgets.MaxEpsilon) {
-		return 0, Verdict{}, &units.RangeError{Parameter: "epsilon", Value: budget.Epsilon, Range: "above 0 and at most 1e6"}
+		return 0, Verdict{}, &units.RangeError{Parameter: "epsilon", Value: budget.Epsilon,
+			Range: "above 0 and at most 1e6"}
 	}
 	q, err := EpsilonAt(budget.Delta)
 	if err != nil {
@@ -153,7 +154,8 @@ func (c calibration) search() (decimal, Verdict, error) {
 		if c.Sampling < 1 {
 			cure += ", or leave sampling out: noise that is enough without it is enough with it"
 		}
-		return 0, Verdict{}, notApplicable("no standard deviation up to %v keeps %d releases within epsilon %v at delta %v: %v; %s",
+		return 0, Verdict{}, notApplicable("no standard deviation up to %v keeps %d releases within epsilon %v at "+
+			"delta %v: %v; %s",
 			c.last.value(), c.Count, c.budget.Epsilon, c.budget.Delta, short, cure)
 	}
 	return hi, best, nil

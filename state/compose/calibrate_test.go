@@ -57,8 +57,10 @@ func TestCalibratedNoiseIsTheLeastThatFits(t *testing.T) {
 			}
 			return v
 		}
-		if again := best(sigma); again.Loss != cost.Loss || again.Accountant.Name() != cost.Accountant.Name() || !(cost.Loss.Epsilon <= c.budget.Epsilon) {
-			t.Errorf("%+v for %+v: σ = %v costs %+v, and asked again %+v", c.Releases, c.budget, sigma, cost.Loss, again.Loss)
+		if again := best(sigma); again.Loss != cost.Loss || again.Accountant.Name() != cost.Accountant.Name() ||
+			!(cost.Loss.Epsilon <= c.budget.Epsilon) {
+			t.Errorf("%+v for %+v: σ = %v costs %+v, and asked again %+v", c.Releases, c.budget, sigma, cost.Loss,
+				again.Loss)
 		}
 		if less := (floorDecimal(sigma) - 1).value(); !(less < sigma && best(less).Loss.Epsilon > c.budget.Epsilon) {
 			t.Errorf("%+v for %+v: σ = %v is enough, too", c.Releases, c.budget, less)
@@ -120,8 +122,10 @@ func TestCalibrateAtTheEndsOfItsRanges(t *testing.T) {
 		{eps(0, 1e-6), one, "epsilon"}, {eps(nan, 1e-6), one, "epsilon"}, {eps(1e7, 1e-6), one, "epsilon"},
 		{eps(1, 0), one, "delta"}, {eps(1, 1), one, "delta"}, {eps(1, nan), one, "delta"},
 		{eps(1, 1e-6), Releases{0, 1, 1}, "releases"}, {eps(1, 1e-6), Releases{MaxCount + 1, 1, 1}, "releases"},
-		{eps(1, 1e-6), Releases{1, 0, 1}, "contribution"}, {eps(1, 1e-6), Releases{1, nan, 1}, "contribution"}, {eps(1, 1e-6), Releases{1, math.Inf(1), 1}, "contribution"},
-		{eps(1, 1e-6), Releases{1, 1, 0}, "sampling"}, {eps(1, 1e-6), Releases{1, 1, nan}, "sampling"}, {eps(1, 1e-6), Releases{1, 1, 1.01}, "sampling"},
+		{eps(1, 1e-6), Releases{1, 0, 1}, "contribution"}, {eps(1, 1e-6), Releases{1, nan, 1}, "contribution"},
+		{eps(1, 1e-6), Releases{1, math.Inf(1), 1}, "contribution"},
+		{eps(1, 1e-6), Releases{1, 1, 0}, "sampling"}, {eps(1, 1e-6), Releases{1, 1, nan}, "sampling"},
+		{eps(1, 1e-6), Releases{1, 1, 1.01}, "sampling"},
 	} {
 		var out *units.RangeError
 		if _, _, err := Calibrate(c.budget, c.Releases); !errors.As(err, &out) || out.Parameter != c.want {

@@ -68,18 +68,23 @@ func TestComposeAgreesWithOthers(t *testing.T) {
 		// dp_accounting of Google's differential-privacy library for Python,
 		// pld/privacy_loss_distribution_test.py.
 		{"three Gaussians by PLD", gaussians, delta, 1, "pld", "pld", 1e-3, eps(1, 0.126936)},
-		{"Poisson samples", []Mechanism{repeated(t, 3)(SampledGaussian(0.5, 1, 0.2))}, delta, 1, "", "pld", 1e-4, eps(1, 0.15594)},
+		{"Poisson samples", []Mechanism{repeated(t, 3)(SampledGaussian(0.5, 1, 0.2))}, delta, 1, "", "pld", 1e-4,
+			eps(1, 0.15594)},
 		{"two of (ε, δ)", approx, delta, 3, "", "pld", 1e-9, eps(3, 0.28)},
 		// 0.28 = 1 − (1 − 0.1)(1 − 0.2) is the probability that either fails; the basic sum is 0.3.
 		{"two of (ε, δ) added up", approx, delta, 3, "basic", "basic", 1e-12, eps(3, 0.3)},
 		// Koskela, Tobaben and Honkela: what 495 steps cost in Gaussian terms, 420 cost in Rényi's.
-		{"495 Gaussian steps", []Mechanism{repeated(t, 495)(Gaussian(100, 1))}, epsilon, 1e-5, "", "gdp", 1e-3, eps(0.815, 1e-5)},
-		{"420 Rényi steps", []Mechanism{repeated(t, 420)(Gaussian(100, 1))}, epsilon, 1e-5, "rdp", "rdp", 1.5e-3, eps(0.815, 1e-5)},
+		{"495 Gaussian steps", []Mechanism{repeated(t, 495)(Gaussian(100, 1))}, epsilon, 1e-5, "", "gdp", 1e-3,
+			eps(0.815, 1e-5)},
+		{"420 Rényi steps", []Mechanism{repeated(t, 420)(Gaussian(100, 1))}, epsilon, 1e-5, "rdp", "rdp", 1.5e-3,
+			eps(0.815, 1e-5)},
 		// Package state's tests: ρ = 1/32 is 0.6880024554878085 at 1e-3, to the precision of the
 		// grid of orders.
 		{"zCDP", []Mechanism{once(Gaussian(4, 1))}, epsilon, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
-		{"discrete zCDP", []Mechanism{once(DiscreteGaussian(8, 2))}, epsilon, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
-		{"sensitivity", []Mechanism{once(Gaussian(8, 2))}, epsilon, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
+		{"discrete zCDP", []Mechanism{once(DiscreteGaussian(8, 2))}, epsilon, 1e-3, "zcdp", "zcdp", 1e-9,
+			eps(0.6880024554878085, 1e-3)},
+		{"sensitivity", []Mechanism{once(Gaussian(8, 2))}, epsilon, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085,
+			1e-3)},
 		{"Laplace added up", []Mechanism{repeated(t, 4)(Laplace(8, 1))}, delta, 0.5, "basic", "basic", 0, eps(0.5, 0)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -176,7 +181,8 @@ func TestRenyiOrdersOfPoissonSamplesAreAllIntegers(t *testing.T) {
 		list := []Mechanism{repeated(t, tc.count)(SampledGaussian(tc.sigma, 1, tc.sampling))}
 		got := by(t, "rdp", list, asked(t, EpsilonAt, tc.delta)).Epsilon
 		if math.Abs(got-tc.want) > 1e-9 {
-			t.Errorf("σ = %v, q = %v, %d times at %v: ε = %v, want %v", tc.sigma, tc.sampling, tc.count, tc.delta, got, tc.want)
+			t.Errorf("σ = %v, q = %v, %d times at %v: ε = %v, want %v", tc.sigma, tc.sampling, tc.count, tc.delta, got,
+				tc.want)
 		}
 	}
 }
@@ -255,14 +261,19 @@ func TestComposeRefusesWhatIsOutOfRange(t *testing.T) {
 		{made(Gaussian(0, 1)), "sigma"}, {made(Gaussian(nan, 1)), "sigma"}, {made(Gaussian(inf, 1)), "sigma"},
 		{made(Gaussian(1, 0)), "sensitivity"}, {made(Gaussian(1, nan)), "sensitivity"}, {made(Gaussian(0, 0)), "sigma"},
 		{made(Gaussian(1, 1e9)), "sigma/sensitivity"}, {made(Gaussian(1e-9, 1)), "sigma"},
-		{made(SampledGaussian(1, 1, 0)), "sampling"}, {made(SampledGaussian(1, 1, 1.5)), "sampling"}, {made(SampledGaussian(1, 1, nan)), "sampling"},
-		{made(DiscreteGaussian(1, 0)), "sensitivity"}, {made(DiscreteGaussian(1, MaxSensitivity+1)), "sensitivity"}, {made(DiscreteGaussian(nan, 1)), "sigma"},
+		{made(SampledGaussian(1, 1, 0)), "sampling"}, {made(SampledGaussian(1, 1, 1.5)), "sampling"},
+		{made(SampledGaussian(1, 1, nan)), "sampling"},
+		{made(DiscreteGaussian(1, 0)), "sensitivity"}, {made(DiscreteGaussian(1, MaxSensitivity+1)), "sensitivity"},
+		{made(DiscreteGaussian(nan, 1)), "sigma"},
 		{made(Laplace(0, 1)), "scale"}, {made(Laplace(1, -1)), "sensitivity"},
-		{made(RandomizedResponse(-1, 2)), "epsilon"}, {made(RandomizedResponse(nan, 2)), "epsilon"}, {made(RandomizedResponse(1, 1)), "values"},
-		{made(Approx(eps(inf, 0))), "epsilon"}, {made(Approx(eps(1, 1))), "delta"}, {made(Approx(eps(1, nan))), "delta"},
+		{made(RandomizedResponse(-1, 2)), "epsilon"}, {made(RandomizedResponse(nan, 2)), "epsilon"},
+		{made(RandomizedResponse(1, 1)), "values"},
+		{made(Approx(eps(inf, 0))), "epsilon"}, {made(Approx(eps(1, 1))), "delta"}, {made(Approx(eps(1, nan))),
+			"delta"},
 		{times(0), "count"}, {times(-2), "count"}, {times(MaxCount + 1), "count"},
 		{made(repeated(t, MaxCount)(one, nil).Times(2)), "count"},
-		{answer(nil, good), "mechanisms"}, {answer([]Mechanism{{}}, good), "count"}, {answer([]Mechanism{one}, Question{}), "delta"},
+		{answer(nil, good), "mechanisms"}, {answer([]Mechanism{{}}, good), "count"},
+		{answer([]Mechanism{one}, Question{}), "delta"},
 		{answer([]Mechanism{one, repeated(t, MaxCount)(one, nil)}, good), "count"},
 		{func() error { _, err := (Accountant{}).Compose([]Mechanism{one}, good); return err }(), "accountant"},
 	} {

@@ -25,7 +25,8 @@ func (m Mechanism) ForGroup(k int) (Mechanism, error) {
 		return Mechanism{}, err
 	}
 	if m.sample() != "" && k > 1 {
-		return Mechanism{}, notApplicable("%s on %s has no known cost for a group: leave sampling or the group out", m.name, m.sample())
+		return Mechanism{}, notApplicable("%s on %s has no known cost for a group: leave sampling or the group out",
+			m.name, m.sample())
 	}
 	count, size := m.count, float64(k)
 	if k == 1 || count == 0 {
@@ -46,7 +47,8 @@ func (m Mechanism) ForGroup(k int) (Mechanism, error) {
 		m.pair = pld.BoundedRange{Epsilon: m.bounded}
 	case pld.DiscreteGaussian:
 		if p.Sensitivity > MaxSensitivity/k {
-			return Mechanism{}, &units.RangeError{Parameter: "group", Value: size, Range: "such that group·sensitivity is at most 2^20"}
+			return Mechanism{}, &units.RangeError{Parameter: "group", Value: size,
+				Range: "such that group·sensitivity is at most 2^20"}
 		}
 		m.pair = pld.DiscreteGaussian{Sigma: p.Sigma, Sensitivity: p.Sensitivity * k}
 	}

@@ -37,7 +37,8 @@ func TestGroupsHaveASensitivityForEveryMember(t *testing.T) {
 		want := must(Compare([]Mechanism{c.want}, q))
 		for i, v := range got {
 			w := want[i]
-			if v.Accountant.Name() != w.Accountant.Name() || math.Abs(v.Loss.Epsilon-w.Loss.Epsilon) > 1e-9*w.Loss.Epsilon {
+			if v.Accountant.Name() != w.Accountant.Name() || math.Abs(v.Loss.Epsilon-w.Loss.Epsilon) >
+				1e-9*w.Loss.Epsilon {
 				t.Errorf("%s: %+v, want %+v", c.group.name, v, w)
 			}
 		}
@@ -64,8 +65,10 @@ func TestGroupOfAZCDPMechanismCostsTheSquareOfItsSize(t *testing.T) {
 // sum of both is a price for neither.
 func TestMechanismsWithoutCommonNeighboursAreNotComposed(t *testing.T) {
 	q := asked(t, EpsilonAt, 1e-6)
-	for _, sample := range []Mechanism{repeated(t, 1)(SampledGaussian(1, 1, 0.1)), repeated(t, 1)(SampledLaplace(1, 1, 0.1)), repeated(t, 1)(SampledDiscreteGaussian(1, 1, 0.1))} {
-		for _, other := range []Mechanism{repeated(t, 1)(GaussianWithoutReplacement(1, 1, 0.1)), repeated(t, 1)(RandomizedResponse(1, 3))} {
+	for _, sample := range []Mechanism{repeated(t, 1)(SampledGaussian(1, 1, 0.1)),
+		repeated(t, 1)(SampledLaplace(1, 1, 0.1)), repeated(t, 1)(SampledDiscreteGaussian(1, 1, 0.1))} {
+		for _, other := range []Mechanism{repeated(t, 1)(GaussianWithoutReplacement(1, 1, 0.1)),
+			repeated(t, 1)(RandomizedResponse(1, 3))} {
 			if _, _, err := Best([]Mechanism{sample, other}, q); !errors.Is(err, ErrNotApplicable) {
 				t.Errorf("%s with %s: %v", sample.name, other.name, err)
 			}
@@ -115,14 +118,20 @@ func TestSampledMechanismsAreWithinTheirBounds(t *testing.T) {
 		verdicts := must(Compare(list, q))
 		for _, v := range verdicts {
 			if v.NotApplicable == nil && v.Loss.Epsilon < exact.Epsilon*(1-1e-3) {
-				t.Errorf("%s: %s says %v, less than pld, %v", m.name, v.Accountant.Name(), v.Loss.Epsilon, exact.Epsilon)
+				t.Errorf("%s: %s says %v, less than pld, %v", m.name, v.Accountant.Name(), v.Loss.Epsilon,
+					exact.Epsilon)
 			}
 		}
 	}
 	for name, made := range map[string][2]func() (Mechanism, error){
-		"laplace":  {func() (Mechanism, error) { return SampledLaplace(2, 1, 1) }, func() (Mechanism, error) { return Laplace(2, 1) }},
-		"discrete": {func() (Mechanism, error) { return SampledDiscreteGaussian(2, 1, 1) }, func() (Mechanism, error) { return DiscreteGaussian(2, 1) }},
-		"replaced": {func() (Mechanism, error) { return GaussianWithoutReplacement(2, 1, 1) }, func() (Mechanism, error) { return Gaussian(2, 1) }},
+		"laplace": {func() (Mechanism, error) { return SampledLaplace(2, 1, 1) }, func() (Mechanism, error) {
+			return Laplace(2, 1)
+		}},
+		"discrete": {func() (Mechanism, error) { return SampledDiscreteGaussian(2, 1, 1) }, func() (Mechanism, error) {
+			return DiscreteGaussian(2, 1)
+		}},
+		"replaced": {func() (Mechanism, error) { return GaussianWithoutReplacement(2, 1, 1) },
+			func() (Mechanism, error) { return Gaussian(2, 1) }},
 	} {
 		sampled := must(made[0]())
 		whole := must(made[1]())

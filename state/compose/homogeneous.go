@@ -32,7 +32,8 @@ func byHomogeneous(list []Mechanism, q Question) (float64, error) {
 		return 0, notApplicable("it adds loss by loss: at most %d mechanisms", maxResponses)
 	}
 	each := *list[0].fixed
-	if err := units.Require(each.Epsilon <= budgets.MaxEpsilon/float64(count), "epsilon", each.Epsilon, "such that k·epsilon is at most 1e6"); err != nil {
+	if err := units.Require(each.Epsilon <= budgets.MaxEpsilon/float64(count), "epsilon", each.Epsilon,
+		"such that k·epsilon is at most 1e6"); err != nil {
 		return 0, err
 	}
 	fails := failsOnce(each, count)

@@ -41,18 +41,23 @@ func TestRuleHomogeneousCompositionIsOptimal(t *testing.T) {
 		rest := -math.Expm1(math.Log1p(-delta) - float64(k)*math.Log1p(-each)) // 1 − (1−δ)/(1−δ_i)^k
 		// Just below the greatest loss, δ moves by much within a unit of ε's last place.
 		below, above := got*(1-1e-12), got*(1+1e-12)
-		if least, most := optimal(epsilon, k, above), optimal(epsilon, k, below); got > 0 && most < rest*(1-1e-7) || least > rest*(1+1e-7) {
-			t.Errorf("%d times (%v, %v) at %v: ε = %v has δ' from %v to %v, not %v", k, epsilon, each, delta, got, least, most, rest)
+		if least, most := optimal(epsilon, k, above), optimal(epsilon, k, below); got > 0 && most < rest*(1-1e-7) ||
+			least > rest*(1+1e-7) {
+			t.Errorf("%d times (%v, %v) at %v: ε = %v has δ' from %v to %v, not %v", k, epsilon, each, delta, got,
+				least, most, rest)
 		}
-		closed := float64(k)*epsilon*math.Expm1(epsilon) + epsilon*math.Sqrt(2*float64(k)*-math.Log(delta-float64(k)*each))
+		closed := float64(k)*epsilon*math.Expm1(epsilon) +
+			epsilon*math.Sqrt(2*float64(k)*-math.Log(delta-float64(k)*each))
 		if got > min(closed, float64(k)*epsilon*(1+1e-15)) {
 			t.Errorf("%d times (%v, %v) at %v: ε = %v, in closed form %v", k, epsilon, each, delta, got, closed)
 		}
 		back := by(t, "homogeneous", list, asked(t, DeltaAt, got)).Delta
-		if less := by(t, "homogeneous", list, asked(t, DeltaAt, below)).Delta; got > 0 && less < delta*(1-1e-9) || back > delta*(1+1e-12) {
+		if less := by(t, "homogeneous", list, asked(t, DeltaAt, below)).Delta; got > 0 && less < delta*(1-1e-9) ||
+			back > delta*(1+1e-12) {
 			t.Errorf("%d times (%v, %v): ε = %v at %v has δ = %v", k, epsilon, each, got, delta, back)
 		}
-		if grid := by(t, "pld", list, asked(t, EpsilonAt, delta)).Epsilon; !(grid >= got*(1-1e-12) && grid <= got+1e-3*(got+1)) {
+		if grid := by(t, "pld", list, asked(t, EpsilonAt, delta)).Epsilon; !(grid >= got*(1-1e-12) && grid <= got+
+			1e-3*(got+1)) {
 			t.Errorf("%d times (%v, %v) at %v: ε = %v, on a grid %v", k, epsilon, each, delta, got, grid)
 		}
 	}
@@ -70,7 +75,8 @@ func TestBestIsTheLeastOfAllAccountants(t *testing.T) {
 		best, _, err := Best(list, q)
 		all := must(Compare(list, q))
 		if err != nil || best.Loss.Epsilon > all[0].Loss.Epsilon {
-			t.Errorf("%+v: %s says %v (%v), %s %v", list, best.Accountant.Name(), best.Loss, err, all[0].Accountant.Name(), all[0].Loss)
+			t.Errorf("%+v: %s says %v (%v), %s %v", list, best.Accountant.Name(), best.Loss, err,
+				all[0].Accountant.Name(), all[0].Loss)
 		}
 	}
 }

@@ -121,7 +121,8 @@ func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 	if err := integer("sensitivity", sensitivity, 1, MaxSensitivity); err != nil {
 		return Mechanism{}, err
 	}
-	return Mechanism{name: "discrete-gaussian", pair: pld.DiscreteGaussian{Sigma: sigma, Sensitivity: sensitivity}}.checked()
+	return Mechanism{name: "discrete-gaussian", pair: pld.DiscreteGaussian{Sigma: sigma,
+		Sensitivity: sensitivity}}.checked()
 }
 
 // Laplace returns the mechanism of Laplace noise of the given scale on a value that one individual
@@ -145,7 +146,8 @@ func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 		return Mechanism{}, err
 	}
 	pure := loss.Approx{Epsilon: epsilon}
-	return Mechanism{name: "randomized-response", pair: pld.RandomizedResponse{Epsilon: epsilon, Values: values}, fixed: &pure}.checked()
+	return Mechanism{name: "randomized-response", pair: pld.RandomizedResponse{Epsilon: epsilon, Values: values},
+		fixed: &pure}.checked()
 }
 
 // Exponential returns the exponential mechanism of a scale, which takes candidate i with
@@ -159,7 +161,8 @@ func Exponential(scale, swing float64) (Mechanism, error) {
 	}
 	epsilon := rounding.QuotientUp(swing, scale)
 	pure := loss.Approx{Epsilon: epsilon}
-	return Mechanism{name: "exponential", pair: pld.BoundedRange{Epsilon: epsilon}, fixed: &pure, bounded: epsilon}.checked()
+	return Mechanism{name: "exponential", pair: pld.BoundedRange{Epsilon: epsilon}, fixed: &pure,
+		bounded: epsilon}.checked()
 }
 
 // SparseVector returns the search for values above a threshold, with Laplace noise of scale
@@ -241,7 +244,8 @@ func outOfRange(name string, v float64, want string) error {
 }
 
 func integer(name string, v, least, most int) error {
-	return units.Require(v >= least && v <= most, name, float64(v), fmt.Sprintf("an integer from %d to %d", least, most))
+	return units.Require(v >= least && v <= most, name, float64(v), fmt.Sprintf("an integer from %d to %d", least,
+		most))
 }
 
 func countError(v float64) error {

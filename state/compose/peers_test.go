@@ -99,13 +99,15 @@ func TestCompositionsBesideDPAccounting(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := best.Loss.Epsilon; got < found[0]*(1-1e-9) || got > found[1]*1.01 {
-			t.Errorf("%v: %v by %s, dp_accounting has %v to %v", composition, got, best.Accountant.Name(), found[0], found[1])
+			t.Errorf("%v: %v by %s, dp_accounting has %v to %v", composition, got, best.Accountant.Name(), found[0],
+				found[1])
 		}
 		if by[family] == nil {
 			by[family] = &sums{}
 		}
 		s := by[family]
-		s.n, s.ours, s.theirs, s.over = s.n+1, s.ours+spent, s.theirs+found[2], max(s.over, best.Loss.Epsilon/found[1]-1)
+		s.n, s.ours, s.theirs, s.over = s.n+1, s.ours+spent, s.theirs+found[2],
+			max(s.over, best.Loss.Epsilon/found[1]-1)
 		if i%50 == 49 {
 			for _, f := range families {
 				t.Logf("%3d: %-20s %+v", i+1, f, *by[f])

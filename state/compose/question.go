@@ -33,7 +33,8 @@ func DeltaAt(epsilon float64) (Question, error) {
 
 func (q Question) validate() error {
 	if q.forDelta {
-		return units.Require(q.epsilon >= 0 && q.epsilon <= budgets.MaxEpsilon, "epsilon", q.epsilon, "at least 0 and at most 1e6")
+		return units.Require(q.epsilon >= 0 && q.epsilon <= budgets.MaxEpsilon, "epsilon", q.epsilon,
+			"at least 0 and at most 1e6")
 	}
 	return budgets.CheckDelta(q.delta)
 }
@@ -58,7 +59,9 @@ type NotApplicableError struct {
 func (e *NotApplicableError) Error() string { return e.Reason }
 
 // Is reports whether target is ErrNotApplicable.
-func (e *NotApplicableError) Is(target error) bool { return target == ErrNotApplicable } //nolint:errorlint // Is compares
+func (e *NotApplicableError) Is(target error) bool {
+	return target == ErrNotApplicable
+} //nolint:errorlint // Is compares
 
 func notApplicable(format string, args ...any) error {
 	return &NotApplicableError{Reason: fmt.Sprintf(format, args...)}

@@ -38,7 +38,10 @@ func newCurves(list []Mechanism) (*curves, error) {
 			fixed.add(m.fixed.Delta, m.count)
 			continue
 		case m.mu > 0:
-			c.epsilonAt[i] = func(delta float64) (float64, error) { return conversion.GDPToEpsilon(loss.GDP{Mu: m.mu}, delta) }
+			c.epsilonAt[i] = func(delta float64) (float64, error) {
+				return conversion.GDPToEpsilon(loss.GDP{Mu: m.mu},
+					delta)
+			}
 		case m.concentrated > 0:
 			c.epsilonAt[i] = func(delta float64) (float64, error) {
 				return conversion.ApproxZCDPToEpsilon(loss.ZCDP{Rho: m.concentrated}, delta)
@@ -135,7 +138,10 @@ func byAdvanced(list []Mechanism, q Question) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		return least(func(epsilon float64) bool { return accepts(loss.Approx{Epsilon: epsilon, Delta: q.delta}, prices) },
+		return least(func(epsilon float64) bool {
+			return accepts(loss.Approx{Epsilon: epsilon, Delta: q.delta},
+				prices)
+		},
 			1e-12, budgets.MaxEpsilon, "the filter does not accept them with any budget")
 	}
 	return least(func(delta float64) bool {

@@ -37,7 +37,8 @@ func TestBoundedRangeToZCDPAndRDPAreTheLeast(t *testing.T) {
 				worst = max(worst, math.Log1p(moment)/(o.Alpha-1))
 			}
 			if worst > o.Epsilon*(1+1e-9) || worst < o.Epsilon*(1-1e-4) {
-				t.Errorf("epsilon %v, order %v: the worst pair has %v, the conversion %v", epsilon, o.Alpha, worst, o.Epsilon)
+				t.Errorf("epsilon %v, order %v: the worst pair has %v, the conversion %v", epsilon, o.Alpha, worst,
+					o.Epsilon)
 			}
 			greatest = max(greatest, worst/o.Alpha)
 		}
@@ -92,7 +93,8 @@ func TestBoundedRangeOfEpsilonsOutOfRange(t *testing.T) {
 	}
 	for _, epsilon := range []float64{0, 5e-324, 1e-200, 20, 1000} {
 		bounded := must(conversion.BoundedRangeToZCDP(epsilon))
-		if pure, err := conversion.PureToZCDP(epsilon); err != nil || bounded.Rho > pure.Rho || (epsilon > 0) != (bounded.Rho > 0) {
+		if pure, err := conversion.PureToZCDP(epsilon); err != nil || bounded.Rho > pure.Rho ||
+			(epsilon > 0) != (bounded.Rho > 0) {
 			t.Errorf("epsilon %v: %v, as pure %v, %v", epsilon, bounded, pure, err)
 		}
 	}

@@ -14,7 +14,8 @@ const (
 )
 
 func checkEpsilon(epsilon float64) error {
-	return units.Require(epsilon >= 0 && epsilon <= budgets.MaxEpsilon, "epsilon", epsilon, "at least 0 and at most 1e6")
+	return units.Require(epsilon >= 0 && epsilon <= budgets.MaxEpsilon, "epsilon", epsilon,
+		"at least 0 and at most 1e6")
 }
 
 // positive returns ε for package budgets, which converts positive ones only: the

@@ -59,7 +59,8 @@ func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	}
 	z := loss.ZCDP{Rho: bigmath.RoundUp(bigmath.Half(bigmath.Square(g.Mu)))}
 	if z.Validate() != nil {
-		return loss.ZCDP{}, &units.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 1.8e154, or rho = mu²/2 does not fit a float64"}
+		return loss.ZCDP{}, &units.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 1.8e154, or rho = mu²/2 " +
+			"does not fit a float64"}
 	}
 	return z, nil
 }

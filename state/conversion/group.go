@@ -25,7 +25,8 @@ func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 		return loss.ZCDP{}, err
 	}
 	if z.Delta != 0 {
-		return loss.ZCDP{}, &units.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for the zCDP of a group to follow"}
+		return loss.ZCDP{}, &units.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for the zCDP of a group " +
+			"to follow"}
 	}
 	group := loss.ZCDP{Rho: rounding.ProductUp(z.Rho, float64(k)*float64(k))} // k² is exact
 	return group, group.Validate()
@@ -42,9 +43,11 @@ func ApproxForGroup(a loss.Approx, k int) (loss.Approx, error) {
 	if err := cmp.Or(a.Validate(), checkGroup(k)); err != nil {
 		return loss.Approx{}, err
 	}
-	group := loss.Approx{Epsilon: rounding.ProductUp(a.Epsilon, float64(k)), Delta: rounding.ProductUp(a.Delta, float64(k))}
+	group := loss.Approx{Epsilon: rounding.ProductUp(a.Epsilon, float64(k)), Delta: rounding.ProductUp(a.Delta,
+		float64(k))}
 	if group.Epsilon > budgets.MaxEpsilon {
-		return loss.Approx{}, &units.RangeError{Parameter: "group", Value: float64(k), Range: "such that k·epsilon is at most 1e6"}
+		return loss.Approx{}, &units.RangeError{Parameter: "group", Value: float64(k),
+			Range: "such that k·epsilon is at most 1e6"}
 	}
 	if k > 1 && a.Epsilon > 0 && a.Delta > 0 {
 		whole := bigmath.Zero().Mul(bigmath.New(a.Epsilon), bigmath.New(float64(k)))
@@ -53,7 +56,8 @@ func ApproxForGroup(a loss.Approx, k int) (loss.Approx, error) {
 		group.Delta = max(group.Delta, bigmath.RoundUp(sum.Add(sum, bigmath.Margin(sum))))
 	}
 	if group.Delta >= 1 {
-		return loss.Approx{}, &units.RangeError{Parameter: "group", Value: float64(k), Range: "small enough for the delta of the group to be below 1"}
+		return loss.Approx{}, &units.RangeError{Parameter: "group", Value: float64(k),
+			Range: "small enough for the delta of the group to be below 1"}
 	}
 	return group, nil
 }

@@ -39,7 +39,8 @@ func TestSamplesWithoutReplacementHaveTheDivergencesOfTheTheorem(t *testing.T) {
 // ln(1 + q(e^ε − 1)) in Python with mpmath 1.4.1.
 func TestSampledPureIsTheClosedForm(t *testing.T) {
 	for _, c := range []struct{ epsilon, sampling, want float64 }{
-		{1, 0.1, 0.15856507874042912}, {0.5, 1, 0.5}, {0, 0.2, 0}, {1000, 0.5, 999.3068528194401}, {1e-20, 0.25, 2.5e-21},
+		{1, 0.1, 0.15856507874042912}, {0.5, 1, 0.5}, {0, 0.2, 0}, {1000, 0.5, 999.3068528194401},
+		{1e-20, 0.25, 2.5e-21},
 	} {
 		got, err := conversion.SampledPure(c.epsilon, c.sampling)
 		if err != nil || !(got >= c.want*(1-2e-16)) || got > c.want*(1+1e-14) {
@@ -52,10 +53,12 @@ func TestSampledPureIsTheClosedForm(t *testing.T) {
 func TestGroupsHaveTheClosedForms(t *testing.T) {
 	approx, err := conversion.ApproxForGroup(loss.Approx{Epsilon: 0.3, Delta: 1e-7}, 3)
 	want := 1e-7 * (1 + math.Exp(0.3) + math.Exp(0.6))
-	if err != nil || math.Abs(approx.Epsilon-0.9) > 1e-15 || !(approx.Delta >= want*(1-1e-15)) || approx.Delta > want*(1+1e-14) {
+	if err != nil || math.Abs(approx.Epsilon-0.9) > 1e-15 || !(approx.Delta >= want*(1-1e-15)) ||
+		approx.Delta > want*(1+1e-14) {
 		t.Errorf("%+v, want δ = %v (%v)", approx, want, err)
 	}
-	if got, err := conversion.ApproxForGroup(loss.Approx{Delta: 0.1}, 3); err != nil || got.Epsilon != 0 || math.Abs(got.Delta-0.3) > 1e-15 {
+	if got, err := conversion.ApproxForGroup(loss.Approx{Delta: 0.1}, 3); err != nil || got.Epsilon != 0 ||
+		math.Abs(got.Delta-0.3) > 1e-15 {
 		t.Errorf("without ε: %+v (%v)", got, err)
 	}
 	if got, err := conversion.ZCDPForGroup(loss.ZCDP{Rho: 0.5}, 3); err != nil || got.Rho != 4.5 {

@@ -115,8 +115,10 @@ func TestBadNumbersAreNamed(t *testing.T) {
 		{last(conversion.PureToZCDP(1e7)), "epsilon"},
 		{last(conversion.PureToRDP(nan, []float64{2})), "epsilon"},
 		{last(conversion.ApproxToZCDP(loss.Approx{Epsilon: 1, Delta: -1})), "delta"},
-		{sampled(0, 0.1, 2), "sigma"}, {sampled(nan, 0.1, 2), "sigma"}, {sampled(inf, 0.1, 2), "sigma"}, {sampled(1, 0, 2), "sampling"},
-		{sampled(1, 1.5, 2), "sampling"}, {sampled(1, nan, 2), "sampling"}, {sampled(1, 0.1, 1), "alpha"}, {sampled(1, 0.1, 3, 2), "alpha"},
+		{sampled(0, 0.1, 2), "sigma"}, {sampled(nan, 0.1, 2), "sigma"}, {sampled(inf, 0.1, 2), "sigma"},
+		{sampled(1, 0, 2), "sampling"},
+		{sampled(1, 1.5, 2), "sampling"}, {sampled(1, nan, 2), "sampling"}, {sampled(1, 0.1, 1), "alpha"},
+		{sampled(1, 0.1, 3, 2), "alpha"},
 		{last(conversion.GaussianWithoutReplacementToRDP(1, 0, []float64{2})), "sampling"},
 		{last(conversion.GaussianWithoutReplacementToRDP(nan, 0.5, []float64{2})), "sigma"},
 		{last(conversion.SampledPure(1, 2)), "sampling"},
@@ -130,7 +132,8 @@ func TestBadNumbersAreNamed(t *testing.T) {
 			t.Errorf("case %d: %v is not a *RangeError that names %s", i+1, c.err, c.name)
 		}
 	}
-	curve, err := conversion.SampledGaussianToRDP(1, 0.1, []float64{conversion.MaxSampledOrder, conversion.MaxSampledOrder + 1})
+	curve, err := conversion.SampledGaussianToRDP(1, 0.1, []float64{conversion.MaxSampledOrder,
+		conversion.MaxSampledOrder + 1})
 	if err != nil || math.IsInf(curve[0].Epsilon, 1) || !math.IsInf(curve[1].Epsilon, 1) {
 		t.Errorf("beyond the greatest order: %v, %v", curve, err)
 	}

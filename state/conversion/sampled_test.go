@@ -47,10 +47,13 @@ func TestPoissonSamplesHaveTheClosedForms(t *testing.T) {
 			}
 			for i := range curve {
 				if i > 0 && curve[i].Epsilon < curve[i-1].Epsilon {
-					t.Errorf("σ = %v, q = %v: %v falls to %v at order %v", sigma, q, curve[i-1].Epsilon, curve[i].Epsilon, curve[i].Alpha)
+					t.Errorf("σ = %v, q = %v: %v falls to %v at order %v", sigma, q, curve[i-1].Epsilon,
+						curve[i].Epsilon, curve[i].Alpha)
 				}
-				if all := curve[i].Alpha / (2 * sigma * sigma); curve[i].Epsilon > math.Ceil(curve[i].Alpha)/(2*sigma*sigma)*(1+1e-12) {
-					t.Errorf("σ = %v, q = %v: %v at order %v is above that of all data, %v", sigma, q, curve[i].Epsilon, curve[i].Alpha, all)
+				if all := curve[i].Alpha / (2 * sigma * sigma); curve[i].Epsilon > math.Ceil(curve[i].Alpha)/
+					(2*sigma*sigma)*(1+1e-12) {
+					t.Errorf("σ = %v, q = %v: %v at order %v is above that of all data, %v", sigma, q, curve[i].Epsilon,
+						curve[i].Alpha, all)
 				}
 			}
 		}
@@ -83,7 +86,8 @@ func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
 		{30, 1e-6, 2000, 1.1117310940780708108e-12},
 	} {
 		curve := must(conversion.SampledGaussianToRDP(c.sigma, c.sampling, []float64{float64(c.alpha)}))
-		if got := curve[0].Epsilon; !(got >= c.want && got <= c.want*(1+1e-15)) && !(c.alpha > 512 && got >= c.want && got <= c.want*(1+1e-6)) {
+		if got := curve[0].Epsilon; !(got >= c.want && got <= c.want*(1+1e-15)) && !(c.alpha > 512 && got >= c.want &&
+			got <= c.want*(1+1e-6)) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -95,7 +99,8 @@ func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
 				all := o.Alpha / 2 / sigma / sigma
 				alone := all + o.Alpha*math.Log(q)/(o.Alpha-1)
 				if !(o.Epsilon >= alone*(1-1e-12) && o.Epsilon <= all*(1+1e-12)) {
-					t.Errorf("σ = %v, q = %v at order %v: %v is not between %v and %v", sigma, q, o.Alpha, o.Epsilon, alone, all)
+					t.Errorf("σ = %v, q = %v at order %v: %v is not between %v and %v", sigma, q, o.Alpha, o.Epsilon,
+						alone, all)
 				}
 			}
 		}
@@ -108,7 +113,8 @@ func TestSmallestSamplesWithoutReplacementLoseSomething(t *testing.T) {
 		r := must(conversion.GaussianWithoutReplacementToRDP(1, sampling, []float64{2, 3, 64}))
 		for _, o := range r {
 			// One term is above q², and the least float64 stands for what is less.
-			if least := sampling * sampling / (o.Alpha - 1); !(o.Epsilon > 0 && o.Epsilon >= least && o.Epsilon < 1e-290) {
+			if least := sampling * sampling / (o.Alpha - 1); !(o.Epsilon > 0 && o.Epsilon >= least &&
+				o.Epsilon < 1e-290) {
 				t.Errorf("a part of %v, order %v: %v", sampling, o.Alpha, o.Epsilon)
 			}
 		}

@@ -38,7 +38,8 @@ func ApproxZCDPToEpsilon(z loss.ZCDP, delta float64) (epsilon float64, err error
 	}
 	rest := remainder(delta, z.Delta)
 	if !(rest >= budgets.MinDelta) {
-		return 0, &units.RangeError{Parameter: "delta", Value: delta, Range: fmt.Sprintf("above the delta of the loss (%v), by at least 1e-300", z.Delta)}
+		return 0, &units.RangeError{Parameter: "delta", Value: delta,
+			Range: fmt.Sprintf("above the delta of the loss (%v), by at least 1e-300", z.Delta)}
 	}
 	if z.Rho == 0 {
 		return 0, nil
@@ -87,7 +88,9 @@ func ZCDPToRDP(z loss.ZCDP, orders []float64) (loss.RDP, error) {
 		return nil, err
 	}
 	if z.Delta != 0 {
-		return nil, &units.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for Rényi differential privacy to follow"}
+		return nil, &units.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for Rényi differential " +
+			"privacy to " +
+			"follow"}
 	}
 	return linearRDP(bigmath.New(z.Rho), orders)
 }

@@ -26,7 +26,8 @@ func TestApproximateZCDPCoversAMechanismThatFailsOpenly(t *testing.T) {
 		exact, err2 := conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon)
 		truth := failed + (1-failed)*exact
 		if err1 != nil || err2 != nil || claimed < truth*(1-1e-15) || claimed < failed || claimed > 1 {
-			t.Fatalf("μ = %v, δ₀ = %v, ε = %v: δ = %v, truth %v; %v %v", mu, failed, epsilon, claimed, truth, err1, err2)
+			t.Fatalf("μ = %v, δ₀ = %v, ε = %v: δ = %v, truth %v; %v %v", mu, failed, epsilon, claimed, truth, err1,
+				err2)
 		}
 	})
 }
@@ -55,7 +56,8 @@ func TestApproximateZCDPRoundTripsNeverFlatter(t *testing.T) {
 				if epsilon == 0 {
 					continue
 				}
-				if less, err := conversion.ApproxZCDPToDelta(z, epsilon*(1-1e-9)); err != nil || less <= z.Delta+(delta-z.Delta)*(1-1e-15) {
+				if less, err := conversion.ApproxZCDPToDelta(z, epsilon*(1-1e-9)); err != nil || less <= z.Delta+
+					(delta-z.Delta)*(1-1e-15) {
 					t.Errorf("%v at δ = %v: a smaller ε than %v has δ = %v, %v", z, delta, epsilon, less, err)
 				}
 			}
@@ -109,7 +111,8 @@ func TestLinearCurvesAreRoundedUp(t *testing.T) {
 		must(0, errors.Join(err1, err2, err3))
 		for i, alpha := range orders {
 			exact := alpha * (mu * mu / 2)
-			if !(a[i].Epsilon >= exact*(1-1e-15) && a[i].Epsilon <= exact*(1+1e-15)+5e-324*alpha && b[i].Epsilon >= a[i].Epsilon) {
+			if !(a[i].Epsilon >= exact*(1-1e-15) && a[i].Epsilon <= exact*(1+1e-15)+5e-324*alpha &&
+				b[i].Epsilon >= a[i].Epsilon) {
 				t.Errorf("μ = %v, order %v: %v and %v, want %v", mu, alpha, a[i].Epsilon, b[i].Epsilon, exact)
 			}
 		}

@@ -33,7 +33,8 @@ func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 		whole := func(interval float64) *pld.Distribution {
 			var all []*pld.Distribution
 			for _, p := range c.parts {
-				one, err := pld.New(pld.Gaussian{Sigma: p.sigma}, pld.Options{Interval: interval, MinDelta: 1e-9, MaxPoints: c.points})
+				one, err := pld.New(pld.Gaussian{Sigma: p.sigma}, pld.Options{Interval: interval, MinDelta: 1e-9,
+					MaxPoints: c.points})
 				if err != nil && interval > 0 {
 					return nil
 				}
@@ -77,7 +78,8 @@ func TestOneDeltaTakesACoarserGrid(t *testing.T) {
 	} {
 		for _, delta := range []float64{0.1, 1e-6, 1e-9} {
 			fine := must(must(must(pld.New(pair, pld.Options{})).Power(40)).EpsilonAt(delta))
-			one := must(must(must(pld.New(pair, pld.Options{Delta: delta, MinDelta: delta * 1e-6})).Power(40)).EpsilonAt(delta))
+			one := must(must(must(pld.New(pair, pld.Options{Delta: delta,
+				MinDelta: delta * 1e-6})).Power(40)).EpsilonAt(delta))
 			if !(one >= fine*(1-1e-3) && one <= fine*(1+1e-4)) {
 				t.Errorf("%+v at %v: %v, on the finer grid %v", pair, delta, one, fine)
 			}
@@ -89,7 +91,8 @@ func TestAnIntervalThatWasAskedForStays(t *testing.T) {
 	asked := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13, MaxPoints: 1 << 18}))
 	chosen := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{MaxPoints: 1 << 18}))
 	size := new(*pld.SizeError)
-	if _, err := must(must(asked.Power(100)).Compose(chosen)).EpsilonAt(1e-6); !errors.As(err, size) || (*size).Interval != 0x1p-13 {
+	if _, err := must(must(asked.Power(100)).Compose(chosen)).EpsilonAt(1e-6); !errors.As(err, size) ||
+		(*size).Interval != 0x1p-13 {
 		t.Errorf("%v: want a *SizeError at 2^-13", err)
 	}
 	if _, err := must(asked.Compose(must(chosen.Power(100)))).EpsilonAt(1e-6); !errors.As(err, size) {

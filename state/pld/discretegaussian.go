@@ -25,7 +25,8 @@ func (g DiscreteGaussian) Validate() error {
 	if err := positive("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma); err != nil {
 		return err
 	}
-	return units.Require(g.Sensitivity >= 1 && g.Sensitivity <= 1<<20, "sensitivity", float64(g.Sensitivity), "an integer from 1 to 2^20")
+	return units.Require(g.Sensitivity >= 1 && g.Sensitivity <= 1<<20, "sensitivity", float64(g.Sensitivity),
+		"an integer from 1 to 2^20")
 }
 
 func (g DiscreteGaussian) symmetric() bool { return true }
@@ -71,7 +72,8 @@ func (g DiscreteGaussian) fill(_ Direction, c *intervals) error {
 	// Beyond the end each term is less than e^(−(2·end+1)/2σ²) times the one before.
 	// The lower losses are moved up to the end, the upper ones to infinity.
 	ratio := math.Exp(-(2*float64(end) + 1) / (2 * g.Sigma * g.Sigma))
-	rest := (g.weight(end)/total*ratio/(-math.Expm1(math.Log(ratio))))*(1+0x1p-30) + 0x1p-900 // and what has underflowed
+	// and what has underflowed
+	rest := (g.weight(end)/total*ratio/(-math.Expm1(math.Log(ratio))))*(1+0x1p-30) + 0x1p-900
 	c.atom(g.loss(end), rest)
 	c.infinity += rest
 	c.cut += rest

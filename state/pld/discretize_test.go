@@ -44,12 +44,14 @@ func TestDotsAreConnectedAsInTheReference(t *testing.T) {
 		},
 		"gaussian, twice the sensitivity": {
 			pld.Gaussian{Sigma: 0.5}, pld.Add, pld.Grid{Interval: 1, Lowest: -4, Size: 9},
-			[]float64{0.002864453, 0.008799009, 0.026438071, 0.062480239, 0.116146963, 0.169838899, 0.195352391, 0.176732821, 0.156393834},
+			[]float64{0.002864453, 0.008799009, 0.026438071, 0.062480239, 0.116146963, 0.169838899, 0.195352391,
+				0.176732821, 0.156393834},
 			0.084953319, 1e-9,
 		},
 		"gaussian, half the interval": {
 			pld.Gaussian{Sigma: 1}, pld.Remove, pld.Grid{Interval: 0.5, Lowest: -3, Size: 7},
-			[]float64{0.039832263, 0.064402107, 0.118516480, 0.171573378, 0.195400642, 0.175063076, 0.178515818}, 0.056696236, 1e-9,
+			[]float64{0.039832263, 0.064402107, 0.118516480, 0.171573378, 0.195400642, 0.175063076, 0.178515818},
+			0.056696236, 1e-9,
 		},
 		"subsampled gaussian, add": {
 			pld.SubsampledGaussian{Sigma: 1, Sampling: 0.8}, pld.Add, pld.Grid{Interval: 1, Lowest: -2, Size: 4},
@@ -152,7 +154,8 @@ func drawGrid(t *rapid.T, p pld.Pair, d pld.Direction) pld.Grid {
 func TestNoGridShowsLessThanTheExactGaussianDelta(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sigma := math.Exp(rapid.Float64Range(-2, 3).Draw(t, "log sigma"))
-		v := must(pld.Discretize(pld.Gaussian{Sigma: sigma}, pld.Remove, drawGrid(t, pld.Gaussian{Sigma: sigma}, pld.Remove)))
+		v := must(pld.Discretize(pld.Gaussian{Sigma: sigma}, pld.Remove, drawGrid(t, pld.Gaussian{Sigma: sigma},
+			pld.Remove)))
 		epsilon := (rapid.Float64Range(-6, 9).Draw(t, "deviations") + 0.5/sigma) / sigma
 		exact := gaussianDelta(t, sigma, epsilon)
 		// 1e-13 is for the sum in hockeyStick.

@@ -44,15 +44,18 @@ const (
 
 func (o Options) withDefaults() (Options, error) {
 	if o.Interval != 0 && !(o.Interval >= MinInterval && o.Interval <= MaxInterval) {
-		return o, &units.RangeError{Parameter: "interval", Value: o.Interval, Range: "0 for the default, or between 2^-40 and 1"}
+		return o, &units.RangeError{Parameter: "interval", Value: o.Interval, Range: "0 for the default, or between " +
+			"2^-40 and 1"}
 	}
 	o.MinDelta = cmp.Or(o.MinDelta, defaultMinDelta)
 	if !(o.MinDelta >= 1e-280 && o.MinDelta <= 0.1) {
-		return o, &units.RangeError{Parameter: "min_delta", Value: o.MinDelta, Range: "0 for the default, or between 1e-280 and 0.1"}
+		return o, &units.RangeError{Parameter: "min_delta", Value: o.MinDelta, Range: "0 for the default, or between " +
+			"1e-280 and 0.1"}
 	}
 	o.MaxPoints = cmp.Or(o.MaxPoints, defaultMaxPoints)
 	if o.MaxPoints < 16 || o.MaxPoints > MaxSize {
-		return o, &units.RangeError{Parameter: "max_points", Value: float64(o.MaxPoints), Range: "0 for the default, or between 16 and 2^26"}
+		return o, &units.RangeError{Parameter: "max_points", Value: float64(o.MaxPoints),
+			Range: "0 for the default, or between 16 and 2^26"}
 	}
 	return o, units.Require(o.Delta >= 0 && o.Delta < 1, "delta", o.Delta, "at least 0 and below 1")
 }
@@ -184,7 +187,8 @@ func mergeFactors(lists [][]factor) ([]factor, error) {
 		for _, f := range list {
 			total += f.count
 			if total > maxCount {
-				return nil, &units.RangeError{Parameter: "count", Value: float64(total), Range: "at most 2^32 mechanisms in total"}
+				return nil, &units.RangeError{Parameter: "count", Value: float64(total),
+					Range: "at most 2^32 mechanisms in total"}
 			}
 			if i, ok := position[f.measure]; ok {
 				merged[i].count += f.count
@@ -207,7 +211,8 @@ func (d *Distribution) Power(n int) (*Distribution, error) {
 		total += f.count
 	}
 	if n < 1 || n > maxCount || n > maxCount/total {
-		return nil, &units.RangeError{Parameter: "count", Value: float64(n), Range: "at least 1, and at most 2^32 mechanisms in total"}
+		return nil, &units.RangeError{Parameter: "count", Value: float64(n), Range: "at least 1, and at most 2^32 " +
+			"mechanisms in total"}
 	}
 	c := &Distribution{options: d.options}
 	for side := range c.sides {

@@ -32,7 +32,8 @@ func TestCompositionsHaveTheReferenceValues(t *testing.T) {
 		t.Errorf("three subsampled Gaussians at 0.15594: %v, want 1", got)
 	}
 
-	approx := must(must(pld.New(pld.Approx{Epsilon: 1, Delta: 0.1}, pld.Options{})).Compose(must(pld.New(pld.Approx{Epsilon: 2, Delta: 0.2}, pld.Options{}))))
+	approx := must(must(pld.New(pld.Approx{Epsilon: 1, Delta: 0.1},
+		pld.Options{})).Compose(must(pld.New(pld.Approx{Epsilon: 2, Delta: 0.2}, pld.Options{}))))
 	if got := must(approx.DeltaAt(3)); math.Abs(got-0.28) > 1e-14 {
 		t.Errorf("(1, 0.1) and (2, 0.2) at 3: %v, want 0.28", got)
 	}
@@ -40,7 +41,8 @@ func TestCompositionsHaveTheReferenceValues(t *testing.T) {
 		t.Errorf("(1, 0.1) and (2, 0.2) at 0.28: %v, want 3", got)
 	}
 
-	laplace := must(must(must(pld.New(pld.Laplace{Scale: 1}, pld.Options{})).Power(3)).Compose(must(must(pld.New(pld.Laplace{Scale: 2}, pld.Options{})).Power(2))))
+	laplace := must(must(must(pld.New(pld.Laplace{Scale: 1},
+		pld.Options{})).Power(3)).Compose(must(must(pld.New(pld.Laplace{Scale: 2}, pld.Options{})).Power(2))))
 	if got := must(laplace.DeltaAt(4)); got > 1e-14 {
 		t.Errorf("five Laplace mechanisms of total epsilon 4 at 4: %v, want 0", got)
 	}
@@ -76,10 +78,13 @@ func TestTheReferenceNoiseHasTheReferenceDelta(t *testing.T) {
 		scale float64
 		count int
 	}{{13.6, 20}, {71, 500}} {
-		less := must(must(must(pld.New(pld.Laplace{Scale: c.scale + 0.1}, pld.Options{Interval: 0x1p-11})).Power(c.count)).DeltaAt(1))
-		more := must(must(must(pld.New(pld.Laplace{Scale: c.scale - 0.1}, pld.Options{Interval: 0x1p-11})).Power(c.count)).DeltaAt(1))
+		less := must(must(must(pld.New(pld.Laplace{Scale: c.scale + 0.1},
+			pld.Options{Interval: 0x1p-11})).Power(c.count)).DeltaAt(1))
+		more := must(must(must(pld.New(pld.Laplace{Scale: c.scale - 0.1},
+			pld.Options{Interval: 0x1p-11})).Power(c.count)).DeltaAt(1))
 		if less > 1e-4 || more < 1e-4 {
-			t.Errorf("%d Laplace mechanisms of scale %v ± 0.1: delta from %v to %v, want 1e-4 between", c.count, c.scale, less, more)
+			t.Errorf("%d Laplace mechanisms of scale %v ± 0.1: delta from %v to %v, want 1e-4 between", c.count,
+				c.scale, less, more)
 		}
 	}
 }
@@ -101,9 +106,11 @@ func TestManySubsampledGaussiansHaveTheReferenceDelta(t *testing.T) {
 		{2, 0.02, 10000, 1, 0.14991732969314892},
 		{1, 0.01, 10000, 1, 0.23914295},
 	} {
-		d := must(must(pld.New(pld.SubsampledGaussian{Sigma: c.sigma, Sampling: c.sampling}, pld.Options{MinDelta: 1e-3})).Power(c.count))
+		d := must(must(pld.New(pld.SubsampledGaussian{Sigma: c.sigma, Sampling: c.sampling},
+			pld.Options{MinDelta: 1e-3})).Power(c.count))
 		if got := must(d.DeltaAt(c.epsilon)); math.Abs(got/c.delta-1) > 1e-4 {
-			t.Errorf("sigma %v, sampling %v, %d times, at %v: %v, want %v", c.sigma, c.sampling, c.count, c.epsilon, got, c.delta)
+			t.Errorf("sigma %v, sampling %v, %d times, at %v: %v, want %v", c.sigma, c.sampling, c.count, c.epsilon,
+				got, c.delta)
 		}
 	}
 }

@@ -11,7 +11,8 @@ type SizeError struct {
 }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("the distribution needs %.0f points at interval %v, but at most %d are allowed; use a greater interval or raise the limit",
+	return fmt.Sprintf("the distribution needs %.0f points at interval %v, but at most %d are allowed; use a greater "+
+		"interval or raise the limit",
 		e.Points, e.Interval, e.Limit)
 }
 
@@ -24,5 +25,6 @@ type FloorError struct {
 }
 
 func (e *FloorError) Error() string {
-	return fmt.Sprintf("delta is %v, but this distribution can show nothing below %v; raise delta or lower min_delta", e.Delta, e.Floor)
+	return fmt.Sprintf("delta is %v, but this distribution can show nothing below %v; raise delta or lower min_delta",
+		e.Delta, e.Floor)
 }

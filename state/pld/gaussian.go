@@ -48,7 +48,8 @@ func (g SubsampledGaussian) Validate() error {
 	if err := positive("sigma", g.Sigma, MinSigma, MaxSigma); err != nil {
 		return err
 	}
-	return units.Require(g.Sampling >= 0x1p-60 && g.Sampling <= 1, "sampling", g.Sampling, "at least 2^-60 and at most 1")
+	return units.Require(g.Sampling >= 0x1p-60 && g.Sampling <= 1, "sampling", g.Sampling,
+		"at least 2^-60 and at most 1")
 }
 
 func (g SubsampledGaussian) symmetric() bool { return g.Sampling == 1 }

@@ -32,7 +32,8 @@ func (g Grid) Validate() error {
 		return &units.RangeError{Parameter: "interval", Value: g.Interval, Range: "a power of two between 2^-40 and 1"}
 	}
 	return cmp.Or(
-		units.Require(g.Lowest >= -maxIndex && g.Lowest <= maxIndex, "lowest", float64(g.Lowest), "between -2^50 and 2^50"),
+		units.Require(g.Lowest >= -maxIndex && g.Lowest <= maxIndex, "lowest", float64(g.Lowest),
+			"between -2^50 and 2^50"),
 		units.Require(g.Size >= 2 && g.Size <= MaxSize, "size", float64(g.Size), "between 2 and 2^26"),
 	)
 }

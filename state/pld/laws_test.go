@@ -108,13 +108,15 @@ func TestAccountantsOfGaussiansAreOrdered(t *testing.T) {
 		epsilon := mu * (mu/2 + rapid.Float64Range(1, 7).Draw(t, "deviations"))
 
 		gdp := must(conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon))
-		exact := must(must(must(pld.New(pld.Gaussian{Sigma: sigma}, pld.Options{Interval: 0.03 / sigma})).Power(n)).DeltaAt(epsilon))
+		exact := must(must(must(pld.New(pld.Gaussian{Sigma: sigma},
+			pld.Options{Interval: 0.03 / sigma})).Power(n)).DeltaAt(epsilon))
 		curve := must(conversion.GDPToRDP(loss.GDP{Mu: mu}, orders))
 		rdp := must(conversion.RDPToDelta(curve, epsilon))
 		each := must(conversion.GDPToDelta(loss.GDP{Mu: 1 / sigma}, epsilon/float64(n)))
 		simple := min(1, float64(n)*each)
 		if !(gdp <= exact && exact <= rdp && rdp <= simple) {
-			t.Fatalf("%d of sigma %v at epsilon %v: gdp %v, pld %v, rdp %v, simple %v", n, sigma, epsilon, gdp, exact, rdp, simple)
+			t.Fatalf("%d of sigma %v at epsilon %v: gdp %v, pld %v, rdp %v, simple %v", n, sigma, epsilon, gdp, exact,
+				rdp, simple)
 		}
 		if exact > gdp*1.05 {
 			t.Fatalf("%d of sigma %v at epsilon %v: %v is far from the exact %v", n, sigma, epsilon, exact, gdp)

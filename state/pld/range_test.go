@@ -12,7 +12,8 @@ import (
 
 func TestTooManyPointsAreRefused(t *testing.T) {
 	var size *pld.SizeError
-	if _, err := pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-20, MaxPoints: 1 << 16}); !errors.As(err, &size) || size.Limit != 1<<16 {
+	if _, err := pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-20, MaxPoints: 1 << 16}); !errors.As(err,
+		&size) || size.Limit != 1<<16 {
 		t.Errorf("one grid: %v, want a *SizeError", err)
 	}
 	d := must(must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13, MaxPoints: 1 << 18})).Power(100))
@@ -34,15 +35,18 @@ func TestWhatIsOutOfRangeIsNamed(t *testing.T) {
 		pair pld.Pair
 		name string
 	}{
-		{pld.Gaussian{}, "sigma"}, {pld.Gaussian{Sigma: nan}, "sigma"}, {pld.Gaussian{Sigma: -1}, "sigma"}, {pld.Gaussian{Sigma: inf}, "sigma"},
+		{pld.Gaussian{}, "sigma"}, {pld.Gaussian{Sigma: nan}, "sigma"}, {pld.Gaussian{Sigma: -1}, "sigma"},
+		{pld.Gaussian{Sigma: inf}, "sigma"},
 		{pld.SubsampledGaussian{Sigma: nan, Sampling: 0.1}, "sigma"},
 		{pld.SubsampledGaussian{Sigma: 1}, "sampling"}, {pld.SubsampledGaussian{Sigma: 1, Sampling: nan}, "sampling"},
 		{pld.SubsampledGaussian{Sigma: 1, Sampling: math.Nextafter(1, 2)}, "sampling"},
 		{pld.Laplace{}, "scale"}, {pld.Laplace{Scale: nan}, "scale"},
 		{pld.DiscreteGaussian{Sigma: 0, Sensitivity: 1}, "sigma"}, {pld.DiscreteGaussian{Sigma: 1}, "sensitivity"},
-		{pld.Approx{Epsilon: nan}, "epsilon"}, {pld.Approx{Epsilon: -1}, "epsilon"}, {pld.Approx{Epsilon: 1e9}, "epsilon"},
+		{pld.Approx{Epsilon: nan}, "epsilon"}, {pld.Approx{Epsilon: -1}, "epsilon"}, {pld.Approx{Epsilon: 1e9},
+			"epsilon"},
 		{pld.Approx{Epsilon: 1, Delta: 1}, "delta"}, {pld.Approx{Epsilon: 1, Delta: nan}, "delta"},
-		{pld.RandomizedResponse{Epsilon: 1, Values: 1}, "values"}, {pld.RandomizedResponse{Epsilon: inf, Values: 2}, "epsilon"},
+		{pld.RandomizedResponse{Epsilon: 1, Values: 1}, "values"}, {pld.RandomizedResponse{Epsilon: inf, Values: 2},
+			"epsilon"},
 	} {
 		wantRange(t, errorOf(pld.New(c.pair, pld.Options{})), c.name)
 		wantRange(t, errorOf(pld.Discretize(c.pair, pld.Remove, pld.Grid{Interval: 1, Size: 2})), c.name)
@@ -53,8 +57,10 @@ func TestWhatIsOutOfRangeIsNamed(t *testing.T) {
 		options pld.Options
 		name    string
 	}{
-		{pld.Options{Interval: nan}, "interval"}, {pld.Options{Interval: -1}, "interval"}, {pld.Options{Interval: 2}, "interval"},
-		{pld.Options{MinDelta: nan}, "min_delta"}, {pld.Options{MinDelta: 1}, "min_delta"}, {pld.Options{MinDelta: 1e-300}, "min_delta"},
+		{pld.Options{Interval: nan}, "interval"}, {pld.Options{Interval: -1}, "interval"}, {pld.Options{Interval: 2},
+			"interval"},
+		{pld.Options{MinDelta: nan}, "min_delta"}, {pld.Options{MinDelta: 1}, "min_delta"},
+		{pld.Options{MinDelta: 1e-300}, "min_delta"},
 		{pld.Options{MaxPoints: -1}, "max_points"}, {pld.Options{MaxPoints: pld.MaxSize + 1}, "max_points"},
 		{pld.Options{Delta: nan}, "delta"}, {pld.Options{Delta: -1}, "delta"}, {pld.Options{Delta: 1}, "delta"},
 	} {
@@ -66,7 +72,8 @@ func TestWhatIsOutOfRangeIsNamed(t *testing.T) {
 		name      string
 	}{
 		{2, pld.Grid{Interval: 1, Size: 2}, "direction"}, {-1, pld.Grid{Interval: 1, Size: 2}, "direction"},
-		{0, pld.Grid{Interval: 0.3, Size: 2}, "interval"}, {0, pld.Grid{Interval: nan, Size: 2}, "interval"}, {0, pld.Grid{Interval: 2, Size: 2}, "interval"},
+		{0, pld.Grid{Interval: 0.3, Size: 2}, "interval"}, {0, pld.Grid{Interval: nan, Size: 2}, "interval"},
+		{0, pld.Grid{Interval: 2, Size: 2}, "interval"},
 		{0, pld.Grid{Interval: 1, Size: 1}, "size"}, {0, pld.Grid{Interval: 1, Size: pld.MaxSize + 1}, "size"},
 		{0, pld.Grid{Interval: 1, Lowest: 1 << 60, Size: 2}, "lowest"},
 	} {
@@ -114,14 +121,18 @@ func wantRange(t *testing.T, err error, name string) {
 func TestExtremeParametersGiveAnswersOrTypedErrors(t *testing.T) {
 	for _, pair := range []pld.Pair{
 		pld.Gaussian{Sigma: pld.MinSigma}, pld.Gaussian{Sigma: 0.02}, pld.Gaussian{Sigma: pld.MaxSigma},
-		pld.SubsampledGaussian{Sigma: pld.MinSigma, Sampling: 0x1p-60}, pld.SubsampledGaussian{Sigma: 0.02, Sampling: 0.1},
-		pld.SubsampledGaussian{Sigma: pld.MaxSigma, Sampling: 0x1p-60}, pld.SubsampledGaussian{Sigma: 1, Sampling: math.Nextafter(1, 0)},
+		pld.SubsampledGaussian{Sigma: pld.MinSigma, Sampling: 0x1p-60}, pld.SubsampledGaussian{Sigma: 0.02,
+			Sampling: 0.1},
+		pld.SubsampledGaussian{Sigma: pld.MaxSigma, Sampling: 0x1p-60}, pld.SubsampledGaussian{Sigma: 1,
+			Sampling: math.Nextafter(1, 0)},
 		pld.SubsampledGaussian{Sigma: 1, Sampling: 1e-9},
 		pld.Laplace{Scale: pld.MinScale}, pld.Laplace{Scale: pld.MaxScale}, pld.Laplace{Scale: 0.3},
 		pld.DiscreteGaussian{Sigma: 0.125, Sensitivity: 1}, pld.DiscreteGaussian{Sigma: 0.125, Sensitivity: 1 << 20},
 		pld.DiscreteGaussian{Sigma: 3000, Sensitivity: 1}, pld.DiscreteGaussian{Sigma: 3000, Sensitivity: 3},
-		pld.RandomizedResponse{Epsilon: pld.MaxPureEpsilon, Values: 2}, pld.RandomizedResponse{Epsilon: 1e-300, Values: 1 << 30},
-		pld.Approx{Epsilon: pld.MaxPureEpsilon, Delta: math.Nextafter(1, 0)}, pld.Approx{Epsilon: 5e-324, Delta: 5e-324},
+		pld.RandomizedResponse{Epsilon: pld.MaxPureEpsilon, Values: 2}, pld.RandomizedResponse{Epsilon: 1e-300,
+			Values: 1 << 30},
+		pld.Approx{Epsilon: pld.MaxPureEpsilon, Delta: math.Nextafter(1, 0)}, pld.Approx{Epsilon: 5e-324,
+			Delta: 5e-324},
 	} {
 		counts := []int{1, 3, 1 << 20}
 		if !long.On() {

@@ -79,7 +79,8 @@ func (s Sampled) extent(d Direction, tail float64) extent {
 		return p.extent(d, tail)
 	}
 	unsampled := s.Pair.extent(d, min(0.5, tail/s.Sampling))
-	e := extent{low: s.loss(d, unsampled.low), high: s.loss(d, unsampled.high), spread: s.steepest(d, unsampled) * unsampled.spread}
+	e := extent{low: s.loss(d, unsampled.low), high: s.loss(d, unsampled.high), spread: s.steepest(d,
+		unsampled) * unsampled.spread}
 	if d == Add {
 		e.high = max(e.high, min(s.most(), s.loss(d, unsampled.high)+1))
 	}
@@ -204,7 +205,8 @@ func (w WithoutReplacement) Validate() error {
 		return err
 	}
 	if !w.Pair.symmetric() {
-		return &units.RangeError{Parameter: "pair", Value: 0, Range: "a pair with the same distribution in both directions"}
+		return &units.RangeError{Parameter: "pair", Value: 0, Range: "a pair with the same distribution in both " +
+			"directions"}
 	}
 	return nil
 }

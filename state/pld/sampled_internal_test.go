@@ -35,9 +35,11 @@ func TestSamplingLossByLossIsTheMixtureOfGaussians(t *testing.T) {
 		epsilon := rapid.Float64Range(-1, 3).Draw(t, "epsilon")
 		exact := Sampled{Pair: g, Sampling: q}
 		grid := must(exact.extent(d, 1e-14).grid(0x1p-8, MaxSize))
-		want, got := curveAt(t, exact, d, grid, epsilon), curveAt(t, Sampled{Pair: unnamed{g}, Sampling: q}, d, grid, epsilon)
+		want, got := curveAt(t, exact, d, grid, epsilon), curveAt(t, Sampled{Pair: unnamed{g}, Sampling: q}, d, grid,
+			epsilon)
 		if !(got >= want*(1-1e-9)-1e-15) || got > want*(1+2e-2)+1e-12 {
-			t.Fatalf("sigma %v, q %v, direction %d, at %v: %v loss by loss, %v as a mixture", g.Sigma, q, d, epsilon, got, want)
+			t.Fatalf("sigma %v, q %v, direction %d, at %v: %v loss by loss, %v as a mixture", g.Sigma, q, d, epsilon,
+				got, want)
 		}
 	})
 }

@@ -114,7 +114,8 @@ func TestAttackOnSampledMechanisms(t *testing.T) {
 		epsilon float64
 	}{
 		{
-			"laplace", func(q float64) pld.Pair { return pld.Sampled{Pair: pld.Laplace{Scale: 1}, Sampling: q} }, laplace,
+			"laplace", func(q float64) pld.Pair { return pld.Sampled{Pair: pld.Laplace{Scale: 1}, Sampling: q} },
+			laplace,
 			func(x float64) float64 { return math.Exp(math.Abs(x) - math.Abs(x-1)) }, 3, 0.5,
 		},
 		{

@@ -38,7 +38,8 @@ func (c *composition) transformed() (curve, error) {
 	}
 	from := min(c.start(), end)
 	if end-from+1 > 2*c.options.MaxPoints {
-		return curve{}, &SizeError{Points: float64(end - from + 1), Limit: 2 * c.options.MaxPoints, Interval: c.lattice.unit}
+		return curve{}, &SizeError{Points: float64(end - from + 1), Limit: 2 * c.options.MaxPoints,
+			Interval: c.lattice.unit}
 	}
 	out := newCurve(c.lattice, from, end, 1, c.inherent)
 	work := newWorkspace()

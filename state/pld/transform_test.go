@@ -69,7 +69,8 @@ func TestTransformsStayWithinTheirErrorBound(t *testing.T) {
 func TestTransformsLieAboveDirectConvolutionWithinTheirBound(t *testing.T) {
 	pairs := []Pair{
 		Gaussian{Sigma: 0.8}, SubsampledGaussian{Sigma: 0.7, Sampling: 0.2}, Laplace{Scale: 0.5},
-		DiscreteGaussian{Sigma: 1.3, Sensitivity: 1}, RandomizedResponse{Epsilon: 1.1, Values: 4}, Approx{Epsilon: 0.4, Delta: 1e-7},
+		DiscreteGaussian{Sigma: 1.3, Sensitivity: 1}, RandomizedResponse{Epsilon: 1.1, Values: 4}, Approx{Epsilon: 0.4,
+			Delta: 1e-7},
 	}
 	random := rand.New(runseed.PCG(t, 7, 7))
 	rounds := 40

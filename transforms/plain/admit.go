@@ -35,7 +35,8 @@ func newAdmitter(s *Settings, secrets *Secrets) (*admitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &admitter{budget: s.Budget, size: s.span().size, from: s.span().from, metrics: metrics, hasher: schemas.NewHasher(secrets.UserHash.Reveal())}, nil
+	return &admitter{budget: s.Budget, size: s.span().size, from: s.span().from, metrics: metrics,
+		hasher: schemas.NewHasher(secrets.UserHash.Reveal())}, nil
 }
 
 // admitting is what DoFns have that decide who is counted.

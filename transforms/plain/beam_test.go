@@ -53,7 +53,8 @@ func TestStreamAndBoundedReleaseTheSame(t *testing.T) {
 			events = append(events, event{fmt.Sprintf("visitor %d", u), "e", base + int64(w)*hour + int64(u)})
 		}
 	}
-	rejects := []event{{"early", "a", base - 1}, {"late", "a", base + windows*hour}, {"", "a", base}, {"x", strings.Repeat("k", 513), base}}
+	rejects := []event{{"early", "a", base - 1}, {"late", "a", base + windows*hour}, {"", "a", base},
+		{"x", strings.Repeat("k", 513), base}}
 	_, want := model(t, s, events)
 	private := 0
 	for _, r := range want {
@@ -96,7 +97,8 @@ func TestBoundedRunsOnBeamsDirectRunner(t *testing.T) {
 	}
 	for _, values := range [][]Released{got.all, want} {
 		slices.SortFunc(values, func(a, b Released) int {
-			return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))
+			return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.WindowStart, b.WindowStart),
+				cmp.Compare(a.Key, b.Key))
 		})
 	}
 	if !slices.Equal(got.all, want) {
@@ -137,11 +139,13 @@ func parseEvent(_ beam.EventTime, line string) (string, string) { return line[:1
 // for the first windows only. What comes after the watermark touches nothing.
 func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
 	s := testSettings(t, 4)
-	s.Metrics = []Metric{{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Sigma: 12, PublicKeys: []string{"a"}}}
+	s.Metrics = []Metric{{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Sigma: 12,
+		PublicKeys: []string{"a"}}}
 	dp := mustTransforms(t, s)
 	millisOf := func(w, ms int64) int64 { return base + w*hour + ms }
 	onTime := []event{
-		{"u", "a", millisOf(2, 5)}, {"u", "a", millisOf(0, 9)}, {"v", "a", millisOf(1, 1)}, {"u", "a", millisOf(1, 3)}, {"u", "a", millisOf(0, 2)}, {"u", "a", millisOf(1, 4)},
+		{"u", "a", millisOf(2, 5)}, {"u", "a", millisOf(0, 9)}, {"v", "a", millisOf(1, 1)}, {"u", "a", millisOf(1, 3)},
+		{"u", "a", millisOf(0, 2)}, {"u", "a", millisOf(1, 4)},
 		{"v", "a", millisOf(3, 0)}, {"u", "a", millisOf(3, 1)}, {"w", "a", millisOf(3, 2)},
 	}
 	counts, want := model(t, s, onTime)
@@ -155,7 +159,8 @@ func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
 	stream := teststream.NewConfig()
 	add := func(events ...event) {
 		for _, e := range events {
-			if err := stream.AddElements(mtime.FromMilliseconds(e.millis).ToTime().UnixMilli(), e.user+e.key); err != nil {
+			if err := stream.AddElements(mtime.FromMilliseconds(e.millis).ToTime().UnixMilli(), e.user+e.key); err !=
+				nil {
 				t.Fatal(err)
 			}
 		}

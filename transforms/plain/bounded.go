@@ -36,7 +36,8 @@ func (t *Transforms) FilterBounded(s beam.Scope, events beam.PCollection) (admit
 type admitAllFn struct{ admitting }
 
 // ProcessElement decides one user's windows.
-func (f *admitAllFn) ProcessElement(_ context.Context, key []byte, parts func(*[]byte) bool, emit func([]byte, int64)) error {
+func (f *admitAllFn) ProcessElement(_ context.Context, key []byte, parts func(*[]byte) bool,
+	emit func([]byte, int64)) error {
 	id, err := idOf(key)
 	if err != nil {
 		return fmt.Errorf("deciding a user's windows: %w", err)

@@ -32,7 +32,8 @@ func (v *visits) ProcessElement(_ []byte, emit func(beam.EventTime, string, stri
 }
 
 func show(r plain.Released) {
-	fmt.Printf("%s %s %s: %.0f ± %.0f\n", time.UnixMilli(r.WindowStart).UTC().Format(time.RFC3339), r.Metric, r.Key, r.Value, r.StdDev)
+	fmt.Printf("%s %s %s: %.0f ± %.0f\n", time.UnixMilli(r.WindowStart).UTC().Format(time.RFC3339), r.Metric, r.Key,
+		r.Value, r.StdDev)
 }
 
 // settings promise (1, 1e-6) to every user, over everything that is counted.
@@ -60,7 +61,8 @@ func secrets() (plain.Environment, error) {
 	return e, nil
 }
 
-func runExample(filter func(f *plain.Transforms, s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection)) error {
+func runExample(filter func(f *plain.Transforms, s beam.Scope, events beam.PCollection) (admitted,
+	rejected beam.PCollection)) error {
 	settings, err := settings()
 	if err != nil {
 		return err

@@ -97,11 +97,13 @@ type admitFn struct {
 }
 
 func newAdmitFn(p part) *admitFn {
-	return &admitFn{admitting: admitting{part: p}, User: state.MakeValueState[[]byte]("user"), Due: timers.InEventTime("due")}
+	return &admitFn{admitting: admitting{part: p}, User: state.MakeValueState[[]byte]("user"),
+		Due: timers.InEventTime("due")}
 }
 
 // ProcessElement lets a slice wait for the end of its window.
-func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.Provider, key, value []byte, _ func(beam.EventTime, []byte, int64)) error {
+func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.Provider, key, value []byte,
+	_ func(beam.EventTime, []byte, int64)) error {
 	s, err := decodeSlice(value)
 	if err != nil {
 		return err
@@ -116,7 +118,8 @@ func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.
 
 // OnTimer decides the window that was next. The watermark has passed its end:
 // all of its events are there, and all windows before are decided.
-func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.Provider, tp timers.Provider, key []byte, _ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
+func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.Provider, tp timers.Provider, key []byte,
+	_ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
 	id, u, err := f.read(p, key)
 	if err != nil || eventTime.Milliseconds() < u.done {
 		return err

@@ -35,7 +35,8 @@ func (f *identifyFn) Setup(ctx context.Context) error {
 }
 
 // ProcessElement takes one event.
-func (f *identifyFn) ProcessElement(_ context.Context, eventTime beam.EventTime, user, key string, emit func([]byte, []byte), reject func(string, string)) error {
+func (f *identifyFn) ProcessElement(_ context.Context, eventTime beam.EventTime, user, key string,
+	emit func([]byte, []byte), reject func(string, string)) error {
 	end, inside := f.span.end(eventTime.Milliseconds())
 	if !inside || schemas.ValidateUser([]byte(user)) != nil || schemas.ValidateKey([]byte(key)) != nil {
 		reject(user, key)

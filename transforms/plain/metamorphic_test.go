@@ -94,7 +94,8 @@ func drawSettings(t *rapid.T) Settings {
 	for i := range rapid.IntRange(1, 3).Draw(t, "metrics") {
 		m := Metric{
 			Name: fmt.Sprint("metric ", i), Kind: metrickind.Events,
-			MaxKeysPerUser: rapid.IntRange(0, 4).Draw(t, "keys"), MaxEventsPerKey: rapid.IntRange(0, 4).Draw(t, "per key"), Burst: rapid.Float64Range(0.1, 1).Draw(t, "burst"),
+			MaxKeysPerUser: rapid.IntRange(0, 4).Draw(t, "keys"), MaxEventsPerKey: rapid.IntRange(0, 4).Draw(t,
+				"per key"), Burst: rapid.Float64Range(0.1, 1).Draw(t, "burst"),
 			Sigma: rapid.Float64Range(1, 60).Draw(t, "sigma"),
 		}
 		if rapid.Bool().Draw(t, "distinct") {
@@ -178,7 +179,8 @@ func (s settledAtTop) Settlement(_ context.Context, turn uint64) (*spend.Settlem
 	for _, p := range s.windowsOf(turn) {
 		for _, key := range s.specs[p.Metric].PublicKeys {
 			settled.Keys = append(settled.Keys, schemas.SettledKey{
-				Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: key, Precision: s.specs[p.Metric].Top})
+				Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: key,
+				Precision: s.specs[p.Metric].Top})
 		}
 	}
 	return spend.NewSettlement(settled), nil
@@ -254,7 +256,8 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 		return out, err
 	}
 	ledger := &memledger.Ledger{}
-	spender, err := spend.NewEngine(spend.Options{Rules: rules, Settlements: settledAtTop{specs, windowsOf}, Ending: windowsOf, Windows: since(s.span().from), Ledger: ledger})
+	spender, err := spend.NewEngine(spend.Options{Rules: rules, Settlements: settledAtTop{specs, windowsOf},
+		Ending: windowsOf, Windows: since(s.span().from), Ledger: ledger})
 	if err != nil {
 		return out, err
 	}
@@ -284,7 +287,8 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 	return out, nil
 }
 
-func spendTurn(ctx context.Context, spender *spend.Engine, sp span, turn uint64, shard, shards int, events []event) (schemas.Partial, error) {
+func spendTurn(ctx context.Context, spender *spend.Engine, sp span, turn uint64, shard, shards int,
+	events []event) (schemas.Partial, error) {
 	hasher := schemas.NewHasher(testSecrets().UserHash.Reveal())
 	batch := schemas.Contributions{Epoch: 1, Turn: turn, Shard: uint32(shard)}
 	for _, e := range events {
@@ -295,13 +299,15 @@ func spendTurn(ctx context.Context, spender *spend.Engine, sp span, turn uint64,
 		}
 		batch.Records++
 		batch.Labels = append(batch.Labels, schemas.Label{Key: []byte(e.key)})
-		batch.Users = append(batch.Users, schemas.ContribUser{ID: id, Entries: []schemas.KeyCount{{Key: uint32(len(batch.Labels) - 1), N: 1}}})
+		batch.Users = append(batch.Users, schemas.ContribUser{ID: id,
+			Entries: []schemas.KeyCount{{Key: uint32(len(batch.Labels) - 1), N: 1}}})
 	}
 	data, err := schemas.EncodeContributions(batch)
 	if err != nil {
 		return schemas.Partial{}, err
 	}
-	open := schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: batch.Records, Shard: uint32(shard), Shards: uint32(shards), SettledAt: -1})
+	open := schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: batch.Records, Shard: uint32(shard),
+		Shards: uint32(shards), SettledAt: -1})
 	pending, err := spender.Spend(ctx, shard, [][]byte{data, open})
 	if err != nil {
 		return schemas.Partial{}, err

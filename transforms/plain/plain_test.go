@@ -101,9 +101,11 @@ func testSettings(t testing.TB, windows int64) Settings {
 		Incarnation: [16]byte{7}, Budget: b, Window: time.Hour,
 		From: time.UnixMilli(base), To: time.UnixMilli(base + windows*hour),
 		Metrics: []Metric{
-			{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 2, MaxEventsPerKey: 3, Sigma: 16, PublicKeys: []string{"b", "a", "c"}},
+			{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 2, MaxEventsPerKey: 3, Sigma: 16,
+				PublicKeys: []string{"b", "a", "c"}},
 			{Name: "all views", Kind: metrickind.Events, MaxKeysPerUser: 3, MaxEventsPerKey: 2, Sigma: 40},
-			{Name: "visitors", Kind: metrickind.DistinctUsers, MaxKeysPerUser: 4, Sigma: 10, PublicKeys: []string{"a", "b", "c", "d"}},
+			{Name: "visitors", Kind: metrickind.DistinctUsers, MaxKeysPerUser: 4, Sigma: 10, PublicKeys: []string{"a",
+				"b", "c", "d"}},
 		},
 	}
 }
@@ -122,7 +124,9 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 	}
 	counts = map[string]int64{}
 	for end := s.span().from + s.span().size; end <= s.span().to; end += s.span().size {
-		emitZeros((&Transforms{settings: s}).publicKeys(), s.span().size, end, func(cell []byte, _ int64) { counts[string(cell)] = 0 })
+		emitZeros((&Transforms{settings: s}).publicKeys(), s.span().size, end, func(cell []byte, _ int64) {
+			counts[string(cell)] = 0
+		})
 	}
 	users := map[string][]event{}
 	for _, e := range events {
@@ -154,7 +158,9 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 		t.Fatal(err)
 	}
 	for cell, n := range counts {
-		if err := release.ProcessElement(t.Context(), []byte(cell), n, func(r Released) { released = append(released, r) }); err != nil {
+		if err := release.ProcessElement(t.Context(), []byte(cell), n, func(r Released) {
+			released = append(released, r)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -190,7 +196,8 @@ func shuffled(events []event, seed int64) []event {
 }
 
 func testSecrets() Secrets {
-	return Secrets{UserHash: secret.New([32]byte{1}), Noise: noisereduction.NoiseKey{ID: "test", Secret: secret.New([32]byte{2})}}
+	return Secrets{UserHash: secret.New([32]byte{1}), Noise: noisereduction.NoiseKey{ID: "test",
+		Secret: secret.New([32]byte{2})}}
 }
 
 func msTime(millis int64) time.Time { return time.UnixMilli(millis) }

@@ -104,7 +104,8 @@ func (s *Settings) compile() ([]metric, error) {
 	case s.Window < time.Second || s.Window%time.Second != 0:
 		return nil, invalid("a window of %v: must be one or more whole seconds", s.Window)
 	case sp.from%sp.size != 0 || sp.to%sp.size != 0 || sp.to <= sp.from:
-		return nil, invalid("windows from %v to %v: both must be multiples of the window since 1970 UTC, the first before the second", s.From, s.To)
+		return nil, invalid("windows from %v to %v: both must be multiples of the window since 1970 UTC, the first "+
+			"before the second", s.From, s.To)
 	case (sp.to-sp.from)/sp.size > maxWindows:
 		return nil, invalid("%d windows from %v to %v: at most %d", (sp.to-sp.from)/sp.size, s.From, s.To, maxWindows)
 	case s.Budget.Mu2 == 0:
@@ -189,7 +190,8 @@ func (m *Metric) check() error {
 	case m.MaxEventsPerKey < 0 || m.MaxEventsPerKey > maxBound:
 		return invalid("metric %q: %d events of a key: must be 1 to %d", m.Name, m.MaxEventsPerKey, maxBound)
 	case !(m.Share >= 0 && m.Share <= 1) || !(m.Burst >= 0 && m.Burst <= 1):
-		return invalid("metric %q: a share of %v and a burst of %v: must be above 0 and at most 1", m.Name, m.Share, m.Burst)
+		return invalid("metric %q: a share of %v and a burst of %v: must be above 0 and at most 1", m.Name, m.Share,
+			m.Burst)
 	case math.IsNaN(m.Confidence):
 		return invalid("metric %q: the confidence is not a number", m.Name)
 	}

@@ -58,7 +58,8 @@ func TestSecretsAreCheckedAndNeverQuoted(t *testing.T) {
 		t.Setenv("PLAIN_T_USERS", test.users)
 		t.Setenv("PLAIN_T_NOISE", test.noise)
 		_, err := Environment{UserHash: "PLAIN_T_USERS", Noise: "PLAIN_T_NOISE"}.Open(t.Context())
-		if !errors.Is(err, ErrSettings) || strings.Contains(err.Error(), "secretsecret") || strings.Contains(err.Error(), "abab") {
+		if !errors.Is(err, ErrSettings) || strings.Contains(err.Error(), "secretsecret") ||
+			strings.Contains(err.Error(), "abab") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

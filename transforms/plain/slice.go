@@ -88,7 +88,9 @@ func (u *user) wait(s slice) {
 	if s.end <= u.done {
 		return
 	}
-	i, there := slices.BinarySearchFunc(u.waiting, s.end, func(w slice, end int64) int { return cmp.Compare(w.end, end) })
+	i, there := slices.BinarySearchFunc(u.waiting, s.end, func(w slice, end int64) int {
+		return cmp.Compare(w.end, end)
+	})
 	if there {
 		u.waiting[i].add(s)
 		return
@@ -134,7 +136,8 @@ func decodeUser(id accounts.ID, b []byte) (user, error) {
 		return user{}, ErrMalformed
 	}
 	entries, rest, err := accounts.Decode(r.b)
-	if err != nil || len(rest) != 0 || len(entries) > 1 || len(entries) == 1 && (entries[0].ID != id || entries[0].Period != 0) {
+	if err != nil || len(rest) != 0 || len(entries) > 1 || len(entries) == 1 && (entries[0].ID != id ||
+		entries[0].Period != 0) {
 		return user{}, ErrMalformed
 	}
 	if len(entries) == 1 {
@@ -188,7 +191,8 @@ func (r *windowReader) slice() slice {
 		r.b = r.b[size:]
 		n := r.uvarint()
 		last := len(s.keys) - 1
-		if n == 0 || n > math.MaxUint32 || len(key) > schemas.MaxKeyBytes || last >= 0 && string(key) <= s.keys[last].key {
+		if n == 0 || n > math.MaxUint32 || len(key) > schemas.MaxKeyBytes || last >= 0 &&
+			string(key) <= s.keys[last].key {
 			r.bad = true
 			return s
 		}

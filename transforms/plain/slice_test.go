@@ -15,7 +15,9 @@ func TestAUserComesBackFromState(t *testing.T) {
 	for _, u := range []user{
 		{done: math.MinInt64},
 		{done: 10, purse: purse{account: accounts.Account{Spent: 7}, debts: []units.Mu2{0, 5}}},
-		{done: -5, purse: purse{account: accounts.Account{Spent: 1}}, waiting: []slice{{end: 20, keys: []keyCount{{"", 1}, {"a", 4}}}, {end: 30, keys: []keyCount{{"b", math.MaxUint32}}}}},
+		{done: -5, purse: purse{account: accounts.Account{Spent: 1}},
+			waiting: []slice{{end: 20, keys: []keyCount{{"", 1}, {"a", 4}}},
+				{end: 30, keys: []keyCount{{"b", math.MaxUint32}}}}},
 	} {
 		b, err := u.encode(id)
 		if err != nil {
@@ -39,7 +41,8 @@ func TestAUserComesBackFromState(t *testing.T) {
 // TestADecidedWindowIsNotDecidedAgain: what comes after the watermark.
 func TestADecidedWindowIsNotDecidedAgain(t *testing.T) {
 	u := user{done: 20}
-	for _, s := range []slice{{end: 30, keys: []keyCount{{"b", 1}}}, {end: 20, keys: []keyCount{{"a", 1}}}, {end: 10}, {end: 30, keys: []keyCount{{"a", 2}, {"b", 3}}}, {end: 25}} {
+	for _, s := range []slice{{end: 30, keys: []keyCount{{"b", 1}}}, {end: 20, keys: []keyCount{{"a", 1}}}, {end: 10},
+		{end: 30, keys: []keyCount{{"a", 2}, {"b", 3}}}, {end: 25}} {
 		u.wait(s)
 	}
 	want := []slice{{end: 25}, {end: 30, keys: []keyCount{{"a", 2}, {"b", 4}}}}
@@ -49,7 +52,8 @@ func TestADecidedWindowIsNotDecidedAgain(t *testing.T) {
 }
 
 func FuzzDecodeUser(f *testing.F) {
-	u := user{done: 3, purse: purse{account: accounts.Account{Spent: 9}}, waiting: []slice{{end: 20, keys: []keyCount{{"a", 4}}}}}
+	u := user{done: 3, purse: purse{account: accounts.Account{Spent: 9}},
+		waiting: []slice{{end: 20, keys: []keyCount{{"a", 4}}}}}
 	b, err := u.encode(accounts.ID{1})
 	if err != nil {
 		f.Fatal(err)

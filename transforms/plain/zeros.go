@@ -109,12 +109,14 @@ func newClockFn(metrics []PublicKeys, sp span) *clockFn {
 }
 
 // ProcessElement sets the timer for the first window.
-func (f *clockFn) ProcessElement(_ context.Context, p state.Provider, tp timers.Provider, _, _ []byte, _ func(beam.EventTime, []byte, int64)) error {
+func (f *clockFn) ProcessElement(_ context.Context, p state.Provider, tp timers.Provider, _, _ []byte,
+	_ func(beam.EventTime, []byte, int64)) error {
 	return f.wait(p, tp, f.From+f.Size)
 }
 
 // OnTimer emits a window's zeros.
-func (f *clockFn) OnTimer(_ context.Context, _ beam.EventTime, p state.Provider, tp timers.Provider, _ []byte, _ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
+func (f *clockFn) OnTimer(_ context.Context, _ beam.EventTime, p state.Provider, tp timers.Provider, _ []byte,
+	_ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
 	end, ok, err := f.Next.Read(p)
 	if err != nil || !ok {
 		return err

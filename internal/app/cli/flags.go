@@ -68,7 +68,8 @@ func explained(flags *pflag.FlagSet, err error) error {
 	default:
 		reason = invalid.Unwrap().Error() // of the type itself: a whole sentence
 	}
-	return fmt.Errorf("--%s is %q: %s%s", flag.Name, secret.Redact(invalid.GetValue()), reason, Example(flag, invalid.GetValue()))
+	return fmt.Errorf("--%s is %q: %s%s", flag.Name, secret.Redact(invalid.GetValue()), reason,
+		Example(flag, invalid.GetValue()))
 }
 
 // Example returns a value of a flag that takes a number, as it is given on the command line;
@@ -98,9 +99,13 @@ func Example(flag *pflag.Flag, given string) string {
 // examples has values of flags without a default, or with 0 for it.
 func examples() map[string]string {
 	return map[string]string{
-		"epsilon": "1", "delta": "1e-6", "mu": "0.24", "rho": "0.028", "sigma": "100", "absolute": "50", "relative": "0.1",
-		"rate": "1000", "wait": "10m", "event-partitions": "3", "replication": "3", "releases": "1000", "readers": "4",
-		"window": "1h", "max-keys-per-user": "2", "max-events-per-key": "2", "lasts": "365d", "noise": "50", "min": "0", "max": "500", "decimals": "2", "top": "10", "max-lag": "5m", "delta-keys": "1e-7",
+		"epsilon": "1", "delta": "1e-6", "mu": "0.24", "rho": "0.028", "sigma": "100", "absolute": "50",
+		"relative": "0.1",
+		"rate":     "1000", "wait": "10m", "event-partitions": "3", "replication": "3", "releases": "1000",
+		"readers": "4",
+		"window":  "1h", "max-keys-per-user": "2", "max-events-per-key": "2", "lasts": "365d", "noise": "50",
+		"min": "0",
+		"max": "500", "decimals": "2", "top": "10", "max-lag": "5m", "delta-keys": "1e-7",
 	}
 }
 
@@ -109,7 +114,8 @@ func examples() map[string]string {
 func completeValues(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if words := strings.Split(flag.Value.Type(), "|"); len(words) > 1 {
-			cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
+			cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(words,
+				cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
 		}
 	})
 	if cmd.Flags().Lookup("config") != nil {

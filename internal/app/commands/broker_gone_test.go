@@ -22,12 +22,14 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	}
 	addr := b.Addr()
 	cfg := commandtest.DeploymentFile(t, addr)
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start",
+		"2025-03-01")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	b.Close()
 
 	code, _, stderr := tollgate(t, "run", "--config", cfg, "--wait-for-broker", "0s")
-	if code != command.ExitError || !strings.Contains(stderr, "nothing listens there") || strings.Contains(stderr, "SASL") {
+	if code != command.ExitError || !strings.Contains(stderr, "nothing listens there") || strings.Contains(stderr,
+		"SASL") {
 		t.Errorf("without waiting: exit %d, stderr %s", code, stderr)
 	}
 	start := func(args ...string) *begun { return begin(append([]string{"run", "--config", cfg}, args...)...) }
@@ -47,7 +49,9 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	b.Close()
 	begin := time.Now()
 	terminate(t)
-	if code := <-r.over; code != command.ExitError || !strings.Contains(r.stderr.String(), "no broker answers: the run ended with unfinished work, which the next run repeats") || time.Since(begin) > 20*time.Second {
+	if code := <-r.over; code != command.ExitError || !strings.Contains(r.stderr.String(),
+		"no broker answers: the run ended with unfinished work, which the next run repeats") ||
+		time.Since(begin) > 20*time.Second {
 		t.Errorf("a signal without a broker, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 
@@ -55,7 +59,9 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	says(t, &r.stderr, "no broker answers, waiting for one")
 	begin = time.Now()
 	terminate(t)
-	if code := <-r.over; code != command.ExitError || !strings.Contains(r.stderr.String(), "before the run began anything") || strings.Contains(r.stderr.String(), "turn") || time.Since(begin) > 20*time.Second {
+	if code := <-r.over; code != command.ExitError || !strings.Contains(r.stderr.String(),
+		"before the run began anything") || strings.Contains(r.stderr.String(), "turn") ||
+		time.Since(begin) > 20*time.Second {
 		t.Errorf("a signal during the wait, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 }

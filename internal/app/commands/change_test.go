@@ -30,36 +30,44 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
 	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start",
+		"2025-03-01T00:00:00Z")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
 
-	if stdout, _ := mustRun(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test"); stdout != "nothing to change: this configuration is in force already\n" {
+	if stdout, _ := mustRun(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test"); stdout != "nothing to "+
+		"change: this configuration is in force already\n" {
 		t.Errorf("without a change: %s", stdout)
 	}
-	edit(t, cfg, "absolute: 30", "absolute: 40", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
-	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end"); code != command.ExitConfig || !strings.Contains(stderr, "spring.key") {
+	edit(t, cfg, "absolute: 30", "absolute: 40", "noise: {file: secrets/noise.key}",
+		"noise: {id: spring, file: secrets/spring.key}")
+	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end"); code != command.ExitConfig ||
+		!strings.Contains(stderr, "spring.key") {
 		t.Errorf("run without the key: exit %d, %s", code, stderr)
 	}
 	spring := filepath.Join(filepath.Dir(cfg), "secrets", "spring.key")
 	if err := os.WriteFile(spring, []byte(strings.Repeat("5a", 32)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end"); code != command.ExitConfig || !strings.Contains(stderr, "tollgate change") {
+	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end"); code != command.ExitConfig ||
+		!strings.Contains(stderr, "tollgate change") {
 		t.Errorf("run before the change: exit %d, %s", code, stderr)
 	}
 	stdout, _ := mustRun(t, "change", "--config", cfg, "--dry-run")
-	for _, want := range []string{"would be in force", "the metric views\n    target.absolute: 30 → 40\n", "the noise key\n    keys.noise.id: 1 → spring\n"} {
+	for _, want := range []string{"would be in force", "the metric views\n    target.absolute: 30 → 40\n",
+		"the noise key\n    keys.noise.id: 1 → spring\n"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the dry run does not say %q: %s", want, stdout)
 		}
 	}
 	stdout, _ = mustRun(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test", "--format", "json")
 	var got change.Changed
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Generation != 2 || got.RetiredKey != "1" || got.DryRun || got.FromTurn != 5 {
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Generation != 2 || got.RetiredKey != "1" ||
+		got.DryRun || got.FromTurn != 5 {
 		t.Errorf("the change says %s (%v)", stdout, err)
 	}
-	if stdout, _ := mustRun(t, "promise", "--config", cfg); !strings.Contains(stdout, " by Ada: a test\n") || strings.Count(stdout, "digest ") != 2 {
+	if stdout, _ := mustRun(t, "promise", "--config", cfg); !strings.Contains(stdout, " by Ada: a test\n") ||
+		strings.Count(stdout, "digest ") != 2 {
 		t.Errorf("the promise: %s", stdout)
 	}
 	if err := os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")); err != nil {
@@ -70,11 +78,13 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	private := "\n  - {name: pages, window: {size: 1d}, bounds: {max_keys_per_user: 1}, target: {absolute: 30}}\nkeys:"
 	edit(t, cfg, "\nkeys:", private)
 	code, _, stderr := tollgate(t, "change", "--config", cfg, "--dry-run")
-	if code == command.ExitOK || !strings.Contains(stderr, "delta_keys cannot be changed (privacy.delta_keys: in force 0, configured 1e-07): it would be 1e-07 and the deployment has reserved nothing") {
+	if code == command.ExitOK || !strings.Contains(stderr, "delta_keys cannot be changed (privacy.delta_keys: in "+
+		"force 0, configured 1e-07): it would be 1e-07 and the deployment has reserved nothing") {
 		t.Errorf("private keys without a reserve: exit %d, %s", code, stderr)
 	}
 	edit(t, cfg, private, "\nkeys:", "epsilon: 4", "epsilon: 9")
-	if code, _, stderr := tollgate(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test"); code == command.ExitOK || !strings.Contains(stderr, "never weaker") {
+	if code, _, stderr := tollgate(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test"); code ==
+		command.ExitOK || !strings.Contains(stderr, "never weaker") {
 		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
 	}
 }
@@ -84,7 +94,8 @@ func TestRecoverNeedsAStop(t *testing.T) {
 	long.Test(t)
 	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
-	if code, _, stderr := tollgate(t, "recover", "--config", cfg, "--by", "Ada"); code != command.ExitError || !strings.Contains(stderr, "nothing to recover from") {
+	if code, _, stderr := tollgate(t, "recover", "--config", cfg, "--by", "Ada"); code != command.ExitError ||
+		!strings.Contains(stderr, "nothing to recover from") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 	if code, _, _ := tollgate(t, "recover", "--config", cfg); code != command.ExitUsage {
@@ -107,18 +118,22 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := tollgate(t, "validate", "--config", cfg)
-	if code != command.ExitConfig || strings.Contains(stderr, "fingerprint") || !strings.Contains(stderr, "has begun, but there is no key in "+key+": put the copy") {
+	if code != command.ExitConfig || strings.Contains(stderr, "fingerprint") || !strings.Contains(stderr,
+		"has begun, but there is no key in "+key+": put the copy") {
 		t.Errorf("the noise key is missing: exit %d, %s", code, stderr)
 	}
 	if err := os.Rename(key+".copy", key); err != nil {
 		t.Fatal(err)
 	}
 	edit(t, cfg, "\nkeys:", "\nledger_slots: 128\nkeys:")
-	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the configuration is not the one in force, so a run refuses it") || !strings.Contains(stderr, "tollgate change") {
+	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr,
+		"the configuration is not the one in force, so a run refuses it") || !strings.Contains(stderr,
+		"tollgate change") {
 		t.Errorf("a difference that can be changed: %s", stderr)
 	}
 	edit(t, cfg, "epsilon: 4", "epsilon: 9")
-	if code, _, stderr := tollgate(t, "validate", "--config", cfg); code != command.ExitConfig || !strings.Contains(stderr, "never weaker") {
+	if code, _, stderr := tollgate(t, "validate", "--config", cfg); code != command.ExitConfig ||
+		!strings.Contains(stderr, "never weaker") {
 		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
 	}
 }
@@ -128,9 +143,12 @@ func TestARefusedChangeLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
-	edit(t, cfg, "epsilon: 4", "epsilon: 9", "\nkeys:", "\noutputs: {ledger: other-ledger}\nkeys:", "shards: 4", "shards: 3", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
-	code, _, stderr := tollgate(t, "change", "--config", cfg, "--generate-keys", "--create-topics", "--by", "Ada", "--why", "a test")
-	if code != command.ExitConfig || !strings.Contains(stderr, "never weaker") || strings.Contains(stderr, "made topic") {
+	edit(t, cfg, "epsilon: 4", "epsilon: 9", "\nkeys:", "\noutputs: {ledger: other-ledger}\nkeys:", "shards: 4",
+		"shards: 3", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
+	code, _, stderr := tollgate(t, "change", "--config", cfg, "--generate-keys", "--create-topics", "--by", "Ada",
+		"--why", "a test")
+	if code != command.ExitConfig || !strings.Contains(stderr, "never weaker") || strings.Contains(stderr,
+		"made topic") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

@@ -39,8 +39,9 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 			}
 			seen++
 			code, stdout, stderr := tollgate(t, append(args, "--"+flag.Name+"="+wrong)...)
-			if code != command.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, "error: --"+flag.Name+" is ") || !strings.Contains(stderr, " must be ") &&
-				!strings.Contains(stderr, "write it like") {
+			if code != command.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, "error: --"+flag.Name+" is ") ||
+				!strings.Contains(stderr, " must be ") &&
+					!strings.Contains(stderr, "write it like") {
 				t.Errorf("%v --%s: exit %d, stderr %q", args, flag.Name, code, stderr)
 			}
 			for _, internal := range []string{"strconv", "parsing", "invalid argument", "time:", "parse error"} {
@@ -67,10 +68,11 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 func TestUnknownCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"frobnicate":       `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
-		"dmeo --help":      "is demo meant?",
-		"budget compos":    "is compose meant?",
-		"budget nope -h":   `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, convert, releases`,
+		"frobnicate":    `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
+		"dmeo --help":   "is demo meant?",
+		"budget compos": "is compose meant?",
+		"budget nope -h": `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, ` +
+			`convert, releases`,
 		"help budget nope": `unknown command "nope" for "tollgate budget"`,
 	} {
 		code, stdout, stderr := tollgate(t, strings.Fields(args)...)
@@ -79,8 +81,9 @@ func TestUnknownCommandsAreRefused(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"": "Available Commands:", "help": "Available Commands:", "help demo": "tollgate demo [flags]", "help budget compose": "tollgate budget compose [flags]",
-		"budget --help": "tollgate budget [command]", "help help": "help [command]",
+		"": "Available Commands:", "help": "Available Commands:", "help demo": "tollgate demo [flags]",
+		"help budget compose": "tollgate budget compose [flags]",
+		"budget --help":       "tollgate budget [command]", "help help": "help [command]",
 	} {
 		if stdout, _ := mustRun(t, strings.Fields(args)...); !strings.Contains(stdout, want) {
 			t.Errorf("%s: stdout %q", args, stdout)

@@ -31,7 +31,8 @@ func runWith(ctx context.Context, environment map[string]string, args ...string)
 
 // beginning are the arguments of the first init of a configuration.
 func beginning(cfg string, more ...string) []string {
-	return append([]string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01"}, more...)
+	return append([]string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1",
+		"--start", "2025-03-01"}, more...)
 }
 
 func recordOf(cfg string) string {
@@ -119,7 +120,8 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit(t, cfg, "user_hash:", "record: {file: elsewhere}\n  user_hash:")
-	refused("correct kafka.brokers, deployment or outputs.control", "shop, incarnation ") // the record beside the key counts
+	// the record beside the key counts
+	refused("correct kafka.brokers, deployment or outputs.control", "shop, incarnation ")
 	edit(t, cfg, "record: {file: elsewhere}\n  ", "")
 	edit(t, cfg, "deployment: shop2", "deployment: shop", first, second)
 	refused("correct kafka.brokers")
@@ -139,7 +141,8 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	for _, addr := range []string{first, empty} {
 		clusters = append(clusters, clusterOf(t, addr))
 	}
-	if err := os.WriteFile(recordOf(cfg), []byte(strings.ReplaceAll(record, clusters[0], clusters[1])), 0o600); err != nil {
+	if err := os.WriteFile(recordOf(cfg), []byte(strings.ReplaceAll(record, clusters[0], clusters[1])), 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	record = contentsOf(t, recordOf(cfg))
@@ -151,7 +154,8 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	if err := os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := tollgate(t, beginning(cfg, "--begin-second-promise")...); code != command.ExitConfig || !strings.Contains(stderr, "put the copy of the key there") {
+	if code, _, stderr := tollgate(t, beginning(cfg, "--begin-second-promise")...); code != command.ExitConfig ||
+		!strings.Contains(stderr, "put the copy of the key there") {
 		t.Errorf("a lost key: exit %d, %s", code, stderr)
 	}
 }
@@ -182,8 +186,10 @@ func TestRuleADeploymentOfAnotherClusterIsRefusedUnlessItIsTheSame(t *testing.T)
 	}
 	before := records(t, second, "shop-control")
 	edit(t, cfg, first, second)
-	refusedBy(t, cfg, "correct kafka.brokers", "cluster "+clusterOf(t, second)+" has incarnation ", "of cluster "+clusterOf(t, first))
-	if code, _, stderr := tollgate(t, beginning(cfg)...); code != command.ExitConfig || !strings.Contains(stderr, "correct kafka.brokers") || !strings.Contains(stderr, "--begin-second-promise") {
+	refusedBy(t, cfg, "correct kafka.brokers", "cluster "+clusterOf(t, second)+" has incarnation ", "of cluster "+
+		clusterOf(t, first))
+	if code, _, stderr := tollgate(t, beginning(cfg)...); code != command.ExitConfig || !strings.Contains(stderr,
+		"correct kafka.brokers") || !strings.Contains(stderr, "--begin-second-promise") {
 		t.Errorf("init: exit %d, %s", code, stderr)
 	}
 	if n := records(t, second, "shop-control"); n != before {
@@ -243,38 +249,48 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 	t.Parallel()
 	first, second := commandtest.Broker(t), commandtest.Broker(t)
 	environment := map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
-	cfg := commandtest.DeploymentFile(t, first, "{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}\n  record: {env: RECORD}")
+	cfg := commandtest.DeploymentFile(t, first, "{file: secrets/noise.key}", "{env: NOISE}",
+		"{file: secrets/user-hash.key}", "{env: HASH}\n  record: {env: RECORD}")
 	begin := []string{"init", "--config", cfg, "--create-topics", "--event-partitions", "1"}
-	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitConfig || !strings.Contains(stderr, "add --begin-first-promise") || !strings.Contains(stderr, "Nothing was written") {
+	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitConfig ||
+		!strings.Contains(stderr, "add --begin-first-promise") || !strings.Contains(stderr, "Nothing was written") {
 		t.Errorf("without a word: exit %d, %s", code, stderr)
 	}
 	nothingOn(t, first)
 	code, _, stderr := runWith(t.Context(), environment, append(begin, "--begin-first-promise")...)
-	_, line, told := strings.Cut(stderr, "add this line to the environment variable RECORD, so that no second promise is begun by mistake:\n")
+	_, line, told := strings.Cut(stderr, "add this line to the environment variable RECORD, so that no second promise "+
+		"is begun by mistake:\n")
 	if code != command.ExitOK || !told {
 		t.Fatalf("the first promise: exit %d, %s", code, stderr)
 	}
 	for _, line := range []string{"run", "validate"} {
-		if code, _, stderr := runWith(t.Context(), environment, line, "--config", cfg); code != command.ExitConfig || !strings.Contains(stderr, "$RECORD, which keys.record names, is empty") {
+		if code, _, stderr := runWith(t.Context(), environment, line, "--config", cfg); code != command.ExitConfig ||
+			!strings.Contains(stderr, "$RECORD, which keys.record names, is empty") {
 			t.Errorf("%s without the record that the configuration names: exit %d, %s", line, code, stderr)
 		}
 	}
-	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitOK || !strings.Contains(stderr, line[:strings.Index(line, `"at"`)]) { // the time is that of each init
+	// the time is that of each init
+	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitOK ||
+		!strings.Contains(stderr, line[:strings.Index(line, `"at"`)]) {
 		t.Errorf("init again does not print the line again: exit %d, %s", code, stderr)
 	}
 	environment["RECORD"] = strings.TrimSuffix(line, "\n")
-	if code, stdout, stderr := runWith(t.Context(), environment, begin...); code != command.ExitOK || !strings.Contains(stdout, "initialised already") || strings.Contains(stderr, "RECORD") {
+	if code, stdout, stderr := runWith(t.Context(), environment, begin...); code != command.ExitOK ||
+		!strings.Contains(stdout, "initialised already") || strings.Contains(stderr, "RECORD") {
 		t.Errorf("the same again: exit %d, %s%s", code, stdout, stderr)
 	}
 	edit(t, cfg, first, second)
 	for _, flags := range [][]string{nil, {"--begin-first-promise"}} {
-		if code, _, stderr := runWith(t.Context(), environment, append(begin, flags...)...); code != command.ExitConfig || !strings.Contains(stderr, "correct kafka.brokers") || !strings.Contains(stderr, "--begin-second-promise") {
+		if code, _, stderr := runWith(t.Context(), environment, append(begin, flags...)...); code !=
+			command.ExitConfig || !strings.Contains(stderr, "correct kafka.brokers") || !strings.Contains(stderr,
+			"--begin-second-promise") {
 			t.Errorf("on another cluster: exit %d, %s", code, stderr)
 		}
 	}
 	nothingOn(t, second)
 	for _, line := range []string{"run", "status", "validate"} {
-		if code, _, stderr := runWith(t.Context(), environment, line, "--config", cfg); code != command.ExitConfig || !strings.Contains(stderr, "correct kafka.brokers") {
+		if code, _, stderr := runWith(t.Context(), environment, line, "--config", cfg); code != command.ExitConfig ||
+			!strings.Contains(stderr, "correct kafka.brokers") {
 			t.Errorf("%s on another cluster: exit %d, %s", line, code, stderr)
 		}
 	}
@@ -291,7 +307,8 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 		}
 	}
 	edit(t, cfg, "\n  record: {env: RECORD}", "", first, commandtest.Broker(t))
-	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitConfig || !strings.Contains(stderr, "--begin-first-promise") {
+	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitConfig ||
+		!strings.Contains(stderr, "--begin-first-promise") {
 		t.Errorf("no place for a record: exit %d, %s", code, stderr)
 	}
 }
@@ -311,7 +328,8 @@ func TestRuleAnInterruptedBeginningIsCompletedAndCountsOnce(t *testing.T) {
 				}
 				return nil
 			}})
-			if code, _, stderr := runWith(ctx, nil, beginning(cfg)...); code != command.ExitError || !strings.Contains(stderr, "killed") {
+			if code, _, stderr := runWith(ctx, nil, beginning(cfg)...); code != command.ExitError ||
+				!strings.Contains(stderr, "killed") {
 				t.Fatalf("%s: exit %d, %s", point, code, stderr)
 			}
 			if point == crashpoint.HeaderWritten {
@@ -319,7 +337,8 @@ func TestRuleAnInterruptedBeginningIsCompletedAndCountsOnce(t *testing.T) {
 			}
 			if elsewhere {
 				edit(t, cfg, first, second)
-				if code, _, stderr := tollgate(t, beginning(cfg)...); code != command.ExitConfig || !strings.Contains(stderr, "add --begin-first-promise") {
+				if code, _, stderr := tollgate(t, beginning(cfg)...); code != command.ExitConfig ||
+					!strings.Contains(stderr, "add --begin-first-promise") {
 					t.Errorf("%s, then elsewhere without a word: exit %d, %s", point, code, stderr)
 				}
 				nothingOn(t, second)
@@ -343,7 +362,8 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	cfg := commandtest.DeploymentFile(t, addrs[0])
 	madeKeys(t, cfg, 0o600)
 	other := filepath.Join(filepath.Dir(cfg), "other.yaml")
-	if err := os.WriteFile(other, []byte(strings.ReplaceAll(contentsOf(t, cfg), addrs[0], addrs[1])), 0o600); err != nil {
+	if err := os.WriteFile(other, []byte(strings.ReplaceAll(contentsOf(t, cfg), addrs[0], addrs[1])), 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	// Both write their HEADER before either of them records that it has.
@@ -364,7 +384,8 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	}
 	all.Wait()
 	slices.Sort(codes[:])
-	if codes != [2]int{command.ExitOK, command.ExitConfig} || !strings.Contains(stderr[0]+stderr[1], "another init has begun a deployment with these keys first") {
+	if codes != [2]int{command.ExitOK, command.ExitConfig} || !strings.Contains(stderr[0]+stderr[1],
+		"another init has begun a deployment with these keys first") {
 		t.Errorf("exits %v: %v", codes, stderr)
 	}
 	allowed := 0
@@ -397,7 +418,8 @@ func TestRuleACutRecordBeginsNoSecondPromise(t *testing.T) {
 		if n > 0 && n%16 != 0 && n < len(whole)-1 && whole[n-1] != '\n' && whole[n] != '\n' {
 			continue // each is read for half a second: the rest of a line may be on its way
 		}
-		if code, _, stderr := tollgate(t, beginning(cfg)...); code == command.ExitOK || !strings.Contains(stderr, recordOf(cfg)) {
+		if code, _, stderr := tollgate(t, beginning(cfg)...); code == command.ExitOK || !strings.Contains(stderr,
+			recordOf(cfg)) {
 			t.Fatalf("cut after %d of %d bytes: exit %d, %s", n, len(whole), code, stderr)
 		}
 	}

@@ -41,8 +41,10 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
 	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
-	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T12:34:56Z")
-	for _, want := range []string{"time begins at 2025-03-01T00:00:00Z", "(4, 1e-06)-differential privacy", "next: tollgate run --config " + cfg} {
+	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions",
+		"2", "--start", "2025-03-01T12:34:56Z")
+	for _, want := range []string{"time begins at 2025-03-01T00:00:00Z", "(4, 1e-06)-differential privacy",
+		"next: tollgate run --config " + cfg} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("init does not say %q: %s", want, stdout)
 		}
@@ -50,15 +52,18 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 	if !strings.Contains(stderr, "made topic shop-control") || !strings.Contains(stderr, "noise.key") {
 		t.Errorf("init: stderr %s", stderr)
 	}
-	if _, stderr = mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header"); !strings.Contains(stderr, "is on topic visits") {
+	if _, stderr = mustRun(t, "replay", "--config", cfg, "--input", visits(t, true),
+		"--header"); !strings.Contains(stderr, "is on topic visits") {
 		t.Errorf("replay: stderr %s", stderr)
 	}
-	if _, stderr = mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the topics are as they must be") {
+	if _, stderr = mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr,
+		"the topics are as they must be") {
 		t.Errorf("validate: stderr %s", stderr)
 	}
 
 	report, page := filepath.Join(t.TempDir(), "tallies.json"), filepath.Join(t.TempDir(), "page.html")
-	stdout, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json", "--trusted-report", report, "--report", page)
+	stdout, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json",
+		"--trusted-report", report, "--report", page)
 	days := map[string]int{}
 	for _, r := range commandtest.Parse(t, stdout) {
 		day := r.WindowStart.Format(time.DateOnly)
@@ -104,7 +109,8 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(body), "epsilon: 4", "epsilon: 8", 1)), 0o600); err != nil {
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(body), "epsilon: 4", "epsilon: 8", 1)), 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	code, _, stderr := tollgate(t, "run", "--config", changed)
@@ -119,19 +125,23 @@ func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
 	addr := commandtest.Broker(t)
-	cfg := commandtest.DeploymentFile(t, addr, "no_future: true", "lateness: 1h") // no window that contains the present can close while the test runs
+	// no window that contains the present can close while the test runs
+	cfg := commandtest.DeploymentFile(t, addr, "no_future: true", "lateness: 1h")
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	now := time.Now().UTC().Format(time.RFC3339)
 	mustRun(t, "replay", "--config", cfg, "--input", commandtest.Write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
 	code, stdout, stderr := tollgate(t, "run", "--config", cfg, "--until-end", "--wait", "3s")
-	if code != command.ExitError || !strings.Contains(stderr, "1 turn is open, the last one until ") || !strings.Contains(stderr, "the clock counts instead, at ") || strings.Contains(stdout, "north") {
+	if code != command.ExitError || !strings.Contains(stderr, "1 turn is open, the last one until ") ||
+		!strings.Contains(stderr, "the clock counts instead, at ") || strings.Contains(stdout, "north") {
 		t.Errorf("exit %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
-	if !strings.Contains(stderr, "first result at ") || strings.Contains(stderr, "drained") || strings.Count(stderr, "turns settled") > 1 {
+	if !strings.Contains(stderr, "first result at ") || strings.Contains(stderr, "drained") || strings.Count(stderr,
+		"turns settled") > 1 {
 		t.Errorf("the progress, and no summary beside the error: %s", stderr)
 	}
 	// Also when its time is over before it has read anything.
-	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end", "--wait", "1ms"); code != command.ExitError || !strings.Contains(stderr, "run again to go on") || strings.Contains(stderr, "drained") {
+	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end", "--wait", "1ms"); code !=
+		command.ExitError || !strings.Contains(stderr, "run again to go on") || strings.Contains(stderr, "drained") {
 		t.Errorf("exit %d, stderr %s", code, stderr)
 	}
 }
@@ -145,12 +155,14 @@ func TestRuleUntilATimeHangsOnNoRecord(t *testing.T) {
 	for _, hostile := range []string{"", "9999-12-31T23:59:59Z,evil,north\n"} {
 		addr := commandtest.Broker(t)
 		cfg := commandtest.DeploymentFile(t, addr)
-		mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+		mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start",
+			"2025-03-01")
 		mustRun(t, "replay", "--config", cfg, "--input", visits(t, false))
 		if hostile != "" {
 			mustRun(t, "replay", "--config", cfg, "--input", commandtest.Write(t, "evil.csv", hostile))
 		}
-		stdout, stderr := mustRun(t, "run", "--config", cfg, "--until", "2025-03-04T12:00:00Z", "--wait", "1m", "--format", "json")
+		stdout, stderr := mustRun(t, "run", "--config", cfg, "--until", "2025-03-04T12:00:00Z", "--wait", "1m",
+			"--format", "json")
 		if !strings.Contains(stderr, "every window that ends by 2025-03-04T12:00:00Z is settled") {
 			t.Errorf("stderr %s", stderr)
 		}
@@ -169,11 +181,13 @@ func TestRunIsDrainedByASignal(t *testing.T) {
 	long.Test(t)
 	addr := commandtest.Broker(t)
 	cfg := commandtest.DeploymentFile(t, addr)
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start",
+		"2025-03-01")
 	drained := func(r *begun, says string) {
 		t.Helper()
 		terminate(t)
-		if code := <-r.over; code != command.ExitOK || !strings.Contains(r.stderr.String(), says) || !strings.Contains(r.stderr.String(), "run again to go on") {
+		if code := <-r.over; code != command.ExitOK || !strings.Contains(r.stderr.String(), says) ||
+			!strings.Contains(r.stderr.String(), "run again to go on") {
 			t.Errorf("exit %d, stderr %s", code, &r.stderr)
 		}
 	}
@@ -184,7 +198,8 @@ func TestRunIsDrainedByASignal(t *testing.T) {
 	r = begin("run", "--config", cfg, "--format", "json")
 	says(t, &r.stdout, "2025-03-02T00:00:00Z")
 	drained(r, "drained: everything up to turn")
-	if stdout, _ := mustRun(t, "run", "--config", cfg, "--until", "2025-03-05", "--wait", "1m", "--format", "json"); strings.Contains(r.stdout.String(), "2025-03-05") == strings.Contains(stdout, "2025-03-05") {
+	if stdout, _ := mustRun(t, "run", "--config", cfg, "--until", "2025-03-05", "--wait", "1m", "--format",
+		"json"); strings.Contains(r.stdout.String(), "2025-03-05") == strings.Contains(stdout, "2025-03-05") {
 		t.Errorf("a run that goes on does not publish what is left, once: %s", stdout)
 	}
 }

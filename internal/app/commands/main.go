@@ -17,6 +17,7 @@ func Main(r command.Release, exit func(code int)) int {
 	// Libraries that log to the default logger may write a key or a count. Our own
 	// packages log to loggers that they are given.
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	a := &command.App{Stdout: os.Stdout, Stderr: cli.OwnStderr(), Getenv: os.Getenv, Variables: config.Process().Names, Release: r, Exit: func() { exit(command.ExitError) }}
+	a := &command.App{Stdout: os.Stdout, Stderr: cli.OwnStderr(), Getenv: os.Getenv, Variables: config.Process().Names,
+		Release: r, Exit: func() { exit(command.ExitError) }}
 	return command.Execute(context.Background(), a, rootCommand, os.Args[1:])
 }

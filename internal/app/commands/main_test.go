@@ -36,7 +36,10 @@ func tollgate(t testing.TB, args ...string) (code int, stdout, stderr string) {
 
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "promise", "man", "recover", "replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
+	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "promise", "man",
+		"recover", "replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all", "budget",
+		"budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe",
+		"version"} {
 		name := "help_" + strings.NewReplacer(" --help-all", "_all", " ", "_").Replace(line) + ".golden"
 		if line == "" {
 			name = "help.golden"
@@ -89,7 +92,8 @@ func TestBadCommandLines(t *testing.T) {
 	t.Parallel()
 	csv := commandtest.Write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
 	plain := commandtest.Write(t, "events.dat", "")
-	file := []string{"demo", "--input", csv, "--header", "--user-field", "user", "--key-field", "page", "--time-field", "when"}
+	file := []string{"demo", "--input", csv, "--header", "--user-field", "user", "--key-field", "page", "--time-field",
+		"when"}
 	with := func(more ...string) []string { return append(append([]string{}, file...), more...) }
 	for _, tc := range []struct {
 		name string
@@ -100,7 +104,8 @@ func TestBadCommandLines(t *testing.T) {
 		{"unknown command", []string{"dmeo"}, 2, `unknown command "dmeo"`},
 		{"unknown flag", []string{"demo", "--colour"}, 2, "unknown flag: --colour"},
 		{"format as a flag", []string{"demo", "--json"}, 2, "is --format json meant?"},
-		{"directory", []string{"demo", "--input", ".", "--user-field", "user", "--time-field", "when"}, 2, ". is a directory"},
+		{"directory", []string{"demo", "--input", ".", "--user-field", "user", "--time-field", "when"}, 2,
+			". is a directory"},
 		{"nobody recovers", []string{"recover", "--config", csv}, 2, "give --by"},
 		{"argument", []string{"demo", "file.csv"}, 2, `is --input file.csv meant?`},
 		{"format", []string{"version", "--format", "yaml"}, 2, "must be table or json"},
@@ -119,33 +124,44 @@ func TestBadCommandLines(t *testing.T) {
 		{"file flag without a file", []string{"demo", "--time-unit", "ms"}, 2, "--time-unit is only used with --input"},
 
 		{"generator flag beside a file", with("--events", "3"), 2, "--events is for made-up events"},
-		{"no user field", []string{"demo", "--input", csv, "--header", "--time-field", "when"}, 2, "--user-field is needed"},
-		{"no header and no columns", []string{"demo", "--input", csv, "--user-field", "user", "--time-field", "when"}, 2, "either --header"},
-		{"columns without the user", []string{"demo", "--input", csv, "--columns", "a,when", "--user-field", "user", "--time-field", "when"}, 2, `no column "user"`},
-		{"format not in the name", []string{"demo", "--input", plain, "--user-field", "a", "--time-field", "b"}, 2, "--input-format is needed"},
+		{"no user field", []string{"demo", "--input", csv, "--header", "--time-field", "when"}, 2,
+			"--user-field is needed"},
+		{"no header and no columns", []string{"demo", "--input", csv, "--user-field", "user", "--time-field", "when"},
+			2, "either --header"},
+		{"columns without the user", []string{"demo", "--input", csv, "--columns", "a,when", "--user-field", "user",
+			"--time-field", "when"}, 2, `no column "user"`},
+		{"format not in the name", []string{"demo", "--input", plain, "--user-field", "a", "--time-field", "b"}, 2,
+			"--input-format is needed"},
 		{"unknown time unit", with("--time-unit", "weeks"), 2, "must be s, ms, us, ns, "},
 		{"from is not a time", with("--from", "yesterday"), 2, "must be a time like"},
-		{"from inside a window", with("--from", "2025-03-03T00:30:00Z"), 2, "2025-03-03T00:00:00Z or 2025-03-03T01:00:00Z"},
+		{"from inside a window", with("--from", "2025-03-03T00:30:00Z"), 2,
+			"2025-03-03T00:00:00Z or 2025-03-03T01:00:00Z"},
 		{"from before 1970", with("--from", "1969-01-01"), 2, "before 1970"},
 		{"to before from", with("--from", "2025-03-04", "--to", "2025-03-03"), 2, "must be before --to"},
 		{"public without keys", with("--keys", "public"), 2, "--public-keys FILE or --public-keys a,b,c"},
 		{"no noise key", with("--noise-key-file", ""), 2, "--noise-key-file is empty"},
 		{"repeat without a key", with("--repeat", strings.Repeat("ab", 16)), 2, "--repeat needs --noise-key-file"},
-		{"repeat of made-up events", []string{"demo", "--repeat", strings.Repeat("ab", 16)}, 2, "--repeat is only used with --input"},
-		{"repeat of another run", with("--repeat", strings.Repeat("ab", 16), "--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 32))), 2, "that run had other records"},
+		{"repeat of made-up events", []string{"demo", "--repeat", strings.Repeat("ab", 16)}, 2,
+			"--repeat is only used with --input"},
+		{"repeat of another run", with("--repeat", strings.Repeat("ab", 16), "--noise-key-file", commandtest.Write(t,
+			"key", strings.Repeat("ab", 32))), 2, "that run had other records"},
 		{"report without a name", with("--report", ""), 2, "--report is empty"},
 		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},
 
-		{"missing input", []string{"demo", "--input", "/nowhere/events.csv", "--header", "--user-field", "u", "--time-field", "t"}, 1, "/nowhere/events.csv"},
-		{"header without the user", []string{"demo", "--input", csv, "--header", "--user-field", "name", "--time-field", "when"}, 1, `no column "name"`},
+		{"missing input", []string{"demo", "--input", "/nowhere/events.csv", "--header", "--user-field", "u",
+			"--time-field", "t"}, 1, "/nowhere/events.csv"},
+		{"header without the user", []string{"demo", "--input", csv, "--header", "--user-field", "name", "--time-field",
+			"when"}, 1, `no column "name"`},
 		{"missing noise key", with("--noise-key-file", "/nowhere/key"), 1, "/nowhere/key"},
-		{"noise key file is long", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 2049))), 3, "the file is too long: it may have 4096 bytes"},
+		{"noise key file is long", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 2049))), 3,
+			"the file is too long: it may have 4096 bytes"},
 		{"report in a missing directory", with("--trusted-report", "/nowhere/report.json"), 1, "--trusted-report"},
 
 		{"key list is empty", with("--public-keys", commandtest.Write(t, "keys.txt", "\n\n")), 3, "no key in it"},
 		{"key list has a bad key", with("--public-keys", commandtest.Write(t, "keys.txt", "a\n\xff\n")), 3, "key 2"},
 		{"noise key is short", with("--noise-key-file", commandtest.Write(t, "key", "abcd\n")), 3, "64 hex digits"},
-		{"two noise keys", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 32)+"\n"+strings.Repeat("cd", 32))), 3, "one key"},
+		{"two noise keys", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 32)+"\n"+
+			strings.Repeat("cd", 32))), 3, "one key"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			code, stdout, stderr := tollgate(t, tc.args...)
@@ -192,7 +208,8 @@ func TestSecretsAreInNoError(t *testing.T) {
 		"a large file":      strings.Repeat(whole+"\n", 100),
 	} {
 		path := commandtest.Write(t, "key", text+"\n")
-		for _, args := range [][]string{{"demo", "--noise-key-file", path}, {"validate", "--offline", "--config", keysOf(t, path, path)}} {
+		for _, args := range [][]string{{"demo", "--noise-key-file", path}, {"validate", "--offline", "--config",
+			keysOf(t, path, path)}} {
 			code, stdout, stderr := tollgate(t, args...)
 			if code == command.ExitOK || strings.Contains(stdout+stderr, part) {
 				t.Errorf("%s, %s: exit %d, %s%s", name, args[0], code, stdout, stderr)
@@ -216,7 +233,8 @@ func TestUnwritableStdout(t *testing.T) {
 		t.Skip("there is no /dev/full")
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"version"}, {"demo", "--events", "100", "--windows", "2"}, {"demo", "--events", "100", "--windows", "2", "--format", "json"}} {
+	for _, args := range [][]string{{"version"}, {"demo", "--events", "100", "--windows", "2"}, {"demo", "--events",
+		"100", "--windows", "2", "--format", "json"}} {
 		a := &command.App{Stdout: full, Stderr: &errs, Getenv: os.Getenv}
 		if code := command.Execute(context.Background(), a, rootCommand, args); code != command.ExitError {
 			t.Errorf("%v: exit %d, stderr %q", args, code, errs.String())
@@ -235,12 +253,14 @@ func TestNoNameSteersTheTerminal(t *testing.T) {
 	for name, input := range map[string]string{
 		"column.csv": "\"user" + evil + "\",page,when\nu1,home,2025-03-03\n", evil + ".jsonl": "a\n",
 	} {
-		args := []string{"demo", "--input", commandtest.Write(t, name, input), "--user-field", "user", "--time-field", "when", "--key-field", "page", "--window", "1h"}
+		args := []string{"demo", "--input", commandtest.Write(t, name, input), "--user-field", "user", "--time-field",
+			"when", "--key-field", "page", "--window", "1h"}
 		if strings.HasSuffix(name, ".csv") {
 			args = append(args, "--header")
 		}
 		_, stdout, stderr := tollgate(t, args...)
-		if text := stdout + stderr; strings.ContainsAny(text, "\x1b\r\u009b\u202e") || !utf8.ValidString(text) || !strings.Contains(text, `a\x1b[2J`) {
+		if text := stdout + stderr; strings.ContainsAny(text, "\x1b\r\u009b\u202e") || !utf8.ValidString(text) ||
+			!strings.Contains(text, `a\x1b[2J`) {
 			t.Errorf("%q: %q", name, text)
 		}
 	}

@@ -32,7 +32,8 @@ func man(a *command.App) *cobra.Command {
 		}
 		// The same pages whenever they are made.
 		day := time.Unix(0, 0).UTC()
-		header := &doc.GenManHeader{Title: "TOLLGATE", Section: "1", Date: &day, Source: "Tollgate " + a.Build().Version, Manual: "Tollgate"}
+		header := &doc.GenManHeader{Title: "TOLLGATE", Section: "1", Date: &day, Source: "Tollgate " +
+			a.Build().Version, Manual: "Tollgate"}
 		root := cmd.Root()
 		root.DisableAutoGenTag = true
 		if err := doc.GenManTree(root, header, dir); err != nil {

@@ -17,8 +17,10 @@ import (
 
 // hostile are keys and users that would break lines, labels, markup or terminals.
 var hostile = []string{
-	"evil\x1b[31mred", "evil\"},x{y=\"", "evil\\n# HELP x", "evil<script>alert(1)</script>", "evil\u202egnp", "evil' OR 1=1", "evil\u0000zero", "evil" + strings.Repeat("x", 5000),
-	"evil{{.}}", "evil%s%n", "evil${HOME}", "evil\r", "evil\t", "evil|pipe", "evil,comma", "evil=", "evil\u2028line", "evil../../etc/passwd", "evil\U0001F4A9", "evil😀",
+	"evil\x1b[31mred", "evil\"},x{y=\"", "evil\\n# HELP x", "evil<script>alert(1)</script>", "evil\u202egnp",
+	"evil' OR 1=1", "evil\u0000zero", "evil" + strings.Repeat("x", 5000),
+	"evil{{.}}", "evil%s%n", "evil${HOME}", "evil\r", "evil\t", "evil|pipe", "evil,comma", "evil=", "evil\u2028line",
+	"evil../../etc/passwd", "evil\U0001F4A9", "evil😀",
 }
 
 // While its broker is away a run is not ready, within half a minute, and says why; it is alive
@@ -32,13 +34,17 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := b.Addr()
-	cfg := commandtest.DeploymentFile(t, addr, "epsilon: 4", "epsilon: 5", "format: csv\n  columns: [when, who, where]\n", "format: jsonl\n")
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+	cfg := commandtest.DeploymentFile(t, addr, "epsilon: 4", "epsilon: 5", "format: csv\n  columns: [when, who, "+
+		"where]\n", "format: jsonl\n")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start",
+		"2025-03-01")
 	var lines strings.Builder
 	for i, text := range hostile {
-		fmt.Fprintf(&lines, "{\"when\": \"2025-03-0%dT10:00:00Z\", \"who\": %q, \"where\": %q}\n{\"when\": \"%s\"}\n", 1+i%3, jsonText(text), jsonText(text), "evil")
+		fmt.Fprintf(&lines, "{\"when\": \"2025-03-0%dT10:00:00Z\", \"who\": %q, \"where\": %q}\n{\"when\": \"%s\"}\n",
+			1+i%3, jsonText(text), jsonText(text), "evil")
 	}
-	mustRun(t, "replay", "--config", cfg, "--input", commandtest.Write(t, "evil.jsonl", strings.ReplaceAll(lines.String(), `\x`, `\u00`)))
+	mustRun(t, "replay", "--config", cfg, "--input", commandtest.Write(t, "evil.jsonl",
+		strings.ReplaceAll(lines.String(), `\x`, `\u00`)))
 	r := begin("run", "--config", cfg, "--listen", "127.0.0.1:0", "--metrics-trusted")
 	says(t, &r.stderr, "metrics and readiness at http://")
 	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(r.stderr.String())
@@ -65,7 +71,9 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 	ready(patience, 200)
 	says(t, &r.stdout, "2025-03-03")
 	_, metrics := get("/metrics")
-	for _, want := range []string{"tollgate_ready 1\n", "tollgate_broker_up 1\n", "tollgate_lag_seconds{partition=\"0\"} 0\n", "tollgate_generation 1\n", "tollgate_restarts_total 0\n", "tollgate_dead_letters_total{class="} {
+	for _, want := range []string{"tollgate_ready 1\n", "tollgate_broker_up 1\n",
+		"tollgate_lag_seconds{partition=\"0\"} 0\n", "tollgate_generation 1\n", "tollgate_restarts_total 0\n",
+		"tollgate_dead_letters_total{class="} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("no %s in\n%s", want, metrics)
 		}

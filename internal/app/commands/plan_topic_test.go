@@ -18,11 +18,13 @@ func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
 	t.Parallel()
 	addr := commandtest.Broker(t)
 	csv := visits(t, true)
-	cfg := commandtest.DeploymentFile(t, addr, "keys: {list: [north, south, west]}", "filter: where != \"nowhere\"\n    keys: {list: [north, south, west]}", "epsilon: 4", "epsilon: 1")
+	cfg := commandtest.DeploymentFile(t, addr, "keys: {list: [north, south, west]}",
+		"filter: where != \"nowhere\"\n    keys: {list: [north, south, west]}", "epsilon: 4", "epsilon: 1")
 	mustRun(t, "init", "--create-topics", "--event-partitions", "3", "--generate-keys", "--config", cfg)
 	mustRun(t, "replay", "--config", cfg, "--input", csv, "--header")
 	before := ends(t, addr)
-	code, stdout, stderr := tollgate(t, "plan", "--config", cfg, "--format", "json", "--from", "2025-03-02", "--to", "2025-03-04")
+	code, stdout, stderr := tollgate(t, "plan", "--config", cfg, "--format", "json", "--from", "2025-03-02", "--to",
+		"2025-03-04")
 	type planned struct {
 		Events  uint64
 		Windows []map[string]any
@@ -32,8 +34,10 @@ func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &topic); err != nil || code != command.ExitOK {
 		t.Fatalf("exit %d, %v, %s", code, err, stderr)
 	}
-	stdout, _ = mustRun(t, "plan", "--format", "json", "--input", csv, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when",
-		"--window", "1d", "--from", "2025-03-02", "--to", "2025-03-04", "--lasts", "365d", "--public-keys", "north,south,west")
+	stdout, _ = mustRun(t, "plan", "--format", "json", "--input", csv, "--header", "--user-field", "who", "--key-field",
+		"where", "--time-field", "when",
+		"--window", "1d", "--from", "2025-03-02", "--to", "2025-03-04", "--lasts", "365d", "--public-keys",
+		"north,south,west")
 	if err := json.Unmarshal([]byte(stdout), &file); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +51,8 @@ func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
 		t.Errorf("%v were %v", after, before)
 	}
 	stdout, stderr = mustRun(t, "plan", "--config", cfg)
-	if !strings.Contains(stdout, "TRUSTED") || !strings.Contains(stdout, "2 records: no user, key or time") || !strings.Contains(stdout, "takes the place of these fields") || strings.Contains(stdout, "tollgate demo") {
+	if !strings.Contains(stdout, "TRUSTED") || !strings.Contains(stdout, "2 records: no user, key or time") ||
+		!strings.Contains(stdout, "takes the place of these fields") || strings.Contains(stdout, "tollgate demo") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 }
@@ -61,7 +66,8 @@ func ends(t *testing.T, addr string) map[string][]int64 {
 	}
 	defer client.Close()
 	all := map[string][]int64{}
-	for _, topic := range []string{"visits", "shop-counts", "shop-control", "shop-ledger", "shop-dead-letter", "shop-turns"} {
+	for _, topic := range []string{"visits", "shop-counts", "shop-control", "shop-ledger", "shop-dead-letter",
+		"shop-turns"} {
 		partitions, err := client.Partitions(t.Context(), topic)
 		if err != nil {
 			t.Fatal(err)

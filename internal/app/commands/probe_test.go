@@ -45,13 +45,16 @@ func TestProbeIsReadiness(t *testing.T) {
 		t.Errorf("--timeout 1s took %s", took)
 	}
 	server.CloseClientConnections()
-	if code, _, stderr := tollgate(t, "probe", "--url", "http://127.0.0.1:1/"); code != command.ExitError || !strings.Contains(stderr, "asking http://127.0.0.1:1/: nothing listens there") {
+	if code, _, stderr := tollgate(t, "probe", "--url", "http://127.0.0.1:1/"); code != command.ExitError ||
+		!strings.Contains(stderr, "asking http://127.0.0.1:1/: nothing listens there") {
 		t.Errorf("nothing listens: exit %d, %s", code, stderr)
 	}
-	if code, stdout, stderr := tollgate(t, "probe", "--url", "http://ada:hunter2@127.0.0.1:1/"); code != command.ExitUsage || strings.Contains(stdout+stderr, "hunter2") {
+	if code, stdout, stderr := tollgate(t, "probe", "--url", "http://ada:hunter2@127.0.0.1:1/"); code !=
+		command.ExitUsage || strings.Contains(stdout+stderr, "hunter2") {
 		t.Errorf("a password: exit %d, %s%s", code, stdout, stderr)
 	}
-	if code, _, stderr := tollgate(t, "probe", "--url", "localhost:9464"); code != command.ExitUsage || !strings.Contains(stderr, "an address like") {
+	if code, _, stderr := tollgate(t, "probe", "--url", "localhost:9464"); code != command.ExitUsage ||
+		!strings.Contains(stderr, "an address like") {
 		t.Errorf("no scheme: exit %d, %s", code, stderr)
 	}
 }

@@ -95,7 +95,9 @@ func begin(args ...string) *begun { return beginUnder(context.Background(), nil,
 // beginUnder begins a command under a context, with environment variables.
 func beginUnder(ctx context.Context, environment map[string]string, args ...string) *begun {
 	b := &begun{over: make(chan int, 1), gone: make(chan struct{})}
-	a := &command.App{Stdout: &b.stdout, Stderr: &b.stderr, Getenv: func(name string) string { return environment[name] }}
+	a := &command.App{Stdout: &b.stdout, Stderr: &b.stderr, Getenv: func(name string) string {
+		return environment[name]
+	}}
 	go func() {
 		defer close(b.gone)
 		b.over <- command.Execute(ctx, a, rootCommand, commandtest.AsText(args))
@@ -106,7 +108,9 @@ func beginUnder(ctx context.Context, environment map[string]string, args ...stri
 // says waits until a stream has a text.
 func says(t testing.TB, stream *await.Buffer, text string) {
 	t.Helper()
-	await.That(t, patience, fmt.Sprintf("the command says %q", text), func() bool { return strings.Contains(stream.String(), text) })
+	await.That(t, patience, fmt.Sprintf("the command says %q", text), func() bool {
+		return strings.Contains(stream.String(), text)
+	})
 }
 
 // terminate sends SIGTERM to this process, and so to every command that runs in it: a test that
@@ -157,8 +161,10 @@ func hourly(t testing.TB) (cfg, addr string) {
 	for i := range manyKeys {
 		keys = append(keys, fmt.Sprintf("key-%03d", i))
 	}
-	cfg = commandtest.DeploymentFile(t, addr, "[north, south, west]", "["+strings.Join(keys, ", ")+"]", "size: 1d", "size: 1h")
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
+	cfg = commandtest.DeploymentFile(t, addr, "[north, south, west]", "["+strings.Join(keys, ", ")+"]", "size: 1d",
+		"size: 1h")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start",
+		"2025-03-01T00:00:00Z")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	return cfg, addr
 }
@@ -218,7 +224,8 @@ func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
 	if code := p.code(t); code != command.ExitOK {
 		t.Errorf("exit %d, stderr %s", code, &stderr)
 	}
-	for _, want := range []string{"ending once the turn that is being released is finished", "drained: everything up to turn", " values were published but not printed: read topic shop-counts"} {
+	for _, want := range []string{"ending once the turn that is being released is finished",
+		"drained: everything up to turn", " values were published but not printed: read topic shop-counts"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("stderr does not say %q: %s", want, &stderr)
 		}
@@ -253,7 +260,8 @@ func TestRuleARunStartsWhereCountsHasLostItsFirstRecords(t *testing.T) {
 	t.Parallel()
 	addr := commandtest.Broker(t)
 	cfg := commandtest.DeploymentFile(t, addr)
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start",
+		"2025-03-01T00:00:00Z")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	const first, rest = `"window_start":"2025-03-01T`, `"window_start":"2025-03-03T`
 	stdout, stderr := mustRun(t, "run", "--config", cfg, "--until", "2025-03-03", "--wait", "1m", "--format", "json")

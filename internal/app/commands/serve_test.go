@@ -23,7 +23,8 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 	long.Test(t)
 	addr := commandtest.Broker(t)
 	cfg := commandtest.DeploymentFile(t, addr)
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start",
+		"2025-03-01")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, false))
 
 	text, err := os.ReadFile(cfg)
@@ -35,7 +36,8 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 		t.Fatal("keys are beside the configuration of serve")
 	}
 	var out, errs await.Buffer
-	p := startProcess(t, &out, &errs, "serve", "--config", alone, "--listen", "127.0.0.1:0", "--title", "Visits <of our shop>", "--keep", "3")
+	p := startProcess(t, &out, &errs, "serve", "--config", alone, "--listen", "127.0.0.1:0", "--title",
+		"Visits <of our shop>", "--keep", "3")
 	says(t, &errs, "read all published values")
 	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(errs.String())
 	get := func(path string) (int, string) {
@@ -50,7 +52,8 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 		}
 		return answer.StatusCode, string(body)
 	}
-	if _, page := get("/"); !strings.Contains(page, "<h1>Visits &lt;of our shop&gt;</h1>") || !strings.Contains(page, "No value is published yet.") {
+	if _, page := get("/"); !strings.Contains(page, "<h1>Visits &lt;of our shop&gt;</h1>") || !strings.Contains(page,
+		"No value is published yet.") {
 		t.Error("the page before anything was published")
 	}
 	stdout, _ := mustRun(t, "run", "--config", cfg, "--until", "2025-03-05", "--wait", "1m", "--format", "json")

@@ -24,9 +24,10 @@ type shownLine struct {
 var (
 	fenced     = regexp.MustCompile("(?ms)^ *```[a-z]*\n(.*?)^ *```")
 	quoted     = regexp.MustCompile("`([^`]+)`")
-	startsOurs = regexp.MustCompile(`(?:(?:^|[^\w./-])(?:\./tollgate|/tollgate|/usr/local/bin/tollgate|go run (?:-tags \w+ )?\./cmd/runner)|(?:^|: |\$ |["'(])tollgate)((?: +[^ ]+)*)$`)
-	remark     = regexp.MustCompile(`\s+#.*$`)
-	shownWord  = regexp.MustCompile(`"[^"]*"|'[^']*'|[^\s"']+`)
+	startsOurs = regexp.MustCompile(`(?:(?:^|[^\w./-])(?:\./tollgate|/tollgate|/usr/local/bin/tollgate|go run ` +
+		`(?:-tags \w+ )?\./cmd/runner)|(?:^|: |\$ |["'(])tollgate)((?: +[^ ]+)*)$`)
+	remark    = regexp.MustCompile(`\s+#.*$`)
+	shownWord = regexp.MustCompile(`"[^"]*"|'[^']*'|[^\s"']+`)
 )
 
 // shownIn returns the command line of tollgate in a text that shows code.
@@ -71,7 +72,8 @@ func shownLines(t *testing.T) (found []shownLine) {
 				found = append(found, shownIn(inside, block[1], true)...)
 			}
 			for _, span := range quoted.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
-				found = append(found, shownIn(inside, strings.ReplaceAll(span[1], "\n", " "), strings.Contains(span[1], "--config"))...)
+				found = append(found, shownIn(inside, strings.ReplaceAll(span[1], "\n", " "), strings.Contains(span[1],
+					"--config"))...)
 			}
 		case ".yaml", ".service", ".sh":
 			for _, line := range strings.Split(read(), "\n") {
@@ -88,7 +90,8 @@ func shownLines(t *testing.T) (found []shownLine) {
 	commands(func(cmd *cobra.Command, args []string) {
 		at := "help of " + strings.Join(args, " ")
 		found = append(found, shownIn(at, cmd.Example, true)...)
-		for _, span := range regexp.MustCompile(`"(tollgate [^"]+)"`).FindAllStringSubmatch(strings.ReplaceAll(cmd.Long, "\n", " "), -1) {
+		for _, span := range regexp.MustCompile(`"(tollgate [^"]+)"`).FindAllStringSubmatch(strings.ReplaceAll(cmd.Long,
+			"\n", " "), -1) {
 			found = append(found, shownIn(at, span[1], false)...)
 		}
 	})
@@ -135,7 +138,8 @@ func (l shownLine) problem() string {
 			flag = cmd.Flag(strings.TrimPrefix(name, "--"))
 		case strings.HasPrefix(name, "-") && len(name) == 2:
 			flag = cmd.Flags().ShorthandLookup(name[1:])
-		case cmd.HasParent() && cmd.Args == nil || placeholder.MatchString(name) || cmd.Args(cmd, []string{name}) == nil:
+		case cmd.HasParent() && cmd.Args == nil || placeholder.MatchString(name) || cmd.Args(cmd, []string{name}) ==
+			nil:
 			continue
 		default:
 			return "it takes no argument " + name
@@ -156,7 +160,8 @@ func (l shownLine) problem() string {
 		if value == "" || placeholder.MatchString(value) {
 			continue
 		}
-		if err := flag.Value.Set(value); err != nil && !strings.Contains(err.Error(), "this binary was built without it") {
+		if err := flag.Value.Set(value); err != nil && !strings.Contains(err.Error(),
+			"this binary was built without it") {
 			return name + " " + value + ": " + err.Error()
 		}
 	}

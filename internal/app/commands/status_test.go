@@ -24,12 +24,16 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	long.Test(t)
 	addr := commandtest.Broker(t)
 	cfg := commandtest.DeploymentFile(t, addr)
-	if code, stdout, stderr := tollgate(t, "status", "--config", cfg); code != command.ExitError || stdout != "" || !strings.Contains(stderr, "begin the deployment with tollgate init") {
+	if code, stdout, stderr := tollgate(t, "status", "--config", cfg); code != command.ExitError || stdout != "" ||
+		!strings.Contains(stderr, "begin the deployment with tollgate init") {
 		t.Errorf("before init: exit %d, %s%s", code, stdout, stderr)
 	}
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start",
+		"2025-03-01T00:00:00Z")
 	stdout, _ := mustRun(t, "status", "--config", cfg)
-	for _, want := range []string{"deployment  shop, generation 1: (4, 1e-06)-differential privacy\n", "published   nothing yet; time begins at 2025-03-01", "next        by 20", "format      control log " + strconv.Itoa(schemas.FormatVersions()[0].Version), "run         none has begun"} {
+	for _, want := range []string{"deployment  shop, generation 1: (4, 1e-06)-differential privacy\n",
+		"published   nothing yet; time begins at 2025-03-01", "next        by 20", "format      control log " +
+			strconv.Itoa(schemas.FormatVersions()[0].Version), "run         none has begun"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("status does not say %q: %s", want, stdout)
 		}
@@ -47,7 +51,8 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
-	if stdout, _ := mustRun(t, "statement", "person-1", "--config", cfg); !strings.Contains(stdout, "of the budget: all values together are ε = ") || strings.Contains(stdout, "person-") {
+	if stdout, _ := mustRun(t, "statement", "person-1", "--config", cfg); !strings.Contains(stdout,
+		"of the budget: all values together are ε = ") || strings.Contains(stdout, "person-") {
 		t.Errorf("a statement: %s", stdout)
 	}
 	unreadable()
@@ -59,26 +64,33 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Settled < 4 || s.Closed < s.Settled || s.SettledTo.Before(s.Start) || s.SettledAt == nil || s.Run < 1 || s.Epoch <= s.Run || s.Stop != nil || s.Generation != 1 || stderr != "" {
+	if s.Settled < 4 || s.Closed < s.Settled || s.SettledTo.Before(s.Start) || s.SettledAt == nil || s.Run < 1 ||
+		s.Epoch <= s.Run || s.Stop != nil || s.Generation != 1 || stderr != "" {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	stdout, _ = mustRun(t, "status", "--config", cfg)
-	if strings.Contains(stdout, "broken") || s.DeadLetters != "none" || s.DeadLetterTurns == 0 { // two dead letters: fewer than ten
+	// two dead letters: fewer than ten
+	if strings.Contains(stdout, "broken") || s.DeadLetters != "none" || s.DeadLetterTurns == 0 {
 		t.Errorf("%s, %+v", stdout, s)
 	}
-	if !strings.Contains(stdout, "published   up to 2025-03-0") || strings.Contains(stdout, "person-") || strings.Contains(stdout, "north") {
+	if !strings.Contains(stdout, "published   up to 2025-03-0") || strings.Contains(stdout, "person-") ||
+		strings.Contains(stdout, "north") {
 		t.Errorf("%s", stdout)
 	}
 	// Nothing is promised of a run that has ended.
-	if !s.Ended || !strings.Contains(stdout, "the last one has ended\n") && !strings.Contains(stdout, "the last run has ended, and the next one will release these turns\n") || !strings.HasSuffix(stdout, "; it has ended\n") {
+	if !s.Ended || !strings.Contains(stdout, "the last one has ended\n") && !strings.Contains(stdout,
+		"the last run has ended, and the next one will release these turns\n") || !strings.HasSuffix(stdout,
+		"; it has ended\n") {
 		t.Errorf("ended: %v, %s", s.Ended, stdout)
 	}
 	// The events are of long ago, and their counts came just now.
-	if code, stdout, stderr := tollgate(t, "status", "--config", cfg, "--max-lag", "1h"); code != command.ExitOK || strings.Contains(stdout, "due since") {
+	if code, stdout, stderr := tollgate(t, "status", "--config", cfg, "--max-lag", "1h"); code != command.ExitOK ||
+		strings.Contains(stdout, "due since") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
 
-	stop, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Stop{Epoch: s.Epoch, Turn: s.Settled + 1, Reason: "ledger and control differ"}})
+	stop, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Stop{Epoch: s.Epoch,
+		Turn: s.Settled + 1, Reason: "ledger and control differ"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +108,8 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := tollgate(t, "status", "--config", cfg)
-	if code != command.ExitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then run tollgate recover") {
+	if code != command.ExitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout,
+		"ledger and control differ") || !strings.Contains(stderr, "then run tollgate recover") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
 }

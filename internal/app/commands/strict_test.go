@@ -16,7 +16,9 @@ func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	initialise := []string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1"}
 	code, _, stderr := tollgate(t, append(initialise, "--strict")...)
-	if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-ledger: replication factor is 1, it must be 3: its records are lost if its only broker loses them: three replicas need three brokers, and the cluster has one broker: add brokers first; then kafka-reassign-partitions.sh") {
+	if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-ledger: replication factor is 1, it must "+
+		"be 3: its records are lost if its only broker loses them: three replicas need three brokers, and the cluster "+
+		"has one broker: add brokers first; then kafka-reassign-partitions.sh") {
 		t.Errorf("init --strict: exit %d, stderr %s", code, stderr)
 	}
 	const line = "the cluster has one broker"
@@ -26,9 +28,11 @@ func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	if _, stderr = mustRun(t, "validate", "--config", cfg); strings.Count(stderr, line) != 1 {
 		t.Errorf("validate: stderr %s", stderr)
 	}
-	for _, line := range [][]string{{"validate", "--config", cfg, "--strict"}, {"run", "--config", cfg, "--strict", "--until-end"}} {
+	for _, line := range [][]string{{"validate", "--config", cfg, "--strict"}, {"run", "--config", cfg, "--strict",
+		"--until-end"}} {
 		code, _, stderr = tollgate(t, line...)
-		if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-control: replication factor is 1, it must be 3") {
+		if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-control: replication factor is 1, it "+
+			"must be 3") {
 			t.Errorf("%s: exit %d, stderr %s", strings.Join(line, " "), code, stderr)
 		}
 	}
@@ -38,7 +42,8 @@ func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	if _, stderr = mustRun(t, "run", "--config", cfg, "--until-end"); strings.Count(stderr, line) != 1 {
 		t.Errorf("run: stderr %s", stderr)
 	}
-	if _, stderr = mustRun(t, "demo", "--events", "1000", "--windows", "2", "--epsilon", "1000"); strings.Contains(stderr, line) {
+	if _, stderr = mustRun(t, "demo", "--events", "1000", "--windows", "2", "--epsilon",
+		"1000"); strings.Contains(stderr, line) {
 		t.Errorf("demo: stderr %s", stderr)
 	}
 }

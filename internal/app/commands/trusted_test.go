@@ -28,7 +28,8 @@ func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
 	must(err)
 	config := commandtest.DeploymentFile(t, "127.0.0.1:1")
 	for _, paths := range [][2]string{
-		{"page.html", "page.html"}, {"new.html", "./new.html"}, {"new.html", full}, {"nowhere/new.html", "nowhere/./new.html"},
+		{"page.html", "page.html"}, {"new.html", "./new.html"}, {"new.html", full}, {"nowhere/new.html",
+			"nowhere/./new.html"},
 		{"page.html", "linked"}, {"hard", "page.html"}, {"here/new.html", "there/new.html"},
 	} {
 		for _, args := range [][]string{commandtest.Small(), {"run", "--config", config}} {
@@ -42,7 +43,8 @@ func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
 		t.Errorf("the page is now %q (%v)", text, err)
 	}
 	must(os.WriteFile("tallies.json", nil, 0o600))
-	for _, paths := range [][2]string{{"page.html", "tallies.json"}, {"new.html", "here/new.html"}, {"new.html", "newer.html"}} {
+	for _, paths := range [][2]string{{"page.html", "tallies.json"}, {"new.html", "here/new.html"},
+		{"new.html", "newer.html"}} {
 		if err := command.Apart(paths[0], paths[1]); err != nil {
 			t.Errorf("%q are two files: %v", paths, err)
 		}
@@ -54,7 +56,8 @@ func TestNoReportReplacesTheInput(t *testing.T) {
 	const text = "u,a,1740787200000\n"
 	for _, flag := range []string{"--report", "--trusted-report"} {
 		input := commandtest.Write(t, "visits.csv", text)
-		code, _, stderr := tollgate(t, "demo", "--input", input, "--user-field", "1", "--key-field", "2", "--time-field", "3", flag, input)
+		code, _, stderr := tollgate(t, "demo", "--input", input, "--user-field", "1", "--key-field", "2",
+			"--time-field", "3", flag, input)
 		if code != command.ExitUsage || !strings.Contains(stderr, "would overwrite "+input) {
 			t.Errorf("%s: exit %d, %s", flag, code, stderr)
 		}
@@ -76,7 +79,8 @@ func TestNoReportReplacesAFileOfSomebodyElse(t *testing.T) {
 		for _, file := range files {
 			before := contentsOf(t, file)
 			code, stdout, stderr := tollgate(t, commandtest.Small(flag, file)...)
-			if code != command.ExitError || stdout != "" || !strings.Contains(stderr, file+" exists and is not a") || contentsOf(t, file) != before {
+			if code != command.ExitError || stdout != "" || !strings.Contains(stderr, file+" exists and is not a") ||
+				contentsOf(t, file) != before {
 				t.Errorf("%s %s: exit %d, stderr %q", flag, file, code, stderr)
 			}
 		}

@@ -35,11 +35,13 @@ func kafkaLocal(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, said, err := script("start.sh", "--port", port); err == nil || !strings.Contains(said, "port "+port+" is taken: end what listens there, or choose another --port") {
+	if _, said, err := script("start.sh", "--port", port); err == nil || !strings.Contains(said, "port "+port+
+		" is taken: end what listens there, or choose another --port") {
 		t.Errorf("a port that is taken: %v, %s", err, said)
 	}
 	free.Close() //nolint:errcheck // of a test
-	if _, said, err := script("start.sh", "--version", "newest"); err == nil || !strings.Contains(said, "--version is newest: it must be one as 4.3.1") {
+	if _, said, err := script("start.sh", "--version", "newest"); err == nil || !strings.Contains(said,
+		"--version is newest: it must be one as 4.3.1") {
 		t.Errorf("a version that is none: %v, %s", err, said)
 	}
 	addr, said, err := script("start.sh", "--port", port)
@@ -98,7 +100,8 @@ func TestTheTutorialShowsCounts(t *testing.T) {
 		}
 	}
 	follow("validate", "privacy ")
-	for _, of := range [][2]string{{"size: 1m", "size: 10s"}, {"lateness: 10s", "lateness: 30s, idle_grace: 1s"}, {"absolute: 300", "absolute: 30"}} {
+	for _, of := range [][2]string{{"size: 1m", "size: 10s"}, {"lateness: 10s", "lateness: 30s, idle_grace: 1s"},
+		{"absolute: 300", "absolute: 30"}} {
 		if !strings.Contains(file, of[0]) {
 			t.Fatalf("the tutorial's file has no %q", of[0])
 		}
@@ -109,7 +112,8 @@ func TestTheTutorialShowsCounts(t *testing.T) {
 	}
 	follow("init", "made ")
 
-	visits, replay, _ := strings.Cut(strings.TrimPrefix(block("sh\nwhile sleep 5; do"), "sh\nwhile sleep 5; do"), "./tollgate ")
+	visits, replay, _ := strings.Cut(strings.TrimPrefix(block("sh\nwhile sleep 5; do"), "sh\nwhile sleep 5; do"),
+		"./tollgate ")
 	if out, err := exec.CommandContext(t.Context(), "sh", "-c", visits).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", visits, err, out)
 	}
@@ -120,7 +124,8 @@ func TestTheTutorialShowsCounts(t *testing.T) {
 			t.Errorf("stdout does not say %q: %s", want, stdout)
 		}
 	}
-	if !strings.Contains(stderr, "first window closes ") || strings.Contains(stderr, "late") || strings.Contains(stdout, "/admin") {
+	if !strings.Contains(stderr, "first window closes ") || strings.Contains(stderr, "late") || strings.Contains(stdout,
+		"/admin") {
 		t.Errorf("stdout %s, stderr %s", stdout, stderr)
 	}
 }

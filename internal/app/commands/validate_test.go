@@ -18,8 +18,10 @@ func TestValidateGolden(t *testing.T) {
 	t.Parallel()
 	example := filepath.Join("..", "..", "..", "docs", "example.yaml")
 	for name, args := range map[string][]string{
-		"validate.golden":      {"validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", commandtest.TwoMetrics)},
-		"validate_json.golden": {"validate", "--offline", "--format", "json", "--config", commandtest.Write(t, "tollgate.yaml", commandtest.TwoMetrics)},
+		"validate.golden": {"validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml",
+			commandtest.TwoMetrics)},
+		"validate_json.golden": {"validate", "--offline", "--format", "json", "--config", commandtest.Write(t,
+			"tollgate.yaml", commandtest.TwoMetrics)},
 	} {
 		stdout, stderr := mustRun(t, args...)
 		golden.File(t, "testdata/"+name, stdout)
@@ -35,7 +37,8 @@ func TestValidateGolden(t *testing.T) {
 	if !strings.Contains(text, "TOLLGATE_PASSWORD=any tollgate validate --config example.yaml --offline\n") {
 		t.Error("the example does not say how to check it")
 	}
-	if code, stdout, stderr := runWith(t.Context(), map[string]string{"TOLLGATE_PASSWORD": "any"}, "validate", "--offline", "--config", example); code != command.ExitOK {
+	if code, stdout, stderr := runWith(t.Context(), map[string]string{"TOLLGATE_PASSWORD": "any"}, "validate",
+		"--offline", "--config", example); code != command.ExitOK {
 		t.Errorf("the command of the example: exit %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
 }
@@ -45,7 +48,8 @@ func TestValidateGolden(t *testing.T) {
 func TestPeriodsAddUp(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(commandtest.TwoMetrics, "lasts: 1d", "period: 1d", 1)
-	stdout, _ := mustRun(t, "validate", "--offline", "--format", "json", "--config", commandtest.Write(t, "tollgate.yaml", text))
+	stdout, _ := mustRun(t, "validate", "--offline", "--format", "json", "--config", commandtest.Write(t,
+		"tollgate.yaml", text))
 	var p plan.Plan
 	if err := json.Unmarshal([]byte(stdout), &p); err != nil {
 		t.Fatal(err)
@@ -86,7 +90,8 @@ func TestRuleTheBiasOfPrivateKeysIsSaid(t *testing.T) {
 			t.Errorf("%s does not say it", name)
 		}
 	}
-	if stdout, _ := mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", onlyPublic)); strings.Contains(stdout, biased) {
+	if stdout, _ := mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml",
+		onlyPublic)); strings.Contains(stdout, biased) {
 		t.Errorf("there is no private key:\n%s", stdout)
 	}
 	one := commandtest.Write(t, "one.csv", "when,who,where\n2025-03-03T00:00:01Z,ann,home\n")
@@ -101,10 +106,12 @@ func TestRuleTheBiasOfPrivateKeysIsSaid(t *testing.T) {
 // with what to write and what it costs, and init says it with what was promised.
 func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
 	t.Parallel()
-	const never, reserved = "can never add a metric with private keys", "1e-07 of the 1e-06 is reserved for metrics with private keys that may be added later"
+	const never, reserved = "can never add a metric with private keys", "1e-07 of the 1e-06 is reserved for metrics " +
+		"with private keys that may be added later"
 	file := onlyPublic
 	stdout, _ := mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", file))
-	if !strings.Contains(stdout, never) || !strings.Contains(stdout, "privacy.delta_keys: 1e-07, which takes 1 % of") || strings.Contains(stdout, reserved) {
+	if !strings.Contains(stdout, never) || !strings.Contains(stdout, "privacy.delta_keys: 1e-07, which takes 1 % of") ||
+		strings.Contains(stdout, reserved) {
 		t.Errorf("without a reserve:\n%s", stdout)
 	}
 	file = strings.Replace(file, "delta: 1e-6", "delta: 1e-6, delta_keys: 1e-7", 1)
@@ -112,7 +119,8 @@ func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
 	if strings.Contains(stdout, never) || !strings.Contains(stdout, reserved) {
 		t.Errorf("with a reserve:\n%s", stdout)
 	}
-	stdout, _ = mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", commandtest.TwoMetrics), "--exact")
+	stdout, _ = mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml",
+		commandtest.TwoMetrics), "--exact")
 	if strings.Contains(stdout, never) || strings.Contains(stdout, "reserved") {
 		t.Errorf("with a private metric:\n%s", stdout)
 	}

@@ -34,17 +34,20 @@ func TestSecretsThatOthersCanReadAreTold(t *testing.T) {
 	t.Parallel()
 	addr := commandtest.Broker(t)
 	cfg := commandtest.DeploymentFile(t, addr)
-	for mode, who := range map[os.FileMode]string{0o644: "other users of this machine (mode 0644)", 0o640: "its group (mode 0640)"} {
+	for mode, who := range map[os.FileMode]string{0o644: "other users of this machine (mode 0644)",
+		0o640: "its group (mode 0640)"} {
 		madeKeys(t, cfg, mode)
 		_, stderr := mustRun(t, "validate", "--offline", "--config", cfg)
-		for _, want := range []string{"warning: " + cfg + ":18:17: keys.noise.file:", "keys.user_hash.file:", who, "chmod 600 "} {
+		for _, want := range []string{"warning: " + cfg + ":18:17: keys.noise.file:", "keys.user_hash.file:", who,
+			"chmod 600 "} {
 			if !strings.Contains(stderr, want) {
 				t.Errorf("%v: validate does not say %q: %s", mode, want, stderr)
 			}
 		}
 		for _, line := range []string{"validate", "init", "run"} {
 			code, _, stderr := tollgate(t, line, "--strict", "--config", cfg)
-			if code != command.ExitConfig || !strings.Contains(stderr, "keys.user_hash.file") || !strings.Contains(stderr, "--strict") {
+			if code != command.ExitConfig || !strings.Contains(stderr, "keys.user_hash.file") ||
+				!strings.Contains(stderr, "--strict") {
 				t.Errorf("%s --strict: exit %d, %s", line, code, stderr)
 			}
 		}
@@ -61,7 +64,8 @@ func TestSecretsThatOthersCanReadAreTold(t *testing.T) {
 	if err := os.Chmod(key, 0o604); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr := mustRun(t, "demo", "--events", "10", "--windows", "1", "--noise-key-file", key); !strings.Contains(stderr, "--noise-key-file: "+key+" is open") {
+	if _, stderr := mustRun(t, "demo", "--events", "10", "--windows", "1", "--noise-key-file",
+		key); !strings.Contains(stderr, "--noise-key-file: "+key+" is open") {
 		t.Errorf("demo: %s", stderr)
 	}
 }

@@ -17,7 +17,8 @@ func (f *File) Compile() (*deployment.Deployment, error) {
 	private := func(m deployment.Metric) bool { return m.Keys.Mode == deployment.KeysPrivate }
 	if given && f.config.Privacy.DeltaKeys == 0 && slices.ContainsFunc(d.Config.Metrics, private) {
 		f.document.errs = nil
-		f.document.failAt("privacy.delta_keys", "a metric has private keys, which need a part of delta: leave the field out for a tenth of it, or give a number above 0")
+		f.document.failAt("privacy.delta_keys", "a metric has private keys, which need a part of delta: leave the "+
+			"field out for a tenth of it, or give a number above 0")
 		return nil, f.document.errs
 	}
 	return d, nil

@@ -18,7 +18,8 @@ import (
 
 // environment is what getenv knows in these tests.
 func environment(name string) string {
-	return map[string]string{"NOISE_KEY": strings.Repeat("c3", 32), "P": "hunter2", "NOISE": strings.Repeat("c3", 32), "WHERE": "visits", "HOW_MANY": "24", "YES": "true"}[name]
+	return map[string]string{"NOISE_KEY": strings.Repeat("c3", 32), "P": "hunter2", "NOISE": strings.Repeat("c3", 32),
+		"WHERE": "visits", "HOW_MANY": "24", "YES": "true"}[name]
 }
 
 var variables = config.Environment{Get: environment}
@@ -72,10 +73,12 @@ func TestBadFilesAreRefusedWithThePosition(t *testing.T) {
 // A file that is missing is named once, with what to do, and is no error of its contents.
 func TestAFileThatIsNotThereIsNamedOnce(t *testing.T) {
 	_, err := config.Load("nope.yaml", config.Options{}, config.Environment{})
-	if !errors.Is(err, os.ErrNotExist) || errors.As(err, new(config.Errors)) || strings.Count(err.Error(), "nope.yaml") != 1 || !strings.Contains(err.Error(), "docs/example.yaml") {
+	if !errors.Is(err, os.ErrNotExist) || errors.As(err, new(config.Errors)) || strings.Count(err.Error(),
+		"nope.yaml") != 1 || !strings.Contains(err.Error(), "docs/example.yaml") {
 		t.Errorf("got %v", err)
 	}
-	if _, err = config.Load(t.TempDir(), config.Options{}, variables); err == nil || strings.Count(err.Error(), "reading") != 1 {
+	if _, err = config.Load(t.TempDir(), config.Options{}, variables); err == nil || strings.Count(err.Error(),
+		"reading") != 1 {
 		t.Errorf("a directory: %v", err)
 	}
 }
@@ -114,7 +117,8 @@ func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.ReplaceAll(config.Minimal(), "file: noise.key", "env: TOLLGATE_TEST_KEY")
-	text = strings.ReplaceAll(text, "file: user-hash.key", "file: user.key") + "outputs: {registry: {url: http://127.0.0.1:1, user: u, password_env: TOLLGATE_TEST_UNSET}}\n"
+	text = strings.ReplaceAll(text, "file: user-hash.key", "file: user.key") + "outputs: {registry: {url: " +
+		"http://127.0.0.1:1, user: u, password_env: TOLLGATE_TEST_UNSET}}\n"
 	f, err := config.Parse(filepath.Join(folder, "tollgate.yaml"), []byte(text), config.Process())
 	if err != nil || !strings.Contains(text, "TOLLGATE_TEST_KEY") || !strings.Contains(text, "file: user.key") {
 		t.Fatalf("%v in %s", err, text)
@@ -122,7 +126,8 @@ func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 	if err := f.Resolve(config.Options{WithoutKeys: true, WithoutRegistries: true}); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := f.Compile(); err != nil || d.Config.Keys.UserHash.Reveal() == ([32]byte(bytes.Repeat([]byte{0xab}, 32))) || d.Config.Keys.Noise.Secret.Reveal()[0] == 0xab || len(f.Warnings(d)) > 0 {
+	if d, err := f.Compile(); err != nil || d.Config.Keys.UserHash.Reveal() == ([32]byte(bytes.Repeat([]byte{0xab},
+		32))) || d.Config.Keys.Noise.Secret.Reveal()[0] == 0xab || len(f.Warnings(d)) > 0 {
 		t.Errorf("a key was read (%v)", err)
 	}
 	if err := f.Resolve(config.Options{}); err == nil {
@@ -134,7 +139,8 @@ func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 // is, or is not, and whatever is in it.
 func TestARecordThatIsNotWantedIsNotRead(t *testing.T) {
 	folder := t.TempDir()
-	for name, text := range map[string]string{"noise.key": strings.Repeat("ab", 32), "user-hash.key": strings.Repeat("cd", 32), "user-hash.key.deployments": "damaged"} {
+	for name, text := range map[string]string{"noise.key": strings.Repeat("ab", 32),
+		"user-hash.key": strings.Repeat("cd", 32), "user-hash.key.deployments": "damaged"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +267,8 @@ func TestATargetOfNothingIsNoAbsentOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for counted, want := range map[string]float64{"true": 0.05, "{target: {relative: 0}}": 0, "{target: {}}": 0} {
-		f, err := config.Parse("testdata/small.good.yml", append(slices.Clip(text), "    counted: "+counted+"\n"...), config.Environment{})
+		f, err := config.Parse("testdata/small.good.yml", append(slices.Clip(text), "    counted: "+counted+"\n"...),
+			config.Environment{})
 		if err == nil {
 			err = f.Resolve(config.Options{})
 		}
@@ -284,7 +291,8 @@ func TestAKeyAndATimeAreAFieldOrAList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for with, want := range map[string][]string{"key: page": {"page"}, "key: [page]": {"page"}, "key: [country, page]": {"country", "page"}, "time: [day, clock]": {"day", "clock"}} {
+	for with, want := range map[string][]string{"key: page": {"page"}, "key: [page]": {"page"},
+		"key: [country, page]": {"country", "page"}, "time: [day, clock]": {"day", "clock"}} {
 		file := filepath.Join(t.TempDir(), "tollgate.yml")
 		field, _, _ := strings.Cut(with, ":")
 		changed := regexp.MustCompile(field+": [a-z]+").ReplaceAllString(string(text), with)

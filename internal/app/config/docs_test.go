@@ -42,7 +42,8 @@ func TestExamplesAreRight(t *testing.T) {
 // lint parses and compiles with keys that stand in for what is missing.
 func lint(t *testing.T, name string, body []byte) {
 	t.Helper()
-	f, err := config.Parse(filepath.Join(filepath.Dir(name), "tollgate.yaml"), body, config.Environment{Get: func(string) string { return "x" }})
+	f, err := config.Parse(filepath.Join(filepath.Dir(name), "tollgate.yaml"), body,
+		config.Environment{Get: func(string) string { return "x" }})
 	if err == nil {
 		err = f.Resolve(config.Options{MissingKeys: true})
 	}

@@ -78,7 +78,8 @@ func (doc *document) at(at position, field, reason string) *Error {
 	if o := doc.overrides[field]; o != nil {
 		return &Error{File: "the environment variable " + o.variable, Field: field, Reason: doc.secrets.hide(reason)}
 	}
-	e := &Error{File: doc.name, Line: max(at.line, 1), Column: max(at.column, 1), Field: field, Reason: doc.secrets.hide(reason)}
+	e := &Error{File: doc.name, Line: max(at.line, 1), Column: max(at.column, 1), Field: field,
+		Reason: doc.secrets.hide(reason)}
 	if e.Line <= len(doc.lines) {
 		e.Text = excerpt(printable(doc.secrets.hideLine(strings.TrimRight(doc.lines[e.Line-1], "\r"))), e.Column)
 	}
@@ -107,7 +108,9 @@ func (doc *document) read(body []byte) {
 		doc.fail(position{}, "", "the file has more than %d bytes: long lists of keys go into a list_file", maxBytes)
 		return
 	case !utf8.Valid(body):
-		doc.fail(position{line: 1 + slices.IndexFunc(doc.lines, func(line string) bool { return !utf8.ValidString(line) })}, "", "this is not UTF-8")
+		doc.fail(position{line: 1 + slices.IndexFunc(doc.lines, func(line string) bool {
+			return !utf8.ValidString(line)
+		})}, "", "this is not UTF-8")
 		return
 	}
 	node, err := doc.parse(body)
@@ -119,7 +122,8 @@ func (doc *document) read(body []byte) {
 	}
 	switch node.(type) {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
-		doc.fail(position{}, "", "nothing is configured in this file. One to begin with, which validate takes; docs/configuration.md has every field:\n\n%s", Minimal())
+		doc.fail(position{}, "", "nothing is configured in this file. One to begin with, which validate takes; "+
+			"docs/configuration.md has every field:\n\n%s", Minimal())
 		doc.errs[0].Text = ""
 		return
 	}

@@ -76,7 +76,8 @@ func fieldOf(rest string) (path, reason string) {
 	for part := range strings.SplitSeq(strings.ToLower(rest), "__") {
 		if last != nil && last.Kind == settings.Objects && !strings.HasSuffix(path, "]") {
 			if _, err := strconv.ParseUint(part, 10, 31); err != nil {
-				return "", fmt.Sprintf("%s is a list: which entry is meant? The first one is number 0, as in %s%s__0__%s",
+				return "", fmt.Sprintf("%s is a list: which entry is meant? The first one is number 0, as in "+
+					"%s%s__0__%s",
 					path, overridePrefix, strings.ToUpper(path), strings.ToUpper(fields[0].Name))
 			}
 			path += "[" + part + "]"
@@ -94,7 +95,8 @@ func fieldOf(rest string) (path, reason string) {
 		path, last, fields = join(path, part), f, f.Fields
 	}
 	if len(last.Fields) > 0 && !last.Switch {
-		return "", fmt.Sprintf("%s has fields of its own: set one of them, as in %s%s__%s", path, overridePrefix, rest, strings.ToUpper(last.Fields[0].Name))
+		return "", fmt.Sprintf("%s has fields of its own: set one of them, as in %s%s__%s", path, overridePrefix, rest,
+			strings.ToUpper(last.Fields[0].Name))
 	}
 	return path, ""
 }
@@ -146,7 +148,8 @@ func (doc *document) overridden(prefix string) bool {
 func (doc *document) leftOver() {
 	for path, o := range doc.overrides {
 		if !o.used {
-			doc.errs = append(doc.errs, &Error{File: "the environment variable " + o.variable, Field: path, Reason: "the file has no such entry: variables change entries of lists, and add none"})
+			doc.errs = append(doc.errs, &Error{File: "the environment variable " + o.variable, Field: path,
+				Reason: "the file has no such entry: variables change entries of lists, and add none"})
 		}
 	}
 }
@@ -169,17 +172,21 @@ func (doc *document) expand(at, text string, where position) (out string, replac
 		case name == "" && why != "":
 			return found // no variable, and here it may stand for itself
 		case name == "":
-			why = "${ begins no variable here: write ${NAME}, with letters, digits and _ up to the brace, or $${ for these characters themselves"
+			why = "${ begins no variable here: write ${NAME}, with letters, digits and _ up to the brace, or $${ for " +
+				"these characters themselves"
 		case why != "":
 		case !otherwise && rest != "":
-			why = fmt.Sprintf("%s is not understood: write ${%s}, or ${%s:-value} with a value for when it is not set", settings.Quote(found), name, name)
+			why = fmt.Sprintf("%s is not understood: write ${%s}, or ${%s:-value} with a value for when it is not set",
+				settings.Quote(found), name, name)
 		case value == "" && !otherwise:
-			why = fmt.Sprintf("the environment variable %s is not set or empty: set it, or write ${%s:-value} with a value for that", name, name)
+			why = fmt.Sprintf("the environment variable %s is not set or empty: set it, or write ${%s:-value} with a "+
+				"value for that", name, name)
 		case value == "":
 			value = rest
 		}
 		if _, err := keyfile.ParseSecret(value); err == nil && strings.HasPrefix(at, "keys.") {
-			why = fmt.Sprintf("the environment variable %s has a key itself, not the name of a file: write  env: %s", name, name)
+			why = fmt.Sprintf("the environment variable %s has a key itself, not the name of a file: write  env: %s",
+				name, name)
 		}
 		if why != "" && ok {
 			doc.fail(where, at, "%s", why)
@@ -198,11 +205,13 @@ func notExpanded(at string) string {
 	field := at[strings.LastIndexByte(at, '.')+1:]
 	switch {
 	case field == "password":
-		return refused + "write  password_env: NAME  in place of this line (a password that really has these characters goes into password_file)"
+		return refused + "write  password_env: NAME  in place of this line (a password that really has these " +
+			"characters goes into password_file)"
 	case strings.Contains(at, "keys.list["):
 		return refused + "write the key (one that really has these characters goes into list_file)"
 	case field == "filter":
-		return refused + "write the value (one that really has these characters can be matched: matches \"[$][{]id[}]\")"
+		return refused + "write the value (one that really has these characters can be matched: matches " +
+			"\"[$][{]id[}]\")"
 	}
 	return ""
 }

@@ -19,8 +19,10 @@ func TestVariablesAreReplaced(t *testing.T) {
 	c := f.Config()
 	m := &c.Metrics[0]
 	_, user := f.KeyFiles()
-	if c.Events.Topic != "visits" || c.Privacy.Epsilon != 1 || m.Name != "views" || m.Window != time.Hour || m.MaxKeysPerUser != 24 || !c.Time.NoFuture ||
-		!slices.Equal(c.Kafka.Brokers, []string{"localhost:9092", "other:9092"}) || !slices.Equal(m.Keys.List, []string{"costs $5", "$HOME"}) || user != filepath.Join("testdata", "user.key") {
+	if c.Events.Topic != "visits" || c.Privacy.Epsilon != 1 || m.Name != "views" || m.Window != time.Hour ||
+		m.MaxKeysPerUser != 24 || !c.Time.NoFuture ||
+		!slices.Equal(c.Kafka.Brokers, []string{"localhost:9092", "other:9092"}) || !slices.Equal(m.Keys.List,
+		[]string{"costs $5", "$HOME"}) || user != filepath.Join("testdata", "user.key") {
 		t.Errorf("%+v, %s", c, user)
 	}
 }
@@ -36,9 +38,12 @@ func of(all map[string]string) config.Environment {
 // A variable takes the place of what the file says of a field, or of what it leaves out.
 func TestVariablesOverrideFields(t *testing.T) {
 	f, err := config.Parse("f.yaml", []byte(config.Minimal()), of(map[string]string{
-		"TOLLGATE__KAFKA__BROKERS": "a:1, b:2", "TOLLGATE__KAFKA__TLS": "true", "TOLLGATE__KAFKA__SASL__MECHANISM": "plain", "TOLLGATE__KAFKA__SASL__USER": "ada",
-		"TOLLGATE__KAFKA__SASL__PASSWORD_ENV": "SECRET", "SECRET": "hunter2\r\n", "TOLLGATE__DEPLOYMENT": "other", "TOLLGATE__PRIVACY__EPSILON": "0.5",
-		"TOLLGATE__METRICS__0__BOUNDS__MAX_KEYS_PER_USER": "7", "TOLLGATE__METRICS__0__WINDOW__SIZE": "2h", "TOLLGATE__TIME__LATENESS": "3m", "TOLLGATE_BROKER": "is another program's", "HOME": "/",
+		"TOLLGATE__KAFKA__BROKERS": "a:1, b:2", "TOLLGATE__KAFKA__TLS": "true",
+		"TOLLGATE__KAFKA__SASL__MECHANISM": "plain", "TOLLGATE__KAFKA__SASL__USER": "ada",
+		"TOLLGATE__KAFKA__SASL__PASSWORD_ENV": "SECRET", "SECRET": "hunter2\r\n", "TOLLGATE__DEPLOYMENT": "other",
+		"TOLLGATE__PRIVACY__EPSILON":                      "0.5",
+		"TOLLGATE__METRICS__0__BOUNDS__MAX_KEYS_PER_USER": "7", "TOLLGATE__METRICS__0__WINDOW__SIZE": "2h",
+		"TOLLGATE__TIME__LATENESS": "3m", "TOLLGATE_BROKER": "is another program's", "HOME": "/",
 	}))
 	if err == nil {
 		err = f.Resolve(config.Options{MissingKeys: true})
@@ -51,8 +56,10 @@ func TestVariablesOverrideFields(t *testing.T) {
 	}
 	c := f.Config()
 	m := &c.Metrics[0]
-	if !slices.Equal(c.Kafka.Brokers, []string{"a:1", "b:2"}) || c.Kafka.TLS == nil || c.Kafka.SASL == nil || c.Kafka.SASL.User != "ada" || c.Kafka.SASL.Password.Reveal() != "hunter2" ||
-		c.Deployment != "other" || c.Privacy.Epsilon != 0.5 || m.MaxKeysPerUser != 7 || m.Window != 2*time.Hour || c.Time.Lateness != 3*time.Minute {
+	if !slices.Equal(c.Kafka.Brokers, []string{"a:1", "b:2"}) || c.Kafka.TLS == nil || c.Kafka.SASL == nil ||
+		c.Kafka.SASL.User != "ada" || c.Kafka.SASL.Password.Reveal() != "hunter2" ||
+		c.Deployment != "other" || c.Privacy.Epsilon != 0.5 || m.MaxKeysPerUser != 7 || m.Window != 2*time.Hour ||
+		c.Time.Lateness != 3*time.Minute {
 		t.Errorf("%+v", c)
 	}
 }
@@ -60,8 +67,9 @@ func TestVariablesOverrideFields(t *testing.T) {
 // What a variable cannot set is an error that names the variable, and what was meant.
 func TestWrongOverridesAreRefused(t *testing.T) {
 	for name, want := range map[string]string{
-		"TOLLGATE__KAFKA__BROKER":                "there is no field \"broker\" in kafka; did you mean brokers?",
-		"TOLLGATE__KAFKA":                        "kafka has fields of its own: set one of them, as in TOLLGATE__KAFKA__",
+		"TOLLGATE__KAFKA__BROKER": "there is no field \"broker\" in kafka; did you mean brokers?",
+		"TOLLGATE__KAFKA": "kafka has fields of its own: set one of them, as in " +
+			"TOLLGATE__KAFKA__",
 		"TOLLGATE__METRICS__VIEWS__WINDOW__SIZE": "metrics is a list: which entry is meant? The first one is number 0",
 		"TOLLGATE__METRICS__7__SHARE":            "metrics[7].share: the file has no such entry",
 		"TOLLGATE__PRIVACY__EPSILON":             "privacy.epsilon: \"x\" is not a number",
@@ -70,12 +78,14 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 		"TOLLGATE__EVENTS__FORMAT":               "events.format: \"x\" is not one of",
 	} {
 		f, err := config.Parse("f.yaml", []byte(config.Minimal()), of(map[string]string{name: "x"}))
-		if err == nil || !strings.HasPrefix(err.Error(), "the environment variable "+name+": ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "the environment variable "+name+": ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
 	}
 	// Also where only compiling finds it: not the line of the file, which says something else.
-	f, err := config.Parse("f.yaml", []byte(config.Minimal()), of(map[string]string{"TOLLGATE__METRICS__0__TARGET__ABSOLUTE": "0.01"}))
+	f, err := config.Parse("f.yaml", []byte(config.Minimal()),
+		of(map[string]string{"TOLLGATE__METRICS__0__TARGET__ABSOLUTE": "0.01"}))
 	if err == nil {
 		err = f.Resolve(config.Options{MissingKeys: true})
 	}
@@ -93,18 +103,21 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 func TestKeysInPlaceOfNamesAreNotShown(t *testing.T) {
 	key := strings.Repeat("0123456789abcdef", 4)
 	for variable, value := range map[string]string{
-		"TOLLGATE__KEYS__NOISE__FILE": key, "TOLLGATE__KEYS__USER_HASH__FILE": "/run/secrets/" + key, "TOLLGATE__KEYS__NOISE__ENV": key, "TOLLGATE__KEYS__USER_HASH__ENV": " 0x" + strings.ToUpper(key) + " ",
+		"TOLLGATE__KEYS__NOISE__FILE": key, "TOLLGATE__KEYS__USER_HASH__FILE": "/run/secrets/" + key,
+		"TOLLGATE__KEYS__NOISE__ENV": key, "TOLLGATE__KEYS__USER_HASH__ENV": " 0x" + strings.ToUpper(key) + " ",
 	} {
 		body := config.Minimal()
 		if strings.HasSuffix(variable, "ENV") {
-			body = strings.NewReplacer("{file: noise.key}", "{env: NAME}", "{file: user-hash.key}", "{env: NAME}").Replace(body)
+			body = strings.NewReplacer("{file: noise.key}", "{env: NAME}", "{file: user-hash.key}",
+				"{env: NAME}").Replace(body)
 		}
 		f, err := config.Parse("f.yaml", []byte(body), of(map[string]string{variable: value}))
 		if err == nil {
 			err = f.Resolve(config.Options{MissingKeys: true})
 			t.Errorf("%s: accepted: missing %q", variable, f.Missing)
 		}
-		if err == nil || strings.Contains(strings.ToLower(err.Error()), key[:16]) || !strings.Contains(err.Error(), "a key itself") {
+		if err == nil || strings.Contains(strings.ToLower(err.Error()), key[:16]) || !strings.Contains(err.Error(),
+			"a key itself") {
 			t.Errorf("%s: %v", variable, err)
 		}
 	}

@@ -64,7 +64,8 @@ func beginning(err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
-	return "; correct --config (a relative path begins where the command runs), or begin with a copy of docs/example.yaml"
+	return "; correct --config (a relative path begins where the command runs), or begin with a copy of " +
+		"docs/example.yaml"
 }
 
 // Parse reads the text of a file. Errors call it name, and relative paths begin in the
@@ -91,7 +92,8 @@ func Parse(name string, body []byte, e Environment) (*File, error) {
 // together checks rules between fields that the pipeline cannot check.
 func (doc *document) together() {
 	for i := range doc.config.Metrics {
-		if at := element("metrics", i) + ".keys"; len(doc.config.Metrics[i].Keys.List) > 0 && doc.text(at+".list_file") != "" {
+		if at := element("metrics", i) + ".keys"; len(doc.config.Metrics[i].Keys.List) > 0 &&
+			doc.text(at+".list_file") != "" {
 			doc.failAt(at, "give list or list_file, not both")
 		}
 		doc.outermost(i)
@@ -102,11 +104,13 @@ func (doc *document) together() {
 		doc.fail(doc.place("keys.record").key, "keys.record", "give file or env, not both")
 	}
 	if sasl := doc.config.Kafka.SASL; sasl != nil {
-		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), sasl.PasswordFile, sasl.Mechanism != deployment.SASLOAuthBearer || sasl.TokenURL.Reveal() != "")
+		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), sasl.PasswordFile,
+			sasl.Mechanism != deployment.SASLOAuthBearer || sasl.TokenURL.Reveal() != "")
 	}
 	for i, r := range []*deployment.Registry{doc.config.Events.Registry, doc.config.Outputs.Registry} {
 		if r != nil {
-			doc.onePassword([]string{"events.registry", "outputs.registry"}[i], r.Password.Reveal(), r.PasswordFile, r.User != "")
+			doc.onePassword([]string{"events.registry", "outputs.registry"}[i], r.Password.Reveal(), r.PasswordFile,
+				r.User != "")
 		}
 	}
 }
@@ -141,13 +145,16 @@ func (doc *document) oneSource(at string) {
 	case len(command) > 0 && command[0] == "":
 		doc.failAt(at+".command", "the name of the program is empty")
 	case isKey(filepath.Base(file)):
-		doc.failAt(at+".file", "this is a key itself, not the name of a file: write the key into a file of its own, and take a new one if others may have read this one")
+		doc.failAt(at+".file", "this is a key itself, not the name of a file: write the key into a file of its own, "+
+			"and take a new one if others may have read this one")
 	case isKey(env):
-		doc.failAt(at+".env", "this is a key itself, not the name of a variable: give the variable the key, and take a new one if others may have read this one")
+		doc.failAt(at+".env", "this is a key itself, not the name of a variable: give the variable the key, and take "+
+			"a new one if others may have read this one")
 	case given > 1:
 		doc.fail(doc.place(at).key, at, "give only one of file, env and command")
 	case given == 0:
-		doc.fail(doc.place(at).key, at, "where is the key? For example {file: noise.key}, which holds what openssl rand -hex 32 prints, or {env: NAME}, a variable that does")
+		doc.fail(doc.place(at).key, at, "where is the key? For example {file: noise.key}, which holds what openssl "+
+			"rand -hex 32 prints, or {env: NAME}, a variable that does")
 	}
 }
 
@@ -159,12 +166,15 @@ func isKey(text string) bool {
 }
 
 func (doc *document) onePassword(at, value, file string, needed bool) {
-	given := slices.DeleteFunc([]string{value, file, doc.text(at + ".password_env")}, func(text string) bool { return text == "" })
+	given := slices.DeleteFunc([]string{value, file, doc.text(at + ".password_env")}, func(text string) bool {
+		return text == ""
+	})
 	switch {
 	case len(given) > 1:
 		doc.fail(doc.place(at).key, at, "give only one of password, password_env and password_file")
 	case len(given) == 0 && needed:
-		doc.fail(doc.place(at).key, at, "where is the password? For example  password_env: NAME, a variable of the environment, or password_file")
+		doc.fail(doc.place(at).key, at, "where is the password? For example  password_env: NAME, a variable of the "+
+			"environment, or password_file")
 	}
 }
 

@@ -34,7 +34,8 @@ func TestFieldsOfThePipelineAreFoundInTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all Errors
-	if err := f.Locate(deployment.Invalid("Metrics[0].Ladder.Factor", "no")); !errors.As(err, &all) || all[0].Line != 13 {
+	if err := f.Locate(deployment.Invalid("Metrics[0].Ladder.Factor", "no")); !errors.As(err, &all) ||
+		all[0].Line != 13 {
 		t.Errorf("a field that is not there is shown at %v", err)
 	}
 	if err := errors.New("other"); f.Locate(err) != err {

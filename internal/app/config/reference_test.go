@@ -24,7 +24,8 @@ func rewrite() bool {
 }
 
 func TestReferenceIsInTheDocumentation(t *testing.T) {
-	const begin, end = "<!-- reference: made by go test ./internal/app/config -run Reference -update -->\n", "<!-- end of reference -->\n"
+	const begin, end = "<!-- reference: made by go test ./internal/app/config -run Reference -update -->\n",
+		"<!-- end of reference -->\n"
 	body, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,8 @@ func TestReferenceIsInTheDocumentation(t *testing.T) {
 		return
 	}
 	if table != want {
-		t.Errorf("the reference in %s is not that of the code: run go test ./internal/app/config -run Reference -update", page)
+		t.Errorf("the reference in %s is not that of the code: run go test ./internal/app/config -run Reference "+
+			"-update", page)
 	}
 }
 
@@ -105,7 +107,9 @@ func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 		}
 	}
 	for leaf := range named {
-		if !slices.Contains(want, leaf) && !slices.ContainsFunc(want, func(one string) bool { return strings.HasPrefix(one, leaf+".") }) {
+		if !slices.Contains(want, leaf) && !slices.ContainsFunc(want, func(one string) bool {
+			return strings.HasPrefix(one, leaf+".")
+		}) {
 			t.Errorf("there is no %s in pipeline.Config", leaf)
 		}
 	}
@@ -123,7 +127,8 @@ func leaves(typ reflect.Type, at string) []string {
 			}
 			below = below.Elem()
 		}
-		if below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/tollgate/") && !strings.HasSuffix(below.PkgPath(), "/secret") {
+		if below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/tollgate/") &&
+			!strings.HasSuffix(below.PkgPath(), "/secret") {
 			name := at + f.Name + "."
 			if f.Anonymous {
 				name = at
@@ -152,7 +157,8 @@ func rows(b *strings.Builder, at string, fields []settings.Field) {
 		if f.Path != "" {
 			inGo = "`" + f.Path + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", name, typeText(f), otherwise(f), f.Change, escape(f.Meaning), inGo)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", name, typeText(f), otherwise(f), f.Change,
+			escape(f.Meaning), inGo)
 		if f.Kind == settings.Objects {
 			name += "[]"
 		}
@@ -200,8 +206,9 @@ func otherwise(f *settings.Field) string {
 // Every example that an error shows, and every default, is a value that the field takes.
 func TestReferenceShowsValuesThatWork(t *testing.T) {
 	types := map[settings.Kind]reflect.Type{
-		settings.Integer: reflect.TypeFor[int](), settings.Number: reflect.TypeFor[float64](), settings.Duration: reflect.TypeFor[time.Duration](),
-		settings.Boolean: reflect.TypeFor[bool](), settings.Text: reflect.TypeFor[string](),
+		settings.Integer: reflect.TypeFor[int](), settings.Number: reflect.TypeFor[float64](),
+		settings.Duration: reflect.TypeFor[time.Duration](),
+		settings.Boolean:  reflect.TypeFor[bool](), settings.Text: reflect.TypeFor[string](),
 	}
 	for name, f := range all("", settings.Table()) {
 		for _, text := range []string{f.Example, f.Default} {

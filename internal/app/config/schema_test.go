@@ -68,7 +68,8 @@ func fieldSchema(f *settings.Field) map[string]any {
 	case settings.Boolean:
 		out = map[string]any{"anyOf": []any{map[string]any{"type": "boolean"}, variable}}
 	case settings.Duration:
-		out = map[string]any{"type": "string", "minLength": 1, "pattern": `^((\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?|0|.*\$\{.*)$`}
+		out = map[string]any{"type": "string", "minLength": 1,
+			"pattern": `^((\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?|0|.*\$\{.*)$`}
 	default:
 		out = map[string]any{"type": "string"}
 		if len(f.OneOf) > 0 {
@@ -127,7 +128,8 @@ func TestReferenceAsASchemaForEditors(t *testing.T) {
 		}
 	}
 	if got, err := os.ReadFile(schemaPage); err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("%s is not that of the code (%v): run go test ./internal/app/config -run Reference -update", schemaPage, err)
+		t.Fatalf("%s is not that of the code (%v): run go test ./internal/app/config -run Reference -update",
+			schemaPage, err)
 	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(want))
 	if err != nil {
@@ -165,7 +167,8 @@ func TestReferenceAsASchemaForEditors(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	for _, name := range []string{"bound_zero", "enum", "unknown_field", "empty_metrics", "duration_nonsense", "duration_without_unit", "time_negative"} {
+	for _, name := range []string{"bound_zero", "enum", "unknown_field", "empty_metrics", "duration_nonsense",
+		"duration_without_unit", "time_negative"} {
 		if err := check(filepath.Join("testdata", name+".bad.yml")); err == nil {
 			t.Errorf("%s is accepted", name)
 		}

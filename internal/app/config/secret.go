@@ -27,7 +27,8 @@ func (f *File) key(at string, o Options, standIn byte) (key [32]byte) {
 			f.Missing = append(f.Missing, "$"+variable)
 			return [32]byte{standIn}
 		case text == "":
-			doc.failAt(at, "the environment variable %s is not set or empty; give it a key with: export %s=$(openssl rand -hex 32), and keep that key", variable, variable)
+			doc.failAt(at, "the environment variable %s is not set or empty; give it a key with: export %s=$(openssl "+
+				"rand -hex 32), and keep that key", variable, variable)
 			return key
 		}
 	} else if command := doc.apart[at+".command"]; len(command) > 0 {
@@ -74,7 +75,8 @@ func (f *File) password(at string, to *secret.Of[string], file string) {
 	if variable := doc.text(at + ".password_env"); variable != "" {
 		text := secret.Line(doc.environment.get(variable))
 		if *to = secret.New(text); text == "" {
-			doc.failAt(at+".password_env", "the environment variable %s is not set or empty: set it for this command (export %s=…), or name a file with password_file", variable, variable)
+			doc.failAt(at+".password_env", "the environment variable %s is not set or empty: set it for this command "+
+				"(export %s=…), or name a file with password_file", variable, variable)
 		}
 		return
 	}
@@ -95,7 +97,8 @@ func (f *File) password(at string, to *secret.Of[string], file string) {
 
 // noKey returns what to do about a missing key file. Only the noise key can be replaced.
 func noKey(at, file string) string {
-	text := fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the deployment has begun, put the copy of its own key there", file, MakeKey(file))
+	text := fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the "+
+		"deployment has begun, put the copy of its own key there", file, MakeKey(file))
 	if at == "keys.noise.file" {
 		text += ", or make a new noise key with tollgate change --generate-keys"
 	}
@@ -135,5 +138,6 @@ func Exposed(file string) string {
 	if info.Mode().Perm()&0o007 == 0 {
 		who = "its group"
 	}
-	return fmt.Sprintf("%s is open to %s (mode %04o): chmod 600 %s, and replace what is in it if others may have read it", file, who, info.Mode().Perm(), file)
+	return fmt.Sprintf("%s is open to %s (mode %04o): chmod 600 %s, and replace what is in it if others may have "+
+		"read it", file, who, info.Mode().Perm(), file)
 }

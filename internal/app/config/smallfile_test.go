@@ -26,10 +26,12 @@ func TestSmallFilesAreReadUpToTheirLimit(t *testing.T) {
 		t.Errorf("with a byte order mark: %q, %v", text, err)
 	}
 	text, err := config.ReadSmall(path, 7)
-	if want := "read " + path + ": the file is too long: it may have 7 bytes"; err == nil || err.Error() != want || text != "" {
+	if want := "read " + path + ": the file is too long: it may have 7 bytes"; err == nil || err.Error() != want ||
+		text != "" {
 		t.Errorf("over the limit: %q, %v; want %q", text, err, want)
 	}
-	if _, err := config.ReadSmall(path+".not", 8); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path+".not") {
+	if _, err := config.ReadSmall(path+".not", 8); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(),
+		path+".not") {
 		t.Errorf("no file: %v", err)
 	}
 }

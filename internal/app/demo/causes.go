@@ -33,7 +33,8 @@ func Causes(s Settings, source Source, result Result, released int) (causes []st
 	found := []cause{
 		{t.BeforeStart, fmt.Sprintf("are before --from %s: give an earlier one", stamp(source, from.UnixMilli()))},
 		{m.Open, fmt.Sprintf("are not before --to %s: give a later one", stamp(source, to.UnixMilli()))},
-		{m.Filtered, "have a key that --public-keys does not list: list it, or find the keys of the file with --keys private"},
+		{m.Filtered, "have a key that --public-keys does not list: list it, or find the keys of the file with --keys " +
+			"private"},
 	}
 	if file, ok := source.(*File); ok {
 		found = append(found, cause{t.Broken(), "are broken: " + s.remedy(file)})
@@ -66,7 +67,8 @@ func NoEvents(s Settings, f *File) []string {
 func (s Settings) little(result Result, released int) bool {
 	t := result.Tallies
 	m := t.Metrics[0]
-	return released == 0 || outcomes.Lost(pipeline.Tallies{}, t).Most() || 2*m.Filtered > t.Accepted || 2*m.Open > t.Accepted ||
+	return released == 0 || outcomes.Lost(pipeline.Tallies{}, t).Most() || 2*m.Filtered > t.Accepted ||
+		2*m.Open > t.Accepted ||
 		s.Private() && 10*uint64(released) < result.Turns
 }
 
@@ -85,7 +87,8 @@ func (s Settings) remedy(file *File) string {
 	case most.Field == "value":
 		return "check --value-field " + format.Value
 	case most.Field == "time":
-		return fmt.Sprintf("check --time-field %s and --time-unit %s", strings.Join(format.FieldsOf("time"), ","), cmp.Or(format.TimeUnit, "(of the schema)"))
+		return fmt.Sprintf("check --time-field %s and --time-unit %s", strings.Join(format.FieldsOf("time"), ","),
+			cmp.Or(format.TimeUnit, "(of the schema)"))
 	}
 	return "check --input-format " + format.Format
 }

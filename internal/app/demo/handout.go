@@ -31,19 +31,20 @@ func handOut(ctx context.Context, d *pipeline.Deployment, onTurn func(Turn) erro
 	go func() {
 		defer close(h.ended)
 		var refused error
-		err := pipeline.FollowReleases(ctx, d, pipeline.FollowOptions{From: &pipeline.Position{}}, func(p pipeline.Published) error {
-			if onTurn != nil {
-				if refused = onTurn(Turn{Number: p.Turn, End: p.End, Releases: p.Releases}); refused != nil {
-					return refused
+		err := pipeline.FollowReleases(ctx, d, pipeline.FollowOptions{From: &pipeline.Position{}},
+			func(p pipeline.Published) error {
+				if onTurn != nil {
+					if refused = onTurn(Turn{Number: p.Turn, End: p.End, Releases: p.Releases}); refused != nil {
+						return refused
+					}
 				}
-			}
-			select {
-			case <-h.turns:
-			default:
-			}
-			h.turns <- p.Turn
-			return nil
-		})
+				select {
+				case <-h.turns:
+				default:
+				}
+				h.turns <- p.Turn
+				return nil
+			})
 		switch {
 		case refused != nil:
 			h.err = refused

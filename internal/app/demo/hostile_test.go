@@ -59,7 +59,8 @@ func talliesOf(t pipeline.Tallies) map[string]uint64 {
 
 // testSecrets are the same for every file, so that values can be compared.
 func testSecrets() Secrets {
-	return Secrets{Incarnation: [16]byte{1}, Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{2})}, UserHash: secret.New([32]byte{3})}
+	return Secrets{Incarnation: [16]byte{1}, Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{2})},
+		UserHash: secret.New([32]byte{3})}
 }
 
 // A record that one user has written, whatever is in it and wherever in the file it
@@ -75,12 +76,14 @@ func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 	all := hostile()
 	spent := settings("a", "b", "c,\"c") // in the first window of a user, so that others are refused
 	spent.Target.Absolute = 0.36
-	for name, s := range map[string]Settings{"public keys": settings("a", "b", "c,\"c"), "private keys": settings(), "budgets that are spent": spent} {
+	for name, s := range map[string]Settings{"public keys": settings("a", "b", "c,\"c"), "private keys": settings(),
+		"budgets that are spent": spent} {
 		s.Epsilon, s.Delta = 60, 1e-3 // so that keys pass their thresholds
 		s.Target.Absolute = min(s.Target.Absolute, 4)
 		t.Run(name, func(t *testing.T) {
 			before, want := runAll(t, s, open(t, file(lines)), testSecrets())
-			if strings.Count(want, "\n") < 8 || before.Tallies.Metrics[0].Counted < 200 || before.Tallies.Metrics[0].Beyond > 30 != (s.Target.Absolute < 1) {
+			if strings.Count(want, "\n") < 8 || before.Tallies.Metrics[0].Counted < 200 ||
+				before.Tallies.Metrics[0].Beyond > 30 != (s.Target.Absolute < 1) {
 				t.Fatalf("too little is counted: %+v\n%s", before.Tallies, want)
 			}
 			check := func(what string, with []string, added ...string) {
@@ -102,10 +105,12 @@ func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 				for i, h := range all {
 					evil, added = append(evil, h.line), append(added, h.outcome)
 					if long.On() && i%3 == at {
-						check(fmt.Sprintf("record %d at line %d", i, place), slices.Insert(slices.Clone(lines), place, h.line), h.outcome)
+						check(fmt.Sprintf("record %d at line %d", i, place), slices.Insert(slices.Clone(lines), place,
+							h.line), h.outcome)
 					}
 				}
-				check(fmt.Sprintf("all at line %d", place), slices.Insert(slices.Clone(lines), place, evil...), added...)
+				check(fmt.Sprintf("all at line %d", place), slices.Insert(slices.Clone(lines), place, evil...),
+					added...)
 			}
 		})
 	}
@@ -132,11 +137,13 @@ func TestRuleOneRecordOf1970MayAddWindowsAndNothingElse(t *testing.T) {
 				t.Fatalf("%d turns, with the values\n%s", before.Turns, want)
 			}
 			first := march.UnixMilli() / year.Milliseconds() // the year of the others' events
-			for day, outcome := range map[string]string{"1970-01-01T00:00:00Z": "accepted", "1969-12-31T23:59:59.999Z": "before start", "0001-01-01T00:00:00Z": "before start"} {
+			for day, outcome := range map[string]string{"1970-01-01T00:00:00Z": "accepted",
+				"1969-12-31T23:59:59.999Z": "before start", "0001-01-01T00:00:00Z": "before start"} {
 				after, got := run("evil,of one user," + day)
 				added, same := strings.CutSuffix(got, want)
 				if !same || after.Turns != uint64(first)+1 {
-					t.Errorf("%s: %d turns, the last values are\n%s\nwant\n%s", day, after.Turns, got[max(0, len(got)-len(want)):], want)
+					t.Errorf("%s: %d turns, the last values are\n%s\nwant\n%s", day, after.Turns,
+						got[max(0, len(got)-len(want)):], want)
 				}
 				var expected []string
 				if !s.Private() {
@@ -154,8 +161,10 @@ func TestRuleOneRecordOf1970MayAddWindowsAndNothingElse(t *testing.T) {
 				if diff := cmp.Diff(tallies, talliesOf(after.Tallies)); diff != "" {
 					t.Errorf("%s: other tallies (-want +got):\n%s", day, diff)
 				}
-				if counted := after.Tallies.Metrics[0].Counted; !s.Private() && counted != before.Tallies.Metrics[0].Counted {
-					t.Errorf("%s: %d records are counted, and %d without it", day, counted, before.Tallies.Metrics[0].Counted)
+				if counted := after.Tallies.Metrics[0].Counted; !s.Private() &&
+					counted != before.Tallies.Metrics[0].Counted {
+					t.Errorf("%s: %d records are counted, and %d without it", day, counted,
+						before.Tallies.Metrics[0].Counted)
 				}
 			}
 		})

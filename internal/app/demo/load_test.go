@@ -28,7 +28,8 @@ func broker(t *testing.T, partitions int) (pipeline.Kafka, *kafkalog.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	if err := client.CreateTopics(context.Background(), kafkalog.TopicSpec{Name: eventsTopic, Partitions: partitions, Replication: 1}); err != nil {
+	if err := client.CreateTopics(context.Background(), kafkalog.TopicSpec{Name: eventsTopic, Partitions: partitions,
+		Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
 	return kafka, client

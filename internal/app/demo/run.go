@@ -63,7 +63,8 @@ func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Op
 	if err != nil {
 		return Result{}, err
 	}
-	if err := pipeline.CreateTopics(ctx, d, pipeline.TopicOptions{EventPartitions: source.Traits().Partitions, Replication: 1}); err != nil {
+	if err := pipeline.CreateTopics(ctx, d, pipeline.TopicOptions{EventPartitions: source.Traits().Partitions,
+		Replication: 1}); err != nil {
 		return Result{}, err
 	}
 	loaded, err := load(ctx, kafka, source, opt.Drain)
@@ -117,7 +118,8 @@ func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options)
 		stop()
 		out.leave()
 	}()
-	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{Logger: opt.Logger, Bounded: true, Until: to, Drain: drain, Disposable: true})
+	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{Logger: opt.Logger, Bounded: true, Until: to, Drain: drain,
+		Disposable: true})
 	rest := context.WithoutCancel(ctx)
 	switch {
 	case err != nil:

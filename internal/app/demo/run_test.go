@@ -94,7 +94,8 @@ func visits(n int) []string {
 	var lines []string
 	for i := range n {
 		at := march.Add(time.Duration(i) * 4 * time.Hour / time.Duration(n))
-		lines = append(lines, fmt.Sprintf("user%d,%s,%s", r.IntN(n), []string{"a", "b", "\"c,\"\"c\""}[r.IntN(3)], at.Format(time.RFC3339Nano)))
+		lines = append(lines, fmt.Sprintf("user%d,%s,%s", r.IntN(n), []string{"a", "b", "\"c,\"\"c\""}[r.IntN(3)],
+			at.Format(time.RFC3339Nano)))
 	}
 	return append(lines, "broken", "u,a,not a time", "u,a", ",a,2025-03-03T01:00:00Z", "u,\"stray")
 }
@@ -126,7 +127,10 @@ func TestNoiseKeyMakesOutputAFunctionOfTheData(t *testing.T) {
 		t.Fatalf("%d releases, want 12:\n%s", n, want)
 	}
 	shuffled := slices.Clone(lines)
-	rand.New(runseed.PCG(t, 5, 6)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	rand.New(runseed.PCG(t, 5, 6)).Shuffle(len(shuffled), func(i, j int) {
+		shuffled[i], shuffled[j] = shuffled[j],
+			shuffled[i]
+	})
 	small := file(shuffled, "\r\n")
 	small.SortMemory = 10_000 // sorted in runs on disk
 	if got := derived(t, s, small, 1); got != want {
@@ -138,7 +142,8 @@ func TestNoiseKeyMakesOutputAFunctionOfTheData(t *testing.T) {
 	exact := s
 	exact.Target.Relative = 0.05
 	for name, got := range map[string]string{
-		"another record":        derived(t, s, file(append(slices.Clone(lines), "new,d,2025-03-03T01:00:00Z"), "\n"), 1),
+		"another record": derived(t, s, file(append(slices.Clone(lines), "new,d,2025-03-03T01:00:00Z"), "\n"),
+			1),
 		"another key":           derived(t, s, file(lines, "\n"), 2),
 		"another configuration": derived(t, exact, file(lines, "\n"), 1),
 	} {
@@ -207,7 +212,9 @@ func TestFailureOfTheOutputEndsTheRun(t *testing.T) {
 	}
 	full := errors.New("disk full")
 	opt := options(write(t, "user,page,when\n"+strings.Join(visits(400), "\n")))
-	_, err = Run(context.Background(), settings("a"), open(t, opt), secrets, Options{OnTurn: func(Turn) error { return full }})
+	_, err = Run(context.Background(), settings("a"), open(t, opt), secrets, Options{OnTurn: func(Turn) error {
+		return full
+	}})
 	if !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}
@@ -222,15 +229,16 @@ func TestDrainEndsAfterATurn(t *testing.T) {
 	opt.From, opt.To = march, march.Add(2000*time.Hour)
 	drain := make(chan struct{})
 	turns := 0
-	result, err := Run(context.Background(), settings("a"), open(t, opt), secrets, Options{Drain: drain, OnTurn: func(turn Turn) error {
-		if turns++; turns == 3 {
-			close(drain)
-		}
-		if len(turn.Releases) != 1 || turn.Number != uint64(turns) {
-			t.Errorf("turn %d has %d releases", turn.Number, len(turn.Releases))
-		}
-		return nil
-	}})
+	result, err := Run(context.Background(), settings("a"), open(t, opt), secrets, Options{Drain: drain,
+		OnTurn: func(turn Turn) error {
+			if turns++; turns == 3 {
+				close(drain)
+			}
+			if len(turn.Releases) != 1 || turn.Number != uint64(turns) {
+				t.Errorf("turn %d has %d releases", turn.Number, len(turn.Releases))
+			}
+			return nil
+		}})
 	if err != nil || !result.Drained || result.Turns >= 2000 || int(result.Turns) != turns {
 		t.Errorf("got %+v after %d turns (%v)", result, turns, err)
 	}
@@ -266,11 +274,12 @@ func TestRuleAReaderThatHangsDoesNotStopADemo(t *testing.T) {
 	drain, hang := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Run(context.Background(), settings("a"), open(t, opt), secrets, Options{Drain: drain, OnTurn: func(Turn) error {
-			close(drain)
-			<-hang
-			return nil
-		}})
+		_, err := Run(context.Background(), settings("a"), open(t, opt), secrets, Options{Drain: drain,
+			OnTurn: func(Turn) error {
+				close(drain)
+				<-hang
+				return nil
+			}})
 		ended <- err
 	}()
 	select {
@@ -286,12 +295,14 @@ func TestRuleAReaderThatHangsDoesNotStopADemo(t *testing.T) {
 
 func TestDerivedSecretsAreFixed(t *testing.T) {
 	source := open(t, options(write(t, "user,page,when\nu,a,2025-03-03T02:00:00Z\n")))
-	s, err := Derive(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, settings("a"), source, [32]byte{2})
+	s, err := Derive(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, settings("a"), source,
+		[32]byte{2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	own := RunID{1, 15: 1}.Key(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})})
-	zoned, err := Derive(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, settings("a"), inZurich{source}, [32]byte{2})
+	zoned, err := Derive(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, settings("a"),
+		inZurich{source}, [32]byte{2})
 	if err != nil || zoned.Incarnation == s.Incarnation {
 		t.Errorf("days of another zone have the same noise, %v", err)
 	}

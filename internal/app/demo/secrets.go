@@ -66,7 +66,8 @@ func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 // Key returns the noise key that only this run has. Two runs never share noise, even on the same
 // file: if they did, equal values in two outputs would show whose data have not changed.
 func (id RunID) Key(key noisereduction.NoiseKey) noisereduction.NoiseKey {
-	return noisereduction.NoiseKey{ID: key.ID, Secret: secret.New(secret.Keyed(key.Secret.Reveal(), "tollgate demo run v1", id[:nonceBytes]))}
+	return noisereduction.NoiseKey{ID: key.ID, Secret: secret.New(secret.Keyed(key.Secret.Reveal(),
+		"tollgate demo run v1", id[:nonceBytes]))}
 }
 
 // Of returns the name of the run with this nonce and the secrets that Derive made from its Key.
@@ -89,12 +90,14 @@ func Derive(key noisereduction.NoiseKey, s Settings, source Source, records [32]
 		From, To       int64
 		Lateness, Skew int64
 		NoFuture       bool
-	}{s, traits.Format, from.UnixMilli(), to.UnixMilli(), traits.Lateness.Milliseconds(), traits.Skew.Milliseconds(), traits.NoFuture})
+	}{s, traits.Format, from.UnixMilli(), to.UnixMilli(), traits.Lateness.Milliseconds(), traits.Skew.Milliseconds(),
+		traits.NoFuture})
 	if err != nil {
 		return Secrets{}, fmt.Errorf("describing the configuration: %w", err)
 	}
 	root := key.Secret.Reveal()
-	out := Secrets{Noise: noisereduction.NoiseKey{ID: key.ID, Secret: secret.New(secret.Keyed(root, "tollgate demo noise key v1"))}}
+	out := Secrets{Noise: noisereduction.NoiseKey{ID: key.ID,
+		Secret: secret.New(secret.Keyed(root, "tollgate demo noise key v1"))}}
 	out.UserHash = secret.New(secret.Keyed(root, "tollgate demo user-hash key v1"))
 	id := secret.Keyed(root, "tollgate demo incarnation v1", described, records[:])
 	copy(out.Incarnation[:], id[:])
@@ -111,5 +114,6 @@ func NewMultiset(key [32]byte) *eventfile.Multiset {
 func SeedKey(seed uint64) noisereduction.NoiseKey {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], seed)
-	return noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New(secret.Keyed([32]byte{}, "tollgate demo seed v1", b[:]))}
+	return noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New(secret.Keyed([32]byte{}, "tollgate demo seed v1",
+		b[:]))}
 }

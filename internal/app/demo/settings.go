@@ -61,19 +61,22 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 		Deployment: "tollgate-demo",
 		Kafka:      broker,
 		Events:     pipeline.Events{Topic: eventsTopic, Format: traits.Format},
-		Privacy:    pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, DeltaKeys: s.DeltaKeys, Accountant: s.Accountant, Planned: s.Planned, Lasts: s.Lasts},
+		Privacy: pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, DeltaKeys: s.DeltaKeys,
+			Accountant: s.Accountant, Planned: s.Planned, Lasts: s.Lasts},
 		Time: pipeline.Time{
 			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.NoFuture,
 		},
 		Metrics: []pipeline.Metric{{
-			Name: MetricName, Kind: s.Kind, Min: s.Min, Max: s.Max, Statistics: s.Statistics, Window: s.Window, Keys: keys,
+			Name: MetricName, Kind: s.Kind, Min: s.Min, Max: s.Max, Statistics: s.Statistics, Window: s.Window,
+			Keys:           keys,
 			MaxKeysPerUser: s.MaxKeysPerUser, MaxEventsPerKey: s.MaxEventsPerKey,
 			Ladder: pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
 			Target: s.Target, Noise: s.Noise, Share: 1,
 		}},
-		Outputs: pipeline.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead-letter", Turns: "turns"},
-		Keys:    pipeline.SecretKeys{Noise: secrets.Noise, UserHash: secrets.UserHash},
-		Shards:  shards, ReleaseShards: 1,
+		Outputs: pipeline.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead-letter",
+			Turns: "turns"},
+		Keys:   pipeline.SecretKeys{Noise: secrets.Noise, UserHash: secrets.UserHash},
+		Shards: shards, ReleaseShards: 1,
 	}
 }
 
@@ -81,7 +84,8 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 // returns has the budget and the ladder; it cannot be run. The error is the pipeline's
 // *ConfigError.
 func (s Settings) Compile() (*pipeline.Deployment, error) {
-	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New([32]byte{1})}, UserHash: secret.New([32]byte{2})}
+	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New([32]byte{1})},
+		UserHash: secret.New([32]byte{2})}
 	config := s.config(pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}}, &Generated{}, stand)
 	if metrickind.Of(s.Kind).Values() {
 		config.Events.Format.Value = "value" // of the file, which is not known yet

@@ -29,7 +29,8 @@ func avroFile(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = w.Append([]any{visit(goavro.Union("string", "u1"), "a", 2*time.Hour), visit(nil, "a", 0), visit(goavro.Union("string", "u2"), "b", time.Minute)})
+	err = w.Append([]any{visit(goavro.Union("string", "u1"), "a", 2*time.Hour), visit(nil, "a", 0),
+		visit(goavro.Union("string", "u2"), "b", time.Minute)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func avroFile(t *testing.T) string {
 }
 
 func TestAvroFilesBecomeBareRecordsWithTheirSchema(t *testing.T) {
-	opt := FileOptions{Path: avroFile(t), Format: event.Format{Format: event.Avro, User: "who.id", Key: "page", Time: "when"}, Window: time.Hour}
+	opt := FileOptions{Path: avroFile(t), Format: event.Format{Format: event.Avro, User: "who.id", Key: "page",
+		Time: "when"}, Window: time.Hour}
 	f := open(t, opt)
 	d, err := event.NewDecoder(f.Traits().Format)
 	if err != nil {
@@ -66,7 +68,8 @@ func TestAvroFilesBecomeBareRecordsWithTheirSchema(t *testing.T) {
 	}
 	opt.Format.User = "who.name"
 	var bad *event.FormatError
-	if _, err := OpenFile(opt); !errors.As(err, &bad) || bad.Field != "user" || !strings.Contains(err.Error(), opt.Path) {
+	if _, err := OpenFile(opt); !errors.As(err, &bad) || bad.Field != "user" || !strings.Contains(err.Error(),
+		opt.Path) {
 		t.Errorf("field that the schema lacks: %v", err)
 	}
 }

@@ -81,14 +81,16 @@ func (f *File) NoRecords() error {
 	if f.data.Records > 0 {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: %w", eventfile.Name(f.opt.Path), eventfile.NoRecords(f.opt.Header && !f.data.Empty))
+	return fmt.Errorf("reading input file %s: %w", eventfile.Name(f.opt.Path), eventfile.NoRecords(f.opt.Header &&
+		!f.data.Empty))
 }
 
 // Stretched says where the first and the last event are, whose distance is longer than most
 // windows. It has times of the file: it is for the user who holds it.
 func (f *File) Stretched() string {
 	d := f.data
-	return fmt.Sprintf("the events are spread from %s (%s %d) to %s (%s %d): take larger windows (--window), or leave out what is far away (--from, --to)",
+	return fmt.Sprintf("the events are spread from %s (%s %d) to %s (%s %d): take larger windows (--window), or leave "+
+		"out what is far away (--from, --to)",
 		stamp(f, d.First), d.Unit, d.FirstLine, stamp(f, d.Last), d.Unit, d.LastLine)
 }
 

@@ -28,7 +28,8 @@ func write(t testing.TB, text string) string {
 
 func options(path string) FileOptions {
 	return FileOptions{
-		Path: path, Format: event.Format{Format: event.CSV, User: "user", Key: "page", Time: "when", TimeUnit: "rfc3339"}, Header: true,
+		Path: path, Format: event.Format{Format: event.CSV, User: "user", Key: "page", Time: "when",
+			TimeUnit: "rfc3339"}, Header: true,
 		Window: time.Hour,
 	}
 }
@@ -95,16 +96,20 @@ func TestRange(t *testing.T) {
 		{"from the data", data, time.Time{}, time.Time{}, march.Add(2 * time.Hour), march.Add(4 * time.Hour)},
 		{"as given", data, march, march.Add(24 * time.Hour), march, march.Add(24 * time.Hour)},
 		{"start given", data, march, time.Time{}, march, march.Add(4 * time.Hour)},
-		{"end given", data, time.Time{}, march.Add(24 * time.Hour), march.Add(2 * time.Hour), march.Add(24 * time.Hour)},
-		{"start after the data", data, march.Add(24 * time.Hour), time.Time{}, march.Add(24 * time.Hour), march.Add(25 * time.Hour)},
+		{"end given", data, time.Time{}, march.Add(24 * time.Hour), march.Add(2 * time.Hour),
+			march.Add(24 * time.Hour)},
+		{"start after the data", data, march.Add(24 * time.Hour), time.Time{}, march.Add(24 * time.Hour),
+			march.Add(25 * time.Hour)},
 		{"no events", "user,page,when\nx\n", time.Time{}, time.Time{}, time.Time{}, time.Time{}},
 		{"no events, start given", "user,page,when\n", march, time.Time{}, time.Time{}, time.Time{}},
 		{"no events, both given", "", march, march.Add(time.Hour), march, march.Add(time.Hour)},
 		{
-			"before 1970", "user,page,when\nu,a,1960-01-01T00:00:00Z\nu,a,1970-01-01T00:30:00Z\n", time.Time{}, time.Time{},
+			"before 1970", "user,page,when\nu,a,1960-01-01T00:00:00Z\nu,a,1970-01-01T00:30:00Z\n", time.Time{},
+			time.Time{},
 			time.Unix(0, 0), time.Unix(3600, 0),
 		},
-		{"only before 1970", "user,page,when\nu,a,1960-01-01T00:00:00Z\n", time.Time{}, time.Time{}, time.Unix(0, 0), time.Unix(3600, 0)},
+		{"only before 1970", "user,page,when\nu,a,1960-01-01T00:00:00Z\n", time.Time{}, time.Time{}, time.Unix(0, 0),
+			time.Unix(3600, 0)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			opt := options(write(t, tc.text))
@@ -119,18 +124,21 @@ func TestRange(t *testing.T) {
 
 func TestEarlyEventsKeepTheirTime(t *testing.T) {
 	f := open(t, options(write(t, "user,page,when\nu,a,0001-01-01T00:00:00Z\nu,a,1970-01-01T00:00:00Z\n")))
-	if got := messages(t, f); len(got) != 2 || got[0].Timestamp != kafkalog.At(-62135596800000) || got[1].Timestamp != kafkalog.At(0) {
+	if got := messages(t, f); len(got) != 2 || got[0].Timestamp != kafkalog.At(-62135596800000) ||
+		got[1].Timestamp != kafkalog.At(0) {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestOversizedRecordsSayHowLongTheyWere(t *testing.T) {
-	f := open(t, options(write(t, "user,page,when\nu,a,2025-03-03T02:00:00Z\nu,"+strings.Repeat("x", 2_000_000)+",2025-03-03T02:00:00Z\n")))
+	f := open(t, options(write(t, "user,page,when\nu,a,2025-03-03T02:00:00Z\nu,"+strings.Repeat("x", 2_000_000)+
+		",2025-03-03T02:00:00Z\n")))
 	got := messages(t, f)
 	if len(got) != 2 || len(got[1].Value) != MaxRecordBytes+1 || got[1].Timestamp != got[0].Timestamp {
 		t.Fatalf("got %d messages", len(got))
 	}
-	if h := got[1].Headers; len(h) != 2 || h[0].Key != HeaderLength || string(h[0].Value) != "2000023" || len(h[1].Value) != 64 {
+	if h := got[1].Headers; len(h) != 2 || h[0].Key != HeaderLength || string(h[0].Value) != "2000023" ||
+		len(h[1].Value) != 64 {
 		t.Errorf("headers %v", h)
 	}
 	if f.Unreadable()["oversized"] != 1 {
@@ -160,13 +168,14 @@ func TestMultisetIgnoresOrderOnly(t *testing.T) {
 	cut := slices.Clone(records)
 	cut[4].Length++
 	others := map[string][32]byte{
-		"another key":              sum(2, records...),
-		"one record less":          sum(1, records[1:]...),
-		"one copy of b less":       sum(1, records[0], records[1], records[3], records[4]),
-		"no record":                sum(1),
-		"another length":           sum(1, cut...),
-		"a twice instead of b":     sum(1, records[0], records[0], records[1], records[3], records[4]),
-		"a truncated one is whole": sum(1, append(slices.Clone(records[:4]), eventfile.Record{Value: []byte("digest"), Length: 100})...),
+		"another key":          sum(2, records...),
+		"one record less":      sum(1, records[1:]...),
+		"one copy of b less":   sum(1, records[0], records[1], records[3], records[4]),
+		"no record":            sum(1),
+		"another length":       sum(1, cut...),
+		"a twice instead of b": sum(1, records[0], records[0], records[1], records[3], records[4]),
+		"a truncated one is whole": sum(1, append(slices.Clone(records[:4]), eventfile.Record{Value: []byte("digest"),
+			Length: 100})...),
 	}
 	seen := map[[32]byte]string{whole: "the whole"}
 	for name, digest := range others {

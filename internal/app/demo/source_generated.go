@@ -28,7 +28,8 @@ func NewGenerated(c generate.Config) (*Generated, error) {
 func (g *Generated) Traits() Traits {
 	return Traits{
 		Format: event.Format{
-			Format: event.JSONL, User: generate.UserField, Key: generate.KeyField, Time: generate.TimeField, TimeUnit: "ms",
+			Format: event.JSONL, User: generate.UserField, Key: generate.KeyField, Time: generate.TimeField,
+			TimeUnit:       "ms",
 			MaxRecordBytes: g.config.MaxRecordBytes,
 		},
 		Lateness: g.config.Lateness, Skew: g.config.Skew, Partitions: 2,

@@ -97,8 +97,10 @@ func CheckHeader(names []string, timeLayout string, fields ...string) error {
 	err := CheckColumns(names, fields...)
 	var wrong *ColumnError
 	if errors.As(err, &wrong) && !slices.Contains(names, wrong.Column) && !isHeader(names, fields, timeLayout) {
-		wrong.Reason = fmt.Sprintf("there is no column %q among the %d columns. The first line may be data, so it is not shown: "+
-			"correct the names of the fields, or if it is data, give --columns with a name for each column in place of --header", wrong.Column, len(names))
+		wrong.Reason = fmt.Sprintf("there is no column %q among the %d columns. The first line may be data, so it is "+
+			"not shown: "+
+			"correct the names of the fields, or if it is data, give --columns with a name for each column in place "+
+			"of --header", wrong.Column, len(names))
 	}
 	return err
 }
@@ -109,7 +111,8 @@ func CheckHeader(names []string, timeLayout string, fields ...string) error {
 func CheckColumns(names []string, fields ...string) error {
 	for i, name := range names {
 		if !utf8.ValidString(name) {
-			return fmt.Errorf("%w: the name of column %d is not UTF-8: give the encoding of the file, for example --encoding cp1252", ErrColumns, i+1)
+			return fmt.Errorf("%w: the name of column %d is not UTF-8: give the encoding of the file, for example "+
+				"--encoding cp1252", ErrColumns, i+1)
 		}
 	}
 	for _, field := range fields {
@@ -118,7 +121,8 @@ func CheckColumns(names []string, fields ...string) error {
 			return &ColumnError{Column: field, Reason: missing(names, field)}
 		}
 		if again := slices.Index(names[at+1:], field); again >= 0 {
-			return &ColumnError{Column: field, Reason: fmt.Sprintf("columns %d and %d are both called %q: give one of them another name", at+1, at+again+2, field)}
+			return &ColumnError{Column: field, Reason: fmt.Sprintf("columns %d and %d are both called %q: give one of "+
+				"them another name", at+1, at+again+2, field)}
 		}
 	}
 	return nil

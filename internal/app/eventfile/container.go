@@ -77,7 +77,8 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 	case "null", "deflate", "snappy", "zstandard":
 		return c, nil
 	}
-	return nil, fmt.Errorf("%w: it is packed with %q: write it with null, deflate, snappy or zstandard", ErrContainer, c.codec)
+	return nil, fmt.Errorf("%w: it is packed with %q: write it with null, deflate, snappy or zstandard", ErrContainer,
+		c.codec)
 }
 
 // Schema returns the schema with which the records were written.

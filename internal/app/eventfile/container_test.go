@@ -119,7 +119,8 @@ func TestBrokenRecordsOfAContainerAreHandedOut(t *testing.T) {
 		}
 	}
 	got, err := contents(t, handmade("null", 2, []byte("\x10abcdefgh\x02\x02b\x02")), 5)
-	if err != nil || len(got) != 2 || len(got[0].Value) != 5 || got[0].Length != 10 || len(got[0].Digest) != 32 || got[1].Digest != nil {
+	if err != nil || len(got) != 2 || len(got[0].Value) != 5 || got[0].Length != 10 || len(got[0].Digest) != 32 ||
+		got[1].Digest != nil {
 		t.Errorf("oversized: %+v, %v", got, err)
 	}
 }
@@ -132,11 +133,15 @@ func TestFilesThatAreNoContainers(t *testing.T) {
 	}
 	bomb := z.EncodeAll(make([]byte, maxContainerBlock+1), nil)
 	for name, b := range map[string][]byte{
-		"empty": nil, "text": []byte("user,time\n"), "header only in part": whole[:40], "cut in a block": whole[:len(whole)-20],
-		"cut in the mark": whole[:len(whole)-1], "another mark": append(bytes.Clone(whole[:len(whole)-1]), whole[len(whole)-1]^1),
+		"empty": nil, "text": []byte("user,time\n"), "header only in part": whole[:40],
+		"cut in a block":  whole[:len(whole)-20],
+		"cut in the mark": whole[:len(whole)-1], "another mark": append(bytes.Clone(whole[:len(whole)-1]),
+			whole[len(whole)-1]^1),
 		"unknown packing": handmade("lzma", 0, nil), "not deflate": handmade("deflate", 1, []byte("xx")),
-		"not snappy": handmade("snappy", 1, []byte("xxxxxxxx")), "not zstandard": handmade("zstandard", 1, []byte("xx")),
-		"bomb of zstandard": handmade("zstandard", 1, bomb), "bomb of snappy": handmade("snappy", 1, []byte("\xff\xff\xff\xff\x07\x00\x00\x00\x00")),
+		"not snappy": handmade("snappy", 1, []byte("xxxxxxxx")), "not zstandard": handmade("zstandard", 1,
+			[]byte("xx")),
+		"bomb of zstandard": handmade("zstandard", 1, bomb), "bomb of snappy": handmade("snappy", 1,
+			[]byte("\xff\xff\xff\xff\x07\x00\x00\x00\x00")),
 		"hostile size": append(handmade("null", 0, nil), "\x02\xff\xff\xff\xff\xff\xff\xff\xff\x7f"...),
 		"hostile text": []byte("Obj\x01\x02\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
 		"no schema":    []byte("Obj\x01\x000123456789abcdef"),

@@ -50,7 +50,8 @@ func all(t *testing.T, d *Dataset) []timed {
 
 func TestDatasetPutsBrokenRecordsAfterTheirPredecessor(t *testing.T) {
 	path := file(t, "user,time\nbroken first\na,30\nbroken after 30\nb,10\nbroken after 10\nc,20\nd,30\n")
-	d, err := Open(path, Options{Format: event.Format{Format: event.CSV}, Header: true, Fields: []string{"user", "time"}}, second)
+	d, err := Open(path, Options{Format: event.Format{Format: event.CSV}, Header: true, Fields: []string{"user",
+		"time"}}, second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,11 +85,16 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		opt        Options
 		want       []string
 	}{
-		{"missing column", "user,when\n", Options{Format: event.Format{Format: event.CSV}, Header: true, Fields: []string{"user", "time"}}, []string{`no column "time". The columns are user, when`}},
-		{"doubled column", "user,x,user\n", Options{Format: event.Format{Format: event.CSV}, Header: true, Fields: []string{"user"}}, []string{"columns 1 and 3 are both called"}},
-		{"header is broken", "us\"er,time\n", Options{Format: event.Format{Format: event.CSV}, Header: true}, []string{"header line is not a csv record"}},
-		{"column name not UTF-8", "user\t\xff\n", Options{Format: event.Format{Format: event.TSV}, Header: true}, []string{"column 2 is not UTF-8", "--encoding cp1252"}},
-		{"cut gzip", "\x1f\x8b\x08\x00", Options{Format: event.Format{Format: event.CSV}}, []string{"gzip data end early"}},
+		{"missing column", "user,when\n", Options{Format: event.Format{Format: event.CSV}, Header: true,
+			Fields: []string{"user", "time"}}, []string{`no column "time". The columns are user, when`}},
+		{"doubled column", "user,x,user\n", Options{Format: event.Format{Format: event.CSV}, Header: true,
+			Fields: []string{"user"}}, []string{"columns 1 and 3 are both called"}},
+		{"header is broken", "us\"er,time\n", Options{Format: event.Format{Format: event.CSV}, Header: true},
+			[]string{"header line is not a csv record"}},
+		{"column name not UTF-8", "user\t\xff\n", Options{Format: event.Format{Format: event.TSV}, Header: true},
+			[]string{"column 2 is not UTF-8", "--encoding cp1252"}},
+		{"cut gzip", "\x1f\x8b\x08\x00", Options{Format: event.Format{Format: event.CSV}},
+			[]string{"gzip data end early"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := file(t, tc.text)
@@ -100,10 +106,12 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "no.csv"), Options{Format: event.Format{Format: event.CSV}}, second); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(filepath.Join(t.TempDir(), "no.csv"), Options{Format: event.Format{Format: event.CSV}},
+		second); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: got %v", err)
 	}
-	if _, err := Open(t.TempDir(), Options{Format: event.Format{Format: event.CSV}}, second); err == nil || !strings.Contains(err.Error(), "is a directory") {
+	if _, err := Open(t.TempDir(), Options{Format: event.Format{Format: event.CSV}}, second); err == nil ||
+		!strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("directory: got %v", err)
 	}
 }

@@ -139,7 +139,10 @@ func separated(given byte, lines [][]byte) *separator {
 		}
 		return least, most
 	}
-	if len(lines) < 2 || slices.ContainsFunc(lines, func(line []byte) bool { return line[0] == '{' || line[0] == '[' || line[0] == '"' }) {
+	if len(lines) < 2 || slices.ContainsFunc(lines, func(line []byte) bool {
+		return line[0] == '{' || line[0] == '[' ||
+			line[0] == '"'
+	}) {
 		return nil
 	}
 	leastGiven, mostGiven := count(given)

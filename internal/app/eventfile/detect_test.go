@@ -36,7 +36,8 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 		{"csv as avro", event.Avro, csv, "it is not avro but csv"},
 		{"jsonl as avro", event.Avro, jsonl, "it is not avro but jsonl"},
 		{"semicolons", event.CSV, semicolons, "separated by semicolons"},
-		{"semicolons and decimal commas", event.CSV, "who;page;paid\nu1;home;1,50\nu2;home;20\nu3;a;7,25\n", "separated by semicolons"},
+		{"semicolons and decimal commas", event.CSV, "who;page;paid\nu1;home;1,50\nu2;home;20\nu3;a;7,25\n",
+			"separated by semicolons"},
 		{"the same without a header", event.CSV, "u1;home;1,50\nu2;home;20\nu3;a;7,25\n", "separated by semicolons"},
 		{"pipes", event.TSV, strings.ReplaceAll(csv, ",", "|"), "separated by pipes"},
 		{"spaces", event.CSV, "who  page\nu1 home\nu2   cart\n", "separated by spaces"},
@@ -60,7 +61,8 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 		{"jsonl", event.JSONL, jsonl, ""},
 		{"empty", event.JSONL, "", ""},
 		{"blank", event.CSV, "\n\n", ""},
-		{"a schema as avro", event.Avro, "{\"type\":\"record\",\n\"name\":\"A\",\n\"fields\":[]}\n", "it does not begin as one"},
+		{"a schema as avro", event.Avro, "{\"type\":\"record\",\n\"name\":\"A\",\n\"fields\":[]}\n",
+			"it does not begin as one"},
 		{"broken jsonl", event.JSONL, broken, ""},
 		{"one broken line", event.JSONL, "user, page\n", ""},
 		{"jsonl with one good line", event.JSONL, csv + jsonl, ""},
@@ -98,12 +100,14 @@ func TestMissingColumnsAreNamedWithoutData(t *testing.T) {
 		{"alice", "who", "Mon Mar  3 04:05:06 2025"}, {"alice", "who", "Mar 3, 2025"},
 	} {
 		err := CheckHeader(row, "%b %d, %Y", "who", "when")
-		if !errors.Is(err, ErrColumns) || strings.Contains(err.Error(), "alice") || !strings.Contains(err.Error(), "may be data") {
+		if !errors.Is(err, ErrColumns) || strings.Contains(err.Error(), "alice") || !strings.Contains(err.Error(),
+			"may be data") {
 			t.Errorf("%q: got %v", row, err)
 		}
 	}
 	err := CheckHeader([]string{"", "who", "When"}, "", "who", "when")
-	if !errors.Is(err, ErrColumns) || !strings.Contains(err.Error(), `did you mean "When"? The columns are , who, When`) {
+	if !errors.Is(err, ErrColumns) || !strings.Contains(err.Error(), `did you mean "When"? The columns are , who, `+
+		`When`) {
 		t.Errorf("got %v", err)
 	}
 	err = CheckColumns([]string{"who", "When"}, "when") // of a flag

@@ -173,7 +173,8 @@ func (f *Faults) Add(err error, r Record) bool {
 	if *broken == wrongValue && f.values != nil {
 		f.values.try(r.Value)
 	}
-	if names := f.format.Encoding().Members; names != nil && broken.Class == event.ClassMissingField && kind.records < compared {
+	if names := f.format.Encoding().Members; names != nil && broken.Class == event.ClassMissingField &&
+		kind.records < compared {
 		for _, name := range names(r.Value) {
 			kind.fields[name]++
 		}
@@ -220,7 +221,8 @@ func (f *Faults) Unnamed() (n uint64) {
 	for kind, one := range f.kinds {
 		switch {
 		case kind.Field != "user":
-		case kind.Class == event.ClassEmptyUser, kind.Class == event.ClassNullField, kind.Class == event.ClassMissingField && !rows:
+		case kind.Class == event.ClassEmptyUser, kind.Class == event.ClassNullField,
+			kind.Class == event.ClassMissingField && !rows:
 			n += one.records
 		}
 	}
@@ -241,7 +243,8 @@ func (f *Faults) Most() event.Error { return append(f.mostFrequent(), event.Erro
 
 func (f *Faults) mostFrequent() []event.Error {
 	return slices.SortedFunc(maps.Keys(f.kinds), func(a, b event.Error) int {
-		return cmp.Or(cmp.Compare(f.kinds[b].records, f.kinds[a].records), strings.Compare(a.Class+a.Field, b.Class+b.Field))
+		return cmp.Or(cmp.Compare(f.kinds[b].records, f.kinds[a].records), strings.Compare(a.Class+a.Field, b.Class+
+			b.Field))
 	})
 }
 
@@ -251,7 +254,8 @@ func (f *Faults) Texts() (out []string) {
 	kinds := f.mostFrequent()
 	for _, kind := range kinds[:min(len(kinds), mostKinds)] {
 		one := f.kinds[kind]
-		text := fmt.Sprintf("%s %s: %s", terminal.Number(float64(one.records), 0), strings.TrimSpace(kind.Class+" "+kind.Field), f.where(one))
+		text := fmt.Sprintf("%s %s: %s", terminal.Number(float64(one.records), 0), strings.TrimSpace(kind.Class+" "+
+			kind.Field), f.where(one))
 		out = append(out, text+f.meant(kind, one))
 	}
 	return out

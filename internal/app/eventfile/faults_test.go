@@ -15,20 +15,21 @@ import (
 func faultsOf(t *testing.T, format event.Format, text string) *Faults {
 	t.Helper()
 	faults := NewFaults(format)
-	err := Scan(file(t, text), OptionsOf(format, format.Columns == nil && format.Format == event.CSV), func(h Head) (func(Record) error, error) {
-		faults.Begin(h)
-		d, err := event.NewDecoder(h.Of(format))
-		return func(r Record) error {
-			var e event.Event
-			err := d.Decode(r.Value, &e)
-			if err == nil {
-				faults.Event(&e, r)
-			} else if faults.Add(err, r) {
-				err = nil
-			}
-			return err
-		}, err
-	})
+	err := Scan(file(t, text), OptionsOf(format, format.Columns == nil && format.Format == event.CSV),
+		func(h Head) (func(Record) error, error) {
+			faults.Begin(h)
+			d, err := event.NewDecoder(h.Of(format))
+			return func(r Record) error {
+				var e event.Event
+				err := d.Decode(r.Value, &e)
+				if err == nil {
+					faults.Event(&e, r)
+				} else if faults.Add(err, r) {
+					err = nil
+				}
+				return err
+			}, err
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,9 @@ func TestRecordsThatAreNotUTF8AreCounted(t *testing.T) {
 		text   string
 	}{
 		{rows, "who,page,at\nu1,caf\xe9,1\nu\xe9,home,1\nu1,caf\xe9,1\n"},
-		{objects, "{\"who\":\"u1\",\"page\":\"caf\xe9\",\"at\":1}\n{\"who\":\"u1\",\"page\":\"a\",\"at\":1}\n{\"note\":\"\xe9\"}\n{}\n"},
+		{objects,
+			"{\"who\":\"u1\",\"page\":\"caf\xe9\",\"at\":1}\n" +
+				"{\"who\":\"u1\",\"page\":\"a\",\"at\":1}\n{\"note\":\"\xe9\"}\n{}\n"},
 	} {
 		if n, _ := faultsOf(t, c.format, c.text).NotUTF8(); n != 2 {
 			t.Errorf("%s: %d records are not UTF-8, want 2", c.format.Format, n)
@@ -53,18 +56,21 @@ func TestRecordsThatAreNotUTF8AreCounted(t *testing.T) {
 
 func TestBrokenRecordsAreNamedByTheirLines(t *testing.T) {
 	f := event.Format{Format: event.CSV, User: "who", Time: "at", TimeUnit: event.TimeText, MaxRecordBytes: 60}
-	faults := faultsOf(t, f, "who,at\nann,2025-03-03\nBob-7,soon\n,2025-03-03\neve,later\nzoé,12/31/2024\nmallory,x\n"+strings.Repeat("y", 70)+"\n")
+	faults := faultsOf(t, f, "who,at\nann,2025-03-03\nBob-7,soon\n,2025-03-03\neve,later\nzoé,12/31/2024\nmallory,x\n"+
+		strings.Repeat("y", 70)+"\n")
 	want := []string{
 		"4 bad_timestamp time: lines 3, 5, 6 and more; line 3 is like xxx-9,xxxx",
 		"1 empty_user user: line 4; line 4 is like ,9999-99-99",
 		"1 oversized: line 8; line 8 is like " + strings.Repeat("x", 61),
 	}
-	if got := faults.Texts(); !slices.Equal(got, want) || faults.Total() != 6 || faults.ByClass()[event.ClassBadTimestamp] != 4 {
+	if got := faults.Texts(); !slices.Equal(got, want) || faults.Total() != 6 ||
+		faults.ByClass()[event.ClassBadTimestamp] != 4 {
 		t.Errorf("got %q", got)
 	}
 	f = event.Format{Format: event.JSONL, User: "usr", Time: "at", TimeUnit: event.TimeText}
 	faults = faultsOf(t, f, `[{"user":"ann","at":1,"page":2},{"at":"2025-03-03","user":"bob"}]`)
-	want = []string{`2 missing_field user: records 1 and 2; record 1 is like {"xxxx":"xxx","xx":9,"xxxx":9}; it has no field usr, did you mean user?; its fields are at, user`}
+	want = []string{`2 missing_field user: records 1 and 2; record 1 is like {"xxxx":"xxx","xx":9,"xxxx":9}; it has ` +
+		`no field usr, did you mean user?; its fields are at, user`}
 	if got := faults.Texts(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
@@ -73,7 +79,9 @@ func TestBrokenRecordsAreNamedByTheirLines(t *testing.T) {
 // What is shown of a record has the signs between its values, and none of their letters and digits.
 func TestRuleAMaskedRecordShowsNoValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		record := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.Map(rapid.String(), func(s string) []byte { return []byte(s) })).Draw(t, "record")
+		record := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.Map(rapid.String(), func(s string) []byte {
+			return []byte(s)
+		})).Draw(t, "record")
 		for _, r := range masked(record) {
 			if r != 'x' && r != '9' && r != '…' && (unicode.IsLetter(r) || unicode.IsDigit(r) || r < ' ' || r > '~') {
 				t.Fatalf("%q is in %q", r, masked(record))
@@ -85,14 +93,17 @@ func TestRuleAMaskedRecordShowsNoValue(t *testing.T) {
 // A name that is not in every record may be data: it is not shown.
 func TestRuleNamesThatOnlySomeRecordsHaveAreNotShown(t *testing.T) {
 	f := event.Format{Format: event.JSONL, User: "usr", Time: "at", TimeUnit: event.TimeText}
-	one, other := `{"user":1,"at":2,"seen":{"alice@example.com":{"n":1}}}`, `{"user":1,"at":2,"seen":{"bob":{"n":1}},"carol":4}`
+	one, other := `{"user":1,"at":2,"seen":{"alice@example.com":{"n":1}}}`, `{"user":1,"at":2,"seen":{"bob":{"n":1}},`+
+		`"carol":4}`
 	for text, want := range map[string]string{
 		one:                      "it has no field usr, did you mean user?",
 		one + "\n" + other:       "it has no field usr, did you mean user?; its fields are at, user",
 		other + "\n{\"dave\":1}": "",
-		one + "\n" + `{"user":1,"at":2,"seen":null}`: "it has no field usr, did you mean user?; its fields are at, user",
+		one + "\n" + `{"user":1,"at":2,"seen":null}`: "it has no field usr, did you mean user?; its fields are at, " +
+			"user",
 		// A change-data topic with a delete.
-		strings.Repeat(`{"after":{"user":1},"at":2}`+"\n", 2) + `{"after":null,"at":2}`: "it has no field usr; its fields are after.user, at",
+		strings.Repeat(`{"after":{"user":1},"at":2}`+"\n", 2) + `{"after":null,"at":2}`: "it has no field usr; its " +
+			"fields are after.user, at",
 	} {
 		got := strings.Join(faultsOf(t, f, text).Texts(), "\n")
 		if want != "" && !strings.HasSuffix(got, "; "+want) {
@@ -124,7 +135,8 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 		{"some have other decimals", 900, 0, map[string]int{"1.234": 99, "0.500": 1}, true},
 		{"half is no value", 500, 0, map[string]int{"": 500}, false},
 	} {
-		f := event.Format{Format: event.TSV, Columns: []string{"u", "t", "v"}, User: "u", Time: "t", TimeUnit: "ms", Value: "v"}
+		f := event.Format{Format: event.TSV, Columns: []string{"u", "t", "v"}, User: "u", Time: "t", TimeUnit: "ms",
+			Value: "v"}
 		faults := NewFaults(f)
 		faults.Begin(Head{Columns: f.Columns})
 		d, err := event.NewDecoder(f)
@@ -147,7 +159,8 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 		for text, n := range c.bad {
 			add(n, text)
 		}
-		if n, _, tooMany := faults.BadValues(); tooMany != c.tooMany || int(n+faults.WithoutValue()) != 1000-c.small-c.large {
+		if n, _, tooMany := faults.BadValues(); tooMany != c.tooMany || int(n+faults.WithoutValue()) != 1000-c.small-
+			c.large {
 			t.Errorf("%s: %d, %v", c.name, n, tooMany)
 		}
 	}

@@ -21,9 +21,11 @@ func (e *SchemaMismatch) Error() string {
 		at = "field " + e.Path
 	}
 	if e.File == e.Topic {
-		return fmt.Sprintf("the file was written with another schema than the topic's: %s has other fields, branches, symbols or another size", at)
+		return fmt.Sprintf("the file was written with another schema than the topic's: %s has other fields, branches, "+
+			"symbols or another size", at)
 	}
-	return fmt.Sprintf("the file was written with another schema than the topic's: %s is %s in the file, %s on the topic", at, e.File, e.Topic)
+	return fmt.Sprintf("the file was written with another schema than the topic's: %s is %s in the file, %s on the "+
+		"topic", at, e.File, e.Topic)
 }
 
 // MatchSchemas checks that the records of a file can go on a topic whose readers decode every

@@ -39,11 +39,15 @@ func TestSchemasThatATopicsReadersTakeForTheirOwn(t *testing.T) {
 		{"an int for a long", recordOf("n int"), recordOf("n long")},
 		{"a string for bytes", recordOf("n string"), recordOf("n bytes")},
 		{"a branch more on the topic", recordOf(`n ["null","string"]`), recordOf(`n ["null","string","long"]`)},
-		{"a symbol more on the topic", recordOf("c " + colour), recordOf("c " + strings.Replace(colour, `"blue"`, `"blue","green"`, 1))},
+		{"a symbol more on the topic", recordOf("c " + colour), recordOf("c " + strings.Replace(colour, `"blue"`,
+			`"blue","green"`, 1))},
 		{"a logical type of no time", recordOf(`n {"type":"string","logicalType":"uuid"}`), recordOf("n string")},
-		{"a type by its full name", recordOf("a "+colour, "b C"), recordOf("a "+strings.Replace(colour, `"C"`, `"C","namespace":"x"`, 1), "b x.C")},
+		{"a type by its full name", recordOf("a "+colour, "b C"), recordOf("a "+strings.Replace(colour, `"C"`,
+			`"C","namespace":"x"`, 1), "b x.C")},
 		{"a type in itself", strings.Replace(list, "%", "long", 1), strings.Replace(list, "%", "long", 1)},
-		{"a type with the name of a primitive one", recordOf(`a {"type":"enum","name":"int","namespace":"x","symbols":["r"]}`, "b int"), recordOf(`a {"type":"enum","name":"E","symbols":["r"]}`, "b int")},
+		{"a type with the name of a primitive one",
+			recordOf(`a {"type":"enum","name":"int","namespace":"x","symbols":["r"]}`, "b int"),
+			recordOf(`a {"type":"enum","name":"E","symbols":["r"]}`, "b int")},
 	} {
 		if err := MatchSchemas(c.file, c.topic); err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -53,21 +57,33 @@ func TestSchemasThatATopicsReadersTakeForTheirOwn(t *testing.T) {
 
 func TestSchemasThatATopicsReadersWouldTakeApartOtherwise(t *testing.T) {
 	for _, c := range []struct{ name, file, topic, path, says string }{
-		{"another order", recordOf("u string", "t long"), recordOf("t long", "u string"), "", "the record has other fields"},
+		{"another order", recordOf("u string", "t long"), recordOf("t long", "u string"), "",
+			"the record has other fields"},
 		{"a field less", recordOf("u string"), recordOf("u string", "t long"), "", "the record has other fields"},
-		{"a long for an int", recordOf("n long"), recordOf("n int"), "n", "field n is long in the file, int on the topic"},
+		{"a long for an int", recordOf("n long"), recordOf("n int"), "n", "field n is long in the file, int on the " +
+			"topic"},
 		{"bytes for a string", recordOf("n bytes"), recordOf("n string"), "n", "bytes"},
-		{"another unit of time", recordOf("t " + micros), recordOf("t " + millis), "t", "long (timestamp-micros) in the file, long (timestamp-millis)"},
+		{"another unit of time", recordOf("t " + micros), recordOf("t " + millis), "t",
+			"long (timestamp-micros) in the file, long (timestamp-millis)"},
 		{"a time for a number", recordOf("t " + micros), recordOf("t long"), "t", "timestamp-micros"},
-		{"a union for a single type", recordOf(`n ["null","string"]`), recordOf("n string"), "n", "field n is union in the file, string"},
-		{"branches the other way", recordOf(`n ["null","string"]`), recordOf(`n ["string","null"]`), "n", "null in the file, string"},
-		{"a branch more in the file", recordOf(`n ["null","string","long"]`), recordOf(`n ["null","string"]`), "n", "field n has other"},
-		{"symbols the other way", recordOf("c " + colour), recordOf("c " + strings.Replace(colour, `"red","blue"`, `"blue","red"`, 1)), "c", "field c has other"},
-		{"another size", recordOf(`f {"type":"fixed","name":"F","size":3}`), recordOf(`f {"type":"fixed","name":"F","size":4}`), "f", "field f has other"},
-		{"items", recordOf(`l {"type":"array","items":"long"}`), recordOf(`l {"type":"array","items":"string"}`), "l[]", "field l[] is long"},
-		{"values of a map", recordOf(`m {"type":"map","values":"long"}`), recordOf(`m {"type":"map","values":"double"}`), "m[]", "double"},
-		{"in a record", recordOf("w " + recordOf("id long")), recordOf("w " + recordOf("id string")), "w.id", "field w.id is long"},
-		{"in a type that contains itself", strings.Replace(list, "%", "long", 1), strings.Replace(list, "%", "float", 1), "v", "float"},
+		{"a union for a single type", recordOf(`n ["null","string"]`), recordOf("n string"), "n",
+			"field n is union in the file, string"},
+		{"branches the other way", recordOf(`n ["null","string"]`), recordOf(`n ["string","null"]`), "n",
+			"null in the file, string"},
+		{"a branch more in the file", recordOf(`n ["null","string","long"]`), recordOf(`n ["null","string"]`), "n",
+			"field n has other"},
+		{"symbols the other way", recordOf("c " + colour), recordOf("c " + strings.Replace(colour, `"red","blue"`,
+			`"blue","red"`, 1)), "c", "field c has other"},
+		{"another size", recordOf(`f {"type":"fixed","name":"F","size":3}`),
+			recordOf(`f {"type":"fixed","name":"F","size":4}`), "f", "field f has other"},
+		{"items", recordOf(`l {"type":"array","items":"long"}`), recordOf(`l {"type":"array","items":"string"}`), "l[]",
+			"field l[] is long"},
+		{"values of a map", recordOf(`m {"type":"map","values":"long"}`),
+			recordOf(`m {"type":"map","values":"double"}`), "m[]", "double"},
+		{"in a record", recordOf("w " + recordOf("id long")), recordOf("w " + recordOf("id string")), "w.id",
+			"field w.id is long"},
+		{"in a type that contains itself", strings.Replace(list, "%", "long", 1), strings.Replace(list, "%", "float",
+			1), "v", "float"},
 	} {
 		err := MatchSchemas(c.file, c.topic)
 		var bad *SchemaMismatch
@@ -75,7 +91,8 @@ func TestSchemasThatATopicsReadersWouldTakeApartOtherwise(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	for side, err := range map[string]error{"file": MatchSchemas(`"string"`, visits), "topic": MatchSchemas(visits, `{`)} {
+	for side, err := range map[string]error{"file": MatchSchemas(`"string"`, visits), "topic": MatchSchemas(visits,
+		`{`)} {
 		if err == nil || !strings.Contains(err.Error(), "schema of the "+side) {
 			t.Errorf("an invalid schema of the %s: %v", side, err)
 		}
@@ -109,7 +126,8 @@ func drawType(t *rapid.T, depth int, names *int) valued {
 		return valued{`"double"`, make([]byte, 8)}
 	case "enum":
 		n := rapid.IntRange(1, 3).Draw(t, "symbols")
-		return valued{fmt.Sprintf(`{"type":"enum","name":"E%d","symbols":[%s]}`, *names, strings.Join([]string{`"a"`, `"b"`, `"c"`}[:n], ",")), binary.AppendVarint(nil, int64(n-1))}
+		return valued{fmt.Sprintf(`{"type":"enum","name":"E%d","symbols":[%s]}`, *names,
+			strings.Join([]string{`"a"`, `"b"`, `"c"`}[:n], ",")), binary.AppendVarint(nil, int64(n-1))}
 	case "array":
 		item := drawType(t, depth-1, names)
 		return valued{`{"type":"array","items":` + item.schema + `}`, append(append([]byte{2}, item.bytes...), 0)}

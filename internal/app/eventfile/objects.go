@@ -27,7 +27,8 @@ func (l *lineReader) object() (Record, error) {
 		c, err := l.r.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF) && l.arrays > 0:
-			return Record{}, fmt.Errorf("%w: its JSON array, or a string in it, does not end: copy the complete file again", ErrDamaged)
+			return Record{}, fmt.Errorf("%w: its JSON array, or a string in it, does not end: copy the complete file "+
+				"again", ErrDamaged)
 		case errors.Is(err, io.EOF) && out.length > 0:
 			return l.record(&out), nil
 		case err != nil:

@@ -100,5 +100,6 @@ func damaged(name string, after int64, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		what = "end early"
 	}
-	return fmt.Errorf("%w: the %s data %s after %s unpacked bytes (%w): copy the file again from where it is whole", ErrDamaged, name, what, terminal.Number(float64(after), 0), err)
+	return fmt.Errorf("%w: the %s data %s after %s unpacked bytes (%w): copy the file again from where it is whole",
+		ErrDamaged, name, what, terminal.Number(float64(after), 0), err)
 }

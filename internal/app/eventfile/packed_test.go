@@ -68,12 +68,15 @@ func TestCompressedFilesAreReadAsWhatIsInThem(t *testing.T) {
 		for s, err = NewSplitter(bytes.NewReader(packed), event.Format{Format: event.CSV}, 0), nil; err == nil; {
 			_, err = s.Next()
 		}
-		if ending != ".ZST" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "data are damaged after ")) {
+		if ending != ".ZST" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(),
+			"data are damaged after ")) {
 			t.Errorf("%q, damaged: %v", ending, err)
 		}
 	}
-	for mark, want := range map[string]string{"PK\x03\x04": "unzip -p", "\xfd7zXZ\x00": "xz -dc", "BZh91AY&SY": "bzip2 -dc", "\x78\x9c": "pigz -dcz"} {
-		if err := NewSplitter(strings.NewReader(mark+"abcdef"), event.Format{Format: event.CSV}, 0).Begin(); !errors.Is(err, ErrEncoding) || !strings.Contains(err.Error(), want) {
+	for mark, want := range map[string]string{"PK\x03\x04": "unzip -p", "\xfd7zXZ\x00": "xz -dc",
+		"BZh91AY&SY": "bzip2 -dc", "\x78\x9c": "pigz -dcz"} {
+		if err := NewSplitter(strings.NewReader(mark+"abcdef"), event.Format{Format: event.CSV},
+			0).Begin(); !errors.Is(err, ErrEncoding) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", mark, err)
 		}
 	}
@@ -129,7 +132,8 @@ func TestObjectsInAnArrayAreRecords(t *testing.T) {
 		t.Errorf("an empty array: %q", values(got))
 	}
 	long := records(t, strings.NewReader(`[{"a":"`+strings.Repeat("x", 100)+`"},{}]`), event.JSONL, 50)
-	if len(long) != 2 || long[0].Length != 108 || len(long[0].Value) != 50 || len(long[0].Digest) != 32 || long[1].Digest != nil {
+	if len(long) != 2 || long[0].Length != 108 || len(long[0].Value) != 50 || len(long[0].Digest) != 32 ||
+		long[1].Digest != nil {
 		t.Errorf("beyond the limit: %+v", long)
 	}
 }
@@ -137,12 +141,14 @@ func TestObjectsInAnArrayAreRecords(t *testing.T) {
 // No text makes the reader of objects panic, loop, or lose a byte that is in no space between
 // records.
 func FuzzObjects(f *testing.F) {
-	for _, seed := range []string{"[]", `[{"a":1},{"b":"]}\""}]`, "{\n\"a\":1}\n{}", `[[[`, `[{"a"]}`, "[{", `["\`, "\uFEFF[{}", "[{}]x{}\n"} {
+	for _, seed := range []string{"[]", `[{"a":1},{"b":"]}\""}]`, "{\n\"a\":1}\n{}", `[[[`, `[{"a"]}`, "[{", `["\`,
+		"\uFEFF[{}", "[{}]x{}\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		s := NewSplitter(bytes.NewReader(file), event.Format{Format: event.JSONL}, 0)
-		if s.Begin() != nil || sniffed(file) != "" || !s.lines.spread || bytes.HasPrefix(file, []byte("\x1f\x8b")) || bytes.HasPrefix(file, []byte("\x28\xb5")) {
+		if s.Begin() != nil || sniffed(file) != "" || !s.lines.spread || bytes.HasPrefix(file, []byte("\x1f\x8b")) ||
+			bytes.HasPrefix(file, []byte("\x28\xb5")) {
 			t.Skip()
 		}
 		rest := bytes.TrimPrefix(file, mark)
@@ -155,7 +161,8 @@ func FuzzObjects(f *testing.F) {
 				break
 			}
 			rest = bytes.TrimLeft(rest, " \t\r\n,[]")
-			if err != nil || r.Line != number || len(r.Value) == 0 || !bytes.HasPrefix(rest, bytes.TrimLeft(r.Value, " \t\r\n,[]")) {
+			if err != nil || r.Line != number || len(r.Value) == 0 || !bytes.HasPrefix(rest, bytes.TrimLeft(r.Value,
+				" \t\r\n,[]")) {
 				t.Fatalf("record %d is %q (%v), and %q is left", number, r.Value, err, rest)
 			}
 			rest = rest[len(r.Value):]

@@ -40,7 +40,8 @@ func readings(format event.Format) (all []*Reading) {
 		case event.TimeText:
 			r.from = datesFrom
 		}
-		if slices.ContainsFunc(all, func(r *Reading) bool { return r.unit == unit }) || unit == format.TimeUnit || unit == "rfc3339" {
+		if slices.ContainsFunc(all, func(r *Reading) bool { return r.unit == unit }) || unit == format.TimeUnit ||
+			unit == "rfc3339" {
 			continue
 		}
 		f.TimeUnit, f.TimeLayout = unit, ""

@@ -35,11 +35,16 @@ func TestTheReadingThatIsProposedReadsTheTimes(t *testing.T) {
 		"nanoseconds":    {"us", func(at time.Time) string { return fmt.Sprint(at.UnixNano()) }, "ns", 1},
 		"yyyymmddHHMMSS": {"ms", layout("20060102150405"), "text", time.Second},
 		"yyyymmdd":       {"s", layout("20060102"), "text", day},
-		"midnights":      {"rfc3339", func(at time.Time) string { return at.AddDate(0, 0, -1).Format(time.DateOnly) + "T24:00:00Z" }, "text", day},
-		"no times":       {"text", func(time.Time) string { return "soon" }, "", 0},
-		"of 1969":        {"text", func(at time.Time) string { return at.AddDate(-56, 0, 0).Format(time.DateTime) }, "", 0},
+		"midnights": {"rfc3339", func(at time.Time) string {
+			return at.AddDate(0, 0, -1).Format(time.DateOnly) +
+				"T24:00:00Z"
+		}, "text", day},
+		"no times": {"text", func(time.Time) string { return "soon" }, "", 0},
+		"of 1969": {"text", func(at time.Time) string { return at.AddDate(-56, 0, 0).Format(time.DateTime) }, "",
+			0},
 	} {
-		format := event.Format{Format: event.TSV, Columns: []string{"user", "when"}, User: "user", Time: "when", TimeUnit: c.unit}
+		format := event.Format{Format: event.TSV, Columns: []string{"user", "when"}, User: "user", Time: "when",
+			TimeUnit: c.unit}
 		records := make([]string, len(meant))
 		for i, at := range meant {
 			records[i] = "u\t" + c.text(at)
@@ -61,7 +66,8 @@ func TestTheReadingThatIsProposedReadsTheTimes(t *testing.T) {
 			if err := d.Decode([]byte(records[i]), &e); err != nil {
 				t.Fatalf("%s: %q: %v", name, records[i], err)
 			}
-			if got := time.UnixMilli(e.Millis).UTC(); c.whole != 0 && got.Sub(at.Truncate(c.whole)).Abs() > time.Millisecond {
+			if got := time.UnixMilli(e.Millis).UTC(); c.whole != 0 && got.Sub(at.Truncate(c.whole)).Abs() >
+				time.Millisecond {
 				t.Fatalf("%s: %q is %v, want %v", name, records[i], got, at)
 			}
 		}
@@ -76,7 +82,8 @@ func TestTimesOfTwoUnitsAreCountedApart(t *testing.T) {
 			at := time.Date(2025, 3, 3, 0, i, 0, 0, time.UTC).UnixMilli()
 			records = append(records, fmt.Sprintf("u\t%d", []int64{at, at / 1000, at}[i%3]))
 		}
-		f := faultsOf(t, event.Format{Format: event.TSV, Columns: []string{"user", "when"}, User: "user", Time: "when", TimeUnit: unit}, strings.Join(records, "\n"))
+		f := faultsOf(t, event.Format{Format: event.TSV, Columns: []string{"user", "when"}, User: "user", Time: "when",
+			TimeUnit: unit}, strings.Join(records, "\n"))
 		bad, _ := f.BadTimes()
 		odd, _ := f.OddTimes()
 		found := f.times.Reading()

@@ -92,7 +92,8 @@ func (s *Sorter) Add(e Entry) error {
 		return nil
 	}
 	if err := s.spill(); err != nil {
-		return fmt.Errorf("writing a temporary file for sorting in %s (set TMPDIR to a directory with room): %w", s.dir, err)
+		return fmt.Errorf("writing a temporary file for sorting in %s (set TMPDIR to a directory with room): %w", s.dir,
+			err)
 	}
 	return nil
 }

@@ -60,15 +60,23 @@ func TestSplitter(t *testing.T) {
 		{"doubled quotes", event.CSV, "\"a\"\"\nb\",c\nd\n", []string{"\"a\"\"\nb\",c", "d"}},
 		{"two quoted fields over lines", event.CSV, "\"a\nb\",\"c\nd\"\ne\n", []string{"\"a\nb\",\"c\nd\"", "e"}},
 		{"quote inside a bare field breaks its line only", event.CSV, "a\"b\nc\n", []string{"a\"b", "c"}},
-		{"text after a closing quote breaks the first line only", event.CSV, "\"a\nb\"x\nc\n", []string{"\"a", "b\"x", "c"}},
-		{"quote that is never closed breaks the first line only", event.CSV, "1,\"a\n2,b\n3,c\n", []string{"1,\"a", "2,b", "3,c"}},
-		{"lines after an open quote may be records over lines", event.CSV, "1,\"a\n2,\"x\ny\"\n3,c\n", []string{"1,\"a", "2,\"x\ny\"", "3,c"}},
+		{"text after a closing quote breaks the first line only", event.CSV, "\"a\nb\"x\nc\n", []string{"\"a", "b\"x",
+			"c"}},
+		{"quote that is never closed breaks the first line only", event.CSV, "1,\"a\n2,b\n3,c\n",
+			[]string{"1,\"a", "2,b", "3,c"}},
+		{"lines after an open quote may be records over lines", event.CSV, "1,\"a\n2,\"x\ny\"\n3,c\n",
+			[]string{"1,\"a", "2,\"x\ny\"", "3,c"}},
 		{"tsv has no quotes", event.TSV, "\"a\tb\nc\td\"\n", []string{"\"a\tb", "c\td\""}},
-		{"jsonl is one a line", event.JSONL, "{\"a\":1}\n\n{\"a\":\"\\n\"}\n", []string{"{\"a\":1}", "{\"a\":\"\\n\"}"}},
-		{"jsonl with commas after its lines", event.JSONL, "{\"a\":1},\n{\"a\":\",\"},\n", []string{"{\"a\":1}", "{\"a\":\",\"}"}},
-		{"jsonl with commas before its lines", event.JSONL, "{\"a\":1}\n,{\"a\":2}\n", []string{"{\"a\":1}", "{\"a\":2}"}},
-		{"jsonl without lines", event.JSONL, "{\"a\":1}{\"a\":2} {\"a\":3}", []string{"{\"a\":1}", "{\"a\":2}", "{\"a\":3}"}},
-		{"jsonl with record separators", event.JSONL, "\x1e{\"a\":1}\n\x1e{\"a\":\n2}\n", []string{"{\"a\":1}", "{\"a\":\n2}"}},
+		{"jsonl is one a line", event.JSONL, "{\"a\":1}\n\n{\"a\":\"\\n\"}\n", []string{"{\"a\":1}",
+			"{\"a\":\"\\n\"}"}},
+		{"jsonl with commas after its lines", event.JSONL, "{\"a\":1},\n{\"a\":\",\"},\n", []string{"{\"a\":1}",
+			"{\"a\":\",\"}"}},
+		{"jsonl with commas before its lines", event.JSONL, "{\"a\":1}\n,{\"a\":2}\n", []string{"{\"a\":1}",
+			"{\"a\":2}"}},
+		{"jsonl without lines", event.JSONL, "{\"a\":1}{\"a\":2} {\"a\":3}", []string{"{\"a\":1}", "{\"a\":2}",
+			"{\"a\":3}"}},
+		{"jsonl with record separators", event.JSONL, "\x1e{\"a\":1}\n\x1e{\"a\":\n2}\n", []string{"{\"a\":1}",
+			"{\"a\":\n2}"}},
 		{"byte order mark is dropped", event.CSV, "\uFEFFa,b\n", []string{"a,b"}},
 		{"lone carriage returns stay", event.JSONL, "a\rb\nc\r", []string{"a\rb", "c"}},
 	} {
@@ -135,11 +143,13 @@ func TestSplitterReadsOtherCharsetsAndSeparators(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ charset, text string }{
 		"UTF-8": {"", text}, "UTF-8 by name": {"utf-8", text},
-		"latin1": {"latin1", strings.ReplaceAll(text, "\u00e9", "\xe9")}, "cp1252": {"cp1252", strings.ReplaceAll(text, "\u00e9", "\xe9")},
+		"latin1": {"latin1", strings.ReplaceAll(text, "\u00e9", "\xe9")}, "cp1252": {"cp1252", strings.ReplaceAll(text,
+			"\u00e9", "\xe9")},
 		"UTF-16LE": {"", wide("\xff\xfe", 0)}, "UTF-16BE": {"utf-16", wide("\xfe\xff", 1)},
 		"UTF-16LE without a mark": {"", wide("", 0)}, "UTF-16BE without a mark": {"", wide("", 1)},
 	} {
-		s := NewSplitter(strings.NewReader(c.text), event.Format{Format: event.CSV, Separator: ";", Charset: c.charset}, 0)
+		s := NewSplitter(strings.NewReader(c.text), event.Format{Format: event.CSV, Separator: ";", Charset: c.charset},
+			0)
 		var got []string
 		for r, err := s.Next(); err == nil; r, err = s.Next() {
 			got = append(got, string(r.Value))
@@ -220,13 +230,15 @@ func agree(t interface {
 
 func FuzzSplitter(f *testing.F) {
 	for _, seed := range []string{
-		"", "\n", "a,b\nc,d\n", "\"a\nb\",c\r\nd", "a\"b\n\"c", "\"\"\"\n\"\"\n\",\n", "x\r", "\r\n\r", "\"a\r\n\"\r\nb",
+		"", "\n", "a,b\nc,d\n", "\"a\nb\",c\r\nd", "a\"b\n\"c", "\"\"\"\n\"\"\n\",\n", "x\r", "\r\n\r",
+		"\"a\r\n\"\r\nb",
 		"a,\"b\"c\n", ",\n,\"\n\",\n", "\"a\"\r\r\n", "\r\r\n\"", "0\n\r\r\n", "\"\r\"\n",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if sniffed(file) != "" || newLineReader(bytes.NewReader(file), event.Format{Format: event.CSV}, 1).peel() != nil || bytes.HasPrefix(file, []byte("\uFEFF")) {
+		if sniffed(file) != "" || newLineReader(bytes.NewReader(file), event.Format{Format: event.CSV}, 1).peel() !=
+			nil || bytes.HasPrefix(file, []byte("\uFEFF")) {
 			t.Skip()
 		}
 		agree(t, file)

@@ -65,7 +65,8 @@ type Data struct {
 
 // Missing is a note for a result without the data.
 func (d *Data) Missing() string {
-	return fmt.Sprintf("%s is not reproduced: --data takes a directory with %s (each also with .gz), from %s.", d.Name, strings.Join(d.Files, ", "), d.From)
+	return fmt.Sprintf("%s is not reproduced: --data takes a directory with %s (each also with .gz), from %s.", d.Name,
+		strings.Join(d.Files, ", "), d.From)
 }
 
 // Find runs the experiment and checks what it found. Errors: those of Run, and a result that cannot

@@ -18,7 +18,8 @@ import (
 // Every drawing is well-formed, has every curve inside its frame, and between two and twelve ticks.
 func TestFiguresAreDrawnWithinTheirFrame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := Figure{Title: `<script>"&`, X: "x", Y: "y", LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t, "log y")}
+		f := Figure{Title: `<script>"&`, X: "x", Y: "y", LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t,
+			"log y")}
 		value := func(log bool, name string) float64 {
 			if log {
 				return math.Pow(10, rapid.Float64Range(-9, 9).Draw(t, name))
@@ -41,7 +42,8 @@ func TestFiguresAreDrawnWithinTheirFrame(t *testing.T) {
 		}
 		for _, s := range f.Series {
 			for i := range s.X {
-				if px, py := x.at(s.X[i]), y.at(s.Y[i]); !(px >= plotLeft-1e-6 && px <= plotRight+1e-6 && py >= plotTop-1e-6 && py <= plotBottom+1e-6) {
+				if px, py := x.at(s.X[i]), y.at(s.Y[i]); !(px >= plotLeft-1e-6 && px <= plotRight+1e-6 &&
+					py >= plotTop-1e-6 && py <= plotBottom+1e-6) {
 					t.Errorf("(%v, %v) is drawn at (%v, %v)", s.X[i], s.Y[i], px, py)
 				}
 			}

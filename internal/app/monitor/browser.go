@@ -20,7 +20,8 @@ func guarded(h http.Handler, local bool) http.Handler {
 		case r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin":
 			http.Error(w, "not for other web pages: type the address into the browser", http.StatusForbidden)
 		case local && !ofThisMachine(r.Host, own):
-			http.Error(w, "not under this name: only this machine is listened to; ask localhost, or listen on another address", http.StatusForbidden)
+			http.Error(w, "not under this name: only this machine is listened to; ask localhost, or listen on another "+
+				"address", http.StatusForbidden)
 		default:
 			h.ServeHTTP(w, r)
 		}
@@ -34,7 +35,8 @@ func ofThisMachine(host, own string) bool {
 		host = name
 	}
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	return !strings.Contains(host, ".") || net.ParseIP(host) != nil || strings.HasSuffix(host, ".localhost") || host == strings.ToLower(own)
+	return !strings.Contains(host, ".") || net.ParseIP(host) != nil || strings.HasSuffix(host, ".localhost") ||
+		host == strings.ToLower(own)
 }
 
 // isLocal reports whether only this machine can connect to an address.

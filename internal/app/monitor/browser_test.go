@@ -62,7 +62,8 @@ func TestPagesOfOtherSitesReadNothing(t *testing.T) {
 
 // On an address that others reach, any name can be the right one.
 func TestNamesAreForTheNetworkToDecide(t *testing.T) {
-	for address, want := range map[string]bool{"127.0.0.1": true, "::1": true, "127.0.1.1": true, "0.0.0.0": false, "::": false, "192.0.2.1": false} {
+	for address, want := range map[string]bool{"127.0.0.1": true, "::1": true, "127.0.1.1": true, "0.0.0.0": false,
+		"::": false, "192.0.2.1": false} {
 		if isLocal(&net.TCPAddr{IP: net.ParseIP(address), Port: 9464}) != want {
 			t.Errorf("%s: %v", address, !want)
 		}

@@ -69,9 +69,12 @@ func (m *Monitor) last() (s *pipeline.RunState, notReady string) {
 // are a line each, which http.Error writes under any status.
 func (m *Monitor) Handler() http.Handler {
 	mux := http.NewServeMux()
-	metrics := promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 5 * time.Second})
+	metrics := promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{MaxRequestsInFlight: 4,
+		Timeout: 5 * time.Second})
 	mux.Handle("GET /metrics", metrics)
-	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "alive", http.StatusOK) })
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "alive", http.StatusOK)
+	})
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
 		if _, why := m.last(); why != "" {
 			http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
@@ -94,28 +97,48 @@ type exporter struct{ m *Monitor }
 var (
 	partition = []string{"partition"}
 
-	build        = prometheus.NewDesc("tollgate_build_info", "1, with what the program was made of.", []string{"version", "revision", "go"}, nil)
-	lag          = prometheus.NewDesc("tollgate_lag_seconds", "How long ago the last record that was read of a partition was appended, in whole seconds, rounded up; 0 at its end, and while no broker answers the time since the end was known. Absent where the events topic does not have append times.", partition, nil)
-	openTurn     = prometheus.NewDesc("tollgate_open_turn_age_seconds", "How long the turn that is being released has been open; 0 where none is.", nil, nil)
-	watermark    = prometheus.NewDesc("tollgate_watermark_timestamp_seconds", "Up to which event time windows are closed.", nil, nil)
-	settledTo    = prometheus.NewDesc("tollgate_settled_timestamp_seconds", "Up to which event time counts are published, complete and charged.", nil, nil)
-	turns        = prometheus.NewDesc("tollgate_turns_settled_total", "How many turns of the deployment are settled: their counts are published, complete and charged.", nil, nil)
-	restarts     = prometheus.NewDesc("tollgate_restarts_total", "How often the run began again by itself: epochs after its first one.", nil, nil)
-	epoch        = prometheus.NewDesc("tollgate_epoch", "The number of the epoch in force; -1 before the first.", nil, nil)
-	generation   = prometheus.NewDesc("tollgate_generation", "The generation of the deployment that is in force.", nil, nil)
-	ready        = prometheus.NewDesc("tollgate_ready", "1 where /-/ready says so, else 0.", nil, nil)
-	brokerUp     = prometheus.NewDesc("tollgate_broker_up", "1 where every broker that was asked answers, else 0.", nil, nil)
-	lagRecords   = prometheus.NewDesc("tollgate_lag_records", "Records of a partition that are not read yet. Exact: for the trusted side only.", partition, nil)
-	recordsTotal = prometheus.NewDesc("tollgate_records_total", "Records that this process was the first to read, without dead letters. Exact: for the trusted side only.", nil, nil)
-	lostTotal    = prometheus.NewDesc("tollgate_lost_records_total", "Records that are not counted, by reason; beyond_allowance: once for each window of a metric. Exact: for the trusted side only.", []string{"reason"}, nil)
-	lossLevel    = prometheus.NewDesc("tollgate_loss_level", "How many of the newest records are not counted, by reason: 0 none, 1 some, 2 more than half.", []string{"reason"}, nil)
-	deadLevel    = prometheus.NewDesc("tollgate_dead_letter_level", "How many of the records of the last hour are dead letters: 0 fewer than ten, 1 fewer than one in a hundred, 2 at least one in a hundred, 3 more than half.", nil, nil)
-	deadLetters  = prometheus.NewDesc("tollgate_dead_letters_total", "Records that this process was the first to read and that are no events, by class. Exact: for the trusted side only.", []string{"class"}, nil)
+	build = prometheus.NewDesc("tollgate_build_info", "1, with what the program was made of.",
+		[]string{"version", "revision", "go"}, nil)
+	lag = prometheus.NewDesc("tollgate_lag_seconds", "How long ago the last record that was read of a "+
+		"partition was appended, in whole seconds, rounded up; 0 at its end, and while no broker answers the time "+
+		"since the end was known. Absent where the events topic does not have append times.", partition, nil)
+	openTurn = prometheus.NewDesc("tollgate_open_turn_age_seconds", "How long the turn that is being released has "+
+		"been open; 0 where none is.", nil, nil)
+	watermark = prometheus.NewDesc("tollgate_watermark_timestamp_seconds", "Up to which event time windows are "+
+		"closed.", nil, nil)
+	settledTo = prometheus.NewDesc("tollgate_settled_timestamp_seconds", "Up to which event time counts are "+
+		"published, complete and charged.", nil, nil)
+	turns = prometheus.NewDesc("tollgate_turns_settled_total", "How many turns of the deployment are settled: "+
+		"their counts are published, complete and charged.", nil, nil)
+	restarts = prometheus.NewDesc("tollgate_restarts_total", "How often the run began again by itself: epochs "+
+		"after its first one.", nil, nil)
+	epoch = prometheus.NewDesc("tollgate_epoch", "The number of the epoch in force; -1 before the first.", nil,
+		nil)
+	generation = prometheus.NewDesc("tollgate_generation", "The generation of the deployment that is in force.", nil,
+		nil)
+	ready    = prometheus.NewDesc("tollgate_ready", "1 where /-/ready says so, else 0.", nil, nil)
+	brokerUp = prometheus.NewDesc("tollgate_broker_up", "1 where every broker that was asked answers, else 0.", nil,
+		nil)
+	lagRecords = prometheus.NewDesc("tollgate_lag_records", "Records of a partition that are not read yet. Exact: "+
+		"for the trusted side only.", partition, nil)
+	recordsTotal = prometheus.NewDesc("tollgate_records_total", "Records that this process was the first to read, "+
+		"without dead letters. Exact: for the trusted side only.", nil, nil)
+	lostTotal = prometheus.NewDesc("tollgate_lost_records_total", "Records that are not counted, by reason; "+
+		"beyond_allowance: once for each window of a metric. Exact: for the trusted side only.", []string{"reason"},
+		nil)
+	lossLevel = prometheus.NewDesc("tollgate_loss_level", "How many of the newest records are not counted, by "+
+		"reason: 0 none, 1 some, 2 more than half.", []string{"reason"}, nil)
+	deadLevel = prometheus.NewDesc("tollgate_dead_letter_level", "How many of the records of the last hour are "+
+		"dead letters: 0 fewer than ten, 1 fewer than one in a hundred, 2 at least one in a hundred, 3 more than half.",
+		nil, nil)
+	deadLetters = prometheus.NewDesc("tollgate_dead_letters_total", "Records that this process was the first to read "+
+		"and that are no events, by class. Exact: for the trusted side only.", []string{"class"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (e *exporter) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{build, lag, openTurn, watermark, settledTo, turns, restarts, epoch, generation, ready, brokerUp, lossLevel, deadLevel} {
+	for _, d := range []*prometheus.Desc{build, lag, openTurn, watermark, settledTo, turns, restarts, epoch, generation,
+		ready, brokerUp, lossLevel, deadLevel} {
 		to <- d
 	}
 	if e.m.o.Trusted {

@@ -21,10 +21,14 @@ import (
 
 func state() pipeline.RunState {
 	return pipeline.RunState{
-		Run: 3, Epoch: 9, Epochs: 3, Generation: 2, Closed: 12, Settled: 11, ClosedTo: time.Unix(1_740_787_200, 0), SettledTo: time.Unix(1_740_783_600, 0),
-		OpenFor: 1500 * time.Millisecond, Broker: true, Losses: map[string]pipeline.LossLevel{"late": 1}, DeadLetters: "few",
-		Totals:     pipeline.Totals{Read: 98_765_432, DeadLetters: map[string]uint64{"no user": 4_321_987}, Lost: map[string]uint64{"late": 5_432_198}},
-		Partitions: []pipeline.PartitionState{{ID: 0, Lag: 1001 * time.Millisecond, LagKnown: true, Records: 777_777_777}, {ID: 1, Records: 888_888_888}},
+		Run: 3, Epoch: 9, Epochs: 3, Generation: 2, Closed: 12, Settled: 11, ClosedTo: time.Unix(1_740_787_200, 0),
+		SettledTo: time.Unix(1_740_783_600, 0),
+		OpenFor:   1500 * time.Millisecond, Broker: true, Losses: map[string]pipeline.LossLevel{"late": 1},
+		DeadLetters: "few",
+		Totals: pipeline.Totals{Read: 98_765_432, DeadLetters: map[string]uint64{"no user": 4_321_987},
+			Lost: map[string]uint64{"late": 5_432_198}},
+		Partitions: []pipeline.PartitionState{{ID: 0, Lag: 1001 * time.Millisecond, LagKnown: true,
+			Records: 777_777_777}, {ID: 1, Records: 888_888_888}},
 	}
 }
 
@@ -49,22 +53,30 @@ func TestMetricsAreSecondsAndStates(t *testing.T) {
 	m := New(Options{Version: "v1", Revision: "abc"})
 	m.Set(state())
 	_, text := get(t, m.Handler(), "/metrics")
-	got := slices.DeleteFunc(own(text), func(line string) bool { return strings.HasPrefix(line, "tollgate_build_info{") })
+	got := slices.DeleteFunc(own(text), func(line string) bool {
+		return strings.HasPrefix(line, "tollgate_build_info{")
+	})
 	want := []string{
-		"tollgate_broker_up 1", "tollgate_dead_letter_level 1", "tollgate_epoch 9", "tollgate_generation 2", `tollgate_lag_seconds{partition="0"} 2`, `tollgate_loss_level{reason="late"} 1`, "tollgate_open_turn_age_seconds 1.5",
-		"tollgate_ready 1", "tollgate_restarts_total 2", "tollgate_settled_timestamp_seconds 1.7407836e+09", "tollgate_turns_settled_total 11",
+		"tollgate_broker_up 1", "tollgate_dead_letter_level 1", "tollgate_epoch 9", "tollgate_generation 2",
+		`tollgate_lag_seconds{partition="0"} 2`, `tollgate_loss_level{reason="late"} 1`,
+		"tollgate_open_turn_age_seconds 1.5",
+		"tollgate_ready 1", "tollgate_restarts_total 2", "tollgate_settled_timestamp_seconds 1.7407836e+09",
+		"tollgate_turns_settled_total 11",
 		"tollgate_watermark_timestamp_seconds 1.7407872e+09",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))
 	}
-	if strings.Contains(text, "98765432") || strings.Contains(text, "9.8765432e") || strings.Contains(text, "5.432198e") || strings.Contains(text, "7.77777777e") || strings.Contains(text, "no user") {
+	if strings.Contains(text, "98765432") || strings.Contains(text, "9.8765432e") || strings.Contains(text,
+		"5.432198e") || strings.Contains(text, "7.77777777e") || strings.Contains(text, "no user") {
 		t.Errorf("an exact number is in\n%s", text)
 	}
 	m = New(Options{Trusted: true})
 	m.Set(state())
 	_, text = get(t, m.Handler(), "/metrics")
-	for _, want := range []string{`tollgate_lag_records{partition="1"} 8.88888888e+08`, "tollgate_records_total 9.8765432e+07", `tollgate_dead_letters_total{class="no user"} 4.321987e+06`, `tollgate_lost_records_total{reason="late"} 5.432198e+06`} {
+	for _, want := range []string{`tollgate_lag_records{partition="1"} 8.88888888e+08`,
+		"tollgate_records_total 9.8765432e+07", `tollgate_dead_letters_total{class="no user"} 4.321987e+06`,
+		`tollgate_lost_records_total{reason="late"} 5.432198e+06`} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("%s is not in\n%s", want, text)
 		}
@@ -135,7 +147,8 @@ func TestReadyIsTheStateOfTheRun(t *testing.T) {
 			t.Errorf("%s: %d", path, code)
 		}
 	}
-	if code, text := get(t, New(Options{Profiles: true}).Handler(), "/debug/pprof/"); code != 200 || !strings.Contains(text, "goroutine") {
+	if code, text := get(t, New(Options{Profiles: true}).Handler(), "/debug/pprof/"); code != 200 ||
+		!strings.Contains(text, "goroutine") {
 		t.Errorf("profiles: %d", code)
 	}
 	w := httptest.NewRecorder()
@@ -168,8 +181,9 @@ func TestBadClientsHoldUpNothing(t *testing.T) {
 		fmt.Fprint(conn, "GET /metr")
 	}
 	for name, request := range map[string]string{
-		"a large header": "GET /metrics HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "a large path": "GET /" + strings.Repeat("x", 64<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n",
-		"no HTTP": "\x00\x01\x02\r\n\r\n",
+		"a large header": "GET /metrics HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n",
+		"a large path":   "GET /" + strings.Repeat("x", 64<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n",
+		"no HTTP":        "\x00\x01\x02\r\n\r\n",
 	} {
 		conn, err := net.Dial("tcp", s.Addr())
 		if err != nil {

@@ -19,7 +19,8 @@ func TestNothingOfTheProcessCountsRecords(t *testing.T) {
 		}
 		var names []string
 		for line := range strings.Lines(text) {
-			if name, value, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") {
+			if name, value, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "go_") ||
+				strings.HasPrefix(name, "process_") {
 				name, _, _ = strings.Cut(name, "{")
 				names = append(names, name)
 				if name != "process_resident_memory_bytes" {
@@ -30,7 +31,8 @@ func TestNothingOfTheProcessCountsRecords(t *testing.T) {
 				}
 			}
 		}
-		want := []string{"go_goroutines", "go_info", "go_threads", "process_cpu_seconds_total", "process_max_fds", "process_open_fds", "process_resident_memory_bytes", "process_start_time_seconds"}
+		want := []string{"go_goroutines", "go_info", "go_threads", "process_cpu_seconds_total", "process_max_fds",
+			"process_open_fds", "process_resident_memory_bytes", "process_start_time_seconds"}
 		if slices.Sort(names); !slices.Equal(names, want) {
 			t.Errorf("trusted %v: %q", trusted, names)
 		}

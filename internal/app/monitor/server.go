@@ -32,7 +32,8 @@ type Server struct {
 // of other sites. Close it.
 func Serve(listener net.Listener, h http.Handler) *Server {
 	s := &Server{listener: netutil.LimitListener(listener, mostClients), done: make(chan struct{}), http: &http.Server{
-		Handler: guarded(h, isLocal(listener.Addr())), ReadHeaderTimeout: mostTime, ReadTimeout: mostTime, WriteTimeout: mostAnswer, IdleTimeout: mostTime, MaxHeaderBytes: mostHeader,
+		Handler: guarded(h, isLocal(listener.Addr())), ReadHeaderTimeout: mostTime, ReadTimeout: mostTime,
+		WriteTimeout: mostAnswer, IdleTimeout: mostTime, MaxHeaderBytes: mostHeader,
 		ErrorLog: log.New(io.Discard, "", 0), // what clients send does not belong into a log
 	}}
 	go func() {

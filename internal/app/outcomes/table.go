@@ -22,7 +22,8 @@ type row struct {
 
 // Part writes a part of a whole with its share: "3 of 40 records (7.5 %)".
 func Part(part, whole uint64, noun string) string {
-	return fmt.Sprintf("%s of %s (%s)", terminal.Number(float64(part), 0), terminal.Count(whole, noun), Share(float64(part), float64(whole)))
+	return fmt.Sprintf("%s of %s (%s)", terminal.Number(float64(part), 0), terminal.Count(whole, noun),
+		Share(float64(part), float64(whole)))
 }
 
 // Table writes the tallies as aligned lines with shares, from the records that were read to those
@@ -38,7 +39,8 @@ func Table(t pipeline.Tallies) string {
 	var b strings.Builder
 	b.WriteString("what became of the records (exact, for the holder of the data only):\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "  %-*s  %*s  %8s\n", name, strings.Repeat("  ", r.indent)+r.name, number, count(r.records), Share(float64(r.records), float64(r.of)))
+		fmt.Fprintf(&b, "  %-*s  %*s  %8s\n", name, strings.Repeat("  ", r.indent)+r.name, number, count(r.records),
+			Share(float64(r.records), float64(r.of)))
 	}
 	return b.String()
 }

@@ -49,7 +49,8 @@ func TestCountsAreTheLawOfTheNoise(t *testing.T) {
 	}
 	// Of public keys without a relative target, the noise is normal: its median is 0.6745 σ.
 	d = private(t, func(c *pipeline.Config) {
-		c.Metrics[0].Keys, c.Metrics[0].Target = pipeline.Keys{Mode: "public", List: []string{"a"}}, noisereduction.Target{Absolute: 160, Confidence: .95}
+		c.Metrics[0].Keys, c.Metrics[0].Target = pipeline.Keys{Mode: "public", List: []string{"a"}},
+			noisereduction.Target{Absolute: 160, Confidence: .95}
 	})
 	for _, c := range countsOf(&d.Metrics[0]) {
 		sigma := 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float())

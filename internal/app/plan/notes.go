@@ -14,17 +14,24 @@ import (
 // notes returns sentences on how to read the counts and the table of metrics.
 func notes(d *deployment.Deployment) []string {
 	var out []string
-	if slices.ContainsFunc(d.Metrics, func(m deployment.CompiledMetric) bool { return m.Spec.KeyMode == deployment.KeysPrivate }) {
-		out = append(out, "a private key near its threshold is released only if its noise is high: such counts are too high on average, and their intervals miss more often")
+	if slices.ContainsFunc(d.Metrics, func(m deployment.CompiledMetric) bool {
+		return m.Spec.KeyMode == deployment.KeysPrivate
+	}) {
+		out = append(out, "a private key near its threshold is released only if its noise is high: such counts are "+
+			"too high on average, and their intervals miss more often")
 	}
 	if most := deployment.PeriodsInAWindow(d); most > 1 {
-		out = append(out, fmt.Sprintf("a window reaches into up to %d periods and depends on what a user did in all of them: over several periods the privacy loss is then more than the sum of their budgets, as said above. It is not more where the period is a multiple of the size of every window and no window slides", most))
+		out = append(out, fmt.Sprintf("a window reaches into up to %d periods and depends on what a user did in all "+
+			"of them: over several periods the privacy loss is then more than the sum of their budgets, as said "+
+			"above. It is not more where the period is a multiple of the size of every window and no window slides",
+			most))
 	}
 	if b := d.Budget; b.Keys.IsZero() {
 		out = append(out, noReserve(b))
 	}
 	if format := d.Config.Events.Format; format.Decimals > 0 {
-		out = append(out, "values are in units of "+format.ValueUnit()+": their bounds, edges and absolute targets, and released sums, means, standard deviations and quantiles")
+		out = append(out, "values are in units of "+format.ValueUnit()+": their bounds, edges and absolute targets, "+
+			"and released sums, means, standard deviations and quantiles")
 	}
 	if c := &d.Config; c.Events.Format.NoUser == event.NoUserEach {
 		text := "each event without a user has an account of its own, in memory and on the ledger"
@@ -40,13 +47,15 @@ func notes(d *deployment.Deployment) []string {
 // for private keys, and on what it would cost to reserve one.
 func noReserve(b budgets.Budget) string {
 	text := strconv.FormatFloat(b.Delta/10, 'g', 2, 64)
-	out := "a deployment that begins with this configuration can never add a metric with private keys: no part of δ is reserved for one. To be able to, begin it with privacy.delta_keys: " + text
+	out := "a deployment that begins with this configuration can never add a metric with private keys: no part of δ " +
+		"is reserved for one. To be able to, begin it with privacy.delta_keys: " + text
 	tenth, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return out
 	}
 	if reserved, err := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, tenth); err == nil {
-		out += fmt.Sprintf(", which takes %.2g %% of what users may spend", 100*(1-reserved.Mu2.Float()/b.Whole().Mu2.Float()))
+		out += fmt.Sprintf(", which takes %.2g %% of what users may spend",
+			100*(1-reserved.Mu2.Float()/b.Whole().Mu2.Float()))
 	}
 	return out
 }
@@ -69,11 +78,13 @@ func limits(cfg *deployment.Config) []string {
 		}
 	}
 	if cfg.Time.Trust == deployment.TrustProducer {
-		out = append(out, "the times in the records are believed: a producer that writes wrong times can move events into other windows, and make other events late")
+		out = append(out, "the times in the records are believed: a producer that writes wrong times can move events "+
+			"into other windows, and make other events late")
 	}
 	out = append(out, influence(&cfg.Time))
 	if cfg.Privacy.Period > 0 {
-		out = append(out, "the promise is to a user in one period: someone who looks at several periods learns more, as said above")
+		out = append(out, "the promise is to a user in one period: someone who looks at several periods learns more, "+
+			"as said above")
 	}
 	return out
 }
@@ -83,7 +94,11 @@ func limits(cfg *deployment.Config) []string {
 func influence(t *deployment.Time) string {
 	within := timespan.Text(t.Skew + t.IdleGrace)
 	if t.Trust == deployment.TrustProducer {
-		return fmt.Sprintf("one user can decide whether another's record counts, if that record reaches Kafka more than %s after its own time (time.skew + time.idle_grace), or stands behind one in its partition that is newer by more than %s (time.lateness)", within, timespan.Text(t.Lateness))
+		return fmt.Sprintf("one user can decide whether another's record counts, if that record reaches Kafka more "+
+			"than %s after its own time (time.skew + time.idle_grace), or stands behind one in its partition that is "+
+			"newer by more than %s (time.lateness)", within, timespan.Text(t.Lateness))
 	}
-	return fmt.Sprintf("one user can decide whether another's record counts, if Kafka shows that record only %s after it has stored it (time.skew + time.idle_grace), or if append times step back by more than %s (time.slack)", within, timespan.Text(t.Slack))
+	return fmt.Sprintf("one user can decide whether another's record counts, if Kafka shows that record only %s after "+
+		"it has stored it (time.skew + time.idle_grace), or if append times step back by more than %s (time.slack)",
+		within, timespan.Text(t.Slack))
 }

@@ -68,7 +68,8 @@ func New(d *deployment.Deployment) *Plan {
 	cfg, budget := d.Config, d.Budget
 	p := &Plan{
 		Deployment: cfg.Deployment, Epsilon: budget.Epsilon, Delta: budget.Delta, Accountant: string(budget.Accountant),
-		Mu: budget.Mu2.Mu(), DeltaKeys: budget.Keys.Float(), Planned: budget.Planned.Share, Trust: cfg.Time.Trust, Zone: cfg.Time.WindowZone,
+		Mu: budget.Mu2.Mu(), DeltaKeys: budget.Keys.Float(), Planned: budget.Planned.Share, Trust: cfg.Time.Trust,
+		Zone: cfg.Time.WindowZone,
 	}
 	if cfg.Privacy.Period > 0 {
 		p.Period = timespan.Text(cfg.Privacy.Period)
@@ -76,7 +77,8 @@ func New(d *deployment.Deployment) *Plan {
 	}
 	for i, m := range d.Metrics {
 		p.Metrics = append(p.Metrics, planMetric(&m))
-		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() { // its target is met where that of its metric is
+		// its target is met where that of its metric is
+		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() {
 			of := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
 			p.Metrics[i].MeetableFrom = p.Metrics[of].MeetableFrom
 		}

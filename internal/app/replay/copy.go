@@ -132,7 +132,8 @@ func (r *Replay) noUsers(ctx context.Context) error {
 	if flushed := r.partitions.flush(ctx); flushed != nil {
 		return errors.Join(err, flushed)
 	}
-	return fmt.Errorf("%w; the records (%s) are on the topic, and a run would count each as a user of its own", err, terminal.Number(float64(r.result.Written), 0))
+	return fmt.Errorf("%w; the records (%s) are on the topic, and a run would count each as a user of its own", err,
+		terminal.Number(float64(r.result.Written), 0))
 }
 
 // damaged writes what was read before a container broke off.
@@ -140,7 +141,8 @@ func (r *Replay) damaged(ctx context.Context, err error) error {
 	if flushed := r.partitions.flush(ctx); flushed != nil {
 		return errors.Join(err, flushed)
 	}
-	return fmt.Errorf("%w: the records before that (%s) are on the topic", err, terminal.Number(float64(r.result.Written), 0))
+	return fmt.Errorf("%w: the records before that (%s) are on the topic", err,
+		terminal.Number(float64(r.result.Written), 0))
 }
 
 // copyRecord writes one record, or keeps it until there is a time for it.
@@ -196,7 +198,8 @@ func (r *Replay) leavesOut(err error) bool {
 	if !errors.As(err, &bad) || bad.Field != "value" {
 		return false
 	}
-	return bad.Class == event.ClassSkipped && r.options.SkipNoValue || bad.Class == event.ClassBadValue && r.options.SkipBadValues
+	return bad.Class == event.ClassSkipped && r.options.SkipNoValue || bad.Class == event.ClassBadValue &&
+		r.options.SkipBadValues
 }
 
 // write writes a record. A broken one has no time of its own that could keep it from being counted.

@@ -29,7 +29,8 @@ func (r *Replay) refuseOutputs(ctx context.Context, partitions []int32) error {
 			return fmt.Errorf("reading topic %s: %w", r.options.Topic, err)
 		}
 		if what != "" {
-			return fmt.Errorf("topic %s holds %s of a deployment, so nothing was written to it: correct events.topic in the configuration", r.options.Topic, what)
+			return fmt.Errorf("topic %s holds %s of a deployment, so nothing was written to it: correct events.topic "+
+				"in the configuration", r.options.Topic, what)
 		}
 	}
 	return nil

@@ -25,7 +25,8 @@ const (
 	maxPendingBytes   = 8 << 20 // the same
 )
 
-func newPartitionWriters(ctx context.Context, client *kafkalog.Client, topic string, partitions []int32) (*partitionWriters, error) {
+func newPartitionWriters(ctx context.Context, client *kafkalog.Client, topic string,
+	partitions []int32) (*partitionWriters, error) {
 	w := &partitionWriters{pending: make([][]kafkalog.Message, len(partitions))}
 	for _, p := range partitions {
 		producer, err := client.NewProducer(ctx, topic, p, "")

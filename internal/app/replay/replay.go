@@ -114,7 +114,8 @@ func Open(ctx context.Context, client *kafkalog.Client, o Options) (*Replay, err
 	}
 	r := &Replay{
 		client: client, options: o, file: file, read: &countingReader{r: file},
-		faults: eventfile.NewFaults(o.Format), newest: map[int]int64{}, reported: time.Now(), pace: pace{perSecond: o.PerSecond},
+		faults: eventfile.NewFaults(o.Format), newest: map[int]int64{}, reported: time.Now(),
+		pace: pace{perSecond: o.PerSecond},
 	}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		r.size = info.Size()
@@ -165,15 +166,18 @@ func (r *Replay) checkTopic(ctx context.Context) error {
 	topic := r.options.Topic
 	settings, err := r.client.TopicConfig(ctx, topic)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return fmt.Errorf("reading topic %s: %w: correct its name, or create it; tollgate init --create-topics --event-partitions N creates that of a deployment", topic, err)
+		return fmt.Errorf("reading topic %s: %w: correct its name, or create it; tollgate init --create-topics "+
+			"--event-partitions N creates that of a deployment", topic, err)
 	}
 	if err != nil {
 		return fmt.Errorf("reading topic %s: %w", topic, err)
 	}
 	appended := settings["message.timestamp.type"] == "LogAppendTime"
 	if appended && !r.options.AcceptLate {
-		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): old events would all be late, "+
-			"and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: producer, or --accept-late", topic)
+		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): old events would all be "+
+			"late, "+
+			"and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: producer, "+
+			"or --accept-late", topic)
 	}
 	retention, err := strconv.ParseInt(settings["retention.ms"], 10, 64)
 	if err == nil && retention >= 0 && !appended && strings.Contains(settings["cleanup.policy"], "delete") {
@@ -206,5 +210,7 @@ func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error)
 }
 
 // errNoTime is returned while no record could be decoded.
-var errNoTime = errors.New("no record has a user and a time that can be used: look at events.fields in the configuration, " +
-	"and at the unit of times, events.time_unit. If events.fields.value is set, every record needs a whole number there; with events.decimals, any number will do")
+var errNoTime = errors.New("no record has a user and a time that can be used: look at events.fields in the " +
+	"configuration, " +
+	"and at the unit of times, events.time_unit. If events.fields.value is set, every record needs a whole number " +
+	"there; with events.decimals, any number will do")

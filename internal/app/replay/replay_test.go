@@ -36,7 +36,8 @@ func broker(t *testing.T) *kafkalog.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 2, Replication: 1}); err != nil {
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 2, Replication: 1}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	return client
@@ -61,10 +62,11 @@ func written(t *testing.T, client *kafkalog.Client) (values [2][]string) {
 	for p := range int32(2) {
 		bounds, err := client.Offsets(t.Context(), topic, p)
 		if err == nil {
-			err = client.ReadRange(t.Context(), topic, p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
-				values[p] = append(values[p], string(r.Value))
-				return nil
-			})
+			err = client.ReadRange(t.Context(), topic, p, bounds.Start, bounds.LastStable,
+				func(r kafkalog.Record) error {
+					values[p] = append(values[p], string(r.Value))
+					return nil
+				})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +92,8 @@ func TestTheResultSaysWhatWasWritten(t *testing.T) {
 	}
 	defer r.Close()
 	result, err := r.Run(t.Context(), nil)
-	if want := (Result{Written: 101, FirstLeftOut: 103, Unit: "line", Expired: 101, Retention: 168 * time.Hour}); err != nil || result != want {
+	if want := (Result{Written: 101, FirstLeftOut: 103, Unit: "line", Expired: 101, Retention: 168 * time.Hour}); err !=
+		nil || result != want {
 		t.Errorf("got %+v, %v, want %+v", result, err, want)
 	}
 	seen, where := 0, map[string]int{}
@@ -130,7 +133,8 @@ func TestValuesDecideWhatIsLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result, err := r.Run(t.Context(), nil); err != nil || result.Written != want || r.Faults().WithoutValue() != 1 {
+		if result, err := r.Run(t.Context(), nil); err != nil || result.Written != want || r.Faults().WithoutValue() !=
+			1 {
 			t.Errorf("%+v, %v, want %d written", result, err, want)
 		}
 		r.Close()
@@ -181,17 +185,20 @@ func TestRecordsThatComeTooLateAreTold(t *testing.T) {
 // anything is written; tombstones and events are no reason.
 func TestATopicWithOutputsIsRefused(t *testing.T) {
 	event := kafkalog.Message{Value: []byte("Tgill,1700000000"), Timestamp: kafkalog.At(1)}
-	turn, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: 1, End: 60_000, Generation: 1, Counts: "counts", CountsEnd: []int64{0}})
+	turn, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: 1, End: 60_000, Generation: 1, Counts: "counts",
+		CountsEnd: []int64{0}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, m := range map[string]kafkalog.Message{
-		"":                    {Key: []byte("k"), Value: nil},
-		"outputs.counts":      {Value: []byte("{}"), Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}},
-		"outputs.dead_letter": {Value: []byte("x"), Headers: []kafkalog.Header{{Key: schemas.DeadLetterClass, Value: []byte("time")}}},
-		"outputs.ledger":      {Key: schemas.LedgerKey{Kind: schemas.KindDeltaPart, Slot: 3, Part: 1}.Bytes()},
-		"outputs.control":     {Value: []byte("Tg\x01\x04")},
-		"outputs.turns":       {Value: turn},
+		"": {Key: []byte("k"), Value: nil},
+		"outputs.counts": {Value: []byte("{}"), Headers: []kafkalog.Header{{Key: schemas.HeaderType,
+			Value: []byte(schemas.TypeRelease)}}},
+		"outputs.dead_letter": {Value: []byte("x"), Headers: []kafkalog.Header{{Key: schemas.DeadLetterClass,
+			Value: []byte("time")}}},
+		"outputs.ledger":  {Key: schemas.LedgerKey{Kind: schemas.KindDeltaPart, Slot: 3, Part: 1}.Bytes()},
+		"outputs.control": {Value: []byte("Tg\x01\x04")},
+		"outputs.turns":   {Value: turn},
 	} {
 		for i, messages := range [][]kafkalog.Message{{m, event}, {event, m}} {
 			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
@@ -208,7 +215,8 @@ func TestATopicWithOutputsIsRefused(t *testing.T) {
 				if err == nil {
 					r.Close()
 				}
-				if refused := err != nil && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), "events.topic"); refused != (name != "") {
+				if refused := err != nil && strings.Contains(err.Error(), name) && strings.Contains(err.Error(),
+					"events.topic"); refused != (name != "") {
 					t.Errorf("%q: got %v", name, err)
 				}
 			})

@@ -43,7 +43,8 @@ func (r *Replay) openSource() error {
 			return err
 		}
 		if len(format.Columns) > 0 && !slices.Equal(names, format.Columns) {
-			return fmt.Errorf("its header does not have the configured columns in their order (%d in the file, %d configured)", len(names), len(format.Columns))
+			return fmt.Errorf("its header does not have the configured columns in their order (%d in the file, %d "+
+				"configured)", len(names), len(format.Columns))
 		}
 		if err := eventfile.CheckHeader(names, format.TimeLayout, format.Fields()...); err != nil {
 			return err

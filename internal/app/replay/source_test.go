@@ -13,7 +13,8 @@ func TestARecordWithoutBytesIsNotNull(t *testing.T) {
 		t.Errorf("bare: %#v", got)
 	}
 	r.prefix = []byte{0, 0, 0, 1, 2}
-	if got := string(r.framed(nil)) + string(r.framed([]byte("x"))); got != "\x00\x00\x00\x01\x02\x00\x00\x00\x01\x02x" {
+	if got := string(r.framed(nil)) + string(r.framed([]byte("x"))); got !=
+		"\x00\x00\x00\x01\x02\x00\x00\x00\x01\x02x" {
 		t.Errorf("framed: %q", got)
 	}
 }

@@ -16,7 +16,8 @@ func (a Audience) String() string { return string(a) }
 // Wrote reports whether a file that begins with head is a page for the audience, of this version of
 // the program or an earlier one.
 func (a Audience) Wrote(head []byte) bool {
-	page := bytes.HasPrefix(head, []byte("<!DOCTYPE html>\n")) && bytes.Contains(head, []byte(`<div id="scheme" class="scheme"></div>`))
+	page := bytes.HasPrefix(head, []byte("<!DOCTYPE html>\n")) && bytes.Contains(head,
+		[]byte(`<div id="scheme" class="scheme"></div>`))
 	plan := bytes.Contains(head, []byte(`<div id="sliders" class="sliders"></div>`))
 	return page && !plan // which earlier versions wrote for plan: raw data
 }

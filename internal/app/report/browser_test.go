@@ -61,7 +61,8 @@ func TestPagesInABrowser(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			began := time.Now()
 			var dom string
-			browse(t, render(t, tc.sample, MaxPoints, written), desktop, "light").eval(`document.documentElement.outerHTML`, &dom)
+			browse(t, render(t, tc.sample, MaxPoints, written), desktop,
+				"light").eval(`document.documentElement.outerHTML`, &dom)
 			t.Logf("%v", time.Since(began))
 			root := rootTag.FindString(dom)
 			for _, attribute := range []string{`data-ready="true"`, `data-errors="0"`, tc.points} {
@@ -72,7 +73,8 @@ func TestPagesInABrowser(t *testing.T) {
 			if got := len(canvasTag.FindAllString(dom, -1)); got != tc.canvases || blank.MatchString(dom) {
 				t.Errorf("%d canvases, want %d (a chart and its cursor), none without points", got, tc.canvases)
 			}
-			if !strings.Contains(dom, "<title>Page views</title>") || strings.Contains(dom, "<img") || strings.Contains(dom, "<svg") {
+			if !strings.Contains(dom, "<title>Page views</title>") || strings.Contains(dom, "<img") ||
+				strings.Contains(dom, "<svg") {
 				t.Error("a name became markup")
 			}
 		})

@@ -90,10 +90,15 @@ func (s *series) newestShare(m metricFacts, hidden bool) string {
 	end := time.UnixMilli(in.end).UTC().Format("2006-01-02 15:04")
 	share, ok := metrickind.ShareOf(in.interval(), out.interval())
 	if !ok || share.Low <= 0 && share.High >= 1 {
-		return "The noise hides which share of the events of the window that ended at " + end + " is counted in these values: there are too few of them."
+		return "The noise hides which share of the events of the window that ended at " + end +
+			" is counted in these values: there are too few of them."
 	}
-	text := fmt.Sprintf("About %.0f %% of the events of the window that ended at %s are counted in these values (between %.0f and %.0f %%, at %s %% confidence). The others were left out: they are beyond the allowances of their users. In this share, a user with more than %s weighs no more than one with that many. If some users have far more, the real share is usually lower.",
-		100*share.Value, end, math.Floor(100*share.Low), math.Ceil(100*share.High), digits(100*twice(in.confidence)), terminal.Count(uint64(m.MaxEventsPerKey), "event"))
+	text := fmt.Sprintf("About %.0f %% of the events of the window that ended at %s are counted in these values "+
+		"(between %.0f and %.0f %%, at %s %% confidence). The others were left out: they are beyond the allowances of "+
+		"their users. In this share, a user with more than %s weighs no more than one with that many. If some users "+
+		"have far more, the real share is usually lower.",
+		100*share.Value, end, math.Floor(100*share.Low), math.Ceil(100*share.High), digits(100*twice(in.confidence)),
+		terminal.Count(uint64(m.MaxEventsPerKey), "event"))
 	if hidden {
 		text += " It includes events of keys that were not released."
 	}
@@ -101,5 +106,6 @@ func (s *series) newestShare(m metricFacts, hidden bool) string {
 }
 
 func (p *point) interval() metrickind.Interval {
-	return metrickind.Interval{Value: float64(p.value) / unit, Low: float64(p.value-p.below) / unit, High: float64(p.value+p.above) / unit}
+	return metrickind.Interval{Value: float64(p.value) / unit, Low: float64(p.value-p.below) / unit,
+		High: float64(p.value+p.above) / unit}
 }

@@ -70,7 +70,8 @@ func visit(t testing.TB, address string, s screen, scheme string, scripts ...str
 		b.call(domain+".enable", nil, nil)
 	}
 	b.call("Emulation.setDeviceMetricsOverride", s, nil)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme",
+		"value": scheme}}}, nil)
 	for _, script := range scripts {
 		b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script}, nil)
 	}
@@ -83,8 +84,10 @@ func visit(t testing.TB, address string, s screen, scheme string, scripts ...str
 func start(t testing.TB, path, profile string) *tab {
 	t.Helper()
 	args := []string{
-		"--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--user-data-dir=" + profile,
+		"--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
+		"--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+		"--user-data-dir=" + profile,
 	}
 	if os.Getuid() == 0 {
 		args = append(args, "--no-sandbox")
@@ -112,7 +115,9 @@ func start(t testing.TB, path, profile string) *tab {
 		cmd.Wait() //nolint:errcheck // its exit code says nothing of the page
 		out.Close()
 		// Processes of its own outlive it by a moment, and write to its profile.
-		await.That(t, 10*time.Second, "the browser's profile can be removed", func() bool { return os.RemoveAll(profile) == nil })
+		await.That(t, 10*time.Second, "the browser's profile can be removed", func() bool {
+			return os.RemoveAll(profile) == nil
+		})
 	})
 	if err := out.SetReadDeadline(time.Now().Add(time.Minute)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
 		t.Fatal(err)

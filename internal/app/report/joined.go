@@ -128,7 +128,8 @@ func (s *series) crowded(m metricFacts) string {
 	}
 	for part, n := range full {
 		if 2*n*len(full) > all {
-			return "Nearly all values are in one bucket, " + m.partTexts()[part] + ": the edges, or the unit of the values, may be wrong."
+			return "Nearly all values are in one bucket, " + m.partTexts()[part] + ": the edges, or the unit of the " +
+				"values, may be wrong."
 		}
 	}
 	return ""

@@ -38,7 +38,8 @@ func (d *Due) Past(s Settled, published time.Time) bool {
 // at a time.
 func DueOf(d *deployment.Deployment, since, now time.Time) *Due {
 	c := &d.Config
-	due := &Due{Since: since, Wait: c.Time.Lateness + c.Time.Skew + c.Time.IdleGrace, Grid: max(c.Outputs.PublishEvery, time.Second)}
+	due := &Due{Since: since, Wait: c.Time.Lateness + c.Time.Skew + c.Time.IdleGrace, Grid: max(c.Outputs.PublishEvery,
+		time.Second)}
 	for i, m := range d.Metrics {
 		if slide := time.Duration(m.Spec.WindowSlide) * time.Millisecond; i == 0 || slide < due.Slide {
 			due.Slide = slide
@@ -89,7 +90,8 @@ func (c *Collector) WriteLive(w io.Writer, o Options, l Live) (Served, error) {
 	}
 	view.Live = &live{Every: l.Every.Milliseconds(), Kept: l.Kept}
 	if l.Due != nil {
-		view.Live.Due = &due{l.Due.Slide.Milliseconds(), l.Due.Wait.Milliseconds(), l.Due.Grid.Milliseconds(), l.Due.Shift.Milliseconds(), l.Due.Since.UnixMilli(), 0}
+		view.Live.Due = &due{l.Due.Slide.Milliseconds(), l.Due.Wait.Milliseconds(), l.Due.Grid.Milliseconds(),
+			l.Due.Shift.Milliseconds(), l.Due.Since.UnixMilli(), 0}
 		if !o.Settled.End.IsZero() {
 			view.Live.Due.Settled = o.Settled.End.UnixMilli()
 		}

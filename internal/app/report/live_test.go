@@ -41,7 +41,8 @@ func (l *liveServer) publish(releases ...schemas.Release) {
 		c.Add(r)
 	}
 	var b bytes.Buffer
-	live := Live{Every: 50 * time.Millisecond, Kept: strings.ReplaceAll(l.kept, "{n}", strconv.Itoa(len(l.sample.releases))), Due: l.due}
+	live := Live{Every: 50 * time.Millisecond, Kept: strings.ReplaceAll(l.kept, "{n}",
+		strconv.Itoa(len(l.sample.releases))), Due: l.due}
 	served, err := c.WriteLive(&b, Options{Title: "Page views", Settled: l.settled}, live)
 	if err != nil {
 		l.t.Fatal(err)
@@ -99,9 +100,11 @@ func look(b *tab) (s seen) {
 		window.first ??= document.getElementById("live");
 		return {
 			ready: document.documentElement.dataset.ready, errors: document.documentElement.dataset.errors,
-			live: text("#live"), legend: text(".legend bdi"), keys: text(".keys .full"), tile: text(".sum .tiles div:nth-child(2) dd"),
+			live: text("#live"), legend: text(".legend bdi"), keys: text(".keys .full"),
+			tile: text(".sum .tiles div:nth-child(2) dd"),
 			legends: text("fieldset legend"), rows: text("tbody tr:first-child"), text: document.body.innerText,
-			same: window.first === document.getElementById("live"), charts: document.querySelectorAll("canvas:not(.over)").length,
+			same: window.first === document.getElementById("live"),
+			charts: document.querySelectorAll("canvas:not(.over)").length,
 			wide: document.documentElement.scrollWidth,
 		};
 	})()`, &s)
@@ -141,7 +144,8 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	for _, now := range []time.Time{time.Now().Add(-time.Minute), time.Now()} { // a day may begin meanwhile
 		end := now.Add(-3 * time.Minute).UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 		by, of = end.Add(3*time.Minute), end
-		if empty.Live == "The first values are due by "+by.Format("2006-01-02 15:04")+" UTC, for the window that ends at "+of.Format("2006-01-02 15:04")+"." {
+		if empty.Live == "The first values are due by "+by.Format("2006-01-02 15:04")+" UTC, for the window that "+
+			"ends at "+of.Format("2006-01-02 15:04")+"." {
 			by = time.Time{}
 			break
 		}
@@ -161,7 +165,8 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	l.publish(window(0)[1:]...)
 	l.publish(window(1)...)
 	s = l.await(b, "a window of six keys", func(s seen) bool { return s.Tile == "12" })
-	if s.Legends != "6 keys, sum of values" || strings.Count(s.Legend, "|") != 4 || !strings.Contains(s.Rows, "01:00–02:00") {
+	if s.Legends != "6 keys, sum of values" || strings.Count(s.Legend, "|") != 4 || !strings.Contains(s.Rows,
+		"01:00–02:00") {
 		t.Errorf("a second window: %+v", s)
 	}
 
@@ -185,14 +190,16 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	if s.Legend != chosen.Legend || s.Keys != chosen.Keys || !strings.Contains(s.Rows, "00:00–01:00") {
 		t.Errorf("what was chosen is gone: %+v, was %+v", s, chosen)
 	}
-	b.eval(`document.activeElement.matches(".keys input") && +document.querySelector("canvas").dataset.points === 12`, &ok)
+	b.eval(`document.activeElement.matches(".keys input") && +document.querySelector("canvas").dataset.points === 12`,
+		&ok)
 	if !ok {
 		t.Error("the focus is lost, or the chart does not show all windows")
 	}
 
 	var before, after float64
 	const drawn = `+document.querySelector("canvas").dataset.points`
-	b.eval(`(() => { const zoom = document.querySelector("button[title='Zoom in']"); zoom.click(); zoom.click(); return `+drawn+`; })()`, &before)
+	b.eval(`(() => { const zoom = document.querySelector("button[title='Zoom in']"); zoom.click(); zoom.click(); `+
+		`return `+drawn+`; })()`, &before)
 	l.publish(window(12)...)
 	l.await(b, "a window beside a part of the chart", func(s seen) bool { return s.Tile == "78" })
 	if b.eval(drawn, &after); before >= 12 || after < before-1 || after > before+1 {
@@ -212,7 +219,8 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	l.await(b, "nothing answers", func(s seen) bool {
 		return strings.HasPrefix(s.Live, "No answer since ") && strings.Contains(s.Text, "Newest values: ")
 	})
-	if b.eval(`getComputedStyle(document.querySelector(".when"), "::after").content.includes("out of date")`, &ok); !ok {
+	if b.eval(`getComputedStyle(document.querySelector(".when"), "::after").content.includes("out of date")`,
+		&ok); !ok {
 		t.Error("the values do not look old")
 	}
 }
@@ -229,27 +237,31 @@ func TestTheVersionIsThatOfTheContents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(b.String(), `data-live="1000" data-version="`+got.Version+`"`) || strings.Contains(got.Policy, "unsafe") || !strings.Contains(got.Policy, "connect-src 'self'") {
+		if !strings.Contains(b.String(), `data-live="1000" data-version="`+got.Version+`"`) ||
+			strings.Contains(got.Policy, "unsafe") || !strings.Contains(got.Policy, "connect-src 'self'") {
 			t.Errorf("version %q, policy %q", got.Version, got.Policy)
 		}
 		return got
 	}
 	s := mixed()
 	first := served(s, "a")
-	if again := served(sample{s.promise, append(append([]schemas.Release{}, s.releases[100:]...), s.releases[:100]...)}, "a"); again != first {
+	if again := served(sample{s.promise, append(append([]schemas.Release{}, s.releases[100:]...), s.releases[:100]...)},
+		"a"); again != first {
 		t.Errorf("the same values in another order give %+v, then %+v", first, again)
 	}
 	other := mixed()
 	other.releases[7].Value++
 	for name, version := range map[string]string{
 		"a value": served(other, "a").Version, "the title": served(s, "b").Version,
-		"the promise": served(sample{promiseFor(facts("searches", "events", pipeline.KeysPrivate, hour, hour)), s.releases}, "a").Version,
+		"the promise": served(sample{promiseFor(facts("searches", "events", pipeline.KeysPrivate, hour, hour)),
+			s.releases}, "a").Version,
 	} {
 		if version == first.Version {
 			t.Errorf("another version was expected for %s", name)
 		}
 	}
-	if html := render(t, s, MaxPoints, written); strings.Contains(html, "data-live") || strings.Contains(html, "connect-src") {
+	if html := render(t, s, MaxPoints, written); strings.Contains(html, "data-live") || strings.Contains(html,
+		"connect-src") {
 		t.Error("a file asks for something")
 	}
 }
@@ -278,7 +290,9 @@ func TestSettledWindowsWithoutValuesAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	section := p.Sections[0]
-	if diff := cmp.Diff(plain("windows", "1 of 6 have values"), section.Tiles[0]); diff != "" || !strings.HasPrefix(section.Silent, "No values in the newest 4 windows, until ") || !strings.Contains(string(p.Data), `"windows":6,`) {
+	if diff := cmp.Diff(plain("windows", "1 of 6 have values"), section.Tiles[0]); diff != "" ||
+		!strings.HasPrefix(section.Silent, "No values in the newest 4 windows, until ") ||
+		!strings.Contains(string(p.Data), `"windows":6,`) {
 		t.Errorf("%s%q, %s", diff, section.Silent, p.Data)
 	}
 	o.Settled.Add(2, end(2), end(2)) // of a later configuration, which may have other metrics

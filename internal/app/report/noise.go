@@ -38,7 +38,8 @@ func (s *series) typicalNoise(f metricFacts) string {
 	if typical > wholeNoise {
 		return "The noise to expect is typically larger than the values; events left out come on top."
 	}
-	return fmt.Sprintf("The noise to expect is typically %s of a value; events left out come on top.", share(float64(typical)/wholeNoise))
+	return fmt.Sprintf("The noise to expect is typically %s of a value; events left out come on top.",
+		share(float64(typical)/wholeNoise))
 }
 
 // withoutNoise returns the sizes of the points as they spread without noise, around the means of

@@ -32,7 +32,9 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 			}
 		}
 		least := choice.LeastOfHalf(slices.Clone(sizes))
-		sigma := relative * choice.Median(slices.DeleteFunc(slices.Clone(sizes), func(v float64) bool { return v < least }))
+		sigma := relative * choice.Median(slices.DeleteFunc(slices.Clone(sizes), func(v float64) bool {
+			return v < least
+		}))
 		for i, v := range sizes {
 			noise := rng.NormFloat64() * sigma
 			s.points = append(s.points, point{key: int32(i / 2000), value: int64((v + noise) * unit), sigma: sigma})
@@ -61,10 +63,12 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 			t.Errorf("%s, σ of 5: %q", name, text)
 		}
 	}
-	if text := (&series{keys: []string{""}, points: []point{{value: unit, sigma: 1}}}).typicalNoise(of(metrickind.Mean)); text != "" {
+	if text := (&series{keys: []string{""},
+		points: []point{{value: unit, sigma: 1}}}).typicalNoise(of(metrickind.Mean)); text != "" {
 		t.Errorf("of means: %q", text)
 	}
-	if text := (&series{keys: []string{""}, points: []point{{sigma: 7}}}).typicalNoise(of(metrickind.Events)); text != "" {
+	if text := (&series{keys: []string{""}, points: []point{{sigma: 7}}}).typicalNoise(of(metrickind.Events)); text !=
+		"" {
 		t.Errorf("of zeros: %q", text)
 	}
 }

@@ -25,7 +25,8 @@ var files embed.FS
 
 // scripts are the parts of the one script, in order.
 var scripts = [...]string{
-	"format.js", "shell.js", "data.js", "scale.js", "plot.js", "svg.js", "tooltip.js", "chart.js", "histogram.js", "picker.js", "sort.js", "table.js", "link.js", "main.js",
+	"format.js", "shell.js", "data.js", "scale.js", "plot.js", "svg.js", "tooltip.js", "chart.js", "histogram.js",
+	"picker.js", "sort.js", "table.js", "link.js", "main.js",
 }
 
 // assets are the parts that are the same on every page.
@@ -77,7 +78,8 @@ func (a *assets) policy() string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; script-src " + source(a.script) + "; style-src " + source(a.style) + "; img-src data:; base-uri 'none'; form-action 'none'" + a.asks
+	return "default-src 'none'; script-src " + source(a.script) + "; style-src " + source(a.style) +
+		"; img-src data:; base-uri 'none'; form-action 'none'" + a.asks
 }
 
 // page has what the template shows.
@@ -108,11 +110,12 @@ type section struct {
 	Bounds        string // how much of each user counts; "" where that is not known
 	Share         string // which share of the newest window's events is counted; "" where that is not known
 	Nothing       string // said in place of a chart
-	Silent        string // says that the newest windows have no values, or what their values say of the edges; "" if all is well
-	Partial       string // says what is left out of the page; "" where nothing is
-	Gaps          string // what it means that a key is missing; "" where none can be
-	Chart         int    // index in the data block; -1: nothing was released
-	Beside        []section
+	// says that the newest windows have no values, or what their values say of the edges; "" if all is well
+	Silent  string
+	Partial string // says what is left out of the page; "" where nothing is
+	Gaps    string // what it means that a key is missing; "" where none can be
+	Chart   int    // index in the data block; -1: nothing was released
+	Beside  []section
 }
 
 func newPage(p promise, released []*series, o Options) (*page, error) {
@@ -129,19 +132,23 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{
-			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag() + m.inUnits(p.valueUnit), of: m.Name, Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
-			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was published: no window has ended, or no key had enough events."),
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag() + m.inUnits(p.valueUnit), of: m.Name,
+			Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
+			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was published: no window has ended, or no key had "+
+				"enough events."),
 		}
 		first, last, count := o.Settled.windows(wallclock.Of(p.zone), m.WindowSize, m.WindowSlide)
 		values := m.valuesOf(released)
 		if values != nil {
 			sum := values.summary()
 			sum.extend(first, last, count, m.WindowSize, m.WindowSlide)
-			s.Chart, s.Tiles, s.Partial, s.Silent = len(data), sum.tiles(m.aims()), values.partial(sum), strings.TrimSpace(sum.unreleased()+" "+values.crowded(m))
+			s.Chart, s.Tiles, s.Partial, s.Silent = len(data), sum.tiles(m.aims()), values.partial(sum),
+				strings.TrimSpace(sum.unreleased()+" "+values.crowded(m))
 			s.Error = cmp.Or(o.Error, values.typicalNoise(m))
 			data = append(data, dataOf(values, m, p.sizing(m, released), sum))
 		} else if count > 0 {
-			s.Nothing = fmt.Sprintf("Nothing was released: 0 of %s have values.", terminal.Count(int(count), "settled window"))
+			s.Nothing = fmt.Sprintf("Nothing was released: 0 of %s have values.", terminal.Count(int(count),
+				"settled window"))
 		}
 		kind := metrickind.Of(m.Kind)
 		parent := slices.IndexFunc(out.Sections, func(s section) bool { return kind.Derived() && s.of == m.Of })
@@ -173,7 +180,10 @@ func (p promise) gaps(m metricFacts) string {
 	if m.joined() && !m.ranked() {
 		lines = "If a key has no bars"
 	}
-	of := slices.IndexFunc(p.metrics, func(of metricFacts) bool { return m.KeyMode == deployment.KeysFrom && of.Name == m.KeysFrom })
+	of := slices.IndexFunc(p.metrics, func(of metricFacts) bool {
+		return m.KeyMode == deployment.KeysFrom &&
+			of.Name == m.KeysFrom
+	})
 	if of >= 0 {
 		m = p.metrics[of]
 	}
@@ -281,11 +291,14 @@ func (s *series) partial(all summary) string {
 	for _, p := range s.points {
 		shown[p.end] = struct{}{}
 	}
-	text := fmt.Sprintf("Charts and table show %s of %s released values: ", terminal.Number(float64(len(s.points)), 0), terminal.Number(float64(all.count), 0))
+	text := fmt.Sprintf("Charts and table show %s of %s released values: ", terminal.Number(float64(len(s.points)), 0),
+		terminal.Number(float64(all.count), 0))
 	if len(shown) == 1 {
-		return text + "those of the newest window, or the largest of them. The figures above are over all released values."
+		return text + "those of the newest window, or the largest of them. The figures above are over all released " +
+			"values."
 	}
-	return text + fmt.Sprintf("those of the newest %s windows. The figures above are over all released values.", terminal.Number(float64(len(shown)), 0))
+	return text + fmt.Sprintf("those of the newest %s windows. The figures above are over all released values.",
+		terminal.Number(float64(len(shown)), 0))
 }
 
 // dress gives a page its script and style.

@@ -88,7 +88,8 @@ func looksLike(t *testing.T, path string, got image.Image) {
 func shop(t *testing.T, s sample, late time.Duration) (address, clock string) {
 	t.Helper()
 	end := time.UnixMilli(monday + 24*hour)
-	l := &liveServer{t: t, sample: s, kept: "The newest windows of each metric, at most 500.", due: &Due{Slide: time.Hour, Wait: time.Minute, Grid: time.Second, Since: end}}
+	l := &liveServer{t: t, sample: s, kept: "The newest windows of each metric, at most 500.",
+		due: &Due{Slide: time.Hour, Wait: time.Minute, Grid: time.Second, Since: end}}
 	if s.releases != nil {
 		l.settled.Add(1, time.UnixMilli(monday+hour), time.UnixMilli(monday+hour))
 		l.settled.Add(1, end, end)

@@ -42,7 +42,8 @@ func promiseOf(d *deployment.Deployment) promise {
 	p := promise{
 		epsilon: budget.Epsilon, delta: budget.Delta, deltaKeys: cfg.Privacy.DeltaKeys, mu: budget.Mu2.Mu(),
 		accountant: string(budget.Accountant), period: cfg.Privacy.Period,
-		trust: cfg.Time.Trust, zone: cfg.Time.WindowZone, valueField: cfg.Events.Format.Value, valueUnit: cfg.Events.Format.ValueUnit(), unnamed: cfg.Events.Format.NoUser == event.NoUserEach,
+		trust: cfg.Time.Trust, zone: cfg.Time.WindowZone, valueField: cfg.Events.Format.Value,
+		valueUnit: cfg.Events.Format.ValueUnit(), unnamed: cfg.Events.Format.NoUser == event.NoUserEach,
 	}
 	p.noiseKeys = []string{cfg.Keys.Noise.ID}
 	for _, m := range d.Metrics {

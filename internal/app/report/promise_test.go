@@ -35,8 +35,9 @@ func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
 // page does not show it as an error of a count.
 func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 	d, err := compiled(pipeline.Metric{
-		Name: "latency", Kind: "quantiles", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate}, Statistics: pipeline.Statistics{Ranks: []float64{0.5, 0.99}},
-		Max: 1000, Target: noisereduction.Target{Absolute: 0.02, Confidence: 0.95}, Noise: 500,
+		Name: "latency", Kind: "quantiles", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate},
+		Statistics: pipeline.Statistics{Ranks: []float64{0.5, 0.99}},
+		Max:        1000, Target: noisereduction.Target{Absolute: 0.02, Confidence: 0.95}, Noise: 500,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -45,14 +46,17 @@ func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 	if asked := p.metrics[0].wanted(); !strings.HasSuffix(asked, " %, which the target of its quantiles needs,") {
 		t.Errorf("of the number of events, %q is asked for", asked)
 	}
-	if keys := p.metrics[0].keys(); !regexp.MustCompile(`^private: a key is released from about [0-9,]+ events on`).MatchString(keys) {
+	if keys := p.metrics[0].keys(); !regexp.MustCompile(`^private: a key is released from about [0-9,]+ ` +
+		`events on`).MatchString(keys) {
 		t.Errorf("keys: %q", keys) // not from a value: that is a quantile, or a mean
 	}
 	from := ""
-	for i, want := range []string{"± ", "A value between the quantiles of 48 % and 52 %", "A value between the quantiles of 97 % and 100 %"} {
+	for i, want := range []string{"± ", "A value between the quantiles of 48 % and 52 %",
+		"A value between the quantiles of 97 % and 100 %"} {
 		m := dataOf(&series{}, p.metrics[i], sizing{}, summary{})
 		asked, reached, _ := strings.Cut(m.Asked, " is asked for: ")
-		if from = cmp.Or(from, reached); !strings.HasPrefix(asked, want) || reached != from || !strings.HasPrefix(reached, "it is reached from about ") || !strings.HasSuffix(reached, " events on") {
+		if from = cmp.Or(from, reached); !strings.HasPrefix(asked, want) || reached != from ||
+			!strings.HasPrefix(reached, "it is reached from about ") || !strings.HasSuffix(reached, " events on") {
 			t.Errorf("%s: %q, want %q, %q", p.metrics[i].Name, m.Asked, want, from)
 		}
 	}

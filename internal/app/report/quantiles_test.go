@@ -16,7 +16,9 @@ var (
 func TestWrongEdgesAreNamed(t *testing.T) {
 	t.Parallel()
 	wrong := "Nearly all values are in one bucket, below 490: "
-	if right, silent := viewOf(t, shares(3, []string{"a", "b"}, fiveBuckets...)), viewOf(t, shares(3, []string{"a"}, 0, 490, 495, 500)).Sections[0].Silent; right.Sections[0].Silent != "" || !strings.HasPrefix(silent, wrong) {
+	if right, silent := viewOf(t, shares(3, []string{"a", "b"}, fiveBuckets...)),
+		viewOf(t, shares(3, []string{"a"}, 0, 490, 495, 500)).Sections[0].Silent; right.Sections[0].Silent != "" ||
+		!strings.HasPrefix(silent, wrong) {
 		t.Errorf("%q, %q", right.Sections[0].Silent, silent)
 	}
 }
@@ -39,10 +41,12 @@ func TestFiguresOfQuantilesHaveValuesThatAreNotKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		part := view.Sections[0]
-		if diff := cmp.Diff([]fact{plain("windows", "40"), plain("released values", "400")}, part.Tiles[:2]); diff != "" {
+		if diff := cmp.Diff([]fact{plain("windows", "40"), plain("released values", "400")}, part.Tiles[:2]); diff !=
+			"" {
 			t.Error(diff)
 		}
-		if !strings.HasPrefix(part.Partial, "Charts and table show 50 of 400 released values: those of the newest 5 windows") {
+		if !strings.HasPrefix(part.Partial, "Charts and table show 50 of 400 released values: those of the newest 5 "+
+			"windows") {
 			t.Errorf("%q", part.Partial)
 		}
 	}

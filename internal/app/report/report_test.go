@@ -22,7 +22,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-var written = Options{Title: "Page views", Generated: time.Date(2025, 3, 9, 12, 0, 0, 0, time.UTC), Source: "topic counts", Notes: []string{"Made up."}}
+var written = Options{Title: "Page views", Generated: time.Date(2025, 3, 9, 12, 0, 0, 0, time.UTC),
+	Source: "topic counts", Notes: []string{"Made up."}}
 
 func render(t testing.TB, s sample, limit int, o Options) string {
 	t.Helper()
@@ -60,7 +61,8 @@ func structure(html string) string {
 func TestPageGolden(t *testing.T) {
 	for name, s := range map[string]sample{
 		"pages": pages(), "mixed": mixed(), "hostile": hostile(), "empty": {promise: pages().promise},
-		"quantiles": ranked(3, 500, []string{"a", "b"}, fiveRanks...), "histogram": shares(3, []string{"a", "b"}, fiveBuckets...),
+		"quantiles": ranked(3, 500, []string{"a", "b"}, fiveRanks...), "histogram": shares(3, []string{"a", "b"},
+			fiveBuckets...),
 	} {
 		golden.File(t, "testdata/"+name+".golden", structure(render(t, s, MaxPoints, written)))
 	}
@@ -87,7 +89,8 @@ func TestTheSameReleasesGiveTheSameBytes(t *testing.T) {
 }
 
 func TestNamesCannotBreakOut(t *testing.T) {
-	html := render(t, hostile(), MaxPoints, Options{Title: hostileTexts[0], Source: hostileTexts[0], Notes: []string{hostileTexts[0]}})
+	html := render(t, hostile(), MaxPoints, Options{Title: hostileTexts[0], Source: hostileTexts[0],
+		Notes: []string{hostileTexts[0]}})
 	lower := strings.ToLower(html)
 	for text, want := range map[string]int{"<script": 2, "</script": 2, "<img": 0, "<svg": 0, "<!--": 0, "{{.}}</": 0} {
 		if got := strings.Count(lower, text); got != want {
@@ -111,7 +114,8 @@ func TestAnyKeyIsOneString(t *testing.T) {
 		part := rapid.OneOf(rapid.SampledFrom(hostileTexts), rapid.String())
 		key, name := part.Draw(rt, "key")+part.Draw(rt, "more"), part.Draw(rt, "metric")
 		r := rand.New(runseed.PCG(rt, 1, 1))
-		html := render(t, sample{promiseFor(), []schemas.Release{released(r, name, key, monday, hour, 100)}}, MaxPoints, Options{})
+		html := render(t, sample{promiseFor(), []schemas.Release{released(r, name, key, monday, hour, 100)}}, MaxPoints,
+			Options{})
 		m := block(t, html).Metrics
 		if len(m) != 1 || m[0].Name != name || len(m[0].Keys) != 1 || m[0].Keys[0].Key != key {
 			rt.Fatalf("read back %+v", m)
@@ -127,7 +131,8 @@ func TestColumnsHaveWhatWasReleased(t *testing.T) {
 		metric, key string
 		start       int64
 	}
-	for _, s := range []sample{mixed(), ranked(3, 500, []string{"a", "b"}, fiveRanks...), shares(3, []string{"a", "b"}, fiveBuckets...)} {
+	for _, s := range []sample{mixed(), ranked(3, 500, []string{"a", "b"}, fiveRanks...), shares(3, []string{"a", "b"},
+		fiveBuckets...)} {
 		want := map[id]schemas.Release{}
 		for _, r := range s.releases {
 			want[id{r.Metric, r.Key, r.WindowStart}] = r
@@ -142,9 +147,11 @@ func TestColumnsHaveWhatWasReleased(t *testing.T) {
 					name := id{metric, k.Key, m.First + at*m.Step}
 					r, ok := want[name]
 					low, high := float64(k.Value[i]-k.Below[i])/unit, float64(k.Value[i]+k.Above[i])/unit
-					if !ok || r.Value != k.Value[i] || low > r.Low+1e-8 || low < r.Low-2./unit || high < r.High-1e-8 || high > r.High+2./unit ||
+					if !ok || r.Value != k.Value[i] || low > r.Low+1e-8 || low < r.Low-2./unit || high < r.High-1e-8 ||
+						high > r.High+2./unit ||
 						r.Met == slices.Contains(missed, int64(i)) || int64(r.Rungs) != k.Rungs[i] {
-						t.Fatalf("%v: value %d, %g to %g, rungs %d; released %+v", name, k.Value[i], low, high, k.Rungs[i], r)
+						t.Fatalf("%v: value %d, %g to %g, rungs %d; released %+v", name, k.Value[i], low, high,
+							k.Rungs[i], r)
 					}
 					delete(want, name)
 				}
@@ -173,7 +180,8 @@ func TestAPageThatCannotHaveAllValuesSaysSo(t *testing.T) {
 		t.Errorf("%d keys from %d: %v", len(m.Keys), m.First, m.Keys[0].At)
 	}
 	for _, text := range []string{
-		"Charts and table show 300 of 1,200 released values: those of the newest 15 windows.", "<dd>1,200</dd>", "<dt>windows</dt><dd>60</dd>",
+		"Charts and table show 300 of 1,200 released values: those of the newest 15 windows.", "<dd>1,200</dd>",
+		"<dt>windows</dt><dd>60</dd>",
 	} {
 		if !strings.Contains(html, text) {
 			t.Errorf("the page does not say %q", text)
@@ -212,7 +220,8 @@ func TestTheEmptyKeyIsAllTogetherOnlyWithoutKeys(t *testing.T) {
 		}
 		d.Config.Events.Format.Key = tc.field
 		var b bytes.Buffer
-		if err := writePage(&b, d, slices.Values([]schemas.Release{noisy("events", "", 300, 1).releases[0]}), written); err != nil {
+		if err := writePage(&b, d, slices.Values([]schemas.Release{noisy("events", "", 300, 1).releases[0]}),
+			written); err != nil {
 			t.Fatal(err)
 		}
 		if got := block(t, b.String()).Metrics[0].NoKey; got != tc.want {
@@ -238,7 +247,8 @@ func TestTheScriptIsSmallAndKeepsToText(t *testing.T) {
 	if strings.Count(live.script, asks) != 1 || a.asks != "" {
 		t.Error("a page that is served asks for itself, and no other page asks for anything")
 	}
-	for _, word := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "XMLHttpRequest", "import(", "http:", "https:", "//cdn", "@import", "url("} {
+	for _, word := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
+		"Function(", "fetch(", "XMLHttpRequest", "import(", "http:", "https:", "//cdn", "@import", "url("} {
 		if strings.Contains(a.style+strings.NewReplacer(asks, "", svgSpace, "").Replace(live.script), word) {
 			t.Errorf("the page has %q", word)
 		}
@@ -248,7 +258,8 @@ func TestTheScriptIsSmallAndKeepsToText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".js") && !slices.Contains(slices.Concat(scripts[:], documentScripts[:]), e.Name()) && e.Name() != "live.js" {
+		if strings.HasSuffix(e.Name(), ".js") && !slices.Contains(slices.Concat(scripts[:], documentScripts[:]),
+			e.Name()) && e.Name() != "live.js" {
 			t.Errorf("page/%s is not on the page", e.Name())
 		}
 	}
@@ -273,7 +284,8 @@ func TestWriteOfADeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"(ε, δ)-differential privacy with ε = 1 and δ = 10⁻⁶", "every user, with all of their events, for ever", "δ for private keys",
+		"(ε, δ)-differential privacy with ε = 1 and δ = 10⁻⁶", "every user, with all of their events, for ever",
+		"δ for private keys",
 		"private: a key is released from a value of about", "every value can reach it", "144", "k1", "Made up.",
 	} {
 		if !strings.Contains(b.String(), text) {

@@ -66,7 +66,8 @@ func pages() sample {
 	s := sample{promise: promiseFor(facts("views", "events", pipeline.KeysPublic, hour, hour))}
 	for i := range 24 {
 		for k, key := range []string{"/home", "/product", "/search", "/checkout", "/cart", "/account"} {
-			s.releases = append(s.releases, released(r, "views", key, monday+int64(i)*hour, hour, 6000/float64(k+1)*daily(i, hour)))
+			s.releases = append(s.releases, released(r, "views", key, monday+int64(i)*hour, hour,
+				6000/float64(k+1)*daily(i, hour)))
 		}
 	}
 	return s
@@ -80,9 +81,11 @@ func mixed() sample {
 	private.threshold = 310.5
 	sliding := facts("visitors", metrickind.DistinctUsers, pipeline.KeysPublic, 24*hour, hour)
 	counted := facts("visitors.counted", metrickind.Counted, pipeline.KeysPublic, 24*hour, hour)
-	counted.Of, counted.PublicKeys = "visitors", [][]byte{[]byte(metrickind.EventsCounted), []byte(metrickind.EventsLeftOut)}
+	counted.Of, counted.PublicKeys = "visitors", [][]byte{[]byte(metrickind.EventsCounted),
+		[]byte(metrickind.EventsLeftOut)}
 	sums := facts("revenue", metrickind.Sum, pipeline.KeysFrom, hour, hour)
-	sums.KeysFrom, sums.Min, sums.Max, sums.Relative, sums.Absolute, sums.Filter = "searches", -500, 2000, 0, 5000, `country == "AT" && price < 2000`
+	sums.KeysFrom, sums.Min, sums.Max, sums.Relative, sums.Absolute, sums.Filter = "searches", -500, 2000, 0, 5000,
+		`country == "AT" && price < 2000`
 	s := sample{promise: promiseFor(private, sliding, counted, sums)}
 	for i := range 96 {
 		at := monday + int64(i)*hour
@@ -95,9 +98,11 @@ func mixed() sample {
 				released(r, "revenue", key, at, hour, (truth-1200)*math.Pow(10, float64(k))))
 		}
 		for k, key := range []string{"Austria", "Bhutan"} {
-			s.releases = append(s.releases, released(r, "visitors", key, at, 24*hour, 9000/float64(3*k+1)*(1+0.1*daily(i, hour))))
+			s.releases = append(s.releases, released(r, "visitors", key, at, 24*hour,
+				9000/float64(3*k+1)*(1+0.1*daily(i, hour))))
 		}
-		s.releases = append(s.releases, released(r, "visitors.counted", metrickind.EventsCounted, at, 24*hour, 11000-20*float64(i)),
+		s.releases = append(s.releases, released(r, "visitors.counted", metrickind.EventsCounted, at, 24*hour,
+			11000-20*float64(i)),
 			released(r, "visitors.counted", metrickind.EventsLeftOut, at, 24*hour, 20*float64(i)))
 	}
 	return s
@@ -109,7 +114,8 @@ func many(keys, windows int) sample {
 	s := sample{promise: promiseFor(facts("requests", "events", pipeline.KeysPublic, hour, hour))}
 	for i := range windows {
 		for k := range keys {
-			s.releases = append(s.releases, released(r, "requests", fmt.Sprintf("service-%03d", k), monday+int64(i)*hour, hour, 90000/float64(k+1)*daily(i, hour)))
+			s.releases = append(s.releases, released(r, "requests", fmt.Sprintf("service-%03d", k),
+				monday+int64(i)*hour, hour, 90000/float64(k+1)*daily(i, hour)))
 		}
 	}
 	return s
@@ -134,7 +140,8 @@ func ranked(windows int, middle float64, keys []string, ranks ...float64) sample
 				normal := math.Sqrt2 * math.Erfinv(2*float64(m.Max)/metrickind.RankUnit-1)
 				spread := 30 / math.Sqrt(daily(i, hour)) * (1 + normal*normal)
 				v := released(r, m.Name, key, at, hour, 0)
-				v.Value = int64(math.Round(middle+100*float64(k)+90*(normal+0.1*normal*normal)+10*r.NormFloat64()) * unit)
+				v.Value = int64(math.Round(middle+100*float64(k)+90*(normal+0.1*normal*normal)+
+					10*r.NormFloat64()) * unit)
 				v.Low, v.High, v.StdDev = float64(v.Value)/unit-spread/4, float64(v.Value)/unit+spread, spread/2
 				v.Met = math.Abs(normal) < 1
 				s.releases = append(s.releases, v)
@@ -145,8 +152,10 @@ func ranked(windows int, middle float64, keys []string, ranks ...float64) sample
 }
 
 var hostileTexts = []string{
-	`</script><img src=x onerror="document.title='broken'">`, `<!--<script>`, `]]>`, `"><svg/onload=alert(1)>`, `'+alert(1)+'`, "`${alert(1)}`",
-	"\u2028\u2029", "\u202ekcab", "=1+1", "&lt;b&gt;", "{{.}}", "a\x00b", `\u003c/script>`, "__proto__", "line\r\nbreak",
+	`</script><img src=x onerror="document.title='broken'">`, `<!--<script>`, `]]>`, `"><svg/onload=alert(1)>`,
+	`'+alert(1)+'`, "`${alert(1)}`",
+	"\u2028\u2029", "\u202ekcab", "=1+1", "&lt;b&gt;", "{{.}}", "a\x00b", `\u003c/script>`, "__proto__",
+	"line\r\nbreak",
 }
 
 // hostile has names that try to be more than text.
@@ -177,11 +186,13 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 	return pipeline.Compile(pipeline.Config{
 		Kafka: pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}},
 		Events: pipeline.Events{Topic: "events", Format: event.Format{
-			Format: "csv", Columns: []string{"user", "key", "time", "value"}, User: "user", Key: "key", Time: "time", TimeUnit: "ms", Value: "value",
+			Format: "csv", Columns: []string{"user", "key", "time", "value"}, User: "user", Key: "key", Time: "time",
+			TimeUnit: "ms", Value: "value",
 		}},
 		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6, Lasts: 24 * time.Hour},
 		Metrics: metrics,
-		Keys:    pipeline.SecretKeys{Noise: noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{1})}, UserHash: secret.New([32]byte{2})},
+		Keys: pipeline.SecretKeys{Noise: noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{1})},
+			UserHash: secret.New([32]byte{2})},
 	})
 }
 
@@ -208,7 +219,10 @@ func shares(windows int, keys []string, edges ...int64) sample {
 			at := monday + int64(i)*hour
 			s.releases = append(s.releases, released(r, of.Name, key, at, hour, 5000*float64(k+1)*daily(i, hour)))
 			for _, m := range s.promise.metrics[1:] {
-				below := func(edge int64) float64 { return math.Pow(float64(edge-edges[0])/float64(last-edges[0]), 0.5) }
+				below := func(edge int64) float64 {
+					return math.Pow(float64(edge-edges[0])/float64(last-edges[0]),
+						0.5)
+				}
 				v := released(r, m.Name, key, at, hour, 0)
 				v.Value = int64(math.Round((100*(below(m.Max)-below(m.Min)) + r.Float64()) * unit))
 				v.Low, v.High, v.StdDev = max(0, float64(v.Value)/unit-2), float64(v.Value)/unit+3, 1

@@ -10,14 +10,17 @@ import (
 // well, and no page is wider than the phone.
 func TestAPhoneShowsAChartAtOnce(t *testing.T) {
 	marked := written
-	marked.Mark, marked.Source = "Made-up data: the events were invented for this demo.", "counts topic counts, what this run published"
-	for name, s := range map[string]sample{"pages": pages(), "mixed": mixed(), "hostile": hostile(), "many": many(500, 100)} {
+	marked.Mark, marked.Source = "Made-up data: the events were invented for this demo.",
+		"counts topic counts, what this run published"
+	for name, s := range map[string]sample{"pages": pages(), "mixed": mixed(), "hostile": hostile(),
+		"many": many(500, 100)} {
 		t.Run(name, func(t *testing.T) {
 			b := browse(t, render(t, s, MaxPoints, marked), phone, "light")
 			var seen struct{ Wide, Top, Bottom, Drawn float64 }
 			b.eval(`(() => {
 				const box = document.querySelector("canvas").getBoundingClientRect();
-				return { wide: document.documentElement.scrollWidth, top: box.top, bottom: box.bottom, drawn: +document.querySelector("canvas").dataset.points };
+				return { wide: document.documentElement.scrollWidth, top: box.top, bottom: box.bottom,
+					drawn: +document.querySelector("canvas").dataset.points };
 			})()`, &seen)
 			if seen.Wide > float64(phone.Width) {
 				t.Errorf("the page is %g pixels wide on a phone of %d", seen.Wide, phone.Width)
@@ -52,7 +55,8 @@ func BenchmarkLargePage(b *testing.B) {
 				for (const e of list.getEntries()) if (e.name === "first-contentful-paint") done(e.startTime);
 			}).observe({ type: "paint", buffered: true }));
 			const ready = performance.getEntriesByType("navigation")[0].domComplete;
-			const scope = document.querySelector("details select"), frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+			const scope = document.querySelector("details select");
+			const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 			scope.value = "all";
 			scope.dispatchEvent(new Event("change"));
 			document.querySelector("#scheme input").click();

@@ -61,7 +61,8 @@ func (s *summary) unreleased() string {
 	if s.silent == 0 {
 		return ""
 	}
-	return fmt.Sprintf("No values in the newest %s, until %s: users may have spent their budgets, or too few contributed.",
+	return fmt.Sprintf("No values in the newest %s, until %s: users may have spent their budgets, or too few "+
+		"contributed.",
 		terminal.Count(s.silent, "window"), time.UnixMilli(s.last).UTC().Format("2006-01-02 15:04"))
 }
 

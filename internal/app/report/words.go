@@ -29,17 +29,21 @@ func (p promise) promised(of string) []fact {
 		unit, over = "every user, with all of their events "+of, "run"
 	}
 	if p.period > 0 {
-		unit = "every user within every period of " + duration(p.period) + " (" + p.zoneName() + "); a user who is active in several periods has this promise for each, and the privacy losses add up"
+		unit = "every user within every period of " + duration(p.period) + " (" + p.zoneName() +
+			"); a user who is active in several periods has this promise for each, and the privacy losses add up"
 	}
 	out := []fact{
 		plain("How far", p.factor()),
 		plain("For", unit),
 		plain("Over", "everything that this "+over+" releases, all metrics together"),
-		exactly("Guarantee", fmt.Sprintf("(ε, δ)-differential privacy with ε = %s and δ = %s", digits(p.epsilon), digits(p.delta))),
-		exactly("Budget", fmt.Sprintf("for each user as much as one release with Gaussian noise and μ = %s costs; accountant %s", digits(p.mu), p.accountant)),
+		exactly("Guarantee", fmt.Sprintf("(ε, δ)-differential privacy with ε = %s and δ = %s", digits(p.epsilon),
+			digits(p.delta))),
+		exactly("Budget", fmt.Sprintf("for each user as much as one release with Gaussian noise and μ = %s costs; "+
+			"accountant %s", digits(p.mu), p.accountant)),
 	}
 	if p.deltaKeys > 0 {
-		out = append(out, exactly("δ for private keys", digits(p.deltaKeys)+", the part of δ for hiding which private keys exist"))
+		out = append(out, exactly("δ for private keys", digits(p.deltaKeys)+", the part of δ for hiding which private "+
+			"keys exist"))
 	}
 	if len(p.noiseKeys) > 0 {
 		name := "Noise key"
@@ -58,16 +62,19 @@ func (p promise) factor() string {
 	if f := math.Exp(p.epsilon); f >= deployment.Countless {
 		most = "can be"
 	}
-	return fmt.Sprintf("the probability of any result with a user %s %s times that without, plus %s; and the other way round", most, deployment.Factor(p.epsilon), digits(p.delta))
+	return fmt.Sprintf("the probability of any result with a user %s %s times that without, plus %s; and the other "+
+		"way round", most, deployment.Factor(p.epsilon), digits(p.delta))
 }
 
 // uncovered returns what the promise does not cover.
 func (p promise) uncovered(notes []string) []string {
 	out := append([]string(nil), notes...)
 	if p.trust == deployment.TrustProducer {
-		out = append(out, "Tollgate believes the times in the records: someone who can forge them can decide which records count.")
+		out = append(out, "Tollgate believes the times in the records: someone who can forge them can decide which "+
+			"records count.")
 	} else {
-		out = append(out, "Records that become visible after their window was closed are left out. Which ones these are depends on the brokers and their clock, and one person's traffic can influence it.")
+		out = append(out, "Records that become visible after their window was closed are left out. Which ones these "+
+			"are depends on the brokers and their clock, and one person's traffic can influence it.")
 	}
 	if p.unnamed {
 		out = append(out, "An"+strings.TrimPrefix(deployment.UnnamedUnit, "an")+".")
@@ -118,7 +125,8 @@ func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 
 func (f metricFacts) counted(valueField, unit string) string {
 	least, most := f.span()
-	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(least), 0), "{max}", terminal.Number(float64(most), 0), "{of}", f.Of, "{rank}", f.ranks())
+	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(least), 0), "{max}",
+		terminal.Number(float64(most), 0), "{of}", f.Of, "{rank}", f.ranks())
 	text := metrickind.Of(f.Kind).Texts.Value
 	if f.joined() && f.ranked() {
 		text = strings.Replace(text, "quantile ", "quantiles ", 1)
@@ -139,7 +147,9 @@ func (f metricFacts) keys() string {
 		if size := metrickind.Of(f.Kind).Texts.Size; size != "" {
 			from = "about " + terminal.Number(math.Ceil(f.threshold), 0) + " " + size
 		}
-		return "private: a key is released from " + from + " on. A key that is not released is absent, which does not mean zero"
+		return "private: a key is released from " + from + " on. A key that is not released is absent, which does " +
+			"not " +
+			"mean zero"
 	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
 		return "no keys: everything is counted together"
 	}
@@ -183,7 +193,8 @@ func (f metricFacts) wanted() string {
 		return fmt.Sprintf("a value whose rank is off by at most %s", rank(int64(f.Absolute*metrickind.RankUnit)))
 	}
 	off := int64(f.Absolute * metrickind.RankUnit)
-	return strings.NewReplacer("{absolute}", digits(f.Absolute), "{least rank}", rank(max(f.Max-off, 0)), "{greatest rank}", rank(min(f.Max+off, metrickind.RankUnit))).Replace(kind.Texts.Wanted)
+	return strings.NewReplacer("{absolute}", digits(f.Absolute), "{least rank}", rank(max(f.Max-off, 0)),
+		"{greatest rank}", rank(min(f.Max+off, metrickind.RankUnit))).Replace(kind.Texts.Wanted)
 }
 
 func (f metricFacts) target() string {
@@ -232,7 +243,8 @@ func digits(v float64) string {
 	if err != nil { // FormatFloat writes no other exponent
 		return mantissa + "e" + exponent
 	}
-	raised := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
+	raised := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7",
+		"⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
 	if mantissa == "1" {
 		return "10" + raised
 	}

@@ -16,10 +16,12 @@ func TestWindowsOfAZoneAreShownByItsClock(t *testing.T) {
 	p.zone = "Europe/Zurich"
 	c := newCollector(p, MaxPoints)
 	moments := []time.Time{
-		time.Date(2025, 3, 28, 23, 0, 0, 0, time.UTC), time.Date(2025, 3, 29, 23, 0, 0, 0, time.UTC), time.Date(2025, 3, 30, 22, 0, 0, 0, time.UTC), time.Date(2025, 3, 31, 22, 0, 0, 0, time.UTC),
+		time.Date(2025, 3, 28, 23, 0, 0, 0, time.UTC), time.Date(2025, 3, 29, 23, 0, 0, 0, time.UTC),
+		time.Date(2025, 3, 30, 22, 0, 0, 0, time.UTC), time.Date(2025, 3, 31, 22, 0, 0, 0, time.UTC),
 	}
 	for i, from := range moments[:3] {
-		c.Add(schemas.Release{Metric: "visits", WindowStart: from.UnixMilli(), WindowEnd: moments[i+1].UnixMilli(), Key: "a", Value: 1024, StdDev: 1, Rungs: 1, Confidence: 0.95})
+		c.Add(schemas.Release{Metric: "visits", WindowStart: from.UnixMilli(), WindowEnd: moments[i+1].UnixMilli(),
+			Key: "a", Value: 1024, StdDev: 1, Rungs: 1, Confidence: 0.95})
 	}
 	released, err := c.points.settle()
 	if err != nil || len(released) != 1 {
@@ -35,7 +37,8 @@ func TestWindowsOfAZoneAreShownByItsClock(t *testing.T) {
 	if err := c.Write(&b, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{`data-zone="Europe/Zurich"`, "clocks in Europe/Zurich", fmt.Sprintf(`"first":%d,`, time.Date(2025, 3, 29, 0, 0, 0, 0, time.UTC).UnixMilli()), `"windows":3,`} {
+	for _, text := range []string{`data-zone="Europe/Zurich"`, "clocks in Europe/Zurich", fmt.Sprintf(`"first":%d,`,
+		time.Date(2025, 3, 29, 0, 0, 0, 0, time.UTC).UnixMilli()), `"windows":3,`} {
 		if !strings.Contains(b.String(), text) {
 			t.Errorf("the page does not say %q", text)
 		}

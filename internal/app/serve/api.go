@@ -50,10 +50,12 @@ func (s *server) releases(w http.ResponseWriter, r *http.Request) {
 	v := s.view.Load()
 	switch {
 	case !s.complete.Load():
-		fail(w, http.StatusServiceUnavailable, errorAnswer{Error: "values are still being read: ask again in some seconds"})
+		fail(w, http.StatusServiceUnavailable, errorAnswer{Error: "values are still being read: ask again in some " +
+			"seconds"})
 		return
 	case q.metric != nil && !s.configured[*q.metric] && !v.knows(*q.metric):
-		fail(w, http.StatusNotFound, errorAnswer{Error: "no metric has this name: /v1/metrics lists them", Parameter: "metric"})
+		fail(w, http.StatusNotFound, errorAnswer{Error: "no metric has this name: /v1/metrics lists them",
+			Parameter: "metric"})
 		return
 	}
 	if fresh(w, r, v.tag) {
@@ -77,7 +79,8 @@ type shareAnswer struct {
 func sharesAnswer(all []report.CountedShare) ([]byte, error) {
 	out := make([]shareAnswer, 0, len(all))
 	for _, s := range all {
-		out = append(out, shareAnswer{s.Metric, time.UnixMilli(s.WindowStart).UTC(), time.UnixMilli(s.WindowEnd).UTC(), s.Share.Value, s.Share.Low, s.Share.High, s.Confidence})
+		out = append(out, shareAnswer{s.Metric, time.UnixMilli(s.WindowStart).UTC(), time.UnixMilli(s.WindowEnd).UTC(),
+			s.Share.Value, s.Share.Low, s.Share.High, s.Confidence})
 	}
 	text, err := json.Marshal(map[string][]shareAnswer{"shares": out})
 	if err != nil {
@@ -89,7 +92,8 @@ func sharesAnswer(all []report.CountedShare) ([]byte, error) {
 func (s *server) shares(w http.ResponseWriter, r *http.Request) {
 	v := s.view.Load()
 	if !s.complete.Load() {
-		fail(w, http.StatusServiceUnavailable, errorAnswer{Error: "values are still being read: ask again in some seconds"})
+		fail(w, http.StatusServiceUnavailable, errorAnswer{Error: "values are still being read: ask again in some " +
+			"seconds"})
 		return
 	}
 	if !fresh(w, r, v.tag) {
@@ -138,7 +142,8 @@ func describe(d *deployment.Deployment) ([]byte, error) {
 	out := metricsAnswer{
 		Deployment: d.Config.Deployment, ValueUnit: d.Config.Events.Format.ValueUnit(),
 		Guarantee: guarantee{
-			Epsilon: d.Budget.Epsilon, Delta: d.Budget.Delta, Accountant: string(d.Budget.Accountant), PeriodSeconds: above(d.Config.Privacy.Period.Seconds()),
+			Epsilon: d.Budget.Epsilon, Delta: d.Budget.Delta, Accountant: string(d.Budget.Accountant),
+			PeriodSeconds: above(d.Config.Privacy.Period.Seconds()),
 		},
 		Metrics: make([]metricAnswer, 0, len(d.Metrics)),
 	}
@@ -147,8 +152,10 @@ func describe(d *deployment.Deployment) ([]byte, error) {
 			m.Spec.Relative = 0
 		}
 		out.Metrics = append(out.Metrics, metricAnswer{
-			Name: m.Spec.Name, Kind: m.Spec.Kind, Of: m.Spec.Of, WindowSeconds: seconds(m.Spec.WindowSize), SlideSeconds: seconds(m.Spec.WindowSlide),
-			Keys: m.Spec.KeyMode, KeysFrom: m.Spec.KeysFrom, Confidence: m.Spec.Confidence, Relative: above(m.Spec.Relative), Absolute: above(m.Spec.Absolute),
+			Name: m.Spec.Name, Kind: m.Spec.Kind, Of: m.Spec.Of, WindowSeconds: seconds(m.Spec.WindowSize),
+			SlideSeconds: seconds(m.Spec.WindowSlide),
+			Keys:         m.Spec.KeyMode, KeysFrom: m.Spec.KeysFrom, Confidence: m.Spec.Confidence,
+			Relative: above(m.Spec.Relative), Absolute: above(m.Spec.Absolute),
 		})
 	}
 	text, err := json.Marshal(out)

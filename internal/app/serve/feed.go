@@ -35,7 +35,8 @@ type feed struct {
 const together = 10_000
 
 func newFeed(s *server, limit int) *feed {
-	return &feed{s: s, pause: time.Second, changed: make(chan struct{}, 1), after: time.After, read: published.Follow, kept: values{keep: s.options.Keep, limit: limit, clock: wallclock.Of(s.deployment.Config.Time.WindowZone)}}
+	return &feed{s: s, pause: time.Second, changed: make(chan struct{}, 1), after: time.After, read: published.Follow,
+		kept: values{keep: s.options.Keep, limit: limit, clock: wallclock.Of(s.deployment.Config.Time.WindowZone)}}
 }
 
 // follow reads what is published until ctx ends. While that cannot be read it says so once, and
@@ -45,7 +46,8 @@ func (f *feed) follow(ctx context.Context) error {
 	for {
 		f.answers.Store(false)
 		err := f.read(ctx, f.s.deployment, published.Options{
-			From: &published.Position{Turn: f.turn}, Together: together, OnAnswer: f.answered, Logger: f.s.options.Logger,
+			From: &published.Position{Turn: f.turn}, Together: together, OnAnswer: f.answered,
+			Logger: f.s.options.Logger,
 		}, f.add)
 		var wrong *deployment.ConfigError
 		if ctx.Err() != nil || errors.As(err, &wrong) {
@@ -84,7 +86,9 @@ func (f *feed) add(p published.Turn) error {
 		f.s.metrics.turn.Set(float64(end.Unix()))
 	}
 	if !end.Equal(p.End) {
-		f.s.options.Logger.Warn(fmt.Sprintf("topic %s says that turn %d is settled, which ends in the future (%s): if another program wrote that, turns up to it will not be shown; delete the records of that topic with kafka-delete-records.sh and start serve again (docs/runbook.md: A forged end of a turn)",
+		f.s.options.Logger.Warn(fmt.Sprintf("topic %s says that turn %d is settled, which ends in the future (%s): if "+
+			"another program wrote that, turns up to it will not be shown; delete the records of that topic with "+
+			"kafka-delete-records.sh and start serve again (docs/runbook.md: A forged end of a turn)",
 			f.s.deployment.Config.Outputs.Turns, p.Turn, p.End.UTC().Format(time.RFC3339)))
 	}
 	f.change()

@@ -24,11 +24,13 @@ func TestAForgedEndOfATurnDoesNotDecideTheTimeOfTheLastOne(t *testing.T) {
 		p    pipeline.Published
 		want time.Time
 	}{
-		"of the past":                         {pipeline.Published{End: now.Add(-time.Hour)}, now.Add(-time.Hour)},
-		"of now, by a clock that is ahead":    {pipeline.Published{End: now.Add(clockMargin)}, now.Add(clockMargin)},
-		"forged":                              {pipeline.Published{End: future}, time.Time{}},
-		"forged, with values before it":       {pipeline.Published{End: future, Releases: []schemas.Release{{WindowEnd: 3000}, {WindowEnd: 1000}}}, time.UnixMilli(3000)},
-		"of made-up times, as its values are": {pipeline.Published{End: future, Releases: []schemas.Release{{WindowEnd: future.UnixMilli()}}}, future},
+		"of the past":                      {pipeline.Published{End: now.Add(-time.Hour)}, now.Add(-time.Hour)},
+		"of now, by a clock that is ahead": {pipeline.Published{End: now.Add(clockMargin)}, now.Add(clockMargin)},
+		"forged":                           {pipeline.Published{End: future}, time.Time{}},
+		"forged, with values before it": {pipeline.Published{End: future,
+			Releases: []schemas.Release{{WindowEnd: 3000}, {WindowEnd: 1000}}}, time.UnixMilli(3000)},
+		"of made-up times, as its values are": {pipeline.Published{End: future,
+			Releases: []schemas.Release{{WindowEnd: future.UnixMilli()}}}, future},
 	} {
 		if got := f.endOf(&test.p, now); !got.Equal(test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
@@ -51,7 +53,8 @@ func TestValuesOfPastEventsAreNeverOverdue(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := s.get("/").body
-		if strings.Contains(page, " data-slide=") == past || strings.Contains(page, "The last ones were published at "+end.Add(after).UTC().Format("2006-01-02 15:04")+" UTC.") != past {
+		if strings.Contains(page, " data-slide=") == past || strings.Contains(page, "The last ones were published at "+
+			end.Add(after).UTC().Format("2006-01-02 15:04")+" UTC.") != past {
 			t.Errorf("published after %v: %.300s", after, page)
 		}
 	}

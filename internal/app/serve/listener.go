@@ -25,7 +25,8 @@ func newBounded(l net.Listener, clients int, refused func()) *bounded {
 // fullAnswer is what a client has for an answer for which there is no room.
 func fullAnswer() []byte {
 	const text = `{"error":"too many clients at once: ask again in some seconds"}` + "\n"
-	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: "+
+		"no-store\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
 }
 
 // Accept implements net.Listener.

@@ -27,32 +27,41 @@ func newMetrics(answered func() float64) *metrics {
 			Name: "tollgate_serve_requests_total", Help: "Requests that were answered, by route and status code.",
 		}, []string{"route", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "tollgate_serve_request_duration_seconds", Help: "Time from the header of a request until its answer was written, by route.",
+			Name: "tollgate_serve_request_duration_seconds", Help: "Time from the header of a request until its " +
+				"answer was written, by route.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
 		}, []string{"route"}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "tollgate_serve_refused_connections_total", Help: "Connections that were refused because there were too many.",
+			Name: "tollgate_serve_refused_connections_total", Help: "Connections that were refused because there " +
+				"were " +
+				"too many.",
 		}),
 		values: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tollgate_serve_values", Help: "Published values that are kept.",
 		}),
 		turn: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "tollgate_serve_last_turn_timestamp_seconds", Help: "Where the last turn ends whose values were read, in event time as Unix seconds; 0 before the first.",
+			Name: "tollgate_serve_last_turn_timestamp_seconds", Help: "Where the last turn ends whose values were " +
+				"read, in event time as Unix seconds; 0 before the first.",
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.refused, m.values, m.turn, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "tollgate_serve_broker_answered_timestamp_seconds", Help: "When Kafka last answered this process, as Unix seconds.",
-	}, answered))
+	m.registry.MustRegister(m.requests, m.duration, m.refused, m.values, m.turn,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tollgate_serve_broker_answered_timestamp_seconds", Help: "When Kafka last answered this " +
+				"process, as " +
+				"Unix seconds.",
+		}, answered))
 	return m
 }
 
 // handler answers a scrape.
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: 4})
+	return promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{DisableCompression: true,
+		MaxRequestsInFlight: 4})
 }
 
 // counted counts what a route answers.
 func (m *metrics) counted(route string, h http.Handler) http.Handler {
 	labels := prometheus.Labels{"route": route}
-	return promhttp.InstrumentHandlerDuration(m.duration.MustCurryWith(labels), promhttp.InstrumentHandlerCounter(m.requests.MustCurryWith(labels), h))
+	return promhttp.InstrumentHandlerDuration(m.duration.MustCurryWith(labels),
+		promhttp.InstrumentHandlerCounter(m.requests.MustCurryWith(labels), h))
 }

@@ -53,7 +53,8 @@ func readDescription(t testing.TB) (d described) {
 func (d *described) check(at string, schema map[string]any, v any) (wrong []string) {
 	fail := func(format string, args ...any) { wrong = append(wrong, at+": "+fmt.Sprintf(format, args...)) }
 	for word := range schema {
-		if !slices.Contains([]string{"$ref", "type", "description", "properties", "required", "additionalProperties", "items", "enum", "format", "minimum", "maximum", "default"}, word) {
+		if !slices.Contains([]string{"$ref", "type", "description", "properties", "required", "additionalProperties",
+			"items", "enum", "format", "minimum", "maximum", "default"}, word) {
 			fail("the test does not know the word %s", word)
 		}
 	}
@@ -147,7 +148,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 				t.Fatalf("no response %s", ref)
 			}
 		}
-		if _, tagged := said.Headers["ETag"]; tagged != (answer.header.Get("ETag") != "") && answer.code != http.StatusNotModified {
+		if _, tagged := said.Headers["ETag"]; tagged != (answer.header.Get("ETag") != "") &&
+			answer.code != http.StatusNotModified {
 			t.Errorf("%s%s: an ETag is described: %t; headers %v", path, query, tagged, answer.header)
 		}
 		kind, _, err := mime.ParseMediaType(answer.header.Get("Content-Type"))
@@ -174,7 +176,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	}
 	after := positionOf(&windows(0, 1)[0]).cursor()
 	for _, query := range []string{
-		"?metric=views", "?metric=views&key=home", "?metric=views&key=never", "?limit=1", "?limit=1000", "?from=2025-03-03T00:01:00Z", "?to=2025-03-03T00:01:00.5Z",
+		"?metric=views", "?metric=views&key=home", "?metric=views&key=never", "?limit=1", "?limit=1000",
+		"?from=2025-03-03T00:01:00Z", "?to=2025-03-03T00:01:00.5Z",
 		"?after=" + after, "?limit=0", "?nothing=1", "?metric=never", "?key=home", "?after=x", "?%",
 	} {
 		check("/v1/releases", query)
@@ -196,7 +199,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	var names []string
 	for _, p := range d.Paths["/v1/releases"].Get.Parameters {
 		names = append(names, p.Name)
-		if p.Name == "limit" && (fmt.Sprint(p.Schema["maximum"], p.Schema["default"]) != fmt.Sprint(maxLimit, defaultLimit)) {
+		if p.Name == "limit" && (fmt.Sprint(p.Schema["maximum"], p.Schema["default"]) != fmt.Sprint(maxLimit,
+			defaultLimit)) {
 			t.Errorf("limit: %v", p.Schema)
 		}
 	}

@@ -37,14 +37,16 @@ func bad(parameter, format string, args ...any) error {
 func parseQuery(raw string) (*query, error) {
 	given, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, bad("", "the query is not valid: write name=value with & between them, and percent-encode names and values")
+		return nil, bad("", "the query is not valid: write name=value with & between them, and percent-encode names "+
+			"and values")
 	}
 	q := &query{from: math.MinInt64, to: math.MaxInt64, limit: defaultLimit}
 	for name, values := range given {
 		read := parameters[name]
 		switch {
 		case read == nil:
-			return nil, bad("", "a parameter has an unknown name: those of /v1/releases are metric, key, from, to, limit and after")
+			return nil, bad("", "a parameter has an unknown name: those of /v1/releases are metric, key, from, to, "+
+				"limit and after")
 		case len(values) > 1:
 			return nil, bad(name, "%s is given more than once: give it once", name)
 		case !utf8.ValidString(values[0]):
@@ -80,7 +82,8 @@ var parameters = map[string]func(q *query, text string) error{
 	"limit": func(q *query, text string) (err error) {
 		q.limit, err = strconv.Atoi(text)
 		if err != nil || q.limit < 1 || q.limit > maxLimit {
-			return bad("limit", "limit must be a whole number from 1 to %d: for more values, ask again with after", maxLimit)
+			return bad("limit", "limit must be a whole number from 1 to %d: for more values, ask again with after",
+				maxLimit)
 		}
 		return nil
 	},

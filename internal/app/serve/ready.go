@@ -39,7 +39,8 @@ func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
 	case why != "":
 		http.Error(w, why, http.StatusServiceUnavailable)
 	case silent > 0:
-		http.Error(w, fmt.Sprintf("ready; Kafka has not answered for %v, newer values may be missing", silent), http.StatusOK)
+		http.Error(w, fmt.Sprintf("ready; Kafka has not answered for %v, newer values may be missing", silent),
+			http.StatusOK)
 	default:
 		http.Error(w, "ready", http.StatusOK)
 	}

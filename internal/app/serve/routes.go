@@ -43,7 +43,8 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, err
 	}
 	routes := map[string]http.Handler{
-		"/": http.HandlerFunc(s.page), "/v1/releases": public(s.releases), "/v1/shares": public(s.shares), "/v1/metrics": public(names), "/openapi.yaml": public(api),
+		"/": http.HandlerFunc(s.page), "/v1/releases": public(s.releases), "/v1/shares": public(s.shares),
+		"/v1/metrics": public(names), "/openapi.yaml": public(api),
 		"/-/healthy": ofNow(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "healthy", http.StatusOK) }),
 		"/-/ready":   ofNow(s.ready),
 		"/metrics":   ofNow(s.metrics.handler().ServeHTTP),
@@ -52,7 +53,8 @@ func (s *server) handler() (http.Handler, error) {
 		routes[path] = s.metrics.counted(path, h)
 	}
 	unknown := s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusNotFound, errorAnswer{Error: "nothing is at this address: /openapi.yaml lists all addresses"})
+		fail(w, http.StatusNotFound, errorAnswer{Error: "nothing is at this address: /openapi.yaml lists all " +
+			"addresses"})
 	}))
 	refused := func(code int, text string) http.Handler {
 		return s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

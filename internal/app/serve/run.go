@@ -76,7 +76,8 @@ func Run(ctx context.Context, d *deployment.Deployment, l net.Listener, o Option
 // newWeb returns a server with the limits above.
 func newWeb(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime,
+		IdleTimeout:    idleTime,
 		MaxHeaderBytes: headerBytes, DisableGeneralOptionsHandler: true,
 		ErrorLog: log.New(quiet{func(text string) { logger.Error(text) }}, "", 0),
 	}

@@ -104,7 +104,8 @@ func begin(t testing.TB, d *pipeline.Deployment, seconds, perSecond int) {
 	var events []kafkalog.Message
 	for i := range seconds * perSecond {
 		at := start.Add(time.Duration(i) * time.Second / time.Duration(perSecond)).UnixMilli()
-		events = append(events, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"person-%d","key":"%c","time":%d,"price":%d}`, i%997, 'a'+rune(i%3), at, 7*i%50), Timestamp: kafkalog.At(at)})
+		events = append(events, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"person-%d","key":"%c","time":%d,`+
+			`"price":%d}`, i%997, 'a'+rune(i%3), at, 7*i%50), Timestamp: kafkalog.At(at)})
 	}
 	if _, err := producer.Append(ctx, events); err != nil {
 		t.Fatal(err)
@@ -125,14 +126,16 @@ func TestRunServesWhatIsPublished(t *testing.T) {
 	defer broker.Close()
 	d := compiled(t, broker.Addr(), publicSeconds)
 	r := run(t, d, func(*Options) {})
-	if code, text := r.get(t, "/-/ready"); code != http.StatusServiceUnavailable || text != "values are still being read\n" {
+	if code, text := r.get(t, "/-/ready"); code != http.StatusServiceUnavailable ||
+		text != "values are still being read\n" {
 		t.Errorf("ready: %d %s", code, text)
 	}
 	if code, text := r.get(t, "/"); code != http.StatusOK || !strings.Contains(text, "Values are still being read.") {
 		t.Errorf("the page: %d", code)
 	}
 	await.That(t, patienceOfTests, "the missing topic is named, and what to look at", func() bool {
-		return strings.Contains(r.log.String(), d.Config.Outputs.Turns) && strings.Contains(r.log.String(), "that tollgate init has created")
+		return strings.Contains(r.log.String(), d.Config.Outputs.Turns) && strings.Contains(r.log.String(),
+			"that tollgate init has created")
 	})
 	begin(t, d, 10, 30)
 	await.That(t, patienceOfTests, "that is ready", func() bool {
@@ -166,7 +169,9 @@ func TestRunServesWhatIsPublished(t *testing.T) {
 		t.Error("the page does not have all values")
 	}
 	_, metrics := r.get(t, "/metrics")
-	for _, want := range []string{"tollgate_serve_values 30\n", fmt.Sprintf("tollgate_serve_last_turn_timestamp_seconds %g\n", float64(time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC).Unix()))} {
+	for _, want := range []string{"tollgate_serve_values 30\n",
+		fmt.Sprintf("tollgate_serve_last_turn_timestamp_seconds %g\n", float64(time.Date(2026, 1, 1, 0, 0, 10, 0,
+			time.UTC).Unix()))} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("no metric %s", want)
 		}
@@ -179,11 +184,14 @@ func TestRunServesWhatIsPublished(t *testing.T) {
 // A user of Kafka that may read counts and the ends of turns is enough.
 func TestTwoTopicsAreEnough(t *testing.T) {
 	may := func(topic string) kfake.ACL {
-		return kfake.ACL{Resource: kmsg.ACLResourceTypeTopic, Name: topic, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: kmsg.ACLOperationRead, Allow: true}
+		return kfake.ACL{Resource: kmsg.ACLResourceTypeTopic, Name: topic, Pattern: kmsg.ACLResourcePatternTypeLiteral,
+			Operation: kmsg.ACLOperationRead, Allow: true}
 	}
 	names := compiled(t, "127.0.0.1:1", publicSeconds).Config.Outputs
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.EnableACLs(), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
-		kfake.Superuser("PLAIN", "operator", "secret"), kfake.User("PLAIN", "public", "secret", may(names.Counts), may(names.Turns)))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.EnableACLs(),
+		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
+		kfake.Superuser("PLAIN", "operator", "secret"), kfake.User("PLAIN", "public", "secret", may(names.Counts),
+			may(names.Turns)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +312,8 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 	}
 	await.That(t, patienceOfTests, "all have asked", func() bool { return asked.Load() == 200 })
 	runtime.ReadMemStats(&after)
-	if page, more := len(s.view.Load().page.plain), after.HeapAlloc-min(before.HeapAlloc, after.HeapAlloc); page < 1e6 || more > 20e6 {
+	if page, more := len(s.view.Load().page.plain), after.HeapAlloc-min(before.HeapAlloc, after.HeapAlloc); page <
+		1e6 || more > 20e6 {
 		t.Errorf("200 clients of a page of %d bytes take %d bytes", page, more)
 	}
 	await.That(t, patienceOfTests, "all are cut off", func() bool { return len(room.room) == 0 })

@@ -31,7 +31,8 @@ func configuration(addr string) deployment.Config {
 	cfg.Deployment = "shop"
 	cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
 	cfg.Metrics = append(cfg.Metrics, cfg.Metrics[0])
-	cfg.Metrics[1].Name, cfg.Metrics[1].Keys = "visits", deployment.Keys{Mode: deployment.KeysPublic, List: []string{""}}
+	cfg.Metrics[1].Name, cfg.Metrics[1].Keys = "visits", deployment.Keys{Mode: deployment.KeysPublic,
+		List: []string{""}}
 	return cfg
 }
 
@@ -66,8 +67,10 @@ var digests = sync.OnceValue(func() map[string][32]byte {
 func value(metric, key string, window int, v float64) schemas.Release {
 	start := monday + int64(window)*minute
 	return schemas.Release{
-		Turn: uint64(window + 1), Metric: metric, MetricDigest: digests()[metric], WindowStart: start, WindowEnd: start + minute, Key: key, Value: int64(v * 1024), StdDev: 12.5,
-		Low: v - 24.5, High: v + 24.5, Precision: units.Precision{Lo: 1 << 60}, Confidence: 0.95, Met: v > 490, Rungs: 3, NoiseKeyID: "k1",
+		Turn: uint64(window + 1), Metric: metric, MetricDigest: digests()[metric], WindowStart: start,
+		WindowEnd: start + minute, Key: key, Value: int64(v * 1024), StdDev: 12.5,
+		Low: v - 24.5, High: v + 24.5, Precision: units.Precision{Lo: 1 << 60}, Confidence: 0.95, Met: v > 490,
+		Rungs: 3, NoiseKeyID: "k1",
 	}
 }
 
@@ -83,7 +86,8 @@ func windows(from, to int) (all []schemas.Release) {
 	return all
 }
 
-var someOptions = Options{Keep: 500, Clients: 100, Refresh: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+var someOptions = Options{Keep: 500, Clients: 100, Refresh: 100 * time.Millisecond,
+	Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 
 // served is a server in a test.
 type served struct {
@@ -218,10 +222,12 @@ func TestRowsNeverChange(t *testing.T) {
 func TestDaysOfAZoneAreOneSeries(t *testing.T) {
 	v := &values{keep: 2, limit: 1000, clock: wallclock.Of("Europe/Zurich")}
 	begin := []time.Time{
-		time.Date(2025, 3, 29, 23, 0, 0, 0, time.UTC), time.Date(2025, 3, 30, 22, 0, 0, 0, time.UTC), time.Date(2025, 3, 31, 22, 0, 0, 0, time.UTC), time.Date(2025, 4, 1, 22, 0, 0, 0, time.UTC),
+		time.Date(2025, 3, 29, 23, 0, 0, 0, time.UTC), time.Date(2025, 3, 30, 22, 0, 0, 0, time.UTC),
+		time.Date(2025, 3, 31, 22, 0, 0, 0, time.UTC), time.Date(2025, 4, 1, 22, 0, 0, 0, time.UTC),
 	}
 	for i, from := range begin[:3] {
-		v.add([]schemas.Release{{Metric: "views", WindowStart: from.UnixMilli(), WindowEnd: begin[i+1].UnixMilli(), Key: "a"}})
+		v.add([]schemas.Release{{Metric: "views", WindowStart: from.UnixMilli(), WindowEnd: begin[i+1].UnixMilli(),
+			Key: "a"}})
 	}
 	if kept := v.rows(); len(kept) != 2 || kept[0].WindowStart != begin[1].UnixMilli() {
 		t.Errorf("kept: %v", kept)

@@ -48,7 +48,8 @@ func newServer(d *deployment.Deployment, o Options) (*server, error) {
 func (s *server) show(rows []schemas.Release, complete bool) error {
 	text := "Values are still being read."
 	if complete {
-		text = fmt.Sprintf("The newest windows of each metric, at most %s.", terminal.Number(float64(s.options.Keep), 0))
+		text = fmt.Sprintf("The newest windows of each metric, at most %s.", terminal.Number(float64(s.options.Keep),
+			0))
 	}
 	title := cmp.Or(s.options.Title, s.deployment.Config.Deployment)
 	mark := ""
@@ -58,7 +59,8 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 			mark = "The newest values were released under another configuration than the one described here."
 		}
 		if len(behind) > 0 && !s.warned {
-			s.options.Logger.Warn("the newest values were released under another configuration: start tollgate serve again with the configuration in force", "metrics", behind)
+			s.options.Logger.Warn("the newest values were released under another configuration: start tollgate serve "+
+				"again with the configuration in force", "metrics", behind)
 		}
 		s.warned = len(behind) > 0
 	}

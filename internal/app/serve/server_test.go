@@ -36,7 +36,8 @@ func TestKeysThatWereNotReleasedAnswerAlike(t *testing.T) {
 		if i == 0 {
 			want = answer
 		}
-		if answer.code != http.StatusOK || answer.body != want.body || !maps.EqualFunc(answer.header, want.header, slices.Equal) {
+		if answer.code != http.StatusOK || answer.body != want.body || !maps.EqualFunc(answer.header, want.header,
+			slices.Equal) {
 			t.Errorf("key %.10q answers\n%+v\nand cart\n%+v", key, answer, want)
 		}
 	}
@@ -97,7 +98,8 @@ func TestPagesOfReleasesMissNothing(t *testing.T) {
 				after, more = "&after="+page.Next, page.More
 			}
 			if !slices.Equal(found, expected) || pages > len(expected)/limit+1 {
-				t.Errorf("%q in pages of %d: %d values on %d pages, want %d", query, limit, len(found), pages, len(expected))
+				t.Errorf("%q in pages of %d: %d values on %d pages, want %d", query, limit, len(found), pages,
+					len(expected))
 			}
 		}
 	}
@@ -119,7 +121,8 @@ func TestPagesOfReleasesMissNothing(t *testing.T) {
 // Whatever a key is, it is one string in an answer, can be asked for, and can stand in a cursor.
 func TestAnyKeyCanBeAskedFor(t *testing.T) {
 	keys := []string{
-		"", " ", `"`, `\`, "</script><script>", "a&b=c;d", "+1", "%41", "пример", "\u2028\u202e", "\x00\x1f\x7f", "line\r\nbreak", "__proto__", strings.Repeat("\x01", 512),
+		"", " ", `"`, `\`, "</script><script>", "a&b=c;d", "+1", "%41", "пример", "\u2028\u202e", "\x00\x1f\x7f",
+		"line\r\nbreak", "__proto__", strings.Repeat("\x01", 512),
 	}
 	slices.Sort(keys)
 	var rows []schemas.Release
@@ -129,7 +132,8 @@ func TestAnyKeyCanBeAskedFor(t *testing.T) {
 	s := serveValues(t, rows)
 	after := ""
 	for i, key := range keys {
-		if page := s.releases("metric=views&key=" + url.QueryEscape(key)); len(page.Releases) != 1 || page.Releases[0].Key != key {
+		if page := s.releases("metric=views&key=" + url.QueryEscape(key)); len(page.Releases) != 1 ||
+			page.Releases[0].Key != key {
 			t.Errorf("%q: %+v", key, page)
 		}
 		page := s.releases("limit=1&metric=views" + after)
@@ -166,14 +170,16 @@ func TestBadQueriesSayWhatToDo(t *testing.T) {
 	} {
 		answer := s.get("/v1/releases?" + query)
 		var e errorAnswer
-		if err := json.Unmarshal([]byte(answer.body), &e); err != nil || answer.code != http.StatusBadRequest || !strings.Contains(e.Error, want) {
+		if err := json.Unmarshal([]byte(answer.body), &e); err != nil || answer.code != http.StatusBadRequest ||
+			!strings.Contains(e.Error, want) {
 			t.Errorf("%s: %d %s", query, answer.code, answer.body)
 		}
 		if answer.header.Get("Cache-Control") != "no-store" || strings.Contains(answer.body, "yesterday") {
 			t.Errorf("%s: %v %s", query, answer.header, answer.body)
 		}
 	}
-	if answer := s.get("/v1/releases?metric=clicks"); answer.code != http.StatusNotFound || !strings.Contains(answer.body, "/v1/metrics lists them") {
+	if answer := s.get("/v1/releases?metric=clicks"); answer.code != http.StatusNotFound ||
+		!strings.Contains(answer.body, "/v1/metrics lists them") {
 		t.Errorf("an unknown metric: %+v", answer)
 	}
 	s.show([]schemas.Release{value("clicks", "a", 0, 1)})
@@ -185,18 +191,22 @@ func TestBadQueriesSayWhatToDo(t *testing.T) {
 func TestNothingElseIsAnswered(t *testing.T) {
 	s := serveValues(t, windows(0, 3))
 	for _, path := range []string{
-		"/index.html", "//", "/v1", "/v1/", "/v1/releases/", "/v1/../metrics", "/..", "/%2e%2e/etc/passwd", "/debug/pprof/", "/favicon.ico", "/robots.txt", "/-/", "/v2/releases", "/V1/metrics",
+		"/index.html", "//", "/v1", "/v1/", "/v1/releases/", "/v1/../metrics", "/..", "/%2e%2e/etc/passwd",
+		"/debug/pprof/", "/favicon.ico", "/robots.txt", "/-/", "/v2/releases", "/V1/metrics",
 	} {
-		if answer := s.get(path); answer.code != http.StatusNotFound || !strings.Contains(answer.body, "/openapi.yaml lists all addresses") {
+		if answer := s.get(path); answer.code != http.StatusNotFound || !strings.Contains(answer.body,
+			"/openapi.yaml lists all addresses") {
 			t.Errorf("%s: %+v", path, answer)
 		}
 	}
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "FOO"} {
-		if answer := s.ask(method, "/v1/metrics"); answer.code != http.StatusMethodNotAllowed || answer.header.Get("Allow") != "GET, HEAD" {
+		if answer := s.ask(method, "/v1/metrics"); answer.code != http.StatusMethodNotAllowed ||
+			answer.header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %+v", method, answer)
 		}
 	}
-	if answer := s.get("/v1/releases?metric=" + strings.Repeat("a", maxURL)); answer.code != http.StatusRequestURITooLong {
+	if answer := s.get("/v1/releases?metric=" + strings.Repeat("a", maxURL)); answer.code !=
+		http.StatusRequestURITooLong {
 		t.Errorf("a long address: %d", answer.code)
 	}
 	r, err := http.NewRequest(http.MethodGet, s.URL+"/v1/metrics", strings.NewReader("body"))
@@ -217,25 +227,31 @@ func TestNothingElseIsAnswered(t *testing.T) {
 // reader came from; the page's own policy has neither unsafe-inline nor another host in it.
 func TestHeadersAreMadeForThePublic(t *testing.T) {
 	s := serveValues(t, windows(0, 3))
-	for _, path := range []string{"/", "/v1/releases", "/v1/releases?limit=x", "/v1/metrics", "/openapi.yaml", "/-/ready", "/-/healthy", "/metrics", "/nothing"} {
+	for _, path := range []string{"/", "/v1/releases", "/v1/releases?limit=x", "/v1/metrics", "/openapi.yaml",
+		"/-/ready", "/-/healthy", "/metrics", "/nothing"} {
 		h := s.get(path).header
 		policy := h.Get("Content-Security-Policy")
-		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Frame-Options") != "DENY" ||
-			!strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") ||
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
+			h.Get("X-Frame-Options") != "DENY" ||
+			!strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") ||
+			strings.Contains(policy, "unsafe") ||
 			h.Get("Cache-Control") == "" || h.Get("Content-Type") == "" || h.Get("Server") != "" {
 			t.Errorf("%s: %v", path, h)
 		}
-		if head := s.ask(http.MethodHead, path); head.body != "" || head.header.Get("Content-Type") != h.Get("Content-Type") {
+		if head := s.ask(http.MethodHead, path); head.body != "" || head.header.Get("Content-Type") !=
+			h.Get("Content-Type") {
 			t.Errorf("HEAD %s: %+v", path, head)
 		}
 	}
 	page := s.get("/")
 	policy := strings.TrimSuffix(page.header.Get("Content-Security-Policy"), "; frame-ancestors 'none'")
-	if meta := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page.body); html.UnescapeString(meta[1]) != policy {
+	if meta := regexp.MustCompile(`http-equiv="Content-Security-Policy" ` +
+		`content="([^"]*)"`).FindStringSubmatch(page.body); html.UnescapeString(meta[1]) != policy {
 		t.Errorf("the header has the policy %s, the page %s", policy, meta[1])
 	}
 	for _, part := range strings.Split(policy, "; ") {
-		if !regexp.MustCompile(`^((script|style)-src 'sha256-[^']+'|(default-src|base-uri|form-action) 'none'|connect-src 'self'|img-src data:)$`).MatchString(part) {
+		if !regexp.MustCompile(`^((script|style)-src 'sha256-[^']+'|(default-src|base-uri|form-action) ` +
+			`'none'|connect-src 'self'|img-src data:)$`).MatchString(part) {
 			t.Errorf("the policy has %q", part)
 		}
 	}
@@ -249,7 +265,8 @@ func TestPagesArePackedOnceAndCached(t *testing.T) {
 	s := serveValues(t, windows(0, 3))
 	for _, path := range []string{"/", "/v1/metrics", "/openapi.yaml"} {
 		plain, packed := s.get(path), s.get(path, "Accept-Encoding", "br, gzip;q=0.8")
-		if packed.header.Get("Content-Encoding") != "gzip" || packed.header.Get("Vary") != "Accept-Encoding" || packed.header.Get("ETag") != plain.header.Get("ETag") {
+		if packed.header.Get("Content-Encoding") != "gzip" || packed.header.Get("Vary") != "Accept-Encoding" ||
+			packed.header.Get("ETag") != plain.header.Get("ETag") {
 			t.Errorf("%s: %v", path, packed.header)
 			continue
 		}
@@ -267,7 +284,8 @@ func TestPagesArePackedOnceAndCached(t *testing.T) {
 	for _, path := range []string{"/", "/v1/releases?metric=views", "/v1/metrics", "/openapi.yaml"} {
 		tag := s.get(path).header.Get("ETag")
 		for _, given := range []string{tag, strings.TrimPrefix(tag, "W/"), `"x", ` + tag, "*"} {
-			if answer := s.get(path, "If-None-Match", given); answer.code != http.StatusNotModified || answer.body != "" || answer.header.Get("ETag") != tag {
+			if answer := s.get(path, "If-None-Match", given); answer.code != http.StatusNotModified ||
+				answer.body != "" || answer.header.Get("ETag") != tag {
 				t.Errorf("%s with %s: %+v", path, given, answer)
 			}
 		}
@@ -323,13 +341,15 @@ func TestReadinessSaysWhy(t *testing.T) {
 	away := time.Now().Add(-31 * time.Second)
 	s.answered.Store(away.UnixMilli())
 	// It has values to show, so that no proxy may leave it out.
-	if answer := s.get("/-/ready"); answer.code != http.StatusOK || answer.body != "ready; Kafka has not answered for 31s, newer values may be missing\n" {
+	if answer := s.get("/-/ready"); answer.code != http.StatusOK || answer.body != "ready; Kafka has not answered for "+
+		"31s, newer values may be missing\n" {
 		t.Errorf("%+v", answer)
 	}
 	if answer := s.get("/v1/releases"); answer.code != http.StatusOK {
 		t.Errorf("values that were read: %+v", answer)
 	}
-	if said, want := s.get("/metrics").body, "tollgate_serve_broker_answered_timestamp_seconds "+strconv.FormatFloat(float64(away.UnixMilli())/1000, 'g', -1, 64)+"\n"; !strings.Contains(said, want) {
+	if said, want := s.get("/metrics").body, "tollgate_serve_broker_answered_timestamp_seconds "+
+		strconv.FormatFloat(float64(away.UnixMilli())/1000, 'g', -1, 64)+"\n"; !strings.Contains(said, want) {
 		t.Errorf("no %s in %s", want, said)
 	}
 	if answer := s.get("/-/healthy"); answer.code != http.StatusOK {
@@ -342,7 +362,8 @@ func TestReadinessSaysWhy(t *testing.T) {
 	if err := s.server.show(nil, false); err != nil {
 		t.Fatal(err)
 	}
-	if answer := s.get("/v1/releases"); answer.code != http.StatusServiceUnavailable || answer.header.Get("Retry-After") == "" {
+	if answer := s.get("/v1/releases"); answer.code != http.StatusServiceUnavailable ||
+		answer.header.Get("Retry-After") == "" {
 		t.Errorf("before values are read: %+v", answer)
 	}
 }
@@ -350,7 +371,8 @@ func TestReadinessSaysWhy(t *testing.T) {
 // Labels say which route and which status, and nothing of what was asked for.
 func TestMetricsHaveNothingOfARequest(t *testing.T) {
 	s := serveValues(t, windows(0, 3))
-	for _, path := range []string{"/", "/v1/releases?metric=views&key=secret-key", "/v1/releases?limit=x", "/secret-path", "/v1/metrics"} {
+	for _, path := range []string{"/", "/v1/releases?metric=views&key=secret-key", "/v1/releases?limit=x",
+		"/secret-path", "/v1/metrics"} {
 		s.get(path, "User-Agent", "secret-agent")
 	}
 	families, err := s.metrics.registry.Gather()
@@ -374,8 +396,10 @@ func TestMetricsHaveNothingOfARequest(t *testing.T) {
 	}
 	text := s.get("/metrics").body
 	for _, want := range []string{
-		`tollgate_serve_requests_total{code="200",route="/v1/releases"} 1`, `tollgate_serve_requests_total{code="400",route="/v1/releases"} 1`,
-		`tollgate_serve_requests_total{code="404",route="other"} 1`, `tollgate_serve_request_duration_seconds_count{route="/"} 1`, "tollgate_serve_values 8",
+		`tollgate_serve_requests_total{code="200",route="/v1/releases"} 1`,
+		`tollgate_serve_requests_total{code="400",route="/v1/releases"} 1`,
+		`tollgate_serve_requests_total{code="404",route="other"} 1`,
+		`tollgate_serve_request_duration_seconds_count{route="/"} 1`, "tollgate_serve_values 8",
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no line %s", want)
@@ -425,7 +449,8 @@ func TestAConflictEndsIt(t *testing.T) {
 	f := newFeed(s.server, 1000)
 	f.kept.add([]schemas.Release{value("views", "home", 0, 1), value("views", "home", 0, 2)})
 	f.change()
-	if err := f.show(t.Context()); err == nil || !strings.Contains(err.Error(), "two different values for one metric, window and key") {
+	if err := f.show(t.Context()); err == nil || !strings.Contains(err.Error(), "two different values for one metric, "+
+		"window and key") {
 		t.Errorf("two values for one cell: %v", err)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // The share of counted events follows from the two released numbers, and its interval from theirs.
 func TestSharesOfCountedEventsAreServed(t *testing.T) {
 	d := compiled(t, "127.0.0.1:1", func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{} })
-	rows := append(windows(0, 3), value("views.counted", "counted", 1, 824.5), value("views.counted", "left_out", 1, 175.5),
+	rows := append(windows(0, 3), value("views.counted", "counted", 1, 824.5), value("views.counted", "left_out", 1,
+		175.5),
 		value("views.counted", "counted", 2, -3), value("views.counted", "left_out", 2, -1), // nothing is known
 		value("views.counted", "counted", 3, 2000)) // the other one is still to come
 	described := readDescription(t)
@@ -26,10 +27,12 @@ func TestSharesOfCountedEventsAreServed(t *testing.T) {
 		if err := json.Unmarshal(v.shares, &answer); err != nil {
 			t.Fatal(err)
 		}
-		for _, wrong := range described.check("/v1/shares", map[string]any{"$ref": "#/components/schemas/Shares"}, answer) {
+		for _, wrong := range described.check("/v1/shares", map[string]any{"$ref": "#/components/schemas/Shares"},
+			answer) {
 			t.Error(wrong)
 		}
-		const want = `{"shares":[{"metric":"views","window_start":"2025-03-03T00:01:00Z","window_end":"2025-03-03T00:02:00Z","share":0.8245,"low":0.8,"high":0.849,"confidence":0.9}]}`
+		const want = `{"shares":[{"metric":"views","window_start":"2025-03-03T00:01:00Z",` +
+			`"window_end":"2025-03-03T00:02:00Z","share":0.8245,"low":0.8,"high":0.849,"confidence":0.9}]}`
 		if got := string(v.shares); got != want {
 			t.Errorf("shares are %s, want %s", got, want)
 		}
@@ -38,15 +41,22 @@ func TestSharesOfCountedEventsAreServed(t *testing.T) {
 	if page := check(rows); strings.Contains(page, "of the events of the window") {
 		t.Error("the page says a share of a window of which one number is missing")
 	}
-	const says = "About 82 % of the events of the window that ended at 2025-03-03 00:02 are counted in these values (between 80 and 85 %, at 90 % confidence). " +
+	const says = "About 82 % of the events of the window that ended at 2025-03-03 00:02 are counted in these values " +
+		"(between 80 and 85 %, at 90 % confidence). " +
 		"The others were left out: they are beyond the allowances of their users. " +
-		"In this share, a user with more than 4 events weighs no more than one with that many. If some users have far more, the real share is usually lower. It includes events of keys that were not released.</p>"
+		"In this share, a user with more than 4 events weighs no more than one with that many. If some users have " +
+		"far " +
+		"more, the real share is usually lower. It includes events of keys that were not released.</p>"
 	if page := check(rows[:len(rows)-3]); !strings.Contains(page, says) {
 		_, said, _ := strings.Cut(page, "About ")
 		t.Errorf("the page does not say which share is counted, but: %.500s", said)
 	}
-	const silent = "The noise hides which share of the events of the window that ended at 2025-03-03 00:03 is counted in these values: there are too few of them."
-	wide := append(rows[:len(rows)-3:len(rows)-3], value("views.counted", "counted", 2, 10), value("views.counted", "left_out", 2, 5)) // from 0 to 100 %
+	const silent = "The noise hides which share of the events of the window that ended at 2025-03-03 00:03 is " +
+		"counted " +
+		"in these values: there are too few of them."
+	// from 0 to 100 %
+	wide := append(rows[:len(rows)-3:len(rows)-3], value("views.counted", "counted", 2, 10), value("views.counted",
+		"left_out", 2, 5))
 	v, err := newView(d, wide, report.Options{}, report.Live{})
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,8 @@ func positionOf(r *schemas.Release) position {
 }
 
 func (a position) compare(b position) int {
-	return cmp.Or(cmp.Compare(a.windowEnd, b.windowEnd), cmp.Compare(a.metric, b.metric), cmp.Compare(a.windowStart, b.windowStart), cmp.Compare(a.key, b.key))
+	return cmp.Or(cmp.Compare(a.windowEnd, b.windowEnd), cmp.Compare(a.metric, b.metric), cmp.Compare(a.windowStart,
+		b.windowStart), cmp.Compare(a.key, b.key))
 }
 
 // values are the released values that are kept, in their order. Not safe for concurrent use; what
@@ -90,7 +91,8 @@ func (v *values) trim() {
 	for left > v.limit {
 		var most *windowCounts
 		for _, s := range series {
-			if len(s.counts) > 1 && (most == nil || s.values > most.values || s.values == most.values && s.ends[0] < most.ends[0]) {
+			if len(s.counts) > 1 && (most == nil || s.values > most.values || s.values == most.values &&
+				s.ends[0] < most.ends[0]) {
 				most = s
 			}
 		}

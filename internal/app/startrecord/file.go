@@ -37,7 +37,8 @@ func decode(path string, data []byte, entry func(line) bool) error {
 		var l line
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&l); err != nil || decoder.More() || !bytes.HasSuffix(text, []byte("\n")) || !entry(l) {
+		if err := decoder.Decode(&l); err != nil || decoder.More() || !bytes.HasSuffix(text, []byte("\n")) ||
+			!entry(l) {
 			return fmt.Errorf("reading line %d of %s: %w", i+1, path, ErrRecord)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // ErrRecord says that a record cannot be read.
-var ErrRecord = errors.New("the record of the deployments that have begun is damaged, or a later version wrote it: restore it, or use that version. If only its last line is incomplete, delete that line")
+var ErrRecord = errors.New("the record of the deployments that have begun is damaged, or a later version wrote it: " +
+	"restore it, or use that version. If only its last line is incomplete, delete that line")
 
 // Of returns where a user-hash key has its record: that key never changes under a deployment, while
 // the noise key may. It is beside the key's file, where symbolic links lead to it, so that every
@@ -38,7 +39,8 @@ type line struct {
 }
 
 // ErrEmpty says that the file of a record is there and empty: no command leaves it so.
-var ErrEmpty = errors.New("the record of which deployments have begun is there, and empty: restore it; if no deployment has begun under these keys, delete the file")
+var ErrEmpty = errors.New("the record of which deployments have begun is there, and empty: restore it; if no " +
+	"deployment has begun under these keys, delete the file")
 
 // Read reads the record in a file; it is empty where there is no file.
 func Read(path string) (*deployment.Record, error) {
@@ -103,7 +105,8 @@ func Add(path string, b deployment.Beginning, begun, asked bool) error {
 
 func lineOf(b deployment.Beginning, begun, asked bool) line {
 	return line{
-		Cluster: b.Cluster, Deployment: b.Deployment, Control: b.Control, Incarnation: hex.EncodeToString(b.Incarnation[:]),
-		At: b.At.UTC().Truncate(time.Second), Begun: begun, Asked: asked,
+		Cluster: b.Cluster, Deployment: b.Deployment, Control: b.Control,
+		Incarnation: hex.EncodeToString(b.Incarnation[:]),
+		At:          b.At.UTC().Truncate(time.Second), Begun: begun, Asked: asked,
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 func example(n byte) deployment.Beginning {
-	return deployment.Beginning{Cluster: "c", Deployment: "shop", Control: "shop-control", Incarnation: [16]byte{n}, At: time.Unix(1_740_787_200, 0).UTC()}
+	return deployment.Beginning{Cluster: "c", Deployment: "shop", Control: "shop-control", Incarnation: [16]byte{n},
+		At: time.Unix(1_740_787_200, 0).UTC()}
 }
 
 func linesOf(t testing.TB, begun ...deployment.Beginning) string {

@@ -41,7 +41,8 @@ func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
 	if opt.Target {
 		less = "   ┄ less exact"
 	}
-	fmt.Fprintf(b, "█ released value   │ %s %% interval%s   · nothing released\n", words.Digits(100*opt.Confidence), less)
+	fmt.Fprintf(b, "█ released value   │ %s %% interval%s   · nothing released\n", words.Digits(100*opt.Confidence),
+		less)
 	if grid.group > 1 {
 		fmt.Fprintf(b, "each bar is the mean of %d windows\n", grid.group)
 	}
@@ -102,7 +103,8 @@ type grid struct {
 
 func newGrid(opt ChartOptions) grid {
 	// Times may be thousands of years apart: more than a time.Duration can be.
-	g := grid{from: opt.From, size: opt.Window, count: max(1, int((opt.To.UnixMilli()-opt.From.UnixMilli())/opt.Window.Milliseconds()))}
+	g := grid{from: opt.From, size: opt.Window,
+		count: max(1, int((opt.To.UnixMilli()-opt.From.UnixMilli())/opt.Window.Milliseconds()))}
 	room := max(opt.Width, 40) - gutter
 	g.group = (g.count + room/2 - 1) / (room / 2)
 	g.bars = (g.count + g.group - 1) / g.group

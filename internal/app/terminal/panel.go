@@ -33,7 +33,8 @@ type panel struct {
 
 func newPanel(title string, rows []Row, g grid, opt ChartOptions) panel {
 	p := panel{
-		title: title, bars: make([]bar, g.bars), column: g.column, color: opt.Color, target: opt.Target && !slices.ContainsFunc(rows, func(r Row) bool { return r.Unasked }),
+		title: title, bars: make([]bar, g.bars), column: g.column, color: opt.Color, target: opt.Target &&
+			!slices.ContainsFunc(rows, func(r Row) bool { return r.Unasked }),
 		of: len(rows), min: math.Inf(1),
 	}
 	down, up := make([]float64, g.bars), make([]float64, g.bars)

@@ -11,7 +11,8 @@ import (
 func TestWhatIsLeftFollowsFromWhatIsMeasured(t *testing.T) {
 	const empty, full = 15 * time.Millisecond, 150 * time.Millisecond
 	for name, kinds := range map[string][2]time.Duration{
-		"empty": {empty, empty}, "with events": {full, full}, "empty, then with events": {empty, full}, "with events, then empty": {full, empty},
+		"empty": {empty, empty}, "with events": {full, full}, "empty, then with events": {empty, full},
+		"with events, then empty": {full, empty},
 	} {
 		now := time.Unix(0, 0)
 		p := NewProgress(&bytes.Buffer{}, false, func() time.Time { return now })
@@ -45,7 +46,8 @@ func TestWhatIsLeftFollowsFromWhatIsMeasured(t *testing.T) {
 
 func TestEstimatesAreRough(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		40*time.Second + 1: "41 s", 18*time.Minute + 20*time.Second: "18 min", 3 * time.Hour: "3 h", 300 * time.Hour: "12 days", 1e9 * time.Second: "11,574 days",
+		40*time.Second + 1: "41 s", 18*time.Minute + 20*time.Second: "18 min", 3 * time.Hour: "3 h",
+		300 * time.Hour: "12 days", 1e9 * time.Second: "11,574 days",
 	} {
 		if got := Roughly(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)

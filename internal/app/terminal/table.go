@@ -63,7 +63,8 @@ func (t *Table) marginWidth() int {
 // NewTable returns a table on w.
 func NewTable(w io.Writer, o TableOptions) *Table {
 	sample := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	t := &Table{TableOptions: o, w: w, timeWidth: utf8.RuneCountInString(windowText(sample, sample.Add(o.Window))), keyWidth: 8}
+	t := &Table{TableOptions: o, w: w, timeWidth: utf8.RuneCountInString(windowText(sample, sample.Add(o.Window))),
+		keyWidth: 8}
 	t.timeWidth = max(t.timeWidth, len(t.windowHead()))
 	for _, key := range o.Keys {
 		t.fit(key)
@@ -182,7 +183,8 @@ func (t *Table) top(groups [][]Row) [][]Row {
 // column also uses the room that the value leaves.
 func (t *Table) line(b *bufio.Writer, window, key, value, margin, exactness string) {
 	key = pad(Key(key, t.keyWidth+max(0, valueWidth-uniseg.StringWidth(value))), t.keyWidth)
-	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), key, right(value, t.keyWidth+valueWidth-uniseg.StringWidth(key)), right(margin, t.marginWidth()))
+	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), key,
+		right(value, t.keyWidth+valueWidth-uniseg.StringWidth(key)), right(margin, t.marginWidth()))
 	if t.Target {
 		fmt.Fprint(b, "  "+exactness)
 	}

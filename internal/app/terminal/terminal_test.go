@@ -75,10 +75,13 @@ func TestChartGolden(t *testing.T) {
 
 func TestTableGolden(t *testing.T) {
 	var b bytes.Buffer
-	table := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Target: true, Keys: []string{"/home", "/checkout", "/help"}})
+	table := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Target: true,
+		Keys: []string{"/home", "/checkout", "/help"}})
 	for _, part := range [][]Row{day(3, time.Hour), {
-		{Start: monday.Add(4 * time.Hour), End: monday.Add(5 * time.Hour), Key: "ключ\x1b[31m\u202e red", Value: -3.14159, Low: -4, High: -2},
-		{Start: monday.Add(4 * time.Hour), End: monday.Add(5 * time.Hour), Key: strings.Repeat("long", 9), Value: 12345678.25, Low: 12345000, High: 12346356.5, Met: true},
+		{Start: monday.Add(4 * time.Hour), End: monday.Add(5 * time.Hour), Key: "ключ\x1b[31m\u202e red",
+			Value: -3.14159, Low: -4, High: -2},
+		{Start: monday.Add(4 * time.Hour), End: monday.Add(5 * time.Hour), Key: strings.Repeat("long", 9),
+			Value: 12345678.25, Low: 12345000, High: 12346356.5, Met: true},
 	}} {
 		if err := table.Rows(part); err != nil {
 			t.Fatal(err)
@@ -92,14 +95,16 @@ func TestTableGolden(t *testing.T) {
 func TestNothingIsWiderThanAskedFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "windows")
-		size := rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour, 90 * time.Minute, 7 * 24 * time.Hour}).Draw(t, "size")
+		size := rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour, 90 * time.Minute,
+			7 * 24 * time.Hour}).Draw(t, "size")
 		keys := rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "keys")
 		value := rapid.Float64Range(-1e13, 1e13)
 		var rows []Row
 		for i := range n {
 			start := monday.Add(time.Duration(i) * size)
 			v, m := value.Draw(t, "v"), math.Abs(value.Draw(t, "m"))
-			rows = append(rows, Row{Start: start, End: start.Add(size), Key: keys[i%len(keys)], Value: v, Low: v - m, High: v + m})
+			rows = append(rows, Row{Start: start, End: start.Add(size), Key: keys[i%len(keys)], Value: v, Low: v - m,
+				High: v + m})
 		}
 		var b bytes.Buffer
 		if err := Chart(&b, rows, options(n, size)); err != nil {
@@ -108,7 +113,8 @@ func TestNothingIsWiderThanAskedFor(t *testing.T) {
 		for i := range rows { // six digits and decimals is what a column is made for
 			rows[i].Value, rows[i].Low, rows[i].High = rows[i].Value/1e8, rows[i].Low/1e8, rows[i].High/1e8
 		}
-		if err := NewTable(&b, TableOptions{Width: 80, Window: size, Confidence: 0.95, Target: true}).Rows(rows); err != nil {
+		if err := NewTable(&b, TableOptions{Width: 80, Window: size, Confidence: 0.95, Target: true}).Rows(rows); err !=
+			nil {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(b.String(), "\n") {
@@ -125,7 +131,8 @@ func TestNumber(t *testing.T) {
 		decimals int
 		want     string
 	}{
-		{0, 0, "0"}, {-0.2, 0, "0"}, {-0.04, 1, "0.0"}, {999, 0, "999"}, {1000, 0, "1,000"}, {-1234567.891, 2, "-1,234,567.89"},
+		{0, 0, "0"}, {-0.2, 0, "0"}, {-0.04, 1, "0.0"}, {999, 0, "999"}, {1000, 0, "1,000"},
+		{-1234567.891, 2, "-1,234,567.89"},
 		{0.5, 2, "0.50"}, {-100, 0, "-100"}, {1e15, 0, "1,000,000,000,000,000"},
 	} {
 		if got := Number(tc.v, tc.decimals); got != tc.want {
@@ -136,7 +143,8 @@ func TestNumber(t *testing.T) {
 
 // Keys that begin alike stay apart where there is no room for them.
 func TestLongKeysAreCutInTheMiddle(t *testing.T) {
-	for width, want := range map[int]string{40: "https://example.com/shop/item-1", 24: "https://exam…shop/item-1", 3: "h…1", 1: "…", 0: "…"} {
+	for width, want := range map[int]string{40: "https://example.com/shop/item-1", 24: "https://exam…shop/item-1",
+		3: "h…1", 1: "…", 0: "…"} {
 		if got := Key("https://example.com/shop/item-1", width); got != want {
 			t.Errorf("in %d columns %q, want %q", width, got, want)
 		}
@@ -163,7 +171,8 @@ func TestTopWritesTheLargestValues(t *testing.T) {
 func statistics(events map[string]float64, keys ...string) (rows []Row) {
 	for _, key := range keys {
 		row := func(statistic string, v float64) Row {
-			return Row{Start: monday, End: monday.Add(time.Hour), Key: key, Statistic: statistic, Value: v, Low: v - 1, High: v + 1, Unasked: statistic != "", Lopsided: statistic != ""}
+			return Row{Start: monday, End: monday.Add(time.Hour), Key: key, Statistic: statistic, Value: v, Low: v - 1,
+				High: v + 1, Unasked: statistic != "", Lopsided: statistic != ""}
 		}
 		n := events[key]
 		rows = append(rows, row("", n), row("standard_deviation", 1e6/n), row("mean", 1e5/n))
@@ -181,12 +190,14 @@ func TestStatisticsFollowTheirKey(t *testing.T) {
 		want       []string
 	}{
 		{0, 80, []string{"/a ", "std_dev ", "mean ", "/b ", "std_dev ", "mean ", "/c ", "std_dev ", "mean "}},
-		{2, 90, []string{"/b ", "standard_deviation ", "mean ", "/c ", "standard_deviation ", "mean ", "and 1 key with smaller values"}},
+		{2, 90, []string{"/b ", "standard_deviation ", "mean ", "/c ", "standard_deviation ", "mean ",
+			"and 1 key with smaller values"}},
 		{1, 120, []string{"/b ", "standard_deviation ", "mean ", "and 2 keys with smaller values"}},
 	} {
 		top, want := tc.top, tc.want
 		var b bytes.Buffer
-		table := NewTable(&b, TableOptions{Width: tc.width, Window: time.Hour, Confidence: 0.95, Target: true, Intervals: true, Statistics: map[string]string{"standard_deviation": "std_dev", "mean": ""}, Top: top})
+		table := NewTable(&b, TableOptions{Width: tc.width, Window: time.Hour, Confidence: 0.95, Target: true,
+			Intervals: true, Statistics: map[string]string{"standard_deviation": "std_dev", "mean": ""}, Top: top})
 		if err := table.Rows(rows); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +207,8 @@ func TestStatisticsFollowTheirKey(t *testing.T) {
 		}
 		for i, line := range lines {
 			label := strings.TrimSpace(string([]rune(line)[24:]))
-			if !strings.HasPrefix(label, want[i]) || strings.Contains(line, "no target") != !strings.ContainsAny(want[i][:1], "/a") || uniseg.StringWidth(line) > tc.width {
+			if !strings.HasPrefix(label, want[i]) || strings.Contains(line, "no target") !=
+				!strings.ContainsAny(want[i][:1], "/a") || uniseg.StringWidth(line) > tc.width {
 				t.Errorf("%d keys: line %d is %q, want %q", top, i, line, want[i])
 			}
 		}
@@ -205,7 +217,8 @@ func TestStatisticsFollowTheirKey(t *testing.T) {
 
 func TestKeyCannotSteerTheTerminal(t *testing.T) {
 	for key, want := range map[string]string{
-		"plain": "plain", "": "", "a\x1b[2Jb": `a\x1b[2Jb`, "a\nb\t": `a\nb\t`, "\xff": `\xff`, "\u202eabc": `\u202eabc`,
+		"plain": "plain", "": "", "a\x1b[2Jb": `a\x1b[2Jb`, "a\nb\t": `a\nb\t`, "\xff": `\xff`,
+		"\u202eabc": `\u202eabc`,
 		"日本語日本語日本語": "日本語日…日本語", "abcdefghijklmnopq": "abcdefgh…klmnopq",
 	} {
 		if got := Key(key, 16); got != want {
@@ -255,7 +268,8 @@ func TestProgressShowsWhatIsWaitedFor(t *testing.T) {
 1 turn settled, 6 values released, next result at 15:02:05Z, 5m2s
 drained
 `,
-		true: "0 turns settled, 0 values released, first result at 14:02:05Z, 1.0 s\r\x1b[K0 turns settled, 0 values released, first result at 14:02:05Z, 2.0 s",
+		true: "0 turns settled, 0 values released, first result at 14:02:05Z, 1.0 s\r\x1b[K0 turns settled, 0 values " +
+			"released, first result at 14:02:05Z, 2.0 s",
 	} {
 		var b bytes.Buffer
 		c := &clock{at: monday}
@@ -285,10 +299,13 @@ drained
 // The shares of a histogram are rows of the table, with intervals.
 func TestSharesGolden(t *testing.T) {
 	label := Bucket(0, 20, 0, 5000)
-	share := Row{Start: monday, End: monday.Add(24 * time.Hour), Key: label, Value: 11.25, Low: 9.75, High: 13.25, Met: true, Lopsided: true}
+	share := Row{Start: monday, End: monday.Add(24 * time.Hour), Key: label, Value: 11.25, Low: 9.75, High: 13.25,
+		Met: true, Lopsided: true}
 	var b bytes.Buffer
-	count := Row{Start: monday, End: monday.Add(24 * time.Hour), Key: "/a", Value: 1000, Low: 900, High: 1100, Met: true}
-	table := NewTable(&b, TableOptions{Width: 80, Window: 24 * time.Hour, Confidence: 0.95, Target: true, Intervals: true, Keys: []string{"/a"}})
+	count := Row{Start: monday, End: monday.Add(24 * time.Hour), Key: "/a", Value: 1000, Low: 900, High: 1100,
+		Met: true}
+	table := NewTable(&b, TableOptions{Width: 80, Window: 24 * time.Hour, Confidence: 0.95, Target: true,
+		Intervals: true, Keys: []string{"/a"}})
 	if err := table.Rows([]Row{count, share}); err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +399,8 @@ func TestTheTopOfStatisticsIsThatOfTheirMetric(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text := means.String(); strings.Count(text, "/b ") != 2 || strings.Contains(text, "/a ") || strings.Count(text, "and 2 keys with smaller values") != 2 {
+	if text := means.String(); strings.Count(text, "/b ") != 2 || strings.Contains(text, "/a ") ||
+		strings.Count(text, "and 2 keys with smaller values") != 2 {
 		t.Errorf("%s\n%s", &b, text)
 	}
 }

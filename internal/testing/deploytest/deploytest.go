@@ -39,16 +39,19 @@ func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 // public keys a, b and c and windows of a minute, producers' times, and constant keys.
 func Config(addr string) deployment.Config {
 	return deployment.Config{
-		Kafka:   deployment.Kafka{Brokers: []string{addr}},
-		Events:  deployment.Events{Topic: "events", Format: event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"}},
+		Kafka: deployment.Kafka{Brokers: []string{addr}},
+		Events: deployment.Events{Topic: "events", Format: event.Format{Format: "jsonl", User: "user", Key: "key",
+			Time: "time", TimeUnit: "ms"}},
 		Privacy: deployment.Privacy{Epsilon: 1, Delta: 1e-6, Lasts: 5 * time.Minute},
 		Time:    deployment.Time{Trust: deployment.TrustProducer, NoFuture: true},
 		Metrics: []deployment.Metric{{
-			Name: "views", Window: time.Minute, Keys: deployment.Keys{Mode: deployment.KeysPublic, List: []string{"a", "b", "c"}},
+			Name: "views", Window: time.Minute, Keys: deployment.Keys{Mode: deployment.KeysPublic,
+				List: []string{"a", "b", "c"}},
 			MaxKeysPerUser: 2, MaxEventsPerKey: 3,
 			Target: noisereduction.Target{Relative: 0.05, Absolute: 80, Confidence: 0.95},
 		}},
-		Keys:   deployment.SecretKeys{Noise: noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{1})}, UserHash: secret.New([32]byte{2})},
+		Keys: deployment.SecretKeys{Noise: noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{1})},
+			UserHash: secret.New([32]byte{2})},
 		Shards: 4,
 	}
 }
@@ -69,7 +72,8 @@ func PayFor(t testing.TB, c *deployment.Config, windows int) {
 		t.Fatal(err)
 	}
 	events := float64(m.MaxEventsPerKey)
-	c.Metrics[0].Target.Absolute = (1 + 1e-9) * events * math.Sqrt(float64(windows*m.MaxKeysPerUser)*top.Float()) / d.Budget.Mu2.Mu()
+	c.Metrics[0].Target.Absolute = (1 + 1e-9) * events * math.Sqrt(float64(windows*m.MaxKeysPerUser)*top.Float()) /
+		d.Budget.Mu2.Mu()
 }
 
 // Logger returns a logger that writes warnings and errors to a buffer.
@@ -119,7 +123,8 @@ func WritePEM(t *testing.T) PEMFiles {
 	_, otherDER := newKey()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {

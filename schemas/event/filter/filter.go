@@ -129,13 +129,15 @@ func (w *walker) binary(n *ast.BinaryNode, absent bool) {
 		return
 	case "matches":
 		if _, ok := n.Right.(*ast.StringNode); !ok {
-			w.refuse(n.Right, "the pattern of matches must be a string: a pattern from the event would be compiled for every event")
+			w.refuse(n.Right, "the pattern of matches must be a string: a pattern from the event would be compiled "+
+				"for every event")
 		}
 	case "..":
 		from, ok1 := n.Left.(*ast.IntegerNode)
 		to, ok2 := n.Right.(*ast.IntegerNode)
 		if !ok1 || !ok2 || to.Value < from.Value || to.Value-from.Value >= maxRange {
-			w.refuse(n, fmt.Sprintf("a range a..b must be between two integers, the second not below the first, and have at most %d numbers", maxRange))
+			w.refuse(n, fmt.Sprintf("a range a..b must be between two integers, the second not below the first, and "+
+				"have at most %d numbers", maxRange))
 		}
 	}
 	w.visit(n.Left, false)

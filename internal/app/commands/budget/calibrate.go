@@ -43,8 +43,10 @@ sample. A deployment does not sample, and its accounts count in whole units: use
 	flags.Float64Var(&budget.Epsilon, "epsilon", 1, "privacy loss ε of a user, above 0")
 	flags.Float64Var(&budget.Delta, "delta", 1e-6, "probability δ by which results may go beyond ε, between 0 and 1")
 	flags.IntVar(&r.Count, "releases", 0, "how many releases a user takes part in")
-	flags.Float64Var(&r.Contribution, "contribution", 1, "the most that a user adds to a release, in the unit of the noise")
-	flags.Float64Var(&r.Sampling, "sampling", 1, "probability with which a user is in the Poisson sample of a release; 1 is no sampling")
+	flags.Float64Var(&r.Contribution, "contribution", 1, "the most that a user adds to a release, in the unit of the "+
+		"noise")
+	flags.Float64Var(&r.Sampling, "sampling", 1, "probability with which a user is in the Poisson sample of a "+
+		"release; 1 is no sampling")
 	cli.FormatFlag(cmd, &f)
 	cmd.MarkFlagRequired("releases") //nolint:errcheck // the flag exists
 	cmd.RunE = a.Run(func(*cobra.Command) error {

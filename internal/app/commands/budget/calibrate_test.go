@@ -11,8 +11,9 @@ import (
 func TestBudgetCalibrateGolden(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]string{
-		"budget_calibrate.golden":      "budget calibrate --epsilon 1 --delta 1e-6 --releases 560",
-		"budget_calibrate_json.golden": "budget calibrate --epsilon 1 --delta 1e-6 --releases 365 --contribution 20 --format json",
+		"budget_calibrate.golden": "budget calibrate --epsilon 1 --delta 1e-6 --releases 560",
+		"budget_calibrate_json.golden": "budget calibrate --epsilon 1 --delta 1e-6 --releases 365 --contribution 20 " +
+			"--format json",
 	} {
 		code, stdout, stderr := run(t, strings.Fields(args)...)
 		if code != command.ExitOK || stderr != "" {

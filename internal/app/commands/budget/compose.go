@@ -53,7 +53,8 @@ func (c *composition) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.specs, "mechanism", nil, "a mechanism as `name:key=number:…`, repeatable")
 	flags.Float64Var(&c.epsilon, "epsilon", 0, "privacy loss ε, at least 0: computes δ")
-	flags.Float64Var(&c.delta, "delta", 0, "probability δ by which results may go beyond ε, between 0 and 1: computes ε")
+	flags.Float64Var(&c.delta, "delta", 0, "probability δ by which results may go beyond ε, between 0 and 1: "+
+		"computes ε")
 	flags.IntVar(&c.group, "group", 1, "number of users whom the answer covers together")
 }
 
@@ -61,7 +62,8 @@ func (c *composition) register(cmd *cobra.Command) {
 func (c *composition) read(cmd *cobra.Command) ([]compose.Mechanism, compose.Question, error) {
 	forDelta := cmd.Flags().Changed("epsilon")
 	if forDelta == cmd.Flags().Changed("delta") {
-		return nil, compose.Question{}, command.Usage(errors.New("give either --epsilon or --delta: the other is the answer"))
+		return nil, compose.Question{}, command.Usage(errors.New("give either --epsilon or --delta: the other is the " +
+			"answer"))
 	}
 	ask, given := compose.EpsilonAt, c.delta
 	if forDelta {
@@ -102,7 +104,8 @@ func (c *composition) forOne() ([]compose.Mechanism, error) {
 			return nil, command.Usage(fmt.Errorf("--mechanism %s: %w", text, err))
 		}
 		if together += m.Count(); together > compose.MaxCount {
-			return nil, command.Usage(fmt.Errorf("--mechanism %s: the counts add up to %d, but at most %d are composed", text, together, compose.MaxCount))
+			return nil, command.Usage(fmt.Errorf("--mechanism %s: the counts add up to %d, but at most %d are composed",
+				text, together, compose.MaxCount))
 		}
 		list = append(list, m)
 	}
@@ -151,7 +154,8 @@ that cannot price a mechanism; compare shows all accountants.`,
 			together += m.Count()
 		}
 		fields := []any{
-			"epsilon", best.Loss.Epsilon, "delta", best.Loss.Delta, "accountant", best.Accountant.Name(), "mechanisms", together,
+			"epsilon", best.Loss.Epsilon, "delta", best.Loss.Delta, "accountant", best.Accountant.Name(), "mechanisms",
+			together,
 		}
 		if f == cli.JSON && len(others) > 0 {
 			fields = append(fields, "not_applicable", verdictRows(others))
@@ -168,7 +172,8 @@ that cannot price a mechanism; compare shows all accountants.`,
 
 // answer asks the accountant that was given, or for the best one, and returns those that
 // do not apply then.
-func (v *composer) answer(list []compose.Mechanism, q compose.Question) (best compose.Verdict, others []compose.Verdict, err error) {
+func (v *composer) answer(list []compose.Mechanism, q compose.Question) (best compose.Verdict, others []compose.Verdict,
+	err error) {
 	if v.Name() == "" {
 		best, others, err = compose.Best(list, q)
 		if errors.Is(err, compose.ErrNotApplicable) {
@@ -179,7 +184,8 @@ func (v *composer) answer(list []compose.Mechanism, q compose.Question) (best co
 	best.Accountant = v.Accountant
 	best.Loss, err = v.Compose(list, q)
 	if errors.Is(err, compose.ErrNotApplicable) {
-		err = command.Usage(fmt.Errorf("--accountant %s does not apply: %w; leave --accountant out for the tightest that does", v.Name(), err))
+		err = command.Usage(fmt.Errorf("--accountant %s does not apply: %w; leave --accountant out for the tightest "+
+			"that does", v.Name(), err))
 	}
 	return best, nil, err
 }

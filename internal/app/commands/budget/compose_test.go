@@ -14,8 +14,9 @@ import (
 func TestBudgetComposeGolden(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]string{
-		"budget_compose.golden":      "budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6",
-		"budget_compose_json.golden": "budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6 --format json",
+		"budget_compose.golden": "budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6",
+		"budget_compose_json.golden": "budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6 --format " +
+			"json",
 	} {
 		code, stdout, stderr := run(t, strings.Fields(args)...)
 		if code != command.ExitOK || stderr != "" {

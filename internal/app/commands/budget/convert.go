@@ -67,5 +67,6 @@ func convert(given string, epsilon, delta, mu, rho float64, by budgets.Accountan
 	case "delta rho ":
 		return budgets.ConvertDeltaRho(delta, rho, by)
 	}
-	return budgets.Conversion{}, command.Usage(errors.New("give exactly two of --epsilon, --delta and --mu (or --rho instead)"))
+	return budgets.Conversion{}, command.Usage(errors.New("give exactly two of --epsilon, --delta and --mu (or --rho " +
+		"instead)"))
 }

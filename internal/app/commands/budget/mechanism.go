@@ -27,12 +27,14 @@ type kind struct {
 func kinds() []kind {
 	return []kind{
 		{"gaussian", []string{"sigma"}, []string{"sensitivity", "sampling"}, gaussian},
-		{"gaussian-without-replacement", []string{"sigma", "sampling"}, []string{"sensitivity"}, gaussianWithoutReplacement},
+		{"gaussian-without-replacement", []string{"sigma", "sampling"}, []string{"sensitivity"},
+			gaussianWithoutReplacement},
 		{"discrete-gaussian", []string{"sigma"}, []string{"sensitivity", "sampling"}, discreteGaussian},
 		{"laplace", []string{"scale"}, []string{"sensitivity", "sampling"}, laplace},
 		{"randomized-response", []string{"epsilon"}, []string{"values"}, randomizedResponse},
 		{"exponential", []string{"scale"}, []string{"swing"}, exponential},
-		{"sparse-vector", []string{"threshold", "value"}, []string{"positives", "sensitivity", "monotone"}, sparseVector},
+		{"sparse-vector", []string{"threshold", "value"}, []string{"positives", "sensitivity", "monotone"},
+			sparseVector},
 		{"eps-delta", []string{"epsilon", "delta"}, nil, epsDelta},
 		{"zcdp", []string{"rho"}, nil, func(v parameters) (compose.Mechanism, error) {
 			return compose.ZCDP(loss.ZCDP{Rho: v["rho"]})
@@ -51,7 +53,8 @@ func parseMechanism(text string) (compose.Mechanism, error) {
 		for _, k := range all {
 			names = append(names, k.name)
 		}
-		return compose.Mechanism{}, fmt.Errorf("unknown mechanism %q: it must be %s", parts[0], spelling.List(names, " or "))
+		return compose.Mechanism{}, fmt.Errorf("unknown mechanism %q: it must be %s", parts[0], spelling.List(names,
+			" or "))
 	}
 	k := all[at]
 	values, err := parseParameters(parts, append(append([]string{"count"}, k.needs...), k.may...))
@@ -60,7 +63,8 @@ func parseMechanism(text string) (compose.Mechanism, error) {
 	}
 	for _, key := range k.needs {
 		if _, ok := values[key]; !ok {
-			return compose.Mechanism{}, fmt.Errorf("%s is missing: %s:%s=…", key, parts[0], strings.Join(k.needs, "=…:"))
+			return compose.Mechanism{}, fmt.Errorf("%s is missing: %s:%s=…", key, parts[0], strings.Join(k.needs,
+				"=…:"))
 		}
 	}
 	count, err := values.whole("count", 1, compose.MaxCount)
@@ -107,7 +111,8 @@ func (v parameters) whole(key string, least, most int) (int, error) {
 		return least, nil
 	}
 	if value != math.Trunc(value) || value < float64(least) || value > float64(most) {
-		return 0, &units.RangeError{Parameter: key, Value: value, Range: fmt.Sprintf("an integer from %d to %d", least, most)}
+		return 0, &units.RangeError{Parameter: key, Value: value, Range: fmt.Sprintf("an integer from %d to %d", least,
+			most)}
 	}
 	return int(value), nil
 }

@@ -74,7 +74,8 @@ turn is unfinished, it names the turn: the change must wait until a run has sett
 	flags.StringVar(&f.why, "why", "", "the reason, or where it is written down; needed unless --dry-run")
 	flags.BoolVar(&f.now, "now", false, "give up the windows that are open")
 	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
-	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
+	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the "+
+		"brokers' setting)")
 	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
 	cli.FormatFlag(cmd, &f.format)
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runChange(cmd.Context(), f) })
@@ -86,7 +87,9 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	case f.dryRun && (f.createTopics || f.generateKeys):
 		return command.Usage(errors.New("--dry-run makes nothing: leave --create-topics and --generate-keys out"))
 	case !f.dryRun && (f.by == "" || f.why == ""):
-		return command.Usage(errors.New("give --by and --why: the record of the promise names who changed it, and the reason"))
+		return command.Usage(errors.New("give --by and --why: the record of the promise names who changed it, and " +
+			"the " +
+			"reason"))
 	case f.replication != 0 && !f.createTopics:
 		return command.Usage(errors.New("--replication is only used with --create-topics"))
 	case f.replication < 0 || f.replication > 1<<15-1:

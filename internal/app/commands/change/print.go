@@ -64,8 +64,9 @@ func figuresOf(f deployment.Figures) *figures {
 		}
 		return &v
 	}
-	return &figures{Sigma: f.Sigma, Within: f.Within, Confidence: f.Confidence, MeetableFrom: finite(math.Ceil(f.MeetableFrom)),
-		NoTarget: math.IsNaN(f.MeetableFrom), Threshold: finite(f.Threshold), Users: f.Users}
+	return &figures{Sigma: f.Sigma, Within: f.Within, Confidence: f.Confidence,
+		MeetableFrom: finite(math.Ceil(f.MeetableFrom)),
+		NoTarget:     math.IsNaN(f.MeetableFrom), Threshold: finite(f.Threshold), Users: f.Users}
 }
 
 // effects compares the figures of metrics by their names: those that differ, and those that are on
@@ -124,7 +125,8 @@ func (f *figures) text() string {
 
 func (a *app) printChange(f *changeFlags, d *command.Loaded, r pipeline.ChangeResult) error {
 	out := Changed{Changes: []difference{}, Effects: effects(r.Before, r.After), DryRun: f.dryRun,
-		GivenUp: append([]string{}, r.GivenUp...), RetiredTopics: append([]string{}, r.RetiredTopics...), RetiredKey: r.RetiredKey}
+		GivenUp: append([]string{}, r.GivenUp...), RetiredTopics: append([]string{}, r.RetiredTopics...),
+		RetiredKey: r.RetiredKey}
 	for _, one := range r.Differences {
 		out.Changes = append(out.Changes, difference{What: one.What, Values: append([]pipeline.Value{}, one.Values...)})
 	}
@@ -154,7 +156,8 @@ func (c *Changed) text(path string, file *config.File) string {
 	if c.DryRun {
 		verb = "would be in force"
 	}
-	fmt.Fprintf(&b, "generation %d %s from %s on (turn %d)\n\nchanged:\n", c.Generation, verb, c.From.Format(time.RFC3339), c.FromTurn)
+	fmt.Fprintf(&b, "generation %d %s from %s on (turn %d)\n\nchanged:\n", c.Generation, verb,
+		c.From.Format(time.RFC3339), c.FromTurn)
 	for _, d := range c.Changes {
 		fmt.Fprintf(&b, "  %s\n", d.What)
 		command.WriteValues(&b, "    ", d.Values)
@@ -183,12 +186,14 @@ func (c *Changed) text(path string, file *config.File) string {
 	if c.DryRun {
 		switch {
 		case c.AllEnd != nil:
-			fmt.Fprintf(&b, "change refuses this without --now. To keep them, first run the configuration in force with --until %s, when all windows end\n", c.AllEnd.Format(time.RFC3339))
+			fmt.Fprintf(&b, "change refuses this without --now. To keep them, first run the configuration in force "+
+				"with --until %s, when all windows end\n", c.AllEnd.Format(time.RFC3339))
 		case len(c.GivenUp) > 0:
 			b.WriteString("change refuses this without --now. There is no time at which all windows end\n")
 		}
 		if c.UnderWay > 0 {
-			fmt.Fprintf(&b, "turn %d is under way and may be published in part. change refuses to go over it: run the old configuration and drain it first\n", c.UnderWay)
+			fmt.Fprintf(&b, "turn %d is under way and may be published in part. change refuses to go over it: run the "+
+				"old configuration and drain it first\n", c.UnderWay)
 		}
 		return b.String()
 	}

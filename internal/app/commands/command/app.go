@@ -33,7 +33,8 @@ func (a *App) Run(fn func(cmd *cobra.Command) error) func(*cobra.Command, []stri
 
 // TopFlag is for commands that print released values.
 func TopFlag(cmd *cobra.Command, top *int) {
-	cmd.Flags().IntVar(top, "top", 0, "table: show only the N keys with the largest values in every window (default: all keys, in order)")
+	cmd.Flags().IntVar(top, "top", 0, "table: show only the N keys with the largest values in every window (default: "+
+		"all keys, in order)")
 }
 
 func CheckTop(top int, f cli.Format, changed func(string) bool) error {

@@ -17,13 +17,15 @@ const UsualConfig = "tollgate.yaml"
 
 // ConfigPath adds --config to a command that cannot do without a configuration.
 func (a *App) ConfigPath(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "config", "", "configuration file (YAML; default: $TOLLGATE_CONFIG, else "+UsualConfig+")")
+	cmd.Flags().StringVar(to, "config", "", "configuration file (YAML; default: $TOLLGATE_CONFIG, else "+UsualConfig+
+		")")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if cmd.Flags().Changed("config") {
 			return nil
 		}
 		if *to = a.usualPath(); *to == "" {
-			return Usage(errors.New("--config is needed: TOLLGATE_CONFIG is not set, and there is no " + UsualConfig + " here"))
+			return Usage(errors.New("--config is needed: TOLLGATE_CONFIG is not set, and there is no " + UsualConfig +
+				" here"))
 		}
 		return nil
 	}

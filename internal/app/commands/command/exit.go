@@ -56,7 +56,8 @@ func RefuseLosses(l outcomes.Loss, strict bool, warn func()) error {
 	switch {
 	case !l.Most():
 	case strict:
-		return Coded(ExitLosses, fmt.Errorf("more than half of the records were lost before counting, which --strict refuses: %s", l.Why()))
+		return Coded(ExitLosses, fmt.Errorf("more than half of the records were lost before counting, which --strict "+
+			"refuses: %s", l.Why()))
 	default:
 		warn()
 	}

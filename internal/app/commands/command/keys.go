@@ -15,13 +15,15 @@ func (a *App) generateKeys(file *config.File) (all []string, err error) {
 	noise, userHash := file.KeyFiles()
 	for _, key := range [...]struct{ field, path string }{{"keys.noise", noise}, {"keys.user_hash", userHash}} {
 		if key.path == "" {
-			return nil, Usage(fmt.Errorf("--generate-keys creates files, but %s names none: leave the flag out", key.field))
+			return nil, Usage(fmt.Errorf("--generate-keys creates files, but %s names none: leave the flag out",
+				key.field))
 		}
 		if record, _ := file.RecordPlace(); key.path == userHash && !exists(userHash) {
 			if r, err := startrecord.Read(record); err != nil {
 				return nil, err
 			} else if len(r.Begun) > 0 {
-				return nil, Contents(fmt.Errorf("there is no file %s, but %s has %s: put the copy of the key there; for a new deployment, name another file", userHash, record, r.Begun[0]))
+				return nil, Contents(fmt.Errorf("there is no file %s, but %s has %s: put the copy of the key there; "+
+					"for a new deployment, name another file", userHash, record, r.Begun[0]))
 			}
 		}
 		made, err := keyfile.Make(key.path)
@@ -72,5 +74,6 @@ func WriteBackups(b *strings.Builder, file *config.File) {
 		}
 		fmt.Fprintf(b, "  %-28s  %s\n", one.is, where)
 	}
-	b.WriteString("without the user-hash key no run ever starts again; without the noise key an interrupted turn cannot be finished\n")
+	b.WriteString("without the user-hash key no run ever starts again; without the noise key an interrupted turn " +
+		"cannot be finished\n")
 }

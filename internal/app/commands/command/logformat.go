@@ -31,7 +31,8 @@ const (
 // to stderr from then on has that format, its last error included.
 func (a *App) LogFlag(cmd *cobra.Command) {
 	f := logAuto
-	cmd.Flags().Var(cli.OneOf(&f, logAuto, logText, logJSON), "log-format", "what goes to stderr: text for people, json with one object a line; auto is text on a terminal, else json")
+	cmd.Flags().Var(cli.OneOf(&f, logAuto, logText, logJSON), "log-format", "what goes to stderr: text for people, "+
+		"json with one object a line; auto is text on a terminal, else json")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		tty, _ := terminal.Terminal(a.Stderr)

@@ -33,7 +33,8 @@ func TestJSONLinesAreWholeLines(t *testing.T) {
 	}
 	a := &App{Stderr: j}
 	a.Logger(j, slog.LevelWarn).Error("c", slog.Any("why", errors.New("d")))
-	if got := b.String()[len(want):]; !strings.Contains(got, `"msg":"rest"}`+"\n{") || !strings.HasSuffix(got, `"level":"ERROR","msg":"c","why":"d"}`+"\n") {
+	if got := b.String()[len(want):]; !strings.Contains(got, `"msg":"rest"}`+"\n{") || !strings.HasSuffix(got,
+		`"level":"ERROR","msg":"c","why":"d"}`+"\n") {
 		t.Errorf("%s", got)
 	}
 }

@@ -36,19 +36,23 @@ func WritePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 			if i == 1 {
 				name = "periods"
 			}
-			line(name, "for a user who is active in %d periods, over all of them: (%s, %s)", n.Periods, words.Digits(n.Epsilon), words.Digits(n.Delta))
+			line(name, "for a user who is active in %d periods, over all of them: (%s, %s)", n.Periods,
+				words.Digits(n.Epsilon), words.Digits(n.Delta))
 		}
 	}
 	if p.Planned > 0 {
-		line("budget", "%s %% of the promise is already spent on choosing settings by the data", words.Digits(100*p.Planned))
+		line("budget", "%s %% of the promise is already spent on choosing settings by the data",
+			words.Digits(100*p.Planned))
 	}
 	if exact {
-		line("exactly", "accountant %s: each user can pay a privacy loss μ of %s (that of one release with Gaussian noise)", p.Accountant, words.Digits(p.Mu))
+		line("exactly", "accountant %s: each user can pay a privacy loss μ of %s (that of one release with Gaussian "+
+			"noise)", p.Accountant, words.Digits(p.Mu))
 		switch {
 		case p.DeltaKeys > 0 && p.HasPrivate():
 			line("", "δ: %s of the %s hides which private keys exist", words.Digits(p.DeltaKeys), words.Digits(p.Delta))
 		case p.DeltaKeys > 0:
-			line("", "δ: %s of the %s is reserved for metrics with private keys that may be added later", words.Digits(p.DeltaKeys), words.Digits(p.Delta))
+			line("", "δ: %s of the %s is reserved for metrics with private keys that may be added later",
+				words.Digits(p.DeltaKeys), words.Digits(p.Delta))
 		}
 	}
 	for _, text := range p.Notes {

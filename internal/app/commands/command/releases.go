@@ -33,7 +33,9 @@ func ReleaseLines(d *pipeline.Deployment, releases []schemas.Release, clock *wal
 	for _, r := range releases {
 		r.WindowStart, r.WindowEnd = clock.Time(r.WindowStart), clock.Time(r.WindowEnd)
 		unit := ""
-		if i := slices.IndexFunc(d.Metrics, func(m deployment.CompiledMetric) bool { return m.Spec.Name == r.Metric }); i >= 0 && metrickind.Of(d.Metrics[i].Spec.Kind).HasUnit() {
+		if i := slices.IndexFunc(d.Metrics, func(m deployment.CompiledMetric) bool {
+			return m.Spec.Name == r.Metric
+		}); i >= 0 && metrickind.Of(d.Metrics[i].Spec.Kind).HasUnit() {
 			unit = d.Config.Events.Format.ValueUnit()
 		}
 		line, err := r.JSON(unit)

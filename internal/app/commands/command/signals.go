@@ -13,7 +13,8 @@ const FinishingTurn = "ending once the turn that is being released is finished"
 
 // DrainOnSignal closes drain at the first SIGINT or SIGTERM, saying what is done
 // then, calls second at the second one, and ends the process at a third.
-func (a *App) DrainOnSignal(progress *terminal.Progress, saying func() string, second func()) (drain <-chan struct{}, stop func()) {
+func (a *App) DrainOnSignal(progress *terminal.Progress, saying func() string, second func()) (drain <-chan struct{},
+	stop func()) {
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	draining, ended := make(chan struct{}), make(chan struct{})

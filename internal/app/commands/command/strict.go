@@ -9,11 +9,13 @@ import (
 )
 
 // StrictLosses is what --strict of run refuses beside what strictFlag says.
-const StrictLosses = "; fail (exit code 4) if more than 2 % of the values cannot be read or, with --until or --until-end, if more than half of the records were lost before counting"
+const StrictLosses = "; fail (exit code 4) if more than 2 % of the values cannot be read or, with --until or " +
+	"--until-end, if more than half of the records were lost before counting"
 
 // StrictFlag adds --strict to a command that checks the topics.
 func StrictFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "strict", false, "fail (exit code 3) where this command only warns otherwise: topics that lose records if one broker is lost, secrets that others can read, settings with which nothing can be released")
+	cmd.Flags().BoolVar(to, "strict", false, "fail (exit code 3) where this command only warns otherwise: topics that "+
+		"lose records if one broker is lost, secrets that others can read, settings with which nothing can be released")
 }
 
 // Checking returns the options of a check of the topics, which logs weaknesses on stderr.

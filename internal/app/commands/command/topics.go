@@ -13,13 +13,15 @@ import (
 // CreateTopics makes the topics that are missing, and says which they are.
 func (a *App) CreateTopics(ctx context.Context, d *Loaded, o pipeline.TopicOptions) error {
 	cfg := d.Config
-	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.Turns, cfg.Outputs.DeadLetter}
+	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.Turns,
+		cfg.Outputs.DeadLetter}
 	if o.EventPartitions > 0 {
 		topics = append(topics, cfg.Events.Topic)
 	}
 	err := pipeline.CreateTopics(ctx, d.Deployment, o)
 	if errors.Is(err, pipeline.ErrReplication) {
-		return fmt.Errorf("%w: lower --replication, or start more brokers. Have 3 replicas unless you only try things out: with 1, what a broker loses is lost", err)
+		return fmt.Errorf("%w: lower --replication, or start more brokers. Have 3 replicas unless you only try things "+
+			"out: with 1, what a broker loses is lost", err)
 	}
 	there, nothingElse := existing(err)
 	if !nothingElse {

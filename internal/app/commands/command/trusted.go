@@ -19,7 +19,8 @@ func Apart(page, trusted string) error {
 	if page == "" || trusted == "" || !outfile.Same(page, trusted) {
 		return nil
 	}
-	return Usage(errors.New("--report and --trusted-report name the same file: one is public, the other is not; give each a file of its own"))
+	return Usage(errors.New("--report and --trusted-report name the same file: one is public, the other is not; give " +
+		"each a file of its own"))
 }
 
 // NamedFile is a file with what names it: a flag, or the configuration.
@@ -30,7 +31,8 @@ func Spared(outputs []NamedFile, inputs ...NamedFile) error {
 	for _, out := range outputs {
 		for _, in := range inputs {
 			if out.Path != "" && in.Path != "" && outfile.Same(out.Path, in.Path) {
-				return Usage(fmt.Errorf("%s would overwrite %s, which %s names: give it a file of its own", out.By, in.Path, in.By))
+				return Usage(fmt.Errorf("%s would overwrite %s, which %s names: give it a file of its own", out.By,
+					in.Path, in.By))
 			}
 		}
 	}

@@ -27,7 +27,9 @@ func known(root *cobra.Command, args []string) (*cobra.Command, error) {
 	if err != nil || !cmd.HasAvailableSubCommands() {
 		return cmd, nil
 	}
-	rest = slices.DeleteFunc(slices.Clone(rest), func(arg string) bool { return slices.Contains([]string{"-h", "--help", "-v", "--version"}, arg) })
+	rest = slices.DeleteFunc(slices.Clone(rest), func(arg string) bool {
+		return slices.Contains([]string{"-h", "--help", "-v", "--version"}, arg)
+	})
 	if len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
 		return cmd, nil
 	}
@@ -42,7 +44,8 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	name = secret.Redact(name)
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
-		return Usage(fmt.Errorf("unknown command %q for %q: is %s meant?", name, parent.CommandPath(), strings.Join(near, " or ")))
+		return Usage(fmt.Errorf("unknown command %q for %q: is %s meant?", name, parent.CommandPath(),
+			strings.Join(near, " or ")))
 	}
 	var names []string
 	for _, c := range parent.Commands() {
@@ -51,7 +54,8 @@ func unknownCommand(parent *cobra.Command, name string) error {
 		}
 	}
 	slices.Sort(names)
-	return Usage(fmt.Errorf("unknown command %q for %q: there are %s", name, parent.CommandPath(), strings.Join(names, ", ")))
+	return Usage(fmt.Errorf("unknown command %q for %q: there are %s", name, parent.CommandPath(),
+		strings.Join(names, ", ")))
 }
 
 // helpCommand is cobra's, but for names of commands that there are not.

@@ -21,7 +21,8 @@ import (
 
 // Small is a made-up stream that takes little time.
 func Small(more ...string) []string {
-	return append([]string{"demo", "--events", "12000", "--users", "3000", "--windows", "4", "--keys-count", "2"}, more...)
+	return append([]string{"demo", "--events", "12000", "--users", "3000", "--windows", "4", "--keys-count", "2"},
+		more...)
 }
 
 // Release is a line of JSON by the definition.
@@ -62,7 +63,8 @@ func People(t testing.TB) string {
 	b.WriteString("when,who,where\n")
 	for i := range 4000 {
 		day := i * 7 % 4
-		fmt.Fprintf(&b, "%s,person-%d,%s\n", time.Date(2025, 3, 1+day, i%24, 0, 0, 0, time.UTC).Format(time.RFC3339), i, []string{"north", "south"}[i/4%2])
+		fmt.Fprintf(&b, "%s,person-%d,%s\n", time.Date(2025, 3, 1+day, i%24, 0, 0, 0, time.UTC).Format(time.RFC3339), i,
+			[]string{"north", "south"}[i/4%2])
 	}
 	b.WriteString("soon,person-1,north\n,,\n2025-03-02T00:00:00Z,person-secret,\"never closed\n")
 	return Write(t, "visits.csv", b.String())

@@ -26,12 +26,15 @@ func TestStrictRefusesLosses(t *testing.T) {
 		want       int
 	}{{"half", half, command.ExitOK}, {"more than half", half + "soon,b,north\n", command.ExitLosses}} {
 		report := filepath.Join(t.TempDir(), "tallies.json")
-		args := append(commandtest.FileArgs(commandtest.Write(t, "visits.csv", c.text), "--max-events-per-key", "9", "--public-keys", "north", "--skip-bad-times"), "--trusted-report", report)
-		if code, _, stderr := run(t, args...); code != command.ExitOK || strings.Contains(stderr, "were lost before") != (c.want != command.ExitOK) {
+		args := append(commandtest.FileArgs(commandtest.Write(t, "visits.csv", c.text), "--max-events-per-key", "9",
+			"--public-keys", "north", "--skip-bad-times"), "--trusted-report", report)
+		if code, _, stderr := run(t, args...); code != command.ExitOK || strings.Contains(stderr, "were lost before") !=
+			(c.want != command.ExitOK) {
 			t.Errorf("%s: exit %d, stderr %s", c.name, code, stderr)
 		}
 		code, stdout, stderr := run(t, append(args, "--strict")...)
-		if code != c.want || strings.Contains(stderr, "error: more than half of the records were lost") != (c.want != command.ExitOK) || !strings.Contains(stdout, "north") {
+		if code != c.want || strings.Contains(stderr, "error: more than half of the records were lost") !=
+			(c.want != command.ExitOK) || !strings.Contains(stdout, "north") {
 			t.Errorf("%s with --strict: exit %d, stderr %s", c.name, code, stderr)
 		}
 		if _, err := os.Stat(report); err != nil {
@@ -51,14 +54,30 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 		refused bool
 		want    string // "" if nothing is said
 	}{
-		"another unit":    {func(i int) int64 { return day(2025, i) / 1000 }, command.TimeValue{}, true, "500 of 500 records (100 %) have a time before 1990 or ahead of now: lines 2, 3, 4 and more; line 2 is like 9999999999,x9,x. To read them, give --time-unit s (2025-03-03 to 2025-03-03)"},
-		"two units":       {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[i%2] }, command.TimeValue{}, true, "The file mixes units: these times need --time-unit s (2025-03-03 to 2025-03-03), and the others do not."},
-		"few of another":  {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[min(i/5, 1)] }, command.TimeValue{}, false, "check the times: 5 events before 1990, 55 years from 1970-01-21 to 2025-03-03 (lines 2, 3, 4 and more; line 2 is like 9999999999,x9,x). If they are wrong, most of them need --time-unit s (2025-03-03 to 2025-03-03); to leave them out, give --from 2025-03-03"},
-		"few, left out":   {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[min(i/5, 1)] }, command.TimeValue{Time: time.UnixMilli(day(2025, 0))}, false, ""},
-		"ahead of now":    {func(i int) int64 { return day([]int{2325, 2025}[min(i/5, 1)], i) }, command.TimeValue{}, false, "check the times: 5 events ahead of now, 300 years from 2025-03-03 to 2325-03-03 (lines 2, 3, 4 and more; line 2 is like 99999999999999,x9,x). If they are wrong, correct --time-field, --time-unit or --time-layout; to leave them out, give --to 2025-03-04"},
-		"30 years":        {func(i int) int64 { return day(1995+i%30, i) }, command.TimeValue{}, false, "check the times: 29 years from 1995-03-03 to 2024-03-03. If they are wrong, correct --time-field"},
-		"all before 1990": {func(i int) int64 { return day(1985, i) }, command.TimeValue{}, false, "check the times: 500 events before 1990 (lines 2, 3, 4 and more; line 2 is like 999999999999,x9,x). If they are wrong, correct --time-field, --time-unit or --time-layout\n"},
-		"of these years":  {func(i int) int64 { return day(2025, i) }, command.TimeValue{}, false, ""},
+		"another unit": {func(i int) int64 { return day(2025, i) / 1000 }, command.TimeValue{}, true,
+			"500 of 500 records (100 %) have a time before 1990 or ahead of now: lines 2, 3, 4 and more; line 2 is " +
+				"like 9999999999,x9,x. To read them, give --time-unit s (2025-03-03 to 2025-03-03)"},
+		"two units": {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[i%2] }, command.TimeValue{},
+			true, "The file mixes units: these times need --time-unit s (2025-03-03 to 2025-03-03), and the " +
+				"others do " +
+				"not."},
+		"few of another": {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[min(i/5, 1)] },
+			command.TimeValue{}, false, "check the times: 5 events before 1990, 55 years from 1970-01-21 to " +
+				"2025-03-03 (lines 2, 3, 4 and more; line 2 is like 9999999999,x9,x). If they are wrong, most of " +
+				"them " +
+				"need --time-unit s (2025-03-03 to 2025-03-03); to leave them out, give --from 2025-03-03"},
+		"few, left out": {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[min(i/5, 1)] },
+			command.TimeValue{Time: time.UnixMilli(day(2025, 0))}, false, ""},
+		"ahead of now": {func(i int) int64 { return day([]int{2325, 2025}[min(i/5, 1)], i) }, command.TimeValue{},
+			false, "check the times: 5 events ahead of now, 300 years from 2025-03-03 to 2325-03-03 (lines 2, 3, 4 " +
+				"and more; line 2 is like 99999999999999,x9,x). If they are wrong, correct --time-field, --time-unit " +
+				"or --time-layout; to leave them out, give --to 2025-03-04"},
+		"30 years": {func(i int) int64 { return day(1995+i%30, i) }, command.TimeValue{}, false,
+			"check the times: 29 years from 1995-03-03 to 2024-03-03. If they are wrong, correct --time-field"},
+		"all before 1990": {func(i int) int64 { return day(1985, i) }, command.TimeValue{}, false,
+			"check the times: 500 events before 1990 (lines 2, 3, 4 and more; line 2 is like 999999999999,x9,x). If " +
+				"they are wrong, correct --time-field, --time-unit or --time-layout\n"},
+		"of these years": {func(i int) int64 { return day(2025, i) }, command.TimeValue{}, false, ""},
 	} {
 		var b strings.Builder
 		b.WriteString("when,who,where\n")
@@ -67,7 +86,8 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 		}
 		f := &planFlags{}
 		f.from = c.from
-		f.input, f.inputFormat, f.header, f.userField, f.keyField, f.timeField, f.times.Unit = commandtest.Write(t, "visits.csv", b.String()), event.CSV, true, "who", "where", "when", "ms"
+		f.input, f.inputFormat, f.header, f.userField, f.keyField, f.timeField, f.times.Unit = commandtest.Write(t,
+			"visits.csv", b.String()), event.CSV, true, "who", "where", "when", "ms"
 		faults, err := f.read(t.Context(), func(*event.Event) error { return nil }, func(uint64) {})
 		if err != nil {
 			t.Fatal(err)
@@ -77,12 +97,15 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 		refused := f.refuseTimes(faults, 500)
 		input.NoteTimes(progress, faults, &f.from, &f.to)
 		progress.Flush()
-		if got := fmt.Sprint(refused, "\n", said.String()); (refused != nil) != c.refused || !strings.Contains(got, c.want) || c.want == "" && got != "<nil>\n" {
+		if got := fmt.Sprint(refused, "\n", said.String()); (refused != nil) != c.refused || !strings.Contains(got,
+			c.want) || c.want == "" && got != "<nil>\n" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	code, stdout, stderr := run(t, commandtest.FileArgs(commandtest.Write(t, "visits.csv", "when,who,where\n1945-03-03,u,a\n"), "--public-keys", "a")...)
-	if code != command.ExitError || stdout != "" || !strings.Contains(stderr, "visits.csv is before 1970, and such events do not count: correct --time-field") {
+	code, stdout, stderr := run(t, commandtest.FileArgs(commandtest.Write(t, "visits.csv",
+		"when,who,where\n1945-03-03,u,a\n"), "--public-keys", "a")...)
+	if code != command.ExitError || stdout != "" || !strings.Contains(stderr, "visits.csv is before 1970, and such "+
+		"events do not count: correct --time-field") {
 		t.Errorf("before 1970: exit %d, %s%s", code, stdout, stderr)
 	}
 }
@@ -91,9 +114,11 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 func TestUndecodableRowsRefuseAFile(t *testing.T) {
 	t.Parallel()
 	for bad, refuses := range map[int]bool{10: false, 11: true} {
-		text := "when,who\n" + strings.Repeat("1,u,x\n", bad) + strings.Repeat("1,NULL\n", 400) + strings.Repeat("1,u\n", 100-bad)
+		text := "when,who\n" + strings.Repeat("1,u,x\n", bad) + strings.Repeat("1,NULL\n", 400) +
+			strings.Repeat("1,u\n", 100-bad)
 		f := &planFlags{}
-		f.input, f.inputFormat, f.header, f.userField, f.timeField, f.times.Unit, f.noUser = commandtest.Write(t, "visits.csv", text), event.CSV, true, "who", "when", "s", "skip"
+		f.input, f.inputFormat, f.header, f.userField, f.timeField, f.times.Unit, f.noUser = commandtest.Write(t,
+			"visits.csv", text), event.CSV, true, "who", "when", "s", "skip"
 		events := 0
 		faults, err := f.read(t.Context(), func(*event.Event) error { events++; return nil }, func(uint64) {})
 		if err != nil || events != 100-bad || f.unnamed != 400 {

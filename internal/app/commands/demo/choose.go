@@ -34,7 +34,8 @@ func (f *demoFlags) decided(s choice.Setting) chosenFlags {
 	c.window, c.epsilon, c.lasts = s.Window, s.Epsilon, s.Lasts
 	if f.openValues && s.Min < s.Max {
 		if c.min, c.max = s.Min, s.Max; f.choosesAbsolute() {
-			c.absolute = deployment.CoarseTarget(f.kindOf(), metrickind.Bounds{Events: 1, Min: c.min, Max: c.max}, f.confidence)
+			c.absolute = deployment.CoarseTarget(f.kindOf(), metrickind.Bounds{Events: 1, Min: c.min, Max: c.max},
+				f.confidence)
 		}
 	}
 	if f.noiseGiven() {
@@ -150,12 +151,14 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 		return err
 	}
 	// The key serves this choice only. HEADER states its cost before any count is released.
-	found, err := e.Choose(choice.Private{Sizes: f.sizes(), Given: f.setting(), Compile: f.compile(keys), Budget: d.Budget, Kind: f.kindOf(), Range: f.openValues, Read: string(named) + f.skips(), Key: key})
+	found, err := e.Choose(choice.Private{Sizes: f.sizes(), Given: f.setting(), Compile: f.compile(keys),
+		Budget: d.Budget, Kind: f.kindOf(), Range: f.openValues, Read: string(named) + f.skips(), Key: key})
 	switch {
 	case errors.Is(err, choice.ErrTooLittle) && f.openValues:
 		return f.noRange("choosing the range of values: the promise is too small for it")
 	case errors.Is(err, choice.ErrTooLittle):
-		return command.Usage(fmt.Errorf("choosing windows and noise: %s of the promise is too little for it: raise --epsilon, or give --window, --absolute and --lasts", words.Percent(choiceShare)))
+		return command.Usage(fmt.Errorf("choosing windows and noise: %s of the promise is too little for it: raise "+
+			"--epsilon, or give --window, --absolute and --lasts", words.Percent(choiceShare)))
 	case err != nil:
 		return err
 	case found.Few && f.openValues && f.repeat.RunID != (demo.RunID{}):
@@ -198,9 +201,11 @@ func (f *demoFlags) chosen(found *choice.Found) string {
 		flag = "--noise"
 	}
 	if found.Few {
-		return fmt.Sprintf("window and noise are defaults, because %s are too few to choose by; finding this out took %s of the budget; to avoid that, give --window, %s and --lasts", about(found), spent, flag)
+		return fmt.Sprintf("window and noise are defaults, because %s are too few to choose by; finding this out took "+
+			"%s of the budget; to avoid that, give --window, %s and --lasts", about(found), spent, flag)
 	}
-	text := fmt.Sprintf("chosen from noisy tallies of the events of about %s users, which took %s of the budget", terminal.Number(found.Users, 0), spent)
+	text := fmt.Sprintf("chosen from noisy tallies of the events of about %s users, which took %s of the budget",
+		terminal.Number(found.Users, 0), spent)
 	if !found.Useful {
 		text += fmt.Sprintf("; these say that little of use can be shown at ε = %v, but they are rough", f.epsilon)
 	}
@@ -209,7 +214,8 @@ func (f *demoFlags) chosen(found *choice.Found) string {
 
 // about writes a noisy number of users, with two standard deviations.
 func about(found *choice.Found) string {
-	return fmt.Sprintf("about %s ± %s users", terminal.Number(max(0, found.Users), 0), terminal.Number(2*found.UsersDeviation, 0))
+	return fmt.Sprintf("about %s ± %s users", terminal.Number(max(0, found.Users), 0),
+		terminal.Number(2*found.UsersDeviation, 0))
 }
 
 // sizes are the windows that can be chosen: those that were given, or all that begin where the

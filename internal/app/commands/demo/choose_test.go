@@ -42,7 +42,8 @@ func choosing(t *testing.T, path string, args ...string) demo.Settings {
 	t.Helper()
 	f, cmd := &demoFlags{}, &cobra.Command{}
 	f.register(cmd)
-	err := cmd.ParseFlags(append([]string{"--input", path, "--input-format", "csv", "--header", "--user-field", "who", "--time-field", "when"}, args...))
+	err := cmd.ParseFlags(append([]string{"--input", path, "--input-format", "csv", "--header", "--user-field", "who",
+		"--time-field", "when"}, args...))
 	if err == nil {
 		err = f.check(cmd.Flags().Changed)
 	}
@@ -78,7 +79,8 @@ func TestSettingsAreFoundForEveryEpsilon(t *testing.T) {
 		if kind.Values() {
 			of = append(of, "--value-field", "value", "--min", "-100", "--max", "400")
 		}
-		for _, keys := range [][]string{{"--key-field", "what"}, {"--key-field", "what", "--public-keys", "page0,page1"}} {
+		for _, keys := range [][]string{{"--key-field", "what"}, {"--key-field", "what", "--public-keys",
+			"page0,page1"}} {
 			if kind.NotPrivate != "" && len(keys) == 2 {
 				continue
 			}
@@ -88,7 +90,8 @@ func TestSettingsAreFoundForEveryEpsilon(t *testing.T) {
 				if !long.On() {
 					break
 				}
-				if code, _, stderr := run(t, append([]string{"plan", "--input", path, "--header", "--user-field", "who", "--time-field", "when"}, args...)...); code != command.ExitOK {
+				if code, _, stderr := run(t, append([]string{"plan", "--input", path, "--header", "--user-field", "who",
+					"--time-field", "when"}, args...)...); code != command.ExitOK {
 					t.Errorf("%v: exit %d\n%s", args, code, stderr)
 				}
 			}
@@ -109,8 +112,10 @@ func TestRuleOneRecordFarAwayChangesNoSettingOfADemo(t *testing.T) {
 	want := choosing(t, near, "--key-field", "what")
 	for _, day := range []string{"2027-03-03", "2023-03-03"} { // 17,500 windows
 		far := commandtest.Write(t, "far.csv", string(text)+"far,page1,"+day+"T00:00:00Z,1\n")
-		if got := choosing(t, far, "--key-field", "what"); got.Lasts > 4*want.Lasts || got.Window > 8*want.Window { // by a noisy choice
-			t.Errorf("with a record of %s: windows of %s for %s, want %s and %s", day, got.Window, got.Lasts, want.Window, want.Lasts)
+		// by a noisy choice
+		if got := choosing(t, far, "--key-field", "what"); got.Lasts > 4*want.Lasts || got.Window > 8*want.Window {
+			t.Errorf("with a record of %s: windows of %s for %s, want %s and %s", day, got.Window, got.Lasts,
+				want.Window, want.Lasts)
 		}
 	}
 }
@@ -118,9 +123,11 @@ func TestRuleOneRecordFarAwayChangesNoSettingOfADemo(t *testing.T) {
 // A variance of a wide range leaves little room between too much noise and too little.
 func TestADemoFindsTheNoiseThatAVarianceCanHave(t *testing.T) {
 	t.Parallel()
-	code, _, stderr := run(t, "demo", "--input", manyUsers(t, 4000), "--header", "--user-field", "who", "--time-field", "when",
+	code, _, stderr := run(t, "demo", "--input", manyUsers(t, 4000), "--header", "--user-field", "who", "--time-field",
+		"when",
 		"--kind", "variance", "--value-field", "value", "--min", "0", "--max", "25000")
-	if code != command.ExitOK || !strings.Contains(stderr, "of the real variance of value") || !strings.Contains(stderr, "forecast for the number of events") {
+	if code != command.ExitOK || !strings.Contains(stderr, "of the real variance of value") || !strings.Contains(stderr,
+		"forecast for the number of events") {
 		t.Errorf("exit %d\n%s", code, stderr)
 	}
 }
@@ -132,7 +139,8 @@ func TestRuleADemoThatChoosesPaysForThat(t *testing.T) {
 	if code != command.ExitOK || !strings.Contains(stdout, "chosen from noisy tallies") {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
-	if promise, _, _ := strings.Cut(stdout, "window (UTC)"); strings.Contains(promise, "4000") || strings.Contains(promise, "4,000 ") {
+	if promise, _, _ := strings.Cut(stdout, "window (UTC)"); strings.Contains(promise, "4000") ||
+		strings.Contains(promise, "4,000 ") {
 		t.Errorf("the number of users is printed:\n%s", promise)
 	}
 	few := manyUsers(t, 30) // that they look like many more has a probability of 1e-6
@@ -172,14 +180,17 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 		layout   input.TimeLayout
 		want     []time.Duration
 	}{
-		"a Thursday":               {from: "2025-01-02", want: []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}},
-		"a Friday":                 {from: "2025-01-03", want: []time.Duration{time.Hour, 6 * time.Hour, day}},
-		"up to a noon":             {to: "2025-01-02T12:00:00Z", want: []time.Duration{time.Hour, 6 * time.Hour}},
-		"within an hour":           {from: "2025-01-02T12:30:00Z", want: []time.Duration{time.Hour}}, // which --from refuses
-		"the whole of time":        {want: choice.Usual},
-		"dates":                    {layout: "%d.%m.%Y", want: choice.Usual[2:]},
-		"dates of three days":      {from: "2025-01-03", to: "2025-01-06", layout: "%d.%m.%Y", want: []time.Duration{day}},
-		"dates from a noon on":     {from: "2025-01-02T12:00:00Z", layout: "%d.%m.%Y", want: []time.Duration{time.Hour}},
+		"a Thursday":   {from: "2025-01-02", want: []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}},
+		"a Friday":     {from: "2025-01-03", want: []time.Duration{time.Hour, 6 * time.Hour, day}},
+		"up to a noon": {to: "2025-01-02T12:00:00Z", want: []time.Duration{time.Hour, 6 * time.Hour}},
+		// which --from refuses
+		"within an hour":    {from: "2025-01-02T12:30:00Z", want: []time.Duration{time.Hour}},
+		"the whole of time": {want: choice.Usual},
+		"dates":             {layout: "%d.%m.%Y", want: choice.Usual[2:]},
+		"dates of three days": {from: "2025-01-03", to: "2025-01-06", layout: "%d.%m.%Y",
+			want: []time.Duration{day}},
+		"dates from a noon on": {from: "2025-01-02T12:00:00Z", layout: "%d.%m.%Y",
+			want: []time.Duration{time.Hour}},
 		"dates with hours":         {layout: "%d.%m.%Y %H h", want: choice.Usual},
 		"dates of different zones": {layout: "%d.%m.%Y %z", want: choice.Usual},
 	} {

@@ -36,7 +36,8 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	}
 	f := j.flags
 	from, to := j.source.Range()
-	e, real, size := choice.NewEvents([32]byte{}, max(0, from.UnixMilli()), to.UnixMilli(), ""), choice.NewTally[cell](f.kindOf()), f.window.Milliseconds()
+	e, real, size := choice.NewEvents([32]byte{}, max(0, from.UnixMilli()), to.UnixMilli(), ""),
+		choice.NewTally[cell](f.kindOf()), f.window.Milliseconds()
 	if err := j.events(func(v *event.Event) error {
 		if v.Millis < from.UnixMilli() || v.Millis >= to.UnixMilli() {
 			return nil
@@ -73,7 +74,8 @@ func (c *comparison) text(f *demoFlags, among string) string {
 	if kind := f.kindOf(); kind.Vector != nil && kind.Vector.Ratios != 1 {
 		of, forecast = "the real "+kind.Texts.Label+f.ofValues(), "forecast for the number of events"
 	}
-	return fmt.Sprintf("typically within %s of %s%s; %s: %s, with %s of the events counted", words.Percent(c.typical), of, among, forecast, words.Percent(c.now.Typical), words.Percent(c.now.Counted))
+	return fmt.Sprintf("typically within %s of %s%s; %s: %s, with %s of the events counted", words.Percent(c.typical),
+		of, among, forecast, words.Percent(c.now.Typical), words.Percent(c.now.Counted))
 }
 
 // ofValues names the field whose mean, variance and so on a text is about; "" for counts.
@@ -114,12 +116,15 @@ func (j *job) advise(ctx context.Context, c *comparison) error {
 	if best.Typical > choice.Useful {
 		j.progress.Note("nothing of use can be shown at ε = %s: %s", words.Digits(f.epsilon), f.why(best))
 	}
-	if best.Shown >= 0.5 && (best.Typical < (1-worthwhile)*c.now.Typical || best.Typical <= choice.Useful && c.typical > choice.Useful) {
-		j.progress.Note("what would help most (chosen by looking at the file): %s, with\n%s", typically(best, f.realValue()), folded(f.demoCommand(best.Setting), "  "))
+	if best.Shown >= 0.5 && (best.Typical < (1-worthwhile)*c.now.Typical || best.Typical <= choice.Useful &&
+		c.typical > choice.Useful) {
+		j.progress.Note("what would help most (chosen by looking at the file): %s, with\n%s",
+			typically(best, f.realValue()), folded(f.demoCommand(best.Setting), "  "))
 	}
 	for _, o := range answer.Epsilon {
 		if best.Typical > choice.Useful && o.Epsilon > f.epsilon && o.Typical <= choice.Useful {
-			j.progress.Note("ε of %s, a weaker promise: %s, with\n%s", words.Digits(o.Epsilon), typically(&o, f.realValue()), folded(f.demoCommand(o.Setting), "  "))
+			j.progress.Note("ε of %s, a weaker promise: %s, with\n%s", words.Digits(o.Epsilon),
+				typically(&o, f.realValue()), folded(f.demoCommand(o.Setting), "  "))
 			break
 		}
 	}

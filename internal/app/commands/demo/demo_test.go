@@ -69,7 +69,8 @@ func TestDemoJSONIsAloneOnStdout(t *testing.T) {
 		t.Error("releases are not ordered by window end and key")
 	}
 	for _, r := range releases {
-		if r.Metric != "events" || r.Rungs < 1 || r.Low > r.Value || r.Value > r.High || r.Confidence != 0.95 || r.WindowEnd.Sub(r.WindowStart) != time.Hour {
+		if r.Metric != "events" || r.Rungs < 1 || r.Low > r.Value || r.Value > r.High || r.Confidence != 0.95 ||
+			r.WindowEnd.Sub(r.WindowStart) != time.Hour {
 			t.Errorf("release %+v", r)
 		}
 	}
@@ -83,8 +84,10 @@ func TestDemoOnAFile(t *testing.T) {
 	path := commandtest.People(t)
 	key := commandtest.Write(t, "key", strings.Repeat("0123456789abcdef", 4)+"\n")
 	report := filepath.Join(t.TempDir(), "report.json")
-	code, stdout, stderr := run(t, commandtest.FileArgs(path, "--public-keys", "north,south,west", "--noise-key-file", key, "--trusted-report", report,
-		"--time-unit", "rfc3339", "--repeat", "a9804dccbb50d35fac078e6d07c92702", // where keys are derived otherwise, it needs a new name
+	code, stdout, stderr := run(t, commandtest.FileArgs(path, "--public-keys", "north,south,west", "--noise-key-file",
+		key, "--trusted-report", report,
+		// where keys are derived otherwise, it needs a new name
+		"--time-unit", "rfc3339", "--repeat", "a9804dccbb50d35fac078e6d07c92702",
 		"--from", "2025-03-01", "--to", "2025-03-06")...)
 	if code != command.ExitOK {
 		t.Fatalf("exit %d, stderr %q", code, stderr)
@@ -108,7 +111,8 @@ func TestDemoOnAFile(t *testing.T) {
 	if err := json.Unmarshal(text, &tallies); err != nil {
 		t.Fatal(err)
 	}
-	if tallies.Read != 4003 || tallies.Accepted != 4000 || tallies.DeadLettered["undecodable"] != 1 || tallies.Metrics[0].Open != 0 {
+	if tallies.Read != 4003 || tallies.Accepted != 4000 || tallies.DeadLettered["undecodable"] != 1 ||
+		tallies.Metrics[0].Open != 0 {
 		t.Errorf("tallies %+v", tallies)
 	}
 }
@@ -120,11 +124,13 @@ func TestDemoProtectsKeysOfAFileByDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone := "2025-03-02T00:00:00Z,person-7,of one person\n"
-	code, stdout, stderr := run(t, commandtest.FileArgs(commandtest.Write(t, "one.csv", strings.Replace(string(text), "\n", "\n"+alone, 1)), "--format", "json")...)
+	code, stdout, stderr := run(t, commandtest.FileArgs(commandtest.Write(t, "one.csv", strings.Replace(string(text),
+		"\n", "\n"+alone, 1)), "--format", "json")...)
 	if code != command.ExitOK {
 		t.Fatalf("exit %d, stderr %q", code, stderr)
 	}
-	if !strings.Contains(stderr, "private: a key is released if more than about") || !strings.Contains(stderr, "not protected") {
+	if !strings.Contains(stderr, "private: a key is released if more than about") || !strings.Contains(stderr,
+		"not protected") {
 		t.Errorf("stderr %q", stderr)
 	}
 	all := commandtest.Parse(t, stdout)

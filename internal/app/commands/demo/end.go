@@ -54,6 +54,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 	}
 	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)
 	return command.RefuseLosses(loss, j.flags.strict, func() {
-		j.progress.Note("warning: %s of %s (%s) were lost before counting", terminal.Number(loss.Lost, 0), terminal.Count(int(loss.Of), "record"), outcomes.Share(loss.Lost, loss.Of))
+		j.progress.Note("warning: %s of %s (%s) were lost before counting", terminal.Number(loss.Lost, 0),
+			terminal.Count(int(loss.Of), "record"), outcomes.Share(loss.Lost, loss.Of))
 	})
 }

@@ -77,20 +77,26 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 		"size of a window, like 15m, 1h30m or 1d (default 1h for made-up events; demo chooses one for a file)")
 	f.registerTarget(flags, "demo")
 	cli.Group(flags, "What to compute")
-	flags.Var(cli.OneOf(&f.keys, keysPublic, keysPrivate), "keys", "public: release every key of --public-keys, even with a count of zero; "+
+	flags.Var(cli.OneOf(&f.keys, keysPublic, keysPrivate), "keys", "public: release every key of --public-keys, even "+
+		"with a count of zero; "+
 		"private: protect which keys exist (default public for made-up events and with --public-keys, else private)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c")
 	f.registerPromise(cmd, "demo")
 	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "",
-		"file with 64 hex digits; keep it secret. Every run on a file derives new noise from it, unless you give --repeat")
-	flags.Var(&f.repeat, "repeat", "repeat the output of an earlier run on a file: the name that it printed on stderr; "+
+		"file with 64 hex digits; keep it secret. Every run on a file derives new noise from it, unless you give "+
+			"--repeat")
+	flags.Var(&f.repeat, "repeat", "repeat the output of an earlier run on a file: the name that it printed on "+
+		"stderr; "+
 		"needs the same --noise-key-file, records and settings")
 	cli.Group(flags, "Privacy")
 	cli.FormatFlag(cmd, &f.format)
 	command.TopFlag(cmd, &f.top)
-	flags.StringVar(&f.report, "report", "", "file for an HTML page of the released counts: charts, tables, the promise")
-	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
-	flags.BoolVar(&f.strict, "strict", false, "fail where demo only warns otherwise: more than half of the records lost before counting (exit code 4); "+
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of the released counts: charts, tables, the "+
+		"promise")
+	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for "+
+		"publication")
+	flags.BoolVar(&f.strict, "strict", false, "fail where demo only warns otherwise: more than half of the records "+
+		"lost before counting (exit code 4); "+
 		"settings with which nothing can be released, a key file that others can read (exit code 3)")
 	cli.Group(flags, "Output")
 	engine := "direct" // for scripts that name it
@@ -103,22 +109,30 @@ func (f *demoFlags) registerPromise(cmd *cobra.Command, name string) {
 	flags := cmd.Flags()
 	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over all released counts")
 	flags.Float64Var(&f.delta, "delta", 1e-6, "probability δ by which results may go beyond ε")
-	flags.Float64Var(&f.deltaKeys, "delta-keys", 0, "part of δ for hiding which private keys exist (default: a tenth of δ)")
+	flags.Float64Var(&f.deltaKeys, "delta-keys", 0, "part of δ for hiding which private keys exist (default: a tenth "+
+		"of δ)")
 	command.AccountantFlag(cmd, &f.accountant)
 	command.DurationFlag(flags, &f.lasts, "lasts", 0,
-		"how long a user's budget is paid out, like 30d or 365d (default: from --from to --to, or else "+name+" chooses)")
-	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 0, "cap: how many keys a user can contribute to in a window, 0 for no cap")
-	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 0, "cap: how many events a user can contribute to a key in a window, 0 for no cap")
+		"how long a user's budget is paid out, like 30d or 365d (default: from --from to --to, or else "+name+
+			" chooses)")
+	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 0, "cap: how many keys a user can contribute to in a window, "+
+		"0 for no cap")
+	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 0, "cap: how many events a user can contribute to a key in "+
+		"a window, 0 for no cap")
 }
 
 // registerTarget adds how exact values are to be.
 func (f *demoFlags) registerTarget(flags *pflag.FlagSet, name string) {
-	flags.Float64Var(&f.absolute, "absolute", 0, "target: absolute error that is always good enough; a count or sum has at least this noise, "+
+	flags.Float64Var(&f.absolute, "absolute", 0, "target: absolute error that is always good enough; a count or sum "+
+		"has at least this noise, "+
 		"and more noise counts more events of busy users (default: "+name+" chooses)")
 	flags.Float64Var(&f.noise, "noise", 0,
-		"for means, variances, standard deviations, quantiles and histograms: the least noise of a number of events (default: "+name+" chooses)")
-	flags.Float64Var(&f.relative, "relative", 0, "target: relative error beside the absolute one, 0 for none (default 0.1 for made-up events)")
-	flags.Float64Var(&f.confidence, "confidence", 0.95, "target: probability that the error is no larger than the target")
+		"for means, variances, standard deviations, quantiles and histograms: the least noise of a number of events "+
+			"(default: "+name+" chooses)")
+	flags.Float64Var(&f.relative, "relative", 0, "target: relative error beside the absolute one, 0 for none (default "+
+		"0.1 for made-up events)")
+	flags.Float64Var(&f.confidence, "confidence", 0.95, "target: probability that the error is no larger than the "+
+		"target")
 }
 
 // usualFlags are those that --help shows.

@@ -32,20 +32,27 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.input, "input", "", "file with your own events, also one that is compressed with gzip or zstd; - reads the standard input")
+	flags.StringVar(&f.input, "input", "", "file with your own events, also one that is compressed with gzip or zstd; "+
+		"- reads the standard input")
 	flags.StringVar(&f.inputFormat, "input-format", "", input.AnyFormat()+" (default: by the name of the file)")
-	flags.StringVar(&f.separator, "separator", "", "character between the fields of "+input.QuotedFormats()+" rows, if it is not a comma: ';'")
+	flags.StringVar(&f.separator, "separator", "", "character between the fields of "+input.QuotedFormats()+
+		" rows, if it is not a comma: ';'")
 	input.EncodingFlag(flags, &f.encoding)
-	flags.BoolVar(&f.header, "header", false, "the first record of a "+input.RowFormats(" or ")+" file names the columns")
+	flags.BoolVar(&f.header, "header", false, "the first record of a "+input.RowFormats(" or ")+
+		" file names the columns")
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns if the file has no header: a,b,c")
 	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
 	input.NoUserFlag(flags, &f.noUser)
-	flags.StringVar(&f.keyField, "key-field", "", "column or path of the key, or up to four with commas between them: country,page; without it all events are counted together")
+	flags.StringVar(&f.keyField, "key-field", "", "column or path of the key, or up to four with commas between them: "+
+		"country,page; without it all events are counted together")
 	flags.StringVar(&f.timeField, "time-field", "", input.TimeFieldUsage)
 	f.times.Register(flags)
-	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "accept a file with many times that cannot be read, or seem wrong; records whose time cannot be read are left out")
-	flags.BoolVar(&f.skipUndecodable, "skip-undecodable", false, "leave out rows, lines or records that cannot be read, even if these are more than 2 % of all")
-	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single early record can add windows")
+	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "accept a file with many times that cannot be read, or "+
+		"seem wrong; records whose time cannot be read are left out")
+	flags.BoolVar(&f.skipUndecodable, "skip-undecodable", false, "leave out rows, lines or records that cannot be "+
+		"read, even if these are more than 2 % of all")
+	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single "+
+		"early record can add windows")
 	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
 }
 
@@ -71,7 +78,8 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 	case f.timeField == "":
 		return errors.New("--time-field is needed: the column or path with the time of the event")
 	case !format.Tabular() && (f.header || len(f.columns) > 0):
-		return fmt.Errorf("--header and --columns are for %s: other formats name their fields", input.RowFormats(" and "))
+		return fmt.Errorf("--header and --columns are for %s: other formats name their fields",
+			input.RowFormats(" and "))
 	case format.Tabular() && f.header == (len(f.columns) > 0):
 		return errors.New("give either --header, when the first record names the columns, or --columns a,b,c")
 	}
@@ -111,14 +119,17 @@ func (f *inputFlags) leastWindow() time.Duration {
 // noUsers refuses a file in which no record has a user, although records without one need not be
 // broken: with a misspelt field, each would be a user of its own.
 func (f *inputFlags) noUsers() error {
-	return fmt.Errorf("reading input file %s: no record has a user in %s: correct --user-field", eventfile.Name(f.input), f.userField)
+	return fmt.Errorf("reading input file %s: no record has a user in %s: correct --user-field",
+		eventfile.Name(f.input), f.userField)
 }
 
 // explainFile names the flags in an error of the input.
 func (f *inputFlags) explainFile(err error) error {
 	var other *eventfile.FormatError
 	if errors.As(err, &other) && other.Separator != "" {
-		return command.Usage(fmt.Errorf("%w, or give --input-format %s --separator '%s'", err, input.QuotedFormats(), other.Separator))
+		return command.Usage(fmt.Errorf("%w, or give --input-format %s --separator '%s'", err, input.QuotedFormats(),
+			other.Separator))
 	}
-	return input.ExplainColumns(input.ExplainFormat(err), [2]string{"user-field", f.userField}, [2]string{"key-field", f.keyField}, [2]string{"time-field", f.timeField})
+	return input.ExplainColumns(input.ExplainFormat(err), [2]string{"user-field", f.userField}, [2]string{"key-field",
+		f.keyField}, [2]string{"time-field", f.timeField})
 }

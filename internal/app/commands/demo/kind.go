@@ -25,10 +25,14 @@ type kindFlags struct {
 func (f *kindFlags) register(flags *pflag.FlagSet, c *chosenFlags, without string) {
 	f.kind = metrickind.Offered()[0].Name
 	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
-	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what to compute from a file, a `kind` of metric as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
+	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind",
+		"what to compute from a file, a `kind` of metric as in a configuration: "+
+			spelling.List(metrickind.Names(metrickind.Offered()), " or "))
 	f.RegisterValues(flags, "for "+labels+": ", ", and --min, --max, --edges and the values shown are in hundredths")
-	flags.Int64Var(&c.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+"; for a histogram, give it or --edges)")
-	flags.Int64Var(&c.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+"; for a histogram, give it or --edges)")
+	flags.Int64Var(&c.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+
+		"; for a histogram, give it or --edges)")
+	flags.Int64Var(&c.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+
+		"; for a histogram, give it or --edges)")
 	f.registerStatistics(flags)
 }
 
@@ -54,12 +58,14 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		return err
 	}
 	if k.NotPrivate != "" && f.keyField != "" && f.publicKeys == "" {
-		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out", f.kind, k.NotPrivate)
+		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out",
+			f.kind, k.NotPrivate)
 	}
 	if !k.Values() {
 		for _, name := range []string{"decimals", "decimal-comma", "value-field", "no-value", "min", "max"} {
 			if changed(name) {
-				return fmt.Errorf("--%s is only used with --kind %s", name, spelling.List(metrickind.Names(metrickind.Valued()), " or "))
+				return fmt.Errorf("--%s is only used with --kind %s", name,
+					spelling.List(metrickind.Names(metrickind.Valued()), " or "))
 			}
 		}
 		return nil
@@ -79,7 +85,8 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		}
 		return fmt.Errorf("--min is %d and --max %d: --max must be greater", f.min, f.max)
 	}
-	if least, _ := k.Range(metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}); !changed("relative") && (k.Vector != nil || least < 0) {
+	if least, _ := k.Range(metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}); !changed("relative") &&
+		(k.Vector != nil || least < 0) {
 		f.relative = 0
 	}
 	if f.ranged() && f.choosesAbsolute() {

@@ -47,7 +47,8 @@ func TestDemoCountsEveryKind(t *testing.T) {
 		if c.other < 350 && !long.On() {
 			continue
 		}
-		stdout, stderr := mustRun(t, append([]string{"demo", "--input", path}, strings.Fields(ofOrders+bounds+" "+c.args)...)...)
+		stdout, stderr := mustRun(t, append([]string{"demo", "--input", path}, strings.Fields(ofOrders+bounds+" "+
+			c.args)...)...)
 		for key, want := range map[string]float64{"home": c.home, "other": c.other} {
 			got := math.NaN()
 			for line := range strings.Lines(stdout) {
@@ -77,7 +78,8 @@ func TestDemoChoosesTheRangeOfValues(t *testing.T) {
 	long.Test(t)
 	path := orders(t, 4000)
 	for try := 1; ; try++ {
-		_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "mean", "--value-field", "amount", "--format", "json"}, strings.Fields(ofOrders)...)...)
+		_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "mean", "--value-field", "amount",
+			"--format", "json"}, strings.Fields(ofOrders)...)...)
 		if strings.Contains(stderr, "values below 0 or above 64 count as these") {
 			break
 		}
@@ -86,8 +88,10 @@ func TestDemoChoosesTheRangeOfValues(t *testing.T) {
 			break
 		}
 	}
-	_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "sum", "--value-field", "amount", "--format", "json"}, strings.Fields(ofOrders)...)...)
-	if !strings.Contains(stderr, "values below 0 or above ") || strings.Contains(stderr, "above 1 count") || !strings.Contains(stderr, "of the real sum") {
+	_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "sum", "--value-field", "amount",
+		"--format", "json"}, strings.Fields(ofOrders)...)...)
+	if !strings.Contains(stderr, "values below 0 or above ") || strings.Contains(stderr, "above 1 count") ||
+		!strings.Contains(stderr, "of the real sum") {
 		t.Error(stderr)
 	}
 }

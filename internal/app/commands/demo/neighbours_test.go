@@ -37,7 +37,8 @@ func shownToPublic(t *testing.T, args ...string) (stdout, page string) {
 	f.flags = cmd.Flags()
 	var out, errs bytes.Buffer
 	a := &app{&command.App{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}}
-	j := &job{flags: f, progress: terminal.NewProgress(&errs, false, time.Now), statistics: map[string]map[cell]float64{}}
+	j := &job{flags: f, progress: terminal.NewProgress(&errs, false, time.Now),
+		statistics: map[string]map[cell]float64{}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -52,7 +53,8 @@ func shownToPublic(t *testing.T, args ...string) (stdout, page string) {
 	must(j.openPage())
 	must(j.open())
 	defer j.source.(*demo.File).Close() //nolint:errcheck // it was only read
-	j.secrets = demo.Secrets{Incarnation: [16]byte{1}, Noise: noisereduction.NoiseKey{ID: "demo", Secret: secret.New([32]byte{2})}, UserHash: secret.New([32]byte{3})}
+	j.secrets = demo.Secrets{Incarnation: [16]byte{1}, Noise: noisereduction.NoiseKey{ID: "demo",
+		Secret: secret.New([32]byte{2})}, UserHash: secret.New([32]byte{3})}
 	j.describePage()
 	result, values, err := a.present(t.Context(), j)
 	must(err)
@@ -73,25 +75,38 @@ func TestRuleOneUserChangesNothingPublicButReleasedValues(t *testing.T) {
 	lines := []string{"who,what,when,size"}
 	for u := range 600 {
 		for n := range 4 {
-			lines = append(lines, fmt.Sprintf("u%d,%s,2025-03-0%dT%02d:%02d:00Z,%d", u, []string{"a", "b", ""}[u%3], 3+n%2, n, u%60, u%50))
+			lines = append(lines, fmt.Sprintf("u%d,%s,2025-03-0%dT%02d:%02d:00Z,%d", u, []string{"a", "b", ""}[u%3],
+				3+n%2, n, u%60, u%50))
 		}
 	}
 	var evil []string
-	for i, times := range []string{"2025-03-03T00:00:00Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "10000-01-01T00:00:00Z", "soon", "", "2025-03-03", "2025-03-05T00:00:00Z"} {
-		for _, size := range []string{"0", "-9223372036854775808", "9223372036854775807", "9223372036854775808", "1e300", "NaN", "", "x", "0.5"} {
+	for i, times := range []string{"2025-03-03T00:00:00Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z",
+		"0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", "10000-01-01T00:00:00Z", "soon", "", "2025-03-03",
+		"2025-03-05T00:00:00Z"} {
+		for _, size := range []string{"0", "-9223372036854775808", "9223372036854775807", "9223372036854775808",
+			"1e300", "NaN", "", "x", "0.5"} {
 			evil = append(evil, fmt.Sprintf("evil,of one user %d,%s,%s", i, times, size))
 		}
 	}
-	evil = append(evil, "evil", "evil,", ",,,", `evil,"a`, "evil,\xff,2025-03-03T00:00:00Z,1", ",of no user,2025-03-03T00:00:00Z,1",
-		strings.Repeat("e", 1025)+",of no user,2025-03-03T00:00:00Z,1", "evil,"+strings.Repeat("k", 513)+",2025-03-03T00:00:00Z,1", "evil,a,2025-03-03T00:00:00Z,"+strings.Repeat("1", demo.MaxRecordBytes))
+	evil = append(evil, "evil", "evil,", ",,,", `evil,"a`, "evil,\xff,2025-03-03T00:00:00Z,1",
+		",of no user,2025-03-03T00:00:00Z,1",
+		strings.Repeat("e", 1025)+",of no user,2025-03-03T00:00:00Z,1", "evil,"+strings.Repeat("k", 513)+
+			",2025-03-03T00:00:00Z,1", "evil,a,2025-03-03T00:00:00Z,"+strings.Repeat("1", demo.MaxRecordBytes))
 	for range 300 { // more than a tenth of all
 		evil = append(evil, "evil,a,never,1")
 	}
-	const common = "--header --user-field who --key-field what --time-field when --skip-bad-times --from 2025-03-03 --to 2025-03-05 --epsilon 60 --delta 1e-3"
+	const common = "--header --user-field who --key-field what --time-field when --skip-bad-times --from 2025-03-03 " +
+		"--to 2025-03-05 --epsilon 60 --delta 1e-3"
 	for _, kind := range []string{
-		"--window 1d", "--window 1d --time-zone Europe/Zurich --top 1", "--window 6h --format json", "--window 1d --kind distinct_users --absolute 20", "--window 1d --kind sum --value-field size --min 0 --max 50 --public-keys a,b",
-		"--window 1d --kind mean --value-field size --min 0 --max 50", "--window 1d --kind standard_deviation --value-field size --min 0 --max 50", "--window 1d --kind quantiles --value-field size --min 0 --max 50", "--window 1d --kind quantiles --scale logarithmic --value-field size --min 0 --max 50",
-		"--window 1d --kind histogram --value-field size --edges 0,10,20,50", "--window 1d --kind histogram --value-field size --min 1 --max 50 --buckets 4 --scale logarithmic", "--window 1d --no-user each", "--window 1d --no-user skip",
+		"--window 1d", "--window 1d --time-zone Europe/Zurich --top 1", "--window 6h --format json",
+		"--window 1d --kind distinct_users --absolute 20", "--window 1d --kind sum --value-field size --min 0 --max " +
+			"50 --public-keys a,b",
+		"--window 1d --kind mean --value-field size --min 0 --max 50", "--window 1d --kind standard_deviation " +
+			"--value-field size --min 0 --max 50", "--window 1d --kind quantiles --value-field size --min 0 --max 50",
+		"--window 1d --kind quantiles --scale logarithmic --value-field size --min 0 --max 50",
+		"--window 1d --kind histogram --value-field size --edges 0,10,20,50",
+		"--window 1d --kind histogram --value-field size --min 1 --max 50 --buckets 4 --scale logarithmic",
+		"--window 1d --no-user each", "--window 1d --no-user skip",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -100,10 +115,12 @@ func TestRuleOneUserChangesNothingPublicButReleasedValues(t *testing.T) {
 				noise = " --noise 2 "
 			}
 			show := func(lines []string) (string, string) {
-				return shownToPublic(t, append(strings.Fields(common+noise+kind), "--input", commandtest.Write(t, "visits.csv", strings.Join(lines, "\n")+"\n"))...)
+				return shownToPublic(t, append(strings.Fields(common+noise+kind), "--input", commandtest.Write(t,
+					"visits.csv", strings.Join(lines, "\n")+"\n"))...)
 			}
 			stdout, page := show(lines)
-			if strings.Count(stdout, " ") < 100 && strings.Count(stdout, `"key"`) < 5 || !strings.Contains(page, `"key":"a"`) {
+			if strings.Count(stdout, " ") < 100 && strings.Count(stdout, `"key"`) < 5 || !strings.Contains(page,
+				`"key":"a"`) {
 				t.Fatalf("little is released:\n%s", stdout)
 			}
 			for _, at := range []int{1, len(lines) / 2, len(lines)} {
@@ -112,7 +129,8 @@ func TestRuleOneUserChangesNothingPublicButReleasedValues(t *testing.T) {
 					t.Errorf("at line %d: another stdout (-want +got):\n%s", at, diff)
 				}
 				if gotPage != page {
-					t.Errorf("at line %d: another page:\n%s", at, cmp.Diff(strings.Split(page, "\n"), strings.Split(gotPage, "\n")))
+					t.Errorf("at line %d: another page:\n%s", at, cmp.Diff(strings.Split(page, "\n"),
+						strings.Split(gotPage, "\n")))
 				}
 			}
 		})
@@ -130,12 +148,14 @@ func TestRuleAnOldRecordTakesNoAllowanceFromOthers(t *testing.T) {
 		}
 	}
 	counted := func(text string) string {
-		_, stderr := mustRun(t, "demo", "--header", "--user-field", "who", "--time-field", "when", "--window", "1d", "--lasts", "6d", "--absolute", "40", "--input", commandtest.Write(t, "visits.csv", text))
+		_, stderr := mustRun(t, "demo", "--header", "--user-field", "who", "--time-field", "when", "--window", "1d",
+			"--lasts", "6d", "--absolute", "40", "--input", commandtest.Write(t, "visits.csv", text))
 		return regexp.MustCompile(`(?m)^  counted +[\d,]+`).FindString(stderr)
 	}
 	alone, beside := counted(text), counted(text+"evil,a,2024-12-01T10:00:00Z\n")
 	number := func(of string) (n int) {
-		fmt.Sscan(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(of), "counted"), ",", ""), &n) //nolint:errcheck // 0 is wrong as well
+		fmt.Sscan(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(of), "counted"), ",", ""),
+			&n) //nolint:errcheck // 0 is wrong as well
 		return n
 	}
 	if n := number(alone); n == 0 || n >= 3600 || number(beside) != n+1 {

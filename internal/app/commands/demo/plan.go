@@ -67,7 +67,8 @@ metric's size unless you give others.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.inputFlags.register(flags)
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its topic between --from and --to, "+
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its "+
+		"topic between --from and --to, "+
 		"in place of --input (default without --input: $TOLLGATE_CONFIG, else "+command.UsualConfig+")")
 	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
 	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
@@ -78,14 +79,16 @@ metric's size unless you give others.`,
 	f.registerTarget(flags, "plan")
 	cli.Group(flags, "What to compute")
 	flags.StringVar(&f.publicKeys, "public-keys", "",
-		"the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is protected)")
+		"the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is "+
+			"protected)")
 	f.registerPromise(cmd, "plan")
 	cli.Group(flags, "Privacy")
 	cli.FormatFlag(cmd, &f.format)
 	cli.Group(flags, "Output")
 	f.flags = flags
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, ofFiles()); f.config != "" || cmd.Flags().Changed("config") {
+		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, ofFiles()); f.config != "" ||
+			cmd.Flags().Changed("config") {
 			return a.runPlanTopic(cmd.Context(), f, cmd.Flags().Changed)
 		}
 		return a.runPlan(cmd.Context(), f, cmd.Flags().Changed)
@@ -112,7 +115,9 @@ func (l *durationList) Set(text string) error {
 
 func (f *planFlags) check(changed func(string) bool) error {
 	if f.input == "" {
-		return command.Usage(errors.New("--input is missing: name a file with events, or give --config to plan by the events on a topic"))
+		return command.Usage(errors.New("--input is missing: name a file with events, or give --config to plan by " +
+			"the " +
+			"events on a topic"))
 	}
 	if f.metric != "" {
 		return command.Usage(errors.New("--metric is only used with --config"))
@@ -215,7 +220,8 @@ func (f *planFlags) whyNothing(e *choice.Events, keys []string, broken uint64, n
 }
 
 // advise answers a question.
-func (f *demoFlags) advise(ctx context.Context, progress *terminal.Progress, e *choice.Events, q choice.Question) (*choice.Advice, error) {
+func (f *demoFlags) advise(ctx context.Context, progress *terminal.Progress, e *choice.Events,
+	q choice.Question) (*choice.Advice, error) {
 	now, tried := often(), 0
 	q.Progress = func(done int) {
 		if tried += done; now() {
@@ -227,7 +233,8 @@ func (f *demoFlags) advise(ctx context.Context, progress *terminal.Progress, e *
 		return nil, fmt.Errorf("planning: %w", err)
 	}
 	if answer.Rate < 1 {
-		progress.Note("one of %.0f users is looked at: what follows is for all of them, as far as these tell", 1/answer.Rate)
+		progress.Note("one of %.0f users is looked at: what follows is for all of them, as far as these tell",
+			1/answer.Rate)
 	}
 	return answer, nil
 }
@@ -246,7 +253,8 @@ func often() func() bool {
 }
 
 // collect reads the events of the file, and counts the records that are no events.
-func (f *planFlags) collect(ctx context.Context, progress *terminal.Progress, keys []string) (*choice.Events, uint64, error) {
+func (f *planFlags) collect(ctx context.Context, progress *terminal.Progress, keys []string) (*choice.Events, uint64,
+	error) {
 	from, to := f.millis()
 	e := choice.NewEvents([32]byte{}, from, to, "")
 	now := often()
@@ -264,7 +272,8 @@ func (f *planFlags) collect(ctx context.Context, progress *terminal.Progress, ke
 		return nil, 0, err
 	}
 	seen := e.Count + e.Outside + faults.Total()
-	if err := errors.Join(f.refuseCharset(faults, seen), f.refuseValues(faults, seen), f.refuseUndecodable(faults, seen)); err != nil {
+	if err := errors.Join(f.refuseCharset(faults, seen), f.refuseValues(faults, seen), f.refuseUndecodable(faults,
+		seen)); err != nil {
 		return nil, 0, err
 	}
 	input.NoteFaults(progress, faults.Texts())
@@ -300,7 +309,8 @@ func (f *inputFlags) millis() (from, to int64) {
 
 // read calls fn with every event of the file, and collects the records that are not events.
 // progress is called now and then.
-func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progress func(records uint64)) (*eventfile.Faults, error) {
+func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error,
+	progress func(records uint64)) (*eventfile.Faults, error) {
 	var records uint64
 	layout := f.layout()
 	faults := eventfile.NewFaults(layout)
@@ -308,35 +318,36 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progr
 		layout.NoUser = event.NoUserEach // else such a record is broken
 	}
 	var namer event.Namer
-	err := eventfile.Scan(f.input, eventfile.OptionsOf(layout, f.header), func(h eventfile.Head) (func(eventfile.Record) error, error) {
-		faults.Begin(h)
-		decoder, err := event.NewDecoder(h.Of(layout))
-		var e event.Event
-		return func(r eventfile.Record) error {
-			if records++; records%(1<<16) == 0 {
-				if err := ctx.Err(); err != nil {
+	err := eventfile.Scan(f.input, eventfile.OptionsOf(layout, f.header),
+		func(h eventfile.Head) (func(eventfile.Record) error, error) {
+			faults.Begin(h)
+			decoder, err := event.NewDecoder(h.Of(layout))
+			var e event.Event
+			return func(r eventfile.Record) error {
+				if records++; records%(1<<16) == 0 {
+					if err := ctx.Err(); err != nil {
+						return err
+					}
+					progress(records)
+				}
+				switch err := decoder.Decode(r.Value, &e); {
+				case err == nil:
+					skip := f.noUser == demo.SkipNoUser
+					if len(e.User) == 0 || skip && eventfile.BlankUser(e.User) {
+						if f.unnamed++; skip {
+							return nil
+						}
+					}
+					faults.Event(&e, r)
+					f.named = f.named || len(e.User) > 0
+					namer.Name(&e, &layout, records)
+					return fn(&e)
+				case faults.Add(err, r):
+					return nil
+				default:
 					return err
 				}
-				progress(records)
-			}
-			switch err := decoder.Decode(r.Value, &e); {
-			case err == nil:
-				skip := f.noUser == demo.SkipNoUser
-				if len(e.User) == 0 || skip && eventfile.BlankUser(e.User) {
-					if f.unnamed++; skip {
-						return nil
-					}
-				}
-				faults.Event(&e, r)
-				f.named = f.named || len(e.User) > 0
-				namer.Name(&e, &layout, records)
-				return fn(&e)
-			case faults.Add(err, r):
-				return nil
-			default:
-				return err
-			}
-		}, err
-	})
+			}, err
+		})
 	return faults, err
 }

@@ -26,7 +26,8 @@ func fileOf(t testing.TB) (path string, fields []string) {
 	}
 	b.WriteString("person-secret,/page-1,never\n")
 	path = commandtest.Write(t, "visits.csv", b.String())
-	return path, []string{"--input", path, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}
+	return path, []string{"--input", path, "--header", "--user-field", "who", "--key-field", "where", "--time-field",
+		"when"}
 }
 
 func planJSON(t *testing.T, args ...string) *planAnswer {
@@ -66,8 +67,10 @@ func TestTheSettingOfPlanIsTaken(t *testing.T) {
 		}
 		a := planJSON(t, append(more, fields...)...)
 		b := a.Best
-		stdout, stderr := mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", rest+"\n"+a.YAML))
-		if !strings.Contains(stdout, "1d") || !strings.Contains(stdout, fmt.Sprintf("(%v, 1e-06)", b.Epsilon)) || strings.Contains(stderr, "warning") {
+		stdout, stderr := mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml",
+			rest+"\n"+a.YAML))
+		if !strings.Contains(stdout, "1d") || !strings.Contains(stdout, fmt.Sprintf("(%v, 1e-06)", b.Epsilon)) ||
+			strings.Contains(stderr, "warning") {
 			t.Errorf("%s: %s%s", name, stdout, stderr)
 		}
 		stdout, stderr = mustRun(t, append(shellWords(t, a.Demo), "--format", "json")...)
@@ -95,16 +98,19 @@ func shellWords(t *testing.T, command string) []string {
 func TestShellWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"a.csv": "a.csv", "": "''", "two words": "'two words'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "/cart,über": "'/cart,über'",
+		"a.csv": "a.csv", "": "''", "two words": "'two words'", "it's": `'it'\''s'`, "$HOME": "'$HOME'",
+		"/cart,über": "'/cart,über'",
 	} {
 		if got := shellWord(text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
-	if got, want := publicKeysYAML(`a: b,"c"`, []string{`"c"`, "a: b"}), `{mode: public, list: ["\"c\"", "a: b"]}`; got != want {
+	if got, want := publicKeysYAML(`a: b,"c"`, []string{`"c"`, "a: b"}),
+		`{mode: public, list: ["\"c\"", "a: b"]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := folded("tollgate demo --input "+strings.Repeat("x", 50)+" --header --window 1h", "    "); got != "    tollgate demo --input "+strings.Repeat("x", 50)+" \\\n      --header --window 1h" {
+	if got := folded("tollgate demo --input "+strings.Repeat("x", 50)+" --header --window 1h", "    "); got !=
+		"    tollgate demo --input "+strings.Repeat("x", 50)+" \\\n      --header --window 1h" {
 		t.Errorf("%s", got)
 	}
 }
@@ -123,7 +129,8 @@ func fifo(t *testing.T, text string) string {
 // A pipe of which nothing can be used is not opened again: that would wait for ever.
 func TestPlanReadsAPipeOnce(t *testing.T) {
 	t.Parallel()
-	code, _, stderr := run(t, "plan", "--input-format", "csv", "--input", fifo(t, "who,what,when\na,b,never\n"), "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--window", "1h")
+	code, _, stderr := run(t, "plan", "--input-format", "csv", "--input", fifo(t, "who,what,when\na,b,never\n"),
+		"--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--window", "1h")
 	if code != command.ExitError || !strings.Contains(stderr, "no record of") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}

@@ -45,7 +45,8 @@ func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
 		c := f.decided(o.Setting)
 		return plannedSetting{timespan.Text(o.Window), words.Digits(c.finest(f.kindOf())), o}
 	}
-	out := &planAnswer{Trusted: "made from raw data: not for publication. Settings that were chosen by looking at it are not protected", Best: of(a.Best), Nothing: a.Best.Typical > choice.Useful}
+	out := &planAnswer{Trusted: "made from raw data: not for publication. Settings that were chosen by looking at it " +
+		"are not protected", Best: of(a.Best), Nothing: a.Best.Typical > choice.Useful}
 	for _, o := range a.Sizes {
 		out.Windows = append(out.Windows, of(o))
 	}
@@ -174,12 +175,14 @@ func (a *app) printPlanned(f *planFlags, e *choice.Events, p *planAnswer, broken
 // planText writes an answer for people.
 func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
 	b.WriteString(words.Paragraph("TRUSTED: " + p.Trusted + "."))
-	fmt.Fprintf(b, "\n%s, %s to %s\n", terminal.Count(p.Events, "event"), p.From.Format("2006-01-02 15:04"), p.To.Format("2006-01-02 15:04"))
+	fmt.Fprintf(b, "\n%s, %s to %s\n", terminal.Count(p.Events, "event"), p.From.Format("2006-01-02 15:04"),
+		p.To.Format("2006-01-02 15:04"))
 	if broken > 0 {
 		fmt.Fprintf(b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), f.needed())
 	}
 	if f.badValues > 0 {
-		b.WriteString(words.Paragraph(fmt.Sprintf("%s of these have a value that cannot be read. Errors are measured from %s of the other values", terminal.Number(float64(f.badValues), 0), f.realValue())))
+		b.WriteString(words.Paragraph(fmt.Sprintf("%s of these have a value that cannot be read. Errors are measured "+
+			"from %s of the other values", terminal.Number(float64(f.badValues), 0), f.realValue())))
 	}
 	switch outside := terminal.Count(p.Outside, "event"); {
 	case p.Outside == 0:
@@ -194,21 +197,25 @@ func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
 			o := &all[i]
 			shown := terminal.Number(o.Shown, 0) + " of " + terminal.Number(o.Cells, 0)
 			rows = append(rows, []string{
-				first(o), "± " + o.Within, words.Percent(o.Typical), words.Percent(o.Counted), shown, words.Percent(o.Outcome.Within),
+				first(o), "± " + o.Within, words.Percent(o.Typical), words.Percent(o.Counted), shown,
+				words.Percent(o.Outcome.Within),
 			})
 		}
 		b.WriteString("\n" + words.Table(rows...))
 	}
 	table("window", p.Windows, func(o *plannedSetting) string { return o.Window })
 	if len(p.Epsilon) > 0 {
-		table("ε, in windows of "+p.Best.Window, p.Epsilon, func(o *plannedSetting) string { return words.Digits(o.Epsilon) })
+		table("ε, in windows of "+p.Best.Window, p.Epsilon, func(o *plannedSetting) string {
+			return words.Digits(o.Epsilon)
+		})
 	}
 	b.WriteString("\n")
 	if p.Nothing {
 		b.WriteString(words.Paragraph("NOTHING OF USE CAN BE SHOWN: " + f.why(&p.Best.Outcome) + "."))
 		b.WriteString("\n")
 	}
-	b.WriteString(words.Paragraph(fmt.Sprintf("LEAST ERROR IN WINDOWS OF %s: %s; %s of the events count", p.Best.Window, typically(&p.Best.Outcome, f.realValue()), words.Percent(p.Best.Counted))))
+	b.WriteString(words.Paragraph(fmt.Sprintf("LEAST ERROR IN WINDOWS OF %s: %s; %s of the events count", p.Best.Window,
+		typically(&p.Best.Outcome, f.realValue()), words.Percent(p.Best.Counted))))
 	if p.YAML != "" {
 		fmt.Fprintf(b, "\n%s", indented(p.YAML))
 	}
@@ -220,15 +227,18 @@ func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
 		place = "takes the place of these fields in " + f.config
 	}
 	b.WriteString("\n")
-	b.WriteString(words.Paragraph("The recommended setting " + place + ": it names nothing of the data. See docs/guarantee.md for what may be published."))
+	b.WriteString(words.Paragraph("The recommended setting " + place + ": it names nothing of the data. See " +
+		"docs/guarantee.md for what may be published."))
 	if text := f.life(p); text != "" {
 		b.WriteString(words.Paragraph(text))
 	}
 	if f.config == "" && f.times.Zone != "" {
-		b.WriteString(words.Paragraph("For local days, also set time.window_zone: " + string(f.times.Zone) + "; it needs windows of whole days."))
+		b.WriteString(words.Paragraph("For local days, also set time.window_zone: " + string(f.times.Zone) +
+			"; it needs windows of whole days."))
 	}
 	if f.config == "" && f.Decimals > 0 {
-		b.WriteString(words.Paragraph(fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values above are in units of %s.", f.Decimals, f.layout().ValueUnit())))
+		b.WriteString(words.Paragraph(fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values "+
+			"above are in units of %s.", f.Decimals, f.layout().ValueUnit())))
 	}
 }
 
@@ -237,9 +247,15 @@ func (f *planFlags) life(p *planAnswer) string {
 	span := p.To.Sub(p.From)
 	switch {
 	case f.config == "" && !f.given("lasts"):
-		return "lasts: " + timespan.Text(p.Best.Lasts) + " is about the length of the file. In a deployment that runs for longer, users who have spent their budget are never counted again: plan with a longer --lasts, or replace lasts by period."
+		return "lasts: " + timespan.Text(p.Best.Lasts) + " is about the length of the file. In a deployment that " +
+			"runs " +
+			"for longer, users who have spent their budget are never counted again: plan with a longer --lasts, or " +
+			"replace lasts by period."
 	case f.config != "" && span < p.Best.Lasts/2:
-		return "The events span " + timespan.Text(max(span.Round(time.Minute), time.Minute)) + ", but the budget must last for " + timespan.Text(p.Best.Lasts) + ": over that time a smaller part of the events counts than shown here. Check the setting with tollgate validate."
+		return "The events span " + timespan.Text(max(span.Round(time.Minute), time.Minute)) +
+			", but the budget must last for " + timespan.Text(p.Best.Lasts) + ": over that time a smaller part of " +
+			"the " +
+			"events counts than shown here. Check the setting with tollgate validate."
 	}
 	return ""
 }
@@ -248,7 +264,8 @@ func (f *planFlags) life(p *planAnswer) string {
 func (f *demoFlags) why(o *choice.Outcome) string {
 	switch {
 	case o.Threshold > o.Half/1.5:
-		return fmt.Sprintf("a private key is released from about %s on, and half of all %s are in counts of %s or less", terminal.Number(math.Ceil(o.Threshold), 0), f.size(), terminal.Number(math.Ceil(o.Half), 0))
+		return fmt.Sprintf("a private key is released from about %s on, and half of all %s are in counts of %s or less",
+			terminal.Number(math.Ceil(o.Threshold), 0), f.size(), terminal.Number(math.Ceil(o.Half), 0))
 	case o.Counted < 0.75:
 		return "allowances leave many events out, and to count more of them takes more noise"
 	}

@@ -68,7 +68,8 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	}
 	defer e.Close() //nolint:errcheck // only temporary files are lost
 	if lost := seen.Late + seen.Future; lost > 0 {
-		progress.Note("%s late or of the future, as a run would find them: left out", terminal.Count(int(lost), "event"))
+		progress.Note("%s late or of the future, as a run would find them: left out", terminal.Count(int(lost),
+			"event"))
 	}
 	if err := f.refuseTopic(d, seen); err != nil {
 		return err
@@ -78,15 +79,18 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		sizes = durationList{m.Window}
 	}
 	compile := f.compileMetric(d, m)
-	answer, err := f.advise(ctx, progress, e, choice.Question{Sizes: sizes, Given: choice.Setting{Epsilon: d.Config.Privacy.Epsilon, Lasts: d.Config.Privacy.Horizon()}, Compile: compile})
+	answer, err := f.advise(ctx, progress, e, choice.Question{Sizes: sizes,
+		Given: choice.Setting{Epsilon: d.Config.Privacy.Epsilon, Lasts: d.Config.Privacy.Horizon()}, Compile: compile})
 	if errors.Is(err, choice.ErrNothing) {
-		return fmt.Errorf("%w: none of the %s on topic %s is one%s that %s counts", err, terminal.Count(int(seen.Read), "record"), d.Config.Events.Topic, f.inRange(), m.Name)
+		return fmt.Errorf("%w: none of the %s on topic %s is one%s that %s counts", err, terminal.Count(int(seen.Read),
+			"record"), d.Config.Events.Topic, f.inRange(), m.Name)
 	}
 	if err != nil {
 		return err
 	}
 	out := f.plan(answer, nil)
-	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: {%s}\n", m.Name, out.Best.Window, strings.Join(f.targetYAML(f.decided(answer.Best.Setting)), ", "))
+	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: {%s}\n", m.Name, out.Best.Window,
+		strings.Join(f.targetYAML(f.decided(answer.Best.Setting)), ", "))
 	return a.printPlanned(f, e, out, seen.Broken)
 }
 
@@ -109,7 +113,9 @@ func (f *planFlags) compileMetric(d *command.Loaded, m *pipeline.Metric) choice.
 		if err != nil {
 			return nil, err
 		}
-		compiled.Metrics = slices.DeleteFunc(compiled.Metrics, func(o deployment.CompiledMetric) bool { return o.Spec.Name != m.Name && o.Spec.Of != m.Name })
+		compiled.Metrics = slices.DeleteFunc(compiled.Metrics, func(o deployment.CompiledMetric) bool {
+			return o.Spec.Name != m.Name && o.Spec.Of != m.Name
+		})
 		return compiled, nil
 	}
 }
@@ -120,7 +126,8 @@ func (f *planFlags) refuseTopic(d *command.Loaded, seen pipeline.ScanCounts) err
 	if f.badValues = seen.BadValue; 50*f.badValues <= values || f.SkipBadValues {
 		return nil
 	}
-	return fmt.Errorf("reading topic %s: %s of %s cannot be read. Correct events.fields.value, events.decimals or events.decimal_comma, or leave such records out with --skip-bad-values",
+	return fmt.Errorf("reading topic %s: %s of %s cannot be read. Correct events.fields.value, events.decimals or "+
+		"events.decimal_comma, or leave such records out with --skip-bad-values",
 		d.Config.Events.Topic, terminal.Number(float64(f.badValues), 0), terminal.Count(values, "value"))
 }
 
@@ -138,20 +145,24 @@ func (f *planFlags) metricOf(d *command.Loaded) (*pipeline.Metric, error) {
 	case f.metric == "":
 		return nil, command.Usage(fmt.Errorf("--metric is needed: %s", strings.Join(names, " or ")))
 	case i < 0:
-		return nil, command.Usage(fmt.Errorf("--metric is %s: %s has %s", f.metric, f.config, strings.Join(names, ", ")))
+		return nil, command.Usage(fmt.Errorf("--metric is %s: %s has %s", f.metric, f.config,
+			strings.Join(names, ", ")))
 	}
 	m := &all[i]
 	switch {
 	case m.Keys.Mode == pipeline.KeysFrom:
-		return nil, command.Usage(fmt.Errorf("--metric is %s, which takes its keys from %s: plan that metric", m.Name, m.Keys.From))
+		return nil, command.Usage(fmt.Errorf("--metric is %s, which takes its keys from %s: plan that metric", m.Name,
+			m.Keys.From))
 	case m.Slide != 0 && m.Slide != m.Window:
-		return nil, command.Usage(fmt.Errorf("--metric is %s, which has sliding windows: plan cannot forecast those yet", m.Name))
+		return nil, command.Usage(fmt.Errorf("--metric is %s, which has sliding windows: plan cannot forecast "+
+			"those yet", m.Name))
 	}
 	return m, nil
 }
 
 // look reads the events of the topic that the metric counts.
-func (f *planFlags) look(ctx context.Context, d *command.Loaded, m *pipeline.Metric, progress *terminal.Progress) (*choice.Events, pipeline.ScanCounts, error) {
+func (f *planFlags) look(ctx context.Context, d *command.Loaded, m *pipeline.Metric,
+	progress *terminal.Progress) (*choice.Events, pipeline.ScanCounts, error) {
 	from, to := f.millis()
 	e, now := choice.NewEvents([32]byte{}, from, to, ""), often()
 	seen, err := f.lookAt(ctx, d, m, func(read uint64) {
@@ -168,7 +179,8 @@ func (f *planFlags) look(ctx context.Context, d *command.Loaded, m *pipeline.Met
 }
 
 // lookAt calls fn with the events of the topic that the metric counts. progress may be nil.
-func (f *planFlags) lookAt(ctx context.Context, d *command.Loaded, m *pipeline.Metric, progress func(uint64), fn func(*event.Event) error) (pipeline.ScanCounts, error) {
+func (f *planFlags) lookAt(ctx context.Context, d *command.Loaded, m *pipeline.Metric, progress func(uint64),
+	fn func(*event.Event) error) (pipeline.ScanCounts, error) {
 	passes := ^uint64(0)
 	if i := slices.Index(d.Config.Events.Format.Filters, m.Filter); m.Filter != "" && i >= 0 {
 		passes = 1 << i
@@ -183,7 +195,8 @@ func (f *planFlags) lookAt(ctx context.Context, d *command.Loaded, m *pipeline.M
 		}
 		return v.Time
 	}
-	return pipeline.ScanEvents(ctx, d.Deployment, pipeline.ScanOptions{From: at(f.from), To: at(f.to), Progress: progress}, func(e *event.Event) error {
+	return pipeline.ScanEvents(ctx, d.Deployment, pipeline.ScanOptions{From: at(f.from), To: at(f.to),
+		Progress: progress}, func(e *event.Event) error {
 		e.Millis = clock.Reading(e.Millis)
 		if m.Filter == "" || e.Passes&passes != 0 {
 			return fn(e)

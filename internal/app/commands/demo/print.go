@@ -44,7 +44,9 @@ func newPrinter(a *app, j *job) *printer {
 		p.unasked[m.Spec.Name] = !m.Spec.HasTarget()
 	}
 	p.table = terminal.NewTable(a.Stdout, terminal.TableOptions{
-		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.Zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys, Statistics: j.statisticNames(), Top: j.flags.top, Intervals: len(j.statistics) > 0,
+		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.Zone),
+		Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys,
+		Statistics: j.statisticNames(), Top: j.flags.top, Intervals: len(j.statistics) > 0,
 	})
 	return p
 }
@@ -73,7 +75,9 @@ func (p *printer) print(text string) error {
 func (p *printer) turn(t demo.Turn) error {
 	clock := wallclock.Of(string(p.j.flags.times.Zone))
 	// An hour that the zone's clocks have jumped over never was.
-	t.Releases = slices.DeleteFunc(t.Releases, func(r schemas.Release) bool { return clock.Time(r.WindowStart) == clock.Time(r.WindowEnd) })
+	t.Releases = slices.DeleteFunc(t.Releases, func(r schemas.Release) bool {
+		return clock.Time(r.WindowStart) == clock.Time(r.WindowEnd)
+	})
 	if len(t.Releases) > 0 && p.first == "" {
 		p.first = p.j.progress.Elapsed()
 	}
@@ -166,7 +170,8 @@ func (p *printer) end(result demo.Result) error {
 	}
 	options.MaxKeys = min(mostCharts, cmp.Or(p.j.flags.top, max(1, mostCharts/drawn)))
 	return p.j.progress.Interrupt(p.a.Stdout, func() error {
-		return errors.Join(p.a.Print("\n"), terminal.Chart(p.a.Stdout, rows, options), p.a.Print("\n"+p.summary(result)+"\n"))
+		return errors.Join(p.a.Print("\n"), terminal.Chart(p.a.Stdout, rows, options), p.a.Print("\n"+p.summary(result)+
+			"\n"))
 	})
 }
 

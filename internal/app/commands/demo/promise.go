@@ -35,7 +35,8 @@ func (j *job) promise() (string, error) {
 	keys := terminal.Count(len(s.PublicKeys), "public key") + ", released in every window"
 	switch {
 	case s.Private():
-		keys = "private: a key is released if more than about " + terminal.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " of its " + f.size() + " count"
+		keys = "private: a key is released if more than about " +
+			terminal.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " of its " + f.size() + " count"
 	}
 	line("keys", "%s", keys)
 	if s.Private() {
@@ -44,13 +45,16 @@ func (j *job) promise() (string, error) {
 	}
 	line("accuracy", "%s", j.accuracy())
 	if tree := f.kindOf().Tree; tree != nil && tree.Edges && s.Target.Absolute > 0 && s.Target.Absolute < 0.1 {
-		line("", "%s percentage points is very fine: for %s points, give --absolute %s", words.Digits(s.Target.Absolute), words.Digits(100*s.Target.Absolute), words.Digits(100*s.Target.Absolute))
+		line("", "%s percentage points is very fine: for %s points, give --absolute %s",
+			words.Digits(s.Target.Absolute), words.Digits(100*s.Target.Absolute), words.Digits(100*s.Target.Absolute))
 	}
 	if f.kindOf().Values() {
-		line("", "values below %s or above %s count as these", terminal.Number(float64(s.Min), 0), terminal.Number(float64(s.Max), 0))
+		line("", "values below %s or above %s count as these", terminal.Number(float64(s.Min), 0),
+			terminal.Number(float64(s.Max), 0))
 		if f.Decimals > 0 {
 			unit := f.layout().ValueUnit()
-			line("", "values of %s are in units of %s: %d is %s", f.ValueField, unit, s.Max, strconv.FormatFloat(float64(s.Max)/math.Pow10(f.Decimals), 'f', -1, 64))
+			line("", "values of %s are in units of %s: %d is %s", f.ValueField, unit, s.Max,
+				strconv.FormatFloat(float64(s.Max)/math.Pow10(f.Decimals), 'f', -1, 64))
 		}
 	}
 	for _, text := range words.Wrap(j.chosen, 70) {

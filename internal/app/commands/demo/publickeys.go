@@ -26,7 +26,8 @@ func readPublicKeys(value string) ([]string, error) {
 		if err == nil || isPath {
 			text, err := config.ReadSmall(value, maxKeyFile)
 			if err != nil {
-				return nil, fmt.Errorf("reading --public-keys: %w. If %s is a key, not a file, write it into a file with one key per line", err, value)
+				return nil, fmt.Errorf("reading --public-keys: %w. If %s is a key, not a file, write it into a file "+
+					"with one key per line", err, value)
 			}
 			keys, inFile = config.Lines(text), true
 			where = "reading --public-keys " + value

@@ -38,10 +38,13 @@ func TestRuleTwoRunsOfADemoShareNoNoise(t *testing.T) {
 	}
 	lines := strings.SplitAfter(string(text), "\n")
 	one := commandtest.Write(t, "one.csv", strings.Join(slices.Delete(slices.Clone(lines), 7, 8), ""))
-	moved := commandtest.Write(t, "moved.csv", lines[0]+strings.Join(slices.Concat(lines[2001:4001], lines[1:2001], lines[4001:]), ""))
-	key, other := commandtest.Write(t, "key", strings.Repeat("1f", 32)+"\n"), commandtest.Write(t, "key", strings.Repeat("2e", 32)+"\n")
+	moved := commandtest.Write(t, "moved.csv", lines[0]+strings.Join(slices.Concat(lines[2001:4001], lines[1:2001],
+		lines[4001:]), ""))
+	key, other := commandtest.Write(t, "key", strings.Repeat("1f", 32)+"\n"), commandtest.Write(t, "key",
+		strings.Repeat("2e", 32)+"\n")
 	args := func(path, key string, more ...string) []string {
-		more = append(more, "--public-keys", "north,south,west", "--noise-key-file", key, "--format", "json", "--from", "2025-03-01", "--to", "2025-03-06")
+		more = append(more, "--public-keys", "north,south,west", "--noise-key-file", key, "--format", "json", "--from",
+			"2025-03-01", "--to", "2025-03-06")
 		return commandtest.FileArgs(path, more...)
 	}
 	first, stderr := mustRun(t, args(with, key)...)
@@ -51,21 +54,25 @@ func TestRuleTwoRunsOfADemoShareNoNoise(t *testing.T) {
 	}
 	again, _ := mustRun(t, args(with, key)...)
 	without, _ := mustRun(t, args(one, key)...)
-	for what, n := range map[string]int{"the same file": shared(first, again), "without a person": shared(first, without), "the same file, then without": shared(again, without)} {
+	for what, n := range map[string]int{"the same file": shared(first, again), "without a person": shared(first,
+		without), "the same file, then without": shared(again, without)} {
 		if n > 0 {
 			t.Errorf("%s: %d of 15 releases are the same", what, n)
 		}
 	}
 	for _, path := range []string{with, moved} {
-		if got, stderr := mustRun(t, args(path, key, "--repeat", name[1])...); got != first || !strings.Contains(stderr, "this run is "+name[1]) {
+		if got, stderr := mustRun(t, args(path, key, "--repeat", name[1])...); got != first || !strings.Contains(stderr,
+			"this run is "+name[1]) {
 			t.Errorf("%s: another output: %s", filepath.Base(path), got)
 		}
 	}
 	for what, refused := range map[string][]string{
 		"without a person": args(one, key, "--repeat", name[1]), "another key": args(with, other, "--repeat", name[1]),
-		"another setting": args(with, key, "--repeat", name[1], "--epsilon", "0.5"), "another range": append(args(with, key, "--repeat", name[1]), "--to", "2025-03-07"),
+		"another setting": args(with, key, "--repeat", name[1], "--epsilon", "0.5"),
+		"another range":   append(args(with, key, "--repeat", name[1]), "--to", "2025-03-07"),
 	} {
-		if code, stdout, stderr := run(t, refused...); code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, "that run had other records, other settings or another noise key") {
+		if code, stdout, stderr := run(t, refused...); code != command.ExitUsage || stdout != "" ||
+			!strings.Contains(stderr, "that run had other records, other settings or another noise key") {
 			t.Errorf("%s: exit %d, stdout %q, stderr %s", what, code, stdout, stderr)
 		}
 	}
@@ -75,7 +82,8 @@ func TestRuleTwoRunsOfADemoShareNoNoise(t *testing.T) {
 func TestRuleADemoChoosesBoundsWithNoiseOfItsOwn(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--format", "json", "--input", manyUsers(t, 4000),
+	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when",
+		"--format", "json", "--input", manyUsers(t, 4000),
 		"--noise-key-file", commandtest.Write(t, "noise.key", strings.Repeat("3c", 32)+"\n")}
 	users := func(more ...string) (promise, stdout, name string) {
 		stdout, stderr := mustRun(t, append(args, more...)...)
@@ -98,7 +106,8 @@ func TestRuleADemoChoosesBoundsWithNoiseOfItsOwn(t *testing.T) {
 		t.Errorf("repeated: %s, was %s", promise, first)
 	}
 	// The range of the data, now given: another choice, also where the bounds are the same.
-	if code, stdout, _ := run(t, append(args, "--repeat", name, "--from", "2025-03-03T00:00:00Z", "--to", "2025-03-03T01:00:00Z")...); code != command.ExitUsage || stdout != "" {
+	if code, stdout, _ := run(t, append(args, "--repeat", name, "--from", "2025-03-03T00:00:00Z", "--to",
+		"2025-03-03T01:00:00Z")...); code != command.ExitUsage || stdout != "" {
 		t.Errorf("a choice in another range under the same name: exit %d, %s", code, stdout)
 	}
 }
@@ -109,7 +118,8 @@ func TestRuleARepeatedDemoSaysNothingOfAnotherChoice(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
 	path := manyUsers(t, 4000)
-	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--format", "json",
+	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when",
+		"--format", "json",
 		"--noise-key-file", commandtest.Write(t, "noise.key", strings.Repeat("3c", 32)+"\n")}
 	_, stderr := mustRun(t, append(args, "--input", path)...)
 	name := runName.FindStringSubmatch(stderr)
@@ -119,10 +129,12 @@ func TestRuleARepeatedDemoSaysNothingOfAnotherChoice(t *testing.T) {
 	}
 	far := commandtest.Write(t, "far.csv", string(text)+"far,page1,9000-03-03T00:00:00Z,1\n")
 	code, stdout, stderr := run(t, append(args, "--input", far, "--repeat", name[1])...)
-	if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, "that run had other records") || strings.Contains(stderr, "its events are in") || strings.Contains(stderr, "chosen by") {
+	if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, "that run had other records") ||
+		strings.Contains(stderr, "its events are in") || strings.Contains(stderr, "chosen by") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
-	if code, _, stderr = run(t, append(args, "--input", far)...); code == command.ExitOK || !strings.Contains(stderr, "its events are in") {
+	if code, _, stderr = run(t, append(args, "--input", far)...); code == command.ExitOK || !strings.Contains(stderr,
+		"its events are in") {
 		t.Errorf("without --repeat: exit %d, %s", code, stderr)
 	}
 }
@@ -132,17 +144,20 @@ func TestRuleARepeatedDemoSaysNothingOfAnotherChoice(t *testing.T) {
 func TestRuleARepeatedDemoSaysNothingOfTooFewUsers(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	args := append([]string{"demo", "--kind", "mean", "--value-field", "amount", "--format", "json", "--noise-key-file", commandtest.Write(t, "noise.key", strings.Repeat("3c", 32)+"\n")}, strings.Fields(ofOrders)...)
+	args := append([]string{"demo", "--kind", "mean", "--value-field", "amount", "--format", "json", "--noise-key-file",
+		commandtest.Write(t, "noise.key", strings.Repeat("3c", 32)+"\n")}, strings.Fields(ofOrders)...)
 	_, stderr := mustRun(t, append(args, "--input", orders(t, 4000))...)
 	name, few := runName.FindStringSubmatch(stderr), orders(t, 40)
 	if name == nil {
 		t.Fatal(stderr)
 	}
 	code, stdout, stderr := run(t, append(args, "--input", few, "--repeat", name[1])...)
-	if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, "that run had other records") || strings.Contains(stderr, "users") {
+	if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, "that run had other records") ||
+		strings.Contains(stderr, "users") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
-	if code, _, stderr = run(t, append(args, "--input", few)...); code != command.ExitUsage || !strings.Contains(stderr, "users are too few") {
+	if code, _, stderr = run(t, append(args, "--input", few)...); code != command.ExitUsage || !strings.Contains(stderr,
+		"users are too few") {
 		t.Errorf("without --repeat: exit %d, %s", code, stderr)
 	}
 }

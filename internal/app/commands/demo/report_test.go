@@ -44,7 +44,9 @@ func TestDemoWritesAReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
-		"<title>Tollgate demo</title>", "no user is protected", `<p class="mark">Made-up data`, "<dt>released values</dt><dd>8</dd>", "<dt>windows</dt><dd>4</dd>", "with all of their events in this demo", `"name":"events"`,
+		"<title>Tollgate demo</title>", "no user is protected", `<p class="mark">Made-up data`,
+		"<dt>released values</dt><dd>8</dd>", "<dt>windows</dt><dd>4</dd>", "with all of their events in this demo",
+		`"name":"events"`,
 	} {
 		if !bytes.Contains(text, []byte(part)) {
 			t.Errorf("the page lacks %q", part)
@@ -68,13 +70,17 @@ func TestRuleThePageOfAFileComparesNothingWithTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.html")
 	_, fields := fileOf(t)
-	_, stderr := mustRun(t, append([]string{"demo", "--window", "1d", "--absolute", "50", "--lasts", "3d", "--report", path}, fields...)...)
+	_, stderr := mustRun(t, append([]string{"demo", "--window", "1d", "--absolute", "50", "--lasts", "3d", "--report",
+		path}, fields...)...)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(text, []byte("real count")) || !bytes.Contains(text, []byte(`<strong class="error">The noise to expect is typically `)) || !strings.Contains(stderr, "of the real count") {
-		t.Errorf("stderr %s, page %s", stderr, regexp.MustCompile(`<strong class="error">.*|.*real count.*`).FindAll(text, -1))
+	if bytes.Contains(text, []byte("real count")) || !bytes.Contains(text,
+		[]byte(`<strong class="error">The noise to expect is typically `)) || !strings.Contains(stderr,
+		"of the real count") {
+		t.Errorf("stderr %s, page %s", stderr,
+			regexp.MustCompile(`<strong class="error">.*|.*real count.*`).FindAll(text, -1))
 	}
 }
 
@@ -101,7 +107,8 @@ func TestAnInterruptedDemoWritesItsReport(t *testing.T) {
 	var errs bytes.Buffer
 	a := &command.App{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}
 	code := command.Execute(context.Background(), a, program, []string{
-		"demo", "--events", "60000", "--users", "3000", "--windows", "400", "--keys-count", "2", "--format", "json", "--report", path,
+		"demo", "--events", "60000", "--users", "3000", "--windows", "400", "--keys-count", "2", "--format", "json",
+		"--report", path,
 	})
 	if code != command.ExitOK || !strings.Contains(errs.String(), "stopped by a signal") {
 		t.Fatalf("exit %d, stderr %q", code, errs.String())

@@ -20,7 +20,8 @@ import (
 // setting decides.
 func (f *demoFlags) demoCommand(s choice.Setting) string {
 	c := f.decided(s)
-	set := map[string]string{"window": timespan.Text(s.Window), "lasts": timespan.Text(c.lasts), "epsilon": words.Digits(s.Epsilon)}
+	set := map[string]string{"window": timespan.Text(s.Window), "lasts": timespan.Text(c.lasts),
+		"epsilon": words.Digits(s.Epsilon)}
 	if flag := f.flags.Lookup("epsilon"); !flag.Changed && flag.DefValue == words.Digits(s.Epsilon) {
 		delete(set, "epsilon")
 	}
@@ -50,7 +51,9 @@ func rerun(flags *pflag.FlagSet, set map[string]string, without ...string) strin
 		}
 	})
 	for _, name := range []string{
-		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "decimals", "decimal-comma", "from", "to", "keys", "public-keys", "epsilon", "delta-keys", "window", "lasts", "min", "max", "edges", "absolute", "noise", "relative",
+		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "decimals",
+		"decimal-comma", "from", "to", "keys", "public-keys", "epsilon", "delta-keys", "window", "lasts", "min", "max",
+		"edges", "absolute", "noise", "relative",
 	} {
 		value := set[name]
 		if known := flags.Lookup(name); value != "" && known != nil && known.Value.Type() == "bool" {
@@ -73,7 +76,8 @@ func flagText(f *pflag.Flag) string {
 // shellWord quotes a word that a shell would split or expand.
 func shellWord(text string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,+@%=", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_./:,+@%=", r)
 	}
 	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
 		return text

@@ -36,7 +36,8 @@ type job struct {
 
 func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
 	tty, _ := terminal.Terminal(a.Stderr)
-	j := &job{flags: f, progress: terminal.NewProgress(a.Stderr, tty, time.Now), statistics: map[string]map[cell]float64{}}
+	j := &job{flags: f, progress: terminal.NewProgress(a.Stderr, tty, time.Now),
+		statistics: map[string]map[cell]float64{}}
 	defer j.progress.Flush()
 	if err := f.check(changed); err != nil {
 		return err
@@ -69,7 +70,8 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 		return err
 	}
 	if result.Drained && result.Turns == 0 {
-		return errors.New("a signal ended the demo before its first window was released: nothing was written; run it again")
+		return errors.New("a signal ended the demo before its first window was released: nothing was written; run it " +
+			"again")
 	}
 	compared, failed := j.compare(result, values)
 	if compared != nil {
@@ -179,7 +181,8 @@ func (j *job) openFile(key *noisereduction.NoiseKey) (err error) {
 		err = j.choose(own)
 	}
 	if err == nil && key != nil {
-		err = j.derive(id, own, opt.Digest.Sum()) // before anything is said of the choice: --repeat pays for none of other records
+		// before anything is said of the choice: --repeat pays for none of other records
+		err = j.derive(id, own, opt.Digest.Sum())
 	}
 	if err == nil {
 		err = j.refuseLong(source)
@@ -202,13 +205,15 @@ func (j *job) derive(id demo.RunID, own noisereduction.NoiseKey, records [32]byt
 	if repeat := j.flags.repeat.RunID; repeat != (demo.RunID{}) && repeat != name {
 		return j.flags.otherRun()
 	}
-	j.progress.Note("this run is %s: to repeat its output, give --repeat %s and the same noise key, records and settings", name, name)
+	j.progress.Note("this run is %s: to repeat its output, give --repeat %s and the same noise key, records and "+
+		"settings", name, name)
 	return nil
 }
 
 // otherRun refuses a run that is not the one of --repeat.
 func (f *demoFlags) otherRun() error {
-	return command.Usage(fmt.Errorf("--repeat %s: that run had other records, other settings or another noise key: correct them, or leave out --repeat for a new run", f.repeat.RunID))
+	return command.Usage(fmt.Errorf("--repeat %s: that run had other records, other settings or another noise key: "+
+		"correct them, or leave out --repeat for a new run", f.repeat.RunID))
 }
 
 // fileOptions say how the file is read.
@@ -224,7 +229,8 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, map[cell]float6
 	turns := j.turns()
 	j.progress.Expect(turns)
 	if turns > manyTurns {
-		j.progress.Note("%s take long: a larger --window, or --from and --to, make it shorter", terminal.Count(turns, "window"))
+		j.progress.Note("%s take long: a larger --window, or --from and --to, make it shorter", terminal.Count(turns,
+			"window"))
 	}
 	var loaded atomic.Bool
 	drain, stop := a.DrainOnSignal(j.progress, func() string {
@@ -265,14 +271,16 @@ func (j *job) refuseLong(file *demo.File) error {
 	if turns <= manyTurns || f.allWindows || !f.from.IsZero() && !f.to.IsZero() {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: its events are in %s of %s, which take long: %s; or go on with --all-windows",
+	return fmt.Errorf("reading input file %s: its events are in %s of %s, which take long: %s; or go on with "+
+		"--all-windows",
 		eventfile.Name(f.input), terminal.Count(turns, "window"), timespan.Text(f.window), file.Stretched())
 }
 
 // turns returns how many windows are to be settled.
 func (j *job) turns() int {
 	from, to := j.source.Range()
-	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds()) // Time.Sub is limited to 292 years
+	// Time.Sub is limited to 292 years
+	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds())
 }
 
 // verify checks that every record is accounted for, against the known truth where there is
@@ -285,7 +293,9 @@ func (j *job) verify(result demo.Result) error {
 		if err := demo.CompareTallies(result.Tallies, truth); err != nil {
 			return err
 		}
-		j.progress.Note("every made-up record is accounted for: the run found as many usable, late and broken ones as were made up")
+		j.progress.Note("every made-up record is accounted for: the run found as many usable, late and broken " +
+			"ones as " +
+			"were made up")
 		return nil
 	}
 	if result.Drained {

@@ -18,7 +18,8 @@ import (
 // check refuses combinations of flags that make no sense, before anything is opened.
 // changed reports whether a flag was given.
 func (f *demoFlags) check(changed func(string) bool) error {
-	for name, value := range map[string]string{"public-keys": f.publicKeys, "noise-key-file": f.noiseKeyFile, "report": f.report, "trusted-report": f.trustedReport} {
+	for name, value := range map[string]string{"public-keys": f.publicKeys, "noise-key-file": f.noiseKeyFile,
+		"report": f.report, "trusted-report": f.trustedReport} {
 		if changed(name) && value == "" {
 			return command.Usage(errEmpty(name))
 		}
@@ -42,7 +43,8 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if f.input == "" {
 		for _, name := range fileFlags() {
 			if changed(name) {
-				return command.Usage(fmt.Errorf("--%s is only used with --input FILE: made-up events have their own layout", name))
+				return command.Usage(fmt.Errorf("--%s is only used with --input FILE: made-up events have their own "+
+					"layout", name))
 			}
 		}
 		if changed("input") {
@@ -78,7 +80,8 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		return command.Usage(errors.New("--public-keys is only used with --keys public"))
 	}
 	if f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "" {
-		return command.Usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A list that was made by looking at the data is not protected"))
+		return command.Usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A " +
+			"list that was made by looking at the data is not protected"))
 	}
 	if err := f.checkDeltaKeys(changed); err != nil {
 		return err
@@ -123,7 +126,8 @@ func (f *demoFlags) checkDeltaKeys(changed func(string) bool) error {
 func (f *demoFlags) baseWindow() time.Duration {
 	const day = 24 * time.Hour
 	from, to := f.millis()
-	if f.input == "" || from%day.Milliseconds() != 0 || to%day.Milliseconds() != 0 || f.leastWindow() < day && from != 0 && to != 0 && to-from <= 4*day.Milliseconds() {
+	if f.input == "" || from%day.Milliseconds() != 0 || to%day.Milliseconds() != 0 || f.leastWindow() < day &&
+		from != 0 && to != 0 && to-from <= 4*day.Milliseconds() {
 		return time.Hour
 	}
 	return day
@@ -131,8 +135,10 @@ func (f *demoFlags) baseWindow() time.Duration {
 
 // spares refuses reports that would overwrite what is read.
 func (f *demoFlags) spares() error {
-	inputs := []command.NamedFile{{By: "--input", Path: f.input}, {By: "--public-keys", Path: f.publicKeys}, {By: "--noise-key-file", Path: f.noiseKeyFile}}
-	return command.Spared([]command.NamedFile{{By: "--report", Path: f.report}, {By: "--trusted-report", Path: f.trustedReport}}, inputs...)
+	inputs := []command.NamedFile{{By: "--input", Path: f.input}, {By: "--public-keys", Path: f.publicKeys},
+		{By: "--noise-key-file", Path: f.noiseKeyFile}}
+	return command.Spared([]command.NamedFile{{By: "--report", Path: f.report}, {By: "--trusted-report",
+		Path: f.trustedReport}}, inputs...)
 }
 
 // checkRange refuses a range that does not begin and end where windows do, in UTC.
@@ -148,9 +154,13 @@ func (f *demoFlags) checkRange() error {
 		case border.at.IsZero():
 		case millis%size != 0 || border.at.Nanosecond()%1e6 != 0:
 			before := time.UnixMilli(millis - millis%size).UTC()
-			example := func(at time.Time) *command.TimeValue { return &command.TimeValue{Time: at, Local: border.at.Local} }
-			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in %s, for example %v or %v", border.name, &border.at,
-				timespan.Text(f.window), cmp.Or(string(f.times.Zone), "UTC"), example(before), example(before.Add(f.window)))
+			example := func(at time.Time) *command.TimeValue {
+				return &command.TimeValue{Time: at, Local: border.at.Local}
+			}
+			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in %s, for example %v or %v",
+				border.name, &border.at,
+				timespan.Text(f.window), cmp.Or(string(f.times.Zone), "UTC"), example(before),
+				example(before.Add(f.window)))
 		}
 	}
 	if !f.from.IsZero() && !f.to.IsZero() && !f.from.Before(f.to.Time) {
@@ -170,7 +180,8 @@ func (f *demoFlags) settingsWith(c chosenFlags, publicKeys []string) (demo.Setti
 		Epsilon: c.epsilon, Delta: f.delta, DeltaKeys: f.deltaKeys, Accountant: string(f.accountant), Window: c.window,
 		Target:         noisereduction.Target{Relative: f.relative, Absolute: c.absolute, Confidence: f.confidence},
 		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, Noise: c.noise, Lasts: c.lasts,
-		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: c.min, Max: c.max, Statistics: f.statistics,
+		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: c.min, Max: c.max,
+		Statistics: f.statistics,
 	}
 	if _, err := budgets.NewBudget(c.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
 		return s, nil, command.FlagError(err)

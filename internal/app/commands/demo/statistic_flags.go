@@ -22,11 +22,19 @@ import (
 // value.
 func (f *kindFlags) registerStatistics(flags *pflag.FlagSet) {
 	s := &f.statistics
-	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks", "for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
-	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50", check: checkEdges}, "edges", "for a histogram: the edges of its buckets, such as 0,10,20,50 for buckets from 0, 10 and 20 (default: computed from --buckets)")
-	flags.IntVar(&f.buckets, "buckets", 10, "for a histogram without --edges: into how many buckets to divide the range from --min to --max")
-	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "for quantiles and histograms: divide the range into parts of the same width (linear), or into wider parts for greater values (logarithmic)")
-	flags.StringSliceVar(&s.Also, "also", nil, "for means, variances, standard deviations, quantiles and histograms: further statistics of the same values, with commas between them: "+spelling.List(metrickind.AllAlso(), " or ")+", but none that the kind releases anyway")
+	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks",
+		"for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
+	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50",
+		check: checkEdges}, "edges", "for a histogram: the edges of its buckets, such as 0,10,20,50 for buckets from "+
+		"0, 10 and 20 (default: computed from --buckets)")
+	flags.IntVar(&f.buckets, "buckets", 10, "for a histogram without --edges: into how many buckets to divide the "+
+		"range from --min to --max")
+	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale",
+		"for quantiles and histograms: divide the range into parts of the same width (linear), or into wider parts "+
+			"for greater values (logarithmic)")
+	flags.StringSliceVar(&s.Also, "also", nil, "for means, variances, standard deviations, quantiles and histograms: "+
+		"further statistics of the same values, with commas between them: "+spelling.List(metrickind.AllAlso(), " or ")+
+		", but none that the kind releases anyway")
 }
 
 // numbersValue is a flag with a list of numbers, each above low and below high. must and like say
@@ -51,7 +59,8 @@ func checkEdges(numbers []float64) error {
 		return fmt.Errorf("it has %s: a histogram needs 3 to %d", terminal.Count(n, "edge"), metrickind.MostBuckets+1)
 	}
 	if _, err := metrickind.Buckets(edges); err != nil {
-		return errors.New("the edges do not rise: list them in ascending order, each once, with no commas inside a number")
+		return errors.New("the edges do not rise: list them in ascending order, each once, with no commas inside a " +
+			"number")
 	}
 	return nil
 }
@@ -127,9 +136,11 @@ func (f *demoFlags) checkStatistics(changed func(string) bool) error {
 	case tree == nil:
 		return nil
 	case f.relative != 0 && changed("relative"):
-		return fmt.Errorf("--relative is not used with --kind %s: give an absolute target, %s, for example --absolute %s", f.kind, tree.Unit, words.Digits(tree.Target))
+		return fmt.Errorf("--relative is not used with --kind %s: give an absolute target, %s, for example "+
+			"--absolute %s", f.kind, tree.Unit, words.Digits(tree.Target))
 	case tree.Edges && !changed("edges") && !(changed("min") && changed("max")):
-		return fmt.Errorf("--kind %s needs --edges, or --min and --max: choose them by what you know, without looking at the file, for example --edges 0,10,20,50", f.kind)
+		return fmt.Errorf("--kind %s needs --edges, or --min and --max: choose them by what you know, without looking "+
+			"at the file, for example --edges 0,10,20,50", f.kind)
 	case changed("edges") && changed("buckets"):
 		return errors.New("--edges already says what the buckets are: leave --buckets out")
 	}

@@ -34,7 +34,8 @@ func statisticOf(metric string) string {
 func (j *job) inOrder(releases []schemas.Release) {
 	place := command.PlacesOf(j.deployment)
 	slices.SortStableFunc(releases, func(a, b schemas.Release) int {
-		return cmp.Or(cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key), cmp.Compare(place[a.Metric], place[b.Metric]))
+		return cmp.Or(cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key), cmp.Compare(place[a.Metric],
+			place[b.Metric]))
 	})
 }
 
@@ -57,7 +58,8 @@ func (j *job) compareStatistics(result demo.Result) error {
 	}
 	values, size := map[cell][]int64{}, j.flags.window.Milliseconds()
 	if err := j.events(func(e *event.Event) error {
-		if keys := j.settings.PublicKeys; e.Millis >= from.UnixMilli() && e.Millis < to.UnixMilli() && (keys == nil || slices.Contains(keys, string(e.Key))) {
+		if keys := j.settings.PublicKeys; e.Millis >= from.UnixMilli() && e.Millis < to.UnixMilli() && (keys == nil ||
+			slices.Contains(keys, string(e.Key))) {
 			at := cell{e.Millis - e.Millis%size, string(e.Key)}
 			values[at] = append(values[at], e.Value)
 		}
@@ -135,7 +137,8 @@ func comparisonsOf(spec *schemas.MetricSpec, f *demoFlags) []statisticError {
 		}
 		return []statisticError{{what, alsoErrorOf, percentage}}
 	case kind.Statistic.Ranked:
-		return []statisticError{{"the value of " + name, quantileErrorOf, percentage}, {"the rank of " + name, rankErrorOf, points}}
+		return []statisticError{{"the value of " + name, quantileErrorOf, percentage}, {"the rank of " + name,
+			rankErrorOf, points}}
 	case spec.Min == f.min && spec.Name == deployment.BelowName(demo.MetricName, spec.Max):
 		return []statisticError{{"the share below an edge", shareErrorOf, points}}
 	}

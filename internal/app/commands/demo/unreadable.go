@@ -29,7 +29,8 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 			return err
 		}
 		if file.BeforeTime() && f.from.IsZero() {
-			return fmt.Errorf("nothing to release: every event of %s is before 1970, and such events do not count: correct %s", eventfile.Name(f.input), input.TimeFlagNames)
+			return fmt.Errorf("nothing to release: every event of %s is before 1970, and such events do not count: "+
+				"correct %s", eventfile.Name(f.input), input.TimeFlagNames)
 		}
 		input.NoteTimes(j.progress, file.Faults(), &f.from, &f.to)
 		return nil
@@ -37,7 +38,8 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 	input.NoteFaults(j.progress, file.Faults().Texts())
 	input.NoteUnnamed(j.progress, f.noUser, file.Unnamed(), file.Faults().Blank())
 	input.NoteWithoutValue(j.progress, f.NoValue, file.Faults().WithoutValue())
-	text := fmt.Sprintf("nothing to release: no record of %s has a user, a key and a time that can be used", eventfile.Name(f.input))
+	text := fmt.Sprintf("nothing to release: no record of %s has a user, a key and a time that can be used",
+		eventfile.Name(f.input))
 	if causes := demo.NoEvents(j.settings, file); causes != nil {
 		text += ": " + strings.Join(causes, "; ")
 	}
@@ -56,7 +58,8 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 	if f.Decimals == 0 {
 		cure = "If they have decimals, give --decimals 2 for two of them, and --min and --max in hundredths"
 	}
-	return fmt.Errorf("reading input file %s: %s have a value that is not %s: %s. %s; to leave such records out, add --skip-bad-values",
+	return fmt.Errorf("reading input file %s: %s have a value that is not %s: %s. %s; to leave such records out, add "+
+		"--skip-bad-values",
 		eventfile.Name(f.input), outcomes.Part(n, records, "record"), f.number(), where, cure)
 }
 
@@ -75,7 +78,8 @@ func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) err
 	if 100*bad <= records {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: %s are not text in UTF-8: %s. Give its encoding, for example --encoding cp1252",
+	return fmt.Errorf("reading input file %s: %s are not text in UTF-8: %s. Give its encoding, for example --encoding "+
+		"cp1252",
 		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), where)
 }
 
@@ -86,7 +90,8 @@ func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64)
 	if f.skipUndecodable || 50*bad <= records || bad == records {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: %s cannot be read as %s: %s. Correct the file, or leave such records out with --skip-undecodable",
+	return fmt.Errorf("reading input file %s: %s cannot be read as %s: %s. Correct the file, or leave such records "+
+		"out with --skip-undecodable",
 		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), f.inputFormat, where)
 }
 
@@ -98,7 +103,8 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error
 	n, where := faults.BadTimes()
 	times, most := faults.Times(), uint64(10)
 	unit := times.Reading()
-	what, cure, goOn := "that cannot be read", "correct "+input.TimeFlagNames+", or write these times like 2025-03-03T00:00:01Z", "leave them out"
+	what, cure, goOn := "that cannot be read", "correct "+input.TimeFlagNames+", or write these times like "+
+		"2025-03-03T00:00:01Z", "leave them out"
 	if unit != nil {
 		odd, oddWhere := faults.OddTimes()
 		switch {
@@ -115,9 +121,11 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error
 	if f.skipBadTimes && times.Events > 0 || most*n <= records {
 		return nil
 	}
-	text := fmt.Sprintf("reading input file %s: %s have a time %s: %s. ", eventfile.Name(f.input), outcomes.Part(n, records, "record"), what, where)
+	text := fmt.Sprintf("reading input file %s: %s have a time %s: %s. ", eventfile.Name(f.input),
+		outcomes.Part(n, records, "record"), what, where)
 	if unit != nil && !unit.Text() && 100*times.Usual() > records {
-		return fmt.Errorf("%sThe file mixes units: these times need %v, and the others do not. Write all times in one unit; to %s, add --skip-bad-times", text, unit, goOn)
+		return fmt.Errorf("%sThe file mixes units: these times need %v, and the others do not. Write all times in one "+
+			"unit; to %s, add --skip-bad-times", text, unit, goOn)
 	}
 	return fmt.Errorf("%sTo read them, %s; to %s, add --skip-bad-times", text, cure, goOn)
 }

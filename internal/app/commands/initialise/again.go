@@ -16,7 +16,8 @@ import (
 // initialisedAlready ends an init that found a HEADER: without an error where it is that of this
 // configuration and the topics are as they must be, so that init can be repeated after a crash or
 // by a script.
-func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.Loaded, record *pipeline.Record, e *pipeline.InitialisedError) error {
+func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.Loaded, record *pipeline.Record,
+	e *pipeline.InitialisedError) error {
 	if len(e.Differences) > 0 {
 		return command.Contents(differsFrom(f, d, e))
 	}
@@ -27,9 +28,12 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.L
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed%s\n", d.Config.Deployment, e.Topic, d.ButMade())
-	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]), e.Generation, e.Start.Format(time.RFC3339))
-	if at := f.start.at.Moment(d.Config.Time.WindowZone); f.start.text == "" && !deployment.FirstWindow(d.Deployment, at).Equal(e.Start) {
+	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed%s\n",
+		d.Config.Deployment, e.Topic, d.ButMade())
+	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]),
+		e.Generation, e.Start.Format(time.RFC3339))
+	if at := f.start.at.Moment(d.Config.Time.WindowZone); f.start.text == "" && !deployment.FirstWindow(d.Deployment,
+		at).Equal(e.Start) {
 		fmt.Fprintf(&b, "--start %s is ignored: the first init has fixed where time begins\n", &f.start)
 	}
 	command.WriteBackups(&b, d.File)
@@ -40,8 +44,10 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.L
 // differsFrom says how a configuration differs from the one in force, and what to do.
 func differsFrom(f *initFlags, d *command.Loaded, e *pipeline.InitialisedError) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is initialised already on topic %s, with another configuration (generation %d, incarnation %s, time begins at %s); nothing was changed%s. What differs, in force → in %s:\n",
-		d.Config.Deployment, e.Topic, e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339), d.ButMade(), f.config)
+	fmt.Fprintf(&b, "%s is initialised already on topic %s, with another configuration (generation %d, incarnation "+
+		"%s, time begins at %s); nothing was changed%s. What differs, in force → in %s:\n",
+		d.Config.Deployment, e.Topic, e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339),
+		d.ButMade(), f.config)
 	never := false
 	for _, one := range e.Differences {
 		fmt.Fprintf(&b, "  %s\n", one.What)
@@ -52,9 +58,11 @@ func differsFrom(f *initFlags, d *command.Loaded, e *pipeline.InitialisedError) 
 		}
 	}
 	if never {
-		b.WriteString("put the old values back, or begin a new deployment with new keys, another name (deployment: NAME) and its own topics under outputs")
+		b.WriteString("put the old values back, or begin a new deployment with new keys, another name (deployment: " +
+			"NAME) and its own topics under outputs")
 	} else {
-		fmt.Fprintf(&b, "put it in force with: tollgate change --config %s (--dry-run shows what would change); or put the old values back", f.config)
+		fmt.Fprintf(&b, "put it in force with: tollgate change --config %s (--dry-run shows what would change); or "+
+			"put the old values back", f.config)
 	}
 	return errors.New(b.String())
 }

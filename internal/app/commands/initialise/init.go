@@ -73,13 +73,18 @@ owner.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.ConfigPath(cmd, &f.config)
-	flags.Var(&f.start, "start", "start of the first window: now, earliest (one record can decide it), or a time like 2026-01-01T00:00:00Z")
+	flags.Var(&f.start, "start", "start of the first window: now, earliest (one record can decide it), or a time like "+
+		"2026-01-01T00:00:00Z")
 	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
-	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: also create the events topic, with this many partitions")
-	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
+	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: also create the events topic, with "+
+		"this many partitions")
+	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the "+
+		"brokers' setting)")
 	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
-	flags.BoolVar(&f.first, "begin-first-promise", false, "confirm that no deployment has begun with these keys: if they come from the environment and there is no record, or if an init was interrupted elsewhere")
-	flags.BoolVar(&f.second, "begin-second-promise", false, "begin another deployment with the keys of an existing one: what both reveal about the same people adds up")
+	flags.BoolVar(&f.first, "begin-first-promise", false, "confirm that no deployment has begun with these keys: if "+
+		"they come from the environment and there is no record, or if an init was interrupted elsewhere")
+	flags.BoolVar(&f.second, "begin-second-promise", false, "begin another deployment with the keys of an existing "+
+		"one: what both reveal about the same people adds up")
 	flags.StringVar(&f.by, "by", "", "who begins it; recorded for good, see tollgate promise")
 	flags.StringVar(&f.why, "why", "", "what for, or where it is written down; recorded for good")
 	command.StrictFlag(cmd, &f.strict)
@@ -92,7 +97,8 @@ func (f *initFlags) check() error {
 	case !f.createTopics && (f.eventPartitions != 0 || f.replication != 0):
 		return command.Usage(fmt.Errorf("--event-partitions and --replication are only used with --create-topics"))
 	case f.first && f.second:
-		return command.Usage(fmt.Errorf("--begin-first-promise and --begin-second-promise contradict each other: give one"))
+		return command.Usage(fmt.Errorf("--begin-first-promise and --begin-second-promise contradict each other: " +
+			"give one"))
 	case f.eventPartitions < 0:
 		return command.Must("event-partitions", "at least 1")
 	case f.replication < 0 || f.replication > 1<<15-1:
@@ -165,7 +171,8 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *command.Loaded, record
 		return err
 	}
 	commit := func() error { return willBegin(d, b) }
-	if err := pipeline.Init(ctx, d.Deployment, pipeline.InitOptions{Start: start, Incarnation: b.Incarnation, By: f.by, Why: f.why, Commit: commit}); err != nil {
+	if err := pipeline.Init(ctx, d.Deployment, pipeline.InitOptions{Start: start, Incarnation: b.Incarnation, By: f.by,
+		Why: f.why, Commit: commit}); err != nil {
 		return err
 	}
 	if err := a.hasBegun(f, d, b); err != nil {
@@ -179,7 +186,8 @@ func (a *app) printInit(f *initFlags, d *command.Loaded, start time.Time) error 
 	cfg := d.Config
 	first := deployment.FirstWindow(d.Deployment, start)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is initialised on topic %s; time begins at %s\n\n", cfg.Deployment, cfg.Outputs.Control, first.Format(time.RFC3339))
+	fmt.Fprintf(&b, "%s is initialised on topic %s; time begins at %s\n\n", cfg.Deployment, cfg.Outputs.Control,
+		first.Format(time.RFC3339))
 	command.WritePromise(&b, plan.New(d.Deployment), false)
 	command.WriteBackups(&b, d.File)
 	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)

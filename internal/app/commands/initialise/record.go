@@ -15,7 +15,8 @@ import (
 // How to begin a deployment all the same; the verb is for how a flag is given.
 const (
 	asFirst  = "if no deployment has begun with these keys, %s --begin-first-promise"
-	asSecond = "to begin a second deployment, which gives the same people their whole budget once more, %s --begin-second-promise"
+	asSecond = "to begin a second deployment, which gives the same people their whole budget once more, %s " +
+		"--begin-second-promise"
 )
 
 // Refusal says why a deployment does not begin on a control topic that is empty.
@@ -27,7 +28,8 @@ type Refusal struct {
 
 // ofInit is the error of an init, which has written nothing.
 func (r *Refusal) ofInit(d *command.Loaded) error {
-	return command.Contents(fmt.Errorf("%w. Nothing was written%s; %s", r.why, d.ButMade(), fmt.Sprintf(r.unless, "add")))
+	return command.Contents(fmt.Errorf("%w. Nothing was written%s; %s", r.why, d.ButMade(), fmt.Sprintf(r.unless,
+		"add")))
 }
 
 // BeforeInit is the error of a command that checks what init will find.
@@ -60,13 +62,15 @@ func mayBegin(f *initFlags, d *command.Loaded, record *pipeline.Record, cluster 
 		interrupted = &record.Unfinished[len(record.Unfinished)-1]
 		if !f.first && (interrupted.Cluster != cluster || interrupted.Control != d.Config.Outputs.Control) {
 			// A record that was cut, or restored from an early copy, has the same lines.
-			why := fmt.Errorf("%s says that an init was interrupted (%s), but this is topic %s of cluster %s: correct kafka.brokers and outputs.control",
+			why := fmt.Errorf("%s says that an init was interrupted (%s), but this is topic %s of cluster %s: correct "+
+				"kafka.brokers and outputs.control",
 				record.From, *interrupted, d.Config.Outputs.Control, cluster)
 			return &Refusal{why: why, unless: asFirst}, nil
 		}
 	}
 	if file, _ := d.File.RecordPlace(); file == "" && !f.first {
-		why := errors.New("no record says whether a deployment has begun with these keys: if one has, correct kafka.brokers or keys.record")
+		why := errors.New("no record says whether a deployment has begun with these keys: if one has, correct " +
+			"kafka.brokers or keys.record")
 		return &Refusal{why: why, unless: asFirst, Unrecorded: true}, nil
 	}
 	return nil, nil
@@ -74,7 +78,8 @@ func mayBegin(f *initFlags, d *command.Loaded, record *pipeline.Record, cluster 
 
 // newBeginning draws the incarnation of a deployment that is to begin on a cluster.
 func newBeginning(d *command.Loaded, cluster string) (pipeline.Beginning, error) {
-	b := pipeline.Beginning{Cluster: cluster, Deployment: d.Config.Deployment, Control: d.Config.Outputs.Control, At: time.Now()}
+	b := pipeline.Beginning{Cluster: cluster, Deployment: d.Config.Deployment, Control: d.Config.Outputs.Control,
+		At: time.Now()}
 	if _, err := rand.Read(b.Incarnation[:]); err != nil {
 		return b, fmt.Errorf("drawing an incarnation id: %w", err)
 	}
@@ -95,7 +100,8 @@ func (a *app) hasBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning) er
 	file, variable := d.File.RecordPlace()
 	if _, userHash := d.File.KeyFiles(); userHash != "" && file != startrecord.Of(userHash) {
 		// If a configuration does not name the record, it is beside the key.
-		if err := startrecord.Add(startrecord.Of(userHash), b, true, f.second); err != nil && !startrecord.Unwritable(err) {
+		if err := startrecord.Add(startrecord.Of(userHash), b, true, f.second); err != nil &&
+			!startrecord.Unwritable(err) {
 			return err
 		}
 	}
@@ -117,25 +123,30 @@ func (a *app) hasBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning) er
 	record, err := startrecord.Read(file)
 	if err == nil && !record.Has(b.Incarnation) {
 		_, err = record.Refuses(b.Incarnation, b.Cluster)
-		err = command.Contents(fmt.Errorf("another init has begun a deployment with these keys first: %w. Runs refuse the one that this init has begun; %s", err, fmt.Sprintf(asSecond, "add")))
+		err = command.Contents(fmt.Errorf("another init has begun a deployment with these keys first: %w. Runs refuse "+
+			"the one that this init has begun; %s", err, fmt.Sprintf(asSecond, "add")))
 	}
 	return err
 }
 
 // recordAlready records a deployment that control has already: an earlier version, or an init that
 // was interrupted, has begun it.
-func (a *app) recordAlready(f *initFlags, d *command.Loaded, record *pipeline.Record, e *pipeline.InitialisedError) error {
-	b := pipeline.Beginning{Cluster: e.Cluster, Deployment: d.Config.Deployment, Control: e.Topic, Incarnation: e.Incarnation, At: time.Now()}
+func (a *app) recordAlready(f *initFlags, d *command.Loaded, record *pipeline.Record,
+	e *pipeline.InitialisedError) error {
+	b := pipeline.Beginning{Cluster: e.Cluster, Deployment: d.Config.Deployment, Control: e.Topic,
+		Incarnation: e.Incarnation, At: time.Now()}
 	switch {
 	case record != nil && record.Has(e.Incarnation):
 		elsewhere, err := record.Refuses(e.Incarnation, e.Cluster)
 		if elsewhere != nil {
-			fmt.Fprintf(a.Stderr, "this is cluster %s, but the deployment began as %s: this is right only after a failover or a restore\n", e.Cluster, elsewhere)
+			fmt.Fprintf(a.Stderr, "this is cluster %s, but the deployment began as %s: this is right only after a "+
+				"failover or a restore\n", e.Cluster, elsewhere)
 		}
 		return err
 	case record != nil && len(record.Begun) > 0 && !f.second:
 		_, err := record.Refuses(e.Incarnation, e.Cluster)
-		return command.Contents(fmt.Errorf("%w. Nothing was written%s; two deployments with the same keys give the same people a whole budget each; to accept that, add --begin-second-promise", err, d.ButMade()))
+		return command.Contents(fmt.Errorf("%w. Nothing was written%s; two deployments with the same keys give the "+
+			"same people a whole budget each; to accept that, add --begin-second-promise", err, d.ButMade()))
 	}
 	return a.hasBegun(f, d, b)
 }

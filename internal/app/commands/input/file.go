@@ -99,15 +99,18 @@ func NoteFaults(progress *terminal.Progress, faults []string) {
 // NoteUnnamed says how many records have no user, or one like NULL, and what became of them.
 func NoteUnnamed(progress *terminal.Progress, noUser string, unnamed, blank uint64) {
 	if blank > 0 && noUser != demo.SkipNoUser {
-		progress.Note("users like NULL: %s; each such word is one user: --no-user skip leaves them out", terminal.Count(int(blank), "record"))
+		progress.Note("users like NULL: %s; each such word is one user: --no-user skip leaves them out",
+			terminal.Count(int(blank), "record"))
 	}
 	if unnamed == 0 {
 		return
 	}
 	became := map[string]string{
-		"":               "they are broken records: --no-user skip leaves them out, and --no-user each makes every such record a user of its own",
-		demo.SkipNoUser:  "left out",
-		event.NoUserEach: "each counts as a user of its own, so that a person with several of them is protected for each event only",
+		"": "they are broken records: --no-user skip leaves them out, and --no-user each makes every " +
+			"such record a user of its own",
+		demo.SkipNoUser: "left out",
+		event.NoUserEach: "each counts as a user of its own, so that a person with several of them is protected for " +
+			"each event only",
 	}
 	progress.Note("without a user: %s; %s", terminal.Count(int(unnamed), "record"), became[noUser])
 }
@@ -139,16 +142,20 @@ func ExplainColumns(err error, flags ...[2]string) error {
 }
 
 // TimeFieldUsage describes --time-field.
-const TimeFieldUsage = "column or path of the time of the event, or up to four with commas between them, whose texts are read as one: date,time"
+const TimeFieldUsage = "column or path of the time of the event, or up to four with commas between them, whose texts " +
+	"are read as one: date,time"
 
 // EncodingFlag adds the flag that names the encoding of a file's text.
 func EncodingFlag(flags *pflag.FlagSet, encoding *string) {
-	flags.StringVar(encoding, "encoding", "", "encoding of the file's text: latin1, cp1252 or another name that web pages use (default: utf-8, or utf-16 if its first bytes show it)")
+	flags.StringVar(encoding, "encoding", "", "encoding of the file's text: latin1, cp1252 or another name that web "+
+		"pages use (default: utf-8, or utf-16 if its first bytes show it)")
 }
 
 // NoUserFlag adds the flag that says what happens to records without a user.
 func NoUserFlag(flags *pflag.FlagSet, noUser *string) {
-	flags.Var(cli.OneOf(noUser, demo.SkipNoUser, event.NoUserEach), "no-user", "records whose user field is empty or missing: skip leaves them out, and those of users like NULL; each makes every such record a user of its own, so that a person with several of them is protected for each event only (default: they are broken records)")
+	flags.Var(cli.OneOf(noUser, demo.SkipNoUser, event.NoUserEach), "no-user", "records whose user field is empty or "+
+		"missing: skip leaves them out, and those of users like NULL; each makes every such record a user of its own, "+
+		"so that a person with several of them is protected for each event only (default: they are broken records)")
 }
 
 // SeveralFields returns the fields that --key-field or --time-field names.

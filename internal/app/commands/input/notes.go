@@ -26,7 +26,8 @@ func NoteTimes(progress *terminal.Progress, faults *eventfile.Faults, from, to *
 		flags = append(flags, "--to "+eventfile.Date(t.UsualLast+24*time.Hour.Milliseconds()))
 	}
 	if years := (t.Last - t.First) / (365 * 24 * time.Hour.Milliseconds()); years >= 20 && open {
-		what = append(what, fmt.Sprintf("%d years from %s to %s", years, eventfile.Date(t.First), eventfile.Date(t.Last)))
+		what = append(what, fmt.Sprintf("%d years from %s to %s", years, eventfile.Date(t.First),
+			eventfile.Date(t.Last)))
 	}
 	if what == nil {
 		return

@@ -17,16 +17,21 @@ type ValueFlags struct {
 }
 
 func (f *ValueFlags) RegisterValues(flags *pflag.FlagSet, of, units string) {
-	flags.StringVar(&f.ValueField, "value-field", "", of+"column or path of the value of an event, a whole number unless --decimals is given")
-	flags.IntVar(&f.Decimals, "decimals", 0, "how many decimals of values to keep: with 2, 12.345 is 1235 hundredths"+units+" (default: values are whole numbers)")
+	flags.StringVar(&f.ValueField, "value-field", "", of+"column or path of the value of an event, a whole number "+
+		"unless --decimals is given")
+	flags.IntVar(&f.Decimals, "decimals", 0, "how many decimals of values to keep: with 2, 12.345 is 1235 hundredths"+
+		units+" (default: values are whole numbers)")
 	flags.BoolVar(&f.comma, "decimal-comma", false, "values have a decimal comma: 12,5 or 1.234,56")
 	NoValueFlags(flags, &f.NoValue, &f.SkipBadValues)
 }
 
 // NoValueFlags adds the flags that say what happens to records whose value cannot be used.
 func NoValueFlags(flags *pflag.FlagSet, noValue *string, skipBad *bool) {
-	flags.Var(cli.OneOf(noValue, event.NoValueSkip, event.NoValueBroken), "no-value", "records whose value is empty, null or missing: skip leaves them out, broken counts them as broken records (default broken)")
-	flags.BoolVar(skipBad, "skip-bad-values", false, "leave out records whose value cannot be read, however many these are")
+	flags.Var(cli.OneOf(noValue, event.NoValueSkip, event.NoValueBroken), "no-value",
+		"records whose value is empty, null or missing: skip leaves them out, broken counts them as broken records "+
+			"(default broken)")
+	flags.BoolVar(skipBad, "skip-bad-values", false, "leave out records whose value cannot be read, however many "+
+		"these are")
 }
 
 func (f *ValueFlags) Of(layout *event.Format) {

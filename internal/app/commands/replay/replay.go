@@ -69,14 +69,17 @@ such a topic unless you give --accept-late.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.ConfigPath(cmd, &f.config)
-	flags.StringVar(&f.input, "input", "", "file with the events, also one that is compressed with gzip or zstd; - reads the standard input")
+	flags.StringVar(&f.input, "input", "", "file with the events, also one that is compressed with gzip or zstd; - "+
+		"reads the standard input")
 	flags.StringVar(&f.inputFormat, "input-format", "", input.AnyFormat()+" (default: by the name of the file)")
 	input.EncodingFlag(flags, &f.encoding)
-	flags.BoolVar(&f.header, "header", false, "the first record of a "+input.RowFormats(" or ")+" file names the columns and is not written")
+	flags.BoolVar(&f.header, "header", false, "the first record of a "+input.RowFormats(" or ")+
+		" file names the columns and is not written")
 	input.NoUserFlag(flags, &f.noUser)
 	input.NoValueFlags(flags, &f.noValue, &f.skipBadValues)
 	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as possible)")
-	flags.BoolVar(&f.acceptLate, "accept-late", false, "write even to a topic with append times, where old events are late")
+	flags.BoolVar(&f.acceptLate, "accept-late", false, "write even to a topic with append times, where old events are "+
+		"late")
 	cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd
@@ -157,7 +160,8 @@ func (f *replayFlags) checkHeader(format event.Format) error {
 	if !f.header || event.EncodingOf(format.Format).Tabular() {
 		return nil
 	}
-	return command.Usage(fmt.Errorf("--header is for %s, but events.format in %s is %s: all records of a topic have one format, so give a file in that format", input.RowFormats(" and "), f.config, format.Format))
+	return command.Usage(fmt.Errorf("--header is for %s, but events.format in %s is %s: all records of a topic have "+
+		"one format, so give a file in that format", input.RowFormats(" and "), f.config, format.Format))
 }
 
 // writeFile writes the file to the topic, and reports on stderr how far it is.
@@ -168,7 +172,8 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	from := to.countedFrom(ctx)
 	r, err := replay.Open(ctx, client, replay.Options{
 		Path: f.input, Topic: to.Config.Events.Topic, Format: to.format, Header: f.header, Registry: to.registry,
-		SkipNoUser: f.noUser == demo.SkipNoUser, SkipNoValue: f.noValue == event.NoValueSkip, SkipBadValues: f.skipBadValues, UserSetting: "events.fields.user in " + f.config,
+		SkipNoUser: f.noUser == demo.SkipNoUser, SkipNoValue: f.noValue == event.NoValueSkip,
+		SkipBadValues: f.skipBadValues, UserSetting: "events.fields.user in " + f.config,
 		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from, Skew: to.skew(), Lateness: to.lateness(),
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
 		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
@@ -177,7 +182,10 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 		return f.explainFile(err, to.format)
 	}
 	defer r.Close()
-	drain, stop := a.DrainOnSignal(progress, func() string { return "ending once the records that were read are written" }, a.Exit)
+	drain, stop := a.DrainOnSignal(progress, func() string {
+		return "ending once the records that were read are " +
+			"written"
+	}, a.Exit)
 	defer stop()
 	result, err := r.Run(ctx, drain)
 	input.NoteFaults(progress, r.Faults().Texts())
@@ -195,27 +203,36 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 // printReplayed says what was written, and what of it will not be counted.
 func printReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
 	if some := share(result.BeforeStart, result.Written); some != "" {
-		progress.Note("warning: %s of the records are from before %s, where the deployment's time begins, and will not be counted. If they are newer, correct events.fields.time or events.time_unit; to count them, begin a new deployment with new keys: another name under deployment and other files under keys in the configuration, and tollgate init --generate-keys --create-topics --start TIME",
+		progress.Note("warning: %s of the records are from before %s, where the deployment's time begins, and will "+
+			"not be counted. If they are newer, correct events.fields.time or events.time_unit; to count them, begin "+
+			"a new deployment with new keys: another name under deployment and other files under keys in the "+
+			"configuration, and tollgate init --generate-keys --create-topics --start TIME",
 			some, from.Format(time.RFC3339))
 	}
 	if some := share(result.Future, result.Written); some != "" {
-		progress.Note("warning: %s of the records have times ahead of the clock by more than time.skew of the configuration, and a run that reads them now does not count them: check the time field and its unit (events.fields.time, events.time_unit)",
+		progress.Note("warning: %s of the records have times ahead of the clock by more than time.skew of the "+
+			"configuration, and a run that reads them now does not count them: check the time field and its unit "+
+			"(events.fields.time, events.time_unit)",
 			some)
 	}
 	if some := share(result.Late, result.Written); some != "" {
-		progress.Note("warning: %s of the records are older, by more than time.lateness, than a record before them in their partition: a run counts them as late. Sort a file by time before you replay it",
+		progress.Note("warning: %s of the records are older, by more than time.lateness, than a record before them in "+
+			"their partition: a run counts them as late. Sort a file by time before you replay it",
 			some)
 	}
 	if some := share(result.Expired, result.Written); some != "" {
-		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers delete them, perhaps before a run reads them; raise its retention.ms",
+		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers "+
+			"delete them, perhaps before a run reads them; raise its retention.ms",
 			some, timespan.Text(result.Retention), topic)
 	}
 	if result.FirstLeftOut > 0 {
-		progress.Note("left out records longer than %s bytes; the first is in %s %s", terminal.Number(demo.MaxRecordBytes, 0), result.Unit, terminal.Number(float64(result.FirstLeftOut), 0))
+		progress.Note("left out records longer than %s bytes; the first is in %s %s",
+			terminal.Number(demo.MaxRecordBytes, 0), result.Unit, terminal.Number(float64(result.FirstLeftOut), 0))
 	}
 	switch {
 	case result.Drained:
-		progress.Note("stopped by a signal: topic %s keeps the records that were written. If you replay the file again, it will have them twice", topic)
+		progress.Note("stopped by a signal: topic %s keeps the records that were written. If you replay the file "+
+			"again, it will have them twice", topic)
 	case result.Written == 0:
 		progress.Note("nothing of %s was written to topic %s: every record is too long", input, topic)
 	default:
@@ -240,7 +257,8 @@ func share(some, all int64) string {
 func (f *replayFlags) explainFile(err error, format event.Format) error {
 	var other *eventfile.FormatError
 	if errors.As(err, &other) {
-		return fmt.Errorf("%w; events.format in %s is %s, and a topic has records of one format: convert the file", err, f.config, format.Format)
+		return fmt.Errorf("%w; events.format in %s is %s, and a topic has records of one format: convert the file", err,
+			f.config, format.Format)
 	}
 	return err
 }
@@ -253,13 +271,16 @@ func (a *app) target(f *replayFlags) (to replayTo, err error) {
 	to.format = to.Config.Events.Format
 	given, err := input.InputFormatOf(f.input, f.inputFormat)
 	if err == nil && given.Name != to.format.Format && (f.inputFormat != "" || given.Schemas()) {
-		return to, command.Usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s", given.Name, to.format.Format))
+		return to, command.Usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s",
+			given.Name, to.format.Format))
 	}
 	if f.noUser == event.NoUserEach && to.format.NoUser != f.noUser {
-		return to, command.Usage(fmt.Errorf("--no-user each needs events.no_user: each in %s: a run would take such records for broken ones", f.config))
+		return to, command.Usage(fmt.Errorf("--no-user each needs events.no_user: each in %s: a run would take such "+
+			"records for broken ones", f.config))
 	}
 	if g := to.Config.Events.Registry; g != nil {
-		to.registry, err = registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile})
+		to.registry, err = registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password,
+			CAFile: g.CAFile})
 		if err != nil {
 			return to, command.Contents(fmt.Errorf("events.registry: %w", err))
 		}

@@ -45,7 +45,8 @@ func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.W
 		}
 		return nil, err
 	}
-	return &pipeline.Workers{Engine: flink.Engine(o), Config: path, Tasks: f.parallelism, Spread: flink.Spread(f.parallelism)}, nil
+	return &pipeline.Workers{Engine: flink.Engine(o), Config: path, Tasks: f.parallelism,
+		Spread: flink.Spread(f.parallelism)}, nil
 }
 
 func worker(a *command.App) *cobra.Command {

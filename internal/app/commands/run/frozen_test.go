@@ -18,7 +18,8 @@ func TestARunThatIsToEndDoesNotWaitForTallies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer frozen.Close()
-	d, err := (&command.App{}).Load(commandtest.DeploymentFile(t, frozen.Addr().String()), config.Options{MissingKeys: true})
+	d, err := (&command.App{}).Load(commandtest.DeploymentFile(t, frozen.Addr().String()),
+		config.Options{MissingKeys: true})
 	if err != nil {
 		t.Fatal(err)
 	}

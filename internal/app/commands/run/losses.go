@@ -27,7 +27,8 @@ type losses struct {
 }
 
 // errBadValues is why a strict run stops: the values that can be read are no sample of all.
-var errBadValues = command.Coded(command.ExitLosses, errors.New("more than 2 % of the values cannot be read, which --strict refuses: the dead letters of class bad_value have them; "+
+var errBadValues = command.Coded(command.ExitLosses, errors.New("more than 2 % of the values cannot be read, which "+
+	"--strict refuses: the dead letters of class bad_value have them; "+
 	"correct the producer, or events.fields.value, events.decimals or events.decimal_comma"))
 
 // observe takes the state of the run about once a second.
@@ -64,12 +65,14 @@ func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progr
 	}
 	lost := outcomes.Lost(l.before, now)
 	if lost.Some() && !lost.Most() {
-		progress.Note("warning: some of the records of this run (at least one in a hundred) were lost before counting: %s", lost.Why())
+		progress.Note("warning: some of the records of this run (at least one in a hundred) were lost before "+
+			"counting: %s", lost.Why())
 	}
 	if f.strict && lost.BadValues() {
 		return errBadValues
 	}
 	return command.RefuseLosses(lost, f.strict, func() {
-		progress.Note("warning: more than half of the records of this run were lost before counting: %s; --trusted-report FILE has the tallies", lost.Why())
+		progress.Note("warning: more than half of the records of this run were lost before counting: %s; "+
+			"--trusted-report FILE has the tallies", lost.Why())
 	})
 }

@@ -37,21 +37,25 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 		if c.loud && !strings.Contains(out.String(), "most are late") {
 			t.Errorf("%s: the reason is missing: %q", name, &out)
 		}
-		if err != nil || strings.Contains(out.String(), "warning: more than half") != c.loud || strings.ContainsAny(out.String(), "0123456789") {
+		if err != nil || strings.Contains(out.String(), "warning: more than half") != c.loud ||
+			strings.ContainsAny(out.String(), "0123456789") {
 			t.Errorf("%s: %v, %q", name, err, &out)
 		}
 		if some := strings.Contains(out.String(), "at least one in a hundred"); some != c.some {
 			t.Errorf("%s: some are lost: %v", name, some)
 		}
-		if code := command.ExitCode(l.end(&runFlags{strict: true}, c.now, progress)); (code == command.ExitLosses) != c.loud || !c.loud && code != command.ExitOK {
+		if code := command.ExitCode(l.end(&runFlags{strict: true}, c.now, progress)); (code == command.ExitLosses) !=
+			c.loud || !c.loud && code != command.ExitOK {
 			t.Errorf("%s: exit %d with --strict", name, code)
 		}
 	}
 	l, away := losses{wanted: true, failed: errors.New("no broker answers")}, bytes.Buffer{}
-	if err := l.end(&runFlags{}, late(51, 49), terminal.NewProgress(&away, false, time.Now)); err != nil || !strings.Contains(away.String(), "lost before counting: no broker answers") {
+	if err := l.end(&runFlags{}, late(51, 49), terminal.NewProgress(&away, false, time.Now)); err != nil ||
+		!strings.Contains(away.String(), "lost before counting: no broker answers") {
 		t.Errorf("without the tallies of the start: %v, %s", err, &away)
 	}
-	if err := l.end(&runFlags{strict: true}, late(0, 100), terminal.NewProgress(&away, false, time.Now)); !errors.Is(err, l.failed) {
+	if err := l.end(&runFlags{strict: true}, late(0, 100), terminal.NewProgress(&away, false,
+		time.Now)); !errors.Is(err, l.failed) {
 		t.Errorf("with --strict and without the tallies of the start: %v", err)
 	}
 }
@@ -61,7 +65,8 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 func TestAStrictRunStopsOnValuesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	bad := func(bad, accepted uint64) pipeline.Tallies {
-		return pipeline.Tallies{Read: bad + accepted + 9, DeadLettered: map[string]uint64{"bad_value": bad, "null_field": 9}, Accepted: accepted}
+		return pipeline.Tallies{Read: bad + accepted + 9, DeadLettered: map[string]uint64{"bad_value": bad,
+			"null_field": 9}, Accepted: accepted}
 	}
 	for _, strict := range []bool{false, true} {
 		progress := terminal.NewProgress(new(bytes.Buffer), false, time.Now)
@@ -69,7 +74,8 @@ func TestAStrictRunStopsOnValuesThatCannotBeRead(t *testing.T) {
 		if err := l.end(&runFlags{strict: strict}, bad(70, 990), progress); err != nil {
 			t.Errorf("2 %%: %v", err)
 		}
-		if err := l.end(&runFlags{strict: strict}, bad(71, 989), progress); (command.ExitCode(err) == command.ExitLosses) != strict || !strict && err != nil {
+		if err := l.end(&runFlags{strict: strict}, bad(71, 989), progress); (command.ExitCode(err) ==
+			command.ExitLosses) != strict || !strict && err != nil {
 			t.Errorf("more than 2 %%: %v", err)
 		}
 		l.observe(pipeline.RunState{})

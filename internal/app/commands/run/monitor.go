@@ -18,9 +18,12 @@ type monitorFlags struct {
 }
 
 func (f *monitorFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "listen", "", "serve /metrics for Prometheus, /-/healthy and /-/ready on this address (host:port): seconds and states only (default: serve nothing)")
-	flags.BoolVar(&f.trusted, "metrics-trusted", false, "with --listen: also serve exact numbers of records; only for a network of the trusted side")
-	flags.BoolVar(&f.profiles, "pprof", false, "with --listen: serve profiles of this process under /debug/pprof/; they show its memory: only for the trusted side")
+	flags.StringVar(&f.listen, "listen", "", "serve /metrics for Prometheus, /-/healthy and /-/ready on this address "+
+		"(host:port): seconds and states only (default: serve nothing)")
+	flags.BoolVar(&f.trusted, "metrics-trusted", false, "with --listen: also serve exact numbers of records; only for "+
+		"a network of the trusted side")
+	flags.BoolVar(&f.profiles, "pprof", false, "with --listen: serve profiles of this process under /debug/pprof/; "+
+		"they show its memory: only for the trusted side")
 }
 
 func (f *monitorFlags) checkMonitor(changed func(string) bool) error {
@@ -47,7 +50,8 @@ func (f *monitorFlags) serve(a *app, progress *terminal.Progress) (watched, erro
 		return watched{}, nil
 	}
 	b := a.Build()
-	m := monitor.New(monitor.Options{Version: b.Version, Revision: b.Revision, Trusted: f.trusted, Profiles: f.profiles})
+	m := monitor.New(monitor.Options{Version: b.Version, Revision: b.Revision, Trusted: f.trusted,
+		Profiles: f.profiles})
 	l, err := command.Listen(f.listen)
 	if err != nil {
 		return watched{}, err

@@ -48,7 +48,8 @@ type runOutput struct {
 	err       error
 }
 
-func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress, page *command.Page) *runOutput {
+func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress,
+	page *command.Page) *runOutput {
 	now := time.Now()
 	_, width := terminal.Terminal(a.Stdout)
 	return &runOutput{
@@ -89,7 +90,8 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 	})
 	o.progress.Settled(int(s.Turn-begun+1), s.Keys)
 	if stuck > 0 {
-		o.progress.Mention("nothing was printed for %v: check that something reads stdout. Not printed yet: %s, which topic %s has; the run goes on", stuckEvery, terminal.Count(stuck, "value"), o.outputs().Counts)
+		o.progress.Mention("nothing was printed for %v: check that something reads stdout. Not printed yet: %s, which "+
+			"topic %s has; the run goes on", stuckEvery, terminal.Count(stuck, "value"), o.outputs().Counts)
 	}
 }
 
@@ -127,7 +129,8 @@ func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 // fails. An error of reading the topic ends neither the printing nor the run, which waits
 // for the same brokers and says so. The topic is followed again, after pauses that grow
 // from the given one to a minute, and begin again once something was printed.
-func (o *runOutput) follow(ctx context.Context, pause time.Duration, following func(context.Context, func(pipeline.Published) error) error) {
+func (o *runOutput) follow(ctx context.Context, pause time.Duration, following func(context.Context,
+	func(pipeline.Published) error) error) {
 	for least := pause; ; pause = min(2*pause, time.Minute) {
 		var failed error
 		err := following(ctx, func(p pipeline.Published) error {
@@ -145,7 +148,8 @@ func (o *runOutput) follow(ctx context.Context, pause time.Duration, following f
 		o.update(func() { first, o.lost = o.lost == nil, err })
 		if first {
 			pause = least
-			o.progress.Mention("cannot read topics %s and %s, so printing waits for them; the run goes on: %v", o.outputs().Counts, o.outputs().Turns, err)
+			o.progress.Mention("cannot read topics %s and %s, so printing waits for them; the run goes on: %v",
+				o.outputs().Counts, o.outputs().Turns, err)
 		}
 		select {
 		case <-time.After(pause):
@@ -268,7 +272,8 @@ func (o *runOutput) unprinted() int {
 
 // errUnprinted: stdout accepted nothing, or accepted values so late that the topic had
 // dropped them.
-var errUnprinted = errors.New("printing the published values: stdout did not take all of them in time. The counts topic has all of them")
+var errUnprinted = errors.New("printing the published values: stdout did not take all of them in time. The counts " +
+	"topic has all of them")
 
 // fail ends the printing, and with it the run; the first error counts.
 func (o *runOutput) fail(err error) {

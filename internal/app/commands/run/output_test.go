@@ -33,7 +33,8 @@ func newOutput(t *testing.T, f cli.Format) (*runOutput, *bytes.Buffer) {
 
 func released(turn uint64, metric, key string) schemas.Release {
 	hour := time.Hour.Milliseconds()
-	return schemas.Release{Turn: turn, Metric: metric, Key: key, WindowStart: int64(turn) * hour, WindowEnd: int64(turn+1) * hour, Confidence: 0.95, Rungs: 1, Precision: units.Precision{Hi: 1}}
+	return schemas.Release{Turn: turn, Metric: metric, Key: key, WindowStart: int64(turn) * hour,
+		WindowEnd: int64(turn+1) * hour, Confidence: 0.95, Rungs: 1, Precision: units.Precision{Hi: 1}}
 }
 
 func give(t *testing.T, o *runOutput, turn uint64, releases ...schemas.Release) {
@@ -87,8 +88,10 @@ func TestNoValueIsPrintedTwice(t *testing.T) {
 		o.settle(pipeline.Settlement{First: turn, Turn: turn, Keys: 1})
 	}
 	give(t, o, 51, released(50, "public", "old"), released(51, "public", "a"))
-	give(t, o, 53, released(50, "public", "old"), released(51, "public", "a"), released(52, "public", "b"), released(53, "public", "c"))
-	if got := strings.Count(out.String(), "\n"); got != 3 || strings.Contains(out.String(), "old") || o.unprinted() != 0 {
+	give(t, o, 53, released(50, "public", "old"), released(51, "public", "a"), released(52, "public", "b"),
+		released(53, "public", "c"))
+	if got := strings.Count(out.String(), "\n"); got != 3 || strings.Contains(out.String(), "old") ||
+		o.unprinted() != 0 {
 		t.Errorf("printed %d values, %d are left, want 3 and 0:\n%s", got, o.unprinted(), out)
 	}
 }
@@ -106,8 +109,10 @@ func TestRunPrintsTheDaysOfItsZone(t *testing.T) {
 	r.WindowStart = time.Date(2025, 11, 2, 4, 0, 0, 0, time.UTC).UnixMilli()
 	r.WindowEnd = r.WindowStart + 25*time.Hour.Milliseconds()
 	for format, want := range map[cli.Format]string{cli.Table: "\n2025-11-02 ", cli.JSON: "2025-11-02T04:00:00Z"} {
-		text, err := newRunOutput(a, format, 0, d.Deployment, nil, nil).text(&pipeline.Published{Releases: []schemas.Release{r}})
-		if err != nil || !strings.Contains(string(text), want) || format == cli.Table && !strings.Contains(string(text), "window (America/New_York)") {
+		text, err := newRunOutput(a, format, 0, d.Deployment, nil,
+			nil).text(&pipeline.Published{Releases: []schemas.Release{r}})
+		if err != nil || !strings.Contains(string(text), want) || format == cli.Table && !strings.Contains(string(text),
+			"window (America/New_York)") {
 			t.Errorf("%s: %v\n%s", want, err, text)
 		}
 	}
@@ -236,7 +241,8 @@ func TestRuleDrainingIsSaidOfThoseWhoAskedForIt(t *testing.T) {
 		full := errors.New("writing output: full")
 		o.fail(full)
 		err := o.finish(pipeline.RunResult{}, draining, signalled)
-		if !errors.Is(err, pipeline.ErrNoBroker) || errors.Is(err, full) == signalled || strings.Contains(err.Error(), "draining") != signalled {
+		if !errors.Is(err, pipeline.ErrNoBroker) || errors.Is(err, full) == signalled || strings.Contains(err.Error(),
+			"draining") != signalled {
 			t.Errorf("signalled %v: %v", signalled, err)
 		}
 	}

@@ -52,6 +52,7 @@ func (o *runOutput) endPage(limit time.Duration) error {
 	case err := <-saved:
 		return err
 	case <-time.After(limit):
-		return fmt.Errorf("writing --report %s: nothing has read it for %v; is it a pipe without a reader?", o.page.Path, limit)
+		return fmt.Errorf("writing --report %s: nothing has read it for %v; is it a pipe without a reader?",
+			o.page.Path, limit)
 	}
 }

@@ -87,17 +87,22 @@ with 1.`,
 	flags.SortFlags = false
 	a.ConfigPath(cmd, &f.config)
 	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
-	flags.BoolVar(&f.untilEnd, "until-end", false, "end when every event that is on the topic now is settled; one record can decide when")
-	command.DurationFlag(flags, &f.wait, "wait", 0, "with --until or --until-end: drain the run if it has not ended after this long (default: no limit)")
+	flags.BoolVar(&f.untilEnd, "until-end", false, "end when every event that is on the topic now is settled; one "+
+		"record can decide when")
+	command.DurationFlag(flags, &f.wait, "wait", 0, "with --until or --until-end: drain the run if it has not ended "+
+		"after this long (default: no limit)")
 	cli.FormatFlag(cmd, &f.format)
 	command.TopFlag(cmd, &f.top)
-	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
-	flags.StringVar(&f.report, "report", "", "file for an HTML page of the published counts: charts, tables, the promise")
+	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for "+
+		"publication")
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of the published counts: charts, tables, the "+
+		"promise")
 	clusterFlags(cmd, f)
 	command.StrictFlag(cmd, &f.strict)
 	flags.Lookup("strict").Usage += command.StrictLosses
 	f.monitorFlags.register(flags)
-	command.DurationFlag(flags, &f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "how long to wait at the start for a broker that does not answer yet; 0: do not wait")
+	command.DurationFlag(flags, &f.waitForBroker, "wait-for-broker", defaultWaitForBroker,
+		"how long to wait at the start for a broker that does not answer yet; 0: do not wait")
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
 	a.LogFlag(cmd)
 	return cmd
@@ -137,7 +142,8 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 		return err
 	}
 	f.until.Time, f.until.Local = f.until.Moment(d.Config.Time.WindowZone), false
-	if err := d.Spared(command.NamedFile{By: "--report", Path: f.report}, command.NamedFile{By: "--trusted-report", Path: f.trustedReport}); err != nil {
+	if err := d.Spared(command.NamedFile{By: "--report", Path: f.report}, command.NamedFile{By: "--trusted-report",
+		Path: f.trustedReport}); err != nil {
 		return err
 	}
 	if err := a.WarnAbout(d, f.strict, true); err != nil {
@@ -159,7 +165,8 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	}
 	defer watched.close()
 	losses := &losses{d: d.Deployment, wanted: f.ends(), strict: f.strict, badValues: make(chan struct{})}
-	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page), losses, watched.set)
+	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page),
+		losses, watched.set)
 	var tallies pipeline.Tallies
 	if err == nil && (f.trustedReport != "" || losses.wanted) {
 		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
@@ -191,7 +198,8 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 // publish runs the pipeline and prints what it publishes, and says whether a signal was to end it.
 // lost is told of the run before it settles anything, with a channel that is closed when it is to
 // end.
-func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *runOutput, lost *losses, state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
+func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *runOutput, lost *losses,
+	state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	drain := make(chan struct{})
@@ -302,10 +310,12 @@ func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool)
 		err = failed
 	case failed != nil && !signalled && errors.Is(err, pipeline.ErrNoBroker):
 		// The run was to be drained because printing failed, and for no other reason.
-		err = fmt.Errorf("%w, and while the run was ending for that, %w: the next run repeats the unfinished work", failed, pipeline.ErrNoBroker)
+		err = fmt.Errorf("%w, and while the run was ending for that, %w: the next run repeats the unfinished work",
+			failed, pipeline.ErrNoBroker)
 	}
 	if left := o.unprinted(); left > 0 {
-		o.progress.Note("%s published but not printed: read topic %s, which keeps values until its retention ends", were(left), o.outputs().Counts)
+		o.progress.Note("%s published but not printed: read topic %s, which keeps values until its retention ends",
+			were(left), o.outputs().Counts)
 		if err == nil && !signalled && !result.Superseded {
 			err = o.unread()
 		}
@@ -340,7 +350,8 @@ func were(n int) string {
 const defaultWaitForBroker = 30 * time.Second
 
 // awaitBroker connects to a broker; it waits for one that is not there yet, or for a signal.
-func awaitBroker(ctx context.Context, f *runFlags, d *command.Loaded, log *slog.Logger, signalled <-chan struct{}) (*pipeline.Client, error) {
+func awaitBroker(ctx context.Context, f *runFlags, d *command.Loaded, log *slog.Logger,
+	signalled <-chan struct{}) (*pipeline.Client, error) {
 	ctx, end := endedBy(ctx, signalled, errors.New("a signal ended the wait, before the run began anything"))
 	defer end()
 	return pipeline.AwaitBroker(ctx, d.Deployment, f.waitForBroker, log)
@@ -386,19 +397,24 @@ func drained(result pipeline.RunResult) string {
 	if result.Settled == 0 {
 		return "drained: no turn was settled; run again to go on"
 	}
-	return fmt.Sprintf("drained: everything up to turn %s is published; run again to go on", terminal.Number(float64(result.Settled), 0))
+	return fmt.Sprintf("drained: everything up to turn %s is published; run again to go on",
+		terminal.Number(float64(result.Settled), 0))
 }
 
 // unfinished is the error of a run that did not do what was asked.
 func unfinished(result pipeline.RunResult, now time.Time) error {
 	switch {
 	case result.Superseded:
-		return fmt.Errorf("%s has taken over: end one of the two runs; if a supervisor restarts this one, stop it there",
+		return fmt.Errorf("%s has taken over: end one of the two runs; if a supervisor restarts this one, stop it "+
+			"there",
 			cmp.Or(result.Successor, "another run of this deployment, or tollgate change,"))
 	case result.Drained && result.Unread:
-		return errors.New("the run ended before it had read every event that was on the topic at its start: run again to go on")
+		return errors.New("the run ended before it had read every event that was on the topic at its start: run " +
+			"again " +
+			"to go on")
 	case result.Drained && result.OpenTurns > 0:
-		return fmt.Errorf("some of the windows that the run was to settle are not settled: %s; run again to go on", openTurns(result, now))
+		return fmt.Errorf("some of the windows that the run was to settle are not settled: %s; run again to go on",
+			openTurns(result, now))
 	}
 	return nil
 }
@@ -413,9 +429,11 @@ func openTurns(result pipeline.RunResult, now time.Time) string {
 	text += ", the last one until " + command.Moment(o.WindowEnd, now)
 	switch {
 	case now.Before(o.Earliest):
-		return text + fmt.Sprintf("; it closes once every partition has records from %s on; for a silent partition the clock counts instead, at %s", command.Moment(o.Earliest, now), command.Moment(o.Latest, now))
+		return text + fmt.Sprintf("; it closes once every partition has records from %s on; for a silent partition "+
+			"the clock counts instead, at %s", command.Moment(o.Earliest, now), command.Moment(o.Latest, now))
 	case now.Before(o.Latest):
-		return text + fmt.Sprintf("; it closes once every partition has a later record; for a silent partition the clock counts instead, at %s", command.Moment(o.Latest, now))
+		return text + fmt.Sprintf("; it closes once every partition has a later record; for a silent partition the "+
+			"clock counts instead, at %s", command.Moment(o.Latest, now))
 	}
 	return text + "; a run that reads on will close it"
 }

@@ -47,7 +47,8 @@ func newTurnText(d *pipeline.Deployment, f cli.Format, top, width int, progress 
 		}
 		t.tables[m.Spec.Name] = terminal.NewTable(&t.table, terminal.TableOptions{
 			Width: width, Window: time.Duration(m.Spec.WindowSize) * time.Millisecond, Zone: d.Config.Time.WindowZone,
-			Confidence: m.Spec.Confidence, Target: m.Spec.HasTarget(), Fine: kind.Fine(), Intervals: kind.Statistic != nil,
+			Confidence: m.Spec.Confidence, Target: m.Spec.HasTarget(), Fine: kind.Fine(), Intervals: kind.Statistic !=
+				nil,
 			Keys: keys, Top: top, Of: t.tables[command.StatisticsOf(&m.Spec)],
 		})
 	}
@@ -75,13 +76,15 @@ func (t *turnText) text(p *pipeline.Published) ([]byte, error) {
 		}
 		rows := make([]terminal.Row, end)
 		for i, r := range releases[:end] {
-			r.WindowStart, r.WindowEnd = t.clock.Begins(r.WindowStart), t.clock.Begins(r.WindowEnd) // people see local days
+			// people see local days
+			r.WindowStart, r.WindowEnd = t.clock.Begins(r.WindowStart), t.clock.Begins(r.WindowEnd)
 			rows[i] = command.Row(r, t.keyed[metric])
 		}
 		releases = releases[end:]
 		if t.tables[metric] == nil {
 			// A foreign release is not a reason to end the run.
-			t.progress.Mention("not printing a value on topic %s: the deployment does not have its metric", t.outputs().Counts)
+			t.progress.Mention("not printing a value on topic %s: the deployment does not have its metric",
+				t.outputs().Counts)
 			continue
 		}
 		if err := t.tableOf(metric).Rows(rows); err != nil {
@@ -96,7 +99,9 @@ func (t *turnText) text(p *pipeline.Published) ([]byte, error) {
 func (t *turnText) empty(p *pipeline.Published) error {
 	end := t.clock.Begins(p.End.UnixMilli())
 	for _, m := range t.metrics {
-		if p.End.IsZero() || end%m.WindowSlide != 0 || slices.ContainsFunc(p.Releases, func(r schemas.Release) bool { return r.Metric == m.Name }) {
+		if p.End.IsZero() || end%m.WindowSlide != 0 || slices.ContainsFunc(p.Releases, func(r schemas.Release) bool {
+			return r.Metric == m.Name
+		}) {
 			continue
 		}
 		if err := t.tableOf(m.Name).Empty(time.UnixMilli(end-m.WindowSize), time.UnixMilli(end), 1); err != nil {

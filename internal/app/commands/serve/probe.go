@@ -46,7 +46,8 @@ contains only this program.`,
 			return command.Must("url", "an address like http://localhost:9464/-/ready")
 		}
 		if u.User != nil {
-			return command.Usage(errors.New("--url has a user or a password in it: other users of this machine see them in the list of processes; give the address without them"))
+			return command.Usage(errors.New("--url has a user or a password in it: other users of this machine see " +
+				"them in the list of processes; give the address without them"))
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), wait)
 		defer cancel()
@@ -73,7 +74,8 @@ func ask(ctx context.Context, address string) (string, error) {
 	answer, err := client.Do(request)
 	if err != nil {
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			return "", fmt.Errorf("asking %s: nothing listens there (connection refused): check that the process runs and was started with --listen", address)
+			return "", fmt.Errorf("asking %s: nothing listens there (connection refused): check that the process runs "+
+				"and was started with --listen", address)
 		}
 		return "", fmt.Errorf("asking: %w", err)
 	}

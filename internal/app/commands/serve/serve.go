@@ -53,11 +53,13 @@ ends it.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.ConfigPath(cmd, &f.config)
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port to listen on; 0.0.0.0:8080 for all addresses of this machine")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port to listen on; 0.0.0.0:8080 for all "+
+		"addresses of this machine")
 	flags.StringVar(&f.title, "title", "", "title of the page (default: the deployment's name)")
 	flags.IntVar(&f.keep, "keep", 500, "how many windows of each metric serve keeps and shows: the newest ones")
 	flags.IntVar(&f.clients, "max-clients", 1000, "how many connections serve accepts at once; it refuses more")
-	command.DurationFlag(flags, &f.refresh, "refresh", 5*time.Second, "how often, about, an open page asks for new values")
+	command.DurationFlag(flags, &f.refresh, "refresh", 5*time.Second, "how often, about, an open page asks for new "+
+		"values")
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runServe(cmd.Context(), f) })
 	a.LogFlag(cmd)
 	return cmd
@@ -91,5 +93,6 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 	defer stop()
 	log := a.Logger(a.Stderr, slog.LevelInfo)
 	log.Info(fmt.Sprintf("serving http://%s/ with the values of topic %s", l.Addr(), d.Config.Outputs.Counts))
-	return d.Explained(serve.Run(ctx, d.Deployment, l, serve.Options{Title: f.title, Keep: f.keep, Clients: f.clients, Refresh: f.refresh, Logger: log}))
+	return d.Explained(serve.Run(ctx, d.Deployment, l, serve.Options{Title: f.title, Keep: f.keep, Clients: f.clients,
+		Refresh: f.refresh, Logger: log}))
 }

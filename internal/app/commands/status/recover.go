@@ -30,7 +30,8 @@ changes nothing else: if the cause is still there, the next run stops again.`,
 	}
 	cmd.Flags().SortFlags = false
 	a.ConfigPath(cmd, &path)
-	cmd.Flags().StringVar(&by, "by", "", "who has looked into the cause, and where it is written down; recorded on the control topic")
+	cmd.Flags().StringVar(&by, "by", "", "who has looked into the cause, and where it is written down; recorded on "+
+		"the control topic")
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runRecover(cmd.Context(), path, by) })
 	return cmd
 }

@@ -92,7 +92,8 @@ func writeStatement(b *strings.Builder, s *pipeline.Statement) {
 		if a.From != nil {
 			line("period", "%s to %s", a.From.Format(time.RFC3339), a.To.Format(time.RFC3339))
 		}
-		line("spent", "%s of the budget: all values together are ε = %s at δ = %s", words.Percent(a.Share), words.Digits(a.Epsilon), words.Digits(s.Delta))
+		line("spent", "%s of the budget: all values together are ε = %s at δ = %s", words.Percent(a.Share),
+			words.Digits(a.Epsilon), words.Digits(s.Delta))
 		for _, left := range a.Allowances {
 			line("allowance", "%s: %s left", terminal.Key(left.Metric, 40), words.Percent(left.Left))
 		}

@@ -53,7 +53,8 @@ reading lags, use the metric tollgate_lag_seconds of the run.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.ConfigPath(cmd, &path)
-	command.DurationFlag(flags, &maxLag, "max-lag", 0, "exit with 1 if counts have been due for longer than this (default: no limit)")
+	command.DurationFlag(flags, &maxLag, "max-lag", 0, "exit with 1 if counts have been due for longer than this "+
+		"(default: no limit)")
 	cli.FormatFlag(cmd, &f)
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("max-lag") && maxLag <= 0 {
@@ -78,11 +79,15 @@ func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, 
 		*pipeline.Status
 		Lag float64 `json:"lag_seconds"`
 	}{s, s.Lag.Seconds()}
-	if err := a.PrintAs(f, withLag, func(b *strings.Builder) { writeStatus(b, s, d.Config.Outputs.DeadLetter, now) }); err != nil {
+	if err := a.PrintAs(f, withLag, func(b *strings.Builder) {
+		writeStatus(b, s, d.Config.Outputs.DeadLetter,
+			now)
+	}); err != nil {
 		return err
 	}
 	if maxLag > 0 && s.Lag > maxLag {
-		err = fmt.Errorf("the next counts have been due since %s, longer than --max-lag %s: check that a run is alive, and what it says it waits for", command.Moment(s.Due, now), timespan.Text(maxLag))
+		err = fmt.Errorf("the next counts have been due since %s, longer than --max-lag %s: check that a run is "+
+			"alive, and what it says it waits for", command.Moment(s.Due, now), timespan.Text(maxLag))
 	}
 	return errors.Join(s.Err(), err)
 }
@@ -94,39 +99,49 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now
 	}
 	unit := ""
 	if s.PeriodSeconds > 0 {
-		unit = fmt.Sprintf(" for a user in one period of %s", timespan.Text(time.Duration(s.PeriodSeconds*float64(time.Second))))
+		unit = fmt.Sprintf(" for a user in one period of %s",
+			timespan.Text(time.Duration(s.PeriodSeconds*float64(time.Second))))
 	}
-	line("deployment", "%s, generation %d: (%s, %s)-differential privacy%s", terminal.Key(s.Deployment, 60), s.Generation, words.Digits(s.Epsilon), words.Digits(s.Delta), unit)
+	line("deployment", "%s, generation %d: (%s, %s)-differential privacy%s", terminal.Key(s.Deployment, 60),
+		s.Generation, words.Digits(s.Epsilon), words.Digits(s.Delta), unit)
 	switch {
 	case s.Settled == 0:
 		line("published", "nothing yet; time begins at %s", command.Moment(s.Start, now))
 	case s.SettledAt != nil:
-		line("published", "up to %s (turn %s), %s ago", command.Moment(s.SettledTo, now), terminal.Number(float64(s.Settled), 0), ago(now.Sub(*s.SettledAt)))
+		line("published", "up to %s (turn %s), %s ago", command.Moment(s.SettledTo, now),
+			terminal.Number(float64(s.Settled), 0), ago(now.Sub(*s.SettledAt)))
 	default:
-		line("published", "up to %s (turn %s)", command.Moment(s.SettledTo, now), terminal.Number(float64(s.Settled), 0))
+		line("published", "up to %s (turn %s)", command.Moment(s.SettledTo, now), terminal.Number(float64(s.Settled),
+			0))
 	}
 	switch {
 	case s.Stop != nil:
-		line("STOPPED", "at turn %s, at %s: %s", terminal.Number(float64(s.Stop.Turn), 0), command.Moment(s.Stop.At, now), terminal.Key(s.Stop.Reason, 2000))
+		line("STOPPED", "at turn %s, at %s: %s", terminal.Number(float64(s.Stop.Turn), 0), command.Moment(s.Stop.At,
+			now), terminal.Key(s.Stop.Reason, 2000))
 	case s.Closed > s.Settled && s.Ended:
-		line("next", "closed up to turn %s: the last run has ended, and the next one will release these turns", terminal.Number(float64(s.Closed), 0))
+		line("next", "closed up to turn %s: the last run has ended, and the next one will release these turns",
+			terminal.Number(float64(s.Closed), 0))
 	case s.Closed > s.Settled:
-		line("next", "closed up to turn %s: a run is releasing these turns, or the next run will release them", terminal.Number(float64(s.Closed), 0))
+		line("next", "closed up to turn %s: a run is releasing these turns, or the next run will release them",
+			terminal.Number(float64(s.Closed), 0))
 	case s.Lag > 0 && s.Ended:
 		line("next", "due since %s, %s ago: the last run has ended", command.Moment(s.Due, now), ago(s.Lag))
 	case s.Lag > 0:
-		line("next", "due since %s, %s ago: no run is working, or a run is waiting", command.Moment(s.Due, now), ago(s.Lag))
+		line("next", "due since %s, %s ago: no run is working, or a run is waiting", command.Moment(s.Due, now),
+			ago(s.Lag))
 	case s.Ended:
 		line("next", "by %s, if a run has begun by then: the last one has ended", command.Moment(s.Due, now))
 	default:
 		line("next", "by %s", command.Moment(s.Due, now))
 	}
 	if share := deadShare(s.DeadLetters); share != "" {
-		line("broken", "%s of the records of the last %s: topic %s has them, with the reason in the header tollgate-class", share, terminal.Count(s.DeadLetterTurns, "turn"), deadLetters)
+		line("broken", "%s of the records of the last %s: topic %s has them, with the reason in the header "+
+			"tollgate-class", share, terminal.Count(s.DeadLetterTurns, "turn"), deadLetters)
 	}
 	line("format", "control log %d (tollgate version says what this binary writes and reads)", s.ControlFormat)
 	if s.BeganOnCluster != "" {
-		line("cluster", "not %s, on which the deployment began: this is right only after a failover or a restore", terminal.Key(s.BeganOnCluster, 60))
+		line("cluster", "not %s, on which the deployment began: this is right only after a failover or a restore",
+			terminal.Key(s.BeganOnCluster, 60))
 	}
 	if s.Run < 0 {
 		line("run", "none has begun yet: start one with tollgate run")
@@ -144,5 +159,6 @@ func ago(d time.Duration) string { return timespan.Text(max(0, d).Round(time.Sec
 
 // deadShare says coarsely how many records are dead letters; "" for none that is spoken of.
 func deadShare(level pipeline.DeadLetterLevel) string {
-	return map[pipeline.DeadLetterLevel]string{"few": "a few, fewer than one in a hundred,", "some": "some, at least one in a hundred,", "most": "more than half"}[level]
+	return map[pipeline.DeadLetterLevel]string{"few": "a few, fewer than one in a hundred,",
+		"some": "some, at least one in a hundred,", "most": "more than half"}[level]
 }

@@ -37,7 +37,8 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 		if m.Threshold != nil {
 			released = "above " + command.Ceiling(*m.Threshold)
 		}
-		row := []string{terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released, targetOf(m), meetableFrom(m)}
+		row := []string{terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released,
+			targetOf(m), meetableFrom(m)}
 		if exact {
 			row = append(row, command.Rounded(m.FirstSigma), command.Rounded(m.TopSigma))
 		}
@@ -99,7 +100,8 @@ func targetOf(m *plan.Metric) string {
 
 // statisticTarget writes the target of a kind that is computed from what is drawn for another one.
 func statisticTarget(kind metrickind.Kind, absolute float64) string {
-	return strings.NewReplacer("{absolute}", words.Digits(absolute), "{percent}", words.Digits(100*absolute)).Replace(kind.Texts.Target)
+	return strings.NewReplacer("{absolute}", words.Digits(absolute), "{percent}",
+		words.Digits(100*absolute)).Replace(kind.Texts.Target)
 }
 
 func meetableFrom(m *plan.Metric) string {
@@ -123,7 +125,8 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 			continue
 		}
 		size := cmp.Or(metrickind.Of(m.Kind).Texts.Size, "count")
-		rows := [][]string{{size, "typical noise", "released", "noise at " + words.Digits(100*m.Confidence) + " %", "meets the target"}}
+		rows := [][]string{{size, "typical noise", "released", "noise at " + words.Digits(100*m.Confidence) + " %",
+			"meets the target"}}
 		for _, c := range m.Expected {
 			half, met, typical := "–", "–", "–"
 			if c.Typical != nil && c.Shown > 0 {
@@ -148,7 +151,9 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 	}
 	if stated {
 		b.WriteString("\n")
-		b.WriteString(words.Paragraph("Typical noise is how far values typically are from counts of that size, a missing one counting as 100 %. Events beyond the allowance come on top; from your events, the command plan forecasts both."))
+		b.WriteString(words.Paragraph("Typical noise is how far values typically are from counts of that size, a " +
+			"missing one counting as 100 %. Events beyond the allowance come on top; from your events, the command " +
+			"plan forecasts both."))
 	}
 }
 

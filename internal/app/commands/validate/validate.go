@@ -50,7 +50,8 @@ checks. A key file that does not exist yet is not an error.`,
 	flags.SortFlags = false
 	a.ConfigPath(cmd, &f.config)
 	flags.BoolVar(&f.offline, "offline", false, "check only the file, not the brokers")
-	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: accountant, privacy loss, parts of δ, deviations of the noise")
+	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: accountant, privacy loss, parts of δ, deviations "+
+		"of the noise")
 	command.StrictFlag(cmd, &f.strict)
 	cli.FormatFlag(cmd, &f.format)
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
@@ -69,7 +70,8 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 		if variable, ok := strings.CutPrefix(name, "$"); ok {
 			how = "export " + variable + "=$(openssl rand -hex 32), and keep that key"
 		}
-		fmt.Fprintf(a.Stderr, "there is no key in %s: make one with %s. If the deployment has begun, put the copy of its own key there instead\n", name, how)
+		fmt.Fprintf(a.Stderr, "there is no key in %s: make one with %s. If the deployment has begun, put the copy of "+
+			"its own key there instead\n", name, how)
 	}
 	for _, failed := range d.File.Failed {
 		fmt.Fprintf(a.Stderr, "no key was printed by %s\n", failed)
@@ -119,7 +121,8 @@ func (a *app) validateTopics(ctx context.Context, d *command.Loaded, strict bool
 		return fmt.Errorf("%w (--offline checks the file alone)", err)
 	case errors.Is(err, pipeline.ErrHeaderMismatch) && len(d.File.Missing) > 0:
 		// What differs is the stand-in, whose fingerprint would mislead.
-		return command.Contents(fmt.Errorf("the deployment on topic %s has begun, but there is no key in %s: put the copy of its own key there, and validate again. Runs refuse any other key",
+		return command.Contents(fmt.Errorf("the deployment on topic %s has begun, but there is no key in %s: put the "+
+			"copy of its own key there, and validate again. Runs refuse any other key",
 			d.Config.Outputs.Control, strings.Join(d.File.Missing, " and ")))
 	case err != nil:
 		return d.Explained(err)

@@ -57,15 +57,19 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	}
 	all := methods()
 	table := experiment.Table{
-		Title:   fmt.Sprintf("Counts answered, mean of %d trials (ε = %v, δ = %v)", trials, epsilon, delta),
-		Columns: append([]experiment.Column{{Name: "method"}}, experiment.Columns(1, "5 %", "10 %", "20 %", "50 %", "± at most")...),
-		Note:    "± is the standard error. The paper shows this as a figure, whose values the text that we have does not contain.",
+		Title: fmt.Sprintf("Counts answered, mean of %d trials (ε = %v, δ = %v)", trials, epsilon, delta),
+		Columns: append([]experiment.Column{{Name: "method"}}, experiment.Columns(1, "5 %", "10 %", "20 %", "50 %",
+			"± at most")...),
+		Note: "± is the standard error. The paper shows this as a figure, whose values the text that we have does " +
+			"not contain.",
 	}
 	right := experiment.Table{
-		Title:   "Of the counts answered: mean relative error, and the share within the target",
-		Columns: append([]experiment.Column{{Name: "method"}}, experiment.Columns(3, "5 %", "within", "10 %", "within", "20 %", "within", "50 %", "within")...),
+		Title: "Of the counts answered: mean relative error, and the share within the target",
+		Columns: append([]experiment.Column{{Name: "method"}}, experiment.Columns(3, "5 %", "within", "10 %", "within",
+			"20 %", "within", "50 %", "within")...),
 	}
-	figure := experiment.Figure{Title: "Counts answered under one budget", X: "target of the relative error", Y: "counts", LogX: true}
+	figure := experiment.Figure{Title: "Counts answered under one budget", X: "target of the relative error",
+		Y: "counts", LogX: true}
 	for i, m := range all {
 		row, quality := []any{m.name}, []any{m.name}
 		line := experiment.Series{Name: m.name}
@@ -94,8 +98,14 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	return &experiment.Result{
 		Tables: []experiment.Table{table, right}, Figures: []experiment.Figure{figure},
 		Notes: []string{
-			"A count is done when one standard deviation of its noise, taken from the noisy count and added to it, changes it by less than the target: the paper's rule, in which every method reads its own noisy counts only. The product's rule promises instead that 95 of 100 counts are within the target, and keeps it in every column; its next rung follows from what the last one showed.",
-			"Noise reduction pays for the last rung, doubling for all of them. Every filter has the greatest budget that the best known conversion allows; only the row \"closed form\" has the paper's. The Gaussian filter (μ² adds up) admits more than the unified zCDP filter because its conversion to (ε, δ) is exact.",
+			"A count is done when one standard deviation of its noise, taken from the noisy count and added to it, " +
+				"changes it by less than the target: the paper's rule, in which every method reads its own noisy " +
+				"counts only. The product's rule promises instead that 95 of 100 counts are within the target, and " +
+				"keeps it in every column; its next rung follows from what the last one showed.",
+			"Noise reduction pays for the last rung, doubling for all of them. Every filter has the greatest budget " +
+				"that the best known conversion allows; only the row \"closed form\" has the paper's. The Gaussian " +
+				"filter (μ² adds up) admits more than the unified zCDP filter because its conversion to (ε, δ) is " +
+				"exact.",
 			"With finer rungs a ladder overshoots less. Doubling cannot gain by that: it pays for each rung.",
 		},
 	}, nil

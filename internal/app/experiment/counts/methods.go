@@ -193,10 +193,12 @@ func planFor(target float64) (*noisereduction.Plan, error) {
 
 func methods() []method {
 	half := math.Sqrt2 // of the standard deviation: half the variance
-	reduction, doubling := ladder{step: half, rungs: brownian}.answer, ladder{step: half, rungs: fresh, every: true}.answer
+	reduction, doubling := ladder{step: half, rungs: brownian}.answer, ladder{step: half, rungs: fresh,
+		every: true}.answer
 	return []method{
 		{"noise reduction, Gaussian filter, product's rule", openGDP, product},
-		{"noise reduction, Gaussian filter, fine rungs", openGDP, ladder{step: math.Pow(2, 1.0/32), rungs: brownian}.answer},
+		{"noise reduction, Gaussian filter, fine rungs", openGDP, ladder{step: math.Pow(2, 1.0/32),
+			rungs: brownian}.answer},
 		{"noise reduction, Gaussian filter", openGDP, reduction},
 		{"noise reduction, unified zCDP filter, product's rule", openUnified, product},
 		{"noise reduction, unified zCDP filter", openUnified, reduction},
@@ -262,12 +264,16 @@ func openBrownianExPost() (payer, error) {
 	const asked = 48
 	b, err1 := accounting.NewMixtureFor(delta/asked, 4)
 	f, err2 := accounting.NewExPost(loss.Approx{Epsilon: epsilon, Delta: delta * (1 + 1e-9)})
-	return exPostPayer{f, func(sigma float64) (loss.Approx, error) { return b.At(1, sigma*sigma) }}, errors.Join(err1, err2)
+	return exPostPayer{f, func(sigma float64) (loss.Approx, error) { return b.At(1, sigma*sigma) }},
+		errors.Join(err1, err2)
 }
 
 func openLaplaceExPost() (payer, error) {
 	f, err := accounting.NewExPost(loss.Approx{Epsilon: epsilon})
-	return exPostPayer{f, func(sigma float64) (loss.Approx, error) { return loss.Approx{Epsilon: math.Sqrt2 / sigma}, nil }}, err //nolint:wrapcheck // a constant budget
+	return exPostPayer{f, func(sigma float64) (loss.Approx, error) {
+		return loss.Approx{Epsilon: math.Sqrt2 / sigma},
+			nil
+	}}, err //nolint:wrapcheck // a constant budget
 }
 
 func (p exPostPayer) fits(sigma float64) (bool, error) {

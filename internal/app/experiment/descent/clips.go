@@ -30,7 +30,10 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 		return nil, err
 	}
 	r := &experiment.Result{Notes: []string{
-		"The paper's records are those of MIMIC-III, which may not be passed on: only the comparison of clips carries over, not its values, which are in figures. The model is the logistic one of descent-census, with its tuned clip and rate.",
+		"The paper's records are those of MIMIC-III, which may not be passed on: only the comparison of clips " +
+			"carries " +
+			"over, not its values, which are in figures. The model is the logistic one of descent-census, with its " +
+			"tuned clip and rate.",
 	}}
 	if found == nil {
 		found, r.Notes = census(o, train, test), append(r.Notes, adultData.Missing())
@@ -39,11 +42,13 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 		Title: fmt.Sprintf("Figures 6, 9 and 10: filtered gradient descent on %s, δ = 1e-5", found.name),
 		Columns: append([]experiment.Column{{Name: "ε", Digits: 2}, {Name: "clip over the tuned one", Digits: 1}},
 			experiment.Columns(4, "AUC, epoch 50", "AUC, epoch 100", "active in epoch 51", "active at the end")...),
-		Note: "AUC is the area under the ROC curve on the test set; active is the share of the examples that can still pay. One trial.",
+		Note: "AUC is the area under the ROC curve on the test set; active is the share of the examples that can " +
+			"still pay. One trial.",
 	}
 	losses := experiment.Table{
-		Title:   "Figures 7 and 8: share of the examples by their own ε after 50 epochs, in tenths of the budget",
-		Columns: append([]experiment.Column{{Name: "ε", Digits: 2}, {Name: "clip over the tuned one", Digits: 1}}, experiment.Columns(3, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10")...),
+		Title: "Figures 7 and 8: share of the examples by their own ε after 50 epochs, in tenths of the budget",
+		Columns: append([]experiment.Column{{Name: "ε", Digits: 2}, {Name: "clip over the tuned one", Digits: 1}},
+			experiment.Columns(3, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10")...),
 	}
 	auc := experiment.Figure{Title: "Figures 6, 9 and 10, left", X: "epoch", Y: "AUC"}
 	active := experiment.Figure{Title: "Figures 6, 9 and 10, right", X: "epoch", Y: "% of the examples"}
@@ -61,14 +66,16 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 }
 
 // run trains to the last epoch. It returns a row of each table, and AUC and active by epoch.
-func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options) (row, tenths []any, lines [2]experiment.Series, err error) {
+func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options) (row, tenths []any,
+	lines [2]experiment.Series, err error) {
 	budget, err := conversion.GDPWithin(loss.Approx{Epsilon: f.epsilon, Delta: delta})
 	if err != nil {
 		return nil, nil, lines, err //nolint:wrapcheck // constants
 	}
 	tuned := ofCensus.models[0].tuning
 	at := setting{math.Sqrt(paidEpochs) / budget.Mu, tuned.clip * f.clips, tuned.rate, paidEpochs}
-	going, err := newDescent(model{"logistic", d.inputs, d.classes, 0, false}, at, d.train, o.Random("clips", d.name, f))
+	going, err := newDescent(model{"logistic", d.inputs, d.classes, 0, false}, at, d.train, o.Random("clips", d.name,
+		f))
 	if err != nil {
 		return nil, nil, lines, err
 	}
@@ -81,7 +88,8 @@ func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options) (ro
 			return nil, nil, lines, err
 		}
 		share := float64(going.active()) / n
-		lines[0].X, lines[0].Y = append(lines[0].X, float64(epoch)), append(lines[0].Y, going.model.area(going.theta, d.test))
+		lines[0].X, lines[0].Y = append(lines[0].X, float64(epoch)), append(lines[0].Y, going.model.area(going.theta,
+			d.test))
 		lines[1].X, lines[1].Y = append(lines[1].X, float64(epoch)), append(lines[1].Y, 100*share)
 		if epoch != paidEpochs {
 			continue

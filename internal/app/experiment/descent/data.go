@@ -18,7 +18,8 @@ type dataset struct {
 }
 
 func newPart(n, inputs int) part {
-	return part{blas64.General{Rows: n, Cols: inputs, Stride: inputs, Data: make([]float64, n*inputs)}, make([]uint8, n)}
+	return part{blas64.General{Rows: n, Cols: inputs, Stride: inputs, Data: make([]float64, n*inputs)},
+		make([]uint8, n)}
 }
 
 // Images of 28 by 28 are averaged to 14 by 14: what a model without convolutions makes as much of,
@@ -79,7 +80,8 @@ func images(o experiment.Options, train, test int) *dataset {
 		}
 		return p
 	}
-	return &dataset{"synthetic images", draw(train, o.Random("images")), draw(test, o.Random("images to test")), pooled * pooled, digits}
+	return &dataset{"synthetic images", draw(train, o.Random("images")), draw(test, o.Random("images to test")),
+		pooled * pooled, digits}
 }
 
 // attributes of the census: how many numbers it has, and how many values each of the others.
@@ -133,7 +135,8 @@ func census(o experiment.Options, train, test int) *dataset {
 	p, scores := draw(train, o.Random("census"))
 	from := quantile(scores, 0.8)
 	q, others := draw(test, o.Random("census to test"))
-	return &dataset{"synthetic census", label(p, scores, from, o.Random("incomes")), label(q, others, from, o.Random("incomes to test")), inputs, 2}
+	return &dataset{"synthetic census", label(p, scores, from, o.Random("incomes")), label(q, others, from,
+		o.Random("incomes to test")), inputs, 2}
 }
 
 func quantile(values []float64, q float64) float64 {

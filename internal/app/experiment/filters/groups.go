@@ -111,10 +111,12 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 	return tellGroups(size, paid, math.Sqrt(filtersFrom)/budget.Mu, mean, before, active)
 }
 
-func tellGroups(size, paid int, sigma float64, mean func(int) (float64, error), before []float64, active [][]int) (*experiment.Result, error) {
+func tellGroups(size, paid int, sigma float64, mean func(int) (float64, error), before []float64,
+	active [][]int) (*experiment.Result, error) {
 	start := experiment.Table{
-		Title:   "When the filter begins to leave users out: σ = 10.61, (ε, δ) = (2.75, 1e-5)",
-		Columns: []experiment.Column{{Name: ""}, {Name: "paper", Digits: 3}, {Name: "measured", Digits: 3}, {Name: "deviation", Digits: 3}},
+		Title: "When the filter begins to leave users out: σ = 10.61, (ε, δ) = (2.75, 1e-5)",
+		Columns: []experiment.Column{{Name: ""}, {Name: "paper", Digits: 3}, {Name: "measured", Digits: 3},
+			{Name: "deviation", Digits: 3}},
 		Rows: [][]any{
 			{"epochs that a user with clipped gradients can pay", filtersFrom, paid, paid - filtersFrom},
 			{"σ with which 50 epochs fit exactly", groupSigma, sigma, sigma - groupSigma},
@@ -122,9 +124,12 @@ func tellGroups(size, paid int, sigma float64, mean func(int) (float64, error), 
 		Note: "The paper rounds σ (\"≈\").",
 	}
 	table := experiment.Table{
-		Title:   fmt.Sprintf("Groups of %d users: mean ε before the filter (epoch %d) and at the end (epoch %d), and how many still take part", size, filtersFrom, trainsFor),
-		Columns: []experiment.Column{{Name: "group"}, {Name: "ε before", Digits: 3}, {Name: "ε at the end", Digits: 3}, {Name: fmt.Sprintf("active in epoch %d", filtersFrom+1)}, {Name: "active at the end"}},
-		Note:    "The paper's groups are of MIMIC-III, which may not be passed on; its values are in figures. These norms are made up.",
+		Title: fmt.Sprintf("Groups of %d users: mean ε before the filter (epoch %d) and at the end (epoch %d), and "+
+			"how many still take part", size, filtersFrom, trainsFor),
+		Columns: []experiment.Column{{Name: "group"}, {Name: "ε before", Digits: 3}, {Name: "ε at the end", Digits: 3},
+			{Name: fmt.Sprintf("active in epoch %d", filtersFrom+1)}, {Name: "active at the end"}},
+		Note: "The paper's groups are of MIMIC-III, which may not be passed on; its values are in figures. These " +
+			"norms are made up.",
 	}
 	figure := experiment.Figure{Title: "Users who take part", X: "epoch", Y: "users"}
 	var all []float64
@@ -146,6 +151,8 @@ func tellGroups(size, paid int, sigma float64, mean func(int) (float64, error), 
 	}
 	return &experiment.Result{
 		Tables: []experiment.Table{start, table}, Figures: []experiment.Figure{figure},
-		Notes: []string{"Filtering brings the groups' mean ε together, as in the paper: those with small gradients go on. What it does to accuracy needs the data, and is not reproduced."},
+		Notes: []string{"Filtering brings the groups' mean ε together, as in the paper: those with small " +
+			"gradients go " +
+			"on. What it does to accuracy needs the data, and is not reproduced."},
 	}, nil
 }

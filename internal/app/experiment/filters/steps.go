@@ -52,9 +52,11 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 	bySteps := experiment.Figure{Title: "Figure 4: ε after so many steps", X: "steps", Y: "ε"}
 	byEpsilon := experiment.Figure{Title: "Figure 5: steps that fit ε", X: "ε", Y: "steps"}
 	admitted := experiment.Table{
-		Title:   "Figure 5: steps that fit, σ = 100, δ = 1e-5",
-		Columns: []experiment.Column{{Name: "ε", Digits: 1}, {Name: "GDP"}, {Name: "RDP"}, {Name: "GDP over RDP", Digits: 3}},
-		Note:    "The paper has this as curves without values in its text. RDP is the conversion of Canonne, Kamath and Steinke with the best order.",
+		Title: "Figure 5: steps that fit, σ = 100, δ = 1e-5",
+		Columns: []experiment.Column{{Name: "ε", Digits: 1}, {Name: "GDP"}, {Name: "RDP"}, {Name: "GDP over RDP",
+			Digits: 3}},
+		Note: "The paper has this as curves without values in its text. RDP is the conversion of Canonne, Kamath " +
+			"and Steinke with the best order.",
 	}
 	accountants := []struct {
 		name string
@@ -93,6 +95,7 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 	}
 	return &experiment.Result{
 		Tables: []experiment.Table{atSame, admitted}, Figures: []experiment.Figure{bySteps, byEpsilon},
-		Notes: []string{fmt.Sprintf("Nothing is random here. %d steps at ε = %.4f: a filter that adds up μ² admits them, whatever chose them; see state/accounting.", same, byRDP)},
+		Notes: []string{fmt.Sprintf("Nothing is random here. %d steps at ε = %.4f: a filter that adds up μ² admits "+
+			"them, whatever chose them; see state/accounting.", same, byRDP)},
 	}, nil
 }

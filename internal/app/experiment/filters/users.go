@@ -69,16 +69,20 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 		return 1
 	})
 	quantiles := experiment.Table{
-		Title:   "Figure 1, right: ε of single users after 50 epochs, δ = 1e-6",
-		Columns: append([]experiment.Column{{Name: "users below"}}, experiment.Columns(4, "by PLD", "by RDP", "PLD over RDP")...),
-		Note:    "The paper has histograms, of gradients of MNIST; these are made up. By both, ε of a user whose every gradient is clipped is the largest.",
+		Title: "Figure 1, right: ε of single users after 50 epochs, δ = 1e-6",
+		Columns: append([]experiment.Column{{Name: "users below"}}, experiment.Columns(4, "by PLD", "by RDP",
+			"PLD over RDP")...),
+		Note: "The paper has histograms, of gradients of MNIST; these are made up. By both, ε of a user whose " +
+			"every gradient is clipped is the largest.",
 	}
 	for _, q := range []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 1} {
 		u := all[min(int(q*float64(len(all))), len(all)-1)]
-		quantiles.Rows = append(quantiles.Rows, []any{map[bool]string{true: "all", false: percent(q)}[q == 1], u.byPLD, u.byRDP, u.byPLD / u.byRDP})
+		quantiles.Rows = append(quantiles.Rows, []any{map[bool]string{true: "all", false: percent(q)}[q == 1], u.byPLD,
+			u.byRDP, u.byPLD / u.byRDP})
 	}
 	above, curves := 0, experiment.Figure{Title: "Figure 1, right: ε of users, in order", X: "user", Y: "ε"}
-	pld, rdp := experiment.Series{Name: "by privacy loss distributions"}, experiment.Series{Name: "by Rényi divergences"}
+	pld, rdp := experiment.Series{Name: "by privacy loss distributions"},
+		experiment.Series{Name: "by Rényi divergences"}
 	for i, u := range all {
 		if u.byPLD > u.byRDP {
 			above++
@@ -100,7 +104,9 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 		Tables: []experiment.Table{quantiles, below, cover}, Figures: []experiment.Figure{curves, figure},
 		Notes: []string{
 			"An individual ε depends on the user's data: it may not be published.",
-			"Noise levels are rounded down to a grid, which is what makes many users cheap (Appendix D): ε by distributions is that of the grid, an upper bound. Rényi divergences are those of a grid of 1 % rounded up, so that they are, if anything, too low for the comparison.",
+			"Noise levels are rounded down to a grid, which is what makes many users cheap (Appendix D): ε by " +
+				"distributions is that of the grid, an upper bound. Rényi divergences are those of a grid of 1 % " +
+				"rounded up, so that they are, if anything, too low for the comparison.",
 		},
 	}, nil
 }
@@ -171,7 +177,8 @@ func (d *divergences) of(sigma float64) (loss.RDP, error) {
 }
 
 // account computes every user's ε in both ways, with all cores.
-func account(ctx context.Context, o experiment.Options, ladder bucket.Ladder, table *bucket.Table, fine *divergences, all []spent) error {
+func account(ctx context.Context, o experiment.Options, ladder bucket.Ladder, table *bucket.Table, fine *divergences,
+	all []spent) error {
 	group, ctx := errgroup.WithContext(ctx)
 	done := make(chan struct{})
 	next := make(chan int)
@@ -251,12 +258,14 @@ func coverOf(table *bucket.Table, u spent) (experiment.Table, experiment.Figure,
 		return experiment.Table{}, experiment.Figure{}, err //nolint:wrapcheck // named
 	}
 	t := experiment.Table{
-		Title:   "Figure 1, left: the median user's curve, and the Gaussian guarantee that covers it",
-		Columns: []experiment.Column{{Name: "ε", Digits: 3}, {Name: "log₁₀ δ of the user", Digits: 3}, {Name: "log₁₀ δ of the cover", Digits: 3}},
-		Note:    "Covered by " + experiment.Column{Digits: 4}.Format(mu) + "-GDP, up to 1e-9.",
+		Title: "Figure 1, left: the median user's curve, and the Gaussian guarantee that covers it",
+		Columns: []experiment.Column{{Name: "ε", Digits: 3}, {Name: "log₁₀ δ of the user", Digits: 3},
+			{Name: "log₁₀ δ of the cover", Digits: 3}},
+		Note: "Covered by " + experiment.Column{Digits: 4}.Format(mu) + "-GDP, up to 1e-9.",
 	}
 	f := experiment.Figure{Title: "Figure 1, left: δ(ε) of the median user", X: "ε", Y: "δ", LogY: true}
-	own, covers := experiment.Series{Name: "the user's own"}, experiment.Series{Name: "the Gaussian guarantee that covers it"}
+	own, covers := experiment.Series{Name: "the user's own"}, experiment.Series{Name: "the Gaussian guarantee that " +
+		"covers it"}
 	for i := 0; i <= 16; i++ {
 		epsilon := u.byPLD * 1.2 * float64(i) / 16
 		a, err1 := curve.DeltaAt(epsilon)
@@ -265,7 +274,8 @@ func coverOf(table *bucket.Table, u spent) (experiment.Table, experiment.Figure,
 			return t, f, err
 		}
 		b += slack
-		own.X, own.Y, covers.X, covers.Y = append(own.X, epsilon), append(own.Y, a), append(covers.X, epsilon), append(covers.Y, b)
+		own.X, own.Y, covers.X, covers.Y = append(own.X, epsilon), append(own.Y, a), append(covers.X, epsilon),
+			append(covers.Y, b)
 		if i%4 == 0 {
 			t.Rows = append(t.Rows, []any{epsilon, math.Log10(a), math.Log10(b)})
 		}

@@ -76,9 +76,11 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		columns = append(columns, experiment.Column{Name: fmt.Sprintf("%d steps", k), Digits: 4})
 	}
 	wins := experiment.Table{
-		Title:   fmt.Sprintf("Probability that an adversary who may stop at any step ends above the claim (randomised response of ε = %v, claims for δ = %v)", epsilon, delta),
+		Title: fmt.Sprintf("Probability that an adversary who may stop at any step ends above the claim (randomised "+
+			"response of ε = %v, claims for δ = %v)", epsilon, delta),
 		Columns: columns,
-		Note:    "The claim of fixed length is true at every step that is chosen beforehand, and false at the one that the adversary chooses. Odometers stay below δ at every horizon.",
+		Note: "The claim of fixed length is true at every step that is chosen beforehand, and false at the one " +
+			"that the adversary chooses. Odometers stay below δ at every horizon.",
 	}
 	named := []struct {
 		name  string
@@ -103,7 +105,8 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	cost := experiment.Table{
 		Title:   "The price: a claim's distance from the mean loss, over that of composition of fixed length",
 		Columns: append([]experiment.Column{{Name: "claim"}}, columns[1:]...),
-		Note:    "No claim of this shape below the first row is valid up to that horizon: the lower bound of Theorem 6.1, computed for this adversary. The last row is what the proof of the theorem says of its order.",
+		Note: "No claim of this shape below the first row is valid up to that horizon: the lower bound of Theorem " +
+			"6.1, computed for this adversary. The last row is what the proof of the theorem says of its order.",
 	}
 	least, order := []any{"least that holds up to the horizon"}, []any{"√(ln(log₂(k)/δ)/ln(1/δ))"}
 	needed := experiment.Series{Name: "least that holds up to the horizon"}
@@ -118,7 +121,8 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		order = append(order, math.Sqrt(math.Log(math.Log2(float64(k))/delta)/math.Log(1/delta)))
 	}
 	cost.Rows = append(cost.Rows, least)
-	over := experiment.Figure{Title: "What not knowing the horizon costs", X: "steps until the horizon", Y: "factor on the deviation", LogX: true, Series: []experiment.Series{needed}}
+	over := experiment.Figure{Title: "What not knowing the horizon costs", X: "steps until the horizon",
+		Y: "factor on the deviation", LogX: true, Series: []experiment.Series{needed}}
 	for _, claim := range named[1:] {
 		row := []any{claim.name}
 		line := experiment.Series{Name: claim.name}
@@ -146,7 +150,9 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		Tables: []experiment.Table{wins, cost}, Figures: []experiment.Figure{curves, over},
 		Notes: []string{
 			"Nothing is random here: the probabilities are those of a walk, computed step by step.",
-			"Where the number of releases is known, a filter or composition of fixed length is cheaper by the factor above; with a δ as small as it should be the difference shrinks, because ln(ln k/δ) is nearly ln(1/δ).",
+			"Where the number of releases is known, a filter or composition of fixed length is cheaper by the factor " +
+				"above; with a δ as small as it should be the difference shrinks, because ln(ln k/δ) is nearly " +
+				"ln(1/δ).",
 		},
 	}, nil
 }

@@ -80,7 +80,9 @@ func (w walk) factor(ctx context.Context, k int, delta float64) (float64, error)
 	low, high := 0.5, 4.0
 	for range 14 {
 		c := (low + high) / 2
-		p, err := w.exceeds(ctx, []int{k}, func(k int) float64 { return w.mean(k) + c*(w.composed(k, delta)-w.mean(k)) })
+		p, err := w.exceeds(ctx, []int{k}, func(k int) float64 {
+			return w.mean(k) + c*(w.composed(k, delta)-w.mean(k))
+		})
 		if err != nil {
 			return 0, err
 		}

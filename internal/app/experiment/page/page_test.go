@@ -11,10 +11,13 @@ import (
 func TestAPageHasWhatWasFound(t *testing.T) {
 	const text = `<img src=x onerror="alert(1)">`
 	var b strings.Builder
-	err := Write(&b, &experiment.Experiment{Name: "sample", Title: text, Source: text}, experiment.Options{Seed: 7, Size: experiment.Small}, &experiment.Result{
-		Tables:  []experiment.Table{{Title: text, Columns: []experiment.Column{{Name: text}, {Name: "measured", Digits: 2}}, Rows: [][]any{{text, 14.444}, {text, nil}}, Note: text}},
-		Figures: []experiment.Figure{{Title: text, X: text, Y: text, Series: []experiment.Series{{Name: text, X: []float64{1, 2, 4}, Y: []float64{0, 1, 2}}}}},
-		Notes:   []string{text},
+	err := Write(&b, &experiment.Experiment{Name: "sample", Title: text, Source: text}, experiment.Options{Seed: 7,
+		Size: experiment.Small}, &experiment.Result{
+		Tables: []experiment.Table{{Title: text, Columns: []experiment.Column{{Name: text},
+			{Name: "measured", Digits: 2}}, Rows: [][]any{{text, 14.444}, {text, nil}}, Note: text}},
+		Figures: []experiment.Figure{{Title: text, X: text, Y: text, Series: []experiment.Series{{Name: text,
+			X: []float64{1, 2, 4}, Y: []float64{0, 1, 2}}}}},
+		Notes: []string{text},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -61,8 +61,10 @@ func (y *year) walk(s setting, path int) (*walk, error) {
 	}
 	plan, err := noisereduction.Compile(ladder)
 	burst := units.Mu2(s.burst * float64(b.Mu2))
-	return &walk{budget: b, allowance: accounts.Allowance{Burst: burst, Refill: b.Mu2 - burst, Horizon: int64(y.days)}, plan: plan,
-		purses: make([]spend.Purse, y.users), random: y.options.Random(y.Name, path)}, err //nolint:wrapcheck // of the grid
+	return &walk{budget: b, allowance: accounts.Allowance{Burst: burst, Refill: b.Mu2 - burst, Horizon: int64(y.days)},
+			plan:   plan,
+			purses: make([]spend.Purse, y.users), random: y.options.Random(y.Name, path)},
+		err //nolint:wrapcheck // of the grid
 }
 
 func (w *walk) rank(key int) (rank [16]byte) {
@@ -108,7 +110,8 @@ func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err 
 
 // account are the errors of a deployment whose accounts are paid out over the days, as means over
 // so many paths of noise, and the % of all events that are beyond the allowances.
-func (y *year) account(ctx context.Context, days [][]visit, s setting, paths int) (errors []float64, beyond float64, err error) {
+func (y *year) account(ctx context.Context, days [][]visit, s setting, paths int) (errors []float64, beyond float64,
+	err error) {
 	errors = make([]float64, len(days))
 	all, within := 0.0, 0.0
 	for path := range paths {

@@ -24,7 +24,10 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		days, paths, part = 120, 2, 20
 	}
 	out := &experiment.Result{Notes: []string{
-		"Each method has the setting with the least mean error that the same search found: how many keys of a user count in a day, and for how many days a budget pays; or the least noise, the burst of the allowance, and with noise reduction the target.",
+		"Each method has the setting with the least mean error that the same search found: how many keys of a user " +
+			"count in a day, and for how many days a budget pays; or the least noise, the burst of the allowance, " +
+			"and " +
+			"with noise reduction the target.",
 		"A promise that is divided pays for all days of all users: who comes twice a year has paid for 365.",
 	}}
 	all := Populations()
@@ -79,7 +82,8 @@ func (y *year) methods(events []Event) []method {
 		{"cap on the paid days of a user", grid{keys, lives, none, none, none}, capped},
 		{"account for every user, without allowance", grid{none, none, noise, {1}, none}, account},
 		{"account with an allowance (Tollgate)", grid{none, none, noise, bursts, none}, account},
-		{"allowance and noise reduction (Tollgate)", grid{none, none, noise, bursts, {3, 5, 7, 10, 15, 20, 30, 50}}, account},
+		{"allowance and noise reduction (Tollgate)", grid{none, none, noise, bursts, {3, 5, 7, 10, 15, 20, 30, 50}},
+			account},
 	}
 }
 
@@ -92,12 +96,15 @@ func (y *year) run(ctx context.Context, to *experiment.Result) error {
 		columns = append(columns, experiment.Column{Name: fmt.Sprintf("day %d", day), Digits: 1})
 	}
 	table := experiment.Table{
-		Title: fmt.Sprintf("%s: error of a day's counts in %% of its events, and what is left out (%d users, %d events, %d keys; ε = %d and δ = %v for all %d days together)",
+		Title: fmt.Sprintf("%s: error of a day's counts in %% of its events, and what is left out (%d users, %d "+
+			"events, %d keys; ε = %d and δ = %v for all %d days together)",
 			y.Name, y.users, len(events), Keys, Epsilon, Delta, y.days),
 		Columns: append(columns, experiment.Columns(1, "mean", "% of events left out")...),
-		Note:    "The error is against all events, so that it has those that are left out: beyond the caps or the allowances. keys, days, noise, burst and within %: the setting that the search found.",
+		Note: "The error is against all events, so that it has those that are left out: beyond the caps or the " +
+			"allowances. keys, days, noise, burst and within %: the setting that the search found.",
 	}
-	wrong := experiment.Figure{Title: y.Name + ": error of a day's counts", X: "day", Y: "% of the day's events", LogY: true}
+	wrong := experiment.Figure{Title: y.Name + ": error of a day's counts", X: "day", Y: "% of the day's events",
+		LogY: true}
 	methods := y.methods(events)
 	for i, m := range methods {
 		y.options.Tell(i, len(methods), m.name)

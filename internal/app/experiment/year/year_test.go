@@ -21,7 +21,8 @@ func TestGolden(t *testing.T) {
 // What README says and shows of a year is what the experiment finds.
 func TestReadmeShowsWhatIsFound(t *testing.T) {
 	long.Test(t)
-	found := repeated.File(t, "testdata/year-default.golden", Experiments()[0], experiment.Options{Seed: 1, Size: experiment.Default})
+	found := repeated.File(t, "testdata/year-default.golden", Experiments()[0], experiment.Options{Seed: 1,
+		Size: experiment.Default})
 	golden.File(t, "../../../../docs/year.svg", found.Figures[0].SVG(true)+"\n")
 	recomputed(t, found)
 }

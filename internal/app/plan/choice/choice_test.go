@@ -38,8 +38,10 @@ func unprotected(kind string) Compile {
 		if err != nil {
 			return nil, err
 		}
-		spec := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: s.Window.Milliseconds(), WindowSlide: s.Window.Milliseconds(), KeyMode: schemas.KeysPrivate, First: u, Top: u,
-			LadderKind: "geometric", LadderFactor: 2, Confidence: .95, Burst: b.Mu2 / 2, Refill: b.Mu2 / 2, Horizon: s.Lasts.Milliseconds(), DeltaKey: b.KeyDelta(u), Min: math.MinInt32, Max: math.MaxInt32}
+		spec := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: s.Window.Milliseconds(),
+			WindowSlide: s.Window.Milliseconds(), KeyMode: schemas.KeysPrivate, First: u, Top: u,
+			LadderKind: "geometric", LadderFactor: 2, Confidence: .95, Burst: b.Mu2 / 2, Refill: b.Mu2 / 2,
+			Horizon: s.Lasts.Milliseconds(), DeltaKey: b.KeyDelta(u), Min: math.MinInt32, Max: math.MaxInt32}
 		return &deployment.Deployment{Budget: b, Metrics: []deployment.CompiledMetric{{Spec: spec}}}, nil
 	}
 }
@@ -52,7 +54,8 @@ func compiled(kind string) Compile {
 			return nil, err
 		}
 		of := &d.Metrics[0]
-		of.Plan, err = noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Geometric, Factor: 2, First: of.Spec.First, Top: of.Spec.Top, Target: noisereduction.Target{Confidence: .95},
+		of.Plan, err = noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Geometric, Factor: 2,
+			First: of.Spec.First, Top: of.Spec.Top, Target: noisereduction.Target{Confidence: .95},
 			Private: &noisereduction.Private{Contribution: of.Spec.Most(), DeltaKey: of.Spec.DeltaKey}})
 		return d, err
 	}
@@ -87,7 +90,8 @@ func store(t testing.TB, all []does) *Events {
 func manyUsers(users, days, events int) (all []does) {
 	for u := range users {
 		for i := range events {
-			all = append(all, does{fmt.Sprint("user", u), fmt.Sprint("key", (u*i)%7*((u+i)%2)), time.Duration((u+i*i)%days)*day + time.Duration(u%20)*time.Hour, int64(u%5 + 1)})
+			all = append(all, does{fmt.Sprint("user", u), fmt.Sprint("key", (u*i)%7*((u+i)%2)),
+				time.Duration((u+i*i)%days)*day + time.Duration(u%20)*time.Hour, int64(u%5 + 1)})
 		}
 	}
 	return all
@@ -100,7 +104,8 @@ func privately(t testing.TB, kind string, n uint64, sizes ...time.Duration) Priv
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Private{Sizes: sizes, Given: Setting{Epsilon: 1}, Compile: compile, Budget: d.Budget, Kind: metrickind.Of(kind), Key: keyOf(n)}
+	return Private{Sizes: sizes, Given: Setting{Epsilon: 1}, Compile: compile, Budget: d.Budget,
+		Kind: metrickind.Of(kind), Key: keyOf(n)}
 }
 
 // TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds: with and without a user, the tables differ
@@ -109,7 +114,8 @@ func privately(t testing.TB, kind string, n uint64, sizes ...time.Duration) Priv
 func TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds(t *testing.T) {
 	var busy, crowd []does // who are each within the limit, in another cell
 	for i := range 1200 {
-		busy, crowd = append(busy, does{"busy", "key", 0, 1}), append(crowd, does{fmt.Sprint(i % 400), "key", 300 * day, 1})
+		busy, crowd = append(busy, does{"busy", "key", 0, 1}), append(crowd, does{fmt.Sprint(i % 400), "key", 300 * day,
+			1})
 	}
 	move(t, t, "events", 30, 10, busy, crowd)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -124,7 +130,8 @@ func TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds(t *testing.T) {
 				if sign < 0 || sign == 0 && random.IntN(2) == 0 {
 					value = -value
 				}
-				all = append(all, does{user, fmt.Sprint(random.IntN(4)), time.Duration(random.IntN(far)) * time.Hour, value})
+				all = append(all, does{user, fmt.Sprint(random.IntN(4)), time.Duration(random.IntN(far)) * time.Hour,
+					value})
 			}
 			return all
 		}
@@ -132,7 +139,8 @@ func TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds(t *testing.T) {
 		for u := range rapid.IntRange(0, 6).Draw(rt, "users") {
 			others = append(others, draw(fmt.Sprint(u))...)
 		}
-		epsilon, limit := rapid.SampledFrom([]float64{1, 10, 30, 60}).Draw(rt, "epsilon"), rapid.SampledFrom([]float64{1, 2, 10, 40, 100}).Draw(rt, "limit")
+		epsilon, limit := rapid.SampledFrom([]float64{1, 10, 30, 60}).Draw(rt, "epsilon"),
+			rapid.SampledFrom([]float64{1, 2, 10, 40, 100}).Draw(rt, "limit")
 		move(t, rt, kind, epsilon, limit, victim, others)
 	})
 }
@@ -143,7 +151,8 @@ func move(t *testing.T, rt rapid.TB, kind string, epsilon, limit float64, victim
 	p := privately(t, kind, 0, 6*time.Hour, day, 7*day)
 	p.Given.Lasts, p.Given.Epsilon, p.Compile = 30*day, epsilon, unprotected(kind)
 	numbers := func(all []does) []exact {
-		c := &chooser{Private: &p, events: store(t, all), limit: limit, counts: 300, kept: .9, found: &Found{Setting: p.Given}}
+		c := &chooser{Private: &p, events: store(t, all), limit: limit, counts: 300, kept: .9,
+			found: &Found{Setting: p.Given}}
 		table, err1 := c.table()
 		values, err2 := c.valueTable()
 		horizons, err3 := c.lengths()
@@ -186,7 +195,8 @@ func TestRuleTheWidthOfScoresIsReached(t *testing.T) {
 		return out
 	}
 	with, without := scores(whole, 16*whole), scores(0, 15*whole)
-	if width := int64(ofSetting.moves); with[0]-without[0]+without[1]-with[1] > width || with[0]-without[0]+without[1]-with[1] < width-2 {
+	if width := int64(ofSetting.moves); with[0]-without[0]+without[1]-with[1] > width || with[0]-without[0]+
+		without[1]-with[1] < width-2 {
 		t.Errorf("scores %v with a user and %v without, at a width of %d", with, without, width)
 	}
 	if by := without[3] - with[3]; by > int64(ofUse.moves) || by < int64(ofUse.moves)-2 {
@@ -221,7 +231,8 @@ func TestRuleADecisionIsAsLikelyAsItsScore(t *testing.T) {
 
 // TestRuleWeightsAreExact: to within a part of 2^-100, also far away and where ε is small.
 func TestRuleWeightsAreExact(t *testing.T) {
-	for _, of := range []struct{ ratio, n int64 }{{1<<32 - 1, 0}, {1<<32 - 1, 1 << 14}, {1<<32 - 1<<22, 40_000}, {4_000_000_000, 570}, {1 << 31, 58}, {5, 2}} {
+	for _, of := range []struct{ ratio, n int64 }{{1<<32 - 1, 0}, {1<<32 - 1, 1 << 14}, {1<<32 - 1<<22, 40_000},
+		{4_000_000_000, 570}, {1 << 31, 58}, {5, 2}} {
 		want := new(big.Int).Exp(big.NewInt(of.ratio), big.NewInt(of.n), nil)
 		want.Lsh(want, weightBits)
 		got := weight(of.ratio, of.n)
@@ -231,7 +242,8 @@ func TestRuleWeightsAreExact(t *testing.T) {
 		}
 	}
 	// So far away that exact powers take minutes.
-	if _, err := (&drawer{planned: 1 << 8, key: keyOf(1)}).pick(exact{decision{ofLength.parts, 55}, []int64{0, math.MaxInt64}}); err != nil {
+	if _, err := (&drawer{planned: 1 << 8, key: keyOf(1)}).pick(exact{decision{ofLength.parts, 55},
+		[]int64{0, math.MaxInt64}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -273,16 +285,19 @@ func TestAChoiceShowsMuch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.Few || !found.Useful || found.Lasts < 28*day || found.Lasts > 60*day || math.Abs(found.Users-2500) > 6*found.UsersDeviation {
+	if found.Few || !found.Useful || found.Lasts < 28*day || found.Lasts > 60*day || math.Abs(found.Users-2500) >
+		6*found.UsersDeviation {
 		t.Errorf("found %+v", found)
 	}
 	e := store(t, all)
-	best, err := e.Advise(t.Context(), Question{Sizes: []time.Duration{found.Window}, Given: Setting{Epsilon: 1, Lasts: found.Lasts}, Compile: p.Compile})
+	best, err := e.Advise(t.Context(), Question{Sizes: []time.Duration{found.Window}, Given: Setting{Epsilon: 1,
+		Lasts: found.Lasts}, Compile: p.Compile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range best.Epsilon {
-		asked, err := e.Advise(t.Context(), Question{Sizes: []time.Duration{o.Window}, Given: Setting{Epsilon: o.Epsilon, Lasts: o.Lasts}, Compile: p.Compile})
+		asked, err := e.Advise(t.Context(), Question{Sizes: []time.Duration{o.Window},
+			Given: Setting{Epsilon: o.Epsilon, Lasts: o.Lasts}, Compile: p.Compile})
 		if err != nil || o.Typical > 1.1*asked.Best.Typical {
 			t.Errorf("with ε = %v: %+v, asked for it: %+v, %v", o.Epsilon, o, asked.Best, err)
 		}
@@ -331,7 +346,8 @@ func TestRuleTwoChoicesShareNoNoise(t *testing.T) {
 		return fmt.Sprint(out[0] - float64(numbers[0]))
 	}
 	seen := map[string]bool{}
-	for _, text := range []string{noise(1, 1, 5, 7), noise(2, 1, 5, 7), noise(1, 2, 5, 7), noise(1, 1, 5, 8), noise(1, 1, 6, 7)} {
+	for _, text := range []string{noise(1, 1, 5, 7), noise(2, 1, 5, 7), noise(1, 2, 5, 7), noise(1, 1, 5, 8),
+		noise(1, 1, 6, 7)} {
 		if seen[text] {
 			t.Errorf("noise %s twice", text)
 		}

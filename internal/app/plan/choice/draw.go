@@ -50,7 +50,8 @@ func (d *drawer) share(of decision) (units.Mu2, error) {
 // seed is the randomness of the next decision.
 func (d *drawer) seed(numbers []int64) [32]byte {
 	d.n++
-	return secret.Keyed(d.key.Secret.Reveal(), "tollgate choice v1", d.arguments[:], binary.BigEndian.AppendUint64(nil, d.n), fmt.Append(nil, numbers))
+	return secret.Keyed(d.key.Secret.Reveal(), "tollgate choice v1", d.arguments[:], binary.BigEndian.AppendUint64(nil,
+		d.n), fmt.Append(nil, numbers))
 }
 
 // noisy releases numbers with Gaussian noise and returns its deviation.
@@ -65,11 +66,13 @@ func (d *drawer) noisy(of exact) ([]float64, float64, error) {
 		return nil, 0, errors.Join(ErrTooLittle, err)
 	}
 	seed := d.seed(of.numbers)
-	noise := noisereduction.NoiseKey{ID: d.key.ID, Secret: secret.New(secret.Keyed(d.key.Secret.Reveal(), "tollgate choice noise key v1"))}
+	noise := noisereduction.NoiseKey{ID: d.key.ID, Secret: secret.New(secret.Keyed(d.key.Secret.Reveal(),
+		"tollgate choice noise key v1"))}
 	var sampler noisereduction.Sampler
 	out := make([]float64, len(of.numbers))
 	for i, n := range of.numbers {
-		id := noisereduction.Identity{Incarnation: [16]byte(seed[:16]), MetricDigest: sha256.Sum256([]byte("tollgate choice")), Key: fmt.Append(nil, i)}
+		id := noisereduction.Identity{Incarnation: [16]byte(seed[:16]),
+			MetricDigest: sha256.Sum256([]byte("tollgate choice")), Key: fmt.Append(nil, i)}
 		y, exponent, err := sampler.Draw(noise, id, 1, units.Precision{}, u, n)
 		if err != nil {
 			return nil, 0, fmt.Errorf("choosing a setting: %w", err)
@@ -124,7 +127,8 @@ func (d *drawer) pick(of exact) (int, error) {
 // part of 2^-100: powers are off by 2n·2^-weightBits at most, with n < 2^38.
 func weight(ratio, n int64) *big.Int {
 	number := func() *big.Float { return new(big.Float).SetPrec(weightBits) }
-	power, square := number().SetMantExp(number().SetInt64(1), weightBits), number().SetMantExp(number().SetInt64(ratio), -ratioBits)
+	power, square := number().SetMantExp(number().SetInt64(1), weightBits),
+		number().SetMantExp(number().SetInt64(ratio), -ratioBits)
 	for ; n > 0; n >>= 1 {
 		if n&1 == 1 {
 			power.Mul(power, square)

@@ -54,14 +54,16 @@ type record struct {
 }
 
 func (r record) compare(o record) int {
-	return cmp.Or(cmp.Compare(r.user, o.user), cmp.Compare(r.millis, o.millis), cmp.Compare(r.key, o.key), cmp.Compare(r.value, o.value))
+	return cmp.Or(cmp.Compare(r.user, o.user), cmp.Compare(r.millis, o.millis), cmp.Compare(r.key, o.key),
+		cmp.Compare(r.value, o.value))
 }
 
 // NewEvents returns a store for the events in [from, to), Unix milliseconds; from 0 is 1970, to 0
 // no limit. The key is a secret, from which the order of users follows. Temporary files are in dir;
 // "" is the usual place.
 func NewEvents(key [32]byte, from, to int64, dir string) *Events {
-	return &Events{key: key, from: from, to: to, dir: cmp.Or(dir, os.TempDir()), limit: defaultLimit, Dates: true, hashes: map[string]uint64{}}
+	return &Events{key: key, from: from, to: to, dir: cmp.Or(dir, os.TempDir()), limit: defaultLimit, Dates: true,
+		hashes: map[string]uint64{}}
 }
 
 // Add adds an event. It keeps no reference to user and key.
@@ -121,7 +123,8 @@ func (s *shard) spill(dir string) (err error) {
 	}
 	w := bufio.NewWriter(s.file)
 	for _, r := range s.records {
-		if err := binary.Write(w, binary.BigEndian, [4]uint64{r.user, r.key, uint64(r.millis), uint64(r.value)}); err != nil {
+		if err := binary.Write(w, binary.BigEndian, [4]uint64{r.user, r.key, uint64(r.millis), uint64(r.value)}); err !=
+			nil {
 			return err
 		}
 	}
@@ -144,7 +147,8 @@ func (s *shard) load() ([]record, error) {
 			if _, err := io.ReadFull(in, b[:]); err != nil {
 				return nil, err
 			}
-			all = append(all, record{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), int64(binary.BigEndian.Uint64(b[16:])), int64(binary.BigEndian.Uint64(b[24:]))})
+			all = append(all, record{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]),
+				int64(binary.BigEndian.Uint64(b[16:])), int64(binary.BigEndian.Uint64(b[24:]))})
 		}
 	}
 	if !s.sorted || s.file != nil {

@@ -77,7 +77,8 @@ const (
 
 // lengths are the horizons that can be chosen.
 var lengths = func() (all []time.Duration) {
-	for _, days := range []float64{.25, .5, 1, 2, 4, 7, 14, 30, 60, 120, 180, 365, 730, 1460, 2920, 5840, 11680, 23360} {
+	for _, days := range []float64{.25, .5, 1, 2, 4, 7, 14, 30, 60, 120, 180, 365, 730, 1460, 2920, 5840, 11680,
+		23360} {
 		all = append(all, time.Duration(days*float64(day)))
 	}
 	return all
@@ -97,11 +98,13 @@ type chooser struct {
 // Choose chooses the horizon, the window and the noise for users who are one individual for life.
 // Use a noise key for one choice only. Errors: ErrTooLittle.
 func (e *Events) Choose(p Private) (*Found, error) {
-	arguments, err := json.Marshal([]any{p.Sizes, p.Given, p.Given.Lasts, p.Budget, p.Kind.Name, p.Range, p.Read, e.from, e.to})
+	arguments, err := json.Marshal([]any{p.Sizes, p.Given, p.Given.Lasts, p.Budget, p.Kind.Name, p.Range, p.Read,
+		e.from, e.to})
 	if err != nil {
 		return nil, fmt.Errorf("naming a choice: %w", err)
 	}
-	c := &chooser{Private: &p, events: e, found: &Found{Setting: p.Given}, drawer: &drawer{key: p.Key, planned: p.Budget.Planned.Mu2}}
+	c := &chooser{Private: &p, events: e, found: &Found{Setting: p.Given}, drawer: &drawer{key: p.Key,
+		planned: p.Budget.Planned.Mu2}}
 	c.arguments = secret.Keyed(p.Key.Secret.Reveal(), "tollgate choice arguments v1", arguments)
 	if err := c.users(); err != nil {
 		return nil, err
@@ -328,7 +331,8 @@ func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exa
 		if err != nil {
 			return nil, scores, err
 		}
-		part := longer*math.Log2(float64(size)/float64(sizes[0])) + beyond*max(0, math.Log2(4*float64(size)/float64(c.found.Lasts)))
+		part := longer*math.Log2(float64(size)/float64(sizes[0])) + beyond*max(0,
+			math.Log2(4*float64(size)/float64(c.found.Lasts)))
 		less := int64(64 * large / 4 * part * c.counts / c.limit * whole)
 		for i := range tried {
 			all, scores.numbers = append(all, tried[i]), append(scores.numbers, tried[i].score(less))

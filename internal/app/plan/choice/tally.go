@@ -24,7 +24,8 @@ type userOf[K comparable] struct {
 
 // NewTally returns a tally without events for values of a kind.
 func NewTally[K comparable](kind metrickind.Kind) *Tally[K] {
-	return &Tally[K]{kind: kind, cells: map[K]*[metrickind.MaxComponents]float64{}, users: map[userOf[K]]struct{}{}, values: map[int64]uint64{}}
+	return &Tally[K]{kind: kind, cells: map[K]*[metrickind.MaxComponents]float64{}, users: map[userOf[K]]struct{}{},
+		values: map[int64]uint64{}}
 }
 
 // Add adds an event to a cell.

@@ -53,7 +53,8 @@ func newCutter(size time.Duration, kind metrickind.Kind) *cutter {
 // cut returns a user's windows. They are valid until the next call.
 func (c *cutter) cut(events []record) *person {
 	p := &c.p
-	p.windows, p.entries, p.cells, p.truth, p.records, p.names = p.windows[:0], p.entries[:0], p.cells[:0], p.truth[:0], p.records[:0], p.names[:0]
+	p.windows, p.entries, p.cells, p.truth, p.records, p.names = p.windows[:0], p.entries[:0], p.cells[:0], p.truth[:0],
+		p.records[:0], p.names[:0]
 	p.events = uint64(len(events))
 	binary.BigEndian.PutUint64(p.id[:], events[0].user)
 	c.keys = c.keys[:0]
@@ -79,7 +80,10 @@ func (c *cutter) cut(events []record) *person {
 func (c *cutter) window(number int64, events []record) {
 	p := &c.p
 	c.in = append(c.in[:0], events...)
-	slices.SortFunc(c.in, func(a, b record) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.value, b.value)) })
+	slices.SortFunc(c.in, func(a, b record) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.value,
+			b.value))
+	})
 	w := window{number: number, entries: [2]int{len(p.entries)}, recs: [2]int{len(p.records)}}
 	for i, r := range c.in {
 		if i == 0 || r.key != c.in[i-1].key {
@@ -90,7 +94,8 @@ func (c *cutter) window(number int64, events []record) {
 				cell = len(c.cells)
 				c.cells[at] = cell
 			}
-			p.entries, p.cells, p.truth = append(p.entries, schemas.KeyCount{Key: uint32(key)}), append(p.cells, cell), append(p.truth, 0)
+			p.entries, p.cells, p.truth = append(p.entries, schemas.KeyCount{Key: uint32(key)}), append(p.cells, cell),
+				append(p.truth, 0)
 		}
 		last := len(p.entries) - 1
 		p.entries[last].N++
