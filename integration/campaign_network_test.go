@@ -52,6 +52,7 @@ func (c *campaign) cut(s *subject) bool {
 // brokerDown ends the broker, one way or the other; no process listens then.
 func (c *campaign) brokerDown(killed bool) {
 	c.t.Helper()
+	c.down = true
 	if killed {
 		c.broker.Kill()
 	} else if err := c.broker.Stop(); err != nil {
@@ -63,6 +64,7 @@ func (c *campaign) brokerDown(killed bool) {
 func (c *campaign) brokerUp() {
 	c.t.Helper()
 	must.Succeed(c.t, c.broker.Restart(c.t.Context()))
+	c.down = false
 	must.Succeed(c.t, c.proxy.up())
 }
 

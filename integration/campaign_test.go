@@ -29,6 +29,7 @@ type campaign struct {
 	random *rand.Rand
 	binary string
 	broker *realkafka.Broker // nil where there are several
+	down   bool              // the broker is stopped
 	addr   string            // host:port past the proxy; of several brokers with commas between
 	copies int               // of every topic
 	proxy  *proxy
