@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -64,6 +65,9 @@ func onLine(text string, edit func(first, last *string, name string) error) muta
 		return lines, edit(&lines[first], &lines[last], name)
 	}
 }
+
+// unbroken is the end of a line that goes on in the next one.
+var unbroken = regexp.MustCompile(`(,|&&|\|\|| [+*/-])\n\t+`)
 
 // bare returns a text without white space.
 func bare(text string) string { return strings.Join(strings.Fields(text), "") }
@@ -238,7 +242,7 @@ func overlay(root, dir string, list []mutant) (string, error) {
 			texts[f.path] = string(text)
 		}
 		if edited[f] == nil {
-			edited[f] = strings.Split(texts[f.path][f.from:f.to], "\n")
+			edited[f] = strings.Split(unbroken.ReplaceAllString(texts[f.path][f.from:f.to], "$1 "), "\n")
 		}
 		if lines, err := m.change(edited[f], m.name); err != nil {
 			failed = append(failed, fmt.Errorf("mutant %s in %s: %w", m.name, m.in, err))

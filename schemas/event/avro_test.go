@@ -17,7 +17,8 @@ const visitSchema = `{"type":"record","name":"Visit","namespace":"shop.web","fie
 	{"name":"id","type":"string"},
 	{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},
 	{"name":"user","type":{"type":"record","name":"User","fields":[
-		{"name":"id","type":["null","string"]},{"name":"plan","type":{"type":"enum","name":"Plan","symbols":["free","paid"]}}]}},
+		{"name":"id","type":["null","string"]},
+		{"name":"plan","type":{"type":"enum","name":"Plan","symbols":["free","paid"]}}]}},
 	{"name":"page","type":["null","string"]},
 	{"name":"amount","type":["null","int","string"]},
 	{"name":"price","type":"double"},
