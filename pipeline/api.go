@@ -12,66 +12,64 @@ import (
 // deployment has their fields, with units, ranges and defaults;
 // docs/configuration.md has the same by the names of a configuration file.
 type (
-	// Config describes a deployment: brokers, events, privacy, times, metrics,
-	// topics and keys. Compile checks it. A zero field takes its default, where it
-	// has one.
+	// Config describes a deployment: brokers, events, privacy, times, metrics, topics and keys.
+	// Compile checks it. A zero field takes its default, if it has one.
 	Config = deployment.Config
-	// Kafka says where the brokers are and how to talk to them.
+	// Kafka has the addresses of the brokers and the settings of the connection.
 	Kafka = deployment.Kafka
 	// TLS names the PEM files of connections to brokers.
 	TLS = deployment.TLS
 	// SASL is how clients authenticate to brokers. Printed, it shows no password.
 	SASL = deployment.SASL
-	// Events says which topic is read, and how its records are decoded.
+	// Events names the topic that is read and describes its records.
 	Events = deployment.Events
 	// Registry is a schema registry that speaks Confluent's API, for Avro events.
 	Registry = deployment.Registry
 	// Privacy is the promise to every user: (ε, δ) over everything that the
 	// deployment ever releases, or over one budget period.
 	Privacy = deployment.Privacy
-	// Time says whose clock decides, and how much disorder is on time.
+	// Time sets whose clock decides, and how much disorder is allowed.
 	Time = deployment.Time
 	// Metric is one count for each window and key: its kind, windows, keys, bounds,
 	// ladder, target and share of the budget.
 	Metric = deployment.Metric
-	// Keys says which keys of a metric are released.
+	// Keys selects the keys of a metric that are released.
 	Keys = deployment.Keys
 	// Counted asks for the share of a metric's events that is counted in each window.
 	Counted = deployment.Counted
-	// Statistics says which quantiles, or which shares of a histogram, a metric releases.
+	// Statistics selects the quantiles, or the shares of a histogram, that a metric releases.
 	Statistics = deployment.Statistics
 	// Ladder is the sequence of precisions that a release goes through.
 	Ladder = deployment.Ladder
-	// Outputs names the deployment's own topics, and says when counts appear.
+	// Outputs names the deployment's own topics and sets when counts appear.
 	Outputs = deployment.Outputs
 	// SecretKeys are the deployment's keys, for noise and for the hashes of user ids.
 	SecretKeys = deployment.SecretKeys
 
-	// Format says how the records of the events topic are decoded.
+	// Format describes the records of the events topic.
 	Format = event.Format
 	// Target is the accuracy at which a release stops.
 	Target = noisereduction.Target
 	// NoiseKey is a noise key with its id.
 	NoiseKey = noisereduction.NoiseKey
 
-	// Deployment is a configuration that Compile has checked, with what was computed
-	// from it: every call of this package takes one. Read-only, and safe for
-	// concurrent use.
+	// Deployment is a configuration that Compile has checked, with the numbers computed from it. It
+	// is read-only and safe for concurrent use.
 	Deployment = deployment.Deployment
-	// Record says which deployments have begun under the keys of a configuration, and Beginning is
+	// Record lists the deployments that have begun under the keys of a configuration. Beginning is
 	// one of them.
 	Record    = deployment.Record
 	Beginning = deployment.Beginning
 
-	// Difference is a point in which a configuration differs from the one in force.
+	// Difference is one setting that differs from the configuration in force.
 	Difference = deployment.Difference
 	// Value is a field with its value in force and in the configuration.
 	Value = deployment.Value
 
-	// ConfigError says which field of a configuration is invalid, and why.
+	// ConfigError reports the field of a configuration that is invalid, and why.
 	ConfigError = deployment.ConfigError
-	// TopicError says what is wrong with a topic and how to put it right. Every
-	// TopicError is an ErrTopicSettings.
+	// TopicError describes a fault of a topic and its repair. Every TopicError is an
+	// ErrTopicSettings.
 	TopicError = deployment.TopicError
 )
 
@@ -97,58 +95,56 @@ const (
 	ScaleLogarithmic = deployment.ScaleLogarithmic
 )
 
-// The errors of calls on a deployment, for errors.Is. docs/runbook.md says what to do
-// about each.
+// The errors of calls on a deployment, for errors.Is. docs/runbook.md has a remedy for each.
 var (
-	// ErrNotInitialised says that the control topic holds no HEADER: call Init first.
+	// ErrNotInitialised means that the control topic has no HEADER: call Init first.
 	ErrNotInitialised = deployment.ErrNotInitialised
-	// ErrInitialised says that the control topic holds a HEADER already.
+	// ErrInitialised means that the control topic already has a HEADER.
 	ErrInitialised = deployment.ErrInitialised
-	// ErrOtherPromise says that the deployment on the brokers is not one that is recorded with the
-	// keys, or that control has lost the one that is.
+	// ErrOtherPromise means that the deployment on the brokers is not recorded with the keys, or
+	// that control has lost the recorded one.
 	ErrOtherPromise = deployment.ErrOtherPromise
-	// ErrHeaderMismatch says that the configuration is not the one in force: put the old
-	// value back, or call Change where the text says that this is possible.
+	// ErrHeaderMismatch means that the configuration is not the one in force: restore the old
+	// value, or call Change if the text allows it.
 	ErrHeaderMismatch = deployment.ErrHeaderMismatch
-	// ErrStopped says that the deployment has stopped itself, and that no operator has
-	// called Recover since.
+	// ErrStopped means that the deployment has stopped itself and that no operator has called
+	// Recover since.
 	ErrStopped = deployment.ErrStopped
-	// ErrConflict says that a value that was published differs from what the topics
-	// give now.
+	// ErrConflict means that a published value differs from the value recomputed from the topics.
 	ErrConflict = deployment.ErrConflict
-	// ErrInterruptedTurn says that a turn is under way, over which nothing can be
-	// changed: run the old configuration and drain it first.
+	// ErrInterruptedTurn means that a turn is unfinished, which no change may cross: run the old
+	// configuration and drain it first.
 	ErrInterruptedTurn = deployment.ErrInterruptedTurn
-	// ErrOpenWindows says that windows are open, which Change gives up with Now only.
+	// ErrOpenWindows means that windows are open; Change gives them up only with ChangeOptions.Now.
 	ErrOpenWindows = deployment.ErrOpenWindows
-	// ErrLogFault says that a topic lost, changed or never had something that the
-	// promises rest on.
+	// ErrLogFault means that a topic lost, changed or never had records on which the guarantees
+	// rest.
 	ErrLogFault = deployment.ErrLogFault
-	// ErrCountsSchema says that consumers of counts in avro cannot read them: the registry does not
-	// have the schema of counts under the id that the values carry.
+	// ErrCountsSchema means that consumers cannot read counts in Avro: the registry does not have
+	// their schema under the id that the values carry.
 	ErrCountsSchema = deployment.ErrCountsSchema
-	// ErrTopicSettings says that a topic is missing, or is set up so that it could lose
-	// what the promises rest on.
+	// ErrTopicSettings means that a topic is missing, or that its settings could lose records on
+	// which the guarantees rest.
 	ErrTopicSettings = deployment.ErrTopicSettings
-	// ErrStrict comes with ErrTopicSettings where only strictness refuses.
+	// ErrStrict accompanies ErrTopicSettings if only strict checks fail.
 	ErrStrict = deployment.ErrStrict
-	// ErrNoBroker says that no broker answered while a run was to be drained, or until a
-	// wait was over. Nothing is lost.
+	// ErrNoBroker means that no broker responded during a drain, or before a wait ended. Nothing is
+	// lost.
 	ErrNoBroker = deployment.ErrNoBroker
-	// ErrStuck says that a run was to be drained and Kafka did not let it finish the open
-	// turn. Nothing is lost.
+	// ErrStuck means that a drain could not finish the open turn because of Kafka. Nothing is lost.
 	ErrStuck = deployment.ErrStuck
-	// ErrUnreachable says that no broker could be reached, with the addresses that were tried.
+	// ErrUnreachable means that no broker could be reached; the text lists the addresses tried.
 	ErrUnreachable = kafkalog.ErrUnreachable
-	// ErrRefused says that a broker was reached and would not talk: the text says what to check.
+	// ErrRefused means that a broker refused the connection; the text lists the settings to check.
 	ErrRefused = kafkalog.ErrRefused
-	// ErrForbidden says that the brokers denied a right.
+	// ErrForbidden means that the brokers denied a permission.
 	ErrForbidden = kafkalog.ErrForbidden
-	// ErrTopicExists says that CreateTopics found a topic; the others may have been made.
+	// ErrTopicExists means that CreateTopics found an existing topic; it may have created the
+	// others.
 	ErrTopicExists = kafkalog.ErrTopicExists
-	// ErrReplication says that topics were to have more replicas than there are brokers.
+	// ErrReplication means that topics need more replicas than there are brokers.
 	ErrReplication = kafkalog.ErrReplication
-	// ErrUnknownTopic says that a topic or partition is not there.
+	// ErrUnknownTopic means that a topic or partition does not exist.
 	ErrUnknownTopic = kafkalog.ErrUnknownTopic
 )
 

@@ -20,9 +20,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// ChangeOptions say how a deployment is changed.
+// ChangeOptions configure Change.
 type ChangeOptions struct {
-	// DryRun says what would change and writes nothing; a run may go on meanwhile.
+	// DryRun computes the result and writes nothing; a run may continue meanwhile.
 	DryRun bool
 	// By and Why are the author of the change and the reason for it, for ReadPromise.
 	By, Why string
@@ -36,48 +36,46 @@ type ChangeOptions struct {
 	MakeTopics func(context.Context) error
 }
 
-// ChangeResult says what a change has done, or would do.
+// ChangeResult describes a change that was made, or would be.
 type ChangeResult struct {
-	// Differences are the points in which the configuration differs from the one in
-	// force, those that can never be changed first: What says the point, Never why it
-	// cannot be changed, "" where it can. Empty: the configuration is in force already.
+	// Differences from the configuration in force; those that can never be changed are first.
+	// Difference.What names the setting, Never is the reason that it cannot change, or "". Empty:
+	// the configuration is already in force.
 	Differences []Difference
-	// Before and After are how exact counts are, and how long a budget lasts, under the
-	// generation in force and under the configuration. Empty where nothing differs.
+	// Before and After describe the accuracy of counts and the life of a budget under the
+	// generation in force and under the configuration. Empty if nothing differs.
 	Before, After []deployment.Figures
-	Generation    uint32    // the number of the new generation; that of HEADER is 1
+	Generation    uint32    // number of the new generation; HEADER is generation 1
 	FromTurn      uint64    // the first turn of the generation
-	From          time.Time // where that turn begins, UTC
+	From          time.Time // start of that turn, UTC
 	// UnderWay is the last turn of a span that has decisions on the ledger and is not settled: a
 	// run under the generation in force has to finish it before the change. 0 for none.
 	UnderWay uint64
-	// GivenUp are the metrics of which windows are open before the change: they are never released.
+	// GivenUp are the metrics with windows that are open before the change and are never released.
 	GivenUp []string
-	// AllEnd is the first time, from From on, at which no window is open. Zero if there is none.
+	// AllEnd is the first time, not before From, when no window is open. Zero if there is none.
 	AllEnd time.Time
-	// RetiredKey is the id of a noise key that no turn needs any more, "" where it
-	// stays; RetiredTopics are topics that no run reads any more.
+	// RetiredKey is the id of a noise key that no turn needs any more, or ""; RetiredTopics are
+	// topics that no run reads any more.
 	RetiredKey    string
 	RetiredTopics []string
 }
 
-// Change puts the configuration of d in force from the turn after the last
-// settled one on, as a new generation on control. It takes over from a run as
-// another run would; the deployment must have been drained, so that no turn is
-// under way. Accounts go on. No window reaches over a change: Change refuses while windows are
-// open, or with ChangeOptions.Now gives them up. Every metric begins with windows after the change.
+// Change puts the configuration of d in force as a new generation on control, starting with the
+// turn after the last settled one. It supersedes a run as another run would. The deployment must be
+// drained, so that no turn is unfinished. Accounts continue. No window crosses a change: Change
+// refuses while windows are open, or with ChangeOptions.Now gives them up. Every metric starts with
+// windows after the change.
 //
-// Whatever was settled is charged before the change is written, in a snapshot of
-// every shard, so that no run ever has to decide or draw anything of an earlier
-// turn again: a noise key that was replaced may be destroyed then. A change that
-// is interrupted has not happened, and can be made again. One that is refused leaves a run
-// that goes on alone: all of it is tried first without writing.
+// Before the change is written, everything settled is charged in a snapshot of every shard. No run
+// ever decides or draws an earlier turn again, so a replaced noise key may then be destroyed. An
+// interrupted change has no effect and can be repeated. A refused change does not disturb a run:
+// Change first checks everything without writing.
 //
-// Errors: ErrHeaderMismatch where a difference can never be,
-// ErrInterruptedTurn, ErrOpenWindows, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
-// deployment.ErrSuperseded where a run or another change has taken over,
-// *spend.StopError, or the broker's error, and for counts in avro the registry. With an
-// error the result holds the differences as far as they are known.
+// Errors: ErrHeaderMismatch if a difference is never allowed, ErrInterruptedTurn, ErrOpenWindows,
+// ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault, deployment.ErrSuperseded if a run
+// or another change has superseded this one, *spend.StopError, or an error of the broker or, for
+// counts in Avro, of the registry. With an error the result has the differences found so far.
 func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (ChangeResult, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -120,7 +118,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if err := tryChange(ctx, d, c, &want, o); err != nil {
 		return result, err
 	}
-	// What a change that ends here has registered is found by the next one.
+	// If the change ends here, the next one finds the registered schema.
 	if want.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
 		return result, err
 	}
@@ -140,7 +138,8 @@ func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.
 	return reading.Compare(ctx, d, client, control, log)
 }
 
-// compare says how the generation old and the header want differ, and refuses what can never be.
+// compare returns the differences between the generation old and the header want, and refuses those
+// that can never change.
 func compare(d *deployment.Deployment, old, want *schemas.Header) (result ChangeResult, err error) {
 	result.Differences = append(changes.Differences(old, want), changes.SchemaDifferences(old, want)...)
 	if len(result.Differences) == 0 {
@@ -160,14 +159,14 @@ func compare(d *deployment.Deployment, old, want *schemas.Header) (result Change
 	return result, nil
 }
 
-// remake makes topics of the generation in force that were lost, where no run needs what they held.
+// remake creates lost topics of the generation in force, if no run needs their records.
 func remake(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ChangeOptions) error {
 	if o.DryRun || o.MakeTopics == nil {
 		return nil
 	}
 	for _, topic := range []string{d.Config.Outputs.Ledger, d.Config.Outputs.Counts} {
 		if _, err := client.Partitions(ctx, topic); errors.Is(err, kafkalog.ErrUnknownTopic) {
-			return CheckTopics(ctx, d, CheckOptions{}) // it says why an empty one is of no use
+			return CheckTopics(ctx, d, CheckOptions{}) // its error explains why an empty topic is no replacement
 		}
 	}
 	if err := o.MakeTopics(ctx); err != nil {
@@ -176,7 +175,7 @@ func remake(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 	return CheckTopics(ctx, d, CheckOptions{})
 }
 
-// topicsFor refuses topics on which the new generation cannot go on.
+// topicsFor refuses topics with which the new generation cannot continue.
 func topicsFor(ctx context.Context, d *deployment.Deployment, c *admin.Change) error {
 	if err := CheckTopics(ctx, d, CheckOptions{}); err != nil {
 		return err
@@ -210,7 +209,7 @@ func tryChange(ctx context.Context, d *deployment.Deployment, c *admin.Change, w
 	return c.CheckUnmoved(ctx)
 }
 
-// applyChange takes over and puts the generation of want in force.
+// applyChange supersedes the run and puts the generation of want in force.
 func applyChange(ctx context.Context, c *admin.Change, want *schemas.Header) error {
 	if err := c.TakeEpoch(ctx); err != nil {
 		return err

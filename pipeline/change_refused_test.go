@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// endOf returns where a topic's first partition ends.
+// endOf returns the end of a topic's first partition.
 func endOf(t *testing.T, d *deployment.Deployment, topic string) int64 {
 	t.Helper()
 	return must.Have(dial(t, d).Offsets(t.Context(), topic, 0)).High

@@ -19,7 +19,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// CheckOptions say how topics are checked.
+// CheckOptions configure CheckTopics.
 type CheckOptions struct {
 	// Logger receives what could be better; default: discards.
 	Logger *slog.Logger
@@ -34,18 +34,15 @@ type CheckOptions struct {
 	Existing bool
 }
 
-// CheckTopics checks the deployment's topics, and the newest schema of a
-// registry, and returns everything that a run would refuse, joined: one
-// *TopicError for each topic's setting. It tells the logger what could be better. It
-// changes nothing. Other errors: ErrStrict beside ErrTopicSettings when there is
-// nothing but what CheckOptions.Strict refuses; ErrLogFault when the topics do not
-// belong together, *event.FormatError in a schema that lacks a
-// field, and errors of the broker and the registry. With CheckOptions.Start also
-// ErrHeaderMismatch where the configuration can never be that of the deployment, and
-// ErrStopped, ErrLogFault where topics were restored as they were at different moments or
-// records that a run needs are gone, and ErrCountsSchema or the registry's error where
-// consumers of counts in avro would not find the schema; of a configuration that a change
-// could put in force it warns the logger.
+// CheckTopics checks the deployment's topics, and the newest schema of a registry, and returns
+// everything that a run would refuse, joined: one *TopicError for each topic's setting. It logs
+// possible improvements. It changes nothing. Other errors: ErrStrict beside ErrTopicSettings if
+// only CheckOptions.Strict refuses; ErrLogFault if the topics do not belong together,
+// *event.FormatError for a schema that lacks a field, and errors of the broker and the registry.
+// CheckOptions.Start adds ErrHeaderMismatch if the configuration can never be that of the
+// deployment; ErrStopped; ErrLogFault if topics were restored from different moments or records
+// that a run needs are gone; and ErrCountsSchema or the registry's error if consumers of counts in
+// Avro would not find the schema. It logs a warning if Change could put the configuration in force.
 func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -62,9 +59,9 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 	return errors.Join(rules, unreadable, checkDeployment(ctx, d, client, o, rules == nil))
 }
 
-// checkDeployment checks the deployment that control holds. Where control cannot
-// be opened, the rules of topics have said so, or init has not been run. sound says that no rule of
-// topics is broken: a broken one explains better why the topics cannot be compared.
+// checkDeployment checks the deployment that control holds. If control cannot be opened, the topic
+// rules have already reported it, or Init has not run. sound reports whether every topic rule
+// holds: a broken one better explains why the topics cannot be compared.
 func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions,
 	sound bool) error {
 	control, _, err := openControl(ctx, d, client, o.Logger)

@@ -18,11 +18,11 @@ type Client struct{ log *kafkalog.Client }
 // Close ends the connection. Run does it for the client that it is given.
 func (c *Client) Close() { c.log.Close() }
 
-// AwaitBroker connects to a broker and waits for one that does not answer yet, for at most limit,
-// so that a run can be started while its broker restarts: give RunOptions.Client the client, or
-// close it. AwaitBroker logs what it waits for, at once and again at growing intervals. Errors:
-// ErrNoBroker when limit is over; ctx's cause; at once an error that waiting does not mend, a wrong
-// password for example. With limit 0 it tries once, and returns the client's own error.
+// AwaitBroker connects to a broker, waiting at most limit for it to respond, so that you can start
+// a run while its broker restarts. Pass the client as RunOptions.Client, or close it. It logs the
+// cause of the wait, at once and then at growing intervals. Errors: ErrNoBroker after limit; ctx's
+// cause; at once, an error that waiting cannot fix, such as a wrong password. With limit 0 it tries
+// once and returns the client's error.
 func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) (*Client,
 	error) {
 	cfg, err := connect.Config(&d.Config.Kafka, log)

@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
 
-// openControl opens the control log, and compares its deployment with the record that lies with the
-// keys. elsewhere is set where that has it on another cluster. Errors: those of controllog.Open,
-// and ErrOtherPromise, also where the record has a deployment and control none.
+// openControl opens the control log and compares its deployment with the record beside the keys. It
+// sets elsewhere if the record has the deployment on another cluster. Errors are as for
+// controllog.Open, and ErrOtherPromise, even if the record has a deployment and control has none.
 func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	topic, record := d.Config.Outputs.Control, d.Config.Record
@@ -44,7 +44,7 @@ func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	return control, elsewhere, nil
 }
 
-// ClusterID returns the id of the cluster of Kafka on which a deployment is, or is to begin.
+// ClusterID returns the id of the deployment's Kafka cluster.
 func ClusterID(ctx context.Context, d *deployment.Deployment) (string, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {

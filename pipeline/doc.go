@@ -1,5 +1,5 @@
 // Package pipeline runs a deployment: events come in from Kafka, counts with differential privacy
-// go out, and every user is charged for exactly what was released.
+// go out, and every user is charged exactly for the releases.
 //
 // A program works with a deployment in this order:
 //
@@ -26,7 +26,6 @@
 // are in pipeline/deployment.
 //
 // Guarantees: the invariants of docs/guarantee.md under any crash, restart and interleaving of
-// runs, as long as the two topics keep what was written to them.
-// Not guaranteed: progress while no broker answers; anything if others can write to the
-// deployment's own topics.
+// runs, as long as the two topics keep what was written to them. Not guaranteed: progress while no
+// broker responds; anything if others can write to the deployment's own topics.
 package pipeline

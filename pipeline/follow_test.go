@@ -110,7 +110,7 @@ func TestFollowingBeginsAfterTheSettledTurn(t *testing.T) {
 	deleteCounts(t, d)
 	checkTurns(t, followed(t, d), open)
 
-	deleteCounts(t, d) // nothing is missing where nothing is open, either
+	deleteCounts(t, d) // nothing is missing if nothing is open, either
 	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
 		t.Error(err)
 	}

@@ -208,7 +208,7 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 			g.events.Format.User, g.events.Format.Key = f.events.Format.Key, f.events.Format.User
 		case 2, 3:
 			g.events.Format.MaxRecordBytes = 1 << 21
-		case 4, 5, 6: // the user stays where it is
+		case 4, 5, 6: // the user stays in place
 			g.moveOthers(t)
 		default:
 			g = genReading(t)

@@ -21,9 +21,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// TopicOptions say how topics are made.
+// TopicOptions configure CreateTopics.
 type TopicOptions struct {
-	EventPartitions int // of the events topic; 0: another program makes that topic
+	EventPartitions int // partitions of the events topic; 0: another program creates it
 	Replication     int // replicas of every partition; 0: the broker's default
 }
 
@@ -42,9 +42,9 @@ func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions)
 	return nil
 }
 
-// CheckMissingTopics returns what CheckTopics would refuse once CreateTopics has made the topics
-// that do not exist, as far as that shows before: topics that exist and are not set up as they must
-// be, or that were lost while others hold what was written after them. It changes nothing.
+// CheckMissingTopics predicts the errors of CheckTopics after CreateTopics has created the missing
+// topics: existing topics with wrong settings, and lost topics whose later records other topics
+// still hold. It changes nothing.
 func CheckMissingTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -62,8 +62,8 @@ type InitOptions struct {
 	// Incarnation enters every noise draw, so that no two deployments draw the same
 	// noise under one key; zero: 128 random bits.
 	Incarnation [16]byte
-	// Start is moved back to where deployment.FirstWindow says; earlier events belong
-	// to no window, and windows that began earlier are not released. Zero: now.
+	// Start is moved back to deployment.FirstWindow. Earlier events belong to no window, and
+	// windows that began earlier are not released. Zero: now.
 	Start time.Time
 	// By and Why are the author of the promise and the reason for it, for ReadPromise.
 	By, Why string
@@ -72,13 +72,12 @@ type InitOptions struct {
 	Commit func() error
 }
 
-// Init writes the deployment's HEADER, from which no later configuration may
-// differ but by Change. The topics must exist. Errors: *InitialisedError when control
-// holds a HEADER already, or another Init was first, with the differences from it;
-// ErrLogFault when control holds other records, or is empty and ledger or counts are
-// not; ErrTopicSettings, or the broker's error. Where counts are written as
-// schemas.CountsAvro, Init first has their schema registered: then also the registry's error.
-// A *ConfigError where only a deployment that has begun can go on with the configuration.
+// Init writes the deployment's HEADER. Only Change can put a different configuration in force
+// later. The topics must exist. Errors: *InitialisedError, with the differences, if control already
+// has a HEADER or another Init was first; ErrLogFault if control has other records, or is empty
+// while ledger or counts are not; ErrTopicSettings; or the broker's error. For schemas.CountsAvro,
+// Init first registers the schema of counts, which adds the registry's error. A *ConfigError if
+// only an existing deployment can continue with the configuration.
 func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -150,8 +149,8 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 }
 
 // CountedFrom returns the time before which no further event is counted: the start of the
-// deployment, or of the generation in force. Errors: ErrNotInitialised, ErrLogFault, or what the
-// broker said.
+// deployment, or of the generation in force. Errors: ErrNotInitialised, ErrLogFault, or the
+// broker's error.
 func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -166,9 +165,9 @@ func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, erro
 	return time.UnixMilli(control.Header.SliceStart).UTC(), nil
 }
 
-// Recover says that an operator has looked into the STOP of a deployment, so that
-// the next run may start. by names the operator, for the record on control. It is an
-// error where the deployment has not stopped itself.
+// Recover records that an operator has investigated the STOP of a deployment, so that the next run
+// may start. by names the operator, for the record on control. It fails if the deployment has not
+// stopped itself.
 func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
 
-// InitialisedError says that the control topic holds a HEADER already, and how the configuration
-// differs from the generation in force. It is an ErrInitialised.
+// InitialisedError is an ErrInitialised with the differences between the configuration and the
+// generation in force.
 type InitialisedError struct {
 	Topic       string    // the control topic
 	Generation  uint32    // that is in force
@@ -27,8 +27,8 @@ type InitialisedError struct {
 	// Differences are as in ChangeResult. None: the deployment is the one that Init would have
 	// begun, but for its incarnation and its start.
 	Differences []Difference
-	// Late is the offset of the HEADER that this Init wrote after that of another one, and that
-	// is ignored; 0 where it wrote none.
+	// Late is the offset of the HEADER that this Init wrote after that of another one, and that is
+	// ignored; 0 if it wrote none.
 	Late int64
 }
 

@@ -234,9 +234,8 @@ func mustCompile(t testing.TB, cfg deployment.Config) *deployment.Deployment {
 	return must.Have(deployment.Compile(cfg))
 }
 
-// A foreign record under a key of the ledger stands where one of ours may have been. A
-// run that needs that one stops, with a STOP that names what is missing; no other run
-// does.
+// A foreign record under a key of the ledger may have replaced one of ours. A run that needs that
+// one stops, with a STOP that names what is missing; no other run does.
 func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -112,10 +112,10 @@ func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafk
 // adding adds up the tallies on control, generation after generation.
 type adding struct {
 	period  time.Duration
-	header  *schemas.Header // of the generation that is added up; nil before the first
+	header  *schemas.Header // generation that is being added up; nil before the first
 	turns   *calendar.Turns
-	metrics []MetricTallies // of all metrics so far, each at its own index
-	parts   []bool          // by index: a further component, whose records are those of its metric
+	metrics []MetricTallies // tallies of all metrics so far, by index
+	parts   []bool          // by index: a further component, which shares the records of its metric
 	windows []uint64        // of accepted records, once for each window that holds one; by index
 	indexes []int           // of the metrics of the generation
 
@@ -126,8 +126,8 @@ type adding struct {
 	unclosed schemas.ReadTallies // of the last END, for records that no CLOSE has tallied since
 }
 
-// begin ends the generation before and takes up another one. CLOSEs of turns after
-// that end were taken back.
+// begin ends the current generation and starts the next. CLOSEs of turns after that end were
+// revoked.
 func (a *adding) begin(h *schemas.Header) {
 	for _, c := range a.closes {
 		if c.Turn < h.FromTurn {
@@ -169,7 +169,7 @@ func (t Tallies) Broken() uint64 {
 	return sum
 }
 
-// add takes over a CLOSE for good.
+// add counts a CLOSE that can no longer be revoked.
 func (a *adding) add(c *schemas.Close) {
 	a.read.Add(c.Tallies)
 	a.closed += c.Contributions

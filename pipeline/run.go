@@ -22,8 +22,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// RunOptions say how a run behaves; nothing in them changes what is released. The
-// zero value reads until ctx is cancelled or another run takes over.
+// RunOptions configure a run; none of them changes the released values. With the zero value a run
+// reads until ctx is cancelled or another run supersedes it.
 type RunOptions struct {
 	// Engine runs the stages; default: Direct.
 	Engine Engine
@@ -42,29 +42,24 @@ type RunOptions struct {
 	// Bounded ends the run at the end of the events topic, as it is at the start:
 	// that end closes every window. Not together with UntilEnd.
 	Bounded bool
-	// Until is the end of the last window that is released, whatever the records
-	// say. A bounded run closes that window at the end of the topic; its default is
-	// the window of the last event. Any other run ends once every turn that ends by
-	// then is settled: it closes no window early, but waits for the clock. Not
-	// together with UntilEnd.
+	// Until is the end of the last window that is released, whatever the records contain. A bounded
+	// run closes that window at the end of the topic; its default is the window of the last event.
+	// Any other run ends once every turn that ends by then is settled: it waits for the clock and
+	// closes no window early. Not together with UntilEnd.
 	Until time.Time
-	// UntilEnd ends the run once every turn that owns an event below the ends
-	// of the events topic, as they are at the start, is settled. It closes no
-	// window early: where the clock has to close the last ones, it waits. So one
-	// record can decide which windows appear last, and how long that takes: use
-	// Until where this matters.
+	// UntilEnd ends the run once every turn with an event that was on the events topic at the start
+	// is settled. It closes no window early but waits for the clock. So one record can decide which
+	// windows appear last, and when: use Until if this matters.
 	UntilEnd bool
-	// Drain, when closed, makes the run finish the open turn and return. If an earlier
-	// run has left a turn with decisions on the ledger, the run finishes that, too. While
-	// no broker answers, or a partition cannot be written to, it ends within ten seconds
-	// all the same, with ErrNoBroker or ErrStuck.
+	// Drain, when closed, makes the run finish the open turn and return. If an earlier run has left
+	// a turn with decisions on the ledger, the run finishes that turn, too. If no broker responds,
+	// or a partition cannot be written, it ends within ten seconds with ErrNoBroker or ErrStuck.
 	Drain <-chan struct{}
-	// OnStart is called once, before this run settles anything, with the position after
-	// the last settled turn: whatever this run settles stands there or later.
-	// FollowReleases takes it.
+	// OnStart is called once, before this run settles anything, with the position after the last
+	// settled turn, for FollowReleases: this run publishes at that position or later.
 	OnStart func(Position)
-	// OnTakeOver is called once if control does not say that the run before has ended. It gets
-	// that run's host and start.
+	// OnTakeOver is called once, with the host and start of the previous run, if control does not
+	// record that run's end.
 	OnTakeOver func(from string)
 	// OnSettled is called after every settled turn, once for all turns of a span, in order,
 	// never twice at the same time. No stage waits for it; Run returns after the last call.
@@ -72,14 +67,14 @@ type RunOptions struct {
 	// OnProgress is called about once a second while reading goes on, never twice at the
 	// same time. Not with Bounded: there no clock closes a window.
 	OnProgress func(Progress)
-	// OnState is called about once a second from the start on, never twice at the same time.
+	// OnState is called about once a second, never concurrently.
 	OnState func(RunState)
 	// Strict refuses what a run otherwise only warns of: topics that can lose
 	// acknowledged records together with one broker.
 	Strict bool
-	// Disposable says that the topics end with the process, as a demo's do: a run
-	// does not warn of topics that are not durable, nor says coarsely what is wrong with
-	// the records, of which its caller knows more.
+	// Disposable is set if the topics end with the process, as in a demo: the run does not warn
+	// about topics that are not durable, and does not log coarse record losses, which its caller
+	// knows exactly.
 	Disposable bool
 	// StallLimit is how long an open turn may take, beside Outputs.PublishEvery,
 	// before the run takes a new epoch; default 2 minutes. It doubles while the same turn
@@ -98,11 +93,11 @@ type Settlement struct {
 // Progress is how far a run has read, and when its next counts can appear, by the deployment's
 // rules of time and what READ knows. Times are UTC.
 type Progress struct {
-	WindowEnd time.Time // of the next metric window whose counts are not released
+	WindowEnd time.Time // end of the next metric window whose counts are not released
 	// Earliest is when the clock shows that every partition can have brought a record late enough
 	// to close the window; Latest is when the clock alone closes it, on partitions that are silent.
-	// A partition whose end an open transaction hides can delay both. They mean nothing to records
-	// whose times are not those of the clock.
+	// A partition whose end an open transaction hides can delay both. They mean nothing if record
+	// times do not follow the clock.
 	Earliest, Latest time.Time
 	Closed           bool // the window is closed: its counts are under way
 	// Lag is how far reading is behind the clock, by append times; 0 at the end of the events
@@ -110,30 +105,29 @@ type Progress struct {
 	Lag time.Duration
 }
 
-// RunResult says how a run ended.
+// RunResult describes the end of a run.
 type RunResult struct {
 	Settled    uint64   // the last settled turn of the deployment; 0 for none
 	Drained    bool     // Drain ended the run
 	OpenTurns  uint64   // with UntilEnd or Until: how many turns the run was to settle and did not
 	Open       Progress // with OpenTurns: where the last of these ends, and what closes it
-	Unread     bool     // with UntilEnd: the run was drained before it had read what was on the topic at its start
-	Superseded bool     // another run has taken over, which is no error
-	Successor  string   // with Superseded: where that one runs, and since when; "" if not known
+	Unread     bool     // with UntilEnd: drained before it had read all records that were on the topic at its start
+	Superseded bool     // another run has superseded this one, which is not an error
+	Successor  string   // with Superseded: host and start of the other run; "" if not known
 }
 
 // defaultStallLimit is far above any healthy turn.
 const defaultStallLimit = 2 * time.Minute
 
-// Run reads events and publishes counts until it is drained or superseded, or
-// until it has settled what Bounded, Until or UntilEnd ask for. Cancelling ctx ends
-// it at once; the next run takes up whatever was under way. Runs may start at any time,
-// in this process and in others: of a deployment's the one that was announced last takes over.
+// Run reads events and publishes counts until it is drained or superseded, or until it has settled
+// the turns that Bounded, Until or UntilEnd require. Cancelling ctx ends it at once; the next run
+// continues from there. Runs may start at any time, in this process or in others: the run that was
+// announced last supersedes the others of the deployment.
 //
-// Errors: ErrNotInitialised, ErrHeaderMismatch, ErrTopicSettings (with ErrStrict
-// where strictness alone refuses), ErrStopped, ErrConflict,
-// ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or the broker's error.
-// After ErrConflict and *spend.StopError every later run ends with ErrStopped, until
-// Recover.
+// Errors: ErrNotInitialised, ErrHeaderMismatch, ErrTopicSettings (with ErrStrict if only strict
+// checks fail), ErrStopped, ErrConflict, ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or
+// the broker's error. After ErrConflict and *spend.StopError every later run ends with ErrStopped,
+// until Recover.
 func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result RunResult, err error) {
 	var client *kafkalog.Client
 	if opts.Client != nil {
@@ -200,7 +194,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
 	r := &run{stages: newStages(ctx, d, client, control, terms, opts.Logger)}
-	defer r.close() //nolint:errcheck // where it is the first call, there is an error already
+	defer r.close() //nolint:errcheck // on the first call there is already an error
 	r.stalls, r.monitor = stalls, monitor
 	monitor.EverySecond(r.losses.Check)
 	monitor.EverySecond(func(time.Time) {
@@ -271,7 +265,7 @@ func (r *run) position(ctx context.Context) (Position, error) {
 	return Position(countslog.SettledPosition(r.control, r.dep, ends)), err
 }
 
-// pipeline builds the run's Beam pipeline, for workers where there are any.
+// pipeline builds the run's Beam pipeline, for workers if there are any.
 func (r *run) pipeline(w *Workers) (*beam.Pipeline, error) {
 	travels, err := r.terms.encode()
 	if err != nil {
@@ -312,8 +306,7 @@ func (r *run) runLocally(ctx context.Context, engine Engine) error {
 	return stop
 }
 
-// endByControl returns whether another run has taken over, and the ErrStopped of a STOP, both as
-// control says.
+// endByControl reports whether control has a newer run, and returns the ErrStopped of a STOP.
 func (r *run) endByControl() (superseded bool, stop error) {
 	r.control.WithView(func(v *controllog.View) {
 		superseded = v.Run > r.terms.Run

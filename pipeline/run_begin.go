@@ -13,11 +13,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// begin opens the control log and announces the run there, before anything is
-// checked: of two runs the one that was announced last is the newer one, however
-// long the checks of either take. HEADER is compared before the topics are checked:
-// where the configuration names other topics than it does, that explains best what
-// is wrong with them. A STOP is told along with what is wrong: it may be the reason.
+// begin opens the control log and announces the run there before it checks anything: of two runs,
+// the one announced last is the newer, however long its checks take. It compares HEADER before it
+// checks the topics: if the configuration names other topics, that best explains their faults. It
+// reports a STOP along with other faults, since it may be their cause.
 func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	o topicrules.Options) (*controllog.Log, error) {
 	began := time.Now()
@@ -47,7 +46,7 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	case stop != nil:
 		return nil, errors.Join(controllog.Stopped(stop), err)
 	case err != nil:
-		return nil, err // also where control could not be opened: these findings say why
+		return nil, err // even if control could not be opened: these findings explain why
 	}
 	return control, failed
 }

@@ -13,7 +13,8 @@ import (
 // Times are UTC.
 type RunState struct {
 	Run, Epoch int64 // as in Status
-	// Epochs is how many epochs this run has taken so far: more than one says that it began again.
+	// Epochs is the number of epochs that this run has taken; more than one means that it has
+	// restarted.
 	Epochs     int64
 	Generation uint32 // in force
 
@@ -21,8 +22,8 @@ type RunState struct {
 	ClosedTo, SettledTo time.Time // where the windows of these turns end
 	OpenFor             time.Duration
 	Broker              bool // every broker that was asked could be connected to
-	// NotReady says why the run is not ready: no broker answers, reading does not go on, or counts
-	// are due and do not come; "" where it is ready. A stall is seen within half a minute.
+	// NotReady is the reason that the run is not ready: no broker responds, reading has stalled, or
+	// counts are overdue; "" if it is ready. A stall is detected within half a minute.
 	NotReady   string
 	Partitions []PartitionState
 
@@ -30,13 +31,13 @@ type RunState struct {
 	// future, before_start, overtaken, dead_lettered and beyond_allowance. Coarse, for the trusted
 	// side.
 	Losses map[string]LossLevel
-	// DeadLetters is how many of the records of the last hour are dead letters, also where they are
-	// too few for a level of Losses. Coarse, for the trusted side.
+	// DeadLetters is the level of dead letters among the last hour's records, even if they are too
+	// few for a level of Losses. Coarse, for the trusted side.
 	DeadLetters DeadLetterLevel
-	// BadValues says that more than 2 % of the values of the last hour cannot be read.
+	// BadValues is set if more than 2 % of the values of the last hour cannot be read.
 	BadValues bool
-	// Totals are exact numbers of the records that this process has read first: for the trusted
-	// side only. Where workers read, those of the turns that were settled meanwhile.
+	// Totals are the exact numbers of records that this process was the first to read, for the
+	// trusted side only. If workers read, they cover the turns that were settled meanwhile.
 	Totals Totals
 }
 
@@ -53,7 +54,7 @@ type DeadLetterLevel string
 type Totals struct {
 	Read        uint64            // records, without dead letters
 	DeadLetters map[string]uint64 // by class
-	// Lost has records by the reason for which they are not counted. Those beyond the allowance
+	// Lost is the number of records that are not counted, by reason. Records beyond the allowance
 	// count once for each window of a metric.
 	Lost map[string]uint64
 }
@@ -61,19 +62,20 @@ type Totals struct {
 // PartitionState is how far a run is on a partition of the events topic.
 type PartitionState struct {
 	ID int32
-	// Lag is how long ago the last record that was read was appended, 0 at the end of the
-	// partition, and while no broker answers the time since the end was known; LagKnown is false
-	// where the topic does not have append times.
+	// Lag is the time since the last record read was appended, 0 at the end of the partition; while
+	// no broker responds, it is the time since the end was last known. LagKnown is false if the
+	// topic does not have append times.
 	Lag      time.Duration
 	LagKnown bool
-	Records  int64 // that are not read yet: exact, for the trusted side only
+	Records  int64 // records not read yet: exact, for the trusted side only
 }
 
-// brokerAway is how long a broker may leave a call without an answer before it counts as away.
+// brokerAway is how long a broker may leave a request without a response before it counts as
+// unreachable.
 const brokerAway = 10 * time.Second
 
-// answering reports whether the client reaches every broker that it asks, and none has left a call
-// without an answer for long.
+// answering reports whether the client reaches every broker that it asks and gets its responses in
+// time.
 func answering(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time) bool {
 	return len(watch.Asked(away, now)) == 0 && !slices.ContainsFunc(troubles, func(t kafkalog.Trouble) bool {
 		return now.Sub(t.Since) >= brokerAway

@@ -22,9 +22,10 @@ type settlementQueue struct {
 	more    chan struct{} // has an element when waiting or closed has changed
 }
 
-// notifySettled calls notify with every span that this run settles from now on, and has losses
-// count what its users could not pay for; if workers read, also what they have read. notify may be
-// nil. The returned function waits until every settlement was passed on, and ends that.
+// notifySettled calls notify with every span that this run settles from now on, and adds the
+// records that users could not pay for to losses; if workers read, the records that they have read,
+// too. notify may be nil. The returned function waits until every settlement was passed on, and
+// ends the notifications.
 func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 	if notify == nil {
 		notify = func(Settlement) {}
@@ -110,8 +111,7 @@ func (n *settlementQueue) deliver() {
 	}
 }
 
-// drainOn asks the run on control to end when drain is closed; at once where it is closed already.
-// The returned function ends the wait.
+// drainOn asks the run on control to end once drain is closed. The returned function ends the wait.
 func (r *run) drainOn(ctx context.Context, drain <-chan struct{}) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	ask := func() {

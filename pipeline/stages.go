@@ -28,7 +28,7 @@ import (
 // stages is what one process has open of a run: the process of Run, where the engine runs the
 // pipeline in it, else each worker that is given a stage.
 type stages struct {
-	ctx     context.Context //nolint:containedctx // of the run in this process; stages outlive the calls that open them
+	ctx     context.Context //nolint:containedctx // stages outlive the calls that open them
 	dep     *deployment.Deployment
 	client  *kafkalog.Client
 	control *controllog.Log
@@ -48,15 +48,15 @@ type stages struct {
 	settling func() (transforms.Settler, error)
 
 	opening sync.Mutex
-	sources map[int]transforms.Source // those of package reading, or around them
-	open    []func() error            // close what is open, in this order
+	sources map[int]transforms.Source // sources of package reading, perhaps wrapped
+	open    []func() error            // close open stages, in this order
 
 	mu         sync.Mutex
-	first      error // of any stage, with its type
-	superseded bool  // a stage failed because another run had taken over
+	first      error // first error of any stage, with its type
+	superseded bool  // a stage failed because another run superseded this one
 }
 
-// newStages prepares to open stages; control must be that of the run. close ends them.
+// newStages prepares to open stages; control must belong to the run. close ends them.
 func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	t *terms, log *slog.Logger) *stages {
 	hooks := crashpoint.From(ctx)
@@ -177,8 +177,8 @@ func (s *stages) closeWithRun(end func() error) {
 }
 
 // reportLost writes to control that a stage has lost a partition to another writer in an epoch.
-// READ then takes a new one, unless a newer run has taken over. If the record cannot be written,
-// the stall limit has the same effect.
+// READ then takes a new one, unless a newer run has superseded this one. If the record cannot be
+// written, the stall limit has the same effect.
 func (s *stages) reportLost(epoch int64) {
 	if err := s.appendControl(s.ctx, &schemas.Lost{Epoch: epoch}); err != nil && s.ctx.Err() == nil {
 		s.log.Warn("another writer has taken a partition, and writing that to control failed: the turn waits for the "+
@@ -196,15 +196,14 @@ func (s *stages) appendControl(ctx context.Context, body schemas.ControlBody) er
 	return err
 }
 
-// fail keeps the first error of any stage. For one that no restart may pass over it
-// writes a STOP, with which every later start refuses to run. Before it believes any
-// error it reads control again: what looks like lost records to a run that was taken
-// over is its successor's work.
+// fail keeps the first error of any stage. If no restart may ignore the error, fail writes a STOP,
+// and every later start refuses to run. Before it trusts any error it reads control again: to a
+// superseded run its successor's writes look like lost records.
 func (s *stages) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.first != nil || s.ctx.Err() != nil || errors.Is(err, context.Canceled) {
-		return // the engine cancels the other stages after a failure, and returns what it was
+		return // the engine cancels the other stages after a failure, and returns the failure
 	}
 	s.first = err
 	over, epoch, werr := s.control.Superseded(s.ctx)

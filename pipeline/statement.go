@@ -30,20 +30,20 @@ type Statement struct {
 type StatementAccount struct {
 	From *time.Time `json:"from,omitempty"` // the period, UTC; nil with one budget for life
 	To   *time.Time `json:"to,omitempty"`
-	// Share is the part of the budget B² that is spent; Epsilon, rounded up, is the ε at
-	// Statement.Delta of all releases together; Noise is their noise as that of one Gaussian
-	// release of sensitivity 1, which dp_accounting takes as GaussianDpEvent(noise_multiplier).
+	// Share is the spent part of the budget B². Epsilon, rounded up, is the ε at Statement.Delta of
+	// all releases together. Noise is the equivalent noise of a single Gaussian release of
+	// sensitivity 1, for GaussianDpEvent(noise_multiplier) of dp_accounting.
 	Share   float64 `json:"share_spent"`
 	Epsilon float64 `json:"epsilon_spent"`
 	Noise   float64 `json:"noise_multiplier"`
-	// Allowances say by metric which part of a full bucket is left.
+	// Allowances are the parts of full buckets that are left, by metric.
 	Allowances []StatementAllowance `json:"allowances"`
 }
 
-// StatementAllowance is what is left of a metric's allowance.
+// StatementAllowance is the unspent part of a metric's allowance.
 type StatementAllowance struct {
 	Metric string  `json:"metric"`
-	Left   float64 `json:"share_left"` // of the burst, 0 to 1
+	Left   float64 `json:"share_left"` // part of the burst, 0 to 1
 }
 
 // ReadStatement returns what the user with this id has spent, by the ledger, as of the last settled

@@ -14,47 +14,47 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Status is the state on a deployment's control topic: nothing of any event, user, key or count,
-// and of records no more than whether dead letters are few or many. Times are UTC; the time at
-// which a record was written is that of its broker's clock.
+// Status is the state on a deployment's control topic. It reveals nothing about any event, user,
+// key or count, and about records only whether dead letters are few or many. Times are UTC; write
+// times are by the broker's clock.
 type Status struct {
 	Deployment  string `json:"deployment"`
-	Incarnation string `json:"incarnation"` // of the HEADER, in hexadecimal
+	Incarnation string `json:"incarnation"` // id of the HEADER, in hexadecimal
 	// ControlFormat is the version of the format of the control log: this program refuses others.
 	ControlFormat int `json:"control_format"`
-	// BeganOnCluster is the cluster on which the deployment began, by the record with its keys,
-	// where this is another one: after a failover or a restore.
+	// BeganOnCluster is the cluster that the record beside the keys names, if it is another one:
+	// after a failover or a restore.
 	BeganOnCluster string  `json:"began_on_cluster,omitempty"`
 	Generation     uint32  `json:"generation"` // in force
-	Epsilon        float64 `json:"epsilon"`    // of that generation
+	Epsilon        float64 `json:"epsilon"`    // promise of that generation
 	Delta          float64 `json:"delta"`
-	// PeriodSeconds is the budget period in which that is promised to a user; 0: for ever.
+	// PeriodSeconds is the length of the budget period; 0: for ever.
 	PeriodSeconds float64   `json:"period_seconds,omitempty"`
 	Start         time.Time `json:"start"` // where time begins
 
-	// Run is the number of the run that took the last epoch, and Epoch the number of that: offsets
-	// of control; −1 where no run has begun. Whether a run that has not Ended lives, control does
-	// not say.
+	// Run is the number of the run that took the last epoch, and Epoch that epoch's number: offsets
+	// of control; −1 if no run has begun. Control does not record whether a run that has not Ended
+	// is alive.
 	Run   int64 `json:"run"`
 	Epoch int64 `json:"epoch"`
-	// Ended says that this run has ended as it was to: drained, or at the end that it was given.
+	// Ended is set if this run ended normally: drained, or at its configured end.
 	Ended bool `json:"run_ended"`
-	// Closed is the last turn of which it is decided which records belong to it; Settled the last
-	// one whose counts are published, complete and charged. 0 for none. SettledTo is where its
-	// windows end, SettledAt when that was written.
+	// Closed is the last turn whose records are fixed; Settled is the last turn whose counts are
+	// published, complete and charged. 0 for none. SettledTo is the end of its windows, SettledAt
+	// the time of its SETTLED record.
 	Closed    uint64     `json:"closed_turn"`
 	Settled   uint64     `json:"settled_turn"`
 	SettledTo time.Time  `json:"settled_to"`
 	SettledAt *time.Time `json:"settled_at,omitempty"`
 
-	// Due is when the next counts are due: when the clock alone closes the next turn, on partitions
-	// that are silent. With producers' times, which may be of long ago and come at their own pace,
-	// that is no sooner than the length of a turn after the last counts, or HEADER, were written.
-	// Lag is by how much they are later than that; 0 where nothing is due.
+	// Due is when the next counts are due: when the clock alone closes the next turn, on silent
+	// partitions. Producers' times may lie long ago and advance at any pace; with them, Due is at
+	// least a turn's length after the last counts, or HEADER, were written. Lag is the delay past
+	// Due; 0 if nothing is due.
 	Due time.Time     `json:"due"`
 	Lag time.Duration `json:"-"`
 
-	// DeadLetters is how many of the records of the last turns are dead letters, and
+	// DeadLetters is the level of dead letters among the records of the last turns, and
 	// DeadLetterTurns how many turns that looks back. Coarse, for the trusted side.
 	DeadLetters     DeadLetterLevel `json:"dead_letters"`
 	DeadLetterTurns uint64          `json:"dead_letter_turns"`

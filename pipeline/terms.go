@@ -17,12 +17,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// terms are what is fixed when a run is announced, the same in every process that has a stage of
-// it. They travel in the pipeline, which engines store and show: no secret is in them.
+// terms are fixed when a run is announced, and equal in every process that has a stage of it. They
+// travel in the pipeline, which engines store and show, so they contain no secret.
 type terms struct {
 	Run         int64           // its number
 	ID          string          // its name, in hexadecimal digits
-	Incarnation string          // of the deployment, in hexadecimal digits
+	Incarnation string          // id of the deployment, in hexadecimal digits
 	Bounded     bool            `json:",omitempty"`
 	Until       time.Time       `json:",omitzero"`
 	UntilEnd    bool            `json:",omitempty"`
@@ -32,9 +32,9 @@ type terms struct {
 	Disposable  bool `json:",omitempty"`
 	Readers     int
 	Crowded     bool   `json:",omitempty"` // several readers may have one task
-	Cluster     string // of Kafka, as it calls itself
-	// Config says where a worker finds the configuration. Digests has a digest of each of its
-	// parts, without secrets: a worker refuses a configuration with other ones.
+	Cluster     string // id of the Kafka cluster
+	// Config locates the configuration for a worker. Digests has a digest of each part, without
+	// secrets: a worker refuses a configuration with different digests.
 	Config  string            `json:",omitempty"`
 	Digests map[string]string `json:",omitempty"`
 }
@@ -118,7 +118,7 @@ func digestsOf(d *deployment.Deployment) (map[string]string, error) {
 	return all, nil
 }
 
-// differing returns the parts of a configuration that are not as the terms say.
+// differing returns the parts of a configuration that differ from the terms.
 func (t *terms) differing(d *deployment.Deployment) ([]string, error) {
 	have, err := digestsOf(d)
 	if err != nil {

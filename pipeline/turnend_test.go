@@ -69,7 +69,7 @@ func (c *gridClock) work(d time.Duration) {
 	<-c.writing
 }
 
-// written returns when a write happens, and false where no wait came before it.
+// written returns when a write happens, and false if no wait came before it.
 func (c *gridClock) written() (at time.Time, waited bool) {
 	at = c.present()
 	select {

@@ -22,8 +22,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// A drain while no broker answers ends within ten seconds, in the middle of a turn as well: nothing
-// is open that the next run would not redo.
+// A drain while no broker responds ends within ten seconds, in the middle of a turn as well:
+// nothing is open that the next run would not redo.
 func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 	t.Parallel()
 	long.Test(t)

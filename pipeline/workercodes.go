@@ -13,8 +13,8 @@ import (
 // errOpening marks what keeps a worker from a run.
 var errOpening = errors.New("a worker could not start")
 
-// workerCodes are the errors after which beginning again does not help. An engine passes a worker's
-// errors on as text, with words of its own around them, so that the code goes into the text.
+// workerCodes are the errors that a restart cannot fix. An engine passes on a worker's error as
+// text, with its own words around it, so the code is part of the text.
 var workerCodes = []struct {
 	code string
 	err  error
@@ -29,7 +29,7 @@ var workerCodes = []struct {
 	{"not-initialised", deployment.ErrNotInitialised},
 	{"forbidden", kafkalog.ErrForbidden},
 	{"refused", kafkalog.ErrRefused},
-	{"opening", errOpening}, // last: what kept the worker from beginning may be one of the others
+	{"opening", errOpening}, // last: the cause that kept the worker from starting may be one of the others
 }
 
 var workerCode = regexp.MustCompile(`\[tollgate:([a-z-]+)\] `)
@@ -55,8 +55,7 @@ func codedOpen[T any](open func(context.Context) (T, error)) func(context.Contex
 	}
 }
 
-// decoded returns a text without its code, and the error that the code stands for, nil where it has
-// none.
+// decoded returns a text without its code, and the error of the code, nil if it has none.
 func decoded(text string) (rest string, of error) {
 	if m := workerCode.FindStringSubmatch(text); m != nil {
 		for _, c := range workerCodes {

@@ -24,24 +24,25 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// Workers puts the stages of a run into other processes, in which OpenRuns has set how runs are
-// opened. Run submits the pipeline, follows the control log, and reports what a run in one process
-// reports; anything else that workers find out is in their own logs.
+// Workers puts the stages of a run into other processes, which have called OpenRuns. Run submits
+// the pipeline, follows the control log, and reports as a run in one process does; everything else
+// is in the workers' own logs.
 type Workers struct {
 	// Engine submits the pipeline and returns when its job has ended. Where ctx is cancelled the
 	// job is.
 	Engine func(ctx context.Context, p *beam.Pipeline, job Job) error
-	// Config says where workers find the configuration: what load of OpenRuns is called with.
+	// Config locates the configuration for workers: the argument of load in OpenRuns.
 	Config string
 	// Tasks is how many tasks the engine has for each stage, and how many elements the shards of a
 	// turn share (transforms.Layout); 0: not known, and no shard shares one.
 	Tasks int
-	// Spread returns n distinct numbers that the engine, where they are keys, puts on its tasks in
-	// turn; nil: 0 to n − 1.
+	// Spread returns n distinct numbers that the engine, using them as keys, assigns to its tasks
+	// in turn; nil: 0 to n − 1.
 	Spread func(n int) []int
 }
 
-// layout says how a pipeline with so many readers is spread; without workers over the shards alone.
+// layout returns the spread of a pipeline with so many readers; without workers, over the shards
+// alone.
 func (w *Workers) layout(readers int) transforms.Layout {
 	numbers := func(n int) []int {
 		out := make([]int, n)
@@ -61,11 +62,11 @@ func (w *Workers) layout(readers int) transforms.Layout {
 
 // Job describes a pipeline to an engine, apart from its stages.
 type Job struct {
-	// Name is that of every job of the deployment, and of no other deployment's. An engine ends
-	// another job of this name before it begins one: the run that it works for is superseded.
+	// Name is the name of every job of the deployment, and of no other deployment. An engine ends
+	// another job of this name before it starts one, because its run is superseded.
 	Name string
-	// Failing is called with the text of a failure after which the engine is about to begin the
-	// job again: an error ends the job, and Engine returns that error.
+	// Failing is called with the text of a failure before the engine restarts the job: if it
+	// returns an error, the job ends and Engine returns that error.
 	Failing func(cause string) error
 }
 
@@ -88,7 +89,7 @@ func (w *Workers) check(d *deployment.Deployment) error {
 	return nil
 }
 
-// ErrWorker says that workers cannot run a deployment: what one of them said is in the text.
+// ErrWorker means that workers cannot run a deployment; the text has the error of one of them.
 var ErrWorker = errors.New("a worker failed")
 
 // earlyFailures is how many failures before the run's first epoch are taken for a job that cannot
@@ -150,7 +151,7 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	cancel(nil)
 	following.Wait()
 	if cause := context.Cause(ctx); cause != nil {
-		switch { // what the engine says may be that the job was not cancelled
+		switch { // the engine's error may be that the job was not cancelled
 		case errors.Is(err, cause):
 		case lost != nil && err != nil: // following control ended first, of the same cause
 			err = fmt.Errorf("%w: %w", cause, err)
@@ -185,9 +186,9 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	return fmt.Errorf("running: %w", err)
 }
 
-// follow reads control, as long as ctx lasts, and has the job cancelled when its run is over and it
-// does not end by itself. A DRAIN is written again when an epoch comes after it: who takes that may
-// begin to read after it.
+// follow reads control until ctx ends, and has the job cancelled if it does not end by itself after
+// its run. A DRAIN is written again if an epoch follows it, since the process of that epoch may
+// start reading after it.
 func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error {
 	fetcher := r.client.NewFetcher()
 	defer fetcher.Close()
@@ -236,7 +237,7 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 	return nil
 }
 
-// lastMoves says how far turns were closed and settled, and since when that has not changed.
+// lastMoves are the last closed and settled turns, and the time of their last change.
 type lastMoves struct {
 	closed, settled uint64
 	at              time.Time

@@ -22,7 +22,7 @@ import (
 // machines have cores: a shard waits for brokers as much as it computes.
 const parallelism = 16
 
-// ErrUnsupported says that a pipeline is not one of Build.
+// ErrUnsupported means that a pipeline is not one of Build.
 var ErrUnsupported = errors.New("the direct engine runs the pipeline of a deployment: run others on a runner of Beam")
 
 // Direct runs a pipeline of [Build] in this process, until all of its readers are done or ctx is

@@ -80,7 +80,7 @@ func Compile(cfg Config) (*Deployment, error) {
 }
 
 // MayBegin returns why no deployment can begin with a configuration under which one that has begun
-// goes on; nil where one can.
+// goes on; nil if one can.
 func (d *Deployment) MayBegin() error {
 	if _, err := budgets.ParseAccountant(d.Config.Privacy.Accountant); err != nil {
 		return Invalid("Privacy.Accountant", "%v. If this one has begun, correct %s and %s", err,

@@ -65,9 +65,9 @@ type SASL struct {
 	// password is dropped.
 	PasswordFile string `json:"-"`
 
-	// Where a token of oauthbearer comes from: a file, which is read for every connection, or the
-	// endpoint of an authorization server, asked by the grant of client credentials (RFC 6749,
-	// section 4.4) whenever the last token is about to expire. Only oauthbearer has one of them.
+	// Source of an oauthbearer token: a file, which is read for every connection, or the endpoint
+	// of an authorization server, asked by the grant of client credentials (RFC 6749, section 4.4)
+	// whenever the last token is about to expire. Only oauthbearer has one of them.
 	TokenFile   string            `json:"-"`
 	TokenURL    secret.Of[string] // may have a query, which errors do not show
 	TokenCAFile string            `json:"-"` // PEM, the authority of TokenURL; "": the system's

@@ -9,11 +9,10 @@ import (
 // force.
 type Difference struct {
 	What string // the point, as an operator would call it
-	// Values are the fields that make the difference, with what they were and are. Never empty,
-	// but where a metric is new or gone, or only the order of metrics differs.
+	// Values are the fields that make the difference, with what they were and are. Never empty, but
+	// if a metric is new or gone, or only the order of metrics differs.
 	Values []Value
-	// Never is why the point can never be changed like this; "" where a change can put
-	// it in force.
+	// Never is why the point can never be changed like this; "" if a change can put it in force.
 	Never string
 }
 
@@ -24,7 +23,7 @@ type Value struct {
 	Is    string `json:"configured"`
 }
 
-// Detail returns the values in brackets, as the end of a sentence; "" where there are none.
+// Detail returns the values in brackets, as the end of a sentence; "" if there are none.
 func (d Difference) Detail() string {
 	if len(d.Values) == 0 {
 		return ""

@@ -69,38 +69,35 @@ func field(path string) Setting { return Setting{Field: path} }
 func with(path string, value any) Setting { return Setting{path, fmt.Sprint(value)} }
 
 var (
-	// ErrNotInitialised says that the control log holds no HEADER: run Init first.
+	// ErrNotInitialised means that the control log holds no HEADER: run Init first.
 	ErrNotInitialised = errors.New("the deployment is not initialised")
-	// ErrInitialised says that the control log holds a HEADER already, which never
-	// changes.
+	// ErrInitialised means that the control log holds a HEADER already, which never changes.
 	ErrInitialised = errors.New("the deployment is initialised already")
-	// ErrHeaderMismatch says that the configuration differs from the generation in
-	// force, in something that only a change may alter, or nothing ever.
+	// ErrHeaderMismatch means that the configuration differs from the generation in force, in
+	// something that only a change may alter, or nothing ever.
 	ErrHeaderMismatch = errors.New("the configuration does not match the deployment")
-	// ErrStopped says that the control log holds a STOP from which no operator has
-	// recovered yet.
+	// ErrStopped means that the control log holds a STOP from which no operator has recovered yet.
 	ErrStopped = errors.New("the deployment has stopped itself")
-	// ErrConflict says that a value that was published differs from what the topics
-	// give now.
+	// ErrConflict means that a value that was published differs from what the topics give now.
 	ErrConflict = release.ErrConflict
-	// ErrInterruptedTurn says that a deployment cannot be changed while a turn is under
-	// way: drain it first.
+	// ErrInterruptedTurn means that a deployment cannot be changed while a turn is under way: drain
+	// it first.
 	ErrInterruptedTurn = errors.New("a turn is under way")
-	// ErrOpenWindows says that a deployment cannot be changed in the middle of windows: run it
-	// to a time at which all of them end, or give them up.
+	// ErrOpenWindows means that a deployment cannot be changed in the middle of windows: run it to
+	// a time at which all of them end, or give them up.
 	ErrOpenWindows = errors.New("windows are open")
-	// ErrLogFault says that a topic lost, changed or never had something that the
-	// promises rest on.
+	// ErrLogFault means that a topic lost, changed or never had something that the promises rest
+	// on.
 	ErrLogFault = errors.New("a topic cannot be trusted")
-	// ErrCountsSchema says that consumers of counts in avro cannot read them: the registry does not
-	// have the schema of counts under the id that the values carry.
+	// ErrCountsSchema means that consumers of counts in avro cannot read them: the registry does
+	// not have the schema of counts under the id that the values carry.
 	ErrCountsSchema = errors.New("the registry does not have the schema of counts")
-	// ErrTopicSettings says that a topic is missing, or is set up so that it could lose
-	// what the promises rest on. Every *TopicError is one.
+	// ErrTopicSettings means that a topic is missing, or is set up so that it could lose what the
+	// promises rest on. Every *TopicError is one.
 	ErrTopicSettings = errors.New("a topic is not set up as it must be")
 
-	// ErrSuperseded says that another run, or a change, has taken over: an EPOCH that
-	// counts stands after the caller's own. A run then ends without an error.
+	// ErrSuperseded means that another run, or a change, has taken over: an EPOCH that counts
+	// stands after the caller's own. A run then ends without an error.
 	ErrSuperseded = errors.New("another run has taken over")
 )
 
@@ -130,15 +127,15 @@ func (e *TopicError) Unwrap() []error {
 	return []error{ErrTopicSettings, e.Err}
 }
 
-// ErrStrict says that the topics would do, and are refused because strictness was asked for:
+// ErrStrict means that the topics would do, and are refused because strictness was asked for:
 // acknowledged records could be lost together with one broker. It comes with ErrTopicSettings.
 var ErrStrict = errors.New("refused in strict mode")
 
-// ErrNoBroker says that a run was to be drained, or a wait was over, and no broker
-// answered. Nothing is lost: the next run redoes what was under way.
+// ErrNoBroker means that a run was to be drained, or a wait was over, and no broker answered.
+// Nothing is lost: the next run redoes what was under way.
 var ErrNoBroker = errors.New("no broker answers")
 
-// ErrStuck says that a run was to be drained, and that Kafka answers but does not let
-// the run finish the open turn: a partition has no leader, for example. Nothing is lost,
-// as with ErrNoBroker.
+// ErrStuck means that a run was to be drained, and that Kafka answers but does not let the run
+// finish the open turn: a partition has no leader, for example. Nothing is lost, as with
+// ErrNoBroker.
 var ErrStuck = errors.New("Kafka does not allow the open turn to finish")

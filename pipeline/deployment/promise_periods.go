@@ -12,8 +12,8 @@ import (
 // all of them together.
 type PeriodsPromise struct{ Epsilon, Delta float64 }
 
-// OverPeriods returns the promise over n ≥ 1 periods of a deployment that has periods; ok
-// is false where there is no promise that is worth stating.
+// OverPeriods returns the promise over n ≥ 1 periods of a deployment that has periods; ok is false
+// if there is no promise that is worth stating.
 //
 // Where every window lies within one period the amounts add: n·B², and n·δ_keys. A window
 // that reaches into w periods is moved by what a user did in all of them: (Σ c_p)² is up
@@ -64,9 +64,8 @@ func reaches(d *Deployment, m *schemas.MetricSpec) int {
 	return int((period-unit+m.WindowSize-1)/period) + 1
 }
 
-// keysAcross returns the factor by which a key that only one user has is likelier to be
-// released than the δ says that was paid for it, over n periods; 1 where no window reaches
-// into two.
+// keysAcross returns the factor by which a key that only one user has is likelier to be released
+// than the δ says that was paid for it, over n periods; 1 if no window reaches into two.
 func keysAcross(d *Deployment, n int) float64 {
 	worst := 1.0
 	for i := range d.Metrics {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrOtherPromise says that the deployment on the brokers is not one that is recorded with the
+// ErrOtherPromise means that the deployment on the brokers is not one that is recorded with the
 // keys.
 var ErrOtherPromise = errors.New("the record beside the keys has another deployment than these brokers")
 
@@ -80,7 +80,7 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 }
 
 // Lost says what is wrong where control is empty or missing on a cluster, and the record has a
-// deployment; nil where it has none.
+// deployment; nil if it has none.
 func (r *Record) Lost(topic, cluster string) error {
 	if r == nil || len(r.Begun) == 0 {
 		return nil

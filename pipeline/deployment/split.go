@@ -151,7 +151,7 @@ func sumsFiner(scale *metrickind.Scale) int64 {
 	return metrickind.SumsFiner(scale.Levels())
 }
 
-// topOfNodes returns the top precision of the nodes of trees of values where that of the number of
+// topOfNodes returns the top precision of the nodes of trees of values if that of the number of
 // events is top.
 func topOfNodes(top units.Precision) *big.Int {
 	return new(big.Int).Mul(top.Big(), big.NewInt(metrickind.NodesFiner))
@@ -159,8 +159,7 @@ func topOfNodes(top units.Precision) *big.Int {
 
 func squareOf(c int64) *big.Int { return new(big.Int).Mul(big.NewInt(c), big.NewInt(c)) }
 
-// charge is units.Charge of a squared contribution, where it need not fit an
-// account: ⌈c²·u·2^-40⌉.
+// charge is units.Charge of a squared contribution, if it need not fit an account: ⌈c²·u·2^-40⌉.
 func charge(square *big.Int, u units.Precision) *big.Int { return chargeBig(square, u.Big()) }
 
 func chargeBig(square, u *big.Int) *big.Int {

@@ -110,7 +110,7 @@ func TestRuleAllowancesAreSharesOfTheAccount(t *testing.T) {
 }
 
 // The top is the least precision that meets the least noise: absolute in counts and sums, noise
-// elsewhere. Where nothing can stop earlier it is the first rung, too.
+// elsewhere. If nothing can stop earlier it is the first rung, too.
 func TestTheLeastNoiseIsTheTopOfTheLadder(t *testing.T) {
 	sum, mean, private := hourly("m"), meanFrom(0, 100, 1), hourly("m")
 	sum.Kind, sum.Max, sum.Target.Relative = metrickind.Sum, 100, 0.1

@@ -38,8 +38,8 @@ type Encoding struct {
 
 	// Endings are those of files with such records.
 	Endings []string
-	// Mark begins a container, a file that has the schema of its records; "" where a file has a
-	// record in each line.
+	// Mark begins a container, a file that has the schema of its records; "" if a file has a record
+	// in each line.
 	Mark string
 	// Begins is what such a file begins with.
 	Begins string
@@ -64,7 +64,7 @@ type records interface {
 	// filter.Comparison; "" if it may.
 	never(i int, constant any) string
 
-	// The parts of an Identity: what all fields have in common, or ""; where a field is found; and
+	// The parts of an Identity: what all fields have in common, or ""; if a field is found; and
 	// where those of filters are, or "" if place says it of each.
 	common() string
 	place(field int, registry string) string

@@ -30,7 +30,7 @@ func badFormat(field, format string, args ...any) error {
 }
 
 // SchemaSource returns writer schemas by their id in a registry. An error in which errors.Is finds
-// ErrUnknownSchema says that the registry has no schema with this id; ErrUnfitSchema says that it
+// ErrUnknownSchema means that the registry has no schema with this id; ErrUnfitSchema means that it
 // has one by which no event can ever be read; any other error says that there was no answer this
 // time.
 type SchemaSource interface {

@@ -51,7 +51,7 @@ func (g *randomAvro) another(schema string) string {
 	return schema
 }
 
-// Two schemas that agree in where a field stands decode every record that both can read to the same
+// Two schemas with the same field positions decode every record that both can read to the same
 // field, whatever stands before it, around it and after it; what agrees in everything decodes alike
 // to the last error.
 func TestFormatsThatAgreeInAFieldDecodeItAlike(t *testing.T) {

@@ -87,8 +87,8 @@ func FuzzTime(f *testing.F) {
 
 var jsonEscape = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|.)`)
 
-// referenceString decodes a JSON string with encoding/json; whole is false where that replaced half
-// a surrogate pair.
+// referenceString decodes a JSON string with encoding/json; whole is false if that replaced half a
+// surrogate pair.
 func referenceString(raw json.RawMessage) (s string, whole bool) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return "", false

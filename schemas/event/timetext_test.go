@@ -156,7 +156,7 @@ func TestTimesWithoutAZoneAreThoseOfTheConfiguredOne(t *testing.T) {
 	}
 }
 
-// Where a clock shows every time once, a time in a zone is what package time makes of it.
+// If a clock shows every time once, a time in a zone is what package time makes of it.
 func TestTimesInZonesAgreeWithPackageTime(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 5, 27))
 	for _, name := range []string{"Europe/Zurich", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Apia",

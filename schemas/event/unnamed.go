@@ -8,7 +8,7 @@ const NoUserEach = "each"
 // unnamedPlace is added to where the user is found.
 const unnamedPlace = ", else the position of the record"
 
-// lacksUser reports whether the class of a fault says that a record has no user, where it may.
+// lacksUser reports whether the class of a fault says that a record has no user, if it may.
 func (d *Decoder) lacksUser(field int, class string) bool {
 	return d.unnamed && field == fieldUser && (class == ClassMissingField || class == ClassNullField)
 }

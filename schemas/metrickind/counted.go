@@ -26,7 +26,7 @@ func counted() Kind {
 }
 
 // Divide returns how many of a user's events are counted and left out, cut to at most bound events
-// in all, above 0: where a user has more, both keep their ratio, rounded to the nearest event.
+// in all, above 0: if a user has more, both keep their ratio, rounded to the nearest event.
 func Divide(counted, leftOut, bound uint64) (uint64, uint64) {
 	all := counted + leftOut
 	if all <= bound {
@@ -45,7 +45,7 @@ type Interval struct{ Value, Low, High float64 }
 
 // ShareOf returns which share of events is counted, by what was released of both keys: 0 to 1, with
 // the ends of an interval. If the interval of either key misses its number at most once in n times,
-// the interval of the share misses at most twice. ok is false where nothing is known, because no
+// the interval of the share misses at most twice. ok is false if nothing is known, because no
 // number is above 0.
 func ShareOf(counted, leftOut Interval) (share Interval, ok bool) {
 	ratio := func(in, out float64) float64 {

@@ -71,8 +71,7 @@ type Texts struct {
 	// Label is the kind in a heading; for kinds with Values also the name of one count, as in "a
 	// sum needs min and max".
 	Label string
-	// Short is the name of a Statistic where there is no room for the whole name; "" if that is
-	// short.
+	// Short is the name of a Statistic if there is no room for the whole name; "" if that is short.
 	Short string
 	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
 	// bounds of values, {of} for the metric that a derived one is derived from.

@@ -60,7 +60,7 @@ func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 			}
 		}
 	})
-	// Where nothing is reserved it is the Gaussian filter, of the square of μ.
+	// If nothing is reserved it is the Gaussian filter, of the square of μ.
 	rapid.Check(t, func(t *rapid.T) {
 		mu := func(root uint64) float64 { return math.Ldexp(float64(root), -units.Mu2Bits/2) }
 		root := rapid.Uint64Range(1, 1<<25).Draw(t, "B")

@@ -135,9 +135,9 @@ func (a advanced) upTo(excess, squares fixed.Amount) float64 {
 }
 
 // NewAdvancedOdometer returns the advanced odometer (Rogers et al. 2016, Theorem 6.2): the realised
-// loss grows like √Σε² instead of Σε, but for a probability of delta, 1e-300 ≤ delta < 1/e. n ≥ 2
-// is the size of the data set in the theorem; any number that was not chosen by looking at the data
-// is as valid. The error is a *units.RangeError.
+// loss grows like √Σε² instead of Σε, except with probability delta, 1e-300 ≤ delta < 1/e. n ≥ 2 is
+// the size of the data set in the theorem; any number that was not chosen by looking at the data is
+// as valid. The error is a *units.RangeError.
 //
 // With S = Σε² the bound is Σε(e^ε − 1)/2 plus
 //
@@ -180,8 +180,8 @@ var realisedSums = sums[loss.Approx]{
 	},
 }
 
-// meanUp returns ε(e^ε − 1)/2, rounded up: at least one unit if ε is not 0, also
-// if float64 has lost the product.
+// meanUp returns ε(e^ε − 1)/2, rounded up: at least one unit if ε is not 0, even if float64 has
+// lost the product.
 func meanUp(epsilon float64) fixed.Amount {
 	if epsilon == 0 {
 		return fixed.Amount{}

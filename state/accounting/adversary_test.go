@@ -15,7 +15,7 @@ import (
 // runOutcome is one interaction with an adversary who knows both inputs.
 type runOutcome struct {
 	exceeded bool    // there was a moment with a realised loss above the bound
-	naive    bool    // the same for a bound that is not an odometer, where there is one
+	naive    bool    // the same for a bound that is not an odometer, if there is one
 	ratio    float64 // greatest realised loss over bound
 }
 

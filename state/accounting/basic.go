@@ -13,7 +13,7 @@ import (
 // Everything accepted together is (ε, δ)-DP with the budget's ε, 2^-80 ≤ ε < 2^48, and δ, 0 for
 // pure differential privacy or 2^-80 ≤ δ < 1. The error is a *units.RangeError.
 //
-// It does not promise that the realised loss stays within ε but for a probability of δ, as the
+// It does not promise that the realised loss stays within ε except with probability δ, as the
 // paper's Definition 3.2 has it. That holds for pure mechanisms, and for randomised response, of
 // which every (ε_i, δ_i)-DP mechanism is a post-processing (Kairouz, Oh and Viswanath 2015): the
 // (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each outcome does not.
@@ -93,10 +93,10 @@ func NewMixed(concentrated loss.Approx, approximate float64, exPost loss.Approx)
 }
 
 // NewBasicOdometer adds up ε and δ (Rogers et al. 2016, Theorem 3.3): while Σδ is at most delta,
-// the realised loss is at most Σε, and −Σε from below, but for a probability of delta, 0 ≤ delta <
+// the realised loss is at most Σε, and −Σε from below, except with probability delta, 0 ≤ delta <
 // 1. After that Epsilon of the bound is +Inf. The error is a *units.RangeError.
 //
-// Each loss (ε, δ) that is recorded must hold point by point: but for a probability of δ, under
+// Each loss (ε, δ) that is recorded must hold point by point: except with probability δ, under
 // either of the two inputs, the realised loss of that mechanism given everything before lies within
 // ±ε. Every (ε, 0)-private mechanism has that property; one that is (ε, δ)-private with δ > 0 need
 // not, see PointWise.

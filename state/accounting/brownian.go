@@ -11,11 +11,11 @@ import (
 
 // Mixture bounds the realised loss of a Brownian mechanism by the variance at which it stopped.
 //
-// The mechanism shows f + W(t) for falling variances t, with W a Brownian motion, and stops where
-// it likes (Whitehouse, Ramdas, Rogers and Wu, 2022). What was shown down to variance T loses
+// The mechanism shows f + W(t) for falling variances t, with W a Brownian motion, and may stop at
+// any of them (Whitehouse, Ramdas, Rogers and Wu, 2022). What was shown down to variance T loses
 // D²/(2T) + (D/T)·W(T) exactly, for two inputs whose f lie D apart. A curve that W stays below at
-// all t > 0, but for a probability of δ, therefore bounds the loss at every stop, also at one
-// chosen by looking at the loss itself. The curve √(2(t + p)·ln((1/δ)·√((t + p)/p))) gives
+// all t > 0, except with probability δ, therefore bounds the loss at every stop, also at one chosen
+// by looking at the loss itself. The curve √(2(t + p)·ln((1/δ)·√((t + p)/p))) gives
 //
 //	ψ(T) = D²/(2T) + (D/T)·√(2(T + p)·ln((1/δ)·√((T + p)/p))).
 //

@@ -59,7 +59,7 @@
 //   - An invalid number gives a *units.RangeError that names it. An error changes nothing. No
 //     function returns NaN.
 //
-// # What it does not do
+// # Limits
 //
 // It cannot know whether a loss is a true bound. A bound that is too small, or was chosen with
 // knowledge of the data, voids the promise. The package draws no noise and writes no file. The

@@ -73,8 +73,7 @@ func ExampleNewBasicOdometer() {
 		}
 	}
 	fmt.Printf("realised loss at most %.3f, but for a probability of %g\n", total.Bound().Epsilon, total.Bound().Delta)
-	// Output:
-	// realised loss at most 0.715, but for a probability of 1e-06
+	// Output: realised loss at most 0.715, but for a probability of 1e-06
 }
 
 // A long run of Gaussian releases, each of a precision chosen from the last answers: the realised

@@ -153,9 +153,9 @@ func (q *LinearQueries[K]) Budget() SquaredNorm { return q.users.Budget() }
 // Left returns how much squared norm the user has left; see PerUser.Left.
 func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) }
 
-// Radius returns an r such that all d coordinates of an answer lie within r of the
-// sum over the query's active users but for a probability of delta, if the noise has
-// a standard deviation of Sigma and no rounding:
+// Radius returns an r such that all d coordinates of an answer lie within r of the sum over the
+// query's active users except with probability delta, if the noise has a standard deviation of
+// Sigma and no rounding:
 //
 //	σ·√(2·ln(2d/δ)), rounded up, and σ² = norm budget/(2κ).
 //

@@ -180,8 +180,8 @@ func TestDeviationCoversTheBudget(t *testing.T) {
 	})
 }
 
-// The radius holds the noise of all coordinates but for a probability of δ: with
-// Gaussian noise of σ the union bound over d coordinates is 2Q(r/σ)·d, far below δ.
+// The radius holds the noise of all coordinates except with probability δ: with Gaussian noise of σ
+// the union bound over d coordinates is 2Q(r/σ)·d, far below δ.
 func TestRadiusHoldsTheNoise(t *testing.T) {
 	const delta, d, queries = 0.1, 5, 20000
 	rng := rand.New(runseed.PCG(t, 1, 2))

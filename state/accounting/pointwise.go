@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// PointWise returns the δ′ for which every mechanism that is l-private has a
-// realised loss within ±epsilon but for a probability of δ′, on either input:
+// PointWise returns the δ′ for which every mechanism that is l-private has a realised loss within
+// ±epsilon except with probability δ′, on either input:
 //
 //	δ′ = δ·(1 + e^(−ε′))/(1 − e^(−(ε′ − ε))), rounded up, with ε′ = epsilon > ε,
 //

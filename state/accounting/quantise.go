@@ -15,12 +15,12 @@ import (
 const maxQuantised = 1 << 62
 
 // Quantiser makes vectors of integers from vectors of real numbers, gradients for example, for
-// LinearQueries and for sums with discrete Gaussian noise: clipped to a Euclidean norm, in
-// units of 1/scale. Not one unit is added to the norm: ‖q‖² is at most ⌊(clip·scale)²⌋, where
-// rounding to nearest has (clip·scale + √d/2)² and the conditional rounding of Kairouz, Liu and
-// Steinke (2021, Proposition 22) has a little less. What it costs is that a vector near the
-// clip is rounded towards 0 in some coordinates; each is within 1 unit of the clipped vector's
-// (but for the rounding of float64), and within 1/2 where no coordinate was.
+// LinearQueries and for sums with discrete Gaussian noise: clipped to a Euclidean norm, in units of
+// 1/scale. Not one unit is added to the norm: ‖q‖² is at most ⌊(clip·scale)²⌋, where rounding to
+// nearest has (clip·scale + √d/2)² and the conditional rounding of Kairouz, Liu and Steinke (2021,
+// Proposition 22) has a little less. What it costs is that a vector near the clip is rounded
+// towards 0 in some coordinates; each is within 1 unit of the clipped vector's (but for the
+// rounding of float64), and within 1/2 if no coordinate was.
 //
 // Why: truncation only shortens, so that there is always a vector that fits; and the norm is
 // computed in the integers, after all rounding, so that no error of float64 is in it.
@@ -53,7 +53,7 @@ func NewQuantiser(clip, scale float64) (Quantiser, error) {
 // Bound returns the largest squared norm of a quantised vector, ⌊(clip·scale)²⌋.
 func (q Quantiser) Bound() SquaredNorm { return q.bound }
 
-// Quantise writes the integers of a vector to dst, which is made longer where it is too short, and
+// Quantise writes the integers of a vector to dst, which is made longer if it is too short, and
 // returns it with its squared norm, exactly. A coordinate that is not finite is a
 // *units.RangeError: an error depends on the user's data, and the vector of 0 stands for it. The
 // zero Quantiser makes every vector 0.

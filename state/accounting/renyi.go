@@ -53,10 +53,10 @@ func NewRenyiTotal(orders []float64) (*Odometer[loss.RDP, loss.RDP], error) {
 //
 //	min over the orders α of Σρ_α + ln(k/δ)/(α − 1)
 //
-// at all moments at once, but for a probability of delta, 1e-300 ≤ delta < 1: for one order and
-// Σρ_α the sum of the divergences, e^((α−1)(L − Σρ_α)) is a supermartingale (Feldman and Zrnic,
-// proof of Theorem 3.1, in the direction of P), to which Ville's inequality applies; k orders share
-// δ equally. Losses are charged as by NewRenyi. The error is a *units.RangeError.
+// at all moments at once, except with probability delta, 1e-300 ≤ delta < 1: for one order and Σρ_α
+// the sum of the divergences, e^((α−1)(L − Σρ_α)) is a supermartingale (Feldman and Zrnic, proof of
+// Theorem 3.1, in the direction of P), to which Ville's inequality applies; k orders share δ
+// equally. Losses are charged as by NewRenyi. The error is a *units.RangeError.
 func NewRenyiOdometer(delta float64, orders []float64) (*Odometer[loss.RDP, loss.Approx], error) {
 	if err := budgets.CheckDelta(delta); err != nil {
 		return nil, err

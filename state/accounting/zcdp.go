@@ -147,7 +147,7 @@ func NewZCDPTotal() *Odometer[loss.ZCDP, loss.ZCDP] { return newTotal("zcdp tota
 //
 //	R + √(2(2R + q)·ln((1/δ)·√((2R + q)/q)))
 //
-// at all moments at once, but for a probability of delta, 1e-300 ≤ delta < 1: the mixture odometer
+// at all moments at once, except with probability delta, 1e-300 ≤ delta < 1: the mixture odometer
 // of Whitehouse, Ramdas, Rogers and Wu (2023), for zCDP. q is such that the bound is least if Σρ is
 // near rho, between 2^-40 and 2^40; it is valid everywhere. It spends δ once, while a Mixture for
 // every mechanism spends it every time, and grows like √R. Every ρ is fixed before its mechanism

@@ -9,7 +9,7 @@
 //   - An account that is not zero is never deleted from a Shard and never lowered.
 //   - The encoding is canonical: equal accounts have equal bytes.
 //
-// # What it does not do
+// # Limits
 //
 // It does not draw noise, read a clock, see user ids (an ID is any 128 bits that the caller
 // derived) or depend on Beam and Kafka. The caller decides the charges: a charge of c²·u covers a

@@ -26,7 +26,7 @@
 //   - No exported function returns NaN. Floating-point bounds assume IEEE 754 arithmetic and a math
 //     package exact to 2 units in the last place.
 //
-// # What it does not do
+// # Limits
 //
 // The curve of a user whose noise levels depend on earlier outputs is not an (ε, δ) guarantee,
 // however tight; nor may it be published: it is a function of the user's data. The Gaussian

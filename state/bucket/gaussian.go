@@ -26,10 +26,10 @@ func tangentAt(mu, epsilon float64) tangent {
 	return tangent{delta: math.Max(0, upper-slope-wrong), slope: slope, wrong: wrong}
 }
 
-// stays reports whether the curve stays at or above the chord from (ε, from) to
-// (ε + step, to), lowered by slack, on the whole interval, if it does so at both
-// ends. a and b are its tangents there. Between them the curve is above both, and
-// their maximum less the chord is least where they meet.
+// stays reports whether the curve stays at or above the chord from (ε, from) to (ε + step, to),
+// lowered by slack, on the whole interval, if it does so at both ends. a and b are its tangents
+// there. Between them the curve is above both, and their maximum less the chord is least if they
+// meet.
 func stays(a, b tangent, step, from, to, slack float64) bool {
 	if from <= slack {
 		return true // to is no greater

@@ -26,14 +26,14 @@ type Accountant struct {
 	wins func([]Mechanism) bool
 }
 
-// accountants returns the table of all accountants of this project, by falling tightness
-// where they apply alike. To add one: a row here, whose function answers a valid
-// question about a valid list, rounded up, with a NotApplicableError where it has
-// no answer. One that can also keep the budget of a deployment (and so serves
-// budgets.NewBudget, the conversions and the releases before refusal) is a budgets.Accountant
-// first, with its curve in state/accountant.go. Then a row in docs/accounting.md.
-// Flags, help texts, errors, the allowed values of a configuration and its reference
-// come from the two tables; tests here and in internal/app/commands check the rest against them.
+// accountants returns the table of all accountants of this project, by falling tightness if they
+// apply alike. To add one: a row here, whose function answers a valid question about a valid list,
+// rounded up, with a NotApplicableError if it has no answer. One that can also keep the budget of a
+// deployment (and so serves budgets.NewBudget, the conversions and the releases before refusal) is
+// a budgets.Accountant first, with its curve in state/accountant.go. Then a row in
+// docs/accounting.md. Flags, help texts, errors, the allowed values of a configuration and its
+// reference come from the two tables; tests here and in internal/app/commands check the rest
+// against them.
 func accountants() []Accountant {
 	always := func([]Mechanism) bool { return true }
 	bounded := func(list []Mechanism) bool {
@@ -53,7 +53,7 @@ func accountants() []Accountant {
 	}
 }
 
-// Names returns the names of all accountants, by falling tightness where they apply alike.
+// Names returns the names of all accountants, by falling tightness if they apply alike.
 func Names() []string {
 	var names []string
 	for _, a := range accountants() {
@@ -85,8 +85,8 @@ func Tightest(list []Mechanism) Accountant {
 }
 
 // Best answers a question about a list by the accountant that says the least of those that can: by
-// Tightest alone where that is gdp, which is exact, and without those that are never below pld
-// where pld applies. Pairs of a mechanism on its own are as tight as it is, but for that of bounded
+// Tightest alone if that is gdp, which is exact, and without those that are never below pld where
+// pld applies. Pairs of a mechanism on its own are as tight as it is, but for that of bounded
 // range, which is the worst of several pairs. The others are those that were asked and do not
 // apply, and why. The error is a *NotApplicableError with every reason where no accountant applies,
 // and a *units.RangeError as of Compose.
@@ -133,23 +133,21 @@ func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err err
 // Name returns the accountant's name, as flags and configurations write it.
 func (a Accountant) Name() string { return a.name }
 
-// Note returns a few words on when to take it; "" where there is nothing to say.
+// Note returns a few words on when to take it; "" if there is nothing to say.
 func (a Accountant) Note() string { return a.note }
 
-// Budget returns the accountant by which a deployment's budget is reckoned under this
-// one's name (budgets.NewBudget, the conversions, budgets.ReleasesBeforeRefusal); false
-// where it only composes.
+// Budget returns the accountant by which a deployment's budget is reckoned under this one's name
+// (budgets.NewBudget, the conversions, budgets.ReleasesBeforeRefusal); false if it only composes.
 func (a Accountant) Budget() (budgets.Accountant, bool) { return a.budget, a.budget != "" }
 
 // Compose answers a question about all mechanisms of the list together: an (ε, δ)
 // that they have, of which one number is the question's and the other is the answer,
 // rounded up.
 //
-// The error is a *NotApplicableError where the accountant cannot price a mechanism, where a Poisson
-// sample and a mechanism for replaced individuals have no neighbouring inputs in common, or it
-// has no finite ε or no δ below 1 to show; a *units.RangeError where the list is empty
-// or has more than MaxCount mechanisms, or where a mechanism, the question or the
-// accountant is a zero value.
+// The error is a *NotApplicableError where the accountant cannot price a mechanism, if a Poisson
+// sample and a mechanism for replaced individuals have no neighbouring inputs in common, or it has
+// no finite ε or no δ below 1 to show; a *units.RangeError where the list is empty or has more than
+// MaxCount mechanisms, or if a mechanism, the question or the accountant is a zero value.
 func (a Accountant) Compose(list []Mechanism, q Question) (loss.Approx, error) {
 	if a.answer == nil {
 		return loss.Approx{}, &units.RangeError{Parameter: "accountant", Value: 0, Range: "one of Accountants"}

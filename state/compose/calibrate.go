@@ -57,9 +57,9 @@ func (r Releases) validate() error {
 // Without sampling the releases are Gaussian, and an accounting.NewGDPFor of the budget takes
 // Count losses of Contribution/σ.
 //
-// 0 < ε ≤ budgets.MaxEpsilon, budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError that
-// names epsilon, delta, releases, contribution or sampling; or a *NotApplicableError where
-// no σ of that range is enough for any accountant.
+// 0 < ε ≤ budgets.MaxEpsilon, budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError that names
+// epsilon, delta, releases, contribution or sampling; or a *NotApplicableError if no σ of that
+// range is enough for any accountant.
 func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err error) {
 	if !(budget.Epsilon > 0 && budget.Epsilon <= budgets.MaxEpsilon) {
 		return 0, Verdict{}, &units.RangeError{Parameter: "epsilon", Value: budget.Epsilon,

@@ -20,7 +20,7 @@
 //   - A number that cannot be what it stands for is a *units.RangeError that names it.
 //     Nothing panics.
 //
-// # What it does not do
+// # Limits
 //
 // It is not a filter: the list is fixed beforehand. For mechanisms that are chosen from
 // the answers of earlier ones use packages filter and odometer; docs/accounting.md says

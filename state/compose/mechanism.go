@@ -216,8 +216,8 @@ func (m Mechanism) checked() (Mechanism, error) {
 	return m, nil
 }
 
-// scaled does what checked does, and its error names the ratio of a parameter to the sensitivity
-// where that is what is out of range.
+// scaled does what checked does, and its error names the ratio of a parameter to the sensitivity if
+// that is what is out of range.
 func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 	m, err := m.checked()
 	var out *units.RangeError
@@ -256,7 +256,7 @@ func countError(v float64) error {
 // has no Rényi divergence.
 func (m Mechanism) approximate() bool { return m.fixed != nil && m.fixed.Delta > 0 }
 
-// sample says what the mechanism of Gaussian noise sees of the data; "" where that is all.
+// sample says what the mechanism of Gaussian noise sees of the data; "" if that is all.
 func (m Mechanism) sample() string {
 	switch m.pair.(type) {
 	case pld.SubsampledGaussian, pld.Sampled:

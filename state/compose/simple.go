@@ -166,9 +166,8 @@ func accepts(budget loss.Approx, list []priced) bool {
 	return true
 }
 
-// least returns the least number from low to high, up to 1e-10 of itself and from
-// above, from which on a condition holds. The error is a *NotApplicableError where it
-// does not hold at high.
+// least returns the least number from low to high, up to 1e-10 of itself and from above, from which
+// on a condition holds. The error is a *NotApplicableError if it does not hold at high.
 func least(holds func(float64) bool, low, high float64, otherwise string) (float64, error) {
 	if !holds(high) {
 		return 0, notApplicable("%s", otherwise)
@@ -177,7 +176,7 @@ func least(holds func(float64) bool, low, high float64, otherwise string) (float
 		return low, nil
 	}
 	for high > low*(1+1e-10) {
-		// The geometric mean, which stays between the two also where it is rounded.
+		// The geometric mean, which stays between the two even if it is rounded.
 		middle := math.Sqrt(low) * math.Sqrt(high)
 		if middle <= low || middle >= high {
 			break

@@ -26,7 +26,7 @@
 //     a budget is rounded down, a charge up.
 //   - A refused contribution changes nothing.
 //
-// # What it does not do
+// # Limits
 //
 // It draws no noise (transforms/mechanisms.GaussianNoise does) and sees no user data but counts.
 // The estimates of Root are computed in floating point from values that are already protected. An

@@ -32,9 +32,9 @@
 //   - 1e-300 ≤ δ < 1 and 0 ≤ ε ≤ 1e6 are converted without loss of digits, whichever
 //     tail they are in.
 //   - A number that cannot be what it stands for is a *units.RangeError that names it.
-//     No function returns NaN or panics. +Inf, where it is documented, promises nothing.
+//     No function returns NaN or panics. +Inf, if it is documented, promises nothing.
 //
-// # What it does not do
+// # Limits
 //
 // It does not compose: sums of losses belong to package accounting, whose arithmetic is
 // exact, and distributions of losses to package pld. It accepts guarantees as given: the

@@ -65,9 +65,9 @@ func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	return z, nil
 }
 
-// GDPToRDP returns the least Rényi divergences of μ-GDP at the orders given,
-// α·μ²/2 each, rounded up; +Inf where that does not fit a float64. The orders are above 1,
-// finite and rise. The error is a *units.RangeError.
+// GDPToRDP returns the least Rényi divergences of μ-GDP at the orders given, α·μ²/2 each, rounded
+// up; +Inf if that does not fit a float64. The orders are above 1, finite and rise. The error is a
+// *units.RangeError.
 func GDPToRDP(g loss.GDP, orders []float64) (loss.RDP, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 // response of which each of k individuals is one more step away, and not for Gaussian noise.
 //
 // k is from 1 to MaxGroup and k·ε at most budgets.MaxEpsilon; the error is a *units.RangeError,
-// which names group where that is exceeded or the δ of the group is not below 1.
+// which names group if that is exceeded or the δ of the group is not below 1.
 func ApproxForGroup(a loss.Approx, k int) (loss.Approx, error) {
 	if err := cmp.Or(a.Validate(), checkGroup(k)); err != nil {
 		return loss.Approx{}, err

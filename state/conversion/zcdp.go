@@ -79,10 +79,10 @@ func ApproxZCDPToDelta(z loss.ZCDP, epsilon float64) (delta float64, err error) 
 	return min(bigmath.RoundUp(sum), 1), nil
 }
 
-// ZCDPToRDP returns the Rényi divergences of ρ-zCDP at the orders given, ρ·α each,
-// rounded up; +Inf where that does not fit a float64. The δ of z must be 0: approximate zCDP
-// bounds the divergence of conditional laws only, and implies no RDP. The orders are
-// above 1, finite and rise. The error is a *units.RangeError.
+// ZCDPToRDP returns the Rényi divergences of ρ-zCDP at the orders given, ρ·α each, rounded up; +Inf
+// if that does not fit a float64. The δ of z must be 0: approximate zCDP bounds the divergence of
+// conditional laws only, and implies no RDP. The orders are above 1, finite and rise. The error is
+// a *units.RangeError.
 func ZCDPToRDP(z loss.ZCDP, orders []float64) (loss.RDP, error) {
 	if err := z.Validate(); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ type composition struct {
 	options  Options
 }
 
-// coarser is how many times as great an interval is tried next where a grid is too large.
+// coarser is how many times as great an interval is tried next if a grid is too large.
 const coarser = 4
 
 // composeFactors returns the curve of the composition, on the finest grid that Options

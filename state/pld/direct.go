@@ -6,8 +6,7 @@ import "math"
 // is preferred: it has no absolute error at all.
 const directLimit = 1 << 22
 
-// directCost estimates the multiplications of direct, or +Inf where a result would
-// not fit.
+// directCost estimates the multiplications of direct, or +Inf if a result would not fit.
 func (c *composition) directCost() float64 {
 	if float64(c.lattice.last) > float64(c.options.MaxPoints) {
 		return math.Inf(1)

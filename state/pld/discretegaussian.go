@@ -19,8 +19,7 @@ type DiscreteGaussian struct {
 	Sensitivity int     // Δ, from 1 to 2^20
 }
 
-// Validate returns a *units.RangeError that names sigma or sensitivity where it is
-// out of its range.
+// Validate returns a *units.RangeError that names sigma or sensitivity if it is out of its range.
 func (g DiscreteGaussian) Validate() error {
 	if err := positive("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma); err != nil {
 		return err

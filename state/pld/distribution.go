@@ -12,13 +12,12 @@ import (
 // Options says how finely a distribution is computed. The zero value takes the
 // default of every field.
 type Options struct {
-	// Interval is the distance between two losses of the grid, in nats, rounded down
-	// to a power of two; 0 chooses 2^-13 (1.2e-4), or finer for a pair whose loss
-	// spreads less than 64 such steps, as far as 2^19 points allow. A composition
-	// takes the finest interval of its parts. Where it would have more points than
-	// MaxPoints, parts whose Interval is 0 go to intervals four times as great, again
-	// and again up to MaxInterval: the bound holds on every grid, and is looser on
-	// a coarser one.
+	// Interval is the distance between two losses of the grid, in nats, rounded down to a power of
+	// two; 0 chooses 2^-13 (1.2e-4), or finer for a pair whose loss spreads less than 64 such
+	// steps, as far as 2^19 points allow. A composition takes the finest interval of its parts. If
+	// it would have more points than MaxPoints, parts whose Interval is 0 go to intervals four
+	// times as great, again and again up to MaxInterval: the bound holds on every grid, and is
+	// looser on a coarser one.
 	Interval float64
 	// MinDelta is the smallest δ that will be asked for, between 1e-280 and 0.1; 0
 	// means 1e-20. Work grows with the square root of its logarithm. A composition
@@ -146,8 +145,8 @@ func New(p Pair, o Options) (*Distribution, error) {
 // maxCount bounds the number of mechanisms of a composition.
 const maxCount = 1 << 32
 
-// Compose returns the distribution of d and all others together. The order does
-// not matter. The error is a *units.RangeError where they are more than 2^32.
+// Compose returns the distribution of d and all others together. The order does not matter. The
+// error is a *units.RangeError if they are more than 2^32.
 func (d *Distribution) Compose(others ...*Distribution) (*Distribution, error) {
 	c := &Distribution{options: d.options}
 	symmetric := d.isSymmetric()
@@ -249,10 +248,9 @@ func (d *Distribution) compose() ([]curve, error) {
 	return d.curves, d.err
 }
 
-// DeltaAt returns an upper bound of the δ at ε, the greater one of both
-// directions. ε ≥ 0; +Inf is allowed. The error is a *units.RangeError or, where no grid
-// that Options allow holds the composition, a *SizeError, and δ then is 1, which
-// promises nothing.
+// DeltaAt returns an upper bound of the δ at ε, the greater one of both directions. ε ≥ 0; +Inf is
+// allowed. The error is a *units.RangeError or, if no grid that Options allow holds the
+// composition, a *SizeError, and δ then is 1, which promises nothing.
 func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 	if !(epsilon >= 0) {
 		return 1, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "at least 0"}

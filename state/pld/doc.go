@@ -29,7 +29,7 @@
 //   - Mechanisms may be chosen adaptively, if their number and their dominating
 //     pairs are fixed beforehand (Zhu, Dong and Wang, 2022, Theorem 10).
 //
-// # What it does not do
+// # Limits
 //
 // It is not a filter: with dominating pairs that depend on earlier answers the
 // composed curve guarantees nothing. It gives no lower bounds. It does not know

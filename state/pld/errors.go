@@ -2,8 +2,8 @@ package pld
 
 import "fmt"
 
-// SizeError says that a distribution would need more memory than it may take: use a
-// coarser Interval, 0 to have one chosen, or a greater MaxPoints.
+// SizeError means that a distribution would need more memory than it may take: use a coarser
+// Interval, 0 to have one chosen, or a greater MaxPoints.
 type SizeError struct {
 	Points   float64 // how many grid points are needed; a float64, as it may be astronomic
 	Limit    int     // how many are allowed
@@ -16,9 +16,9 @@ func (e *SizeError) Error() string {
 		e.Points, e.Interval, e.Limit)
 }
 
-// FloorError says that no finite ε can be shown at δ, because the mass cut off at
-// the top and the error bounds alone exceed it: the true ε may well be finite. Ask
-// for a greater δ, or build the distributions with a smaller MinDelta.
+// FloorError means that no finite ε can be shown at δ, because the mass cut off at the top and the
+// error bounds alone exceed it: the true ε may well be finite. Ask for a greater δ, or build the
+// distributions with a smaller MinDelta.
 type FloorError struct {
 	Delta float64 // what was asked for
 	Floor float64 // the least δ that can be shown at any ε

@@ -16,8 +16,8 @@ const MaxPureEpsilon = 1024
 // (Kairouz, Oh and Viswanath, 2015, Section 3; Murtagh and Vadhan, 2016).
 type Approx loss.Approx
 
-// Validate returns a *units.RangeError that names epsilon (0 to MaxPureEpsilon) or
-// delta (0 up to 1) where it is out of its range.
+// Validate returns a *units.RangeError that names epsilon (0 to MaxPureEpsilon) or delta (0 up to
+// 1) if it is out of its range.
 func (a Approx) Validate() error {
 	if err := loss.Approx(a).Validate(); err != nil {
 		return err
@@ -49,8 +49,7 @@ type RandomizedResponse struct {
 	Values  int     // k, from 2 to 2^30
 }
 
-// Validate returns a *units.RangeError that names epsilon or values where it is out
-// of its range.
+// Validate returns a *units.RangeError that names epsilon or values if it is out of its range.
 func (r RandomizedResponse) Validate() error {
 	return cmp.Or(
 		units.Require(r.Values >= 2 && r.Values <= 1<<30, "values", float64(r.Values), "an integer from 2 to 2^30"),

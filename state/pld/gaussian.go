@@ -18,8 +18,7 @@ type Gaussian struct {
 	Sigma float64 // standard deviation of the noise divided by the L2 sensitivity, in [MinSigma, MaxSigma]
 }
 
-// Validate returns a *units.RangeError that names sigma where it is out of its
-// range.
+// Validate returns a *units.RangeError that names sigma if it is out of its range.
 func (g Gaussian) Validate() error { return positive("sigma", g.Sigma, MinSigma, MaxSigma) }
 
 func (g Gaussian) mixture() SubsampledGaussian {
@@ -42,8 +41,7 @@ type SubsampledGaussian struct {
 	Sampling float64 // q, above 0 and at most 1
 }
 
-// Validate returns a *units.RangeError that names sigma or sampling where it is
-// out of its range.
+// Validate returns a *units.RangeError that names sigma or sampling if it is out of its range.
 func (g SubsampledGaussian) Validate() error {
 	if err := positive("sigma", g.Sigma, MinSigma, MaxSigma); err != nil {
 		return err

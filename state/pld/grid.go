@@ -25,8 +25,7 @@ type Grid struct {
 // maxIndex keeps indices exact as float64.
 const maxIndex = 1 << 50
 
-// Validate returns a *units.RangeError that names interval or size where it is out
-// of its range.
+// Validate returns a *units.RangeError that names interval or size if it is out of its range.
 func (g Grid) Validate() error {
 	if fraction, _ := math.Frexp(g.Interval); fraction != 0.5 || g.Interval < MinInterval || g.Interval > MaxInterval {
 		return &units.RangeError{Parameter: "interval", Value: g.Interval, Range: "a power of two between 2^-40 and 1"}
@@ -81,10 +80,9 @@ func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
 // distribution.
 func Symmetric(p Pair) bool { return p.symmetric() }
 
-// Spread returns about one standard deviation of the pair's loss, the lesser of the two
-// directions: 1/σ for Gaussian noise, about q/σ on a Poisson sample; 0 where nothing is
-// lost. It is for choosing a grid and promises nothing. The error is a
-// *units.RangeError for a bad pair.
+// Spread returns about one standard deviation of the pair's loss, the lesser of the two directions:
+// 1/σ for Gaussian noise, about q/σ on a Poisson sample; 0 if nothing is lost. It is for choosing a
+// grid and promises nothing. The error is a *units.RangeError for a bad pair.
 func Spread(p Pair) (float64, error) {
 	if err := p.Validate(); err != nil {
 		return 0, err

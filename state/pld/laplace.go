@@ -19,8 +19,7 @@ type Laplace struct {
 	Scale float64 // b, the scale of the noise divided by the L1 sensitivity, in [MinScale, MaxScale]
 }
 
-// Validate returns a *units.RangeError that names scale where it is out of its
-// range.
+// Validate returns a *units.RangeError that names scale if it is out of its range.
 func (l Laplace) Validate() error { return positive("scale", l.Scale, MinScale, MaxScale) }
 
 func (l Laplace) symmetric() bool { return true }

@@ -7,10 +7,10 @@ import (
 )
 
 // Sampled is the pair of a mechanism on a Poisson sample, in which every individual is present
-// independently with probability q, for inputs that differ by the presence of one individual:
-// q·P + (1−q)·Q and Q, if P and Q are the mechanism's own pair for such inputs (Zhu, Dong and
-// Wang, 2022, Theorem 11). The pair of Gaussian is SubsampledGaussian, which is exact; any other
-// is sampled loss by loss, after a discretisation of its own where it has a density.
+// independently with probability q, for inputs that differ by the presence of one individual: q·P +
+// (1−q)·Q and Q, if P and Q are the mechanism's own pair for such inputs (Zhu, Dong and Wang, 2022,
+// Theorem 11). The pair of Gaussian is SubsampledGaussian, which is exact; any other is sampled
+// loss by loss, after a discretisation of its own if it has a density.
 type Sampled struct {
 	Pair     Pair    // of the mechanism on the sample
 	Sampling float64 // q, at least 2^-60 and at most 1, which is Pair itself
@@ -190,16 +190,15 @@ func (s *sum) rest() float64 { return max(0, (1-s.value)-s.low+0x1p-50) }
 // 2022, Theorem 11). One pair has both: the losses above 0 of the first, those below 0 of
 // the second, and what is left to 1 at loss 0.
 //
-// For Gaussian noise the sensitivity is the greatest distance between the values of two
-// samples in which one individual is replaced: twice what one adds, where it may be in
-// opposite directions.
+// For Gaussian noise the sensitivity is the greatest distance between the values of two samples in
+// which one individual is replaced: twice what one adds, if it may be in opposite directions.
 type WithoutReplacement struct {
 	Pair     Pair    // of the mechanism on the sample; the same in both directions, as all but samples are
 	Sampling float64 // q = m/n, at least 2^-60 and at most 1, which is Pair itself
 }
 
-// Validate returns a *units.RangeError that names sampling, the parameter of Pair that is out
-// of its range, or pair where it is not symmetric.
+// Validate returns a *units.RangeError that names sampling, the parameter of Pair that is out of
+// its range, or pair if it is not symmetric.
 func (w WithoutReplacement) Validate() error {
 	if err := validateSampling(w.Pair, w.Sampling); err != nil {
 		return err

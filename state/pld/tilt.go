@@ -40,12 +40,12 @@ func (s shape) cumulants(t float64) (k, mean, variance float64) {
 	return k, mean, variance
 }
 
-// tilts returns the θ of e^(θ·loss) by which the composition is tilted before it is
-// transformed. The first is 0. With Chernoff's bound e^C(x), C(x) = min_θ K(θ) − θx,
-// of the probability of a loss above x, each further θ is the smallest for which
-// K(θ) − θx ≤ C(x) + reach at the x that the one before does not serve any more, and
-// beyond that, as far as e^C(x) is MinDelta. For a normal composition x rises by
-// 2·√(2·reach) standard deviations each time. Where one δ is asked for, that of its x is enough.
+// tilts returns the θ of e^(θ·loss) by which the composition is tilted before it is transformed.
+// The first is 0. With Chernoff's bound e^C(x), C(x) = min_θ K(θ) − θx, of the probability of a
+// loss above x, each further θ is the smallest for which K(θ) − θx ≤ C(x) + reach at the x that the
+// one before does not serve any more, and beyond that, as far as e^C(x) is MinDelta. For a normal
+// composition x rises by 2·√(2·reach) standard deviations each time. If one δ is asked for, that of
+// its x is enough.
 func (c *composition) tilts(s shape) []float64 {
 	if target := math.Log(c.options.Delta); c.options.Delta > 0 {
 		if best, ok := s.solve(target, 0); ok {

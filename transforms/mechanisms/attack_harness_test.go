@@ -38,11 +38,10 @@ type filter[L any] interface {
 // ratio of its observations, 1 against 0.
 type adversary func(secret float64, src mechanisms.Source) float64
 
-// lowerBound plays an adversary on both values and returns an ε that the interaction
-// exceeds at delta: no (ε', delta) with ε' below it is true, but for a probability of
-// falseAlarm. The event is "a likelihood ratio of at least t" or its mirror image,
-// chosen in games of its own; then P(event | one value) is bounded from below and
-// P(event | the other) from above by Clopper and Pearson.
+// lowerBound plays an adversary on both values and returns an ε that the interaction exceeds at
+// delta: no (ε', delta) with ε' below it is true, except with probability falseAlarm. The event is
+// "a likelihood ratio of at least t" or its mirror image, chosen in games of its own; then P(event
+// | one value) is bounded from below and P(event | the other) from above by Clopper and Pearson.
 func lowerBound(play adversary, delta float64, games int, seed uint64) float64 {
 	pilot := [2][]float64{sample(play, 0, games/3, seed), sample(play, 1, games/3, seed+1)}
 	fresh := [2][]float64{sample(play, 0, games, seed+2), sample(play, 1, games, seed+3)}

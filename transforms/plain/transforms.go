@@ -16,8 +16,8 @@ type Transforms struct {
 	secrets  hook.Hook[Secrets]
 }
 
-// New checks the settings; its errors wrap ErrSettings. The secrets are
-// opened on the workers, where a DoFn is set up.
+// New checks the settings; its errors wrap ErrSettings. The secrets are opened on the workers, if a
+// DoFn is set up.
 func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	metrics, err := s.compile()
 	if err != nil {

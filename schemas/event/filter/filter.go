@@ -65,7 +65,7 @@ func compile(text string) (*compiled, error) {
 	return &compiled{program: program, names: w.names, needs: w.needs}, nil
 }
 
-// meant says what was probably meant by an operator that filters do not have; "" where it is not
+// meant says what was probably meant by an operator that filters do not have; "" if it is not
 // known.
 func meant(err error) string {
 	if strings.Contains(err.Error(), `Operator("=")`) {
@@ -87,7 +87,7 @@ func (w *walker) refuse(n ast.Node, reason string) {
 	}
 }
 
-// visit walks an expression. absent says that it stands left of "??", where a missing field is nil.
+// visit walks an expression. absent says that it stands left of "??", if a missing field is nil.
 func (w *walker) visit(node ast.Node, absent bool) {
 	switch n := node.(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:

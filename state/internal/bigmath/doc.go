@@ -9,7 +9,7 @@
 // cancellations; Upward adds 2^-140 of itself, so that its result is an upper bound. RoundUp and
 // RoundDown are exact.
 //
-// # What it does not do
+// # Limits
 //
 // It checks no argument: the caller keeps to the domains, and results outside are undefined. It has
 // no interval arithmetic: an upper bound needs Upward or an explicit margin. It is slow (tens of

@@ -15,7 +15,7 @@
 //     returns false has changed nothing.
 //   - No operation allocates, but for Big, Bytes and FromBytes.
 //
-// # What it does not do
+// # Limits
 //
 // It does not know the meaning of its sums: package accounting shows that they bound a privacy
 // loss. Numbers below 2^-208 become 2^-208 if rounded up, and 0 if rounded down.

@@ -60,8 +60,7 @@ func Parse(text string) (time.Duration, error) {
 	return sum, nil
 }
 
-// unitOf returns the unit that a text begins with, and its name; 0 where it begins with
-// no unit.
+// unitOf returns the unit that a text begins with, and its name; 0 if it begins with no unit.
 func unitOf(text string) (time.Duration, string) {
 	end := strings.IndexFunc(text, func(r rune) bool { return r >= '0' && r <= '9' })
 	if end >= 0 {

@@ -20,7 +20,7 @@
 //     Connections are replaced before a broker ends their authentication.
 //   - A call ends with its context, and with Close. Error texts and logs never have keys or values.
 //
-// # What it does not do
+// # Limits
 //
 //   - No consumer groups, no transactions across partitions, no compression of what it writes.
 //   - The broker forgets a transactional id after transactional.id.expiration.ms without a Fence. A
