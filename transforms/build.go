@@ -4,8 +4,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
 
-// Layout says how a pipeline is spread over the tasks of an engine, which places elements by their
-// keys. The zero value is one reader, and an element for every shard.
+// Layout describes how a pipeline is spread over the tasks of an engine, which places elements by
+// their keys. The zero value is one reader, and an element for every shard.
 type Layout struct {
 	// Readers are the keys of READs, one for each group of partitions. They are distinct.
 	Readers []int

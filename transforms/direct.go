@@ -26,14 +26,14 @@ const parallelism = 16
 var ErrUnsupported = errors.New("the direct engine runs the pipeline of a deployment: run others on a runner of Beam")
 
 // Direct runs a pipeline of [Build] in this process, until all of its readers are done or ctx is
-// cancelled. It is Beam's graph that it runs: it takes the DoFns of the stages from there, has them
-// set up and torn down, and hands what they group to what they open. It encodes, retries and splits
-// nothing: the next run continues after an error.
+// cancelled. It runs Beam's graph: it takes the DoFns of the stages from there, calls their Setup
+// and Teardown, and passes grouped elements to the stages that they open. It encodes, retries and
+// splits nothing: the next run continues after an error.
 //
 //   - One tick is under way at a time, in their order: SPEND has all shards of it, then RELEASE,
 //     then SETTLE. The shards of a stage share the wait for their writes. Meanwhile each reader
 //     makes at most one more step that yields something.
-//   - The end of the last reader is a drain: whatever has been read goes through all stages.
+//   - The end of the last reader is a drain: everything read goes through all stages.
 //   - The first error ends the run, and keeps its type; the Runtime's Fail is told. So does a panic in
 //     the goroutine of a stage: its error names the calls, without their arguments.
 //
@@ -79,7 +79,7 @@ func directOf(p *beam.Pipeline) (*direct, error) {
 	d := &direct{}
 	for _, e := range edges {
 		if e.DoFn == nil {
-			continue // what is between them follows from the stages
+			continue // the edges between them follow from the stages
 		}
 		known := true
 		switch fn := e.DoFn.Recv.(type) {
@@ -105,7 +105,7 @@ func directOf(p *beam.Pipeline) (*direct, error) {
 	return d, nil
 }
 
-// delivery is what a step has yielded: elements of one tick, and the first tick of which the reader
+// delivery has the output of a step: elements of one tick, and the first tick for which the reader
 // may yield more.
 type delivery struct {
 	group    int
@@ -209,7 +209,7 @@ type byShard map[int][][]byte
 
 func (b byShard) add(shard int, blob []byte) { b[shard] = append(b[shard], blob) }
 
-// each starts a stage's work on all shards, waits for it and returns what comes of it.
+// each starts a stage's work on all shards, waits for it and returns the results.
 func (b byShard) each(ctx context.Context, start func(context.Context, int, [][]byte) (spend.Pending, error)) (byShard,
 	error) {
 	shards := slices.Sorted(maps.Keys(b))
@@ -268,8 +268,8 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// callers names the calls that led to a panic, from recover on, one a line. Unlike debug.Stack it
-// has none of their arguments: among them are account ids, and counts without noise.
+// callers lists the calls that led to a panic, one a line, starting at recover. Unlike debug.Stack
+// it has none of their arguments: among them are account ids, and counts without noise.
 func callers() string {
 	const deepest, skipped = 64, 3 // runtime.Callers, this function and the deferred one
 	pcs := make([]uintptr, deepest)

@@ -15,16 +15,15 @@ func init() {
 	register.Emitter2[int, []byte]()
 }
 
-// Pack makes one element of what a shard has in a tick. It comes before every
-// stage.
+// Pack makes one element of a shard's blobs in a tick. It precedes every stage.
 //
 // In: KV<int, []byte>, blobs by shard, each with the event time of its tick (a
 // whole second of Beam's time; elements without a time of their own are all of
 // one tick). Out: KV<int, []byte>, one pack of blobs a shard and tick, in the
 // global window with the time of the tick, once the watermark has passed it.
 //
-// Blobs come in any order. What arrives after the watermark has passed its tick is dropped by the
-// runner. Unpack splits a pack.
+// Blobs may be in any order. The runner drops blobs that arrive after the watermark has passed
+// their tick. Unpack splits a pack.
 func Pack(s beam.Scope, blobs beam.PCollection) beam.PCollection {
 	s = s.Scope("pack")
 	return inGlobal(s, beam.ParDo(s, &packFn{}, beam.GroupByKey(s, inTicks(s, blobs))))
@@ -35,7 +34,7 @@ func Pack(s beam.Scope, blobs beam.PCollection) beam.PCollection {
 // element per shard and turn.
 type packFn struct{}
 
-// ProcessElement frames a group's blobs, in the order they came.
+// ProcessElement frames a group's blobs, in order of arrival.
 func (f *packFn) ProcessElement(shard int, blobs func(*[]byte) bool, emit func(int, []byte)) error {
 	var all [][]byte
 	var b []byte

@@ -30,9 +30,9 @@ func init() {
 // with the event time of its tick, and the watermark passes a tick once the step of every group
 // has.
 //
-// An engine that fails downstream of it hands back an older restriction and replays what it had:
-// Restriction tells a Source. One element is one restriction: an engine may confuse the parts of a
-// restriction that was split, and its watermark is the least of all elements'.
+// An engine that fails downstream of it hands back an older restriction and replays its elements: a
+// Source sees that from the Restriction. One element is one restriction: an engine may confuse the
+// parts of a restriction that was split, and its watermark is the least of all elements'.
 func Read(s beam.Scope, h hook.Hook[Source], groups int) beam.PCollection {
 	l := Layout{}
 	for n := range groups {
@@ -186,5 +186,5 @@ func (t *restrictionTracker) GetRestriction() any {
 	return t.rest
 }
 
-// IsBounded tells runners that the restriction is unbounded.
+// IsBounded reports that the restriction is unbounded.
 func (t *restrictionTracker) IsBounded() bool { return false }

@@ -13,9 +13,9 @@ func init() { beam.RegisterDoFn(&releaseFn{}) }
 // Release hands the partial counts of every turn and release shard to the
 // Releaser that h opens.
 //
-// In: what Pack makes of Spend's output, KV<int, []byte> by release shard. Out:
-// KV<int, []byte>, all under key 0: one acknowledgement (schemas.Ack) a release
-// shard, with the time of its turn, once what it acknowledges is published.
+// In: Spend's output after Pack, KV<int, []byte> by release shard. Out: KV<int, []byte>, all under
+// key 0: one acknowledgement (schemas.Ack) a release shard, with the time of its turn, once its
+// values are published.
 //
 // release.New makes a Releaser of ladders and a Publisher. A Releaser must
 // expect the same group again after a bundle has failed.

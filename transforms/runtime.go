@@ -19,12 +19,11 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[runSettler]())
 }
 
-// Restriction is how far READ has come, as Beam keeps it. It has no offsets: where reading
-// goes on is decided from the control log. Epoch and Calls let a Source see
-// that an engine handed back an older restriction; Tick is where Beam's
-// watermark stands: nothing of an earlier tick follows.
+// Restriction is READ's progress, as Beam keeps it. It has no offsets: the control log decides
+// where reading continues. From Epoch and Calls a Source sees that an engine handed back an older
+// restriction. Tick is the position of Beam's watermark: nothing of an earlier tick follows.
 type Restriction struct {
-	Group int // of partitions; 0 for the one that takes the epochs
+	Group int // group of partitions; 0 for the one that takes the epochs
 	Epoch int64
 	Calls int64
 	Tick  int64
@@ -45,13 +44,13 @@ type Element struct {
 type Step struct {
 	Next     Restriction
 	Elements []Element
-	// Opened says that the elements include the OPENs of a turn: Beam's
-	// watermark moves past their tick.
+	// Opened is set if the elements include the OPENs of a turn: Beam's watermark moves past their
+	// tick.
 	Opened bool
 	Delay  time.Duration
 }
 
-// tick is that of the elements of a step from a position.
+// tick returns the tick of a step's elements.
 func (s *Step) tick(restriction Restriction) int64 {
 	if s.Opened {
 		return s.Next.Tick - 1
@@ -87,9 +86,9 @@ type Settler interface {
 }
 
 // Runtime opens the stages of one run in one process. A function is called once, when the process
-// is given its stage; nil ones are never needed. What they return is shared by all DoFns of the
-// stage in the process. Fail is called with every error of a stage, with its type intact: runners
-// pass on as text what it returns. Close ends what was opened, when no DoFn needs it any more.
+// is given its stage; nil ones are never needed. Their results are shared by all DoFns of the stage
+// in the process. Fail is called with every error of a stage, with its type intact: runners pass on
+// its result as text. Close ends the open stages once no DoFn needs them any more.
 type Runtime struct {
 	Source   func(context.Context) (Source, error)
 	Spender  func(context.Context) (Spender, error)
@@ -99,7 +98,7 @@ type Runtime struct {
 	Close    func()
 }
 
-// Run says which run a stage belongs to, wherever it is opened.
+// Run identifies the run of a stage, wherever it is opened.
 type Run struct {
 	ID    string
 	Terms string // for the Opener of another process; opaque here, and no secret
@@ -144,8 +143,8 @@ func Register(run string, rt *Runtime) (func(), error) {
 	}, nil
 }
 
-// OpenRuns says how runs that are not registered are opened in this process: in a worker of a
-// cluster. Such a run is forgotten when its last stage is closed.
+// OpenRuns sets the function that opens unregistered runs in this process: a worker of a cluster.
+// Such a run is forgotten when its last stage is closed.
 func OpenRuns(open Opener) {
 	runtimes.Lock()
 	defer runtimes.Unlock()

@@ -13,8 +13,8 @@ func init() { beam.RegisterDoFn(&settleFn{}) }
 
 // Settle hands the acknowledgements of every turn to the Settler that h opens.
 //
-// In: what Pack makes of Release's output, KV<int, []byte>. Nothing comes out:
-// the Settler tells the Source that the next turn may open.
+// In: Release's output after Pack, KV<int, []byte>. There is no output: the Settler lets the Source
+// open the next turn.
 func Settle(s beam.Scope, h hook.Hook[Settler], acks beam.PCollection) {
 	beam.ParDo0(s.Scope("settle"), &settleFn{stage[Settler]{Hook: hook.NewField(h)}}, acks)
 }

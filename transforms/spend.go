@@ -13,12 +13,10 @@ func init() { beam.RegisterDoFn(&spendFn{}) }
 // Spend hands every shard's turn to the Spender that h opens, which keeps the shard's
 // accounts in a ledger: spend.Engine.
 //
-// In: what Pack gives, KV<int, []byte> by shard, in the global window: in it one
-// OPEN and the contributions of the turn (schemas.EncodeOpen and
-// EncodeContributions). A group without an OPEN produces nothing. Out:
-// KV<int, []byte> by release shard: one partial count (schemas.Partial) of every
-// shard for every release shard, with the time of its turn, once the Spender
-// calls it durable.
+// In: Pack's output, KV<int, []byte> by shard, in the global window: one OPEN and the contributions
+// of the turn (schemas.EncodeOpen and EncodeContributions). A group without an OPEN produces
+// nothing. Out: KV<int, []byte> by release shard: one partial count (schemas.Partial) of every
+// shard for every release shard, with the time of its turn, once the Spender calls it durable.
 func Spend(s beam.Scope, h hook.Hook[Spender], envelopes beam.PCollection) beam.PCollection {
 	return spendIn(s, h, Layout{}, envelopes)
 }
@@ -31,7 +29,7 @@ func spendIn(s beam.Scope, h hook.Hook[Spender], l Layout, envelopes beam.PColle
 // spendFn hands a shard's envelope to the Spender.
 type spendFn struct{ shardsFn[Spender] }
 
-// ProcessElement decides one shard's turn, or that of all shards of a strand.
+// ProcessElement decides the turn of one shard, or of all shards of a strand.
 func (f *spendFn) ProcessElement(
 	ctx context.Context, eventTime beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte),
 ) error {

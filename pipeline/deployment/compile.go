@@ -19,14 +19,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Deployment is a configuration that has been checked, and what was computed from it: passive
-// data that every stage of a run is constructed from. Made by Compile; read-only, and safe for
-// concurrent use.
+// Deployment is a checked configuration with the numbers computed from it: passive data from which
+// every stage of a run is constructed. Compile makes it; it is read-only and safe for concurrent
+// use.
 type Deployment struct {
 	Config  Config                // with its defaults filled in
-	Budget  budgets.Budget        // that every user has
+	Budget  budgets.Budget        // budget of every user
 	Metrics []CompiledMetric      // in the order of the configuration, each before its share of counted events
-	Events  schemas.EventIdentity // what records are taken for
+	Events  schemas.EventIdentity // assumptions about records
 	Sums    Sums                  // the events whose values must be kept one by one
 }
 
@@ -34,10 +34,10 @@ type Deployment struct {
 // that was computed for it.
 type CompiledMetric struct {
 	Spec    schemas.MetricSpec   // its definition
-	Digest  [32]byte             // of Spec
+	Digest  [32]byte             // digest of Spec
 	Plan    *noisereduction.Plan // its ladder, stop rule and threshold
 	Further []schemas.MetricSpec // the further components of its counts
-	Scale   *metrickind.Scale    // of the trees of its counts; nil if they have none
+	Scale   *metrickind.Scale    // scale of the trees of its counts; nil if they have none
 }
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, its
@@ -71,7 +71,7 @@ func Compile(cfg Config) (*Deployment, error) {
 	if err := checkFormat(d); err != nil {
 		return nil, err
 	}
-	if err := cfg.checkCounts(); err != nil { // last: its registry may be that of the events
+	if err := cfg.checkCounts(); err != nil { // last: its registry may be the events' registry
 		return nil, err
 	}
 	d.Sums = sumsOf(specs)
@@ -79,8 +79,8 @@ func Compile(cfg Config) (*Deployment, error) {
 	return d, err
 }
 
-// MayBegin returns why no deployment can begin with a configuration under which one that has begun
-// goes on; nil if one can.
+// MayBegin returns an error if an existing deployment can continue with the configuration but no
+// new one can begin with it.
 func (d *Deployment) MayBegin() error {
 	if _, err := budgets.ParseAccountant(d.Config.Privacy.Accountant); err != nil {
 		return Invalid("Privacy.Accountant", "%v. If this one has begun, correct %s and %s", err,
@@ -89,7 +89,7 @@ func (d *Deployment) MayBegin() error {
 	return nil
 }
 
-// Sums says which events' values must be kept one by one: those of metrickind.Valued.
+// Sums selects the events whose values are kept one by one: for kinds of metrickind.Valued.
 type Sums struct {
 	all    bool   // such a metric without a filter
 	filter uint64 // the filters of the others
@@ -110,12 +110,11 @@ func sumsOf(metrics []schemas.MetricSpec) Sums {
 	return s
 }
 
-// Includes says whether some metric of a kind with values takes an event.
+// Includes reports whether any metric of a kind with values takes an event.
 func (s *Sums) Includes(e *event.Event) bool { return s.all || e.Passes&s.filter != 0 }
 
-// checkFormat refuses an event format that no decoder can be made for, and notes
-// what it takes records for. Avro events have their schemas from a file or from a
-// registry.
+// checkFormat refuses an event format that no decoder can be made for, and notes its assumptions
+// about records. Avro events have their schemas from a file or from a registry.
 func checkFormat(d *Deployment) (err error) {
 	e := &d.Config.Events
 	if d.Events, err = e.Format.Identity(e.Registry.identity()); err != nil {
@@ -156,7 +155,7 @@ func (d *Deployment) badFormat(bad *event.FormatError) error {
 	return Invalid(path, "%s", bad.Reason)
 }
 
-// compileMetric computes a metric and, after it, what is released beside it.
+// compileMetric computes a metric and, after it, the metrics released beside it.
 func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, error) {
 	t := d.Config.Time
 	spec := schemas.MetricSpec{
@@ -276,8 +275,8 @@ func (d *Deployment) Metric(name string) *CompiledMetric {
 	return nil
 }
 
-// Specs returns the definitions of the deployment's metrics, in the order of
-// Deployment.Metrics, and after them those of further components.
+// Specs returns the definitions of the deployment's metrics, in the order of Deployment.Metrics,
+// followed by those of further components.
 func (d *Deployment) Specs() []schemas.MetricSpec {
 	specs := make([]schemas.MetricSpec, len(d.Metrics))
 	for i := range d.Metrics {
@@ -289,7 +288,7 @@ func (d *Deployment) Specs() []schemas.MetricSpec {
 	return specs
 }
 
-// Plans returns the ladders of Deployment.Metrics, with which Specs begins.
+// Plans returns the ladders of Deployment.Metrics, the first part of Specs.
 func (d *Deployment) Plans() []*noisereduction.Plan {
 	plans := make([]*noisereduction.Plan, len(d.Metrics))
 	for i := range d.Metrics {

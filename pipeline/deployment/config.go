@@ -35,11 +35,11 @@ type Config struct {
 	// CatchUp is how many turns a run that is behind may open at once, as one span:
 	// accounts then reserve the worst cases of all of these turns together.
 	CatchUp int
-	// Record says which deployments have begun under Keys: others are refused. nil: not known.
+	// Record lists the deployments that have begun under Keys: others are refused. nil: not known.
 	Record *Record `json:"-"`
 }
 
-// Kafka says where the brokers are and how to talk to them.
+// Kafka has the addresses of the brokers and the settings of the connection.
 type Kafka struct {
 	Brokers []string // host:port of at least one broker
 	TLS     *TLS     // nil: plaintext
@@ -76,7 +76,7 @@ type SASL struct {
 	Extensions  []string          // name=value, sent to brokers with the token (RFC 7628, section 3.1)
 }
 
-// Events says which topic is read, and how its records are decoded.
+// Events names the topic that is read and describes its records.
 type Events struct {
 	Topic    string
 	Format   event.Format
@@ -90,7 +90,7 @@ type Events struct {
 // Registry is a schema registry that speaks Confluent's API.
 type Registry struct {
 	URL          string
-	User         string // of basic authentication; "": without
+	User         string // user of basic authentication; "": without
 	Password     secret.Of[string]
 	PasswordFile string `json:"-"` // if set, read for every request instead of Password
 	CAFile       string `json:"-"` // PEM, read for every connection; "": the system's authorities
@@ -114,7 +114,7 @@ type Privacy struct {
 	Planned float64
 }
 
-// Time says whose clock decides, and how much disorder is on time.
+// Time sets whose clock decides, and how much disorder is allowed.
 type Time struct {
 	// Trust is TrustBroker (the topic must have append times) or TrustProducer (the promise then
 	// depends on sane producers).
@@ -152,7 +152,7 @@ type Metric struct {
 	// Min and Max clamp every value, in the events' own unit, for the kinds of
 	// metrickind.Valued; 0 for the others.
 	Min, Max int64
-	// Statistics says which statistics are released, for kinds with several components or a Tree.
+	// Statistics selects the released statistics, for kinds with several components or a Tree.
 	Statistics
 	// Counted, when set, releases beside the metric which share of its events is counted in each
 	// window.
@@ -174,17 +174,16 @@ type Metric struct {
 	Burst float64
 }
 
-// Keys says which keys are released.
+// Keys selects the keys that are released.
 type Keys struct {
 	Mode string   // KeysPublic (released at zero and in empty windows, too), KeysPrivate or KeysFrom
 	List []string // the public keys
 	From string   // the metric whose released keys this one takes; same window
 }
 
-// Counted is how many events of a metric's window are counted, and how many are left out,
-// also those of users whose budget is spent: a metric of its own that is called
-// <metric>.counted, with the keys counted and left_out. It has admissions of its own, and a part of
-// the account that pays for every window.
+// Counted releases the numbers of events of a metric's window that are counted and left out, even
+// of users whose budget is spent: a separate metric <metric>.counted with the keys counted and
+// left_out. It has separate admissions, and a part of the account that pays for every window.
 type Counted struct {
 	Target noisereduction.Target
 	Share  float64 // part of the metric's budget that it takes
@@ -207,17 +206,17 @@ type Ladder struct {
 	Factor float64 // step of a geometric ladder
 }
 
-// Outputs names the deployment's own topics, and says when counts appear.
+// Outputs names the deployment's own topics and sets when counts appear.
 type Outputs struct {
 	Counts, Control, Ledger, DeadLetter string
 	Turns                               string // the ends of turns, for consumers of counts
 	CountsFormat                        schemas.CountsFormat
-	// Registry has the schema of counts in CountsAvro; nil: that of the events. Init and Change
+	// Registry has the schema of counts in CountsAvro; nil: the events' registry. Init and Change
 	// register the schema there.
 	Registry *Registry
 	// PublishEvery makes counts appear at multiples of it since the Unix epoch only, by the wall
-	// clock, so that the moment tells nothing. A turn then takes that long at least. 0: as soon as
-	// counts are ready.
+	// clock, so that the moment reveals nothing. A turn then takes that long at least. 0: as soon
+	// as counts are ready.
 	PublishEvery time.Duration
 }
 
@@ -228,8 +227,8 @@ type SecretKeys struct {
 	UserHash secret.Of[[32]byte]     // hashes user ids to account ids, and records to record ids
 }
 
-// withDefaults returns a copy with a value in every field that has a default. Those of
-// settings.Table are constants, the others follow from further fields.
+// withDefaults returns a copy with a value in every field that has a default. Defaults in
+// settings.Table are constants, the others follow from other fields.
 func (c Config) withDefaults() Config {
 	if zone, err := wallclock.Load(c.Time.WindowZone); zone == nil && err == nil {
 		c.Time.WindowZone = "" // one name of UTC

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Difference is a point in which a configuration differs from the generation in
-// force.
+// Difference is one setting that differs from the generation in force.
 type Difference struct {
 	What string // the point, as an operator would call it
 	// Values are the fields that make the difference, with what they were and are. Never empty, but

@@ -1,6 +1,6 @@
-// Package deployment holds what an operator configures, checks it, and computes what follows from
-// it before anything runs: the budget, its division over the metrics, release ladders and digests,
-// how far an allowance goes, and the promise over several periods.
+// Package deployment holds an operator's configuration, checks it, and computes its consequences
+// before anything runs: the budget, its division over the metrics, release ladders and digests, how
+// far an allowance goes, and the promise over several periods.
 //
 // [Compile] makes a [Deployment] from a [Config]. A Deployment is passive data: read-only, without
 // connections, and the same on every machine. So every stage of a run can be constructed from it

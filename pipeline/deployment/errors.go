@@ -78,7 +78,7 @@ var (
 	ErrHeaderMismatch = errors.New("the configuration does not match the deployment")
 	// ErrStopped means that the control log holds a STOP from which no operator has recovered yet.
 	ErrStopped = errors.New("the deployment has stopped itself")
-	// ErrConflict means that a value that was published differs from what the topics give now.
+	// ErrConflict means that a published value differs from the value recomputed from the topics.
 	ErrConflict = release.ErrConflict
 	// ErrInterruptedTurn means that a deployment cannot be changed while a turn is under way: drain
 	// it first.
@@ -86,28 +86,28 @@ var (
 	// ErrOpenWindows means that a deployment cannot be changed in the middle of windows: run it to
 	// a time at which all of them end, or give them up.
 	ErrOpenWindows = errors.New("windows are open")
-	// ErrLogFault means that a topic lost, changed or never had something that the promises rest
-	// on.
+	// ErrLogFault means that a topic lost, changed or never had records on which the guarantees
+	// rest.
 	ErrLogFault = errors.New("a topic cannot be trusted")
 	// ErrCountsSchema means that consumers of counts in avro cannot read them: the registry does
 	// not have the schema of counts under the id that the values carry.
 	ErrCountsSchema = errors.New("the registry does not have the schema of counts")
-	// ErrTopicSettings means that a topic is missing, or is set up so that it could lose what the
-	// promises rest on. Every *TopicError is one.
+	// ErrTopicSettings means that a topic is missing, or that its settings could lose records on
+	// which the guarantees rest. Every *TopicError is one.
 	ErrTopicSettings = errors.New("a topic is not set up as it must be")
 
-	// ErrSuperseded means that another run, or a change, has taken over: an EPOCH that counts
-	// stands after the caller's own. A run then ends without an error.
+	// ErrSuperseded means that another run, or a change, has superseded the caller: a valid EPOCH
+	// follows the caller's own. A run then ends without an error.
 	ErrSuperseded = errors.New("another run has taken over")
 )
 
-// TopicError says what is wrong with a topic and how to put it right.
+// TopicError describes a fault of a topic and its repair.
 type TopicError struct {
 	Topic   string
 	Setting string // Kafka's name of the setting, or "partitions"; "" when the topic itself is the matter
 	Got     string // the value found; without a Setting what the topic does, as in "does not exist"
-	Want    string // what would be accepted; "" without a Setting
-	Fix     string // what to do, mostly a command
+	Want    string // accepted values; "" without a Setting
+	Fix     string // remedy, mostly a command
 	Err     error  // a more special reason; may be nil
 }
 
@@ -127,15 +127,14 @@ func (e *TopicError) Unwrap() []error {
 	return []error{ErrTopicSettings, e.Err}
 }
 
-// ErrStrict means that the topics would do, and are refused because strictness was asked for:
-// acknowledged records could be lost together with one broker. It comes with ErrTopicSettings.
+// ErrStrict means that only strict mode refuses the topics: acknowledged records could be lost
+// together with one broker. It accompanies ErrTopicSettings.
 var ErrStrict = errors.New("refused in strict mode")
 
-// ErrNoBroker means that a run was to be drained, or a wait was over, and no broker answered.
-// Nothing is lost: the next run redoes what was under way.
+// ErrNoBroker means that no broker responded during a drain, or before a wait ended. Nothing is
+// lost: the next run repeats the unfinished work.
 var ErrNoBroker = errors.New("no broker answers")
 
-// ErrStuck means that a run was to be drained, and that Kafka answers but does not let the run
-// finish the open turn: a partition has no leader, for example. Nothing is lost, as with
-// ErrNoBroker.
+// ErrStuck means that Kafka responds but does not let a draining run finish the open turn: a
+// partition has no leader, for example. Nothing is lost, as with ErrNoBroker.
 var ErrStuck = errors.New("Kafka does not allow the open turn to finish")

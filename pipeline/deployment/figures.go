@@ -9,9 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// Figures say how exact the counts of one metric are, and how long a budget lasts for it: what
-// two configurations can be compared by. They follow from the budget and the metric's definition
-// alone, so that those of a generation on the control log are known, too.
+// Figures are the accuracy of one metric's counts and the life of a budget under it, for comparing
+// two configurations. They follow from the budget and the metric's definition alone, so they are
+// known for a generation on the control log, too.
 type Figures struct {
 	Metric     string
 	Sigma      float64 // least standard deviation of a release, in the unit of the count
@@ -24,8 +24,7 @@ type Figures struct {
 	Users                   Users // how far their events count; nil for a share of counted events
 }
 
-// FiguresOf returns the Figures of every metric. Errors are those of release.PlanOf
-// and WhoCounts.
+// FiguresOf returns the Figures of every metric. Errors are as for release.PlanOf and WhoCounts.
 func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
 	var all []Figures
 	for i := range metrics {

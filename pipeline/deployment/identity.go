@@ -22,8 +22,8 @@ func (g *Registry) check(field string) error {
 	return nil
 }
 
-// identity names the registry: another one may give the ids that stand in records
-// to other schemas. TLS and the user that asks make no difference.
+// identity names the registry: in another one the ids in records may belong to other schemas. TLS
+// and the user make no difference.
 func (g *Registry) identity() string {
 	if g == nil {
 		return ""

@@ -10,17 +10,17 @@ const (
 	// doubtfulEpsilon is the ε above which a promise is one in name only: at 10 a result may be
 	// e^10, some 22,000, times as likely with a user as without.
 	doubtfulEpsilon = 10
-	// doubtfulDelta is the δ from which on the exception is no exception: at 1/1000 one result in
-	// a thousand may tell everything about a user.
+	// doubtfulDelta is the least δ at which exceptions are not rare: at 1/1000 one result in a
+	// thousand may reveal everything about a user.
 	doubtfulDelta = 1e-3
-	// almost is the factor e^ε up to which "almost as likely" is said of results.
+	// almost is the greatest factor e^ε for which results are called "almost as likely".
 	almost = 10
-	// Countless is the factor from which on Factor says no number.
+	// Countless is the factor above which Factor gives no number.
 	Countless = 1e6
 )
 
-// Meaning says in words what (epsilon, delta)-differential privacy promises to one user, as what
-// follows "released counts", with the user as its last word: whether they "would be almost as
+// Meaning words the promise of (epsilon, delta)-differential privacy to one user, as the
+// continuation of "released counts" that ends with the user: whether they "would be almost as
 // likely without any one user", or else how many times as likely they can be.
 func Meaning(epsilon, delta float64) string {
 	but := ""
@@ -33,13 +33,13 @@ func Meaning(epsilon, delta float64) string {
 	return "can" + but + " be " + Factor(epsilon) + " times as likely with as without any one user"
 }
 
-// UnnamedUnit says what the promise covers of an event without a user, where Format.NoUser is
+// UnnamedUnit words the unit of the promise for events without a user, if Format.NoUser is
 // event.NoUserEach.
 const UnnamedUnit = "an event without a user counts as a user of its own: a person with several of them is protected " +
 	"for each event only"
 
 // Factor writes e^epsilon, rounded up: how many times as likely a result can be with a user as
-// without. Above a million it says that it is more.
+// without. Above a million it writes "more than".
 func Factor(epsilon float64) string {
 	f, decimals := math.Exp(epsilon), 2
 	switch {

@@ -13,14 +13,13 @@ import (
 type PeriodsPromise struct{ Epsilon, Delta float64 }
 
 // OverPeriods returns the promise over n ≥ 1 periods of a deployment that has periods; ok is false
-// if there is no promise that is worth stating.
+// if no promise is worth stating.
 //
-// Where every window lies within one period the amounts add: n·B², and n·δ_keys. A window
-// that reaches into w periods is moved by what a user did in all of them: (Σ c_p)² is up
-// to w·Σ c_p², of which the periods paid Σ c_p². And a key that only this user has may
-// have a count of w·C there, where the threshold allows for C. A choice of bounds counts a
-// user in one of the periods: the user pays its part once. docs/guarantee.md, sections 1
-// and 10.
+// If every window lies within one period the amounts add: n·B², and n·δ_keys. A window that reaches
+// into w periods is moved by what a user did in all of them: (Σ c_p)² is up to w·Σ c_p², of which
+// the periods paid Σ c_p². And a key that only this user has may have a count of w·C there, where
+// the threshold allows for C. A choice of bounds counts a user in one of the periods: the user pays
+// its part once. docs/guarantee.md, sections 1 and 10.
 func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {
 	left, planned := d.Budget, d.Budget.Planned
 	keys := left.Keys.Float()*float64(n)*keysAcross(d, n) + planned.Keys.Float()
@@ -65,7 +64,7 @@ func reaches(d *Deployment, m *schemas.MetricSpec) int {
 }
 
 // keysAcross returns the factor by which a key that only one user has is likelier to be released
-// than the δ says that was paid for it, over n periods; 1 if no window reaches into two.
+// than the δ that was paid for it, over n periods; 1 if no window reaches into two.
 func keysAcross(d *Deployment, n int) float64 {
 	worst := 1.0
 	for i := range d.Metrics {
@@ -74,8 +73,8 @@ func keysAcross(d *Deployment, n int) float64 {
 		if m.Spec.KeyMode != KeysPrivate || kind.OncePerUser {
 			continue // a user counts once there, however many periods there are
 		}
-		// The deviation that is drawn exceeds that of the precision by less than 2^-30, and
-		// the rounding of this formula is far below 1e-9.
+		// The drawn deviation exceeds the precision's by less than 2^-30, and the rounding of this
+		// formula is far below 1e-9.
 		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
 		for parts := 2; parts <= min(n, reaches(d, &m.Spec)); parts++ {
 			// Of the sums between from and to none passes likelier than to, or pays less than

@@ -11,30 +11,31 @@ import (
 // keys.
 var ErrOtherPromise = errors.New("the record beside the keys has another deployment than these brokers")
 
-// Record says which deployments have begun under the keys of a configuration.
+// Record lists the deployments that have begun under the keys of a configuration.
 type Record struct {
 	From       string      // where the record is, for people
 	Begun      []Beginning // in their order
 	Unfinished []Beginning // those whose HEADER may not have been written: nothing of them was released
-	// Named says that the configuration names where the record is, and that it is empty there.
+	// Named is set if the configuration names the place of the record, and the record there is
+	// empty.
 	Named bool
 }
 
 // Beginning is a deployment that has begun, or that was about to.
 type Beginning struct {
 	Cluster             string // the id of the cluster of Kafka
-	Deployment, Control string // its name, and that of its control topic
+	Deployment, Control string // its name, and its control topic's name
 	Incarnation         [16]byte
 	At                  time.Time
 }
 
-// String says what began where.
+// String names the deployment, its topic and cluster, and the time.
 func (b Beginning) String() string {
 	return fmt.Sprintf("%s, incarnation %x, on topic %s of cluster %s at %s", b.Deployment, b.Incarnation, b.Control,
 		b.Cluster, b.At.Format(time.RFC3339))
 }
 
-// Has says whether a deployment with an incarnation has begun.
+// Has reports whether a deployment with an incarnation has begun.
 func (r *Record) Has(incarnation [16]byte) bool {
 	_, found := r.find(incarnation)
 	return found
@@ -50,11 +51,11 @@ func (r *Record) find(incarnation [16]byte) (Beginning, bool) {
 }
 
 // Refuses compares the deployment with an incarnation that control has on a cluster with the
-// record. The error is ErrOtherPromise where the record has others only. elsewhere is set where the
-// record has it on another cluster, which is no error: mirrored topics and a restored backup carry
-// the ledger on. A nil record, or one without any line, refuses nothing: an earlier version began
-// the deployment. But a record that the configuration names must be there: a deployment that goes
-// on without it could be begun a second time by mistake.
+// record. The error is ErrOtherPromise if the record has only others. elsewhere is set if the
+// record has it on another cluster, which is not an error: mirrored topics and a restored backup
+// carry the ledger with them. A nil record, or one without any line, refuses nothing: an earlier
+// version began the deployment. But a record that the configuration names must exist: a deployment
+// that continues without it could be begun a second time by mistake.
 func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Beginning, err error) {
 	switch {
 	case r == nil:
@@ -79,8 +80,8 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 	return nil, nil
 }
 
-// Lost says what is wrong where control is empty or missing on a cluster, and the record has a
-// deployment; nil if it has none.
+// Lost returns the error for a control topic that is empty or missing on a cluster although the
+// record has a deployment; nil if it has none.
 func (r *Record) Lost(topic, cluster string) error {
 	if r == nil || len(r.Begun) == 0 {
 		return nil

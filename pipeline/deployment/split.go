@@ -23,7 +23,7 @@ type allotment struct {
 	first, top units.Precision
 	deltaKey   units.Delta
 	allowance  accounts.Allowance
-	// of the metric's share of counted events; zero without one
+	// part of the metric's share of counted events; zero without one
 	counted                  accounts.Allowance
 	countedFirst, countedTop units.Precision
 	countedEvents            int
@@ -106,7 +106,8 @@ func (m *Metric) top(part *big.Int, horizon time.Duration) (units.Precision, err
 	return top, nil
 }
 
-// needs returns the error of a metric without its least noise, which says what a number would give.
+// needs returns the error of a metric without its least noise, which explains the effect of a
+// number.
 func (m *Metric) needs(path string, part *big.Int, horizon time.Duration) error {
 	have, _ := new(big.Float).SetInt(part).Float64()
 	windows := math.Ceil(float64(horizon) / float64(m.Slide))
@@ -137,8 +138,8 @@ func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kin
 	return w
 }
 
-// topOf returns the top precision of a further component of a count. top is that of the first
-// component; scale is that of the count's tree, or nil.
+// topOf returns the top precision of a further component of a count. top is the first component's;
+// scale is the count's tree's, or nil.
 func topOf(further metrickind.Kind, b metrickind.Bounds, top units.Precision, scale *metrickind.Scale) *big.Int {
 	all := new(big.Int).Mul(top.Big(), big.NewInt(sumsFiner(scale)))
 	return all.Quo(all, further.Square(b))
@@ -151,8 +152,8 @@ func sumsFiner(scale *metrickind.Scale) int64 {
 	return metrickind.SumsFiner(scale.Levels())
 }
 
-// topOfNodes returns the top precision of the nodes of trees of values if that of the number of
-// events is top.
+// topOfNodes returns the top precision of the nodes of trees of values, from the top of the number
+// of events.
 func topOfNodes(top units.Precision) *big.Int {
 	return new(big.Int).Mul(top.Big(), big.NewInt(metrickind.NodesFiner))
 }

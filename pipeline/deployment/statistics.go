@@ -44,7 +44,7 @@ func (m *Metric) scale() *metrickind.Scale {
 func (m *Metric) nodesKind() string {
 	nodes := metrickind.Of(m.Kind).Tree.Nodes
 	if m.Scale == ScaleLogarithmic {
-		return nodes[len(nodes)-1] // of a histogram, edges have the scale
+		return nodes[len(nodes)-1] // a histogram: its edges have the scale
 	}
 	return nodes[0]
 }
@@ -55,8 +55,8 @@ func (m *Metric) hasEdges() bool {
 	return tree != nil && tree.Edges
 }
 
-// edges returns the edges of a histogram: those of the configuration, or else those that divide the
-// range into buckets of the same width, or of the same ratio from edge to edge, each rounded to the
+// edges returns the edges of a histogram: the configured ones, or else edges that divide the range
+// into buckets of the same width, or of the same ratio from edge to edge, each rounded to the
 // nearest whole number. The arithmetic is exact.
 func (m *Metric) edges() (all []int64) {
 	if !m.hasEdges() {
@@ -189,8 +189,8 @@ func rising(edges []int64) bool {
 	return slices.IsSorted(edges) && len(slices.Compact(slices.Clone(edges))) == len(edges)
 }
 
-// Statistics says what a metric of quantiles or a histogram computes from its counts, and what is
-// released beside the value of a metric. Other kinds leave all fields empty.
+// Statistics configures the numbers that a metric of quantiles or a histogram computes from its
+// counts, and the values released beside a metric. Other kinds leave all fields empty.
 type Statistics struct {
 	// Ranks are the ranks whose quantiles are released, rounded to multiples of 10^-6.
 	Ranks []float64 `json:",omitempty"`
@@ -201,8 +201,8 @@ type Statistics struct {
 	// Buckets is the number of buckets into which Scale divides the range of a histogram without
 	// Edges. 0: 10, or Max − Min if that is less, but at least 2.
 	Buckets int `json:",omitempty"`
-	// Scale says how the range is divided for quantiles, or into buckets. A histogram with Edges
-	// has only ScaleLinear, the default.
+	// Scale is the division of the range for quantiles, or into buckets. A histogram with Edges has
+	// only ScaleLinear, the default.
 	Scale string `json:",omitempty"`
 	// Also are the kinds of further statistics that are released beside the metric's own values,
 	// out of the same part of the budget. metrickind.Kind.Also has those that a kind can have.
@@ -256,7 +256,7 @@ func BelowName(metric string, edge int64) string {
 // latency.mean.
 func AlsoName(metric, kind string) string { return metric + "." + kind }
 
-// checkAlso checks what is released beside the metric's own value.
+// checkAlso checks the values released beside the metric's own.
 func (m *Metric) checkAlso(kind metrickind.Kind) error {
 	for i, also := range m.Also {
 		switch possible := kind.Also(); {

@@ -53,7 +53,7 @@ func (c *Config) check() error {
 		return err
 	}
 	names := map[string]bool{}
-	for i := range c.Metrics { // before anything else, which could not say which of two metrics is meant
+	for i := range c.Metrics { // first: later errors name the metric
 		name := c.Metrics[i].Name
 		if names[name] {
 			return inMetric(i, Invalid("Name", "the name %q is used twice: give each metric its own", name))
@@ -149,7 +149,7 @@ func topicName(name string) bool {
 	return len(name) >= 1 && len(name) <= 249 && name != "." && name != ".." && !strings.ContainsFunc(name, other)
 }
 
-// checkCounts refuses a format of counts without what it needs, or with what it does not use.
+// checkCounts refuses a format of counts that lacks a setting it needs, or has one it does not use.
 func (c *Config) checkCounts() error {
 	o := &c.Outputs
 	switch avro := o.CountsFormat == schemas.CountsAvro; {
@@ -165,7 +165,7 @@ func (c *Config) checkCounts() error {
 	return nil
 }
 
-// zeros says that a key protects nothing.
+// zeros is the error for a key of zeros, which protects nothing.
 const zeros = "the key is all zeros; it must be 256 random bits: openssl rand -hex 32 makes them"
 
 func (m *Metric) check() error {
@@ -284,7 +284,7 @@ func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64)
 // add to a component.
 func (m *Metric) farthest() (power string, most int64) {
 	room := maxSum / 2 / int64(max(m.MaxEventsPerKey, 1))
-	two := metrickind.Bounds{Events: 1, Max: 2} // of which only the square is above 2
+	two := metrickind.Bounds{Events: 1, Max: 2} // only its square is above 2
 	if slices.ContainsFunc(m.further(), func(of metrickind.Kind) bool { return of.Sensitivity(two) > 2 }) {
 		return "(max − min)²", int64(math.Sqrt(float64(room)))
 	}

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// manyUsers is more users than are behind one key in one window of any stream that a single
-	// deployment could have: what only such a count could reach, no count reaches.
+	// manyUsers exceeds the number of users behind one key in one window of any stream that a
+	// single deployment could have: a target that only such a count meets is never met.
 	manyUsers = 1_000_000
 )
 
-// Warnings returns what is valid in a configuration, and under which next to nothing is promised to
-// users, or nothing of use is released, or a filter compares what is never equal. It looks at no
-// data. Empty for nearly every deployment.
+// Warnings returns a text for each valid setting that promises users next to nothing, releases
+// nothing of use, or has a filter whose comparison is never equal. It reads no data. Empty for
+// nearly every deployment.
 func Warnings(d *Deployment) []*ConfigError {
 	all := append(weakPromise(&d.Config.Privacy), unreliableUser(&d.Config.Events.Format)...)
 	for i := range d.Config.Metrics {

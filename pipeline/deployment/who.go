@@ -20,7 +20,7 @@ import (
 type Who struct {
 	Events int     `json:"events_a_day"`
 	Keys   int     `json:"keys"`
-	Value  int64   `json:"value,omitempty"` // of each event, for a sum: the one that costs most
+	Value  int64   `json:"value,omitempty"` // value of each event, for a sum: the one that costs most
 	Share  float64 `json:"share_counted"`
 }
 
@@ -53,7 +53,7 @@ func (w Who) String() string {
 	return fmt.Sprintf("%d a day in %d keys", w.Events, w.Keys)
 }
 
-// habits are those of a daily, a busy and a heavy user.
+// habits are the habits of a daily, a busy and a heavy user.
 func habits() []Who {
 	return []Who{{Events: 1, Keys: 1}, {Events: 20, Keys: 5}, {Events: 500, Keys: 20}}
 }
@@ -64,8 +64,8 @@ const (
 	mostWindows = 100_000
 )
 
-// WhoCounts asks the code of a run about the metric of this name; nil for a derived one. It takes
-// up to a second.
+// WhoCounts runs the admission code for the metric of this name; nil for a derived one. It needs up
+// to a second.
 func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out Users, err error) {
 	at := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
 	if at < 0 || metrickind.Of(metrics[at].Kind).Derived() {

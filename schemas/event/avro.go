@@ -20,7 +20,7 @@ type avroSource struct {
 	unknown map[uint32]struct{}
 	unfit   map[uint32]struct{} // not more than the registry has schemas
 	last    uint32
-	newest  *avroNode // of the last record
+	newest  *avroNode // node of the last record's schema
 
 	r      avro.Reader
 	class  [fieldCount]string // why a field is not there
@@ -50,11 +50,11 @@ func compileAvro(d *Decoder, f *Format) (records, error) {
 	return a, err
 }
 
-// WireBytes is the length of what stands before a record in the registries' wire format, in bytes.
+// WireBytes is the length of the prefix of a record in the registries' wire format, in bytes.
 const WireBytes = 5
 
-// AppendWire appends what stands before a record in the registries' wire format: a zero byte and
-// the id of its schema.
+// AppendWire appends the prefix of a record in the registries' wire format: a zero byte and the id
+// of its schema.
 func AppendWire(dst []byte, id uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0), id)
 }
@@ -89,7 +89,7 @@ func (a *avroSource) plan(value []byte) (*avroNode, []byte, error) {
 }
 
 // ask gets a schema from the registry and compiles it. A producer can name any schema that is
-// registered: if no event can be read by it, its records are at fault. What an id means never
+// registered: if no event can be read by it, its records are at fault. The schema of an id never
 // changes.
 func (a *avroSource) ask(id uint32) (*avroNode, error) {
 	d := a.d
@@ -150,7 +150,7 @@ func (a *avroSource) whole(p *avroNode, body []byte) bool {
 	return a.project(&a.r, p, 0) && a.r.At == len(body)
 }
 
-// project reads a value in which something is looked for.
+// project reads a value that contains a field of the format.
 func (a *avroSource) project(r *avro.Reader, n *avroNode, depth int) bool {
 	start := r.At
 	for _, l := range n.lost {
@@ -295,7 +295,7 @@ func appendUUID(dst, b []byte) []byte {
 	return dst
 }
 
-// noTime stands for a time out of range.
+// noTime represents a time out of range.
 const noTime = math.MaxInt64
 
 // decodeAvroTime reads a time: text is kept to be parsed later, a number is converted now.

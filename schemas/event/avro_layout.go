@@ -39,7 +39,7 @@ func (a *avroSource) members(registry string) string {
 	return fmt.Sprintf("fields%s%q", byRegistry, registry)
 }
 
-// byRegistry stands between a field and the registry that has the schemas.
+// byRegistry separates a field from the registry that has the schemas.
 const byRegistry = " of " + Avro + " by the registry "
 
 // OtherRegistry reports whether two identities of a field differ in the name of their registry, if
@@ -69,9 +69,8 @@ func (l *avroLayout) digest() string {
 	return "avro layout " + hex.EncodeToString(sum[:])
 }
 
-// layoutUpTo returns the digest of the layout of a record up to the field that is looked for. What
-// stands after the field does not move it, and what stands in another branch of a union is absent
-// when the field is present.
+// layoutUpTo returns the digest of the layout of a record up to the given field. Fields after it do
+// not move it, and another branch of a union is absent if the field is present.
 func (n *avroNode) layoutUpTo(is func(*avroNode) bool, texts string, unit bool) string {
 	l := avroLayout{texts: texts}
 	l.upTo(n, is, unit)
@@ -110,12 +109,12 @@ func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
 	}
 }
 
-// contains reports whether the field that is looked for stands in a node, which may be nil.
+// contains reports whether a node, which may be nil, contains the field.
 func (n *avroNode) contains(is func(*avroNode) bool) bool {
 	return n != nil && (is(n) || slices.ContainsFunc(n.members, func(m *avroNode) bool { return m.contains(is) }))
 }
 
-// whole writes a type: what must be known to skip a value or, with values, also to understand it.
+// whole writes a type: enough to skip a value or, with values, to interpret it.
 func (l *avroLayout) whole(t *avro.Type, values bool) {
 	kind := t.Kind
 	if kind == avro.String && !values {

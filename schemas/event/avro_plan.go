@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 )
 
-// avroNode is a part of a writer schema in which a field is looked for. Parts without a node are
-// skipped.
+// avroNode is a part of a writer schema that contains a field of the format. Parts without a node
+// are skipped.
 type avroNode struct {
 	typ     *avro.Type
 	numbers []int       // which of the event's fields it is
@@ -71,7 +71,7 @@ func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 // mostListed bounds the fields that an error lists.
 const mostListed = 20
 
-// lacks says that a record has no such field, and which fields it has.
+// lacks is the reason that a record has no such field, with a list of its fields.
 func lacks(record *avro.Type, name string) string {
 	text := fmt.Sprintf("the schema's %s has no field %q", record, name)
 	var names []string
@@ -198,7 +198,8 @@ func (p *planner) leaf(n *avroNode, number int) {
 	p.found[number] = true
 }
 
-// suits says why a type cannot be a user, a key, a further part of a time or a value.
+// suits returns the reason that a type cannot be a user, a key, a further part of a time or a
+// value, or "".
 func (p *planner) suits(t *avro.Type, number int) error {
 	if t.Logical == "decimal" || t.Logical == "duration" {
 		return fmt.Errorf("the schema's type there is %s, which cannot be a %s", t, fieldNames[number])
@@ -231,7 +232,7 @@ func (p *planner) suits(t *avro.Type, number int) error {
 var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms, us or ns " +
 	"(--time-unit, or events.time_unit)")
 
-// timeUnit returns in which unit a value of the type is a time: "ms", "us", "ns", "s" or "rfc3339".
+// timeUnit returns the unit of a time of the type: "ms", "us", "ns", "s" or "rfc3339".
 func timeUnit(t *avro.Type, unit string) (string, error) {
 	logical := ""
 	switch t.Logical {

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 )
 
-// seen returns nil, bool, int64, float64, string (also for an enum; bytes and fixed as they are),
-// []any and map[string]any; for a union the value of its branch.
+// seen returns nil, bool, int64, float64, string (including for an enum; bytes and fixed
+// unchanged), []any and map[string]any; for a union the value of its branch.
 func (a *avroSource) seen(i int) (v any, present bool) {
 	a.spans.Open(a.values[i].b)
 	return a.d.texts.avroAny(&a.spans, a.values[i].typ), true

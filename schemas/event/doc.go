@@ -1,13 +1,13 @@
 // Package event decodes events: from one record of CSV, TSV, JSON or Avro it gets the user, the
 // key, the time and the value, and the filters that the event passes.
 //
-// A Format says how records are encoded and which fields hold what; NewDecoder checks it once and
+// A Format describes the encoding of records and names their fields; NewDecoder checks it once and
 // makes a Decoder, which returns an Event or an *Error with the class of the dead letter that the
 // record becomes.
 //
-// An Encoding has everything by which records of one format differ from those of another: the table
-// stands in encoding.go, each decoder in a file beside it. All other code that ships asks an entry
-// for a property and names no format; package internal/testing/doccheck tests it.
+// An Encoding has all differences between the records of one format and another: the table is in
+// encoding.go, each decoder in a file beside it. All other code that ships asks an entry for a
+// property and names no format; package internal/testing/doccheck tests it.
 //
 // Guarantees:
 //

@@ -17,26 +17,26 @@ const (
 	Avro  = "avro"  // a record in Avro's binary encoding
 )
 
-// Encoding is everything by which records of one format differ from those of another.
+// Encoding has all differences between the records of one format and another.
 type Encoding struct {
-	// Name stands in configurations and in identities of deployments: it never changes.
+	// Name is part of configurations and of identities of deployments: it never changes.
 	Name string
 	// Record is what one record is, in the reference of the configuration.
 	Record string
 
-	// Separator stands between the fields of a row, which are found by the names of their columns;
-	// 0: records name their fields, which are found by paths.
+	// Separator separates the fields of a row, which are found by column name; 0: records name
+	// their fields, which are found by path.
 	Separator byte
-	// Quoted says that a row has quoted fields, and may so go over several lines.
+	// Quoted is set if a row may have quoted fields and so span several lines.
 	Quoted bool
 	// Members returns the names of a record's fields, as paths; nil where columns or a schema have
 	// them.
 	Members func(record []byte) []string
-	// SchemaFile is the ending of a file with the schema by which records are read; "" if no record
-	// needs one. The schema, if not its file then a registry's, may also say the unit of times.
+	// SchemaFile is the ending of a file with the schema of records; "" if no record needs one. The
+	// schema, from the file or from a registry, may also set the unit of times.
 	SchemaFile string
 
-	// Endings are those of files with such records.
+	// Endings are the endings of files with such records.
 	Endings []string
 	// Mark begins a container, a file that has the schema of its records; "" if a file has a record
 	// in each line.
@@ -54,18 +54,17 @@ type Encoding struct {
 
 // records finds the fields in the records of one format.
 type records interface {
-	// find sets d.raw, d.value and, for times that are no text, d.timed and d.millis.
+	// find sets d.raw, d.value and, for times that are not text, d.timed and d.millis.
 	find(record []byte) error
-	// seen returns what filters see of the i-th field that they name; false if the record lacks
-	// it.
+	// seen returns the value of the i-th field of the filters; false if the record lacks it.
 	seen(i int) (v any, present bool)
 
-	// never says why the i-th field that filters name never equals a constant, as in a
+	// never returns the reason that the i-th field of the filters never equals a constant, as in a
 	// filter.Comparison; "" if it may.
 	never(i int, constant any) string
 
-	// The parts of an Identity: what all fields have in common, or ""; if a field is found; and
-	// where those of filters are, or "" if place says it of each.
+	// The parts of an Identity: the common part, or ""; the place of a field; and the places of the
+	// filters' fields, or "" if place has them.
 	common() string
 	place(field int, registry string) string
 	members(registry string) string
@@ -101,7 +100,7 @@ func EncodingOf(name string) Encoding {
 	return entry(func(e Encoding) bool { return e.Name == name })
 }
 
-// EncodingOfFile returns the entry of the format of which a file is by the ending of its name.
+// EncodingOfFile returns the entry of a file's format, by the ending of its name.
 func EncodingOfFile(name string) Encoding {
 	ending := strings.ToLower(filepath.Ext(name))
 	return entry(func(e Encoding) bool { return slices.Contains(e.Endings, ending) })
@@ -114,7 +113,7 @@ func entry(is func(Encoding) bool) Encoding {
 	return Encoding{}
 }
 
-// Names returns the names of the formats of which is is true.
+// Names returns the names of the formats for which is returns true.
 func Names(is func(Encoding) bool) (names []string) {
 	for _, e := range encodings {
 		if is(e) {

@@ -31,7 +31,7 @@ const (
 	ClassNoValue       = "no_value"       // the field with the value is absent, null or empty
 	ClassBadValue      = "bad_value"      // a value that is not a number of the format
 
-	// What else an undecodable record is, by its first bytes.
+	// The likely format of an undecodable record, by its first bytes.
 	ClassNotUTF8  = "not_utf8"  // text in another encoding
 	ClassPacked   = "packed"    // compressed by its producer
 	ClassFramed   = "framed"    // begins with a schema id, and is read without a registry
@@ -39,9 +39,9 @@ const (
 	ClassInString = "in_string" // a JSON string that has an object in it
 )
 
-// ClassSkipped is the class of a record that is no event by design, and so no dead letter: a null
-// value (a tombstone), the delete of a change-data topic, whose row after the change is null, or
-// with NoValueSkip a record without a value (Error.Field is then "value").
+// ClassSkipped is the class of a record that by design is neither an event nor a dead letter: a
+// null value (a tombstone), the delete of a change-data topic, whose row after the change is null,
+// or with NoValueSkip a record without a value (Error.Field is then "value").
 const ClassSkipped = "skipped"
 
 // Classes returns every class of dead letters.
@@ -52,8 +52,8 @@ func Classes() []string {
 		ClassInString}
 }
 
-// Error says why a record is not an event. It has nothing of the record; Field is "user", "key",
-// "time", "value" or "".
+// Error is the reason that a record is not an event. It reveals nothing of the record; Field is
+// "user", "key", "time", "value" or "".
 type Error struct {
 	Class string
 	Field string
@@ -70,9 +70,9 @@ func (e *Error) Error() string {
 // DefaultMaxRecordBytes is the limit of a record's length if Format.MaxRecordBytes is 0.
 const DefaultMaxRecordBytes = 1 << 20
 
-// Format says how events are encoded and which fields have what. The demo derives secrets from its
-// JSON form, from which fields that were added later are left out if they are empty, so that the
-// secrets stay the same.
+// Format describes the encoding of events and names their fields. The demo derives secrets from its
+// JSON form, which omits fields that were added later if they are empty, so that the secrets stay
+// the same.
 type Format struct {
 	// Format is the name of an Encoding.
 	Format string
@@ -98,12 +98,11 @@ type Format struct {
 	// a long, with Decimals also a float or a double.
 	Value    string `json:",omitempty"`
 	Decimals int    `json:",omitempty"`
-	// Filters are expressions over an event's fields, at most 64; Event.Passes says which of them
-	// an event passes.
+	// Filters are expressions over an event's fields, at most 64; Event.Passes has the result of
+	// each.
 	Filters []string `json:",omitempty"`
-	// Schema is an Avro writer schema, the contents of an .avsc file: then nothing stands before a
-	// record. Without it a record begins with the id of a schema in the registry that WithSchemas
-	// names.
+	// Schema is an Avro writer schema, the contents of an .avsc file; records then have no prefix.
+	// Without it a record begins with the id of a schema in the registry of WithSchemas.
 	Schema string `json:",omitempty"`
 	// MoreKeys names further fields of the key, at most MaxKeyParts with Key: an event's key is
 	// then JoinKey of all of them.
@@ -111,9 +110,9 @@ type Format struct {
 	// MoreTimes names further fields of the time, at most MaxTimeParts with Time: their texts, with
 	// spaces between them, are read as one in the unit "text".
 	MoreTimes []string `json:",omitempty"`
-	// TimeLayout is how times of the unit "text" are written, in the language of strptime; ""
-	// stands for the usual layouts. TimeZone is the zone of times of this unit that do not say
-	// their own, by its name in the IANA database; "" is UTC.
+	// TimeLayout is the layout of times of the unit "text", in the language of strptime; "" means
+	// the usual layouts. TimeZone is the zone of times of this unit that have no offset, by its
+	// name in the IANA database; "" is UTC.
 	TimeLayout string `json:",omitempty"`
 	TimeZone   string `json:",omitempty"`
 	// WallZone is a zone: an event's time is then what its clock shows, as if that were UTC (see
@@ -123,10 +122,10 @@ type Format struct {
 	// NoUser is NoUserEach if a record whose user field is absent, null or empty is an event of a
 	// user of its own; "" if it is a broken record.
 	NoUser string `json:",omitempty"`
-	// DecimalComma says that columns and strings with values have a comma as the decimal point.
+	// DecimalComma is set if values in columns and strings have a decimal comma.
 	DecimalComma bool `json:",omitempty"`
-	// NoValue is NoValueSkip if a record without a value is no event; with "" or NoValueBroken it
-	// is a broken record.
+	// NoValue is NoValueSkip if a record without a value is not an event; with "" or NoValueBroken
+	// it is a broken record.
 	NoValue string `json:",omitempty"`
 	// Separator is the character between the fields of a CSV row; "" is a comma. Charset names the
 	// encoding of a file's text, as web pages name it; "" is UTF-8. Decoders read UTF-8: package
@@ -153,7 +152,7 @@ const (
 // MaxDecimals is the greatest Format.Decimals.
 const MaxDecimals = 9
 
-// ValueUnit says what the unit of values is, as in "0.01"; "" without Decimals.
+// ValueUnit returns the unit of values, as in "0.01"; "" without Decimals.
 func (f Format) ValueUnit() string {
 	if f.Decimals == 0 {
 		return ""
@@ -205,8 +204,8 @@ type Decoder struct {
 	comma    bool // the decimal point of texts is a comma
 	encoding Encoding
 	unit     string
-	layout   timeLayout     // of the unit "text"; nil: the usual ones
-	zone     *time.Location // of such times; nil: UTC
+	layout   timeLayout     // layout of the unit "text"; nil: the usual ones
+	zone     *time.Location // zone of such times; nil: UTC
 	clock    *wallclock.Clock
 	// writtenAs is the text of layout.
 	writtenAs string
@@ -216,7 +215,7 @@ type Decoder struct {
 	unnamed   bool               // records without a user are events
 	valued    bool               // records without a value are skipped
 	filter    *filter.Set        // nil without filters
-	texts     internedTexts      // of filters' values
+	texts     internedTexts      // for the values of filters
 	records   records            // of the format
 
 	ctx       context.Context
@@ -229,7 +228,7 @@ type Decoder struct {
 	label   []byte             // scratch: a key of several parts
 	date    []byte             // scratch: a time of several parts
 	row     []byte             // scratch: unescaped fields of a row, or names of members
-	timed   bool               // scratch: the time of a record is a number, and stands in millis
+	timed   bool               // scratch: the time of a record is a number, in millis
 	millis  int64
 	value   int64  // scratch
 	plain   []byte // scratch: a value in JSON's grammar
@@ -240,11 +239,11 @@ type Decoder struct {
 // filters and for escapes in JSON. If several things are wrong, the error is about the first of
 // these: the whole record, the user, the key, the time, the value.
 //
-// For a record that lacks a field or has null there, ev.Passes is set all the same: with 0, no
-// filter asks for it.
+// Even for a record that lacks a field or has null there, ev.Passes is set: with 0, no filter needs
+// the record.
 //
-// With WithSchemas it may also return an error that is not an *Error and says nothing about the
-// record: why the registry did not return its schema this time.
+// With WithSchemas it may also return an error that is not an *Error and not about the record: the
+// registry did not return its schema this time.
 func (d *Decoder) Decode(value []byte, ev *Event) error {
 	ev.Passes = math.MaxUint64
 	switch {

@@ -14,10 +14,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
-// FormatError says what is impossible in a Format.
+// FormatError reports a Format that cannot work.
 type FormatError struct {
-	// Field says where: "format", "columns", "user", "no_user", "key", "time", "time_unit",
-	// "value", "no_value", "decimals", "max_record_bytes", "filters[2]" or "schema".
+	// Field is the field at fault: "format", "columns", "user", "no_user", "key", "time",
+	// "time_unit", "value", "no_value", "decimals", "max_record_bytes", "filters[2]" or "schema".
 	Field  string
 	Reason string
 }
@@ -31,7 +31,7 @@ func badFormat(field, format string, args ...any) error {
 
 // SchemaSource returns writer schemas by their id in a registry. An error in which errors.Is finds
 // ErrUnknownSchema means that the registry has no schema with this id; ErrUnfitSchema means that it
-// has one by which no event can ever be read; any other error says that there was no answer this
+// has one by which no event can ever be read; any other error means that there was no response this
 // time.
 type SchemaSource interface {
 	Schema(ctx context.Context, id uint32) (string, error)
@@ -62,8 +62,8 @@ func OnUnfitSchema(fn func(id uint32, reason error)) Option {
 	return func(d *Decoder) { d.tellUnfit = fn }
 }
 
-// Check checks the format as NewDecoder does, but does not ask where the schemas of Avro records
-// come from. Errors are *FormatError.
+// Check checks the format as NewDecoder does, but does not require a source of the schemas of Avro
+// records. Errors are *FormatError.
 func (f Format) Check() error {
 	_, err := f.compile(nil)
 	return err
@@ -82,8 +82,8 @@ func NewDecoder(f Format, options ...Option) (*Decoder, error) {
 	return d, nil
 }
 
-// NeverEqual says which comparison of a filter is the same for every record, because the field has
-// no value of the constant's type; "" if none is, as far as format and schema say it.
+// NeverEqual describes a comparison of a filter that is the same for every record, because by
+// format and schema the field has no value of the constant's type; "" if there is none.
 func (f Format) NeverEqual(text string) string {
 	f.Filters = []string{text}
 	d, err := f.compile(nil)

@@ -9,9 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
-// Identity returns how the format decodes records. registry names the registry that schemas come
-// from: a record has the id of its schema, and the registry says what that means. Errors are
-// *FormatError.
+// Identity describes how the format decodes records. registry names the registry of the schemas,
+// whose ids records carry. Errors are *FormatError.
 func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	d, err := f.compile(nil)
 	if err != nil {
@@ -49,7 +48,7 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	return id, nil
 }
 
-// inUnit adds the unit of the time to where it is found.
+// inUnit adds the unit of the time to its place.
 func (d *Decoder) inUnit(field int, found string) string {
 	if field == fieldTime {
 		found += fmt.Sprintf(" in %q", d.unit) + d.textTimes()
@@ -57,7 +56,7 @@ func (d *Decoder) inUnit(field int, found string) string {
 	return found
 }
 
-// textTimes says how texts are read as times, beside the unit.
+// textTimes describes how texts are read as times, apart from the unit.
 func (d *Decoder) textTimes() (how string) {
 	if d.writtenAs != "" {
 		how += fmt.Sprintf(" as %q", d.writtenAs)

@@ -14,11 +14,11 @@ const (
 	MaxTimeParts = 4
 )
 
-// keySeparator stands between the parts of a key that has several.
+// keySeparator separates the parts of a key that has several.
 const keySeparator = '|'
 
-// SplitKey returns the parts of the key of an event whose Format has several fields for it: they
-// have | between them, and in a part, \| stands for | and \\ for \.
+// SplitKey returns the parts of the key of an event whose Format has several fields for it. They
+// are separated by |; in a part, \| is | and \\ is \.
 func SplitKey(key string) (parts []string, err error) {
 	var part strings.Builder
 	for i := 0; i < len(key); i++ {
@@ -61,8 +61,8 @@ func (d *Decoder) joinedKey() []byte {
 	return d.label
 }
 
-// joinedTime returns the text of the time of the record that was decoded last. Without one of its
-// parts there is no time: it would be midnight.
+// joinedTime returns the text of the time of the record that was decoded last. If a part is missing
+// there is no time: it would be midnight.
 func (d *Decoder) joinedTime() []byte {
 	if d.times < 2 {
 		return d.raw[fieldTime]
@@ -97,8 +97,8 @@ func checkParts(field string, most int, first string, more []string) error {
 	return nil
 }
 
-// placeOf returns where all fields of a key or a time are found: n, of which those after the first
-// begin with the number more.
+// placeOf returns the places of all n fields of a key or a time; the second and later ones are
+// numbered from more.
 func (d *Decoder) placeOf(field, more, n int, registry string) string {
 	all := []string{d.records.place(field, registry)}
 	for i := range n - 1 {

@@ -19,8 +19,8 @@ type jsonNode struct {
 	value   jsonValue // in the record that was read last
 }
 
-// jsonValue is a value as it stands in the record. The kind is the first byte of the text, or one
-// of the constants below.
+// jsonValue is a value in the form that the record has. The kind is the first byte of the text, or
+// one of the constants below.
 type jsonValue struct {
 	kind byte
 	text []byte
@@ -55,7 +55,7 @@ func compileObjects(d *Decoder, _ *Format) (records, error) {
 	return o, nil
 }
 
-// plant returns the node at the end of a path, with which it completes the tree.
+// plant adds the node at the end of a path to the tree and returns it.
 func (n *jsonNode) plant(path []step) *jsonNode {
 	if len(path) == 0 {
 		return n
@@ -70,8 +70,8 @@ func (n *jsonNode) plant(path []step) *jsonNode {
 	return m.plant(path[1:])
 }
 
-// find finds the fields of one JSON object, matched by exact name. If a member comes twice,
-// the last one counts, with all that is in it. A record that is not valid UTF-8 is undecodable:
+// find finds the fields of one JSON object, matched by exact name. If a member occurs twice, the
+// last one counts, with all its members. A record that is not valid UTF-8 is undecodable:
 // encoding/json would replace the bytes, and two users' ids would become one.
 func (o *objects) find(record []byte) error {
 	d := o.d
@@ -146,8 +146,8 @@ func (n *jsonNode) below(s step) jsonValue {
 	return jsonValue{kind: jsonBelowOther}
 }
 
-// eachMember calls visit with the members of a valid object, whose names are as they stand between
-// the quotes, or with the items of a valid list, whose name is nil.
+// eachMember calls visit with the members of a valid object, whose names are the bytes between the
+// quotes, or with the items of a valid list, whose name is nil.
 func eachMember(b []byte, visit func(name, value []byte)) {
 	object := b[0] == '{'
 	for i := 1; ; {

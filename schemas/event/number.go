@@ -50,8 +50,8 @@ func parseValue(b []byte, decimals int) (int64, bool) {
 	return value, ok && n <= mostUnits
 }
 
-// groupSeparators may stand between thousands, beside the comma or the point that is not the
-// decimal one.
+// groupSeparators may separate thousands, besides whichever of comma and point is not the decimal
+// one.
 var groupSeparators = [...]string{" ", "'", "’", "\u00a0", "\u202f", "\u2009"}
 
 // appendPlain appends a number that people wrote, in JSON's grammar. It reads +5, .5, 5. and 007,
@@ -83,7 +83,7 @@ func appendPlain(dst, b []byte, point byte) (plain []byte, ok bool) {
 	return append(dst, b...), n > 0 && (len(b) == 0 || b[0]|0x20 == 'e')
 }
 
-// appendGroups appends the digits of all groups of three that one separator stands before.
+// appendGroups appends the digits of all groups of three that follow one separator.
 func appendGroups(dst, b []byte, point byte) (plain, rest []byte) {
 	separator := []byte{'.' ^ ',' ^ point}
 	for _, s := range groupSeparators {
@@ -101,7 +101,7 @@ func appendGroups(dst, b []byte, point byte) (plain, rest []byte) {
 }
 
 // decodeValueText reads the value of a record from the text of a field, and returns the class of
-// its fault. A text of white space is no value.
+// its fault. A text of white space is not a value.
 func (d *Decoder) decodeValueText() (class string) {
 	var ok bool
 	text := d.raw[fieldValue]
@@ -146,7 +146,7 @@ func scaled(b []byte, shift int) (n uint64, negative, exact, ok bool) {
 	}
 	const most = math.MaxUint64/10 - 1
 	digits := len(whole) + len(fraction)
-	point := len(whole) + exponent + shift // how many of the digits stand before the decimal point
+	point := len(whole) + exponent + shift // number of digits before the decimal point
 	exact = true
 	for i := range digits {
 		c := byte('0')

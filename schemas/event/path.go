@@ -16,8 +16,8 @@ var (
 
 // step leads from a value to a part of it.
 type step struct {
-	name string // of a member
-	item int    // of a list, from 0; −1 for a member
+	name string // name of a member
+	item int    // index in a list, from 0; −1 for a member
 }
 
 func member(name string) step { return step{name, -1} }
@@ -80,5 +80,5 @@ func parsePath(text string) ([]step, error) {
 	return path, nil
 }
 
-// pathName writes the name of a member as it stands in a path.
+// pathName writes the name of a member in the form of a path.
 var pathName = strings.NewReplacer(`\`, `\\`, `.`, `\.`, `[`, `\[`)

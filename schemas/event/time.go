@@ -19,7 +19,7 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 	b = bytes.TrimSpace(b)
 	switch u, number := timeNumbers[d.unit]; {
 	case number:
-		// .NET: /Date(1700000000000+0100)/, where the offset says nothing
+		// .NET: /Date(1700000000000+0100)/, where the offset has no meaning.
 		if date, is := bytes.CutPrefix(b, []byte("/Date(")); is && d.unit == "ms" {
 			b = bytes.TrimSuffix(date, []byte(")/"))
 			if sign := bytes.LastIndexAny(b, "+-"); sign > 0 {
@@ -62,7 +62,7 @@ var timeNumbers = map[string]struct {
 	"s": {3, 1, 1, 0}, "ms": {0, 1, 1, 0}, "us": {-3, 1, 1, 0}, "ns": {-6, 1, 1, 0},
 	"min": {6, 6, 100, 0}, "h": {9, 36, 10000, 0}, "d": {9, 864, 10000, 0},
 	"excel":    {9, 864, 10000, -2209161600000}, // days since 1899-12-30
-	"filetime": {-4, 1, 1, -11644473600000},     // of Windows: 100 ns since 1601
+	"filetime": {-4, 1, 1, -11644473600000},     // Windows: ticks of 100 ns since 1601
 }
 
 // maxExponent bounds how much of an exponent is read: beyond it, a number of at most 1 MiB of

@@ -45,7 +45,7 @@ var directives = map[byte]func(*wallClock) bool{
 	'%': func(c *wallClock) bool { return c.byte('%') },
 }
 
-// abbreviations stand for several directives.
+// abbreviations expand to several directives.
 var abbreviations = strings.NewReplacer("%%", "%%", "%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y")
 
 func (c *wallClock) dayOfMonth() bool { c.spaces(); return c.number(&c.day, 1, 2) }
@@ -64,8 +64,8 @@ func (c *wallClock) halfOfDay() bool {
 type timeLayout []func(*wallClock) bool
 
 // parseLayout compiles a layout. Without a day it reads the first of the month, and without a month
-// the first of January. A space stands for one or more, or at a directive that can begin
-// with one for none.
+// the first of January. A space matches one or more spaces, or none before a directive that can
+// begin with one.
 func parseLayout(text string) (layout timeLayout, err error) {
 	const years, months, days, hours = "Yy", "mbB", "de", "HI"
 	text = abbreviations.Replace(strings.TrimSpace(text))
@@ -150,7 +150,7 @@ func IsTime(text, layout string) bool {
 }
 
 // OnlyDates reports whether times of a layout have neither an hour nor an offset from UTC, so that
-// each is the start of a day. It is false for "", which stands for several layouts.
+// each is the start of a day. It is false for "", which means several layouts.
 func OnlyDates(layout string) bool {
 	layout = strings.ReplaceAll(abbreviations.Replace(layout), "%%", "")
 	return layout != "" && !slices.ContainsFunc([]string{"%H", "%I", "%z", "%Z"}, func(part string) bool {
@@ -158,13 +158,13 @@ func OnlyDates(layout string) bool {
 	})
 }
 
-// CheckLayout says what is wrong with a Format.TimeLayout.
+// CheckLayout returns an error for an invalid Format.TimeLayout.
 func CheckLayout(text string) error {
 	_, err := parseLayout(text)
 	return err
 }
 
-// CheckZone says what is wrong with a Format.TimeZone.
+// CheckZone returns an error for an invalid Format.TimeZone.
 func CheckZone(name string) error {
 	_, err := wallclock.Load(name)
 	return err //nolint:wrapcheck // a whole sentence

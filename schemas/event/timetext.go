@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// wallClock reads a text that says a time, and keeps what it says.
+// wallClock reads a time from a text, and keeps its parts.
 type wallClock struct {
 	b   []byte
 	pos int
@@ -16,7 +16,7 @@ type wallClock struct {
 	millis               int
 	yearDay              int    // from 1; 0: the text has a day of a month
 	half                 byte   // 'a' or 'p' of am and pm; 0: the hour is one of 24
-	zoned                bool   // the text says its offset from UTC
+	zoned                bool   // the text has an offset from UTC
 	offset               int    // seconds east
 	named                []byte // the short name of a zone, which may mean one of several offsets
 	pivot                bool   // the year has two digits
@@ -28,8 +28,8 @@ func (c *wallClock) start(b []byte) {
 }
 
 // usual reads a time in one of the layouts that programs usually write. No two of them read one
-// text as different times. Where all are digits, the day comes before the month only in dates with
-// dots: no country that writes the month first puts dots between them.
+// text as different times. If all are digits, the day precedes the month only in dates with dots:
+// no country that writes the month first puts dots between them.
 func (c *wallClock) usual() bool {
 	if n := len(c.b); n > 1 && c.b[0] == '[' && c.b[n-1] == ']' {
 		c.b = c.b[1 : n-1]
@@ -46,7 +46,7 @@ func (c *wallClock) usual() bool {
 	case n > 0:
 		return c.mail()
 	}
-	// A weekday comes before the dates of mail and of C's ctime.
+	// A weekday precedes the dates of mail and of C's ctime.
 	if !c.name(weekdays[:], new(int)) {
 		return false
 	}
@@ -243,8 +243,8 @@ func (c *wallClock) zone() bool {
 	return hours < 24 && minutes < 60
 }
 
-// time returns the milliseconds since 1970 of what was read; zone is that of times that do not say
-// their own, nil for UTC.
+// time returns the time read, in milliseconds since 1970; zone applies to times without an offset,
+// nil for UTC.
 func (c *wallClock) time(zone *time.Location) (millis int64, ok bool) {
 	if c.pivot { // as POSIX has it
 		if c.year += 1900; c.year < 1969 {
@@ -290,7 +290,7 @@ func (c *wallClock) date() bool {
 	return c.year >= 1 && date.Year() == c.year
 }
 
-// secondsNamed returns the seconds since 1970 at which clocks of a zone show what they show at wall
+// secondsNamed returns the seconds since 1970 when clocks of a zone show the reading that wall has
 // in UTC, while the zone's time has a name.
 func secondsNamed(zone *time.Location, wall int64, name []byte) (seconds int64, ok bool) {
 	for _, near := range [...]int64{-day, day} {
@@ -308,9 +308,9 @@ func secondsNamed(zone *time.Location, wall int64, name []byte) (seconds int64, 
 
 const day = 24 * 60 * 60 // seconds
 
-// secondsIn returns the seconds since 1970 at which clocks of a zone show what they show at wall in
-// UTC. What they show twice is the first of the two; what they skip is as if they had not been set
-// yet.
+// secondsIn returns the seconds since 1970 when clocks of a zone show the reading that wall has in
+// UTC. A reading shown twice means the first time; a skipped one is read as if the clocks had not
+// been set yet.
 func secondsIn(zone *time.Location, wall int64) int64 {
 	offset := func(instant int64) int64 {
 		_, seconds := time.Unix(instant, 0).In(zone).Zone()

@@ -14,7 +14,7 @@ var marks = [...]string{"\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"}
 // also within the envelope of Kafka Connect.
 var rowsAfter = [...]string{"after.", "payload.after."}
 
-// nullAbove returns the class of a record in which what a field stands in is null.
+// nullAbove returns the class of a record in which the parent of a field is null.
 func (d *Decoder) nullAbove(field int) string {
 	if slices.ContainsFunc(rowsAfter[:], func(row string) bool { return strings.HasPrefix(d.fields[field], row) }) {
 		return ClassSkipped

@@ -2,13 +2,14 @@ package event
 
 import "encoding/binary"
 
-// NoUserEach is the Format.NoUser with which every record without a user is a user of its own.
+// NoUserEach is the Format.NoUser that makes every record without a user a separate user.
 const NoUserEach = "each"
 
 // unnamedPlace is added to where the user is found.
 const unnamedPlace = ", else the position of the record"
 
-// lacksUser reports whether the class of a fault says that a record has no user, if it may.
+// lacksUser reports whether the class of a fault is that a record has no user, if the format allows
+// that.
 func (d *Decoder) lacksUser(field int, class string) bool {
 	return d.unnamed && field == fieldUser && (class == ClassMissingField || class == ClassNullField)
 }
@@ -18,8 +19,8 @@ func (d *Decoder) lacksUser(field int, class string) bool {
 type Namer struct{ id []byte }
 
 // Name gives the event an id of its user that no other user has, for as long as Decode's results
-// are valid and Name is not called again. position is that of the record, which no other record
-// has; it names a user of an event without one. format is what the decoder was made for.
+// are valid and Name is not called again. position is unique to the record; it names a user of an
+// event without one. format is the decoder's.
 func (n *Namer) Name(e *Event, format *Format, position uint64) {
 	if format.NoUser != NoUserEach {
 		return

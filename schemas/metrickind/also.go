@@ -1,6 +1,6 @@
 package metrickind
 
-// Known has what was drawn for a count: the noisy numbers that its statistics are computed from.
+// Known has the noisy numbers drawn for a count, from which its statistics are computed.
 type Known struct {
 	// Tree is the tree of values; nil if the count has none.
 	Tree *Search

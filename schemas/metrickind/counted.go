@@ -43,10 +43,10 @@ func Divide(counted, leftOut, bound uint64) (uint64, uint64) {
 // Interval is a released number with the ends of its interval.
 type Interval struct{ Value, Low, High float64 }
 
-// ShareOf returns which share of events is counted, by what was released of both keys: 0 to 1, with
-// the ends of an interval. If the interval of either key misses its number at most once in n times,
-// the interval of the share misses at most twice. ok is false if nothing is known, because no
-// number is above 0.
+// ShareOf returns the share of events that is counted, from the released numbers of both keys: 0 to
+// 1, with the ends of an interval. If the interval of either key misses its number at most once in
+// n times, the interval of the share misses at most twice. ok is false if nothing is known, because
+// no number is above 0.
 func ShareOf(counted, leftOut Interval) (share Interval, ok bool) {
 	ratio := func(in, out float64) float64 {
 		if in, out = max(in, 0), max(out, 0); in > 0 {

@@ -58,14 +58,14 @@ func share() Kind {
 }
 
 // Share returns the share, in percent, of the values in the buckets from first up to, but not
-// including, end. The share comes with its interval. met says whether both ends of the interval are
-// at most within percentage points from the value; it is false if within is 0. Errors are those of
-// Draw. The scale must be that of a histogram.
+// including, end. The share has an interval. met reports whether both ends of the interval are at
+// most within percentage points from the value; it is false if within is 0. Errors are as for Draw.
+// The scale must belong to a histogram.
 //
-// Let A be the sum of the drawn counts of these n buckets, R that of the m others, and T = A + R.
-// If s is the true share, (1 − s)·A − s·R is normal around 0, with the variance ((1 − s)²·n + s²·m)
-// times that of one count. The interval has every s from 0 to 1 for which this is at most z
-// deviations from 0 (Fieller 1954): with q = z²·σ²,
+// Let A be the sum of the drawn counts of these n buckets, R the sum of the m others, and T = A +
+// R. If s is the true share, (1 − s)·A − s·R is normal around 0, with the variance ((1 − s)²·n +
+// s²·m) times the variance of one count. The interval has every s from 0 to 1 for which this is at
+// most z deviations from 0 (Fieller 1954): with q = z²·σ²,
 //
 //	s²·(T² − q·(n + m)) − 2s·(A·T − q·n) + A² − q·n ≤ 0.
 //
@@ -140,9 +140,9 @@ func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
 }
 
 // shareAim returns the relative error that the number of events must have. The deviation of a share
-// of k buckets is at most √(k − 1) times that of one count, divided by the number of events, and a
-// count has an eighth of the variance of that number. The conversions keep products from being
-// fused, so that every machine has the same ladder.
+// of k buckets is at most √(k − 1) times the deviation of one count, divided by the number of
+// events, and a count has an eighth of the variance of that number. The conversions keep products
+// from being fused, so that every machine has the same ladder.
 func shareAim(s *Scale, _ []int64, absolute, _ float64) float64 {
 	return floorAim(0.98 * float64(absolute/100*math.Sqrt(NodesFiner/float64(s.buckets()-1))))
 }

@@ -2,10 +2,10 @@ package metrickind
 
 import "math"
 
-// Kind is everything by which metrics of one kind differ from those of another. A count is what a
-// metric has for one window and key.
+// Kind has all differences between metrics of one kind and another. A count is a metric's value for
+// one window and key.
 type Kind struct {
-	// Name stands in configurations, definitions and releases.
+	// Name appears in configurations, definitions and releases.
 	Name string
 
 	// Range is what one user can add to one count: from least ≤ 0 to greatest ≥ 0, in units of the
@@ -18,16 +18,15 @@ type Kind struct {
 	// Value returns what an event that is kept adds to the count, by its clamped value. It is set
 	// for kinds with Values, and for a Part that is a sum.
 	Value func(value int64, b Bounds) int64
-	// OncePerUser says that a user whose events of a window lie in several budget periods is
+	// OncePerUser is set if a user whose events of a window lie in several budget periods is
 	// counted once, though charged once for each period.
 	OncePerUser bool
 	// NotPrivate is why keys cannot be private; "" if they can. The threshold of private keys has
 	// to hide Sensitivity.
 	NotPrivate string
-	// Share is set for a metric that counts the events of the metric that it is derived from, those
-	// that are counted there and those that are left out, also of users whom that metric does not
-	// admit. It has windows and admissions of its own. Its keys are EventsCounted and
-	// EventsLeftOut.
+	// Share is set for a metric that counts the events of the metric from which it is derived, both
+	// counted and left out there, even of users whom that metric does not admit. It has windows and
+	// admissions of its own. Its keys are EventsCounted and EventsLeftOut.
 	Share bool
 	// Part and Statistic are set for the other kinds of derived metrics. Such a metric has the keys
 	// and the admissions of the metric that it is derived from, and takes no events.
@@ -48,12 +47,12 @@ type Part struct {
 	// own. It replaces the first one in values that are computed from several components.
 	Again bool
 	// Nodes is set for a component that has a cell for each node of a tree of values: it returns
-	// the scale of the tree. edges are those of a histogram.
+	// the scale of the tree. edges are a histogram's.
 	Nodes func(b Bounds, edges []int64) (*Scale, error)
 }
 
-// Statistic is computed from what is drawn for another metric, and released beside it: it has no
-// draws of its own.
+// Statistic is computed from the draws of another metric, and released beside it: it has no draws
+// of its own.
 type Statistic struct {
 	// Compute returns the value, and whether its error is at most absolute with the stated
 	// probability. b are the bounds of the derived metric.
@@ -66,26 +65,27 @@ type Statistic struct {
 
 // Texts are what people read of a kind.
 type Texts struct {
-	// Counted is what is counted, in the reference of the configuration; "" for derived kinds.
+	// Counted names the counted things, in the reference of the configuration; "" for derived
+	// kinds.
 	Counted string
 	// Label is the kind in a heading; for kinds with Values also the name of one count, as in "a
 	// sum needs min and max".
 	Label string
-	// Short is the name of a Statistic if there is no room for the whole name; "" if that is short.
+	// Short is a shorter name of a Statistic, for narrow places; "" if the name is short.
 	Short string
-	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
-	// bounds of values, {of} for the metric that a derived one is derived from.
+	// Value describes a count. {value} is the value field, {min} and {max} for the bounds of
+	// values, {of} for the metric that a derived one is derived from.
 	Value string
-	// Wanted says what is asked of a Statistic with a target: {absolute} stands for the target,
-	// {least rank} and {greatest rank} for the ranks that it allows.
+	// Wanted describes the target of a Statistic: {absolute} is the target, {least rank} and
+	// {greatest rank} for the ranks that it allows.
 	Wanted string
 	// Together is the heading of a chart of all statistics of this kind of one metric, {of}.
 	Together string
-	// Target is the target of a Statistic in a table: {absolute} stands for it, and {percent} for
-	// 100 times it.
+	// Target is the target of a Statistic in a table: {absolute} is its value, {percent} 100 times
+	// that.
 	Target string
-	// Size is what noise and target are compared with, as in "from 1,000 events on"; "" for
-	// kinds of which a count is that itself.
+	// Size is the unit of the number that noise and target are compared with, as in "from 1,000
+	// events on"; "" if that is the count itself.
 	Size string
 	// Verb is what a metric does to its values, as in "metric m sums values"; "" for kinds without
 	// Values.
@@ -105,8 +105,8 @@ func (k Kind) Sensitivity(b Bounds) int64 {
 	return max(-least, greatest)
 }
 
-// Derived reports whether no configuration names the kind: such a metric stands after the metric
-// that it is derived from.
+// Derived reports whether no configuration names the kind: such a metric follows the metric from
+// which it is derived.
 func (k Kind) Derived() bool { return k.Share || k.Part != nil || k.Statistic != nil }
 
 // Values reports whether a metric looks at the values of events: of a user's events of a key the

@@ -36,10 +36,10 @@ func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived() &
 func Valued() []Kind { return where(func(k *Kind) bool { return k.Values() }) }
 
 // Computed returns the kinds whose value is computed from numbers of events, so that their target
-// is no error of a count.
+// is not an error of a count.
 func Computed() []Kind { return where(func(k *Kind) bool { return !k.Derived() && !k.CountTarget() }) }
 
-// Fine reports whether values of the kind are no counts, so that decimals say something about them.
+// Fine reports whether values of the kind are not counts, so that decimals mean something.
 func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic != nil }
 
 // Keyed reports whether a metric of the kind has the keys of the events, if they have any.

@@ -9,8 +9,8 @@ import (
 const Mean = "mean"
 
 // Its two components are N, the number of events that are kept, and S = Σ(2v − min − max) over
-// their clamped values v: the mean is (min + max)/2 + S/2N. A user adds at most Events to N, and
-// at most Events·(max − min) to S, whose noise is max − min times that of N: both cost a user the
+// their clamped values v: the mean is (min + max)/2 + S/2N. A user adds at most Events to N, and at
+// most Events·(max − min) to S, whose noise is max − min times the noise of N: both cost a user the
 // same at most (docs/guarantee.md, "Several components").
 func mean() Kind {
 	return Kind{
@@ -65,8 +65,8 @@ func aimOfMean(b Bounds, relative, absolute, _ float64) float64 {
 	return math.Min(0.5, 0.98*(t/math.Sqrt(from+to)))
 }
 
-// halfOfMean is half of the width of the interval at so many events where half is that of N: in the
-// worst case, of a mean at an end of its range.
+// halfOfMean is half of the interval's width at the given number of events, from half of N's
+// interval: in the worst case, a mean at an end of its range.
 func halfOfMean(b Bounds, events, half, _ float64) float64 {
 	return math.Min(half/events*math.Sqrt2*float64(b.Max-b.Min)/2, float64(b.Max-b.Min))
 }

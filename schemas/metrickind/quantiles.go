@@ -67,9 +67,9 @@ func quantile() Kind {
 
 // rankAim returns the relative error that the number of events must have for the error of each
 // rank, a part of 1, to be at most absolute. The deviation of D (see Search.Quantile) is at most √W
-// times that of a node: W is max(rank, 1 − rank)² for each of the nodes in D, at most 7·levels + 1
-// (docs/guarantee.md, "Quantiles"). The conversions keep products from being fused, so that every
-// machine has the same ladder.
+// times the deviation of a node: W is max(rank, 1 − rank)² for each of the nodes in D, at most
+// 7·levels + 1 (docs/guarantee.md, "Quantiles"). The conversions keep products from being fused, so
+// that every machine has the same ladder.
 func rankAim(s *Scale, ranks []int64, absolute, confidence float64) float64 {
 	farthest := 0.5
 	for _, r := range ranks {

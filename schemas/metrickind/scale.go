@@ -13,7 +13,7 @@ type Scale struct {
 	min, max int64
 	steps    uint64  // how many there are
 	exact    int     // see step
-	edges    []int64 // of a histogram
+	edges    []int64 // edges of a histogram
 	levels   int
 }
 
@@ -79,7 +79,7 @@ func (s *Scale) Leaf(v int64) Node {
 }
 
 // Bucket returns the number, from 0, of the bucket that contains v. v must be in the range of the
-// scale, which must be that of a histogram.
+// scale, which must belong to a histogram.
 func (s *Scale) Bucket(v int64) int {
 	bucket, exact := slices.BinarySearch(s.edges, v)
 	if !exact {
@@ -104,8 +104,8 @@ func (s *Scale) Leaves(n Node) (first, end Node) {
 // fewer steps than leaves, a node may have no values: then least is above greatest.
 func (s *Scale) Values(n Node) (least, greatest int64) { return s.edge(n), s.edge(n+1) - 1 }
 
-// edge returns the least value that is in a node or after it: that of step ⌈i·steps/8^level⌉ for
-// node number i of a level. n may be the node after the last one of its level.
+// edge returns the least value that is in a node or after it: the value of step ⌈i·steps/8^level⌉
+// for node number i of a level. n may be the node after the last one of its level.
 func (s *Scale) edge(n Node) int64 {
 	depth := BranchBits * n.level()
 	high, low := bits.Mul64(uint64(n)-1<<depth, s.steps)

@@ -17,7 +17,7 @@ type Search struct {
 	Square *big.Rat
 	// Events is the noisy number of all events, in the unit of Draw.
 	Events *big.Rat
-	// Beyond says that counts may have been clamped to the largest that can be released: then no
+	// Beyond is set if counts may have been clamped to the largest that can be released: then no
 	// interval is known.
 	Beyond bool
 
@@ -26,7 +26,7 @@ type Search struct {
 
 // Begin draws the nodes that are always drawn and returns their noisy counts: for quantiles the
 // children of the root, for a histogram all buckets. Square, Events and Beyond may be set after it.
-// Errors are those of Draw.
+// Errors are as for Draw.
 func (s *Search) Begin() (all []*big.Int, err error) {
 	for parent := Root; parent == Root || int(parent-Root)*Branching < s.Scale.buckets(); parent++ {
 		children, err := s.children(parent)
@@ -84,7 +84,7 @@ func (s *Search) Drawn() (parents []Node) {
 	return parents
 }
 
-// place is a node, with the sums of its siblings and of those of its ancestors, to either side.
+// place is a node, with the sums of its siblings and of its ancestors' siblings, to either side.
 type place struct {
 	node        Node
 	left, right *big.Int // noisy counts
@@ -109,7 +109,7 @@ func (p place) child(children *[Branching]*big.Int, i int) place {
 }
 
 // difference returns RankUnit·D at the left edge of the i-th child of p's node, or after the last
-// child, and the variance of the result in units of that of one node.
+// child, and the variance of the result in units of one node's variance.
 func (p place) difference(children *[Branching]*big.Int, i int, rank int64) (d *big.Int, variance int64) {
 	left, right := new(big.Int).Set(p.left), new(big.Int).Set(p.right)
 	for j, count := range children {
@@ -173,7 +173,7 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	if total.Sign() < 0 {
 		total.SetInt64(0)
 	}
-	factor.Lsh(factor, 1) // of total, which is a sum of two
+	factor.Lsh(factor, 1) // total is a sum of two
 	target := new(big.Int).Mul(total, big.NewInt(rank))
 	node, left, n := Root, new(big.Int), total
 	for range s.Scale.Levels() {

@@ -2,7 +2,7 @@ package metrickind
 
 import "math/bits"
 
-// Tree names the kinds by which statistics are computed from noisy counts of the nodes of a tree of
+// Tree names the kinds of statistics that are computed from noisy counts of the nodes of a tree of
 // values.
 type Tree struct {
 	// Nodes are the kinds that the further component can have, which has a cell for each node; a
@@ -13,8 +13,8 @@ type Tree struct {
 	// the buckets of a histogram if Edges is set, else quantiles of ranks.
 	Statistic string
 	Edges     bool
-	// Target is the absolute target that demo uses by default, and that errors suggest. Unit says
-	// what an absolute target measures.
+	// Target is the absolute target that demo uses by default, and that errors suggest. Unit names
+	// the unit of an absolute target.
 	Target float64
 	Unit   string
 	// Aim returns the relative error that the number of events must have for the statistics to have

@@ -82,8 +82,8 @@ func (f spreadOf) truth(powers [MaxComponents]float64) float64 {
 }
 
 // perSquare bounds the error of a variance, by R² and the relative error of N at the confidence of
-// the value: 5√2/8 for two ratios whose errors are at most √2 of that of N, times how much wider
-// the intervals of two ratios are than one of N.
+// the value: 5√2/8 for two ratios whose errors are at most √2 of N's, times the factor by which the
+// intervals of two ratios are wider than one of N.
 func perSquare(confidence float64) float64 {
 	if confidence < 0.95 {
 		return 0.884 * 1.284 // z(0.95)/z(0.9)
@@ -167,7 +167,7 @@ func (f spreadOf) deviation(c Components, value, centre, squares *big.Rat) float
 	if !f.root {
 		return rootFloat(sum)
 	}
-	deviation := math.Sqrt(rootFloat(sum)) // of the root of a variance that is nearly 0
+	deviation := math.Sqrt(rootFloat(sum)) // error of the root of a variance that is nearly 0
 	if value.Sign() > 0 {
 		deviation = min(deviation, rootFloat(new(big.Rat).Quo(sum, product(big.NewRat(4, 1), value))))
 	}

@@ -5,8 +5,8 @@ import "math/big"
 // MaxComponents is how many components a count can have.
 const MaxComponents = 4
 
-// Vector says how the noisy components of a count become one released value. The first component,
-// that of the kind itself, counts events; it goes along its ladder and stops. Each further one is
+// Vector describes how the noisy components of a count become one released value. The first
+// component, the kind's own, counts events; it goes along its ladder and stops. Each further one is
 // a single draw at the same fraction of its top precision as the first one has reached of its own.
 // Each costs a user at most the same, except beside a tree: see Kind.Square and SumsFiner.
 type Vector struct {
@@ -27,8 +27,8 @@ type Vector struct {
 	Join func(b Bounds, c Components) Estimate
 	// Imitate is Join in floating point, for forecasts.
 	Imitate func(b Bounds, d Drawn) Imitated
-	// Truth returns what the value would be without bounds and noise, by the sums of the powers 0,
-	// 1, … of the values of its events, of which there is at least one.
+	// Truth returns the value without bounds and noise, from the sums of the powers 0, 1, … of the
+	// values of its events. There is at least one event.
 	Truth func(powers [MaxComponents]float64) float64
 }
 
@@ -42,9 +42,9 @@ func (k Kind) Further() (kinds []Kind) {
 	return kinds
 }
 
-// Square returns the square of what one event adds to a component at most. A further component's
-// top precision is that of the first one, to which an event adds 1, times SumsFiner, divided by
-// this square and rounded down.
+// Square returns the square of the most that one event adds to a component. A further component's
+// top precision is the first one's, to which an event adds 1, times SumsFiner, divided by this
+// square and rounded down.
 func (k Kind) Square(b Bounds) *big.Int {
 	b.Events = 1
 	most := big.NewInt(k.Sensitivity(b))
@@ -54,14 +54,14 @@ func (k Kind) Square(b Bounds) *big.Int {
 // Component is an estimate of a component, with its variance.
 type Component struct{ Value, Variance *big.Rat }
 
-// Components are what is known of a count with several components.
+// Components are the known numbers of a count with several components.
 type Components struct {
 	Of []Component // the first one, and the further ones in their order
-	// Width is half of the width of an interval, in standard deviations, at which intervals of
-	// all the kind's ratios hold together with the confidence.
+	// Width is half of an interval's width, in standard deviations, such that the intervals of all
+	// the kind's ratios hold together with the confidence.
 	Width *big.Rat
-	// Beyond says that a further component may have been clamped to what can be released: then it
-	// says nothing about the value.
+	// Beyond is set if a further component may have been clamped to the releasable range: then it
+	// carries no information about the value.
 	Beyond bool
 }
 

@@ -18,8 +18,8 @@ type advanced struct {
 	weight  float64 // 2·β·ln(2/δ)/ε², the square of the root at no loss
 }
 
-// betaFactor is the 28.04 of Theorem 5.1. It is 8x for the x = 2 + ln(1 + x) at which the theorem's
-// β is best if advanced composition would just use up ε.
+// betaFactor is the 28.04 of Theorem 5.1. It is 8x with x = 2 + ln(1 + x), which makes the
+// theorem's β optimal if advanced composition just uses up ε.
 const betaFactor = 28.04
 
 // NewAdvanced returns the filter of advanced composition (Rogers et al. 2016, Theorem 5.1).
@@ -97,9 +97,9 @@ func (a advanced) budget() loss.Approx { return a.promise }
 // coarseBits is the number of low mantissa bits that coarsen clears.
 const coarseBits = 11
 
-// evaluationMargin is above the relative error of what is evaluated in float64 here:
-// a dozen operations that are correctly rounded or, for math.Log and math.Expm1, below
-// one ulp, so that 2^-49 would do.
+// evaluationMargin exceeds the relative error of the float64 formulas in this file: a dozen
+// operations, each correctly rounded or, for math.Log and math.Expm1, within one ulp; 2^-49 would
+// suffice.
 const evaluationMargin = 1 + 0x1p-46
 
 // coarsen returns x ≥ 0 rounded up to 42 significant bits. math.Log and math.Expm1
@@ -193,7 +193,7 @@ type advancedClaim struct {
 	delta   float64
 	logTerm float64 // ln(2k/δ)
 	n       float64
-	limit   fixed.Amount // of Σδ
+	limit   fixed.Amount // limit of Σδ
 }
 
 // doublings returns ⌈2·log₂ n⌉, the number of doublings from 1/n² to 1, for n ≥ 2.

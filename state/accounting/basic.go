@@ -13,11 +13,11 @@ import (
 // Everything accepted together is (ε, δ)-DP with the budget's ε, 2^-80 ≤ ε < 2^48, and δ, 0 for
 // pure differential privacy or 2^-80 ≤ δ < 1. The error is a *units.RangeError.
 //
-// It does not promise that the realised loss stays within ε except with probability δ, as the
-// paper's Definition 3.2 has it. That holds for pure mechanisms, and for randomised response, of
-// which every (ε_i, δ_i)-DP mechanism is a post-processing (Kairouz, Oh and Viswanath 2015): the
-// (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each outcome does not.
-// The Gaussian mechanism, for one, violates it alone.
+// It does not promise that the realised loss stays within ε except with probability δ, as in the
+// paper's Definition 3.2. That holds for pure mechanisms and for randomised response. Every (ε_i,
+// δ_i)-DP mechanism is a post-processing of randomised response (Kairouz, Oh and Viswanath 2015):
+// the (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each outcome does
+// not. The Gaussian mechanism, for one, violates it alone.
 func NewBasic(budget loss.Approx) (*Filter[loss.Approx], error) {
 	limits, err := limits("epsilon", budget.Epsilon, budget.Delta)
 	if err != nil {
@@ -28,8 +28,8 @@ func NewBasic(budget loss.Approx) (*Filter[loss.Approx], error) {
 
 // NewExPost returns the filter for mechanisms whose bound on privacy loss depends on what they
 // released (Rogers et al. 2023, Lemma 5.2): realised bounds add, and no mechanism may be able to
-// exceed what is left. Budgets and errors as for NewBasic; δ is 0 for bounds that are always true,
-// such as that of Laplace noise reduction.
+// exceed the rest of the budget. Budgets and errors are as for NewBasic; δ is 0 for bounds that are
+// always true, such as the bound of Laplace noise reduction.
 //
 // A mechanism with outcome y is ex-post private with E(y) and δ if its privacy loss exceeds E(y)
 // with probability at most δ, whatever was released before (Definition 4.1). Reserve, before it
@@ -38,12 +38,12 @@ func NewBasic(budget loss.Approx) (*Filter[loss.Approx], error) {
 //
 // Everything reserved or spent together is (ε, δ)-DP with the budget's ε and δ: but for an event of
 // probability Σ δ_i the loss of the whole transcript is at most Σ E_i(y_i) ≤ ε, in both directions.
-// Reservations may overlap if each bound is true for every rule of stopping: what else is released
-// meanwhile is then one more reason to stop.
+// Reservations may overlap if each bound is true for every stopping rule: other releases in between
+// are then one more reason to stop.
 //
-// The bound must be that of the outcomes themselves: unlike differential privacy, ex-post privacy
-// is not kept by post-processing (Remark 1). The realised bound is a function of the outcomes and
-// no more secret than they are.
+// The bound must be about the outcomes themselves: unlike differential privacy, ex-post privacy is
+// not kept by post-processing (Remark 1). The realised bound is a function of the outcomes and no
+// more secret than they are.
 //
 // Spend charges a loss in full: for a mechanism whose bound does not depend on its outcome, before
 // it runs, or, if nothing else is open, for the realised bound of a mechanism that ran because Fits
@@ -62,13 +62,13 @@ func NewExPost(budget loss.Approx) (*Reserver[loss.Approx], error) {
 //
 // With (ε, δ) for the zCDP part and (ε', δ') for the ex-post part, everything accepted together is
 // (ε + ε', δ + δ')-DP: each part is private against any analyst, and concurrent composition lets
-// the analyst use the answers of one to question the other. A part that is used up does not stop
-// the other, and nothing moves between the budgets: a ρ has no use for an ε that was saved by
-// stopping early. The parts are stored each by itself.
+// the analyst use the results of one to query the other. An exhausted part does not stop the other,
+// and nothing moves between the budgets: a ρ cannot use an ε that was saved by stopping early. Each
+// part is stored separately.
 type Mixed struct {
 	Concentrated *Filter[loss.ZCDP]
 	ExPost       *Reserver[loss.Approx]
-	Promise      loss.Approx // what holds for both parts together, rounded up
+	Promise      loss.Approx // promise of both parts together, rounded up
 }
 
 // NewMixed returns a Mixed filter with the budgets of NewApproxZCDPFor(concentrated, approximate)

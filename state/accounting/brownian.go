@@ -12,17 +12,17 @@ import (
 // Mixture bounds the realised loss of a Brownian mechanism by the variance at which it stopped.
 //
 // The mechanism shows f + W(t) for falling variances t, with W a Brownian motion, and may stop at
-// any of them (Whitehouse, Ramdas, Rogers and Wu, 2022). What was shown down to variance T loses
-// D²/(2T) + (D/T)·W(T) exactly, for two inputs whose f lie D apart. A curve that W stays below at
-// all t > 0, except with probability δ, therefore bounds the loss at every stop, also at one chosen
-// by looking at the loss itself. The curve √(2(t + p)·ln((1/δ)·√((t + p)/p))) gives
+// any of them (Whitehouse, Ramdas, Rogers and Wu, 2022). A release down to variance T loses exactly
+// D²/(2T) + (D/T)·W(T), for two inputs whose f lie D apart. A curve that W stays below at all t >
+// 0, except with probability δ, therefore bounds the loss at every stop, even one chosen from the
+// loss itself. The curve √(2(t + p)·ln((1/δ)·√((t + p)/p))) gives
 //
 //	ψ(T) = D²/(2T) + (D/T)·√(2(T + p)·ln((1/δ)·√((T + p)/p))).
 //
 // By Ville's inequality for the martingale √(p/(t + p))·e^(W²/(2(t + p))), Robbins' mixture of
 // e^(λW − λ²t/2) over λ with law N(0, 1/p), |W| reaches it at some time with probability δ exactly.
-// It is within a factor √(ln t) of what a single variance would claim over many orders of
-// magnitude. The loss is bounded on both sides of its mean D²/(2T), about δ/2 each.
+// Over many orders of magnitude it is within a factor √(ln t) of the bound for a single variance.
+// The loss is bounded on both sides of its mean D²/(2T), about δ/2 each.
 //
 // The zero value is not a boundary.
 type Mixture struct {

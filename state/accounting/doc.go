@@ -2,10 +2,10 @@
 // the releases before it.
 //
 //   - A Filter decides, within a budget fixed beforehand, whether one more mechanism may run. A
-//     Reserver is a Filter for mechanisms whose loss is known when they have stopped.
-//   - An Odometer bounds what has been lost so far, with no budget fixed beforehand. A Tracker
+//     Reserver is a Filter for mechanisms whose loss is known only when they stop.
+//   - An Odometer bounds the loss so far, without a budget fixed beforehand. A Tracker
 //     counts how many filters a run has used up.
-//   - PerUser keeps a Filter for every user. LinearQueries answers sums with it.
+//   - PerUser keeps a Filter for every user. LinearQueries releases sums with it.
 //
 // Ordinary composition theorems do not cover parameters that are chosen on the way, and some fail
 // there (Rogers, Roth, Ullman and Vadhan, 2016). Every constructor names the theorem, proved for
@@ -29,12 +29,12 @@
 // # What an odometer claims
 //
 //   - Basic, advanced, Rényi and concentrated odometers bound the realised loss. With P the law of
-//     everything released on one input and P′ that on a neighbour, with probability at least 1 − δ
-//     under P, at all moments at once, ln(P/P′) of what was released up to then is at most
+//     everything released on one input and P′ the law on a neighbour, with probability at least 1 − δ
+//     under P, at all moments at once, ln(P/P′) of the releases up to then is at most
 //     Bound().Epsilon; the same holds with the inputs exchanged. So the bound holds wherever you
 //     stop, for whatever reason, and you may publish it then (Rogers et al. 2016, Definition 3.1).
 //   - Totals and trackers bound a guarantee: for every B fixed in advance (a multiple of the step,
-//     for a tracker), all releases up to the last moment at which Bound was at most B are
+//     for a tracker), all releases up to the last moment when Bound was at most B are
 //     B-private. That is not about a stop that depended on the releases (Feldman and Zrnic,
 //     Proposition 4.10).
 //   - A Mixture bounds the realised loss of one stopped Brownian mechanism. It returns a loss for a
@@ -55,7 +55,7 @@
 //     Split methods of package loss round it down.
 //   - Acceptance is monotone: if a loss fits, a smaller one fits too, and if a loss fits after some
 //     losses, it fits after smaller ones. Recording never lowers a bound.
-//   - An update costs the same whatever came before it, and does not allocate.
+//   - An update has constant cost and does not allocate.
 //   - An invalid number gives a *units.RangeError that names it. An error changes nothing. No
 //     function returns NaN.
 //

@@ -15,12 +15,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrExceeded is returned if a loss does not fit what is left of a budget. It is an ordinary
-// outcome: the mechanism must not run, and nothing was spent.
+// ErrExceeded is returned if a loss does not fit the rest of a budget. It is an ordinary outcome:
+// the mechanism must not run, and nothing was spent.
 var ErrExceeded = errors.New("loss does not fit what is left of the budget")
 
-// Filter decides whether one more mechanism of loss L may run. The constructors say what it
-// promises. The zero value refuses everything. A copy shares its sums: see Fresh.
+// Filter decides whether one more mechanism of loss L may run. Each constructor documents its
+// promise. The zero value refuses everything. A copy shares its sums: see Fresh.
 type Filter[L any] struct {
 	accounts.NoJSON
 	rule   *rule[L]
@@ -39,7 +39,7 @@ type rule[L any] struct {
 }
 
 type condition[L any] interface {
-	// allows reports whether what is spent and the prices of one more loss fit, up to a factor.
+	// allows reports whether the spent amounts and the prices of one more loss fit, up to a factor.
 	allows(meters []fixed.Meter, prices []fixed.Amount, tolerance float64) bool
 	left(meters []fixed.Meter) L
 	spent(meters []fixed.Meter) L
@@ -52,8 +52,7 @@ func newFilter[L any](name string, s sums[L], limits []fixed.Amount, parameters 
 	return (&Filter[L]{rule: r}).Fresh()
 }
 
-// Fresh returns a filter of the same budget of which nothing is spent. It is another budget; see
-// the package.
+// Fresh returns an unused filter with the same budget. It is a separate budget; see the package.
 func (f *Filter[L]) Fresh() *Filter[L] {
 	if f.rule == nil {
 		return &Filter[L]{}
@@ -75,7 +74,7 @@ func (f *Filter[L]) Fits(l L) bool { return f.admit(fixed.Ask, l) == nil }
 // Spend charges l. The error is ErrExceeded if it does not fit, or a *units.RangeError.
 func (f *Filter[L]) Spend(l L) error { return f.admit(fixed.Spend, l) }
 
-// admit does what act says if l fits: of the first sum, the others are always spent.
+// admit applies act to the first sum if l fits; the other sums are always spent.
 func (f *Filter[L]) admit(act fixed.Act, l L) error {
 	if f.rule == nil {
 		return ErrExceeded
@@ -136,11 +135,11 @@ func (f *Filter[L]) total(amount func(*fixed.Meter) fixed.Amount, r direction) (
 // Reserver is a Filter for mechanisms whose loss is known when they have stopped.
 type Reserver[L any] struct{ Filter[L] }
 
-// Fresh returns a Reserver of the same budget of which nothing is spent.
+// Fresh returns an unused Reserver with the same budget.
 func (r *Reserver[L]) Fresh() *Reserver[L] { return &Reserver[L]{*r.Filter.Fresh()} }
 
-// Reserve sets aside the largest loss that a mechanism can come to, before it begins, and spends
-// its δ at once. Errors are those of Spend.
+// Reserve sets aside the largest loss that a mechanism can have, before it starts, and spends its δ
+// at once. Errors are as for Spend.
 func (r *Reserver[L]) Reserve(worst L) error { return r.admit(fixed.Reserve, worst) }
 
 // Settle ends a reservation of worst: realised is charged and the rest is given back. The δ stays
@@ -186,7 +185,7 @@ func limitOf(name string, budget *big.Float) (fixed.Amount, error) {
 	return fixed.BigDown(budget), nil
 }
 
-// limits returns the limits of a loss and of the δ that comes with it, 0 or from 2^-80 to below 1.
+// limits returns the limits of a loss and of its δ, which is 0 or from 2^-80 to below 1.
 func limits(name string, budget, delta float64) ([]fixed.Amount, error) {
 	l, err1 := limit(name, budget)
 	d, err2 := failure(delta)

@@ -15,9 +15,9 @@ import (
 // rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k) if those are at
 // least 2^-52, as they are for k ≤ 2^24. The error is a *units.RangeError.
 //
-// The theorem is about a run up to the first refusal. This filter goes on after one; that is
-// Theorem 11 on the filtered mechanism: what is refused counts as a mechanism that releases
-// nothing, so that Σ μ² ≤ B² on every path.
+// The theorem is about a run up to the first refusal. This filter continues after it; that is
+// Theorem 11 on the filtered mechanism: a refused mechanism counts as one that releases nothing, so
+// that Σ μ² ≤ B² on every path.
 func NewGDP(mu float64) (*Filter[loss.GDP], error) {
 	if err := checkMu(mu); err != nil {
 		return nil, err
@@ -40,8 +40,8 @@ func NewGDPFor(budget loss.Approx) (*Filter[loss.GDP], error) {
 	return newGDP(limit), nil
 }
 
-// NewGDPSquare returns the Gaussian filter of a B² in the units of accounts, exactly: what a
-// budgets.Budget has, or what an account has left. It is at least one unit (2^-40); the error is a
+// NewGDPSquare returns the Gaussian filter of a B² in the units of accounts, exactly: the B² of a
+// budgets.Budget, or the rest of an account. It is at least one unit (2^-40); the error is a
 // *units.RangeError.
 func NewGDPSquare(budget units.Mu2) (*Filter[loss.GDP], error) {
 	if err := units.Require(budget > 0, "mu²", budget.Float(), "at least 2^-40"); err != nil {
@@ -62,11 +62,11 @@ func SpendSquare(f *Filter[loss.GDP], square units.Mu2) error {
 // SpendRest charges l, or the rest of the budget if l does not fit, and returns the loss that may
 // run: l, or the greatest μ that the rest pays for, rounded down. Run the mechanism with noise so
 // much greater, or a contribution so much smaller, that its loss is that. After it has returned
-// less than l the budget is used up exactly, Σ μ² = B², and the whole is as private as μ = B says
-// and no more (Koskela, Tobaben and Honkela, Remark C.3; Feldman and Zrnic, Algorithm 7, clip
-// gradients so). What is left of a budget depends on the individual whom it protects: with a filter
-// per user scale that user's contribution, not the noise. The error is ErrExceeded if nothing is
-// left, or a *units.RangeError.
+// less than l, the budget is used up exactly, Σ μ² = B², and the whole is B-GDP and no better
+// (Koskela, Tobaben and Honkela, Remark C.3; Feldman and Zrnic, Algorithm 7, clip gradients so).
+// The rest of a budget depends on the individual whom it protects: with a filter per user scale
+// that user's contribution, not the noise. The error is ErrExceeded if nothing is left, or a
+// *units.RangeError.
 func SpendRest(f *Filter[loss.GDP], l loss.GDP) (loss.GDP, error) {
 	err := f.Spend(l)
 	if !errors.Is(err, ErrExceeded) {
@@ -88,8 +88,7 @@ func checkMu(mu float64) error {
 	return units.Require(mu >= 0x1p-40 && mu < 0x1p24, "mu", mu, "at least 2^-40 (9.1e-13) and below 2^24")
 }
 
-// NewGDPTotal returns √Σμ² of everything recorded. For every B fixed in advance, what was released
-// up to the last moment at which the total was at most B is B-GDP: the Gaussian filter of budget B
-// (Koskela, Tobaben and Honkela, Theorem 11), read for all B at once. It is +Inf once the sum
-// reaches 2^48.
+// NewGDPTotal returns √Σμ² of everything recorded. For every B fixed in advance, all releases up to
+// the last moment when the total was at most B are B-GDP: the Gaussian filter of budget B (Koskela,
+// Tobaben and Honkela, Theorem 11), read for all B at once. It is +Inf once the sum reaches 2^48.
 func NewGDPTotal() *Odometer[loss.GDP, loss.GDP] { return newTotal("gdp total", gdpSums, 1) }

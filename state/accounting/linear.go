@@ -20,27 +20,25 @@ import (
 // ErrNoNoise is returned for linear queries without a source of noise.
 var ErrNoNoise = errors.New("linear queries need a source of noise")
 
-// greatestTotal bounds what Noise is asked for: mechanisms.GaussianNoise refuses totals beyond it,
-// and a refusal that one user causes would tell of that user without any noise.
+// greatestTotal bounds the totals passed to Noise: mechanisms.GaussianNoise refuses larger ones,
+// and a refusal caused by one user would reveal that user without any noise.
 const greatestTotal = 1 << 53
 
-// Noise draws what hides one coordinate of an answer: total plus a deviate of mean
-// 0 and of at least that standard deviation, fresh and independent in every call,
-// exactly: the Gaussian law rounded to a lattice that does not depend on the data,
-// or the discrete Gaussian law on the integers, both of which are 1/(2σ²)-zCDP for
-// a sensitivity of 1. Deviates from an inverse distribution function in float64 are
-// no such thing.
+// Noise hides one coordinate of a sum: it returns total plus a deviate of mean 0 and of at least
+// that standard deviation, fresh and independent in every call, exactly: the Gaussian law rounded
+// to a lattice that does not depend on the data, or the discrete Gaussian law on the integers, both
+// of which are 1/(2σ²)-zCDP for a sensitivity of 1. Deviates from an inverse distribution function
+// in float64 do not qualify.
 type Noise func(total int64, sigma float64) (float64, error)
 
-// LinearQueries answers adaptively chosen linear queries, each a vector of integers
-// per user, added up over the users (Feldman and Zrnic, 2021, Corollary 4.7). Every
-// user has a budget of squared norm: a user whose Σ‖q_t(x)‖² would exceed it is left
-// out. So a user whom few queries touch is counted in all of them, however many
-// there are.
+// LinearQueries releases noisy sums of adaptively chosen linear queries, each a vector of integers
+// per user (Feldman and Zrnic, 2021, Corollary 4.7). Every user has a budget of squared norm: a
+// user whose Σ‖q_t(x)‖² would exceed it is left out. So a user whom few queries touch is counted in
+// all of them, however many there are.
 //
-// Everything answered together is κ-zCDP, removing one user, for any number of
-// queries: each answer has Gaussian noise of σ² = norm budget/(2κ), and a user of
-// norm ‖q‖ loses ‖q‖²/(2σ²). With continuous Gaussian noise it is √(2κ)-GDP.
+// Everything released together is κ-zCDP, removing one user, for any number of queries: each sum
+// has Gaussian noise of σ² = norm budget/(2κ), and a user of norm ‖q‖ loses ‖q‖²/(2σ²). With
+// continuous Gaussian noise it is √(2κ)-GDP.
 //
 // Values are integers, in units of the caller's choice (a query of resolution 2^-10
 // counts 1024ths, and its norm budget is 2^20 times as large): sums are exact, in any
@@ -91,20 +89,19 @@ func deviation(norm SquaredNorm, kappa float64) float64 {
 // norm budget/(2κ), rounded up.
 func (q *LinearQueries[K]) Sigma() float64 { return q.sigma }
 
-// Kappa returns the zCDP parameter of all answers together.
+// Kappa returns the zCDP parameter of all released sums together.
 func (q *LinearQueries[K]) Kappa() float64 { return q.kappa }
 
-// Answer returns the noisy sum of one query over the users that are active in it: d
-// coordinates, d ≥ 1. values yields every user once, with their own d integers,
-// which are read before the next is asked for and not kept. They are functions of
-// the user's data and of earlier answers.
+// Answer returns the noisy sum of one query over the users that are active in it: d coordinates, d
+// ≥ 1. values yields every user once, with their own d integers, which are read before the next is
+// asked for and not kept. They are functions of the user's data and of earlier sums.
 //
-// A user whose vector does not have d coordinates, or whose squared norm does not
-// fit what is left of the budget, is left out. A sum beyond ±2^53, which takes at least
-// 2^21 users, is clamped to it, which brings no two inputs further apart.
+// A user whose vector does not have d coordinates, or whose squared norm does not fit the rest of
+// the budget, is left out. A sum beyond ±2^53, which takes at least 2^21 users, is clamped to it,
+// which moves no two inputs further apart.
 //
-// On an error there is no answer, and what was charged stays charged: a
-// *units.RangeError for d, ErrTwice, or the error of the noise.
+// On an error nothing is released, but charges remain: a *units.RangeError for d, ErrTwice, or the
+// error of the noise.
 func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float64, error) {
 	if d < 1 {
 		return nil, &units.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
@@ -153,8 +150,8 @@ func (q *LinearQueries[K]) Budget() SquaredNorm { return q.users.Budget() }
 // Left returns how much squared norm the user has left; see PerUser.Left.
 func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) }
 
-// Radius returns an r such that all d coordinates of an answer lie within r of the sum over the
-// query's active users except with probability delta, if the noise has a standard deviation of
+// Radius returns an r such that all d coordinates of a released sum lie within r of the sum over
+// the query's active users except with probability delta, if the noise has a standard deviation of
 // Sigma and no rounding:
 //
 //	σ·√(2·ln(2d/δ)), rounded up, and σ² = norm budget/(2κ).
@@ -190,8 +187,8 @@ func (q *LinearQueries[K]) UnmarshalBinary(data []byte) error {
 	return q.users.UnmarshalBinary(users)
 }
 
-// SquaredNorm is Σ v_j² of a vector of integers. 2^64 − 1 stands for everything from there on, and
-// fits no budget.
+// SquaredNorm is Σ v_j² of a vector of integers. 2^64 − 1 represents all larger values, and fits no
+// budget.
 type SquaredNorm uint64
 
 // normSums has squared norms, exactly: integers below 2^64 in units of 2^-16.

@@ -9,16 +9,16 @@ import (
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 )
 
-// Odometer adds up losses L and claims a bound B on all of them together. The constructors say what
-// it claims. The zero value records nothing.
+// Odometer adds up losses L and claims a bound B on all of them together. Each constructor
+// documents its claim. The zero value records nothing.
 type Odometer[L, B any] struct {
 	accounts.NoJSON
 	rule     *claim[L, B]
 	recorded []fixed.Amount // the sums
-	prices   []fixed.Amount // of the loss at hand
+	prices   []fixed.Amount // prices of the current loss
 }
 
-// claim is what a theorem says of the sums. It never changes.
+// claim is the statement of a theorem about the sums. It never changes.
 type claim[L, B any] struct {
 	header
 	sums[L]
@@ -64,8 +64,8 @@ func (o *Odometer[L, B]) Bound() (b B) {
 	return o.rule.bound(o.recorded)
 }
 
-// Spent returns the sums of what was recorded, rounded up: for a total the claim, for other
-// odometers no claim.
+// Spent returns the recorded sums, rounded up. For a total they are the claim, for other odometers
+// not.
 func (o *Odometer[L, B]) Spent() (l L) {
 	if o.rule == nil {
 		return l

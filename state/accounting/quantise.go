@@ -16,11 +16,11 @@ const maxQuantised = 1 << 62
 
 // Quantiser makes vectors of integers from vectors of real numbers, gradients for example, for
 // LinearQueries and for sums with discrete Gaussian noise: clipped to a Euclidean norm, in units of
-// 1/scale. Not one unit is added to the norm: ‖q‖² is at most ⌊(clip·scale)²⌋, where rounding to
+// 1/scale. Not one unit is added to the norm: ‖q‖² is at most ⌊(clip·scale)²⌋, while rounding to
 // nearest has (clip·scale + √d/2)² and the conditional rounding of Kairouz, Liu and Steinke (2021,
-// Proposition 22) has a little less. What it costs is that a vector near the clip is rounded
-// towards 0 in some coordinates; each is within 1 unit of the clipped vector's (but for the
-// rounding of float64), and within 1/2 if no coordinate was.
+// Proposition 22) a little less. The cost: a vector near the clip is rounded towards 0 in some
+// coordinates; each is within 1 unit of the clipped vector's (but for the rounding of float64), and
+// within 1/2 if no coordinate was.
 //
 // Why: truncation only shortens, so that there is always a vector that fits; and the norm is
 // computed in the integers, after all rounding, so that no error of float64 is in it.
@@ -53,10 +53,9 @@ func NewQuantiser(clip, scale float64) (Quantiser, error) {
 // Bound returns the largest squared norm of a quantised vector, ⌊(clip·scale)²⌋.
 func (q Quantiser) Bound() SquaredNorm { return q.bound }
 
-// Quantise writes the integers of a vector to dst, which is made longer if it is too short, and
-// returns it with its squared norm, exactly. A coordinate that is not finite is a
-// *units.RangeError: an error depends on the user's data, and the vector of 0 stands for it. The
-// zero Quantiser makes every vector 0.
+// Quantise writes the integers of a vector to dst, extending it if it is too short, and returns it
+// with its squared norm, exactly. A coordinate that is not finite is a *units.RangeError: an error
+// depends on the user's data; use the zero vector instead. The zero Quantiser makes every vector 0.
 func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm, error) {
 	greatest := 0.0
 	for j, x := range vector {
@@ -79,7 +78,7 @@ func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm
 	for _, x := range vector {
 		sum += (x / greatest) * (x / greatest)
 	}
-	length := min(greatest, q.clip/math.Sqrt(sum)) * q.scale // of the greatest coordinate, clipped
+	length := min(greatest, q.clip/math.Sqrt(sum)) * q.scale // greatest coordinate, clipped and scaled
 	for j, x := range vector {
 		dst[j] = int64(math.Round(x / greatest * length))
 	}
@@ -134,8 +133,8 @@ func (n SquaredNorm) ZCDP(sigma float64) (loss.ZCDP, error) {
 		nil
 }
 
-// GDP returns the same of Gaussian noise: μ = ‖q‖/σ (Dong, Roth and Su, 2022, Theorem 2.7), rounded
-// up. It is not known for the discrete Gaussian law. The error is that of ZCDP.
+// GDP returns the μ of Gaussian noise: ‖q‖/σ (Dong, Roth and Su, 2022, Theorem 2.7), rounded up.
+// For the discrete Gaussian law it is not known. The error is as for ZCDP.
 func (n SquaredNorm) GDP(sigma float64) (loss.GDP, error) {
 	if _, err := n.ZCDP(sigma); err != nil {
 		return loss.GDP{}, err

@@ -15,11 +15,11 @@ import (
 // Everything accepted together is (α, B_α)-RDP at every order. 2^-80 ≤ Epsilon < 2^48; the error is
 // a *units.RangeError. The slice is not kept.
 //
-// To go on while any order is within budget would not be a valid filter: the order that is left at
-// the end was chosen by the outputs.
+// Continuing while any order is within budget would not be a valid filter: the outputs would choose
+// the order that is left at the end.
 //
-// A loss is charged at each order what it states at its own least order of at least that. One that
-// does not reach the highest order is a *units.RangeError.
+// At each order a loss is charged its value at the least of its own orders that is not lower. One
+// that does not reach the highest order is a *units.RangeError.
 func NewRenyi(budget loss.RDP) (*Filter[loss.RDP], error) {
 	if err := budget.Validate(); err != nil {
 		return nil, err
@@ -36,10 +36,10 @@ func NewRenyi(budget loss.RDP) (*Filter[loss.RDP], error) {
 	return newFilter("renyi", renyiSums(orders), limits, orders...), nil
 }
 
-// NewRenyiTotal returns Σε_α of everything recorded, at orders fixed in advance, above 1, finite
-// and rising: for every budget at each order fixed in advance, what was released up to the last
-// moment at which all sums were within it is RDP with that budget (Feldman and Zrnic, Theorem 4.3
-// and Remark 4.4). Losses are charged as by NewRenyi. The error is a *units.RangeError.
+// NewRenyiTotal returns Σε_α of all recorded losses, at orders fixed in advance, above 1, finite
+// and rising: for every budget at each order fixed in advance, all releases up to the last moment
+// when all sums were within it are RDP with that budget (Feldman and Zrnic, Theorem 4.3 and Remark
+// 4.4). Losses are charged as by NewRenyi. The error is a *units.RangeError.
 func NewRenyiTotal(orders []float64) (*Odometer[loss.RDP, loss.RDP], error) {
 	if err := checkOrders(orders); err != nil {
 		return nil, err

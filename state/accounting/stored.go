@@ -71,7 +71,7 @@ func allZero(amounts []fixed.Amount) bool {
 	return !slices.ContainsFunc(amounts, func(a fixed.Amount) bool { return !a.IsZero() })
 }
 
-// MarshalBinary returns the rule, its budget and what is spent and reserved; see the package.
+// MarshalBinary returns the rule, its budget and the spent and reserved amounts; see the package.
 func (f *Filter[L]) MarshalBinary() ([]byte, error) {
 	if f.rule == nil {
 		return nil, header{name: "Filter"}.refuse("it was not made by a constructor")
@@ -79,7 +79,7 @@ func (f *Filter[L]) MarshalBinary() ([]byte, error) {
 	return appendAmounts(slices.Clone(f.rule.bytes), f.amounts()...), nil
 }
 
-// amounts returns what is spent of every sum, and what is reserved of the first.
+// amounts returns the spent amount of every sum, and the reserved amount of the first.
 func (f *Filter[L]) amounts() []fixed.Amount {
 	amounts := make([]fixed.Amount, 0, len(f.meters)+1)
 	for i := range f.meters {

@@ -17,7 +17,7 @@ type sums[L any] struct {
 	loss func(sums []fixed.Amount, r direction) L
 }
 
-// direction is that of rounding a sum to a float64.
+// direction is the direction in which a sum is rounded to a float64.
 type direction bool
 
 const down, up = direction(false), direction(true)
@@ -87,8 +87,8 @@ var gdpSums = sums[loss.GDP]{
 	loss: func(s []fixed.Amount, r direction) loss.GDP { return loss.GDP{Mu: r.root(s[0])} },
 }
 
-// renyiSums has the divergence at each of the orders. A loss is charged what it states at its own
-// least order of at least that: the Rényi divergence does not fall with its order.
+// renyiSums has the divergence at each of the orders. A loss is charged its value at the least of
+// its own orders that is not lower: the Rényi divergence does not fall with its order.
 func renyiSums(orders []float64) sums[loss.RDP] {
 	highest := orders[len(orders)-1]
 	return sums[loss.RDP]{

@@ -15,12 +15,12 @@ var ErrStep = errors.New("loss is larger than one step of the tracker")
 
 // Tracker follows a run by filters of one budget Δ, one after the other (Feldman and Zrnic,
 // Algorithm 5): a loss that no longer fits the current filter opens the next one and is charged
-// there. For every m fixed in advance, what was released while Steps was at most m is an adaptive
+// there. For every m fixed in advance, the releases while Steps was at most m are an adaptive
 // composition of m mechanisms of budget Δ each (Proposition 4.10).
 //
-// What a filter had left when it was replaced is lost, up to one step each; two successive filters
-// have together taken more than Δ, so that Steps stays below 2·(sum of losses)/Δ + 1. Totals have
-// the same claim without that waste.
+// The rest of a replaced filter is lost, up to one step each; two successive filters together spend
+// more than Δ, so that Steps stays below 2·(sum of losses)/Δ + 1. Totals have the same claim
+// without that waste.
 type Tracker[L any] struct {
 	accounts.NoJSON
 	current *Filter[L] // unused before the first loss
@@ -58,8 +58,8 @@ func (t *Tracker[L]) header() header {
 	return header{"tracker", append([]byte{formatVersion, 't'}, t.current.rule.bytes...)}
 }
 
-// MarshalBinary returns the budget of a step, the steps and what is spent of the last; see the
-// package.
+// MarshalBinary returns the budget of a step, the number of steps and the amount spent of the last;
+// see the package.
 func (t *Tracker[L]) MarshalBinary() ([]byte, error) {
 	b := binary.BigEndian.AppendUint64(slices.Clone(t.header().bytes), t.steps)
 	return appendAmounts(b, t.current.amounts()...), nil

@@ -14,22 +14,22 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrTwice is returned if one round names a user twice. What one person contributes to a round is
-// one loss: two that each fit may not fit together, and for a sum with Gaussian noise contributions
-// add before they are squared.
+// ErrTwice is returned if one round names a user twice. The contributions of one person to a round
+// are one loss: two that each fit may not fit together, and for a sum with Gaussian noise
+// contributions add before they are squared.
 var ErrTwice = errors.New("a user appears twice in one round")
 
 // ErrNoBudget is returned for users without a filter.
 var ErrNoBudget = errors.New("users need a filter that has their budget")
 
-// Policy says for how long a user who does not fit is left out.
+// Policy is for how long a user whose loss does not fit is left out.
 type Policy int
 
 const (
 	// ForRound leaves them out of that round only (Feldman and Zrnic, Algorithm 3).
 	ForRound Policy = iota
 	// ForGood leaves them out of that round and all later ones (the active sets of their Corollary
-	// 4.7). Then the answer covers fewer users, but never one who was missing before.
+	// 4.7). Then the round covers fewer users, but never one who was missing before.
 	ForGood
 )
 
@@ -71,13 +71,13 @@ type PerUser[K comparable, L any] struct {
 }
 
 type account struct {
-	meters []fixed.Meter // of the user's filter
+	meters []fixed.Meter // meters of the user's filter
 	round  uint64        // the last one that named this user
 	out    bool          // for good
 }
 
-// NewPerUser returns a PerUser in which every user has a filter of the budget given, whatever was
-// spent of that. The error is a *units.RangeError for the policy, or ErrNoBudget.
+// NewPerUser returns a PerUser that gives every user a filter with the given budget, ignoring
+// amounts spent of it. The error is a *units.RangeError for the policy, or ErrNoBudget.
 func NewPerUser[K comparable, L any](policy Policy, budget *Filter[L]) (*PerUser[K, L], error) {
 	if err := units.Require(policy == ForRound || policy == ForGood, "policy", float64(policy),
 		"ForRound (0) or ForGood (1)"); err != nil {
@@ -89,7 +89,7 @@ func NewPerUser[K comparable, L any](policy Policy, budget *Filter[L]) (*PerUser
 	return &PerUser[K, L]{policy: policy, filter: budget.Fresh(), accounts: make(map[K]*account)}, nil
 }
 
-// Active is who takes part in one round. It depends on private data.
+// Active are the users of one round. They depend on private data.
 type Active[K comparable] struct {
 	Users   []K // in the order given
 	LeftOut int // users whose loss did not fit, or who are out for good
@@ -121,8 +121,8 @@ func (p *PerUser[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
 	return active, nil
 }
 
-// admit charges user for this round. The error is ErrTwice, ErrExceeded, or that of an invalid
-// loss.
+// admit charges user for this round. The error is ErrTwice, ErrExceeded, or a *units.RangeError for
+// an invalid loss.
 func (p *PerUser[K, L]) admit(user K, l L) error {
 	a, ok := p.accounts[user]
 	if !ok {
@@ -159,8 +159,8 @@ func (p *PerUser[K, L]) Left(user K) (l L) {
 	}
 }
 
-// Spent returns what was charged to the user, also to one who is out for good, rounded up. It
-// depends on private data.
+// Spent returns the user's charges, rounded up, even if the user is out for good. It depends on
+// private data.
 func (p *PerUser[K, L]) Spent(user K) L {
 	if a, ok := p.accounts[user]; ok {
 		return p.filterOf(a).Spent()

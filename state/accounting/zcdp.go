@@ -50,9 +50,9 @@ func NewApproxZCDP(rho, delta float64) (*Filter[loss.ZCDP], error) {
 }
 
 // NewApproxZCDPFor returns the filter whose accepted mechanisms are (ε, δ)-DP together by Theorem
-// 2: the δ of losses may add up to approximate, and ρ is that of ε = ρ + 2·√(ρ·ln 1/δ') at δ' = δ −
-// approximate. ε and δ as for NewZCDP; approximate is 0 or at least 2^-80 and below δ. The error is
-// a *units.RangeError.
+// 2: the δ of losses may add up to approximate, and ρ is the solution of ε = ρ + 2·√(ρ·ln 1/δ') at
+// δ' = δ − approximate. ε and δ as for NewZCDP; approximate is 0 or at least 2^-80 and below δ. The
+// error is a *units.RangeError.
 func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*Filter[loss.ZCDP], error) {
 	limits, err := approxLimits(budget, approximate)
 	if err != nil {
@@ -62,18 +62,19 @@ func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*Filter[loss.ZCD
 }
 
 // NewUnified returns the filter for Brownian noise reduction beside approximate zCDP (Rogers et al.
-// 2023, the unified filter): a mechanism that gave ever more precise answers and was stopped at one
-// of them is charged the zCDP of that one. Budgets, errors and promise are those of NewApproxZCDP.
+// 2023, the unified filter): a mechanism that released ever more precise values and was stopped at
+// one of them is charged the zCDP of that one. Budgets, errors and promise are as for
+// NewApproxZCDP.
 //
-// Reserve the ρ of the last rung before the first one is released, stop when the released answers
-// say so, then Settle with the ρ of the rung that was reached, or with the zero loss if none was
-// released. A rung whose noise has variance T costs ρ = D²/(2T) at sensitivity D. Any number of
-// mechanisms may be open at once; Spend charges those whose loss is known before.
+// Reserve the ρ of the last rung before the first one is released, stop when the released values
+// are good enough, then Settle with the ρ of the rung that was reached, or with the zero loss if
+// none was released. A rung whose noise has variance T costs ρ = D²/(2T) at sensitivity D. Any
+// number of mechanisms may be open at once; Spend charges those whose loss is known before.
 //
 // The promise holds because rung k of a Brownian mechanism is one more Gaussian release, of ρ_k −
-// ρ_{k−1} and independent noise; the increments add up to the last rung, and a stop that reads
-// answers is ordinary adaptivity. It does not hold for noise reduction with Laplace noise, whose
-// bound is ex-post (NewExPost), nor for fresh noise at every rung, which costs the sum of all
+// ρ_{k−1} and independent noise; the increments add up to the last rung, and a stop that depends on
+// released values is ordinary adaptivity. It does not hold for noise reduction with Laplace noise,
+// whose bound is ex-post (NewExPost), nor for fresh noise at every rung, which costs the sum of all
 // rungs, nor for a stop that reads the data.
 func NewUnified(rho, delta float64) (*Reserver[loss.ZCDP], error) {
 	limits, err := limits("rho", rho, delta)
@@ -136,9 +137,9 @@ func simpleRho(p loss.Approx) (*big.Float, error) {
 	return rho.Sub(rho, bigmath.Margin(rho)), nil
 }
 
-// NewZCDPTotal returns Σρ and Σδ of everything recorded: for every (ρ, δ) fixed in advance, what
-// was released up to the last moment at which both were within it is δ-approximate ρ-zCDP (Rogers
-// et al. 2023, Theorem 2, as a whole). A Delta of 1 or more and a Rho of +Inf promise nothing.
+// NewZCDPTotal returns Σρ and Σδ of all recorded losses: for every (ρ, δ) fixed in advance, all
+// releases up to the last moment when both were within it are δ-approximate ρ-zCDP (Rogers et al.
+// 2023, Theorem 2, as a whole). A Delta of 1 or more and a Rho of +Inf promise nothing.
 func NewZCDPTotal() *Odometer[loss.ZCDP, loss.ZCDP] { return newTotal("zcdp total", zcdpSums, 2) }
 
 // NewConcentratedOdometer returns an odometer for mechanisms with plain zCDP, and so for Gaussian
@@ -151,7 +152,7 @@ func NewZCDPTotal() *Odometer[loss.ZCDP, loss.ZCDP] { return newTotal("zcdp tota
 // of Whitehouse, Ramdas, Rogers and Wu (2023), for zCDP. q is such that the bound is least if Σρ is
 // near rho, between 2^-40 and 2^40; it is valid everywhere. It spends δ once, while a Mixture for
 // every mechanism spends it every time, and grows like √R. Every ρ is fixed before its mechanism
-// runs, from what was released before; a Brownian mechanism is recorded rung by rung, each with the
+// runs, from earlier releases; a Brownian mechanism is recorded rung by rung, each with the
 // precision that it adds: c²(u_k − u_(k−1))/2. The error is a *units.RangeError.
 //
 // Proof. With L the realised loss, e^(θ(L − R) − θ²R) is a supermartingale for every θ > 0, as the

@@ -14,8 +14,8 @@
 //
 //   - A reported δ, ε or μ is never better than the truth for the counted pairs: discretisation
 //     dominates them (package pld), and added to δ are the mass at infinity (truncation),
-//     Chernoff's bound of the probability of leaving the window (wrap-around), what components too
-//     small to compute could add, and a bound of every rounding: of the transforms (106 bits),
+//     Chernoff's bound of the probability of leaving the window (wrap-around), a bound of the
+//     components too small to compute, and a bound of every rounding: of the transforms (106 bits),
 //     their logarithms, the sum over buckets, the exponentials and the final sum.
 //   - The bound of the rounding does not grow with the number of mechanisms as fast as that number:
 //     it is below 1e-11 after 10^6.

@@ -63,9 +63,9 @@ func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 }
 
 // ResumeFilter returns the filter of a user with the given counts, which it copies. If they were
-// made at gates of other budgets over the same table, the promise for everything together is that
-// of a gate with the greatest Mu and the greatest Slack among them: outputs may have chosen which
-// gate refused last, and the slack of one adds to the δ of another. The error is a
+// made at gates of other budgets over the same table, the promise for everything together is the
+// promise of a gate with the greatest Mu and the greatest Slack among them: outputs may have chosen
+// which gate refused last, and the slack of one adds to the δ of another. The error is a
 // *units.RangeError unless table, ladder and counts have the same length.
 func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 	if g == nil {

@@ -32,7 +32,7 @@ func tangentAt(mu, epsilon float64) tangent {
 // meet.
 func stays(a, b tangent, step, from, to, slack float64) bool {
 	if from <= slack {
-		return true // to is no greater
+		return true // to is not greater
 	}
 	width := math.Expm1(step) // (γ_b − γ_a)/γ_a
 	back := b.slope * math.Exp(-step)

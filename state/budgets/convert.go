@@ -29,8 +29,8 @@ type Conversion struct {
 }
 
 // ConvertEpsilonDelta returns the greatest μ (and ρ) that (ε, δ) allows, rounded down. 0 < ε ≤
-// MaxEpsilon and MinDelta ≤ δ < 1; the error is a *units.RangeError, also for a μ outside [MinMu,
-// MaxMu], or an *UnknownAccountantError.
+// MaxEpsilon and MinDelta ≤ δ < 1; the error is a *units.RangeError, including for a μ outside
+// [MinMu, MaxMu], or an *UnknownAccountantError.
 func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, error) {
 	if err := cmp.Or(checkEpsilon(epsilon), CheckDelta(delta), a.check()); err != nil {
 		return Conversion{}, err

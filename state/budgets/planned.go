@@ -10,7 +10,7 @@ import (
 // Planned is the part of a promise that was spent before a deployment began: by a choice of bounds
 // that looked at the data of the same users (internal/app/plan/choice). The zero value: nothing.
 type Planned struct {
-	Share float64     // of B² and of δ_keys, as requested
+	Share float64     // shares of B² and of δ_keys, as requested
 	Mu2   units.Mu2   // the part of B²
 	Keys  units.Delta // the part of δ_keys
 }

@@ -21,19 +21,17 @@ type Accountant struct {
 	note   string
 	budget budgets.Accountant
 	answer func([]Mechanism, Question) (float64, error)
-	// wins reports whether the answer can be below that of pld, whose pairs are exact but for the
-	// grid; nil: never.
+	// wins reports whether the result can be below pld's, whose pairs are exact but for the grid;
+	// nil: never.
 	wins func([]Mechanism) bool
 }
 
-// accountants returns the table of all accountants of this project, by falling tightness if they
-// apply alike. To add one: a row here, whose function answers a valid question about a valid list,
-// rounded up, with a NotApplicableError if it has no answer. One that can also keep the budget of a
-// deployment (and so serves budgets.NewBudget, the conversions and the releases before refusal) is
-// a budgets.Accountant first, with its curve in state/accountant.go. Then a row in
-// docs/accounting.md. Flags, help texts, errors, the allowed values of a configuration and its
-// reference come from the two tables; tests here and in internal/app/commands check the rest
-// against them.
+// accountants returns the table of all accountants, tightest first if they apply alike. To add one,
+// add a row here: its function takes a valid question about a valid list and returns a number,
+// rounded up, or a NotApplicableError. An accountant that can also keep the budget of a deployment
+// (for budgets.NewBudget, the conversions and the releases before refusal) is a budgets.Accountant
+// first, with its curve in state/budgets. Then add a row to docs/accounting.md. Flags, help texts,
+// errors, the allowed values of a configuration and its reference follow the two tables.
 func accountants() []Accountant {
 	always := func([]Mechanism) bool { return true }
 	bounded := func(list []Mechanism) bool {
@@ -53,7 +51,7 @@ func accountants() []Accountant {
 	}
 }
 
-// Names returns the names of all accountants, by falling tightness if they apply alike.
+// Names returns the names of all accountants, tightest first if they apply alike.
 func Names() []string {
 	var names []string
 	for _, a := range accountants() {
@@ -72,9 +70,9 @@ func Named(name string) (Accountant, bool) {
 	return Accountant{}, false
 }
 
-// Tightest returns the accountant that is tightest for a list by its theory: gdp where all
-// of it is Gaussian noise without sampling, which it composes exactly; else pld, which may
-// have no answer at a very small δ, and rounds to a grid. Best asks.
+// Tightest returns the accountant that is tightest for a list in theory: gdp if all of it is
+// Gaussian noise without sampling, which gdp composes exactly; else pld, which rounds to a grid and
+// may not apply at a very small δ. Best tries several.
 func Tightest(list []Mechanism) Accountant {
 	name := "gdp"
 	if slices.ContainsFunc(list, func(m Mechanism) bool { return m.mu == 0 }) {
@@ -84,12 +82,12 @@ func Tightest(list []Mechanism) Accountant {
 	return a
 }
 
-// Best answers a question about a list by the accountant that says the least of those that can: by
-// Tightest alone if that is gdp, which is exact, and without those that are never below pld where
-// pld applies. Pairs of a mechanism on its own are as tight as it is, but for that of bounded
-// range, which is the worst of several pairs. The others are those that were asked and do not
-// apply, and why. The error is a *NotApplicableError with every reason where no accountant applies,
-// and a *units.RangeError as of Compose.
+// Best returns the least result of all accountants that apply to a list. It runs Tightest alone if
+// that is gdp, which is exact, and skips accountants that are never below pld if pld applies. The
+// dominating pair of a mechanism is as tight as the mechanism, except for bounded range, whose pair
+// covers several worst pairs. others are the accountants that do not apply, with the reasons. The
+// error is a *NotApplicableError with every reason if no accountant applies, or a *units.RangeError
+// as for Compose.
 func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err error) {
 	if a := Tightest(list); a.budget == budgets.GDP {
 		if together, err := a.Compose(list, q); err == nil {
@@ -133,20 +131,19 @@ func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err err
 // Name returns the accountant's name, as flags and configurations write it.
 func (a Accountant) Name() string { return a.name }
 
-// Note returns a few words on when to take it; "" if there is nothing to say.
+// Note returns a few words on when to choose the accountant, or "".
 func (a Accountant) Note() string { return a.note }
 
-// Budget returns the accountant by which a deployment's budget is reckoned under this one's name
-// (budgets.NewBudget, the conversions, budgets.ReleasesBeforeRefusal); false if it only composes.
+// Budget returns the accountant of the same name for a deployment's budget (budgets.NewBudget, the
+// conversions, budgets.ReleasesBeforeRefusal); false if there is none.
 func (a Accountant) Budget() (budgets.Accountant, bool) { return a.budget, a.budget != "" }
 
-// Compose answers a question about all mechanisms of the list together: an (ε, δ)
-// that they have, of which one number is the question's and the other is the answer,
-// rounded up.
+// Compose returns an (ε, δ) of all mechanisms of the list together: one number is the question's,
+// the other the result, rounded up.
 //
-// The error is a *NotApplicableError where the accountant cannot price a mechanism, if a Poisson
+// The error is a *NotApplicableError if the accountant cannot price a mechanism, if a Poisson
 // sample and a mechanism for replaced individuals have no neighbouring inputs in common, or it has
-// no finite ε or no δ below 1 to show; a *units.RangeError where the list is empty or has more than
+// no finite ε or no δ below 1 to show; a *units.RangeError if the list is empty or has more than
 // MaxCount mechanisms, or if a mechanism, the question or the accountant is a zero value.
 func (a Accountant) Compose(list []Mechanism, q Question) (loss.Approx, error) {
 	if a.answer == nil {
@@ -170,7 +167,7 @@ func (a Accountant) Compose(list []Mechanism, q Question) (loss.Approx, error) {
 	return q.with(answer), nil
 }
 
-// check refuses what was not made by this package's functions, and too much of it.
+// check refuses values that this package's functions did not make, and lists that are too long.
 func check(list []Mechanism, q Question) error {
 	if err := q.validate(); err != nil {
 		return err
@@ -191,7 +188,7 @@ func check(list []Mechanism, q Question) error {
 }
 
 // neighbours refuses a list that is private for no two inputs: a Poisson sample is priced for one
-// individual added or removed, and what is below for one replaced by another.
+// individual added or removed, and the mechanisms below for one replaced by another.
 func neighbours(list []Mechanism) error {
 	added, replaced := "", ""
 	for _, m := range list {
@@ -209,16 +206,15 @@ func neighbours(list []Mechanism) error {
 	return nil
 }
 
-// Verdict is what one accountant says about a list.
+// Verdict is the result of one accountant for a list.
 type Verdict struct {
 	Accountant    Accountant
 	Loss          loss.Approx         // where NotApplicable is nil
-	NotApplicable *NotApplicableError // why the accountant says nothing
+	NotApplicable *NotApplicableError // reason that the accountant does not apply
 }
 
-// Compare asks every accountant. The tightest comes first; those that do not apply
-// come last, in the order of Accountants. The error is a *units.RangeError as of
-// Compose.
+// Compare runs every accountant. The tightest is first; those that do not apply are last, in the
+// order of Accountants. The error is a *units.RangeError as for Compose.
 func Compare(list []Mechanism, q Question) ([]Verdict, error) {
 	return ask(accountants(), list, q)
 }

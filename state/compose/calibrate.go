@@ -18,10 +18,10 @@ const (
 	MaxContribution = 1e30
 )
 
-// Releases are what Calibrate finds noise for: Count releases with Gaussian noise of one
-// standard deviation, to each of which an individual adds at most Contribution (the
-// sensitivity, in the unit of the noise). Each takes a Poisson sample of its own, in which an
-// individual is with probability Sampling; 1 is no sampling.
+// Releases describes the input of Calibrate: Count releases with Gaussian noise of one standard
+// deviation. An individual adds at most Contribution to each (the sensitivity, in the unit of the
+// noise). Each release takes an independent Poisson sample that includes an individual with
+// probability Sampling; 1 is no sampling.
 type Releases struct {
 	Count        int     // 1 to MaxCount
 	Contribution float64 // MinContribution to MaxContribution
@@ -48,17 +48,17 @@ func (r Releases) validate() error {
 	return pld.SubsampledGaussian{Sigma: 1, Sampling: r.Sampling}.Validate()
 }
 
-// Calibrate returns a standard deviation σ with which all the releases are within the budget,
-// and what they cost at it: the answer of Best at that very σ, with an ε of at most the
-// budget's at its δ. σ has four decimal digits; with the next smaller such σ Best
-// says more than the budget, unless that is below the range of pld.Gaussian. (Bounds by pld
-// need not fall everywhere as σ rises: further down there may be a σ that fits.)
+// Calibrate returns a standard deviation σ with which all the releases are within the budget, and
+// their cost: the result of Best at that σ, with an ε of at most the budget's at its δ. σ has four
+// decimal digits. With the next smaller such σ, Best exceeds the budget, unless that σ is below the
+// range of pld.Gaussian. (Bounds by pld need not fall everywhere as σ rises: further down there may
+// be a σ that fits.)
 //
 // Without sampling the releases are Gaussian, and an accounting.NewGDPFor of the budget takes
 // Count losses of Contribution/σ.
 //
 // 0 < ε ≤ budgets.MaxEpsilon, budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError that names
-// epsilon, delta, releases, contribution or sampling; or a *NotApplicableError if no σ of that
+// epsilon, delta, releases, contribution or sampling; or a *NotApplicableError if no σ in that
 // range is enough for any accountant.
 func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err error) {
 	if !(budget.Epsilon > 0 && budget.Epsilon <= budgets.MaxEpsilon) {
@@ -122,11 +122,11 @@ type calibration struct {
 // leap is by how many times as much the search goes further until σ lies between two that it knows.
 const leap = 8
 
-// search halves what is left between a σ that is not within the budget and one that is.
+// search bisects between a σ that exceeds the budget and one that does not.
 func (c calibration) search() (decimal, Verdict, error) {
 	lo, hi := c.first-1, c.last+1 // lo is not within the budget, or out of range; hi is
 	var best Verdict
-	var short error // what is said of lo
+	var short error // verdict at lo
 	next := min(max(c.start(), c.first), c.last)
 	for stride := decimal(1); hi-lo > 1; stride *= leap {
 		list, err := c.mechanisms(next.value())
@@ -161,9 +161,9 @@ func (c calibration) search() (decimal, Verdict, error) {
 	return hi, best, nil
 }
 
-// start is where the search begins: the σ at which the releases would be Gaussian with the μ of
-// the budget, with sampling by the limit of many of them (Dong, Roth and Su, 2022,
-// Corollary 5.4 without its last terms): μ² = q²·k·(e^(1/σ²) − 1).
+// start is the first σ of the search: the σ at which the releases would be Gaussian with the μ of
+// the budget; with sampling, by the limit of many releases (Dong, Roth and Su, 2022, Corollary 5.4
+// without its last terms): μ² = q²·k·(e^(1/σ²) − 1).
 func (c calibration) start() decimal {
 	square, err := budgets.LargestSquare(c.budget.Epsilon, c.budget.Delta, budgets.GDP)
 	if err != nil {

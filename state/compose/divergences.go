@@ -10,9 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// byGDP adds squares of μ (Dong, Roth and Su, 2022, Corollary 3.3): exact for Gaussian
-// noise. Pure mechanisms are Gaussian with the least μ that covers every ε-DP mechanism
-// (conversion.PureToGDP), and the exponential mechanism with that of bounded range.
+// byGDP adds squares of μ (Dong, Roth and Su, 2022, Corollary 3.3): exact for Gaussian noise. Pure
+// mechanisms are Gaussian with the least μ that covers every ε-DP mechanism (conversion.PureToGDP),
+// and the exponential mechanism with the μ of bounded range.
 func byGDP(list []Mechanism, q Question) (float64, error) {
 	var squares total
 	for _, m := range list {

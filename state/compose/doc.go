@@ -1,17 +1,17 @@
-// Package compose says what several mechanisms on the same data cost together: the
-// ε at a δ, or the δ at an ε, by each of the accountants that the literature has.
+// Package compose computes the privacy cost of several mechanisms on the same data: the ε at a δ,
+// or the δ at an ε, by each of the accountants in the literature.
 //
 //	list := []compose.Mechanism{noise, laplace} // made by Gaussian, Laplace, …, and Times
 //	question, err := compose.EpsilonAt(1e-6)
 //	cost, err := compose.Tightest(list).Compose(list, question)
 //
-// Compare asks all accountants. Calibrate solves the inverse problem: it returns the noise
-// with which a number of releases stays within an (ε, δ). To add an accountant, start in
-// accountants.go: parsing, help texts and documentation follow the table there.
+// Compare runs all accountants. Calibrate solves the inverse problem: it returns the noise with
+// which a number of releases stays within an (ε, δ). To add an accountant, start in accountants.go:
+// parsing, help texts and documentation follow the table there.
 //
 // # Guarantees
 //
-//   - An answer is never better than the truth: it is rounded up, and so is every
+//   - A result is never better than the truth: it is rounded up, and so is every
 //     intermediate sum. A noise level over a sensitivity is rounded towards more loss.
 //     So a sum of decimals that is exact on paper may come out one unit higher in the
 //     last place.

@@ -11,15 +11,15 @@ import (
 // MaxGroup is how many individuals a group has at most.
 const MaxGroup = conversion.MaxGroup
 
-// ForGroup returns the mechanism as it is for any k individuals together, 1 to MaxGroup: one that
-// adds noise to a value has k times the sensitivity, which is exact, the exponential mechanism k
-// times the swing, one that is (ε, δ)-DP is what conversion.ApproxForGroup says, and one that is
-// ρ-zCDP what conversion.ZCDPForGroup does. Randomized response is taken as (ε, δ)-DP, and k
-// individuals stand for k changes of the one value.
+// ForGroup returns the mechanism for any k individuals together, 1 to MaxGroup. A mechanism that
+// adds noise to a value has k times the sensitivity, which is exact; the exponential mechanism has
+// k times the swing; an (ε, δ)-DP one follows conversion.ApproxForGroup, a ρ-zCDP one
+// conversion.ZCDPForGroup. Randomized response counts as (ε, δ)-DP, with k changes of the one
+// value.
 //
-// The error is a *NotApplicableError where the mechanism works on a sample, of which every member
-// of a group may be a part or not: no pair is known here; and a *units.RangeError where k times
-// the sensitivity, or the (ε, δ) of the group, is out of range.
+// The error is a *NotApplicableError if the mechanism works on a sample, which may include any part
+// of the group: no pair is known for that; and a *units.RangeError if k times the sensitivity, or
+// the (ε, δ) of the group, is out of range.
 func (m Mechanism) ForGroup(k int) (Mechanism, error) {
 	if err := integer("group", k, 1, MaxGroup); err != nil {
 		return Mechanism{}, err

@@ -14,8 +14,8 @@ import (
 const maxResponses = 20_000
 
 // byHomogeneous has the optimal composition of k mechanisms that are (ε, δ)-DP with one ε and δ
-// (Kairouz, Oh and Viswanath, 2015, Theorem 3.3), of which the advanced composition of Rogers et
-// al. (2016, Theorem 2.10) is a bound in closed form. Each mechanism is a processing of randomised
+// (Kairouz, Oh and Viswanath, 2015, Theorem 3.3). The advanced composition of Rogers et al. (2016,
+// Theorem 2.10) is a bound on it in closed form. Each mechanism is a processing of randomised
 // response of ε that fails openly with probability δ: all k fail not with probability (1−δ)^k, and
 // else the loss is (k−2l)·ε with probability p_l = C(k,l)·e^((k−l)ε)/(1+e^ε)^k, so that
 //

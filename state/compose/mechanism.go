@@ -28,8 +28,8 @@ type Mechanism struct {
 	name  string
 	count int
 	pair  pld.Pair     // a dominating pair
-	mu    float64      // of Gaussian noise without sampling: sensitivity/σ, rounded up
-	fixed *loss.Approx // of a mechanism that is (ε, δ)-DP for this one ε and δ
+	mu    float64      // μ of Gaussian noise without sampling: sensitivity/σ, rounded up
+	fixed *loss.Approx // guarantee of a mechanism that is (ε, δ)-DP for this one ε and δ
 
 	concentrated float64 // ρ, of one that is ρ-zCDP and has no pair
 	bounded      float64 // ε, of one whose losses lie in an interval of that length; 0 for all others
@@ -83,8 +83,8 @@ func gaussian(name string, sigma, sensitivity float64, pair func(pld.Gaussian) p
 	return Mechanism{name: name, pair: pair(pld.Gaussian{Sigma: noise})}.scaled("sigma", sigma)
 }
 
-// SampledDiscreteGaussian returns the mechanism of DiscreteGaussian on a Poisson sample: what
-// SampledGaussian is to Gaussian. The error is a *units.RangeError.
+// SampledDiscreteGaussian returns DiscreteGaussian on a Poisson sample, as SampledGaussian does for
+// Gaussian. The error is a *units.RangeError.
 func SampledDiscreteGaussian(sigma float64, sensitivity int, sampling float64) (Mechanism, error) {
 	m, err := DiscreteGaussian(sigma, sensitivity)
 	if err != nil || sampling == 1 {
@@ -94,9 +94,9 @@ func SampledDiscreteGaussian(sigma float64, sensitivity int, sampling float64) (
 	return m.checked()
 }
 
-// SampledLaplace returns the mechanism of Laplace on a Poisson sample: what SampledGaussian is to
-// Gaussian. It is ε-DP with ε = ln(1 + q·(e^(sensitivity/scale) − 1)) (conversion.SampledPure). The
-// error is a *units.RangeError.
+// SampledLaplace returns Laplace on a Poisson sample, as SampledGaussian does for Gaussian. It is
+// ε-DP with ε = ln(1 + q·(e^(sensitivity/scale) − 1)) (conversion.SampledPure). The error is a
+// *units.RangeError.
 func SampledLaplace(scale, sensitivity, sampling float64) (Mechanism, error) {
 	m, err := Laplace(scale, sensitivity)
 	if err != nil || sampling == 1 {
@@ -138,8 +138,8 @@ func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	return m.scaled("scale", scale)
 }
 
-// RandomizedResponse returns the mechanism that tells one individual's value of so many possible
-// ones, 2 to MaxValues, or a random other one, such that it is ε-DP (Kairouz, Oh and Viswanath,
+// RandomizedResponse returns the mechanism that releases one individual's value, of values possible
+// ones (2 to MaxValues), or a random other one, such that it is ε-DP (Kairouz, Oh and Viswanath,
 // 2016). Neighbouring inputs change one individual's value. The error is a *units.RangeError.
 func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 	if err := integer("values", values, 2, MaxValues); err != nil {
@@ -185,14 +185,13 @@ func SparseVector(threshold, value, sensitivity float64, positives int, monotone
 	return m, err
 }
 
-// Approx returns a mechanism that is (ε, δ)-DP, of which nothing else is known. The error
-// is a *units.RangeError.
+// Approx returns a mechanism about which only (ε, δ)-DP is known. The error is a *units.RangeError.
 func Approx(is loss.Approx) (Mechanism, error) {
 	return Mechanism{name: "eps-delta", pair: pld.Approx(is), fixed: &is}.checked()
 }
 
-// Times returns the mechanism run so often as often again: count is 1 to MaxCount, and
-// so is the product with what it was before. The error is a *units.RangeError.
+// Times returns the mechanism run count times as often: count is 1 to MaxCount, and so is its
+// product with the previous count. The error is a *units.RangeError.
 func (m Mechanism) Times(count int) (Mechanism, error) {
 	if err := integer("count", count, 1, MaxCount); err != nil {
 		return Mechanism{}, err
@@ -216,8 +215,8 @@ func (m Mechanism) checked() (Mechanism, error) {
 	return m, nil
 }
 
-// scaled does what checked does, and its error names the ratio of a parameter to the sensitivity if
-// that is what is out of range.
+// scaled is checked with an error that names the ratio of a parameter to the sensitivity, if that
+// ratio is out of range.
 func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 	m, err := m.checked()
 	var out *units.RangeError
@@ -256,7 +255,7 @@ func countError(v float64) error {
 // has no Rényi divergence.
 func (m Mechanism) approximate() bool { return m.fixed != nil && m.fixed.Delta > 0 }
 
-// sample says what the mechanism of Gaussian noise sees of the data; "" if that is all.
+// sample describes the sample of the data that Gaussian noise is added to; "" for all of it.
 func (m Mechanism) sample() string {
 	switch m.pair.(type) {
 	case pld.SubsampledGaussian, pld.Sampled:

@@ -39,7 +39,7 @@ func (q Question) validate() error {
 	return budgets.CheckDelta(q.delta)
 }
 
-// with returns the question's two numbers, with the answer filled in.
+// with returns the question's two numbers, with the result filled in.
 func (q Question) with(answer float64) loss.Approx {
 	if q.forDelta {
 		return loss.Approx{Epsilon: q.epsilon, Delta: answer}
@@ -47,11 +47,11 @@ func (q Question) with(answer float64) loss.Approx {
 	return loss.Approx{Epsilon: answer, Delta: q.delta}
 }
 
-// ErrNotApplicable is what every *NotApplicableError is (errors.Is): an ordinary
-// outcome, as other accountants may have an answer.
+// ErrNotApplicable matches every *NotApplicableError (errors.Is). It is an ordinary outcome: other
+// accountants may apply.
 var ErrNotApplicable = errors.New("the accountant does not apply")
 
-// NotApplicableError says why an accountant has no answer to a question about a list.
+// NotApplicableError is the reason that an accountant does not apply to a question about a list.
 type NotApplicableError struct {
 	Reason string // for people: names mechanisms and numbers of the list
 }

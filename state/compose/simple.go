@@ -20,8 +20,7 @@ type priced struct {
 	count int
 }
 
-// curves tells the ε of mechanisms that have one for every δ, made once for many
-// questions.
+// curves has the ε of mechanisms that have one for every δ, computed once for many questions.
 type curves struct {
 	list      []Mechanism
 	epsilonAt []func(delta float64) (float64, error) // nil for a fixed (ε, δ)
@@ -65,7 +64,7 @@ func (c *curves) prices(delta float64) ([]priced, error) {
 	if c.fixed > delta {
 		return nil, notApplicable("the deltas of eps-delta mechanisms add up to %v", c.fixed)
 	}
-	// 2^-40 of what is left covers the rounding of the sum.
+	// 2^-40 of the rest covers the rounding of the sum.
 	share := (delta - c.fixed) * (1 - 0x1p-40) / float64(max(c.free, 1))
 	if c.free > 0 && share < 2*budgets.MinDelta {
 		return nil, notApplicable("no delta is left for the mechanisms of Gaussian noise")
@@ -166,8 +165,9 @@ func accepts(budget loss.Approx, list []priced) bool {
 	return true
 }
 
-// least returns the least number from low to high, up to 1e-10 of itself and from above, from which
-// on a condition holds. The error is a *NotApplicableError if it does not hold at high.
+// least returns the least number between low and high, up to a relative 1e-10 and from above, at
+// and above which a condition holds. The error is a *NotApplicableError if it does not hold at
+// high.
 func least(holds func(float64) bool, low, high float64, otherwise string) (float64, error) {
 	if !holds(high) {
 		return 0, notApplicable("%s", otherwise)
@@ -176,7 +176,7 @@ func least(holds func(float64) bool, low, high float64, otherwise string) (float
 		return low, nil
 	}
 	for high > low*(1+1e-10) {
-		// The geometric mean, which stays between the two even if it is rounded.
+		// The geometric mean, which stays between the two even when rounded.
 		middle := math.Sqrt(low) * math.Sqrt(high)
 		if middle <= low || middle >= high {
 			break

@@ -2,8 +2,8 @@ package compose
 
 import "github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 
-// total is a sum of float64 numbers and products, rounded up after every step; what
-// fits is exact. The zero value is 0.
+// total is a sum of float64 numbers and products, rounded up after every step; a result that fits
+// float64 is exact. The zero value is 0.
 type total struct{ sum float64 }
 
 // add adds count·value; value is at least 0 and may be +Inf, count is from 1 to MaxCount,

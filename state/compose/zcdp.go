@@ -2,9 +2,9 @@ package compose
 
 import "github.com/tollgate-dp/tollgate/state/loss"
 
-// ZCDP returns a mechanism that is ρ-zCDP (Bun and Steinke, 2016, Definition 1.1), of which nothing
-// else is known: it has no dominating pair, so that pld and gdp do not apply. The zCDP must not be
-// approximate; its ρ is above 0. The error is a *units.RangeError.
+// ZCDP returns a mechanism about which only ρ-zCDP is known (Bun and Steinke, 2016, Definition
+// 1.1): it has no dominating pair, so pld and gdp do not apply. The zCDP must not be approximate;
+// its ρ is above 0. The error is a *units.RangeError.
 func ZCDP(is loss.ZCDP) (Mechanism, error) {
 	if err := positive("rho", is.Rho); err != nil {
 		return Mechanism{}, err

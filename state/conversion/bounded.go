@@ -13,11 +13,11 @@ import (
 // rounded up: x − 1 − ln x with x = ε/(1 − e^−ε), about ε²/8 for small ε and ε − 1 − ln ε for
 // large.
 //
-// A mechanism has ε-bounded range (Durfee and Rogers, "Practical Differentially Private
-// Top-k Selection with Pay-what-you-get Composition", 2019) where, for any two
-// neighbouring inputs, its privacy losses lie in an interval of length ε. As 0 is in that
-// interval it is ε-DP, and ε-DP is 2ε-bounded range. The exponential mechanism of ε-DP has
-// ε-bounded range (shown there), and so for small ε a quarter of the ρ of ε-DP as such.
+// A mechanism has ε-bounded range (Durfee and Rogers, "Practical Differentially Private Top-k
+// Selection with Pay-what-you-get Composition", 2019) if, for any two neighbouring inputs, its
+// privacy losses lie in an interval of length ε. As 0 is in that interval it is ε-DP, and ε-DP is
+// 2ε-bounded range. The exponential mechanism of ε-DP has ε-bounded range (shown there), and so for
+// small ε a quarter of the ρ of ε-DP as such.
 //
 // Harrison and Manurangsi ("Exact zCDP Characterizations for Fundamental Differentially Private
 // Mechanisms", 2026) have this ρ. Proof. With k(s) = s·ln(2·sinh(sε/2)/s), which is odd,
@@ -95,8 +95,8 @@ func BoundedRangeToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	})
 }
 
-// BoundedRangeToGDP returns the least μ for which ε-bounded range (see
-// BoundedRangeToZCDP) is μ-GDP, rounded up: what PureToGDP returns for ε/2.
+// BoundedRangeToGDP returns the least μ for which ε-bounded range (see BoundedRangeToZCDP) is
+// μ-GDP, rounded up: the μ of PureToGDP for ε/2.
 //
 // A pair whose losses lie in [t−ε, t] is a processing of the pair on two outcomes whose
 // losses are t and t−ε: the ratio P/Q has mean 1 under Q, and of all laws of mean 1 on an

@@ -41,18 +41,18 @@ func GDPToDelta(g loss.GDP, epsilon float64) (delta float64, err error) {
 	return c.Delta, err
 }
 
-// GDPWithin returns the greatest μ-GDP that is (ε, δ)-DP, rounded down.
-// 0 < ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1; the error is a
-// *units.RangeError, also where μ would be outside [budgets.MinMu, budgets.MaxMu].
+// GDPWithin returns the greatest μ-GDP that is (ε, δ)-DP, rounded down. 0 < ε ≤ budgets.MaxEpsilon
+// and budgets.MinDelta ≤ δ < 1; the error is a *units.RangeError, even if only μ would be outside
+// [budgets.MinMu, budgets.MaxMu].
 func GDPWithin(budget loss.Approx) (loss.GDP, error) {
 	c, err := budgets.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, budgets.GDP)
 	return loss.GDP{Mu: c.Mu}, err
 }
 
-// GDPToZCDP returns the least ρ for which μ-GDP is ρ-zCDP, rounded up: μ²/2, that
-// of the Gaussian pair, which every μ-GDP pair is a processing of (Dong, Roth and
-// Su, 2022, Corollary B.6; Bun and Steinke, 2016, Proposition 1.6). The error is a
-// *units.RangeError, also where ρ does not fit a float64.
+// GDPToZCDP returns the least ρ for which μ-GDP is ρ-zCDP, rounded up: μ²/2, the ρ of the Gaussian
+// pair; every μ-GDP pair is a processing of that one (Dong, Roth and Su, 2022, Corollary B.6; Bun
+// and Steinke, 2016, Proposition 1.6). The error is a *units.RangeError, even if only ρ does not
+// fit a float64.
 func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	if err := g.Validate(); err != nil {
 		return loss.ZCDP{}, err

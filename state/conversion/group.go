@@ -32,10 +32,10 @@ func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 	return group, group.Validate()
 }
 
-// ApproxForGroup returns what (ε, δ)-DP of one individual is for any k of them together, rounded
-// up: (k·ε, δ·(e^(kε) − 1)/(e^ε − 1)), and (0, k·δ) for ε = 0 (Dwork and Roth, 2014, Theorem 2.2,
-// with the sum 1 + e^ε + … + e^((k−1)ε) of Vadhan, 2017, Lemma 2.2). It is exact for randomised
-// response of which each of k individuals is one more step away, and not for Gaussian noise.
+// ApproxForGroup returns the guarantee that (ε, δ)-DP of one individual implies for any k together,
+// rounded up: (k·ε, δ·(e^(kε) − 1)/(e^ε − 1)), and (0, k·δ) for ε = 0 (Dwork and Roth, 2014,
+// Theorem 2.2, with the sum 1 + e^ε + … + e^((k−1)ε) of Vadhan, 2017, Lemma 2.2). It is exact for
+// randomised response if each of the k individuals adds one more step, and not for Gaussian noise.
 //
 // k is from 1 to MaxGroup and k·ε at most budgets.MaxEpsilon; the error is a *units.RangeError,
 // which names group if that is exceeded or the δ of the group is not below 1.

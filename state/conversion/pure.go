@@ -36,8 +36,8 @@ func pureRho(epsilon float64) *big.Float {
 	return rho.Add(rho, bigmath.Margin(rho))
 }
 
-// PureToRDP returns the least Rényi divergences that ε-DP implies at the orders given,
-// those of randomised response, rounded up:
+// PureToRDP returns the least Rényi divergences that ε-DP implies at the given orders, as of
+// randomised response, rounded up:
 //
 //	ln((e^(αε) + e^((1−α)ε))/(1 + e^ε))/(α−1)
 //
@@ -57,9 +57,9 @@ func PureToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	})
 }
 
-// responseDivergence returns an upper bound of ε − ln((1+e^−ε)/(1+e^(−(2α−1)ε)))/(α−1),
-// the divergence of order α of randomised response. What cancels leaves at least
-// α·ε/4 of ε, and a margin of 2^-140 of ε is added.
+// responseDivergence returns an upper bound of ε − ln((1+e^−ε)/(1+e^(−(2α−1)ε)))/(α−1), the
+// divergence of order α of randomised response. After cancellation at least α·ε/4 of ε is left, and
+// a margin of 2^-140 of ε is added.
 func responseDivergence(epsilon, alpha float64) *big.Float {
 	// e^-x is below 2^-1400 from here on; the cap enlarges the bound.
 	const faded = 1000
@@ -100,10 +100,10 @@ func least(x, y *big.Float) *big.Float {
 	return y
 }
 
-// PureToGDP returns the least μ for which ε-DP is μ-GDP, rounded up:
-// 2·Φ⁻¹(e^ε/(1 + e^ε)), at which the Gaussian trade-off curve goes through the corner of
-// that of randomised response (Dong, Roth and Su, 2022). For δ > 0 there is no μ.
-// 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
+// PureToGDP returns the least μ for which ε-DP is μ-GDP, rounded up: 2·Φ⁻¹(e^ε/(1 + e^ε)), at which
+// the Gaussian trade-off curve passes through the corner of the curve of randomised response (Dong,
+// Roth and Su, 2022). For δ > 0 there is no μ. 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a
+// *units.RangeError.
 func PureToGDP(epsilon float64) (loss.GDP, error) {
 	if err := checkEpsilon(epsilon); err != nil || epsilon == 0 {
 		return loss.GDP{}, err

@@ -69,10 +69,9 @@ func epsilonAtOrder(o loss.Order, logDelta *big.Float) float64 {
 	return max(bigmath.RoundUp(sum), 0)
 }
 
-// RDPToDelta returns the least δ for which a Rényi curve is (ε, δ)-DP by one of its
-// orders, rounded up: the best of e^((α−1)(γ−ε))/α·(1−1/α)^(α−1), at most 1 (the
-// sources are those of RDPToEpsilon). 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a
-// *units.RangeError.
+// RDPToDelta returns the least δ for which a Rényi curve is (ε, δ)-DP by one of its orders, rounded
+// up: the best of e^((α−1)(γ−ε))/α·(1−1/α)^(α−1), at most 1 (sources as for RDPToEpsilon). 0 ≤ ε ≤
+// budgets.MaxEpsilon; the error is a *units.RangeError.
 func RDPToDelta(r loss.RDP, epsilon float64) (delta float64, err error) {
 	if err := cmp.Or(r.Validate(), checkEpsilon(epsilon)); err != nil {
 		return 0, err
@@ -104,9 +103,9 @@ func divergesNowhere(r loss.RDP) bool {
 	return false
 }
 
-// bestOrders returns the orders at which a function of α − 1 and the divergence may
-// be least, by its values in float64 and the sizes of their terms. Every order is
-// valid: what is left out costs tightness, never validity.
+// bestOrders returns the orders at which a function of α − 1 and the divergence may be least, by
+// its values in float64 and the sizes of their terms. Every order is valid: omitted orders cost
+// tightness, never validity.
 func bestOrders(r loss.RDP, bound func(t, gamma float64) (value, scale float64)) loss.RDP {
 	const accuracy = 1e-12
 	lows, least := make([]float64, len(r)), math.Inf(1)

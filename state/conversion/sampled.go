@@ -47,8 +47,8 @@ func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, 
 //
 //	ln(1 + Σ_(k=2..α) C(α,k)·(1−q)^(α−k)·q^k·(e^(k(k−1)/(2σ²)) − 1)) / (α−1).
 //
-// The parts of a logarithm are wrong by 2^-45 of their sizes, and that of the binomial coefficient
-// by half of the last place of α in each of its k additions.
+// The parts of a logarithm are wrong by 2^-45 of their sizes, and the logarithm of the binomial
+// coefficient by half of the last place of α in each of its k additions.
 func highDivergence(sigma, sampling float64, alpha int) float64 {
 	slope := 1 / (2 * sigma * sigma)
 	logs := make([]float64, 0, alpha)
@@ -81,16 +81,16 @@ func divergenceOfLogs(logs []float64, alpha int) float64 {
 	return math.Log1p(math.Exp(total)) * (1 + (1-total)*0x1p-40) / float64(alpha-1)
 }
 
-// greatestSlope is the 1/σ² beyond which the terms below that of k = α add nothing: each is
-// below 2^1084·e^-greatestSlope times the one above it.
+// greatestSlope is the 1/σ² beyond which the terms below k = α add nothing: each is below
+// 2^1084·e^-greatestSlope times the one above it.
 const greatestSlope = 1 << 15
 
-// sampledDivergence returns the divergence at an integer order. The sum is taken from its
-// last term down, in units of the e^(k(k−1)/(2σ²)) that this one has, so that no number
-// leaves the range of bigmath.Exp however small σ is: what is left is between q^α and 1. All
-// terms are positive, and each has a relative error below 2^-150: e^(−1/σ²) has one below
-// 2^-180 and is raised to a power below 2^18. A 1/σ² above greatestSlope is taken as that in
-// what the other terms are smaller by, which enlarges them.
+// sampledDivergence returns the divergence at an integer order. The sum is taken from its last term
+// down, in units of the e^(k(k−1)/(2σ²)) that this one has, so that no number leaves the range of
+// bigmath.Exp however small σ is: the rest is between q^α and 1. All terms are positive, and each
+// has a relative error below 2^-150: e^(−1/σ²) has one below 2^-180 and is raised to a power below
+// 2^18. For the ratio of the other terms, a 1/σ² above greatestSlope is taken as greatestSlope,
+// which enlarges them.
 func sampledDivergence(sigma, sampling float64, alpha int) float64 {
 	t := bigmath.New(float64(alpha - 1))
 	inverse := bigmath.Zero().Quo(bigmath.New(1), bigmath.Square(sigma)) // 1/σ²
@@ -114,7 +114,7 @@ func sampledDivergence(sigma, sampling float64, alpha int) float64 {
 		term.Quo(term, bigmath.New(float64(alpha-k+1)))
 		term.Mul(term, shrink) // k(k−1)/2 − (k−1)(k−2)/2 = k−1
 		shrink.Mul(shrink, step)
-		// To align numbers so far apart takes as many bits; the margin covers what is left out.
+		// Aligning numbers so far apart takes as many bits; the margin covers the omitted terms.
 		if term.MantExp(nil) > sum.MantExp(nil)-bigmath.Bits {
 			sum.Add(sum, term)
 		}

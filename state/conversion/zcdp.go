@@ -11,9 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ApproxZCDPToEpsilon returns an ε at which δ₀-approximate ρ-zCDP is (ε, δ)-DP,
-// rounded up: that of ρ-zCDP at (δ − δ₀)/(1 − δ₀), by the best Rényi order (package
-// state, Lemma C.4).
+// ApproxZCDPToEpsilon returns an ε at which δ₀-approximate ρ-zCDP is (ε, δ)-DP, rounded up: the ε
+// of ρ-zCDP at (δ − δ₀)/(1 − δ₀), by the best Rényi order (package state, Lemma C.4).
 //
 // Why the two parts combine so: the events E and E' of the definition may be thinned
 // by an independent coin until both have probability 1 − δ₀, which leaves the
@@ -21,7 +20,7 @@ import (
 //
 //	P(S) ≤ (1−δ₀)·(e^ε·Q(S|E') + δ_ρ(ε)) + δ₀ ≤ e^ε·Q(S) + δ₀ + (1−δ₀)·δ_ρ(ε),
 //
-// with equality possible for what happens outside of E.
+// with equality possible outside E.
 //
 // The optimum over everything that is ρ-zCDP is not known; this is the best that one
 // order at a time can give by that lemma.
@@ -48,8 +47,8 @@ func ApproxZCDPToEpsilon(z loss.ZCDP, delta float64) (epsilon float64, err error
 	return c.Epsilon, err
 }
 
-// remainder returns (δ − δ₀)/(1 − δ₀) rounded down, the δ that is left for what has
-// not failed with probability δ₀.
+// remainder returns (δ − δ₀)/(1 − δ₀) rounded down, the δ that is left once the failure of
+// probability δ₀ is set aside.
 func remainder(delta, failed float64) float64 {
 	numerator := bigmath.Down().Sub(bigmath.New(delta), bigmath.New(failed))
 	denominator := bigmath.Up().Sub(bigmath.New(1), bigmath.New(failed))

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// composition is the state of composing: what is common to all tilts.
+// composition is the part of the computation that all tilts share.
 type composition struct {
 	factors  []factor
 	lattice  lattice
@@ -14,7 +14,7 @@ type composition struct {
 	options  Options
 }
 
-// coarser is how many times as great an interval is tried next if a grid is too large.
+// coarser is the factor by which the interval grows after a grid that was too large.
 const coarser = 4
 
 // composeFactors returns the curve of the composition, on the finest grid that Options
@@ -168,7 +168,7 @@ func (c *composition) accumulate(t tilted, to *curve) {
 			break
 		}
 		delta = keep*delta + gain*tail
-		// One rounding of a relative 2^-52 per step, and those of tilting back.
+		// One rounding of a relative 2^-52 per step, and the roundings of tilting back.
 		margin := 1 + t.relative + float64(len(t.value)-j+8)*0x1p-50
 		bound := (base + delta*margin) * raised
 		if !(bound < 1) {

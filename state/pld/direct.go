@@ -38,7 +38,7 @@ func (c *composition) direct() (curve, error) {
 		out = out.convolve(counted{values: dense}.power(f.count))
 	}
 	t := tilted{value: out.values, relative: math.Expm1(out.roundings * 0x1p-52)}
-	// What underflows in a product is less than 2^-1000 together.
+	// Underflow of products loses less than 2^-1000 in all.
 	t.beyond = 0x1p-1000
 	curve := newCurve(c.lattice, c.start(), c.lattice.last, 1, c.inherent)
 	c.accumulate(t, &curve)

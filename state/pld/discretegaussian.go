@@ -71,7 +71,7 @@ func (g DiscreteGaussian) fill(_ Direction, c *intervals) error {
 	// Beyond the end each term is less than e^(−(2·end+1)/2σ²) times the one before.
 	// The lower losses are moved up to the end, the upper ones to infinity.
 	ratio := math.Exp(-(2*float64(end) + 1) / (2 * g.Sigma * g.Sigma))
-	// and what has underflowed
+	// and the underflow
 	rest := (g.weight(end)/total*ratio/(-math.Expm1(math.Log(ratio))))*(1+0x1p-30) + 0x1p-900
 	c.atom(g.loss(end), rest)
 	c.infinity += rest

@@ -9,15 +9,15 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Options says how finely a distribution is computed. The zero value takes the
-// default of every field.
+// Options sets how finely a distribution is computed. The zero value takes the default of every
+// field.
 type Options struct {
 	// Interval is the distance between two losses of the grid, in nats, rounded down to a power of
-	// two; 0 chooses 2^-13 (1.2e-4), or finer for a pair whose loss spreads less than 64 such
-	// steps, as far as 2^19 points allow. A composition takes the finest interval of its parts. If
-	// it would have more points than MaxPoints, parts whose Interval is 0 go to intervals four
-	// times as great, again and again up to MaxInterval: the bound holds on every grid, and is
-	// looser on a coarser one.
+	// two. 0 chooses 2^-13 (1.2e-4), or finer, within 2^19 points, for a pair whose loss spreads
+	// over less than 64 such steps. A composition takes the finest interval of its parts. If it
+	// would have more points than MaxPoints, parts whose Interval is 0 get intervals four times as
+	// great, repeatedly up to MaxInterval: the bound holds on every grid and is looser on a coarser
+	// one.
 	Interval float64
 	// MinDelta is the smallest δ that will be asked for, between 1e-280 and 0.1; 0
 	// means 1e-20. Work grows with the square root of its logarithm. A composition
@@ -38,7 +38,7 @@ const (
 	defaultMaxPoints = 1 << 22
 	defaultRange     = 1 << 19 // points that the default interval does not exceed
 	stepsPerSpread   = 64
-	tailShare        = 1e-12 // of MinDelta is what a single pair may lose at the top
+	tailShare        = 1e-12 // part of MinDelta that a single pair may lose at the top
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -85,10 +85,9 @@ type factor struct {
 	count int
 }
 
-// Distribution is the privacy loss distribution of one mechanism or of a
-// composition of mechanisms. It never changes and may be used by several
-// goroutines at once. The first question about it composes; later ones are
-// answered from the result.
+// Distribution is the privacy loss distribution of one mechanism or of a composition of mechanisms.
+// It never changes and may be used by several goroutines at once. The first query computes the
+// composition; later ones reuse it.
 type Distribution struct {
 	options Options
 	sides   [2][]factor // by Direction; the same slice twice if symmetric

@@ -20,7 +20,7 @@
 //     grid points up to the last digit.
 //   - Distributions are exponentially tilted before they are transformed, so that the
 //     error is small relative to δ down to Options.MinDelta, not only down to 1e-16.
-//     For a δ below what can be shown, the answer is +Inf and a *FloorError.
+//     For a δ too small for any bound, the result is +Inf and a *FloorError.
 //     Small compositions are convolved term by term, with no absolute error at all.
 //   - No grid has more than Options.MaxPoints points. A composition that would have
 //     more is computed on a coarser grid, which still gives a bound; if the caller has

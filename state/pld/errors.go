@@ -2,12 +2,12 @@ package pld
 
 import "fmt"
 
-// SizeError means that a distribution would need more memory than it may take: use a coarser
-// Interval, 0 to have one chosen, or a greater MaxPoints.
+// SizeError means that a distribution would need more memory than allowed: use a coarser Interval,
+// 0 to choose one automatically, or a greater MaxPoints.
 type SizeError struct {
 	Points   float64 // how many grid points are needed; a float64, as it may be astronomic
 	Limit    int     // how many are allowed
-	Interval float64 // the interval at which they are needed
+	Interval float64 // interval at which they are needed
 }
 
 func (e *SizeError) Error() string {
@@ -20,7 +20,7 @@ func (e *SizeError) Error() string {
 // error bounds alone exceed it: the true ε may well be finite. Ask for a greater δ, or build the
 // distributions with a smaller MinDelta.
 type FloorError struct {
-	Delta float64 // what was asked for
+	Delta float64 // requested δ
 	Floor float64 // the least δ that can be shown at any ε
 }
 

@@ -52,8 +52,7 @@ func (g SubsampledGaussian) Validate() error {
 
 func (g SubsampledGaussian) symmetric() bool { return g.Sampling == 1 }
 
-// lowerTail is where the low end of a default grid is: what is moved up there is
-// less than 2e-19.
+// lowerTail sets the low end of a default grid: less than 2e-19 is moved up there.
 const lowerTail = 9
 
 func (g SubsampledGaussian) extent(d Direction, tail float64) extent {
@@ -135,7 +134,7 @@ func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
 	}
 	end.zero.x, end.one.x = -end.zero.x, -end.one.x
 	p, excess := m.between(d, lower, end, c.loss(c.last()))
-	c.end(p+0x1p-900, excess+0x1p-900) // with what has underflowed
+	c.end(p+0x1p-900, excess+0x1p-900) // with the underflow
 	return nil
 }
 

@@ -18,7 +18,7 @@ const (
 // Grid is a set of losses: k·Interval for Lowest ≤ k < Lowest + Size, in nats.
 type Grid struct {
 	Interval float64 // a power of two between MinInterval and MaxInterval, so that every loss is exact
-	Lowest   int     // of magnitude at most maxIndex (2^50)
+	Lowest   int     // index, of magnitude at most maxIndex (2^50)
 	Size     int     // between 2 and MaxSize
 }
 
@@ -40,8 +40,8 @@ func (g Grid) Validate() error {
 // Loss returns the loss at position i of a Vector on the grid.
 func (g Grid) Loss(i int) float64 { return float64(g.Lowest+i) * g.Interval }
 
-// Vector is a privacy loss distribution on a grid. Pair and rounding error
-// included, it dominates what it was made from: for every ε,
+// Vector is a privacy loss distribution on a grid. With its rounding error included, it dominates
+// the pair it was made from: for every ε,
 //
 //	δ(ε) ≤ Infinity + Σ_i max(0, 1 − e^(ε−Loss(i)))·Probabilities[i]
 //
@@ -55,9 +55,9 @@ type Vector struct {
 	Truncated     float64 // the part of Infinity whose true loss is finite but lies above the grid
 }
 
-// Discretize returns the distribution of the pair on the grid. What lies below the
-// grid is moved up to its lowest loss, what lies above counts as unbounded. The
-// error is a *units.RangeError for a bad pair, direction or grid.
+// Discretize returns the distribution of the pair on the grid. Losses below the grid are moved up
+// to its lowest loss; losses above it count as unbounded. The error is a *units.RangeError for a
+// bad pair, direction or grid.
 func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
 	if err := p.Validate(); err != nil {
 		return Vector{}, err

@@ -15,7 +15,7 @@ type intervals struct {
 	mass     []float64
 	infinity float64
 	cut      float64 // the part of infinity that is there because the grid ends
-	slack    float64 // true losses exceed those of the grid by at most this
+	slack    float64 // true losses exceed the grid's by at most this
 	added    int     // most additions that one cell can have seen
 	// exact takes what atom is given, where not nil: it needs no grid.
 	exact func(loss, p float64)
@@ -81,9 +81,9 @@ func (c *intervals) atom(loss, p float64) {
 	c.spread(i, p, p*-math.Expm1(c.loss(i)-loss)*(1+elementary))
 }
 
-// end puts probability p, whose losses are above the last grid point, with the
-// given excess over it: what keeps δ at the last grid point goes to infinity, the
-// rest to that point: connecting the dots up to ε = ∞.
+// end puts probability p, whose losses are above the last grid point, with the given excess over
+// it: the part that keeps δ at the last grid point goes to infinity, the rest to that point:
+// connecting the dots up to ε = ∞.
 func (c *intervals) end(p, excess float64) {
 	up := min(p, max(excess, 0)*(1+elementary))
 	c.infinity += up

@@ -72,7 +72,7 @@ func (c *intervals) rising(top, weight float64) {
 
 // BoundedRange is the pair that dominates every mechanism of ε-bounded range, such as the
 // exponential mechanism (Durfee and Rogers, 2019): its privacy losses lie in an interval of length
-// ε. Its loss has the density e^((l − ε)/2)/(2(1 − e^−ε)) on [−ε, ε], that of Laplace between its
+// ε. Its loss has the density e^((l − ε)/2)/(2(1 − e^−ε)) on [−ε, ε], as of Laplace between its
 // ends.
 //
 // The worst pairs of bounded range have two outcomes, of losses t and t − ε (Dong, Durfee and

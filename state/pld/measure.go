@@ -22,7 +22,7 @@ type source struct {
 	pair      Pair
 	direction Direction
 	tail      float64 // the probability that may be cut off above
-	limit     int     // of points
+	limit     int     // greatest number of points
 }
 
 // measure discretises the pair.

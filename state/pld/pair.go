@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Direction says which of the two neighbouring inputs the loss is seen from.
+// Direction is the neighbouring input from which the loss is seen.
 type Direction int
 
 // The directions. A guarantee must hold in both; a symmetric pair has one

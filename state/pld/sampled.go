@@ -118,7 +118,7 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 		return err
 	}
 	inner := newCells(grid.Interval, grid.Lowest, grid.Size)
-	var total sum // of the probability that has been placed, rounded down
+	var total sum // placed probability, rounded down
 	inner.exact = func(loss, p float64) {
 		if p == 0 {
 			return
@@ -139,7 +139,7 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	}
 	c.added += 2
 	if d == Add {
-		// Without P the loss is that of an absent individual: it is finite.
+		// Without P the loss is the loss of an absent individual: it is finite.
 		if inner.infinity > 0 {
 			c.atom(s.most(), inner.infinity)
 		}
@@ -157,7 +157,7 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	return nil
 }
 
-// other returns the probability under Q of what has probability p under P and the given loss,
+// other returns the probability under Q of an event with probability p under P and the given loss,
 // p·e^−loss, rounded up.
 func other(p, loss float64) float64 {
 	if loss > -600 {
@@ -179,21 +179,22 @@ func (s *sum) add(p float64) {
 	s.value = t
 }
 
-// rest returns what is left to 1, rounded up.
+// rest returns the distance to 1, rounded up.
 func (s *sum) rest() float64 { return max(0, (1-s.value)-s.low+0x1p-50) }
 
-// WithoutReplacement is the pair of a mechanism on a sample of fixed size without replacement,
-// m of n individuals, for inputs in which one individual has been replaced by another. Both
-// inputs have the same n, which is public. It is made of the pair (P, Q) of the mechanism for a
-// sample of which one individual is replaced: with q = m/n, δ at ε ≥ 0 is that of
-// q·P + (1−q)·Q against Q, and at ε < 0 that of Q against q·P + (1−q)·Q (Zhu, Dong and Wang,
-// 2022, Theorem 11). One pair has both: the losses above 0 of the first, those below 0 of
-// the second, and what is left to 1 at loss 0.
+// WithoutReplacement is the pair of a mechanism on a sample of fixed size without replacement, m of
+// n individuals, for inputs in which one individual has been replaced by another. Both inputs have
+// the same n, which is public. It is made of the pair (P, Q) of the mechanism for samples that
+// differ in one individual: with q = m/n, δ at ε ≥ 0 is the δ of q·P + (1−q)·Q against Q, and at ε
+// < 0 the δ of Q against q·P + (1−q)·Q (Zhu, Dong and Wang, 2022, Theorem 11). One pair has both:
+// the losses above 0 of the first, the losses below 0 of the second, and the rest of the
+// probability at loss 0.
 //
 // For Gaussian noise the sensitivity is the greatest distance between the values of two samples in
-// which one individual is replaced: twice what one adds, if it may be in opposite directions.
+// which one individual is replaced: twice the contribution of one, if contributions may have
+// opposite directions.
 type WithoutReplacement struct {
-	Pair     Pair    // of the mechanism on the sample; the same in both directions, as all but samples are
+	Pair     Pair    // pair of the mechanism on the sample; the same in both directions, as all but samples are
 	Sampling float64 // q = m/n, at least 2^-60 and at most 1, which is Pair itself
 }
 
@@ -234,7 +235,7 @@ func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
 		}
 		side.settle()
 	}
-	// δ at 0, and what has a loss above 0, or at least 0 in the other direction. Each is a sum
+	// δ at 0, and the mass with a loss above 0, or at least 0 in the other direction. Each is a sum
 	// of positive numbers that are at most 1 together.
 	var above, notBelow, gap sum
 	for i := lo; i <= last; i++ {

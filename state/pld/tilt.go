@@ -42,10 +42,9 @@ func (s shape) cumulants(t float64) (k, mean, variance float64) {
 
 // tilts returns the θ of e^(θ·loss) by which the composition is tilted before it is transformed.
 // The first is 0. With Chernoff's bound e^C(x), C(x) = min_θ K(θ) − θx, of the probability of a
-// loss above x, each further θ is the smallest for which K(θ) − θx ≤ C(x) + reach at the x that the
-// one before does not serve any more, and beyond that, as far as e^C(x) is MinDelta. For a normal
-// composition x rises by 2·√(2·reach) standard deviations each time. If one δ is asked for, that of
-// its x is enough.
+// loss above x, each further θ is the smallest with K(θ) − θx ≤ C(x) + reach at the x that the
+// previous θ no longer serves, and beyond it, until e^C(x) is MinDelta. For a normal composition x
+// rises by 2·√(2·reach) standard deviations each time. For a single δ, the θ of its x is enough.
 func (c *composition) tilts(s shape) []float64 {
 	if target := math.Log(c.options.Delta); c.options.Delta > 0 {
 		if best, ok := s.solve(target, 0); ok {
@@ -69,8 +68,7 @@ func (c *composition) tilts(s shape) []float64 {
 	return tilts
 }
 
-// smallest returns the smallest θ between lo and hi, about, with K(θ) − θx ≤ bound,
-// of which hi is one.
+// smallest returns about the smallest θ between lo and hi with K(θ) − θx ≤ bound; hi satisfies it.
 func (s shape) smallest(x, bound, lo, hi float64) float64 {
 	for range 20 {
 		mid := (lo + hi) / 2
@@ -111,7 +109,7 @@ func (s shape) solve(target, above float64) (float64, bool) {
 // window is the part of the lattice on which a tilted composition is computed.
 type window struct {
 	low, size int     // size is a power of two
-	chernoff  float64 // the θ at which what lies above is bounded
+	chernoff  float64 // θ that bounds the tail above
 }
 
 // windowFor chooses a window outside of which the tilted composition has at most

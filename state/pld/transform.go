@@ -78,9 +78,9 @@ func (w *workspace) reset(n int) {
 	}
 }
 
-// convolve returns the composition of the measures tilted by e^(θ·loss), on a
-// window of the lattice. What lies outside wraps around and is added inside, which
-// raises the result; what lies beyond is in `beyond` besides.
+// convolve returns the composition of the measures tilted by e^(θ·loss), on a window of the
+// lattice. Mass outside wraps around and is added inside, which raises the result; the mass above
+// the window is also in `beyond`.
 func (c *composition) convolve(theta float64, w window, work *workspace) (tilted, error) {
 	work.reset(w.size)
 	t := tilted{low: w.low, theta: theta, beyond: c.beyond(w)}

@@ -1,5 +1,5 @@
-// Package hook carries the parts that a pipeline's author plugs into a transform to the worker on
-// which the engine runs it.
+// Package hook carries the parts that a pipeline's author plugs into a transform to the worker that
+// runs it.
 //
 // A DoFn is serialised, sent to a worker and decoded there. So it cannot carry anything live: no
 // connection, no lock, no closure. Instead it carries a [Hook]: a struct whose exported fields

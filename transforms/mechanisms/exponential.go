@@ -33,8 +33,8 @@ type Exponential struct{ rate }
 // PermuteAndFlip selects one of several candidates by their scores: the mechanism of McKenna and
 // Sheldon ("Permute-and-Flip: A New Mechanism for Differentially Private Selection", 2020), whose
 // expected score is never below that of Exponential at the same ε. Candidates are tried in random
-// order, each once: one is taken with probability e^((score − greatest score)/b). Coins are those
-// of Exponential, exact.
+// order, each once: one is taken with probability e^((score − greatest score)/b). Its coins are
+// exact, as in Exponential.
 //
 // It has the same law as reporting the greatest score after adding exponential noise of scale b to
 // each (Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang, "The Permute-and-Flip Mechanism is

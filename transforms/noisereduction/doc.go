@@ -8,7 +8,7 @@
 // Cov(est_i, est_j) = min(1/u_i, 1/u_j), the law of f + B(1/u_k) with B a Brownian motion: the
 // noise-reduction mechanism of Whitehouse, Ramdas, Rogers and Wu ("Brownian Noise Reduction",
 // 2022). Every rung is one more Gaussian release; where to stop and how far to go next are
-// functions of earlier releases, so the loss of a user who contributed c is that of one Gaussian
+// functions of earlier releases, so a user who contributed c loses as much as in one Gaussian
 // release of the last precision: μ² = c²·u_T.
 //
 // Noise is drawn in sampler.go, from the keyed digits of stream.go, by the exact method of

@@ -10,7 +10,7 @@ import (
 
 const (
 	quantileBits = 40  // quantiles count units of 2^-40
-	workBits     = 384 // of the arithmetic that finds them
+	workBits     = 384 // bits of the arithmetic that finds them
 )
 
 // piDigits has 120 decimals, 398 bits.

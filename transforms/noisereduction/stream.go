@@ -66,7 +66,7 @@ type draw struct {
 	rung       int // from 1
 	previous   units.Precision
 	precision  units.Precision
-	exponent   uint   // of the lattice 2^-exponent
+	exponent   uint   // exponent of the lattice 2^-exponent
 	exactCount uint64 // two's complement
 }
 

@@ -15,7 +15,7 @@ import (
 // admitter decides who is counted. Not for concurrent use.
 type admitter struct {
 	budget  budgets.Budget
-	size    int64 // of a window
+	size    int64 // length of a window
 	from    int64 // the start of the first window
 	filler  spend.Filler
 	sizes   []uint64
@@ -64,8 +64,8 @@ func idOf(key []byte) (id accounts.ID, err error) {
 	return accounts.ID(key), nil
 }
 
-// decide walks the metrics for one window of one user, charges the account and takes out of its
-// buckets what it admits, and emits it. The price is known, so that reservation and charge are one
+// decide walks the metrics for one window of one user, charges the account and its buckets for the
+// admitted contributions, and emits them. The price is known, so reservation and charge are one
 // step.
 func (a *admitter) decide(id accounts.ID, user *purse, window slice, emit func(cell []byte, n int64)) error {
 	for i := range a.metrics {

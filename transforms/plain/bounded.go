@@ -16,11 +16,10 @@ func init() {
 	register.Emitter2[[]byte, int64]()
 }
 
-// FilterBounded is Filter for bounded input, without state and timers: all of a
-// user's events are grouped, and their windows decided one after the other. It
-// takes and gives what Filter does, and decides the same, but what it admits
-// stays in the global window and comes at the end. It also runs on engines that
-// have neither. No event is late here, whatever the input's watermark. A user's
+// FilterBounded is Filter for bounded input, without state and timers: it groups all of a user's
+// events and decides their windows one after the other. Input, output and decisions are the same as
+// Filter's, but the output stays in the global window and appears at the end. It also runs on
+// engines without state and timers. No event is late, whatever the input's watermark. A user's
 // events must fit in memory.
 func (t *Transforms) FilterBounded(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	s = s.Scope("plain.FilterBounded")

@@ -7,20 +7,20 @@
 //	admitted, rejected := dp.Filter(s, events) // KV<user, key>, with event times
 //	released := dp.Release(s, dp.Count(s, admitted))
 //
-// Every count is released with Gaussian noise of the metric's Sigma: a ladder
-// of one rung. A user who contributes c events of a key to a window pays c²/σ²
-// for it. That price is known before anything is drawn, so no settlement has to come
-// back. In the packed form of package transforms a user pays for the precision that was
-// released, which needs a loop. At the same prices both forms decide the same.
+// Every count is released with Gaussian noise of the metric's Sigma: a ladder of one rung. A user
+// who contributes c events of a key to a window pays c²/σ² for it. That price is known before
+// anything is drawn, so no settlement has to be returned. In the packed form of package transforms
+// a user pays for the precision that was released, which needs a loop. At the same prices both
+// forms decide the same.
 //
 // # Guarantees
 //
-//   - A user pays for all metrics, windows and keys from one account, and what
-//     the account admits never exceeds the budget. The unit of privacy is one
+//   - A user pays for all metrics, windows and keys from one account, and the contributions that
+//     the account admits never exceed the budget. The unit of privacy is one
 //     user with all of their events within one life of the pipeline's state.
 //   - As much of a user's part in a metric window counts as the metric's
 //     allowance pays for, in the order of the ends of windows and, within one,
-//     of Settings.Metrics. What does not count costs nothing.
+//     of Settings.Metrics. The rest costs nothing.
 //   - What counts of a user depends on that user's own records only: not on
 //     their order, on bundles, on parallelism or on other users. Where not all
 //     keys are equal, a keyed hash of the user's own keys decides.

@@ -22,14 +22,13 @@ func init() {
 	register.Emitter3[beam.EventTime, []byte, int64]()
 }
 
-// Filter admits what users can pay for, on a stream or on bounded input.
+// Filter admits the contributions that users can pay for, on a stream or on bounded input.
 //
-// In: KV<string, string>, user and key, with the time of the event as event
-// time, in any windows. Out: KV<[]byte, int64> in the global window, with the
-// last instant of their window: what an admitted user adds to a count (named by
-// schemas.EncodeReleaseKey), and a zero for every public key of every window;
-// and the invalid events, as they came: those outside of From and To, and those with users
-// or keys that schemas.ValidateUser and ValidateKey refuse.
+// In: KV<string, string>, user and key, with the time of the event as event time, in any windows.
+// Out: KV<[]byte, int64> in the global window, with the last instant of their window: the
+// contribution of an admitted user to a count (named by schemas.EncodeReleaseKey), and a zero for
+// every public key of every window; and the invalid events, unchanged: events outside of From and
+// To, and events with users or keys that schemas.ValidateUser and ValidateKey refuse.
 //
 // Events wait in the engine until their window closes. Every user has one Value
 // state and one event-time timer, so that windows are decided in order of their
@@ -63,7 +62,7 @@ func (*mergeFn) ProcessElement(id []byte, parts func(*[]byte) bool, emit func([]
 	return nil
 }
 
-// collect decodes slices and merges those of one window, ascending by end.
+// collect decodes slices and merges the slices of each window, ascending by end.
 func collect(parts func(*[]byte) bool) ([]slice, error) {
 	byEnd := map[int64]map[string]uint32{}
 	var b []byte
@@ -85,8 +84,8 @@ func collect(parts func(*[]byte) bool) ([]slice, error) {
 	return sorted(byEnd), nil
 }
 
-// ErrStateLost fails a bundle whose user's state is not what was written: the
-// engine has lost some of it.
+// ErrStateLost fails a bundle if a user's state differs from the one written: the engine has lost
+// some of it.
 var ErrStateLost = errors.New("the engine has lost a user's state")
 
 // admitFn keeps a user's account and decides their windows in order.
@@ -125,8 +124,7 @@ func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.P
 		return err
 	}
 	if len(u.waiting) == 0 || lastOf(u.waiting[0].end) != eventTime {
-		// The account may be lost with it: to go on would be to forget what
-		// was spent.
+		// The account may be lost with it: continuing would forget the spent budget.
 		return fmt.Errorf("deciding a user's window: %w", ErrStateLost)
 	}
 	next := u.waiting[0]
@@ -169,8 +167,8 @@ func (f *admitFn) keep(p state.Provider, tp timers.Provider, id accounts.ID, u *
 	return nil
 }
 
-// setDue wakes at the end of a window and holds back the watermark to its last
-// instant, so that what is emitted then is in time for it.
+// setDue sets the timer to the end of a window and holds the watermark at its last instant, so that
+// the output is in time for it.
 func setDue(due timers.EventTime, tp timers.Provider, end int64) {
 	due.Set(tp, mtime.FromMilliseconds(end).ToTime(), timers.WithOutputTimestamp(lastOf(end).ToTime()))
 }

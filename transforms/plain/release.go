@@ -20,12 +20,11 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[Released]())
 }
 
-// Count adds up what was admitted.
+// Count adds up the admitted contributions.
 //
-// In: what Filter or FilterBounded admitted, in the windows in which it came.
-// Out: KV<[]byte, int64>, in the same windows, one element for every metric,
-// window and key once the window closes. They are raw counts of admitted users:
-// trusted side.
+// In: the output of Filter or FilterBounded, in any windows. Out: KV<[]byte, int64>, in the same
+// windows, one element for every metric, window and key once the window closes. They are raw counts
+// of admitted users: trusted side.
 func (t *Transforms) Count(s beam.Scope, admitted beam.PCollection) beam.PCollection {
 	return beam.CombinePerKey(s.Scope("plain.Count"), &sumFn{}, admitted)
 }
@@ -42,7 +41,7 @@ type Released struct {
 	WindowStart, WindowEnd int64 // Unix milliseconds
 	Key                    string
 	Value                  float64 // may be negative
-	StdDev                 float64 // of the noise
+	StdDev                 float64 // of the noise alone
 	Low, High              float64 // enclose the count of admitted users' events with Confidence
 	Confidence             float64
 	NoiseKeyID             string
@@ -50,9 +49,9 @@ type Released struct {
 
 // Release adds the noise.
 //
-// In: what Count gives, each element once: two counts of one key and window are
-// two releases, the second of which no user has paid for. Out: PCollection<Released>, in the
-// same windows; private keys at or below their threshold do not appear.
+// In: the output of Count, each element once: two counts of one key and window are two releases,
+// and no user has paid for the second. Out: PCollection<Released>, in the same windows; private
+// keys at or below their threshold do not appear.
 //
 // Low and High enclose the count of admitted users with the metric's
 // confidence. Users who could not pay are missing, so that counts are too low
@@ -67,7 +66,7 @@ type releaseFn struct {
 	part
 
 	noise   noisereduction.NoiseKey
-	size    int64 // of a window
+	size    int64 // length of a window
 	metrics map[string]*ladder
 }
 

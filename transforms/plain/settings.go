@@ -18,15 +18,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// Settings say what is counted, at which price, and what every user may spend.
-// They travel with the pipeline and contain no secret.
+// Settings define the counts, their prices and every user's budget. They travel with the pipeline
+// and contain no secret.
 type Settings struct {
 	// Incarnation names this promise: 128 random bits, drawn once and kept. The
 	// same incarnation, keys and events give the same noise.
 	Incarnation [16]byte
-	// Budget is the budget of every user; see budgets.NewBudget. With private keys it needs a
-	// δ for them. An update of a pipeline that takes over its state may only keep
-	// or lower it, by budgets.Budget.CheckNext; nothing here can see the one before.
+	// Budget is the budget of every user; see budgets.NewBudget. With private keys it needs a δ for
+	// them. An update of a pipeline that keeps its state may only keep or lower it, by
+	// budgets.Budget.CheckNext; this package cannot see the previous one.
 	Budget budgets.Budget
 	// Window is the size of all windows, in whole seconds. They begin at its
 	// multiples since 1970 UTC.
@@ -34,7 +34,7 @@ type Settings struct {
 	// From and To bound the windows that are released, at their boundaries.
 	// Events outside are rejected. They are public.
 	From, To time.Time
-	// Metrics in the order in which they are paid for.
+	// Metrics in the order of payment.
 	Metrics []Metric
 }
 
@@ -74,7 +74,7 @@ const (
 	keysPublic, keysPrivate = schemas.KeysPublic, schemas.KeysPrivate
 )
 
-// metric is a Metric with what is computed from it.
+// metric is a Metric with the numbers computed from it.
 type metric struct {
 	spec      schemas.MetricSpec
 	allowance accounts.Allowance

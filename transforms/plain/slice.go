@@ -24,8 +24,7 @@ type keyCount struct {
 	n   uint32
 }
 
-// add joins other's events to those of the same window, saturating: no bound
-// is near the top.
+// add adds other's events of the same window, saturating: no bound is near the top.
 func (s *slice) add(other slice) {
 	s.keys = append(s.keys, other.keys...)
 	slices.SortFunc(s.keys, func(a, b keyCount) int { return strings.Compare(a.key, b.key) })
@@ -74,16 +73,16 @@ func (p *purse) setDebt(metric int, debt units.Mu2) {
 	}
 }
 
-// user is what the state says about a user: the account, the end of the last
-// window that was decided, and the windows that wait, ascending by end.
+// user is the state of a user: the account, the end of the last decided window, and the waiting
+// windows, ascending by end.
 type user struct {
 	purse
 	done    int64
 	waiting []slice
 }
 
-// wait adds a slice to those that wait. A slice of a decided window came after the
-// watermark and is dropped: a user's window is decided once.
+// wait adds a slice to the waiting ones. A slice of a decided window arrived after the watermark
+// and is dropped: a user's window is decided once.
 func (u *user) wait(s slice) {
 	if s.end <= u.done {
 		return

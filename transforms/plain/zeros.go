@@ -67,8 +67,8 @@ func (f *zerosFn) ProcessElement(_ []byte, emit func([]byte, int64)) {
 	}
 }
 
-// zerosInTime returns the zeros of every window as the events' watermark passes its
-// end: those of all windows at once would wait in the engine for years.
+// zerosInTime returns the zeros of every window as the events' watermark passes its end: the zeros
+// of all windows at once would wait in the engine for years.
 func (t *Transforms) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
 	metrics := t.publicKeys()
 	if len(metrics) == 0 {

@@ -19,7 +19,7 @@ type SettlementWriter interface {
 // NewSettler makes a Settler that collects the results of a turn's release shards, and writes them
 // once all of them have acknowledged the turn, which implies that all its ledger deltas are
 // durable. Acknowledgements of older epochs, and a group in which one is missing, settle nothing.
-// metrics are those of the Releaser. A Settler is safe for concurrent use.
+// metrics are the Releaser's. A Settler is safe for concurrent use.
 func NewSettler(metrics []schemas.MetricSpec, w SettlementWriter) (*Settler, error) {
 	if w == nil {
 		return nil, errors.New("making a settler: a writer of settlements is needed")

@@ -38,7 +38,7 @@ type Field struct {
 	Unit      string
 	Meaning   string
 	Default   string   // value of an absent field, as in a file
-	Absent    string   // what an absent field means, if Default cannot say it
+	Absent    string   // meaning of an absent field, if Default cannot express it
 	Example   string   // a value that works, if Default is none to show
 	Called    []string // other names that people write instead
 	Needed    bool     // an error if absent
@@ -46,15 +46,15 @@ type Field struct {
 	OneOf     []string
 	BegunWith []string // further values, of deployments that have begun with them
 	In        *Range
-	Fields    []Field // of an object, or of every object of a list
+	Fields    []Field // fields of an object, or of every object of a list
 	Optional  bool    // an absent object gives its fields no defaults
-	Switch    bool    // true stands for an object with all defaults, false for none
-	Single    bool    // a text stands for a list of one
+	Switch    bool    // true means an object with all defaults, false none
+	Single    bool    // a text means a list of one
 	Apart     bool    // a file does not have the value of Path itself
 }
 
-// Change says how the value of a field changes in a deployment that has begun: "" by starting
-// its next run with it.
+// Change is the way to change the field in a deployment that has begun: "" by starting its next run
+// with the new value.
 type Change string
 
 const (
@@ -86,7 +86,7 @@ func (r *Range) Contains(v float64) bool {
 	return (v > r.Low || v == r.Low && !r.Open) && (v < r.High || v == r.High && !r.Below) && !math.IsInf(v, 0)
 }
 
-// Text says what a value of a kind must be.
+// Text describes the valid values of a kind.
 func (r *Range) Text(k Kind) string {
 	show := func(v float64) string {
 		if k == Duration {
@@ -183,7 +183,7 @@ func Find(fields []Field, name string) *Field {
 	return nil
 }
 
-// Meant returns what was probably meant by a name that no field has, or else all names.
+// Meant returns the likely intended name for one that no field has, or else all names.
 func Meant(fields []Field, name string) (meant string, hint string) {
 	var all []string
 	for i := range fields {

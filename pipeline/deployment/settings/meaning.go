@@ -10,7 +10,7 @@ import (
 )
 
 // text has a line for every field of the table: its path in a file, a colon and its meaning. Names
-// in braces stand for lists of what the program has.
+// in braces are replaced by lists of what the program has.
 //
 //go:embed meanings.txt
 var text string

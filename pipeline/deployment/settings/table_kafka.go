@@ -56,7 +56,7 @@ func passwordFields(in string) []Field {
 }
 
 // registryFields returns the fields of the registry in this part of deployment.Config, whose
-// address may be changed as change says.
+// address may be changed by change.
 func registryFields(in string, change Change) []Field {
 	return append([]Field{
 		{Name: "url", Path: in + "URL", Kind: Text, Needed: true, Example: `"https://registry:8081"`, Change: change},

@@ -96,7 +96,7 @@ func keysFields() []Field {
 }
 
 func boundFields() []Field {
-	const maxBound = 1 << 30 // what one contribution can be charged for
+	const maxBound = 1 << 30 // greatest charge for one contribution
 	valued := metrickind.Plural(metrickind.Valued())
 	return []Field{
 		{

@@ -110,7 +110,7 @@ func Value(config reflect.Value, path string, metric int) (v reflect.Value, ok b
 }
 
 // Check returns the first field of a deployment.Config, to which config points, that is missing or
-// out of its range, and why; "" if all are right. A zero that stands for an absent field is right.
+// out of its range, and why; "" if all are right. A zero that means an absent field is right.
 func Check(config any) (path, reason string) {
 	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, at string, v reflect.Value) {
 		switch {

@@ -9,11 +9,10 @@ import (
 type Comparison struct {
 	Field string
 	With  any    // nil, bool, string or, for a number, float64
-	Text  string // of the constant
+	Text  string // text of the constant
 }
 
-// Comparisons returns those of a filter that compiles; those of members within a field are left
-// out.
+// Comparisons returns the comparisons of a filter that compiles, except of members within a field.
 func Comparisons(text string) []Comparison {
 	tree, err := parser.Parse(text)
 	if err != nil {

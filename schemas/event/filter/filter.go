@@ -16,7 +16,7 @@ import (
 // The limits of a filter. Filters have neither loops nor variables nor functions: the time that one
 // takes is linear in its length and the event's.
 const (
-	MaxBytes   = 4096 // of one filter's text
+	MaxBytes   = 4096 // size of one filter's text
 	maxNodes   = 1000
 	maxRange   = 1000 // numbers of a range a..b
 	memoryCost = 10000
@@ -65,8 +65,7 @@ func compile(text string) (*compiled, error) {
 	return &compiled{program: program, names: w.names, needs: w.needs}, nil
 }
 
-// meant says what was probably meant by an operator that filters do not have; "" if it is not
-// known.
+// meant returns the filter operator that an unknown one probably means; "" if there is none.
 func meant(err error) string {
 	if strings.Contains(err.Error(), `Operator("=")`) {
 		return "\n = is written == in a filter"
@@ -87,7 +86,7 @@ func (w *walker) refuse(n ast.Node, reason string) {
 	}
 }
 
-// visit walks an expression. absent says that it stands left of "??", if a missing field is nil.
+// visit walks an expression. absent is set left of "??", where a missing field is nil.
 func (w *walker) visit(node ast.Node, absent bool) {
 	switch n := node.(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
@@ -144,8 +143,8 @@ func (w *walker) binary(n *ast.BinaryNode, absent bool) {
 	w.visit(n.Right, false)
 }
 
-// path notes a field, or a chain of members from a field on. The part that an event must have ends
-// before the first "?." and before an index.
+// path notes a field, or a chain of members that starts with a field. The part that an event must
+// have ends before the first "?." and before an index.
 func (w *walker) path(node ast.Node, absent bool) {
 	var members []*ast.MemberNode // from the last to the first
 	for {

@@ -38,7 +38,7 @@ func NewSet() *Set {
 	return s
 }
 
-// Add compiles the next filter, of at most MaxFilters. Errors are those of Fields.
+// Add compiles the next filter, of at most MaxFilters. Errors are as for Fields.
 func (s *Set) Add(text string) error {
 	f, err := compile(text)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Set) Put(i int, v any, present bool) {
 	s.env[s.fields[i]], s.present[i] = v, present
 }
 
-// Passes evaluates all filters for the event of which every field was put: bit i is set where
-// filter i is true. A filter that fails to evaluate is false.
+// Passes evaluates all filters for the event whose fields were all put: bit i is set if filter i is
+// true. A filter that fails to evaluate is false.
 func (s *Set) Passes() uint64 {
 	var bits uint64
 	for i := range s.filters {

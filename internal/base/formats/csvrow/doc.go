@@ -1,9 +1,9 @@
 // Package csvrow reads one row of CSV, field by field, without copying. The decoder of events needs
 // the fields; the reader of files needs to know only where a row ends.
 //
-// Guarantees: rows are those of encoding/csv with its default settings (RFC 4180); exhaustive tests
-// and fuzzers of schemas/event and internal/app/eventfile compare the two. Only AppendUnescaped
-// allocates, and no function panics. All functions are safe for concurrent use.
+// Guarantees: rows are the same as with encoding/csv in its default settings (RFC 4180); exhaustive
+// tests and fuzzers of schemas/event and internal/app/eventfile compare the two. Only
+// AppendUnescaped allocates, and no function panics. All functions are safe for concurrent use.
 //
 // Not guaranteed: error texts. The header of a file is read by encoding/csv, whose errors name line
 // and column.

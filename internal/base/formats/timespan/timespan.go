@@ -74,8 +74,7 @@ func unitOf(text string) (time.Duration, string) {
 	return 0, ""
 }
 
-// Text writes a duration as Parse reads it; what is below a
-// millisecond is lost.
+// Text writes a duration in the form that Parse reads, cut to milliseconds.
 func Text(d time.Duration) string {
 	if d < time.Millisecond {
 		return "0s"

@@ -41,7 +41,7 @@ const (
 
 type hooksKey struct{}
 
-// With returns a context under which a run, a change and their stages call the hooks.
+// With returns a context for a run or a change, whose stages then call the hooks.
 func With(ctx context.Context, h Hooks) context.Context {
 	return context.WithValue(ctx, hooksKey{}, h)
 }

@@ -22,7 +22,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// MayComeUp reports whether an error of Dial may come from a broker that is down, starting or
+// MayComeUp reports whether an error of Dial may be due to a broker that is down, starting or
 // stopping.
 func MayComeUp(err error) bool { return errors.Is(err, errTransient) }
 
@@ -31,7 +31,7 @@ var errTransient = errors.New("another try may succeed")
 
 // probeAll tries the bootstrap addresses in order: connection, versions, authentication, metadata
 // (a listener that wants SASL hangs up on the last only). Its error lists the brokers that refuse,
-// if any does: their reasons help more than those of unreachable ones.
+// if any does: their reasons help more than the errors of unreachable brokers.
 func (c *Client) probeAll(ctx context.Context) error {
 	var refused, failed error
 	for _, addr := range c.cfg.Brokers {

@@ -131,8 +131,8 @@ func (c *Client) Appended(topic string) time.Time {
 	return c.health.appended[topic]
 }
 
-// Answered returns the time of the last response of any broker; before the first one, the time at
-// which the client was made.
+// Answered returns the time of the last response of any broker; before the first one, the time when
+// the client was made.
 func (c *Client) Answered() time.Time {
 	defer c.health.lock()()
 	return c.health.answered

@@ -25,7 +25,7 @@ func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, f
 type RangeReader struct {
 	Topic     string
 	Partition int32
-	MaxBytes  int32 // of a response to keep; 0: a megabyte
+	MaxBytes  int32 // size of a response to keep; 0: a megabyte
 
 	c    *Client
 	from int64    // offset at which kept can be used; −1 if none

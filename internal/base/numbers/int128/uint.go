@@ -96,7 +96,7 @@ func (a Uint) Scale(shift int, up bool) (Uint, bool) {
 // Split returns f = mantissa·2^exponent for a finite f ≥ 0.
 func Split(f float64) (mantissa uint64, exponent int) {
 	const (
-		bits     = 53 // of a significand
+		bits     = 53 // bits of a significand
 		fraction = 1<<(bits-1) - 1
 		least    = -1074 // the exponent of the least positive float64
 	)

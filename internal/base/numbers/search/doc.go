@@ -3,5 +3,5 @@
 // # Guarantees
 //
 // The result depends on the condition alone; the start decides only how often the condition is
-// evaluated. So the start may come from float64, which differs between machines.
+// evaluated. So the start may be computed in float64, which differs between machines.
 package search

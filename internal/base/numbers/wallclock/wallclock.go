@@ -51,7 +51,7 @@ func Of(name string) *Clock {
 // stretch is a period without a change of the zone's clock: from begin to before end.
 type stretch struct {
 	begin, end int64
-	offset     int64 // of the zone's clock from UTC
+	offset     int64 // offset of the zone's clock from UTC
 	floor      int64 // the greatest reading before begin
 }
 
