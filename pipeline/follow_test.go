@@ -120,7 +120,6 @@ func TestFollowingBeginsAfterTheSettledTurn(t *testing.T) {
 	}
 }
 
-// What an interrupted run had published is followed by the run that settles it, once.
 func TestFollowingHandsOutWhatWasNotSettledOnce(t *testing.T) {
 	t.Parallel()
 	d, _ := twoRuns(t, true, nil)
@@ -258,7 +257,6 @@ func (w topicWriter) counts(partition int32, turn uint64, keys ...string) {
 	}
 }
 
-// end writes the end of a turn.
 func (w topicWriter) end(turn uint64, topic string, offsets ...int64) {
 	w.t.Helper()
 	data := must.Have(schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic,

@@ -17,7 +17,6 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// announced opens control for a run, and announces it.
 func announced(t testing.TB, d *deployment.Deployment) (*kafkalog.Client, *controllog.Log) {
 	t.Helper()
 	client, log := dial(t, d), slog.New(slog.DiscardHandler)

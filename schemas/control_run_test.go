@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// genRunRecord draws a record by which the processes of a run communicate.
+// genRunRecord draws a record that the processes of a run exchange.
 func genRunRecord(t *rapid.T) ControlBody {
 	number := func() int64 { return rapid.Int64().Draw(t, "number") }
 	switch rapid.IntRange(0, 4).Draw(t, "record of a run") {

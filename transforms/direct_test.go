@@ -216,8 +216,8 @@ func TestATickWaitsForAllReaders(t *testing.T) {
 	}
 }
 
-// TestOnlyThePipelineOfADeploymentIsRun: what has another stage, a stage twice or none is refused
-// before anything of it has run.
+// TestOnlyThePipelineOfADeploymentIsRun: a pipeline with another stage, a stage twice or none is
+// refused before any of it has run.
 func TestOnlyThePipelineOfADeploymentIsRun(t *testing.T) {
 	for name, build := range map[string]func(beam.Scope){
 		"no stage": func(s beam.Scope) { beam.ParDo(s, &groupsFn{}, beam.Impulse(s)) },

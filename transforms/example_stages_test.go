@@ -66,8 +66,8 @@ func visits(turn uint64) ([][]byte, error) {
 		SettledAt: -1})}, nil
 }
 
-// hours is the hook of READ, and its Source: what the users did in every hour.
-// Here every turn is one tick, so that at.Tick is the turn to open next.
+// hours is the hook of READ, and its Source: the users' events by hour. Every turn is one tick, so
+// from.Tick is the turn to open next.
 type hours struct{ Turns uint64 }
 
 func (h hours) Open(context.Context) (transforms.Source, error) { return h, nil }
@@ -141,8 +141,7 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 	})
 }
 
-// Acquire implements release.Publisher. What was printed before cannot be read back,
-// so that each is told of nothing.
+// Acquire implements release.Publisher. Printed values cannot be read back, so it returns none.
 func (h ladders) Acquire(_ context.Context, _ int, _ int64, _ uint64, _ func(turn uint64, key,
 	value []byte) error) (release.CountsWriter, error) {
 	return h, nil
@@ -162,7 +161,7 @@ func (h ladders) Append(_ context.Context, _ uint64, records []release.Record) f
 // the process.
 var settled sync.Map
 
-// settlements is the hook of SETTLE, and where SPEND looks for what was settled.
+// settlements is the hook of SETTLE, and has the settled turns for SPEND.
 type settlements struct{}
 
 func (h settlements) Open(context.Context) (transforms.Settler, error) {

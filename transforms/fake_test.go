@@ -58,7 +58,7 @@ func built(rt *Runtime, readers int, run func(*beam.Pipeline) error) error {
 	return run(p)
 }
 
-// onEngines runs a test on both, with a function that returns what Fail was told, too.
+// onEngines runs a test on both, with a function that returns the errors passed to Fail.
 func onEngines(t *testing.T, test func(t *testing.T, run func(*Runtime) ([]error, error))) {
 	t.Helper()
 	for name, engine := range engines {
@@ -88,12 +88,12 @@ type blobs []spend.Blob
 
 func (b blobs) Wait(context.Context) ([]spend.Blob, error) { return b, nil }
 
-// loop is a Runtime in which SPEND, RELEASE and SETTLE note what they get and
-// the source opens the next turn once the one before is settled.
+// loop is a Runtime whose SPEND, RELEASE and SETTLE record their input, and whose source opens the
+// next turn once the previous one is settled.
 type loop struct {
 	shards, releaseShards int
 	turns                 uint64
-	// idle is how many steps without an element come before every opening.
+	// idle is the number of steps without an element before every opening.
 	idle int
 
 	mu       sync.Mutex

@@ -24,7 +24,7 @@ func init() {
 // shardAndBlob makes an element of a test stream's line: "2 blob".
 func shardAndBlob(line string) (int, []byte) { return int(line[0] - '0'), []byte(line[2:]) }
 
-// describePack returns what is in a pack, with its tick and window.
+// describePack returns the contents of a pack, with its tick and window.
 func describePack(w typex.Window, eventTime beam.EventTime, shard int, pack []byte) (string, error) {
 	blobs, err := transforms.Unpack(pack)
 	if err != nil {
@@ -39,10 +39,9 @@ func describePack(w typex.Window, eventTime beam.EventTime, shard int, pack []by
 		nil
 }
 
-// TestPackHasOnePackForAShardAndTick, however the stream mixes shards and ticks:
-// a tick's elements come in pieces, before and after those of later ticks, and
-// two ticks end at once. What comes after the watermark is in no pack: neither
-// in that of its tick, which is gone, nor in a second one, nor in another tick's.
+// TestPackHasOnePackForAShardAndTick, however the stream mixes shards and ticks: a tick's elements
+// arrive in pieces, before and after elements of later ticks, and two ticks end at once. Elements
+// after the watermark are in no pack.
 func TestPackHasOnePackForAShardAndTick(t *testing.T) {
 	stream := teststream.NewConfig()
 	add := func(tick int64, lines ...any) {
@@ -58,7 +57,7 @@ func TestPackHasOnePackForAShardAndTick(t *testing.T) {
 	stream.AdvanceWatermark(1500) // within tick 1: it goes on
 	add(1, "0 f", "0 g")
 	stream.AdvanceWatermark(2000)
-	add(1, "0 late", "2 late") // of a shard that had a pack, and of one without a pack
+	add(1, "0 late", "2 late") // for a shard that had a pack, and for one without
 	add(3, "0 h")
 	add(2, "1 i")
 	add(4, "1 j")

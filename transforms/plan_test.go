@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// The threshold of a private key hides all that one user can add to a count: what the kind of the
-// metric says, and no kind that is not in the table.
+// The threshold of a private key hides all that one user can add to a count of any kind in the
+// table.
 func TestAThresholdHidesTheSensitivityOfTheKind(t *testing.T) {
 	threshold := func(kind string, events uint32) (float64, error) {
 		precision, err := units.PrecisionFromSigma(0.001)

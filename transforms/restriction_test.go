@@ -80,7 +80,7 @@ func TestTheLastStepEndsTheRestriction(t *testing.T) {
 	}
 }
 
-// TestADrainByTheEngineEndsReading: what is truncated has no step left.
+// TestADrainByTheEngineEndsReading: a truncated restriction has no step left.
 func TestADrainByTheEngineEndsReading(t *testing.T) {
 	f := &readFn{Layout: Layout{Readers: []int{5, 3}}}
 	rest := f.CreateInitialRestriction(3)

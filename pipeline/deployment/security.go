@@ -27,7 +27,6 @@ func (k *Kafka) Check() error {
 	return k.checkSecurity()
 }
 
-// checkBrokers refuses invalid addresses of brokers.
 func (k *Kafka) checkBrokers() error {
 	for i, address := range k.Brokers {
 		host, port, err := net.SplitHostPort(address)
@@ -42,7 +41,6 @@ func (k *Kafka) checkBrokers() error {
 	return nil
 }
 
-// noAddress returns the fault of a broker's address, or "".
 func noAddress(address string) string {
 	if address != "" && !strings.ContainsAny(address, ":/[] ") {
 		return fmt.Sprintf("%q has no port: write host:port with the port of the broker's listener, for example "+

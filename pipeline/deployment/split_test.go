@@ -19,7 +19,6 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// hourly is a metric with one public key.
 func hourly(name string) deployment.Metric {
 	return deployment.Metric{
 		Name: name, Window: time.Hour, Keys: deployment.Keys{Mode: deployment.KeysPublic, List: []string{"a"}},

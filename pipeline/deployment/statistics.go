@@ -40,7 +40,6 @@ func (m *Metric) scale() *metrickind.Scale {
 	return scale
 }
 
-// nodesKind returns the kind of the nodes of the metric's trees.
 func (m *Metric) nodesKind() string {
 	nodes := metrickind.Of(m.Kind).Tree.Nodes
 	if m.Scale == ScaleLogarithmic {
@@ -256,7 +255,6 @@ func BelowName(metric string, edge int64) string {
 // latency.mean.
 func AlsoName(metric, kind string) string { return metric + "." + kind }
 
-// checkAlso checks the values released beside the metric's own.
 func (m *Metric) checkAlso(kind metrickind.Kind) error {
 	for i, also := range m.Also {
 		switch possible := kind.Also(); {

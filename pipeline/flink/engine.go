@@ -243,7 +243,6 @@ func terminal(state string) bool {
 	return state == "FINISHED" || state == "FAILED" || state == "CANCELED" || state == "SUSPENDED"
 }
 
-// submit uploads the jar and starts its job.
 func (s *submission) submit(ctx context.Context) error {
 	jar, err := s.upload(ctx, s.jar)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
-// goavro allocates what a block's count says. Inputs here are too short for more items than this.
+// goavro allocates a block's claimed count. Inputs here are too short for more items than this.
 const referenceItems = 1 << 12
 
 func init() { goavro.MaxBlockCount = referenceItems }

@@ -82,7 +82,6 @@ func TestAvroFieldsAreFoundInNestedRecordsAndUnions(t *testing.T) {
 	}
 }
 
-// typed is a schema of three fields of the given types.
 func typed(user, key, time string) string {
 	return fmt.Sprintf(`{"type":"record","name":"R","fields":[{"name":"u","type":%s},{"name":"k","type":%s},`+
 		`{"name":"t","type":%s}]}`, user, key, time)
@@ -228,8 +227,8 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 }
 
 // A producer can name any schema of the registry in a record: another topic's, one of another kind,
-// a broken one. Such records are dead letters, the trusted side is told once which schema and why,
-// and the records of other producers are read as before.
+// a broken one. Such records are dead letters, the schema and the reason are reported once, and the
+// records of other producers are read as before.
 func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
 	r := &registry{schemas: map[uint32]string{

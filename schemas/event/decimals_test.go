@@ -41,7 +41,7 @@ func randomNumber(random *rand.Rand) string {
 		pick("", "", "", "e0", "e2", "E-3", "e+1", "e-12")
 }
 
-// In all formats a value is the number of units nearest to what is written, a half away from zero.
+// In all formats a value is rounded to the nearest unit, a half away from zero.
 func TestValuesAreRoundedToTheirDecimals(t *testing.T) {
 	t.Parallel()
 	random := rand.New(runseed.PCG(t, 1, 1))
@@ -164,7 +164,8 @@ func TestDecimalsArePartOfTheIdentity(t *testing.T) {
 	}
 }
 
-// People's numbers are read from columns and from strings of JSON alike. What is empty is no value.
+// People's numbers are read from columns and from strings of JSON alike. An empty text is not a
+// value.
 func TestRuleTextsOfValuesAreReadAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	const none = math.MinInt64
@@ -216,7 +217,7 @@ func TestRuleTextsOfValuesAreReadAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
-// A record without a value is no event by design with skip, else it is broken. A value that is no
+// With skip, a record without a value is skipped; otherwise it is broken. A value that is not a
 // number, and a row that is too short, are broken either way.
 func TestRuleARecordWithoutAValueIsSkippedOrBroken(t *testing.T) {
 	t.Parallel()

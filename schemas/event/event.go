@@ -295,7 +295,6 @@ func (d *Decoder) giveBack() {
 	poison.Bytes(d.label)
 }
 
-// passes evaluates all filters for the record that was decoded last.
 func (d *Decoder) passes() uint64 {
 	for i := range d.filter.Names() {
 		v, present := d.records.seen(i)

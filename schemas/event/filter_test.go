@@ -121,8 +121,8 @@ func TestFiltersSeeColumnsAsNumbersOrStrings(t *testing.T) {
 	}
 }
 
-// What is said never to equal is equal in no record, and a comparison of which nothing is said is
-// true of some record.
+// A comparison that is reported as never equal is true of no record; any other is true of at least
+// one.
 func TestComparisonsThatAreNeverEqualAreFound(t *testing.T) {
 	columns := []string{"200", "2e2", "007", "-1", "-", "", "a", "true", "nil", "1.50"}
 	for constant, says := range map[string]string{

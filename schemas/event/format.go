@@ -233,7 +233,6 @@ func (f Format) checkNames(e Encoding) error {
 	return nil
 }
 
-// paths parses the names of the fields.
 func (d *Decoder) paths() (paths [fieldCount][]step, err error) {
 	for i, text := range d.fields {
 		if text == "" {

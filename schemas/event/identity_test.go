@@ -52,8 +52,7 @@ func (g *randomAvro) another(schema string) string {
 }
 
 // Two schemas with the same field positions decode every record that both can read to the same
-// field, whatever stands before it, around it and after it; what agrees in everything decodes alike
-// to the last error.
+// field, whatever surrounds it; schemas that agree in everything decode alike to the last error.
 func TestFormatsThatAgreeInAFieldDecodeItAlike(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 5, 7))
 	var alike, apart, other int

@@ -154,7 +154,7 @@ func referenceJSON(f Format, value []byte) (ev Event, class string) {
 	return Event{User: []byte(texts[0]), Key: []byte(texts[1]), Millis: ms}, ""
 }
 
-// coarse returns the class of a record by its contents, without what it looks like.
+// coarse returns the class of a record by its contents, ignoring its form.
 func coarse(class string) string {
 	if slices.Contains([]string{ClassNotUTF8, ClassPacked, ClassFramed, ClassUnframed, ClassInString}, class) {
 		return ClassUndecodable
@@ -287,7 +287,7 @@ func FuzzCSVDecoderIsEncodingCSV(f *testing.F) {
 	})
 }
 
-// No bytes make a decoder panic, and what it accepts keeps the limits.
+// No bytes make a decoder panic, and accepted events keep the limits.
 func FuzzDecoder(f *testing.F) {
 	for _, s := range append(jsonSeeds, "1,u,x,p,y\n", "1\tu\tx\tp\ty") {
 		f.Add([]byte(s))

@@ -118,8 +118,8 @@ func TestTimesAreReadByTheirLayout(t *testing.T) {
 	}
 }
 
-// What clocks show twice is the first time, what they skip is as if they had not been set yet, and
-// a time that says its own zone is not moved.
+// A reading shown twice means the first time, a skipped one is read as if the clocks had not been
+// set yet, and a time with an offset is not moved.
 func TestTimesWithoutAZoneAreThoseOfTheConfiguredOne(t *testing.T) {
 	for _, c := range []struct{ zone, text, want string }{
 		{"", "2025-03-03 01:00", "2025-03-03T01:00:00Z"}, {"UTC", "2025-03-03 01:00", "2025-03-03T01:00:00Z"},
@@ -180,7 +180,7 @@ func TestTimesInZonesAgreeWithPackageTime(t *testing.T) {
 	}
 }
 
-// FuzzTimeText: no text makes the reader panic, and a text is one time whatever stands around it.
+// FuzzTimeText: no text makes the reader panic, and a text is one time whatever surrounds it.
 func FuzzTimeText(f *testing.F) {
 	for _, seed := range []string{"2025-03-03 04:05:06.7 +01:00", "Mon, 03 Mar 2025 04:05:06 GMT",
 		"[03/Mar/2025:05:05:06 +0100]", "20250303", "Mon Mar  3 04:05:06 UTC 2025", "9999-12-31T23:59:59.999-12:00",

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What has no user is an event where the format says so, in every encoding, and a broken record
-// otherwise; what is broken in another way stays broken.
+// A record without a user is an event if the format allows it, in every encoding, and otherwise
+// broken; a record with another fault stays broken.
 func TestRecordsWithoutAUser(t *testing.T) {
 	const schema = `{"type":"record","name":"e","fields":[{"name":"u","type":["null","string"]},{"name":"k",` +
 		`"type":"string"},{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}]}`

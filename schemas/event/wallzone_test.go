@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Whatever the unit, times are given as the zone's clock shows them; and a decoder with a zone says
-// so where decoders are compared.
+// Whatever the unit, times are given as the zone's clock shows them; and the zone is part of a
+// decoder's identity.
 func TestTimesByTheClockOfAZone(t *testing.T) {
 	second := time.Date(2025, 10, 26, 1, 30, 0, 0, time.UTC) // 02:30 for the second time in Zurich
 	stopped := time.Date(2025, 10, 26, 2, 59, 59, 999e6, time.UTC).UnixMilli()

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The estimates of a node's children add up to that of the node, are not negative, and no other
-// such numbers are nearer to the draws: to move one unit from one child to another makes the sum of
+// The estimates of a node's children add up to the node's, are not negative, and no other such
+// numbers are nearer to the draws: to move one unit from one child to another makes the sum of
 // squared differences greater.
 func TestEstimatesOfChildrenAreTheNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -37,7 +37,6 @@ func quantileNodes() Kind {
 	}
 }
 
-// logNodes is quantileNodes on a logarithmic scale.
 func logNodes() Kind {
 	k := quantileNodes()
 	k.Name = "quantile_log_nodes"

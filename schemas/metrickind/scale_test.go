@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// On every scale of quantiles, steps rise with values, every leaf has the values that say so, and
-// the leaves have all values between them. On a logarithmic one, no step is wider than 1/32 of its
+// On every scale of quantiles, steps rise with values, every leaf has the values of its steps, and
+// the leaves together have all values. On a logarithmic one, no step is wider than 1/32 of its
 // distance from min, and steps are one wide up to 63.
 func TestLeavesHaveTheirValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -46,7 +46,8 @@ func TestLeavesHaveTheirValues(t *testing.T) {
 	})
 }
 
-// The buckets of a histogram have the values that their edges say, also for values outside.
+// The buckets of a histogram have the values between their edges, and the outer ones all values
+// beyond.
 func TestBucketsHaveTheirValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		edges := rapid.SliceOfNDistinct(rapid.Int64Range(-1000, 1000), 3, MostBuckets+1, rapid.ID[int64]).Draw(t,

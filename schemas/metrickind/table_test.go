@@ -97,7 +97,7 @@ func TestAKindThatIsNotInTheTable(t *testing.T) {
 	}
 }
 
-// What a user adds lies in the range that price and threshold are made from, and reaches its ends.
+// A user's contribution lies in the range behind price and threshold, and reaches its ends.
 func TestContributionsStayInTheirRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.SampledFrom(Counting()).Draw(t, "kind")
@@ -148,8 +148,8 @@ func TestRangeOfValues(t *testing.T) {
 	})
 }
 
-// What forecasts take for a value of several components and its interval is what is released, but
-// for rounding to units of a value.
+// Forecasts of a value of several components and its interval equal the release, up to rounding to
+// units of a value.
 func TestAnImitatedVectorIsTheReleasedOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, k := range All() {
@@ -203,8 +203,8 @@ func TestAnEndThatIsZeroHasNoSign(t *testing.T) {
 	}
 }
 
-// An interval that lies beyond everything that can be says nothing: cut to an end, it would have no
-// width and seem exact.
+// An interval beyond all possible values is not cut to an end, where it would have no width and
+// seem exact.
 func TestAnIntervalBeyondWhatCanBeSaysNothing(t *testing.T) {
 	draws := func(values ...int64) (c Components) {
 		c.Width = big.NewRat(2, 1)

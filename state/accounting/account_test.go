@@ -14,12 +14,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// An account of the pipeline and a filter of the library take the same losses, reserve and settle
-// the same, and refuse the same: what is proved of one holds for the other.
+// An account of the pipeline and a filter of the library accept, reserve, settle and refuse the
+// same losses: proofs about one hold for the other.
 func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 	const most = 1 << 50 // whole numbers of units that a float64 has
 	mu2 := func(m units.Mu2) float64 { return math.Ldexp(float64(m), -units.Mu2Bits) }
-	// near draws what is at most left, just above it, or anything.
+	// near draws a loss up to the rest, just above it, or anything.
 	near := func(t *rapid.T, left uint64, name string) uint64 {
 		return rapid.OneOf(rapid.Uint64Range(0, left), rapid.SampledFrom([]uint64{left, left + 1}), rapid.Uint64Range(0,
 			most)).Draw(t, name)

@@ -45,11 +45,10 @@ func tally(t *testing.T, name string, runs int, delta float64, play func() runOu
 	return exceeded, naive, quantile
 }
 
-// Randomised response of a small ε, asked until the loss is above the bound. The
-// advanced composition theorem of fixed length, read as if it were an odometer, is
-// exceeded far more often than its δ (the heuristic that Rogers et al. warn of); the
-// odometer is not: where its bound is below Σε, the loss comes to more than a third
-// of it but for a share of δ of the runs.
+// Randomised response of a small ε, asked until the loss is above the bound. The advanced
+// composition theorem of fixed length, read as if it were an odometer, is exceeded far more often
+// than its δ (the heuristic that Rogers et al. warn of); the odometer is not: where its bound is
+// below Σε, the loss exceeds a third of it, except in a share of δ of the runs.
 func TestAdvancedOdometerHoldsWhereAdvancedCompositionDoesNot(t *testing.T) {
 	const (
 		delta   = 0.1

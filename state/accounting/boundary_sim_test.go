@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounting"
 )
 
-// falseReject is the probability with which a test of this package that counts
-// events of probability at most δ fails although all is well.
+// falseReject is the probability that a test that counts events of probability at most δ fails
+// although the code is correct.
 const falseReject = 1e-9
 
 // binomialCeiling returns the least c with P(Bin(n, p) > c) ≤ falseReject.

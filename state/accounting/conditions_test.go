@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// The conditions of the theorems with formulas in them, evaluated in 384 bits and
-// written out as they stand in the papers rather than as the filters compute them.
+// The conditions of the theorems with formulas in them, evaluated in 384 bits in the form of the
+// papers rather than of the filters.
 
 // impliesSimply returns the condition ε ≥ ρ + 2·√(ρ·ln 1/δ') for δ' = δ − approximate, and Σ δ_i ≤
 // approximate: Rogers et al. 2023, Theorem 2; without approximate, Feldman and

@@ -21,7 +21,7 @@ func rat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
 func ratSquare(x float64) *big.Rat { return new(big.Rat).Mul(rat(x), rat(x)) }
 
-// count is how many of at most k+1 equal losses a filter takes; k < 0 is no limit.
+// count returns how many of at most k+1 equal losses a filter accepts; k < 0: without a limit.
 func count[L any](f *accounting.Filter[L], l L, k int) int {
 	n := 0
 	for n != k+1 {
@@ -67,7 +67,8 @@ func TestAFilterDecidesAsTheRealNumbersDo(t *testing.T) {
 	}
 }
 
-// Of an (ε, δ) the μ² of budgets implies it, a relative 2^-58 more does not, and the filter has it.
+// The μ² of package budgets implies (ε, δ), a relative 2^-58 more does not, and the filter has the
+// first.
 func TestTheBudgetOfAPromiseIsTheGreatest(t *testing.T) {
 	tried := 0
 	for _, epsilon := range []float64{1e-9, 1e-3, 0.3, 1, 10, 1e3, 1e6} {
@@ -105,9 +106,9 @@ func promises(t *rapid.T) loss.Approx {
 	}
 }
 
-// The advanced filter comes up to (1 − 1e-11)·ε of its theorem, where four losses rounded up to
-// units of 2^-80 do not matter (relative to ε², they are below 1e-20). The zCDP filter takes the
-// same losses: for pure mechanisms it is tighter (Feldman and Zrnic, after Theorem 4.9).
+// The advanced filter reaches (1 − 1e-11)·ε of its theorem, where four losses rounded up to units
+// of 2^-80 do not matter (relative to ε², they are below 1e-20). The zCDP filter takes the same
+// losses: for pure mechanisms it is tighter (Feldman and Zrnic, after Theorem 4.9).
 func TestTheAdvancedRuleIsTheTheoremsToElevenDigits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := promises(t)
@@ -140,7 +141,8 @@ func TestTheAdvancedRuleIsTheTheoremsToElevenDigits(t *testing.T) {
 	})
 }
 
-// Losses with a δ fit budgets of a δ as small as a sum can tell from 0, half of which is theirs.
+// Losses with a δ fit budgets of the smallest δ that a sum distinguishes from 0; half of it is
+// theirs.
 func TestAdvancedTakesSmallDeltas(t *testing.T) {
 	for exponent, fits := range map[int]bool{-90: true, -200: true, -207: true, -208: false, -900: false} {
 		delta := math.Ldexp(1, exponent)
@@ -304,7 +306,7 @@ func TestRuleSquaresOfAccountsConvertExactly(t *testing.T) {
 	}
 }
 
-// The last mechanism takes exactly what is left, and a μ no greater than that pays for.
+// The last mechanism uses the rest exactly, with a μ no greater than the rest pays for.
 func TestRuleTheRestIsSpentExactly(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 13, 300))
 	for range 300 {

@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
-// server answers counts and knows what all of them together lost, across restarts.
+// server releases counts and keeps the sum of their losses across restarts.
 type server struct {
 	file  string
 	total *accounting.Odometer[loss.ZCDP, loss.Approx]
@@ -50,7 +50,8 @@ func (s *server) answer(count, sigma float64) (float64, error) {
 	return noise.Release(count, &mechanisms.System{})
 }
 
-// Each of two runs of a server answers a hundred queries; the second goes on where the first ended.
+// Each of two runs of a server releases a hundred counts; the second continues where the first
+// ended.
 func Example_server() {
 	file := fmt.Sprintf("%s/odometer-%d", os.TempDir(), os.Getpid())
 	defer os.Remove(file)

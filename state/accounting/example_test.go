@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// An analyst chooses the ε of the next query from the answers so far. A query that does not fit
+// An analyst chooses the ε of the next query from the results so far. A query that does not fit
 // does not run; a cheaper one still may.
 func ExampleNewBasic() {
 	f, err := accounting.NewBasic(loss.Approx{Epsilon: 1, Delta: 1e-6})
@@ -73,10 +73,11 @@ func ExampleNewBasicOdometer() {
 		}
 	}
 	fmt.Printf("realised loss at most %.3f, but for a probability of %g\n", total.Bound().Epsilon, total.Bound().Delta)
-	// Output: realised loss at most 0.715, but for a probability of 1e-06
+	// Output:
+	// realised loss at most 0.715, but for a probability of 1e-06
 }
 
-// A long run of Gaussian releases, each of a precision chosen from the last answers: the realised
+// A long run of Gaussian releases, each of a precision chosen from the last results: the realised
 // loss grows like the root of their number.
 func ExampleNewConcentratedOdometer() {
 	o, err := accounting.NewConcentratedOdometer(1e-6, 0.5)

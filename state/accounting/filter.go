@@ -121,7 +121,6 @@ func (f *Filter[L]) Budget() L {
 	return f.total((*fixed.Meter).Limit, down)
 }
 
-// total returns one amount of every meter as a loss.
 func (f *Filter[L]) total(amount func(*fixed.Meter) fixed.Amount, r direction) (l L) {
 	if f.rule == nil {
 		return l

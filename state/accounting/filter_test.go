@@ -16,9 +16,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// TestNothingIsAcceptedBeyondTheTheorem calls everything that a filter has, in any order, with the
-// numbers at which rounding to the wrong side would be seen, stores and resumes it in between, and
-// adds up without rounding what is accepted or reserved.
+// TestNothingIsAcceptedBeyondTheTheorem calls every method of a filter, in any order, with the
+// numbers for which rounding to the wrong side would show, stores and resumes it in between, and
+// adds up the accepted and reserved losses without rounding.
 func TestNothingIsAcceptedBeyondTheTheorem(t *testing.T) {
 	promises := [][2]float64{{0.7, 3e-6}, {1.1, 1e-5}, {0x1p-20, 1e-9}, {30, 0.1}}
 	if !long.On() {
@@ -103,7 +103,7 @@ type fataler interface {
 	Helper()
 }
 
-// mustRefuseMore checks that what is left fits and nothing above it does.
+// mustRefuseMore checks that the rest fits and nothing above it does.
 func (s subject) mustRefuseMore(t fataler, m machine) {
 	t.Helper()
 	left := m.left()
@@ -227,7 +227,7 @@ func TestAMillionAdversarialLossesStayWithinTheTheorem(t *testing.T) {
 func (s subject) choices(t testing.TB, steps int) []numbers {
 	rng := rand.New(runseed.PCG(t, 7, 11))
 	all := make([]numbers, 64)
-	order := make([][]int, len(s.scale)) // of the shares: their sum is the same, whatever is drawn
+	order := make([][]int, len(s.scale)) // the sum of the shares is the same, whatever is drawn
 	for j := range order {
 		order[j] = rng.Perm(len(all))
 	}

@@ -48,8 +48,8 @@ func TestLinearQueriesAddUpActiveUsers(t *testing.T) {
 	}
 }
 
-// Corollary 4.7 has S_t = (X_i : Σ_{j≤t} ‖q_j(X_i)‖² ≤ B), over all queries: ForGood.
-// Algorithm 3 counts the answered ones only, and never has fewer users: ForRound.
+// Corollary 4.7 has S_t = (X_i : Σ_{j≤t} ‖q_j(X_i)‖² ≤ B), over all queries: ForGood. Algorithm 3
+// counts only the admitted ones, and never has fewer users: ForRound.
 func TestActiveSetsAreThoseOfTheCorollary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const budget = 50
@@ -79,8 +79,8 @@ func TestActiveSetsAreThoseOfTheCorollary(t *testing.T) {
 	})
 }
 
-// One user must not decide whether there is an answer: the noise of transforms/mechanisms refuses
-// totals beyond 2^53, and what is added up never gets there.
+// One user must not decide whether a sum is released: the noise of transforms/mechanisms refuses
+// totals beyond 2^53, and sums never get there.
 func TestNoUserMakesTheNoiseRefuseASum(t *testing.T) {
 	long.Test(t)
 	const users, most = 1<<21 + 1, 1<<32 - 1

@@ -79,7 +79,7 @@ func TestReadingChangesNothing(t *testing.T) {
 	})
 }
 
-// Whatever is recorded, no bound is a NaN or falls, what is invalid is a *units.RangeError that
+// Whatever is recorded, no bound is a NaN or falls, an invalid loss is a *units.RangeError and
 // changes nothing, a larger loss never gives a smaller bound, and the order does not matter.
 func TestBoundsGrowWithEveryLoss(t *testing.T) {
 	wild := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{
@@ -327,9 +327,9 @@ func TestTrackerOpensTheNextFilterForWhatNoLongerFits(t *testing.T) {
 	}
 }
 
-// The claim of Proposition 4.10 rests on this: whatever losses are chosen, what is recorded while
-// the tracker has m steps adds up to at most m·Δ at every order; and the waste is bounded: two
-// successive filters have taken more than Δ at some order.
+// The claim of Proposition 4.10 rests on this: whatever losses are chosen, the losses recorded
+// while the tracker has m steps add up to at most m·Δ at every order; and the waste is bounded: two
+// successive filters spend more than Δ at some order.
 func TestTrackerCoversTheSumOfLosses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		curve := renyi(2, 32)

@@ -14,9 +14,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// The norm that is returned is that of the integers, by big.Int, and never above the bound,
-// which is ⌊(clip·scale)²⌋ of the two numbers as given; and every coordinate is within a unit
-// of the clipped one, computed in 200 bits.
+// The returned norm is the integers' norm, by big.Int, and never above the bound, which is
+// ⌊(clip·scale)²⌋ of the two numbers as given; and every coordinate is within a unit of the clipped
+// one, computed in 200 bits.
 func TestAQuantisedVectorHasItsNormAndFitsTheBound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -42,7 +42,6 @@ func (h header) refuse(reason string) error {
 	return &accounts.DecodeError{What: h.name, Reason: reason}
 }
 
-// errUsed refuses to read a state into a value that has been used.
 func (h header) errUsed() error {
 	return h.refuse("it is read into a value that has been used; make a new one")
 }

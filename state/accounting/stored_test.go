@@ -29,7 +29,7 @@ type resting struct {
 	use   func(state)
 }
 
-// restingOf has the state of a constructor that fresh calls and of which use spends some.
+// restingOf has the state of a value that fresh makes and use spends from.
 func restingOf[S state](fresh func() S, use func(S) error) resting {
 	return resting{func() state { return fresh() }, func(s state) { must(0, use(s.(S))) }}
 }
@@ -69,7 +69,7 @@ func restingStates() map[string]resting {
 	return list
 }
 
-// A state comes back as it was, also by gob. Damage is refused with a *accounts.DecodeError or
+// A state is restored unchanged, even by gob. Damage is refused with a *accounts.DecodeError or
 // gives another state that has one form; either way a used value is never overwritten. JSON is an
 // error.
 func TestStatesAtRest(t *testing.T) {

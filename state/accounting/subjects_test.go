@@ -122,7 +122,7 @@ type subject struct {
 	name      string
 	machine                                       // never used
 	scale     numbers                             // about the budget in the numbers of a loss
-	addends   func(x float64, i int) []*big.Float // what number i adds to the theorem's sums
+	addends   func(x float64, i int) []*big.Float // addend of number i to the theorem's sums
 	condition func(sums []*big.Float) bool        // whether the theorem lets them pass
 }
 
@@ -174,8 +174,7 @@ func each(t *testing.T, test func(*testing.T, subject)) {
 	}
 }
 
-// draw draws a loss: at, just above or below what is left, of any size between nothing and what no
-// sum can hold.
+// draw draws a loss: the rest, just above or below it, or any size from 0 to beyond all sums.
 func (s subject) draw(t *rapid.T, left numbers) numbers {
 	n := make(numbers, len(s.scale))
 	for i := range n {
@@ -187,8 +186,8 @@ func (s subject) draw(t *rapid.T, left numbers) numbers {
 	return n
 }
 
-// drawNumber draws a number around which rounding matters: what is left, and next to it; the units
-// of a sum, and their roots; what no sum can tell from 0; parts that add up.
+// drawNumber draws a number around which rounding matters: the rest, and next to it; the units of a
+// sum, and their roots; numbers that no sum distinguishes from 0; parts that add up.
 func drawNumber(t *rapid.T, left, scale float64) float64 {
 	part := rapid.Float64Range(0, 1).Draw(t, "part")
 	switch rapid.IntRange(0, 9).Draw(t, "kind") {

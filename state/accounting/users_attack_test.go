@@ -34,12 +34,11 @@ func gaussianNoise(src mechanisms.Source) accounting.Noise {
 	}
 }
 
-// level is the probability with which one Clopper-Pearson bound of this file is
-// wrong.
+// level is the probability that one Clopper-Pearson bound of this file is wrong.
 const level = 1e-9
 
-// atLeast and atMost are the Clopper-Pearson bounds on a probability of which k of n
-// draws came up.
+// atLeast and atMost are the Clopper-Pearson bounds on the probability of an event that k of n
+// draws had.
 func atLeast(k, n int) float64 {
 	if k == 0 {
 		return 0
@@ -54,12 +53,11 @@ func atMost(k, n int) float64 {
 	return mathext.InvRegIncBeta(float64(k+1), float64(n-k), 1-level)
 }
 
-// attack plays one deployment of linear queries against the user "target", present
-// or not, and returns the log-likelihood ratio of everything answered. The adversary
-// knows all other users, and chooses how much the target contributes from the
-// ratio so far: large steps while it is low, small ones when it is high. It asks for
-// more than is left, too, so that rounds without the target and later ones with it
-// occur, and uses up the whole budget.
+// attack plays one deployment of linear queries against the user "target", present or not, and
+// returns the log-likelihood ratio of all released sums. The adversary knows all other users, and
+// chooses how much the target contributes from the ratio so far: large steps while it is low, small
+// ones when it is high. It asks for more than is left, too, so that rounds without the target and
+// later ones with it occur, and uses up the whole budget.
 func attack(present bool, noise accounting.Noise) float64 {
 	const norm, kappa, rounds = 100, 0.5, 40
 	q := must(accounting.NewLinearQueries[string](norm, kappa, accounting.ForRound, noise))

@@ -38,7 +38,7 @@ func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
 	for _, c := range []struct {
 		policy     accounting.Policy
 		want       [][]string
-		left, paid float64 // of b
+		left, paid float64 // of user "b"
 	}{
 		// b's 0.75 does not fit after 0.5; its 0.25 does, unless it is out for good.
 		{accounting.ForRound, [][]string{{"a", "b"}, {"a"}, {"a", "b"}, {"a", "b"}, {}}, 0, 1},
@@ -97,9 +97,9 @@ func TestNoUserIsActiveIfOneAppearsTwice(t *testing.T) {
 	}
 }
 
-// What the theorems rest on: on every path the losses of a user's active rounds add
-// up to at most the budget, in exact arithmetic; no user who would fit is left out;
-// and a user is active or not for reasons of their own, whichever others are there.
+// The premise of the theorems: on every path the losses of a user's active rounds add up to at most
+// the budget, in exact arithmetic; no user who would fit is left out; and a user is active or not
+// for reasons of their own, whichever others are there.
 func TestLossesOfActiveRoundsNeverExceedTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		users := []string{"a", "b", "c", "d"}

@@ -30,11 +30,10 @@ func TestBudgetsAreThoseOfPublishedConversions(t *testing.T) {
 }
 
 // TestReleasesBeforeRefusal compares filters on the same releases. With σ = 100 and sensitivity 1,
-// so μ = 0.01 and ρ = 5e-5, under (1, 1e-6), the counts 560 and 349 are those of the project's
-// theory page. 0.815 and 495 are of Koskela et al., Section 4.1 and Figure 3, at δ = 1e-5, where
-// RDP has 420. 801 and the order of the three are of Dwork and Roth (2014), Section 3.5.2: 10,000
-// databases of 1/801-DP each are 1-DP but for e^-32 by advanced composition of everything fixed
-// beforehand.
+// so μ = 0.01 and ρ = 5e-5, under (1, 1e-6), the counts 560 and 349 are from the project's theory
+// page. 0.815 and 495 are of Koskela et al., Section 4.1 and Figure 3, at δ = 1e-5, where RDP has
+// 420. 801 and the order of the three are of Dwork and Roth (2014), Section 3.5.2: 10,000 databases
+// of 1/801-DP each are 1-DP but for e^-32 by advanced composition of everything fixed beforehand.
 func TestReleasesBeforeRefusal(t *testing.T) {
 	p := loss.Approx{Epsilon: 1, Delta: 1e-6}
 	if got := count(must(accounting.NewGDPFor(p)), loss.GDP{Mu: 0.01}, -2); got != 560 {

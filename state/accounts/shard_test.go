@@ -45,7 +45,6 @@ func encoded(t testing.TB, s *Shard) []byte {
 	return must(Encode(nil, slices.Collect(s.All())))
 }
 
-// decoded returns a shard of the accounts at rest.
 func decoded(t testing.TB, b []byte) *Shard {
 	t.Helper()
 	entries, rest, err := Decode(b)

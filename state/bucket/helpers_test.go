@@ -14,7 +14,6 @@ func newTable(t testing.TB, o bucket.Options, pairs ...pld.Pair) *bucket.Table {
 	return must(bucket.NewTable(pairs, o))
 }
 
-// curveOf returns the curve of counts in the table.
 func curveOf(t testing.TB, table *bucket.Table, counts ...uint32) *bucket.Curve {
 	t.Helper()
 	c := table.NewCurve()

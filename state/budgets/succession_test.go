@@ -29,7 +29,7 @@ import (
 type strategy struct {
 	epsilon  float64
 	budgets  []Budget
-	times    []float64 // of the decisions, one fewer than budgets
+	times    []float64 // times of the decisions, one fewer than budgets
 	exchange bool      // without the user against with
 }
 
@@ -53,8 +53,8 @@ func shortfall(a, c, s float64) float64 {
 	return c*normalCDF(math.Sqrt(s)-d) - a*normalCDF(-d)
 }
 
-// keysOf returns the greatest probability with which private keys may have shown under budget i or
-// an earlier one. A budget that began when more than its B² was spent admits no more keys.
+// keysOf returns the greatest probability that private keys have appeared under budget i or an
+// earlier one. A budget that began when more than its B² was spent admits no more keys.
 func (a *strategy) keysOf(i int) float64 {
 	keys := a.budgets[0].Keys.Float()
 	for j := 1; j <= i; j++ {
@@ -112,8 +112,8 @@ func (a *strategy) expected(i int, w, s float64) float64 {
 }
 
 // points returns the ends of intervals from low to high on which the gain after decision i is
-// smooth. It bends where the rejection region of a budget begins, the more sharply the less is left
-// of that budget.
+// smooth. It bends where the rejection region of a budget begins, and more sharply if less of that
+// budget is left.
 func (a *strategy) points(i int, low, high float64) []float64 {
 	var points []float64
 	for part := 1.0; part <= 12; part++ {

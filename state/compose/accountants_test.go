@@ -33,8 +33,8 @@ func TestEveryAccountantOfABudgetIsInTheTable(t *testing.T) {
 	}
 }
 
-// docs/accounting.md has a row for each accountant, in the order of the table, which
-// says whether it keeps budgets.
+// docs/accounting.md has a row for each accountant, in the order of the table, with whether it
+// keeps budgets.
 func TestDocumentationFollowsTheTable(t *testing.T) {
 	text := must(os.ReadFile("../../docs/accounting.md"))
 	section := regexp.MustCompile(`(?s)\n\| accountant \|.*?\n\n`).Find(text)

@@ -96,7 +96,7 @@ func TestCalibratedReleasesFitAGaussianFilter(t *testing.T) {
 	}
 }
 
-// The ends of the ranges: an answer that fits, or an error that says which number it is about.
+// The ends of the ranges: a result that fits, or an error that names the number.
 func TestCalibrateAtTheEndsOfItsRanges(t *testing.T) {
 	one := Releases{1, 1, 1}
 	if sigma, cost, err := Calibrate(eps(1e6, 0.5), one); err != nil || sigma != 0.0009766 || cost.Loss.Epsilon > 1e6 {

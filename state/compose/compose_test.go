@@ -34,7 +34,7 @@ func asked(t *testing.T, ask func(float64) (Question, error), given float64) Que
 	return must(ask(given))
 }
 
-// by returns what an accountant says; name "" is the tightest.
+// by returns the result of an accountant; name "" is the tightest.
 func by(t *testing.T, name string, list []Mechanism, q Question) loss.Approx {
 	t.Helper()
 	a, ok := Named(name)
@@ -73,7 +73,7 @@ func TestComposeAgreesWithOthers(t *testing.T) {
 		{"two of (ε, δ)", approx, delta, 3, "", "pld", 1e-9, eps(3, 0.28)},
 		// 0.28 = 1 − (1 − 0.1)(1 − 0.2) is the probability that either fails; the basic sum is 0.3.
 		{"two of (ε, δ) added up", approx, delta, 3, "basic", "basic", 1e-12, eps(3, 0.3)},
-		// Koskela, Tobaben and Honkela: what 495 steps cost in Gaussian terms, 420 cost in Rényi's.
+		// Koskela, Tobaben and Honkela: 495 steps in Gaussian terms cost as much as 420 in Rényi's.
 		{"495 Gaussian steps", []Mechanism{repeated(t, 495)(Gaussian(100, 1))}, epsilon, 1e-5, "", "gdp", 1e-3,
 			eps(0.815, 1e-5)},
 		{"420 Rényi steps", []Mechanism{repeated(t, 420)(Gaussian(100, 1))}, epsilon, 1e-5, "rdp", "rdp", 1.5e-3,
@@ -138,8 +138,7 @@ func TestCompareOrdersAccountantsOnGaussians(t *testing.T) {
 	}
 }
 
-// The answer to one question, asked the other way round, is no better than the
-// question was, and hardly worse.
+// The result of one question, inverted, is not better than the question, and hardly worse.
 func TestComposeAgreesWithItself(t *testing.T) {
 	for _, m := range []Mechanism{
 		repeated(t, 20)(Gaussian(10, 1)),
@@ -163,9 +162,9 @@ func TestComposeAgreesWithItself(t *testing.T) {
 	}
 }
 
-// The least over the integers from 2 to 512 by another program: the binomial sum in
-// float64 with math.lgamma, by the formula of Canonne, Kamath and Steinke, in Python. Orders
-// that leave integers out came to 2.5048 in the first case and to 1.5111 in the last.
+// The least over the integers from 2 to 512 by another program: the binomial sum in float64 with
+// math.lgamma, by the formula of Canonne, Kamath and Steinke, in Python. Orders that skip integers
+// give 2.5048 in the first case and 1.5111 in the last.
 func TestRenyiOrdersOfPoissonSamplesAreAllIntegers(t *testing.T) {
 	for _, tc := range []struct {
 		sigma, sampling float64
@@ -187,8 +186,8 @@ func TestRenyiOrdersOfPoissonSamplesAreAllIntegers(t *testing.T) {
 	}
 }
 
-// Every accountant asked about very little noise on samples: rdp did not come back from
-// divergences beyond the range of its arithmetic.
+// Very little noise on samples: rdp once did not return from divergences beyond the range of its
+// arithmetic.
 func TestLittleNoiseOnSamplesHasAnAnswer(t *testing.T) {
 	for _, c := range []struct {
 		sigma, sampling float64
@@ -212,7 +211,7 @@ func TestLittleNoiseOnSamplesHasAnAnswer(t *testing.T) {
 	}
 }
 
-// Sums never come out too small, and what a float64 holds comes out exactly.
+// Sums are never too small, and exact if a float64 holds them.
 func TestSumsRoundUp(t *testing.T) {
 	var exact, tenths total
 	exact.add(1, 1)
@@ -227,7 +226,7 @@ func TestSumsRoundUp(t *testing.T) {
 	}
 }
 
-// An accountant without an answer says why in a type, and gives no number.
+// An accountant that does not apply returns a typed error and no number.
 func TestWhatDoesNotApplyIsAnErrorOfItsOwn(t *testing.T) {
 	gdp, _ := Named("gdp")
 	cost, err := gdp.Compose([]Mechanism{repeated(t, 1)(SampledGaussian(1, 1, 0.1))}, asked(t, EpsilonAt, 1e-6))
@@ -243,7 +242,7 @@ func TestWhatDoesNotApplyIsAnErrorOfItsOwn(t *testing.T) {
 	}
 }
 
-// What is not a mechanism, a list or a question is a *units.RangeError that names it.
+// Anything but a mechanism, a list or a question is a *units.RangeError that names it.
 func TestComposeRefusesWhatIsOutOfRange(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	made := func(_ Mechanism, err error) error { return err }

@@ -155,7 +155,6 @@ func byRDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.RDPToEpsilon(curve, q.delta)
 }
 
-// sampledRDP returns the divergences of Gaussian noise on a sample.
 func (m Mechanism) sampledRDP(orders []float64) (loss.RDP, error) {
 	switch p := m.pair.(type) {
 	case pld.SubsampledGaussian:

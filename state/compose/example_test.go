@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
-// 500 releases with Gaussian noise of σ = 100, to each of which an individual adds at
-// most 1: what each accountant says that they cost together at δ = 1e-6.
+// 500 releases with Gaussian noise of σ = 100, each with a contribution of at most 1: their cost at
+// δ = 1e-6 by each accountant.
 func Example() {
 	noise, err := compose.Gaussian(100, 1)
 	if err != nil {

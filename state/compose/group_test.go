@@ -105,8 +105,8 @@ func TestGroupsWithoutAKnownCostAreRefused(t *testing.T) {
 	}
 }
 
-// On samples the distribution says the least of those that apply, and a sample of everything is
-// the mechanism itself.
+// On samples pld gives the least of the accountants that apply, and a sample of everything is the
+// mechanism itself.
 func TestSampledMechanismsAreWithinTheirBounds(t *testing.T) {
 	q := asked(t, EpsilonAt, 1e-6)
 	for _, m := range []Mechanism{

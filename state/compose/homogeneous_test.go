@@ -26,8 +26,8 @@ func optimal(epsilon float64, k int, total float64) (delta float64) {
 	return delta
 }
 
-// The optimum is that of the theorem in both directions, never above Theorem 2.10 of Rogers et al.,
-// whose closed form bounds it, and the grid of pld is just above it.
+// The optimum is the theorem's in both directions, never above Theorem 2.10 of Rogers et al., whose
+// closed form bounds it, and the grid of pld is just above it.
 func TestRuleHomogeneousCompositionIsOptimal(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 44, 20))
 	for range 20 {
@@ -63,7 +63,7 @@ func TestRuleHomogeneousCompositionIsOptimal(t *testing.T) {
 	}
 }
 
-// Best asks only those that can win; the least of all says no less.
+// Best runs only accountants that can win; the least of all is not below its result.
 func TestBestIsTheLeastOfAllAccountants(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 45, 8))
 	for range 8 {

@@ -15,8 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
-// families are those of mechanisms that dp_accounting has, too; mixed draws
-// from all but randomized response.
+// families are the families of mechanisms that dp_accounting also has; mixed draws from all but
+// randomized response.
 var families = []string{"gaussian", "sampled", "laplace", "discrete-gaussian", "randomized-response", "mixed"}
 
 // drawnOf returns a mechanism of a family run count times, and what compositions.py calls it.
@@ -58,9 +58,8 @@ func cpu(t *testing.T) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// On 500 compositions of three to five mechanisms Best says no less than the truth, of which
-// dp_accounting has a lower bound, and at most 1 % more than its upper bound. The log has the CPU
-// seconds of both by family.
+// On 500 compositions of three to five mechanisms Best is not below dp_accounting's lower bound of
+// the truth, and at most 1 % above its upper bound. The log has the CPU seconds of both by family.
 func TestCompositionsBesideDPAccounting(t *testing.T) {
 	long.Test(t)
 	program := exec.Command(python.With(t, "dp_accounting"), "testdata/compositions.py")

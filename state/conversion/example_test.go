@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// Gaussian noise of σ = 4 on a sum to which an individual adds at most 1, released ten
-// times: what is promised at δ = 1e-6, by the exact curve and by two that lose something.
+// Gaussian noise of σ = 4 on a sum with contributions of at most 1, released ten times: its ε at δ
+// = 1e-6, by the exact curve and by two looser ones.
 func Example() {
 	g := loss.GDP{Mu: 0.7905694150420949} // √10/4
 	exact, err := conversion.GDPToEpsilon(g, 1e-6)

@@ -11,9 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// Wang, Balle and Kasiviswanathan, Theorem 9, in Python with mpmath 1.4.1, 50 digits; those of
-// order 2, 5, 300 and 512 are also dp_accounting 0.6.0's _compute_rdp_sample_wor_gaussian, which
-// has a tighter bound at 16: state/pld/testdata/sampled.py.
+// Wang, Balle and Kasiviswanathan, Theorem 9, in Python with mpmath 1.4.1, 50 digits; the
+// divergences of order 2, 5, 300 and 512 are also dp_accounting 0.6.0's
+// _compute_rdp_sample_wor_gaussian, which has a tighter bound at 16: state/pld/testdata/sampled.py.
 func TestSamplesWithoutReplacementHaveTheDivergencesOfTheTheorem(t *testing.T) {
 	for _, c := range []struct {
 		sigma, sampling, alpha, want float64
@@ -49,7 +49,7 @@ func TestSampledPureIsTheClosedForm(t *testing.T) {
 	}
 }
 
-// The δ of a group of three is δ·(1 + e^ε + e^2ε); the other guarantees are those of the theorems.
+// The δ of a group of three is δ·(1 + e^ε + e^2ε); the other guarantees follow the theorems.
 func TestGroupsHaveTheClosedForms(t *testing.T) {
 	approx, err := conversion.ApproxForGroup(loss.Approx{Epsilon: 0.3, Delta: 1e-7}, 3)
 	want := 1e-7 * (1 + math.Exp(0.3) + math.Exp(0.6))
@@ -66,8 +66,8 @@ func TestGroupsHaveTheClosedForms(t *testing.T) {
 	}
 }
 
-// What one guarantee says of a group bounds the truth, which is known for Gaussian noise: the curve
-// of k·μ. A group of one is what it is made of, and a greater one costs no less.
+// The guarantee for a group bounds the truth, which is known for Gaussian noise: the curve of k·μ.
+// A group of one has the guarantee itself, and a greater group costs no less.
 func TestGroupsCoverGaussianNoise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := loss.GDP{Mu: math.Exp(rapid.Float64Range(-4, 0).Draw(t, "log mu"))}

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// results runs every conversion on the numbers given: what came out, and the error.
+// results runs every conversion on the given numbers and returns the results and errors.
 func results(x, y, z float64) map[string]func() ([]float64, error) {
 	rdp := loss.RDP{{Alpha: x, Epsilon: y}}
 	orders := []float64{y}

@@ -140,7 +140,7 @@ func TestRDPAtTheEndsOfItsDomain(t *testing.T) {
 			t.Errorf("%v: δ = %v, %v; want %v", c.r, delta, err, c.delta)
 		}
 	}
-	// An order next to 1 says almost nothing, and no error.
+	// An order next to 1 bounds almost nothing, and is not an error.
 	r := loss.RDP{{Alpha: math.Nextafter(1, 2), Epsilon: 1e-300}}
 	if delta, err := conversion.RDPToDelta(r, budgets.MaxEpsilon); err != nil || !(delta > 0.999 && delta <= 1) {
 		t.Errorf("order 1 + 2^-52: δ = %v, %v", delta, err)

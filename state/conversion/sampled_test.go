@@ -107,12 +107,12 @@ func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
 	}
 }
 
-// A divergence of 0 would promise (0, 0): what is below the least float64 is rounded up.
+// A divergence of 0 would promise (0, 0): one below the least float64 is rounded up.
 func TestSmallestSamplesWithoutReplacementLoseSomething(t *testing.T) {
 	for _, sampling := range []float64{1e-150, 1e-162, 1e-200, math.SmallestNonzeroFloat64} {
 		r := must(conversion.GaussianWithoutReplacementToRDP(1, sampling, []float64{2, 3, 64}))
 		for _, o := range r {
-			// One term is above q², and the least float64 stands for what is less.
+			// One term is above q²; anything less is rounded up to the least float64.
 			if least := sampling * sampling / (o.Alpha - 1); !(o.Epsilon > 0 && o.Epsilon >= least &&
 				o.Epsilon < 1e-290) {
 				t.Errorf("a part of %v, order %v: %v", sampling, o.Alpha, o.Epsilon)

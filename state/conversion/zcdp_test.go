@@ -78,7 +78,7 @@ func TestNoLossIsNoEpsilonAndNoMoreDeltaThanItHas(t *testing.T) {
 	if err != nil || !(d3 > 0 && d3 < 1e-15) {
 		t.Errorf("δ(0) of μ = 1e-300: %v, %v", d3, err)
 	}
-	// What is left below δ₀ has no ε.
+	// A δ below δ₀ has no ε.
 	_, err = conversion.ApproxZCDPToEpsilon(loss.ZCDP{Rho: 1, Delta: 1e-6}, 1e-6)
 	var out *units.RangeError
 	if !errors.As(err, &out) || out.Parameter != "delta" {

@@ -10,9 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// Losses that need more points than a grid may have go to a coarser grid if the interval was
-// not asked for. Each case is a *SizeError with the interval that is taken at first, and the
-// answer is above the exact one, of all noise together.
+// Losses that need more points than a grid may have go to a coarser grid if no interval was
+// requested. Each case is a *SizeError with the first interval, and the result is above the exact
+// one, of all noise together.
 func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 	type part struct {
 		sigma float64
@@ -21,7 +21,7 @@ func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 	for _, c := range []struct {
 		parts  []part
 		points int
-		finest float64 // what the parts take for their own
+		finest float64 // default intervals of the parts
 		within float64
 	}{
 		{[]part{{0.02, 40}, {1000, 1}}, 0, 0x1p-16, 1.001},
@@ -69,8 +69,8 @@ func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 	}
 }
 
-// One part's interval was asked for and is the finest: no coarser one helps.
-// A grid for one δ raises ε by about its tolerance. (It may lower it: the tilt is that of the δ.)
+// One part's interval was requested and is the finest: no coarser one helps. A grid for one δ
+// raises ε by about its tolerance. (It may lower ε: the tilt is chosen for the δ.)
 func TestOneDeltaTakesACoarserGrid(t *testing.T) {
 	for _, pair := range []pld.Pair{
 		pld.Gaussian{Sigma: 8}, pld.SubsampledGaussian{Sigma: 1, Sampling: 0.01}, pld.Laplace{Scale: 9},

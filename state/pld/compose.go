@@ -85,7 +85,6 @@ func coarsened(factors []factor, interval float64) (next []factor, changed bool,
 	return next, changed, nil
 }
 
-// onGrid returns the curve of the composition on the grid that the factors have.
 func onGrid(factors []factor, o Options) (curve, error) {
 	c, err := newComposition(factors, o)
 	if err != nil {

@@ -22,13 +22,13 @@ func hockeyStick(v pld.Vector, epsilon float64) float64 {
 	return delta
 }
 
-// The expected probabilities are those of google/differential-privacy,
+// The expected probabilities are from google/differential-privacy,
 // python/dp_accounting/dp_accounting/pld/privacy_loss_distribution_test.py:
 // test_gaussian_varying_standard_deviation_and_sensitivity_connect_dots,
 // test_gaussian_discretization_connect_dots and
 // test_laplace_varying_parameter_and_sensitivity_connect_dots,
-// test_laplace_discretization_connect_dots, stated to 9 and 8 decimals. Sensitivity 2
-// at standard deviation 1 is a Sigma of 1/2 here.
+// test_laplace_discretization_connect_dots, stated to 9 and 8 decimals. Sensitivity 2 at standard
+// deviation 1 is a Sigma of 1/2 here.
 func TestDotsAreConnectedAsInTheReference(t *testing.T) {
 	for name, c := range map[string]struct {
 		pair      pld.Pair

@@ -89,10 +89,10 @@ func TestTheReferenceNoiseHasTheReferenceDelta(t *testing.T) {
 	}
 }
 
-// DPBayes/PLD-Accountant, tests/test_compute_delta.py, get_delta_R with 10^6 points.
-// Its quadrature of a density is no bound and has no stated precision: for sigma = 1
-// it gives 0.2391763947364977, but with four times the points 0.23914295. The other
-// values below hold to 1e-4 relative.
+// DPBayes/PLD-Accountant, tests/test_compute_delta.py, get_delta_R with 10^6 points. Its quadrature
+// of a density is not a bound and has no stated precision: for sigma = 1 it gives
+// 0.2391763947364977, but with four times the points 0.23914295. The other values below hold to
+// 1e-4 relative.
 func TestManySubsampledGaussiansHaveTheReferenceDelta(t *testing.T) {
 	long.Test(t)
 	for _, c := range []struct {

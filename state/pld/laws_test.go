@@ -93,9 +93,9 @@ func TestAPowerIsRepeatedComposition(t *testing.T) {
 	})
 }
 
-// The exact curve of Gaussians is that of one; their Rényi conversion loses by Lemma
-// C.4 of Koskela, Tobaben and Honkela; adding up (ε, δ) loses more. The distribution
-// loses its discretisation only.
+// The exact curve of Gaussians is the curve of one; their Rényi conversion loses by Lemma C.4 of
+// Koskela, Tobaben and Honkela; adding up (ε, δ) loses more. The distribution loses its
+// discretisation only.
 func TestAccountantsOfGaussiansAreOrdered(t *testing.T) {
 	var orders []float64
 	for a := 1.05; a < 2000; a *= 1.1 {

@@ -51,7 +51,6 @@ func merged(factors []factor, o Options) ([]factor, error) {
 	return out, nil
 }
 
-// gaussian returns the pair of a factor that may be merged.
 func (f factor) gaussian() (Gaussian, bool) {
 	if f.source == nil {
 		return Gaussian{}, false

@@ -117,7 +117,7 @@ func wantRange(t *testing.T, err error, name string) {
 	}
 }
 
-// Whatever the parameters, an answer is a number of its range or a typed error.
+// Whatever the parameters, the result is in range or a typed error.
 func TestExtremeParametersGiveAnswersOrTypedErrors(t *testing.T) {
 	for _, pair := range []pld.Pair{
 		pld.Gaussian{Sigma: pld.MinSigma}, pld.Gaussian{Sigma: 0.02}, pld.Gaussian{Sigma: pld.MaxSigma},

@@ -72,7 +72,7 @@ func TestSampledCompositionsAreThoseOfOthers(t *testing.T) {
 }
 
 // Both inputs of a replacement look alike: δ(−ε) = 1 − e^−ε·(1 − δ(ε)), and at ε ≥ 0 the curve is
-// that of the Poisson sample with the individual.
+// the Poisson sample's with the individual.
 func TestReplacementIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sigma := math.Exp(rapid.Float64Range(-0.5, 2).Draw(t, "log sigma"))
@@ -109,7 +109,7 @@ func TestAttackOnSampledMechanisms(t *testing.T) {
 		name    string
 		pair    func(q float64) pld.Pair
 		noise   func() float64
-		ratio   func(x float64) float64 // of the noise around 1 to the noise around 0
+		ratio   func(x float64) float64 // ratio of the noise around 1 to the noise around 0
 		count   int
 		epsilon float64
 	}{

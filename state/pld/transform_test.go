@@ -64,8 +64,8 @@ func TestTransformsStayWithinTheirErrorBound(t *testing.T) {
 	}
 }
 
-// Convolving term by term has no absolute error: what transforms give must lie above
-// it, by no more than their own bound.
+// Convolving term by term has no absolute error: the transforms' result must lie above it, by no
+// more than their own bound.
 func TestTransformsLieAboveDirectConvolutionWithinTheirBound(t *testing.T) {
 	pairs := []Pair{
 		Gaussian{Sigma: 0.8}, SubsampledGaussian{Sigma: 0.7, Sampling: 0.2}, Laplace{Scale: 0.5},
@@ -88,7 +88,7 @@ func TestTransformsLieAboveDirectConvolutionWithinTheirBound(t *testing.T) {
 		for i, delta := range exact.delta {
 			epsilon := exact.loss(exact.from + i)
 			got := fast.deltaAt(epsilon)
-			if got < delta*(1-1e-9)-0x1p-999 { // what direct adds for underflow
+			if got < delta*(1-1e-9)-0x1p-999 { // margin of direct for underflow
 				t.Fatalf("at %v: %v by transforms, %v term by term", epsilon, got, delta)
 			}
 			if got > delta*(1+1e-5)+1e-14 { // 10 times MinDelta, which both leave out

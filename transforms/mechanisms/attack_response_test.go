@@ -80,7 +80,6 @@ func TestBinaryPricesCoverTheDivergence(t *testing.T) {
 	}
 }
 
-// binaryZCDP returns the strongest binary response of a ρ.
 func binaryZCDP(rho, delta float64) offer[loss.ZCDP] {
 	b := strongestBinary(delta, func(b binary) bool { return b.rho() <= rho })
 	return offer[loss.ZCDP]{loss.ZCDP{Rho: b.rho()}, b.run}

@@ -15,7 +15,6 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// softmax returns the law of Exponential, relative to the greatest score.
 func softmax(scores []int64, scale float64) []float64 {
 	greatest, sum := slices.Max(scores), 0.0
 	law := make([]float64, len(scores))

@@ -102,7 +102,6 @@ func pureOf(l lattice, scale uint64, sensitivity float64) (loss.Approx, error) {
 	return finite(sensitivity, rounding.QuotientUp(steps, float64(scale)))
 }
 
-// finite returns the price ε of a sensitivity, which must be finite.
 func finite(sensitivity, epsilon float64) (loss.Approx, error) {
 	price := loss.Approx{Epsilon: epsilon}
 	if price.Validate() != nil {

@@ -23,7 +23,7 @@ func ExamplePrice() {
 		return
 	}
 	finest, err1 := units.PrecisionFromSigma(10)
-	reached, err2 := units.PrecisionFromSigma(312) // of a Result
+	reached, err2 := units.PrecisionFromSigma(312) // as in a Result
 	if err1 != nil || err2 != nil {
 		fmt.Println(err1, err2)
 		return

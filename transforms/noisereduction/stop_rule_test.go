@@ -8,7 +8,7 @@ import "math"
 // table serves every count.
 type sweptRule struct {
 	Relative   float64 // r, the relative target
-	Confidence float64 // of the accuracy promise
+	Confidence float64 // confidence of the accuracy promise
 	Kappa      float64 // stop at z·σ ≤ κ·r·est, that is X ≥ z/(κ·r)
 	Margin     float64 // adaptive: jump to where X + Margin would stop
 	Step       float64 // geometric step; 0 means adaptive

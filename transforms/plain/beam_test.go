@@ -106,7 +106,7 @@ func TestBoundedRunsOnBeamsDirectRunner(t *testing.T) {
 	}
 }
 
-// collectFn keeps what was released in this process, by its name.
+// collectFn keeps the values released in this process, by its name.
 type collectFn struct{ Name string }
 
 // releases are collected by several goroutines.
@@ -134,9 +134,9 @@ func init() {
 // parseEvent makes an event of a line of a test stream.
 func parseEvent(_ beam.EventTime, line string) (string, string) { return line[:1], line[1:] }
 
-// TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem: events of three
-// windows arrive mixed, the watermark passes two at once; the account can pay
-// for the first windows only. What comes after the watermark touches nothing.
+// TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem: events of three windows arrive mixed, the
+// watermark passes two at once; the account can pay for the first windows only. Events after the
+// watermark change nothing.
 func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
 	s := testSettings(t, 4)
 	s.Metrics = []Metric{{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Sigma: 12,

@@ -22,7 +22,7 @@ func init() {
 	register.Function1x0(show)
 }
 
-// visits emits an event of each user: who looked at which page.
+// visits emits an event of each user: a visit to a page.
 type visits struct{ Users, Millis int64 }
 
 func (v *visits) ProcessElement(_ []byte, emit func(beam.EventTime, string, string)) {
@@ -50,7 +50,7 @@ func settings() (plain.Settings, error) {
 	}, err
 }
 
-// secrets says where workers find them.
+// secrets locates the secrets for workers.
 func secrets() (plain.Environment, error) {
 	e := plain.Environment{UserHash: "EXAMPLE_USER_HASH", Noise: "EXAMPLE_NOISE", NoiseID: "2026-a"}
 	for name, digit := range map[string]string{e.UserHash: "1", e.Noise: "2"} {
@@ -83,7 +83,7 @@ func runExample(filter func(f *plain.Transforms, s beam.Scope, events beam.PColl
 	return err
 }
 
-// On a stream: the public key shows in every window, also in one without users.
+// On a stream: the public key appears in every window, even in one without users.
 func ExampleTransforms_Filter() {
 	err := runExample((*plain.Transforms).Filter)
 	if err != nil {

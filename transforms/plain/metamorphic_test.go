@@ -54,7 +54,7 @@ func TestPlainAndPackedDecideTheSameAtTheEdge(t *testing.T) {
 	}
 }
 
-// decideBoth compares what the forms decide; all says whether every user could pay.
+// decideBoth compares the decisions of both forms; all reports whether every user could pay.
 func decideBoth(t rapid.TB, ctx context.Context, s Settings, events []event) (plain decided, all bool) {
 	t.Helper()
 	plain, all = decidePlain(t, s, events)
@@ -72,7 +72,7 @@ func decideBoth(t rapid.TB, ctx context.Context, s Settings, events []event) (pl
 type decided struct {
 	counts   map[string]int64               // by metric, window and key
 	admitted map[string]bool                // by metric, window and account
-	accounts map[accounts.ID]accounts.Entry // that have paid anything
+	accounts map[accounts.ID]accounts.Entry // users that have paid anything
 }
 
 func newDecided() decided {
@@ -109,7 +109,7 @@ func drawSettings(t *rapid.T) Settings {
 	return s
 }
 
-// decidePlain decides user after user; all says whether every user could pay.
+// decidePlain decides user after user; all reports whether every user could pay.
 func decidePlain(t rapid.TB, s Settings, events []event) (out decided, all bool) {
 	secrets := testSecrets()
 	a, err := newAdmitter(&s, &secrets)

@@ -110,8 +110,8 @@ func testSettings(t testing.TB, windows int64) Settings {
 	}
 }
 
-// model computes the same once more, sequentially: counts by (metric, window, key)
-// of what is admitted, and what is released.
+// model computes the same sequentially: admitted counts by (metric, window, key), and released
+// values.
 func model(t testing.TB, s Settings, events []event) (counts map[string]int64, released []Released) {
 	t.Helper()
 	secrets, err := testEnvironment().Open(t.Context())

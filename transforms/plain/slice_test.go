@@ -38,7 +38,6 @@ func TestAUserComesBackFromState(t *testing.T) {
 	}
 }
 
-// TestADecidedWindowIsNotDecidedAgain: what comes after the watermark.
 func TestADecidedWindowIsNotDecidedAgain(t *testing.T) {
 	u := user{done: 20}
 	for _, s := range []slice{{end: 30, keys: []keyCount{{"b", 1}}}, {end: 20, keys: []keyCount{{"a", 1}}}, {end: 10},

@@ -42,7 +42,6 @@ type part struct {
 
 func (t *Transforms) part() part { return part{t.settings, hook.NewField(t.secrets)} }
 
-// open checks the secrets.
 func (p *part) open(ctx context.Context) (*Secrets, error) {
 	s, err := p.Secrets.Open(ctx)
 	if err != nil {

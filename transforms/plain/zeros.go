@@ -36,7 +36,6 @@ type PublicKeys struct {
 	Keys   []string
 }
 
-// emitZeros emits a zero for every public key of the window that ends at end.
 func emitZeros(metrics []PublicKeys, size, end int64, emit func([]byte, int64)) {
 	for _, m := range metrics {
 		for _, key := range m.Keys {

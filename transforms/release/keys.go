@@ -52,7 +52,6 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([
 	return tasks, nil
 }
 
-// public appends the public keys of a window that the shard releases.
 func (l *ladders) public(cells []cellID, w schemas.MetricWindow, shard, shards int) []cellID {
 	spec := &l.metrics[w.Metric]
 	for _, key := range spec.PublicKeys {

@@ -283,7 +283,6 @@ func (s *Stalls) report(now time.Time, kind stallKind, since time.Time, format s
 	}
 }
 
-// reportEnd logs the end of a stall that was logged.
 func (s *Stalls) reportEnd(now time.Time, kind stallKind) {
 	if t := s.reported[kind]; t != nil {
 		delete(s.reported, kind)

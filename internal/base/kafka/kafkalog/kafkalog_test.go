@@ -39,7 +39,6 @@ func dial(t testing.TB, cluster *kfake.Cluster) *Client {
 	return c
 }
 
-// setup starts a broker with topic "t" and dials it.
 func setup(t testing.TB, partitions int) (*kfake.Cluster, *Client) {
 	t.Helper()
 	cluster := startBroker(t)
