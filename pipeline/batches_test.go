@@ -18,8 +18,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// batches is a deployment whose events of the past come in loads, with windows of an hour and so
-// much budget that noise hides no event of a hundred.
+// batches is a deployment whose past events arrive in loads, with windows of an hour and so much
+// budget that noise hides no event of a hundred.
 type batches struct {
 	t      *testing.T
 	broker *embedded.Broker
@@ -72,7 +72,7 @@ func (b *batches) load(hour int, partition int32) {
 	b.append(partition, msgs...)
 }
 
-// run runs the deployment to the end that opts say.
+// run runs the deployment to the end given by opts.
 func (b *batches) run(opts RunOptions) {
 	b.t.Helper()
 	ctx, stop := context.WithTimeout(b.t.Context(), time.Minute)
@@ -82,8 +82,8 @@ func (b *batches) run(opts RunOptions) {
 	}
 }
 
-// check compares what was published with the loads: each hour that had one has its users, all
-// others are about zero, and there is none after the last hour.
+// check compares the published values with the loads: each hour with a load has its users, other
+// hours are about zero, and there is none after the last hour.
 func (b *batches) check(last int, loaded ...int) {
 	b.t.Helper()
 	want := map[int64]float64{}
@@ -106,7 +106,7 @@ func (b *batches) check(last int, loaded ...int) {
 	}
 }
 
-// Events of the past come in loads with a run after each: no run closes a window of a later load,
+// Past events arrive in loads with a run after each: no run closes a window of a later load,
 // whether hours, a night or weeks are between them.
 func TestRuleARunWithAnEndLeavesTheNextLoadItsWindows(t *testing.T) {
 	t.Parallel()
@@ -150,8 +150,8 @@ func TestRuleARunWithAnEndLeavesTheNextLoadItsWindows(t *testing.T) {
 	}
 }
 
-// A run that begins on a topic without a record closes no window of the past before the first load
-// has come, and then counts it.
+// A run that begins on a topic without a record closes no past window before the first load
+// arrives, and then counts it.
 func TestRuleNoWindowClosesBeforeTheFirstRecord(t *testing.T) {
 	t.Parallel()
 	b := newBatches(t, 2, func(c *deployment.Config) {})
@@ -182,7 +182,7 @@ func TestRuleNoWindowClosesBeforeTheFirstRecord(t *testing.T) {
 	}
 }
 
-// Records of which no window comes are in the report, though no CLOSE has them.
+// Records whose windows never close are in the report, though no CLOSE has them.
 func TestRuleTheReportCountsRecordsThatCloseNoWindow(t *testing.T) {
 	t.Parallel()
 	for _, readers := range []int{1, 2} {

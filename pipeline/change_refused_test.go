@@ -19,8 +19,8 @@ func endOf(t *testing.T, d *deployment.Deployment, topic string) int64 {
 	return must.Have(dial(t, d).Offsets(t.Context(), topic, 0)).High
 }
 
-// Whatever refuses a change refuses it before the change takes over: control, by which a run would
-// learn of the change, stays as it is.
+// Every refusal of a change is before the change supersedes a run: control, from which a run would
+// learn of the change, is untouched.
 func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 	t.Parallel()
 	elsewhere := func(c *deployment.Config) { c.Outputs.Ledger = "other-ledger" }
@@ -126,7 +126,7 @@ func manyKeys(c *deployment.Config) {
 	c.Metrics[0].Keys.List = list
 }
 
-// What refuses a deployment refuses it before it is recorded beside the noise key that it begins.
+// A refused deployment is not recorded beside the noise key.
 func TestARefusedInitIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	d := mustCompile(t, deploytest.Config(deploytest.Start(t).Addr()))

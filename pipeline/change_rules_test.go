@@ -49,7 +49,7 @@ func diesBeforeSettling(t *testing.T, d *deployment.Deployment, last int) {
 	}
 }
 
-// What counts has lost may have been values, in the first turn as in any other.
+// Records lost from counts may have been values, in the first turn as in any other.
 func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// holdsSecret says that a type is of package secret.
+// holdsSecret reports whether a type is of package secret.
 func holdsSecret(t reflect.Type) bool { return t.PkgPath() == reflect.TypeFor[secret.URL]().PkgPath() }
 
 // leaves are the fields of a configuration that hold no fields of their own, as Metrics.Keys.List.
@@ -40,9 +40,8 @@ func leaves(t reflect.Type, path string) []string {
 	return all
 }
 
-// Every field of a configuration is either compared with HEADER, or it stands here with the reason
-// why runs of one deployment may have it otherwise: what is decided again in a replay must not
-// depend on it.
+// Every field of a configuration is either compared with HEADER or listed here, with the reason why
+// runs of one deployment may differ in it: no decision that a replay repeats may depend on it.
 func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 	t.Parallel()
 	free := map[string]string{

@@ -42,8 +42,8 @@ func inRegistry(url string) func(*deployment.Config) {
 
 const countsSubject = "tollgate-counts-value"
 
-// Without a registry values are JSON, with one they carry the id that init has got there; a run,
-// also one that redoes a turn, does not ask it, whatever it would answer.
+// Without a registry values are JSON, with one they carry the id from Init. A run, even one that
+// redoes a turn, does not ask the registry.
 func TestRuleARunNeverAsksTheRegistryForCounts(t *testing.T) {
 	t.Parallel()
 	reg := fakeregistry.Start(t)

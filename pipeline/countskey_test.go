@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// The Kafka key of a count names the window by metric and start alone: whatever is changed, also
-// over generations in which the metric was not there, its name stands for one window size, and
-// after a change it releases no window that began before.
+// The Kafka key of a count names the window by metric and start alone: whatever is changed, even
+// across generations without the metric, its name means one window size, and after a change it
+// releases no window that began before.
 func TestRuleAKeyOfCountsNamesOneWindow(t *testing.T) {
 	t.Parallel()
 	compiled := func(change func(*deployment.Config)) schemas.Header {

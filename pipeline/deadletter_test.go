@@ -43,7 +43,7 @@ func (e *elections) refuseOnce(topic string) *atomic.Bool {
 }
 
 // Dead letters that cannot be written end their epoch. The next epoch reads into the same memory,
-// and writes each of these records once, as it stands on the events topic.
+// and writes each of these records once, as it is on the events topic.
 func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 	t.Parallel()
 	e := startElections(t)

@@ -20,7 +20,7 @@ func TestABoundedRunReadsToTheCutsOfWhatIsClosed(t *testing.T) {
 	d := tenTurns(t, func(*deployment.Config) {})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	client, control := announced(t, d) // the run before, of which only what it wrote matters
+	client, control := announced(t, d) // the previous run, of which only the records matter
 	before := control.Run
 	w := must.Have(controllog.NewWriter(ctx, control))
 	defer w.Close()

@@ -9,9 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/pipelinetest"
 )
 
-// The smallest deployment: two hours without any event, of which the public keys are released all
-// the same, with noise. With a real Kafka, Brokers is its address and the keys are 256 random bits
-// each.
+// The smallest deployment: two hours without any event. The public keys are still released, with
+// noise. With a real Kafka, Brokers is its address and the keys are 256 random bits each.
 func ExampleRun() {
 	ctx := context.Background()
 	broker, stop, err := pipelinetest.Start()

@@ -55,7 +55,7 @@ func twoRuns(t testing.TB, killed bool, first func(d *deployment.Deployment)) (d
 	return d, result.Settled + 1
 }
 
-// followed runs a deployment to its end, and returns what was followed.
+// followed runs a deployment to its end and returns the values that Follow handed out.
 func followed(t testing.TB, d *deployment.Deployment) []Published {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -103,7 +103,7 @@ func deleteCountsOf(t testing.TB, d *deployment.Deployment, shard int) {
 	deploytest.DeleteRecords(t, d.Config.Kafka.Brokers[0], d.Config.Outputs.Counts, int32(shard), -1)
 }
 
-// What was settled before is not read again, and may be gone.
+// Values settled before are not read again, and may be gone.
 func TestFollowingBeginsAfterTheSettledTurn(t *testing.T) {
 	t.Parallel()
 	d, open := twoRuns(t, false, nil)
@@ -130,8 +130,8 @@ func TestFollowingHandsOutWhatWasNotSettledOnce(t *testing.T) {
 	checkTurns(t, followed(t, d), 5)
 }
 
-// Without the values that an interrupted turn has published it is not known whether what
-// is drawn again is the same: no run goes on, whichever partition they stood on.
+// Without the published values of an interrupted turn nobody can check that the redrawn ones are
+// the same: no run continues, whichever partition they were on.
 func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	t.Parallel()
 	d, _ := twoRuns(t, true, nil)
@@ -155,7 +155,7 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 }
 
 // Values of an open turn can be lost with an unclean election or a restored copy, and published
-// again at other offsets: those that stood there before are not handed out.
+// again at other offsets: the values at the old offsets are not handed out.
 func TestFollowingForgetsValuesOfAnOpenTurn(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
@@ -186,8 +186,8 @@ func TestFollowingForgetsValuesOfAnOpenTurn(t *testing.T) {
 	}
 }
 
-// A value twice, foreign records on both topics, an end beyond what counts has, an end that is
-// missing, one that comes again and one of another topic's values.
+// A value twice, foreign records on both topics, an end beyond what counts has, a missing end, a
+// repeated one and one of another topic's values.
 func TestFollowerPutsTurnsTogether(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
@@ -205,7 +205,7 @@ func TestFollowerPutsTurnsTogether(t *testing.T) {
 	w.write(d.Config.Outputs.Turns, 0, kafkalog.Message{Value: []byte("garbage")})
 	w.end(6, "elsewhere", 100, 100)
 	w.end(5, topic, 3, 1)
-	w.end(7, topic, 4, 3)     // that of turn 6 is missing
+	w.end(7, topic, 4, 3)     // the end of turn 6 is missing
 	w.end(8, topic, 5, 1<<40) // foreign: counts are shorter
 	w.end(8, topic, 5, 3)
 	w.end(9, topic, 5, 3)
@@ -264,8 +264,7 @@ func (w topicWriter) end(turn uint64, topic string, offsets ...int64) {
 	w.write(w.d.Config.Outputs.Turns, 0, kafkalog.Message{Key: schemas.TurnEndKey(), Value: data})
 }
 
-// A reader that is current has every turn that is settled, and goes on being told that the topic
-// answers.
+// A current reader has every settled turn, and is still notified that the topic responds.
 func TestFollowingSaysWhenItIsCurrent(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
@@ -295,7 +294,7 @@ func TestFollowingSaysWhenItIsCurrent(t *testing.T) {
 	}
 }
 
-// Old turns come together up to a number of values, with the same values in the same order.
+// Old turns are handed out together, up to a number of values, in the same order.
 func TestOldTurnsCanComeTogether(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})

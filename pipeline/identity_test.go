@@ -28,7 +28,7 @@ type recordReading struct {
 	write  func(t *rapid.T) []byte
 }
 
-// schemasOf answers for every registry, with schemas of its own.
+// schemasOf is every registry, each with different schemas.
 type schemasOf string
 
 func (s schemasOf) Schema(_ context.Context, id uint32) (string, error) {
@@ -59,8 +59,8 @@ func avroSchema(fields []string, variant int) string {
 		strings.Join(all, ","))
 }
 
-// avroBytes writes strings of one or two letters, small numbers, and branches: the bytes of one
-// layout are often those of another.
+// avroBytes writes strings of one or two letters, small numbers, and branches: bytes of one layout
+// are often valid in another.
 func avroBytes(t *rapid.T, fields int) []byte {
 	var b []byte
 	for range fields + rapid.IntRange(0, 1).Draw(t, "more") {
@@ -136,7 +136,7 @@ func genReading(t *rapid.T) recordReading {
 	return r
 }
 
-// moveOthers has the key, the time, the value or what filters look at stand elsewhere.
+// moveOthers moves the key, the time, the value or a filter's field.
 func (r *recordReading) moveOthers(t *rapid.T) {
 	f := &r.events.Format
 	if rapid.Bool().Draw(t, "other decimals") {
@@ -150,7 +150,7 @@ func (r *recordReading) moveOthers(t *rapid.T) {
 		f.Value = "w"
 	case move == 2 && f.TimeUnit != "":
 		f.TimeUnit = map[string]string{"s": "ms", "ms": "s"}[f.TimeUnit]
-	case slices.Contains(f.Columns, "x"): // w, at which a filter looks, changes places with what is not read
+	case slices.Contains(f.Columns, "x"): // w, a filter's field, changes places with an unread field
 		f.Columns = slices.Clone(f.Columns)
 		w, x := slices.Index(f.Columns, "w"), slices.Index(f.Columns, "x")
 		f.Columns[w], f.Columns[x] = "x", "w"
@@ -171,7 +171,7 @@ func compiled(t rapid.TB, events deployment.Events, others bool) *deployment.Dep
 	}
 	d, err := deployment.Compile(cfg)
 	if err != nil {
-		t.Skip(err) // an enum is no user
+		t.Skip(err) // an enum is not a user
 	}
 	return d
 }
@@ -194,9 +194,10 @@ func decodeAll(d *deployment.Deployment, t rapid.TB, records [][]byte) (events [
 	return events, faults
 }
 
-// Two configurations of any formats: what a restart accepts decodes every record to the same event
-// or the same class; what a change accepts decodes no record to another user, and for a metric that
-// keeps its name to no other key, time or value, and its filter passes the same records.
+// Two configurations of any formats. If a restart accepts the second, it decodes every record to
+// the same event or the same class. If a change accepts it, it decodes no record to another user,
+// and for a metric that keeps its name to no other key, time or value, and its filter passes the
+// same records.
 func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -281,7 +282,7 @@ func decodeBoth(t rapid.TB, from, to deployment.Events, others bool, records [][
 	return n
 }
 
-// What operators need to do stays possible, and what cannot be checked is refused.
+// The changes that operators need are possible, and changes that cannot be checked are refused.
 func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 	t.Parallel()
 	const restart, change, rename, never = "restart", "change", "new name", "never"

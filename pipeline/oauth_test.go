@@ -17,7 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// unsecured returns a token without a signature, which Kafka takes if it is not told otherwise.
+// unsecured returns a token without a signature, which Kafka accepts by default.
 func unsecured(life time.Duration) string {
 	now := time.Now().Unix()
 	part := func(json string) string { return base64.RawURLEncoding.EncodeToString([]byte(json)) }

@@ -11,9 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Windows of two and of five seconds all end every ten seconds. A change waits for that, and
-// says when it is, also in a dry run; with Now it gives up the windows of five seconds that are
-// open. Nothing is released of those, nor twice of any other.
+// Windows of two and of five seconds all end every ten seconds. A change waits for that and returns
+// the time, even in a dry run; with Now it gives up the open windows of five seconds. Those are
+// never released, and no other window is released twice.
 func TestRuleAChangeWaitsForTheEndOfAllWindows(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -24,8 +24,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// appendControl writes bodies to control as another program would, which knows nothing
-// of what stands there; it returns their offsets.
+// appendControl writes bodies to control, like another program that ignores the log, and returns
+// their offsets.
 func appendControl(t *testing.T, d *deployment.Deployment, bodies ...schemas.ControlBody) (offsets []int64) {
 	t.Helper()
 	for _, b := range bodies {
@@ -45,8 +45,8 @@ func released(t *testing.T, d *deployment.Deployment) []schemas.Release {
 	return must.Have(ReadReleases(t.Context(), d))
 }
 
-// Of many inits at once one begins the deployment, with its own configuration, and
-// whatever HEADERs the others leave are ignored.
+// One of many concurrent inits begins the deployment, with its configuration; the others' HEADERs
+// are ignored.
 func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 	t.Parallel()
 	cfg := deploytest.Config(deploytest.Start(t).Addr())
@@ -165,9 +165,8 @@ func ran(t testing.TB, d *deployment.Deployment) *deployment.Deployment {
 	return d
 }
 
-// A run that was announced first and starts slowly does not take over from one
-// that was announced later: it never writes anything but its EPOCH, and that is
-// ignored.
+// A run that was announced first and starts slowly does not supersede one that was announced later:
+// it writes only its EPOCH, which is ignored.
 func TestRuleTheRunThatWasAnnouncedLastIsTheNewer(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
@@ -194,8 +193,8 @@ func TestRuleTheRunThatWasAnnouncedLastIsTheNewer(t *testing.T) {
 	ran(t, d) // announced last
 }
 
-// What a run finds after another one has taken over is that run's work: it is
-// superseded, whatever it looks like, and writes no STOP that counts.
+// A superseded run may find its successor's records: whatever they look like, it ends as superseded
+// and writes no valid STOP.
 func TestRuleASupersededRunReportsNoLoss(t *testing.T) {
 	t.Parallel()
 	for name, point := range map[string]string{
@@ -234,8 +233,8 @@ func mustCompile(t testing.TB, cfg deployment.Config) *deployment.Deployment {
 	return must.Have(deployment.Compile(cfg))
 }
 
-// A foreign record under a key of the ledger may have replaced one of ours. A run that needs that
-// one stops, with a STOP that names what is missing; no other run does.
+// A foreign record under a key of the ledger may have replaced one of ours. A run that needs the
+// record stops, with a STOP that names it; no other run does.
 func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

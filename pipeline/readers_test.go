@@ -68,7 +68,7 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 	defer cancel()
 	for _, c := range []struct {
 		when string
-		run  int64 // that takes an epoch before
+		run  int64 // takes an epoch first
 	}{{"with no epoch", -1}, {"in the epoch of an older run", older}, {"in an epoch that was taken before it began",
 		control.Run}} {
 		if c.run >= 0 {

@@ -74,8 +74,8 @@ func startKafka(t *testing.T, f deploytest.PEMFiles) *realkafka.Broker {
 	})
 }
 
-// What the embedded broker cannot show: how Apache Kafka answers what is wrong, what it says of
-// topics, and where its leaders' epochs end. One broker for all, because starting it takes seconds.
+// Behaviour that the embedded broker lacks: Apache Kafka's errors, its topic settings, and the ends
+// of leader epochs. One broker for all tests, because starting it takes seconds.
 func TestApacheKafka(t *testing.T) {
 	t.Parallel()
 	f := deploytest.WritePEM(t)

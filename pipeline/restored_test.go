@@ -62,8 +62,8 @@ func (m *moments) mustRun() {
 	must.Succeed(m.t, m.run(RunOptions{}))
 }
 
-// again makes a topic anew with those of its records that keep takes. With holes the offsets
-// between them are filled; without, they move.
+// again recreates a topic with the records that keep accepts. With holes the offsets between them
+// are filled; without, they move.
 func (m *moments) again(topic string, holes bool, keep func(p int32, r kafkalog.Record) bool) {
 	m.t.Helper()
 	m.rewrite(topic, func(p int32, r kafkalog.Record, kept []kafkalog.Message) []kafkalog.Message {
@@ -165,7 +165,7 @@ func (m *moments) values() int {
 	return len(all)
 }
 
-// otherEvents replaces the events of the second turn by n from a time on, in seconds.
+// otherEvents replaces the events of the second turn by n events, starting at a time in seconds.
 func (m *moments) otherEvents(from int64, n int) {
 	m.t.Helper()
 	m.again("events", false, func(_ int32, r kafkalog.Record) bool { return r.Timestamp < 120_000 })
@@ -179,8 +179,8 @@ const (
 	turnsTopic   = "tollgate-turns"
 )
 
-// Control, ledger and counts come back without a turn that was published, and its events are
-// others: the turns topic still has the end of that turn.
+// Control, ledger and counts are restored without a published turn, and its events have changed:
+// the turns topic still has the end of that turn.
 func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 	t.Parallel()
 	m := newMoments(t, func(*deployment.Config) {})
@@ -201,8 +201,8 @@ func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 	m.mustRun()
 }
 
-// One or some of the topics come back as they were a turn earlier: a run goes on and publishes what
-// was published before, or is refused and writes nothing.
+// Some of the topics are restored to a turn earlier: a run continues and publishes the same values,
+// or is refused and writes nothing.
 func TestRuleNothingIsReleasedTwiceAfterARestore(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -235,7 +235,7 @@ func TestRuleNothingIsReleasedTwiceAfterARestore(t *testing.T) {
 				!strings.Contains(err.Error(), tt.says)) {
 				t.Errorf("the run ended with %v, want %q", err, tt.says)
 			}
-			if err == nil && endOf(t, m.d, "events") < events { // those of the second turn come again
+			if err == nil && endOf(t, m.d, "events") < events { // the second turn's records are repeated
 				m.events(120, 40)
 				m.mustRun()
 			}
@@ -286,7 +286,7 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 			if !tt.same {
 				m.elsewhere()
 			}
-			m.history("events") // the first records are gone: later ones stand at their offsets
+			m.history("events") // the first records are gone: later ones have their offsets
 			m.events(160, 99)
 			last := int64(259)
 			if tt.stray {
@@ -340,8 +340,8 @@ func TestRuleLedgerAndControlOfDifferentMomentsAreRefused(t *testing.T) {
 	m.mustRun()
 }
 
-// A copier that is interrupted writes some records twice, and all later ones stand elsewhere than
-// they say: whichever record of control that is, no turn is decided again.
+// An interrupted copier writes some records twice, and shifts all later ones: whichever record of
+// control is repeated, no turn is decided again.
 func TestRuleAControlTopicWithARecordTwiceGivesNoSecondValue(t *testing.T) {
 	t.Parallel()
 	for at := int64(0); ; at++ {

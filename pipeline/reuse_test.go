@@ -17,8 +17,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// READ fetches into the same memory again and again. What it keeps of a poll beyond the next one
-// stays as it is: the first part of a SETTLED, until the last one has come, and dead letters.
+// READ fetches into the same memory again and again. Records kept beyond the next poll do not
+// change: the first part of a SETTLED, until the last part arrives, and dead letters.
 func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 	broker := deploytest.Start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 )
 
-// A broker that does not answer is away after a while.
+// A broker that does not respond is away after a while.
 func TestABrokerThatIsSilentForLongIsAway(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

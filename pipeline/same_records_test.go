@@ -85,7 +85,7 @@ func eventOf(user string, t time.Time) kafkalog.Message {
 	return kafkalog.Message{Value: value, Timestamp: kafkalog.At(t.UnixMilli())}
 }
 
-// abort writes n records in a transaction that is aborted: they and the marker take up offsets, and
+// abort writes n records in a transaction that is aborted: they and the marker occupy offsets, and
 // READ sees none of them.
 func (e *elections) abort(topic string, n int) {
 	e.t.Helper()
@@ -158,7 +158,8 @@ func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 	}
 }
 
-// The check holds in a whole run: CLOSE keeps the epoch of what was read, and a start compares.
+// The check works in a whole run: CLOSE keeps the epoch of the records read, and a start compares
+// it.
 func TestARunOverReplacedRecordsStopsAtItsStart(t *testing.T) {
 	t.Parallel()
 	e := startElections(t)

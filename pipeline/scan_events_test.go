@@ -15,9 +15,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Whatever one individual writes, with whatever stamp and wherever it stands, the events of all
-// others that ScanEvents accepts are the same: a protected choice of bounds pays for what one
-// individual moves, and for no more. An append time that runs ahead decides as little.
+// Whatever one individual writes, with any stamp and at any position, ScanEvents accepts the same
+// events of all others: a protected choice of bounds pays for one individual's events only. An
+// append time that runs ahead has no influence either.
 func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

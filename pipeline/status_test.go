@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Events of long ago that are counted as they come have no lag: with producers' times the next
-// counts are due a turn after the last ones. With append times the clock decides.
+// Old events that are counted as they arrive have no lag: with producers' times the next counts are
+// due a turn after the last ones. With append times the clock decides.
 func TestStatusHasNoLagWhereOldEventsAreCountedAsTheyCome(t *testing.T) {
 	t.Parallel()
 	d := *tenTurns(t, func(c *deployment.Config) {

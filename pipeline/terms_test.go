@@ -70,9 +70,8 @@ func digests(t *testing.T, cfg deployment.Config) map[string]string {
 	return must.Have(digestsOf(&deployment.Deployment{Config: cfg}))
 }
 
-// Every field of a configuration is in the digests but secrets, the paths of their files and those
-// of the certificates that go with them: these may be replaced while a run lasts. The query of
-// TokenURL can be a secret.
+// Every field of a configuration is in the digests except secrets, the paths of their files and of
+// their certificates, which may be replaced during a run. The query of TokenURL can be a secret.
 func TestRuleDigestsDependOnNoSecretNorOnTheWayToOne(t *testing.T) {
 	filled := func(other string) (cfg deployment.Config) {
 		fill(t, reflect.ValueOf(&cfg).Elem(), "", other)
@@ -132,7 +131,7 @@ func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T)
 	for name, c := range map[string]struct {
 		edit        func(*deployment.Config)
 		says        string // "": the run is opened
-		incarnation string // of the run; "": the one on the brokers
+		incarnation string // incarnation of the run; "": the one on the brokers
 		cluster     string // as well
 	}{
 		"the same":           {edit: func(*deployment.Config) {}},

@@ -120,14 +120,14 @@ func benchmarkThroughput(b *testing.B, format event.Format, kind string, event f
 	b.ReportMetric(float64(heap)/(1<<20), "heap-MB")
 }
 
-// cpuTime is what this process has used: on a busy machine, time says little.
+// cpuTime returns the CPU time of this process: on a busy machine, elapsed time means little.
 func cpuTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	must.Succeed(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// watchHeap returns a function that stops it and tells the greatest heap seen.
+// watchHeap returns a function that ends the watch and returns the greatest heap seen.
 func watchHeap() func() uint64 {
 	stop, most := make(chan struct{}), uint64(0)
 	var wg sync.WaitGroup

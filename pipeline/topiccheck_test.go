@@ -44,8 +44,8 @@ func set(topic, setting, value string) func(specs) {
 	return func(s specs) { s[topic].Config[setting] = value }
 }
 
-// Every setting that could lose what promises rest on is refused by CheckTopics, Init and Run
-// alike, with the topic and the setting; all that is wrong is told at once.
+// CheckTopics, Init and Run alike refuse every setting that could break the guarantees, with the
+// topic and the setting, and report all faults at once.
 func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
 	t.Parallel()
 	brokerTimes := func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} }

@@ -57,8 +57,8 @@ var durabilities = []struct {
 		says: []string{"counts: min.insync.replicas is 3, it should be at most"}},
 }
 
-// Whatever one broker can lose after it was acknowledged is told, with what mends it, by a look at
-// the topics and by every run; with Strict it is refused.
+// CheckTopics and every run report acknowledged records that one broker can lose, with the remedy;
+// with Strict they refuse.
 func TestRuleTopicsThatOneBrokerCanLoseAreTold(t *testing.T) {
 	t.Parallel()
 	for _, tt := range durabilities {

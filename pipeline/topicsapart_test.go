@@ -21,7 +21,7 @@ func write(t *testing.T, d *deployment.Deployment, topic string, partition int32
 	appendTo(t, dial(t, d), topic, partition, m)
 }
 
-// A run before init, and on a control topic that is something else, says so.
+// A run before Init, or on a topic that is not a control topic, fails with that error.
 func TestAMissingHeaderIsRefused(t *testing.T) {
 	t.Parallel()
 	const fix = ": the deployment is not initialised: begin the deployment with tollgate init"

@@ -32,8 +32,8 @@ func tenTurnsFrom(t testing.TB, start time.Time, change func(*deployment.Config)
 	return d
 }
 
-// gridClock stands still but for waits and work. From a wait to the write that it is for nothing
-// else moves it, so that every write has an exact time.
+// gridClock advances only in waits and in work. Between a wait and its write nothing moves it, so
+// every write has an exact time.
 type gridClock struct {
 	writing chan struct{} // has an element from a wait to its write
 
@@ -69,7 +69,7 @@ func (c *gridClock) work(d time.Duration) {
 	<-c.writing
 }
 
-// written returns when a write happens, and false if no wait came before it.
+// written returns the time of a write, and false if no wait preceded it.
 func (c *gridClock) written() (at time.Time, waited bool) {
 	at = c.present()
 	select {
@@ -81,7 +81,7 @@ func (c *gridClock) written() (at time.Time, waited bool) {
 }
 
 // However long the work on a turn takes, its values appear at the next instant of the grid, and its
-// end at one of the finer grid of ends: no moment tells how long the work took.
+// end at one of the finer grid of ends: no moment reveals the duration of the work.
 func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 	t.Parallel()
 	const every, ofEnds = 400 * time.Millisecond, 25 * time.Millisecond
@@ -113,13 +113,13 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 	}}
 	_, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true})
 	must.Succeed(t, err)
-	if counts.Load() != 20 || ends.Load() == 0 { // of two shards; several ends may be told at once
+	if counts.Load() != 20 || ends.Load() == 0 { // for two shards; several ends may be written at once
 		t.Errorf("%d times values and %d times ends appear, want 20 and some", counts.Load(), ends.Load())
 	}
 }
 
-// The end of every turn is told, with where its values stand, also of one without values, and no
-// value of it stands anywhere else. Nothing but counts stands on counts.
+// The end of every turn is published with the positions of its values, even of a turn without
+// values, and no value of it is anywhere else. Only counts are on counts.
 func TestRuleTheTurnsTopicTellsWhereTheValuesOfATurnEnd(t *testing.T) {
 	t.Parallel()
 	endsOnTheTurnsTopic(t, tenTurns(t, func(*deployment.Config) {}), 30)
@@ -217,8 +217,8 @@ func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment, want int) {
 	})
 }
 
-// That no private key has passed is published by the end of the turn alone: it is told once the
-// turn is settled, which no later start takes back. Until then nothing is published.
+// That no private key has passed is published by the end of the turn alone: it is published once
+// the turn is settled, which no later start revokes. Until then nothing is published.
 func TestRuleTheEndOfATurnIsToldOnceItIsSettled(t *testing.T) {
 	t.Parallel()
 	d, next := bounded(t, func(c *deployment.Config) {
@@ -230,14 +230,14 @@ func TestRuleTheEndOfATurnIsToldOnceItIsSettled(t *testing.T) {
 	}
 	appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte("delta/3/0"),
 		Value: []byte("another program's")})
-	// Nothing of turn 3 was published, so that a change may come before it.
+	// Nothing of turn 3 was published, so a change may precede it.
 	if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); err != nil {
 		t.Error(err)
 	}
 	ran(t, mustCompile(t, next))
 	last := uint64(0)
 	for _, e := range toldEnds(t, d) {
-		if e.Turn < last || e.Turn > last+1 && e.Turn > 3 { // the run that died may not have told its own
+		if e.Turn < last || e.Turn > last+1 && e.Turn > 3 { // the run that died may not have written its last end
 			t.Errorf("the end of turn %d comes after that of %d", e.Turn, last)
 		}
 		last = e.Turn
@@ -275,8 +275,8 @@ func TestTheEndOfASettledTurnIsToldByTheNextRun(t *testing.T) {
 	}
 }
 
-// A SETTLED of a run that another one has taken over does not count, though it stands on
-// control: the end of its turn is the successor's to tell.
+// A SETTLED of a superseded run is ignored, though it is on control: its successor publishes the
+// end of the turn.
 func TestRuleASupersededRunTellsNoEnd(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})

@@ -29,7 +29,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 	long.Test(t)
 	for name, k := range map[string]struct {
 		change func(*deployment.Config)
-		point  string // that the run has passed so many times when the broker goes away
+		point  string // passed so many times when the broker disappears
 		times  int64
 	}{
 		"between turns": {func(*deployment.Config) {}, crashpoint.SettledWritten, 3},
@@ -84,7 +84,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 var waitsUpTo = regexp.MustCompile(`no broker (answers|has answered yet), waiting for one for up to ` +
 	`([12]\.\d|[0-3]|\d00m)s`)
 
-// A start during a broker's restart waits for it, and says so at once.
+// A start during a broker's restart waits for it, and logs that at once.
 func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	t.Parallel()
 	free := must.Have(net.Listen("tcp", "127.0.0.1:0"))

@@ -16,8 +16,8 @@ import (
 )
 
 // Days of Zurich around the end of March 2025, one of which has 23 hours, with an event in every
-// half hour: each day has its own events, and its window the moments at which people there saw it
-// begin and end, even after a restart and a change. Another zone is refused ever after.
+// half hour: each day has its own events, and its window begins and ends at local midnight, even
+// after a restart and a change. Another zone is always refused.
 func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2025, 3, 27, 23, 0, 0, 0, time.UTC)

@@ -17,7 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// What ended a job is told, and not that following control was interrupted by its end.
+// The error is the cause of a job's end, not that following control was interrupted by it.
 func TestTheErrorOfAJobIsTold(t *testing.T) {
 	broker := deploytest.Start(t)
 	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
@@ -58,8 +58,8 @@ func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
 }
 
 // The next turn waits for partitions whose records are behind the clock, and not for silent ones,
-// for which the clock stands in: a record of 1970 that nothing follows would put every alarm off
-// for ever.
+// for which the clock advances: a record of 1970 without a successor would postpone every alarm for
+// ever.
 func TestASilentPartitionPutsNoAlarmOff(t *testing.T) {
 	closed := time.UnixMilli(1e12)
 	at := func(ago time.Duration) int64 { return closed.Add(-ago).UnixMilli() }
@@ -74,7 +74,8 @@ func TestASilentPartitionPutsNoAlarmOff(t *testing.T) {
 	}
 }
 
-// A worker whose configuration cannot be read says so, with the run and the code that ends it.
+// A worker whose configuration cannot be read fails with that error, the run and the code that ends
+// it.
 func TestAWorkerThatCannotOpenItsRunSaysWhy(t *testing.T) {
 	unreadable := fmt.Errorf("opening tollgate.yaml: %w", ErrHeaderMismatch)
 	const id = "000102030405060708090a0b0c0d0e0f"

@@ -167,8 +167,7 @@ func TestEveryRangeIsChecked(t *testing.T) {
 	check(settings.Table())
 }
 
-// TestRuleDeltaKeysDefaultsToATenth: private keys take δ/10 unless told, and
-// B² shrinks with it.
+// TestRuleDeltaKeysDefaultsToATenth: private keys take δ/10 by default, and B² shrinks with it.
 func TestRuleDeltaKeysDefaultsToATenth(t *testing.T) {
 	cfg := deploytest.Config("localhost:1")
 	public := must.Have(deployment.Compile(cfg))

@@ -23,9 +23,9 @@ func meanFrom(low, high int64, events int) deployment.Metric {
 	return m
 }
 
-// A full bucket pays for as many events of a mean or a variance as is said, with all components at
-// their bounds, and for no more; whatever N's ladder stops at, the others are drawn at no more than
-// their tops.
+// A full bucket pays for exactly the stated number of events of a mean or a variance, with all
+// components at their bounds. Wherever N's ladder stops, the others are drawn at no more than their
+// tops.
 func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		low := rapid.Int64Range(-1000, 1000).Draw(rt, "min")

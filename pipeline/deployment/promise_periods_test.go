@@ -55,7 +55,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 				if !ok {
 					t.Fatal("nothing is promised over two periods")
 				}
-				// What two periods show: two windows, or one with both in it.
+				// The releases of two periods: two windows, or one with both in it.
 				spec := &d.Metrics[0].Spec
 				c, shows := float64(spec.MaxEventsPerKey), 2/float64(periods)
 				if kind == metrickind.Events {
@@ -68,7 +68,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 					keys = min(1, shows*phi(-over*math.Sqrt(spec.First.Float())))
 					delta = keys + (1-keys)*delta
 				}
-				if delta > promise.Delta*(1+1e-9) { // what is in doubt here is computed in float64
+				if delta > promise.Delta*(1+1e-9) { // the formula under test is computed in float64
 					t.Errorf("%s, private %t, %d periods in a window: (%v, %v) is promised, and δ is %v", kind, private,
 						periods, promise.Epsilon, promise.Delta, delta)
 				}
@@ -93,8 +93,8 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 }
 
 // A choice of bounds is paid once, however many periods there are. The promise over all periods
-// depends on the planned share, lies between that of what is left and that of the whole, and is the
-// sum of what the choice and the periods cost.
+// depends on the planned share, lies between the promise of the rest and the promise of the whole,
+// and is the sum of the costs of the choice and the periods.
 func TestRuleAChoiceIsPaidOnceOverAllPeriods(t *testing.T) {
 	promise := func(planned float64, n int) (deployment.PeriodsPromise, *deployment.Deployment) {
 		cfg := deploytest.Config("localhost:1")

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// "Almost as likely" is said only if it is true. The factors are e^ε by mpmath, rounded up: [exp(x)
-// for x in (1, 2.3, 2.31, 10, 13.8, 13.9)] to ten digits stand beside them.
+// "Almost as likely" is used only if it is true. The factors are e^ε by mpmath, rounded up; beside
+// them is [exp(x) for x in (1, 2.3, 2.31, 10, 13.8, 13.9)] to ten digits.
 func TestMeaningIsTrueOfEveryPromise(t *testing.T) {
 	for _, test := range []struct {
 		epsilon, delta float64

@@ -24,9 +24,9 @@ func quantilesFrom(low, high int64, events int) deployment.Metric {
 	return m
 }
 
-// A full bucket pays for as many events of quantiles as is said, of which all have one value: then
-// every level of the tree costs the most. A histogram has one level. What is released beside them
-// is paid, too. Wherever N's ladder stops, nodes are drawn with no more than their top.
+// A full bucket pays for exactly the stated number of events of quantiles, all of one value: then
+// every level of the tree costs the most. A histogram has one level. The values released beside
+// them are paid for, too. Wherever N's ladder stops, nodes are drawn with no more than their top.
 func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		low := rapid.Int64Range(-1000, 1000).Draw(rt, "min")

@@ -41,8 +41,8 @@ func partOf(of units.Mu2, share *big.Rat) units.Mu2 {
 }
 
 // A metric's burst and refill, with its share of counted events, are its part of an account to the
-// unit, and the parts of all metrics are at most the account. What counted takes pays for the worst
-// case of every window.
+// unit, and the parts of all metrics are at most the account. The part of counted pays for the
+// worst case of every window.
 func TestRuleAllowancesAreSharesOfTheAccount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var metrics []deployment.Metric

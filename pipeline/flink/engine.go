@@ -55,8 +55,8 @@ func (e *JobError) Error() string {
 // answerLimit is how long Check waits for a response of the JobManager.
 const answerLimit = 10 * time.Second
 
-// Check reports whether a JobManager responds and has enough slots, including those of other jobs:
-// a job that cannot begin must not replace one that runs. Errors: ErrAddress, ErrUnreachable,
+// Check reports whether a JobManager responds and has enough slots, counting the slots of other
+// jobs: a job that cannot start must not replace a running one. Errors: ErrAddress, ErrUnreachable,
 // ErrNotFlink, ErrSlots.
 func Check(ctx context.Context, o Options) error {
 	c, err := newClient(o.URL)
@@ -293,7 +293,7 @@ func (s *submission) follow(ctx context.Context) error {
 func (s *submission) reportFailures(ctx context.Context) error {
 	all, err := s.failures(ctx, s.job)
 	if err != nil {
-		return nil //nolint:nilerr // the next look at the state says what it is
+		return nil //nolint:nilerr // the next poll of the state finds the cause
 	}
 	for _, f := range all {
 		if s.reported[f] {

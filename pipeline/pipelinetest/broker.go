@@ -1,9 +1,9 @@
 // Package pipelinetest runs a Kafka broker in the process, for tests and examples of programs that
 // use package pipeline.
 //
-// The broker keeps its topics in memory. It speaks Kafka's protocol to any client, but is no
-// replacement for Kafka: there is one broker and no replication, and timestamps are always the
-// producer's, so that Config.Time.Trust must be pipeline.TrustProducer.
+// The broker keeps its topics in memory. It speaks Kafka's protocol to any client, but does not
+// replace Kafka: there is one broker and no replication, and timestamps are always the producer's,
+// so that Config.Time.Trust must be pipeline.TrustProducer.
 package pipelinetest
 
 import "github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
