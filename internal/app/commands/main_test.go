@@ -139,12 +139,6 @@ func TestBadCommandLines(t *testing.T) {
 		{"from before 1970", with("--from", "1969-01-01"), 2, "before 1970"},
 		{"to before from", with("--from", "2025-03-04", "--to", "2025-03-03"), 2, "must be before --to"},
 		{"public without keys", with("--keys", "public"), 2, "--public-keys FILE or --public-keys a,b,c"},
-		{"no noise key", with("--noise-key-file", ""), 2, "--noise-key-file is empty"},
-		{"repeat without a key", with("--repeat", strings.Repeat("ab", 16)), 2, "--repeat needs --noise-key-file"},
-		{"repeat of made-up events", []string{"demo", "--repeat", strings.Repeat("ab", 16)}, 2,
-			"--repeat is only used with --input"},
-		{"repeat of another run", with("--repeat", strings.Repeat("ab", 16), "--noise-key-file", commandtest.Write(t,
-			"key", strings.Repeat("ab", 32))), 2, "that run had other records"},
 		{"report without a name", with("--report", ""), 2, "--report is empty"},
 		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},
 
@@ -152,16 +146,10 @@ func TestBadCommandLines(t *testing.T) {
 			"--time-field", "t"}, 1, "/nowhere/events.csv"},
 		{"header without the user", []string{"demo", "--input", csv, "--header", "--user-field", "name", "--time-field",
 			"when"}, 1, `no column "name"`},
-		{"missing noise key", with("--noise-key-file", "/nowhere/key"), 1, "/nowhere/key"},
-		{"noise key file is long", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 2049))), 3,
-			"the file is too long: it may have 4096 bytes"},
 		{"report in a missing directory", with("--trusted-report", "/nowhere/report.json"), 1, "--trusted-report"},
 
 		{"key list is empty", with("--public-keys", commandtest.Write(t, "keys.txt", "\n\n")), 3, "no key in it"},
 		{"key list has a bad key", with("--public-keys", commandtest.Write(t, "keys.txt", "a\n\xff\n")), 3, "key 2"},
-		{"noise key is short", with("--noise-key-file", commandtest.Write(t, "key", "abcd\n")), 3, "64 hex digits"},
-		{"two noise keys", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 32)+"\n"+
-			strings.Repeat("cd", 32))), 3, "one key"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			code, stdout, stderr := tollgate(t, tc.args...)
@@ -184,7 +172,6 @@ func TestBadCommandLines(t *testing.T) {
 func TestSecretsAreInNoError(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"demo", "--noise-key-file", commandtest.Write(t, "key", strings.Repeat("deadbeef", 7))},
 		{"probe", "--url", "ftp://ada:deadbeef@host"},
 		{"probe", "--url", "http://ada:dead beef@host/deadbeef@host"},
 	} {
@@ -208,12 +195,9 @@ func TestSecretsAreInNoError(t *testing.T) {
 		"a large file":      strings.Repeat(whole+"\n", 100),
 	} {
 		path := commandtest.Write(t, "key", text+"\n")
-		for _, args := range [][]string{{"demo", "--noise-key-file", path}, {"validate", "--offline", "--config",
-			keysOf(t, path, path)}} {
-			code, stdout, stderr := tollgate(t, args...)
-			if code == command.ExitOK || strings.Contains(stdout+stderr, part) {
-				t.Errorf("%s, %s: exit %d, %s%s", name, args[0], code, stdout, stderr)
-			}
+		code, stdout, stderr := tollgate(t, "validate", "--offline", "--config", keysOf(t, path, path))
+		if code == command.ExitOK || strings.Contains(stdout+stderr, part) {
+			t.Errorf("%s: exit %d, %s%s", name, code, stdout, stderr)
 		}
 	}
 }

@@ -60,12 +60,4 @@ func TestSecretsThatOthersCanReadAreTold(t *testing.T) {
 	if _, stderr := mustRun(t, "validate", "--config", cfg); strings.Contains(stderr, "chmod") {
 		t.Errorf("keys of the owner alone: %s", stderr)
 	}
-	key := filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")
-	if err := os.Chmod(key, 0o604); err != nil {
-		t.Fatal(err)
-	}
-	if _, stderr := mustRun(t, "demo", "--events", "10", "--windows", "1", "--noise-key-file",
-		key); !strings.Contains(stderr, "--noise-key-file: "+key+" is open") {
-		t.Errorf("demo: %s", stderr)
-	}
 }

@@ -5,9 +5,7 @@
 //
 // Guarantees: every record of the source reaches the events topic as its
 // original bytes; releases are handed out once each, ordered by window end,
-// metric and key; no two runs of a file share noise, not even with the same
-// noise key. With that key and its RunID, a run can be repeated on the same
-// records, in any order, and with the same settings, but not with others.
+// metric and key; no two runs of a file share noise.
 //
 // Not guaranteed: the embedded broker has no append times of its own, so the
 // run stands under the producer-time promise: what a record's time says is

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -66,7 +63,7 @@ func TestMadeUpRecordsAreAllAccountedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := settings(generate.Names(3)...)
-	secrets, err := Derive(SeedKey(c.Seed), s, source, source.Digest())
+	secrets, err := SeededSecrets(s, source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,63 +97,23 @@ func visits(n int) []string {
 	return append(lines, "broken", "u,a,not a time", "u,a", ",a,2025-03-03T01:00:00Z", "u,\"stray")
 }
 
-// derived runs a file with the noise key of one run.
-func derived(t testing.TB, s Settings, opt FileOptions, key byte) string {
-	t.Helper()
-	k := noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{key})}
-	opt.Digest = NewMultiset(k.Secret.Reveal())
-	source := open(t, opt)
-	secrets, err := Derive(k, s, source, opt.Digest.Sum())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, out := runAll(t, s, source, secrets)
-	return out
-}
-
-// The same records in any order give the same bytes under one noise key; other
-// records, another key or another configuration give other noise throughout.
-func TestNoiseKeyMakesOutputAFunctionOfTheData(t *testing.T) {
+// The same records in any order, sorted in memory or on disk, give the same bytes.
+func TestTheOrderOfRecordsChangesNothing(t *testing.T) {
 	lines := visits(3000)
 	file := func(lines []string, end string) FileOptions {
 		return options(write(t, "user,page,when"+end+strings.Join(lines, end)+end))
 	}
 	s := settings("a", "b", "c,\"c")
-	want := derived(t, s, file(lines, "\n"), 1)
+	_, want := runAll(t, s, open(t, file(lines, "\n")), testSecrets())
 	if n := strings.Count(want, "\n"); n != 12 {
 		t.Fatalf("%d releases, want 12:\n%s", n, want)
 	}
-	shuffled := slices.Clone(lines)
-	rand.New(runseed.PCG(t, 5, 6)).Shuffle(len(shuffled), func(i, j int) {
-		shuffled[i], shuffled[j] = shuffled[j],
-			shuffled[i]
-	})
-	small := file(shuffled, "\r\n")
+	random := rand.New(runseed.PCG(t, 5, 6))
+	random.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	small := file(lines, "\r\n")
 	small.SortMemory = 10_000 // sorted in runs on disk
-	if got := derived(t, s, small, 1); got != want {
+	if _, got := runAll(t, s, open(t, small), testSecrets()); got != want {
 		t.Errorf("another order gives another output:\n%s", cmp.Diff(want, got))
-	}
-	if !long.On() {
-		return
-	}
-	exact := s
-	exact.Target.Relative = 0.05
-	for name, got := range map[string]string{
-		"another record": derived(t, s, file(append(slices.Clone(lines), "new,d,2025-03-03T01:00:00Z"), "\n"),
-			1),
-		"another key":           derived(t, s, file(lines, "\n"), 2),
-		"another configuration": derived(t, exact, file(lines, "\n"), 1),
-	} {
-		same := 0
-		old := strings.Split(want, "\n")
-		for i, line := range strings.Split(got, "\n") {
-			if line != "" && i < len(old) && line == old[i] {
-				same++
-			}
-		}
-		if same > 0 {
-			t.Errorf("%s: %d releases are the same", name, same)
-		}
 	}
 }
 
@@ -292,35 +249,3 @@ func TestRuleAReaderThatHangsDoesNotStopADemo(t *testing.T) {
 	}
 	close(hang)
 }
-
-func TestDerivedSecretsAreFixed(t *testing.T) {
-	source := open(t, options(write(t, "user,page,when\nu,a,2025-03-03T02:00:00Z\n")))
-	s, err := Derive(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, settings("a"), source,
-		[32]byte{2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := RunID{1, 15: 1}.Key(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})})
-	zoned, err := Derive(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, settings("a"),
-		inZurich{source}, [32]byte{2})
-	if err != nil || zoned.Incarnation == s.Incarnation {
-		t.Errorf("days of another zone have the same noise, %v", err)
-	}
-	// Changing these changes the output of every run that is repeated: only with a new version in
-	// the domain strings.
-	users, noise := s.UserHash.Reveal(), own.Secret.Reveal()
-	if got := fmt.Sprintf("%x %x %x", s.Incarnation, users[:8], noise[:8]); got != wantSecrets {
-		t.Errorf("got %q, want %q", got, wantSecrets)
-	}
-}
-
-// inZurich is a source whose days begin in Zurich.
-type inZurich struct{ Source }
-
-func (z inZurich) Traits() Traits {
-	t := z.Source.Traits()
-	t.Format.WallZone = "Europe/Zurich"
-	return t
-}
-
-const wantSecrets = "b7d1af231a8dcc00263ff92f6f3939fb 0ed6cf9f12f09a5d 5fbb3dff1dfb980a"

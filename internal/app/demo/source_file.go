@@ -25,7 +25,6 @@ type FileOptions struct {
 	Header     bool
 	From, To   time.Time // zero: from the data
 	Window     time.Duration
-	Digest     *eventfile.Multiset // nil: no digest is needed
 	TempDir    string
 	SortMemory int // bytes; 0: the default of package eventfile
 }
@@ -49,9 +48,6 @@ func OpenFile(opt FileOptions) (*File, error) {
 	}
 	read := eventfile.OptionsOf(f.opt.Format, opt.Header)
 	read.TempDir, read.Memory = opt.TempDir, opt.SortMemory
-	if opt.Digest != nil {
-		read.Observe = opt.Digest.Add
-	}
 	data, err := eventfile.Open(opt.Path, read, f.clock)
 	if err != nil {
 		return nil, err

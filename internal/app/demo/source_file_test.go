@@ -3,14 +3,12 @@ package demo
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -143,45 +141,5 @@ func TestOversizedRecordsSayHowLongTheyWere(t *testing.T) {
 	}
 	if f.Unreadable()["oversized"] != 1 {
 		t.Errorf("unreadable %v", f.Unreadable())
-	}
-}
-
-func TestMultisetIgnoresOrderOnly(t *testing.T) {
-	records := []eventfile.Record{}
-	for _, v := range []string{"a", "b", "b", "", "long"} {
-		records = append(records, eventfile.Record{Value: []byte(v), Length: int64(len(v))})
-	}
-	records[4].Digest, records[4].Length = []byte("digest"), 100
-	sum := func(key byte, rs ...eventfile.Record) [32]byte {
-		m := NewMultiset([32]byte{key})
-		for _, r := range rs {
-			m.Add(r)
-		}
-		return m.Sum()
-	}
-	whole := sum(1, records...)
-	turned := slices.Clone(records)
-	slices.Reverse(turned)
-	if sum(1, turned...) != whole {
-		t.Error("the order of records changes the digest")
-	}
-	cut := slices.Clone(records)
-	cut[4].Length++
-	others := map[string][32]byte{
-		"another key":          sum(2, records...),
-		"one record less":      sum(1, records[1:]...),
-		"one copy of b less":   sum(1, records[0], records[1], records[3], records[4]),
-		"no record":            sum(1),
-		"another length":       sum(1, cut...),
-		"a twice instead of b": sum(1, records[0], records[0], records[1], records[3], records[4]),
-		"a truncated one is whole": sum(1, append(slices.Clone(records[:4]), eventfile.Record{Value: []byte("digest"),
-			Length: 100})...),
-	}
-	seen := map[[32]byte]string{whole: "the whole"}
-	for name, digest := range others {
-		if other, ok := seen[digest]; ok {
-			t.Errorf("%s and %s have one digest", name, other)
-		}
-		seen[digest] = name
 	}
 }

@@ -1,8 +1,6 @@
 package demo
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
@@ -59,8 +57,3 @@ func (g *Generated) Truth() (generate.Truth, bool) { return g.truth, true }
 
 // Unreadable is empty: there always is a range.
 func (g *Generated) Unreadable() map[string]uint64 { return nil }
-
-// Digest identifies the stream: it is a function of the configuration.
-func (g *Generated) Digest() [32]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "tollgate generated stream v1 %+v", g.config))
-}

@@ -22,8 +22,6 @@ type Options struct {
 	Memory int
 	// TempDir holds the sorted runs; "" is the system's choice.
 	TempDir string
-	// Observe, if not nil, sees the bytes of each record once, in file order.
-	Observe func(Record)
 }
 
 // Clock returns the event time of a record in Unix milliseconds; false for a broken record, which
@@ -119,9 +117,6 @@ func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)
 		}
 		if err != nil {
 			return err
-		}
-		if opt.Observe != nil {
-			opt.Observe(record)
 		}
 		if err := each(record); err != nil {
 			return err

@@ -161,8 +161,6 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 			"--epsilon, or give --window, --absolute and --lasts", words.Percent(choiceShare)))
 	case err != nil:
 		return err
-	case found.Few && f.openValues && f.repeat.RunID != (demo.RunID{}):
-		return f.otherRun() // a run with too few users has no name, and this number is not paid for
 	case found.Few && f.openValues:
 		return f.noRange(fmt.Sprintf("choosing the range of values: %s are too few for it", about(found)))
 	}
@@ -189,7 +187,7 @@ func (f *demoFlags) noRange(why string) error {
 			text += fmt.Sprintf(" in units of %s", terminal.Number(1/math.Pow10(f.Decimals), f.Decimals))
 		}
 		text += ", which you know without looking at the file, for example for values from 0 to 100\n" +
-			folded(rerun(f.flags, map[string]string{"min": "0", "max": hundred}, "repeat"), "  ")
+			folded(rerun(f.flags, map[string]string{"min": "0", "max": hundred}), "  ")
 	}
 	return command.Usage(errors.New(text))
 }

@@ -208,3 +208,26 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 		}
 	}
 }
+
+// Two runs choose settings with noise of their own.
+func TestRuleADemoChoosesBoundsWithNoiseOfItsOwn(t *testing.T) {
+	t.Parallel()
+	long.Test(t)
+	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when",
+		"--format", "json", "--input", manyUsers(t, 4000)}
+	users := func() string {
+		_, stderr := mustRun(t, args...)
+		_, rest, chosen := strings.Cut(stderr, "chosen from noisy tallies")
+		if !chosen {
+			t.Fatalf("stderr %s", stderr)
+		}
+		promise, _, _ := strings.Cut(rest, "budget")
+		return promise
+	}
+	first := users()
+	for runs := 1; users() == first; runs++ {
+		if runs == 7 { // by chance: below 1e-10, since two runs agree less than once in 70
+			t.Fatalf("%d runs choose with the same noise: %s", runs, first)
+		}
+	}
+}

@@ -30,8 +30,7 @@ you can repeat a run; such noise protects no user.
 With --input FILE, demo counts your own events. The file may be of any size and in any
 order. demo leaves out broken records and reports them. Every run draws new noise and makes
 a promise of its own: over several runs, the privacy losses of the users in the file
-add up. With --noise-key-file, demo prints a name of the run on stderr; run demo again
-with --repeat and that name to get the same output.
+add up.
 
 The promise is (epsilon, delta)-differential privacy for each user with all of their
 events, if the times in the file are right. Without --from and --to, the data decide

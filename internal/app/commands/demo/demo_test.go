@@ -82,17 +82,15 @@ func TestDemoJSONIsAloneOnStdout(t *testing.T) {
 func TestDemoOnAFile(t *testing.T) {
 	t.Parallel()
 	path := commandtest.People(t)
-	key := commandtest.Write(t, "key", strings.Repeat("0123456789abcdef", 4)+"\n")
 	report := filepath.Join(t.TempDir(), "report.json")
-	code, stdout, stderr := run(t, commandtest.FileArgs(path, "--public-keys", "north,south,west", "--noise-key-file",
-		key, "--trusted-report", report,
-		// where keys are derived otherwise, it needs a new name
-		"--time-unit", "rfc3339", "--repeat", "a9804dccbb50d35fac078e6d07c92702",
-		"--from", "2025-03-01", "--to", "2025-03-06")...)
+	args := commandtest.FileArgs(path, "--public-keys", "north,south,west", "--time-unit", "rfc3339",
+		"--from", "2025-03-01", "--to", "2025-03-06")
+	fixed, _ := shownToPublic(t, args[1:]...)
+	golden.File(t, "testdata/demo_file.golden", fixed)
+	code, stdout, stderr := run(t, append(args, "--trusted-report", report)...)
 	if code != command.ExitOK {
 		t.Fatalf("exit %d, stderr %q", code, stderr)
 	}
-	golden.File(t, "testdata/demo_file.golden", stdout)
 	for _, secret := range []string{"person-", "never", "soon"} {
 		if strings.Contains(stdout+stderr, secret) {
 			t.Errorf("%q is in the output", secret)
@@ -140,6 +138,23 @@ func TestDemoProtectsKeysOfAFileByDefault(t *testing.T) {
 	for _, r := range all {
 		if r.Key != "north" && r.Key != "south" {
 			t.Errorf("release %+v", r)
+		}
+	}
+}
+
+// Two runs on one file share no noise: equal values would show whose data have not changed.
+func TestRuleTwoRunsOfADemoShareNoNoise(t *testing.T) {
+	t.Parallel()
+	args := commandtest.FileArgs(commandtest.People(t), "--public-keys", "north,south,west", "--format", "json",
+		"--from", "2025-03-01", "--to", "2025-03-06")
+	first, _ := mustRun(t, args...)
+	again, _ := mustRun(t, args...)
+	if strings.Count(first, "\n") != 15 {
+		t.Fatalf("stdout %s", first)
+	}
+	for line := range strings.Lines(first) {
+		if strings.Contains(again, line) {
+			t.Errorf("both runs released %s", line)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
-	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 )
 
@@ -32,8 +31,6 @@ type demoFlags struct {
 	flags                           *pflag.FlagSet
 	keys                            keyMode
 	publicKeys                      string
-	noiseKeyFile                    string
-	repeat                          runValue
 	report, trustedReport           string
 	format                          cli.Format
 	top                             int
@@ -56,7 +53,7 @@ func fileFlags() []string {
 		new(inputFlags).register(flags)
 		new(kindFlags).register(flags, new(chosenFlags), "")
 	})
-	return append(slices.DeleteFunc(names, func(name string) bool { return name == "input" }), "all-windows", "repeat")
+	return append(slices.DeleteFunc(names, func(name string) bool { return name == "input" }), "all-windows")
 }
 
 func (f *demoFlags) register(cmd *cobra.Command) {
@@ -82,12 +79,6 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 		"private: protect which keys exist (default public for made-up events and with --public-keys, else private)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c")
 	f.registerPromise(cmd, "demo")
-	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "",
-		"file with 64 hex digits; keep it secret. Every run on a file derives new noise from it, unless you give "+
-			"--repeat")
-	flags.Var(&f.repeat, "repeat", "repeat the output of an earlier run on a file: the name that it printed on "+
-		"stderr; "+
-		"needs the same --noise-key-file, records and settings")
 	cli.Group(flags, "Privacy")
 	cli.FormatFlag(cmd, &f.format)
 	command.TopFlag(cmd, &f.top)
@@ -97,7 +88,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 		"publication")
 	flags.BoolVar(&f.strict, "strict", false, "fail where demo only warns otherwise: more than half of the records "+
 		"lost before counting (exit code 4); "+
-		"settings with which nothing can be released, a key file that others can read (exit code 3)")
+		"settings with which nothing can be released (exit code 3)")
 	cli.Group(flags, "Output")
 	engine := "direct" // for scripts that name it
 	flags.Var(cli.OneOf(&engine, engine), "engine", "")
@@ -150,20 +141,3 @@ const (
 	keysPublic  keyMode = "public"
 	keysPrivate keyMode = "private"
 )
-
-// runValue is the value of a flag for the name of an earlier run; zero if the flag is not given.
-type runValue struct{ demo.RunID }
-
-func (v *runValue) String() string {
-	if v.RunID == (demo.RunID{}) {
-		return ""
-	}
-	return v.RunID.String()
-}
-
-func (v *runValue) Type() string { return "name" }
-
-func (v *runValue) Set(text string) (err error) {
-	v.RunID, err = demo.ParseRunID(text)
-	return err //nolint:wrapcheck // a whole sentence
-}

@@ -31,7 +31,7 @@ func ofFiles() []string {
 	ofPromise := cli.FlagNames(func(flags *pflag.FlagSet) { flags.AddFlagSet(cmd.Flags()) })
 	names := slices.Concat([]string{"input", "public-keys"}, fileFlags(), ofPromise)
 	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.Contains([]string{"from", "to", "skip-bad-values", "all-windows", "repeat"}, name)
+		return slices.Contains([]string{"from", "to", "skip-bad-values", "all-windows"}, name)
 	})
 }
 

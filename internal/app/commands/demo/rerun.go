@@ -33,7 +33,7 @@ func (f *demoFlags) demoCommand(s choice.Setting) string {
 	if f.openValues {
 		set["min"], set["max"] = strconv.FormatInt(c.min, 10), strconv.FormatInt(c.max, 10)
 	}
-	return rerun(f.flags, set, "repeat", "format", "report", "config", "metric")
+	return rerun(f.flags, set, "format", "report", "config", "metric")
 }
 
 // rerun returns the command of a demo with the flags that were given, but for those without, and

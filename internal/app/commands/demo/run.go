@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,7 +16,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/state/units"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // job is a demo whose flags were checked: everything that can be refused at the start has
@@ -49,7 +47,7 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if j.settings, j.deployment, err = f.settings(keys); err != nil {
 		return err
 	}
-	if err := f.warnAbout(a, j.deployment, f.strict); err != nil {
+	if err := a.Warn(f.warnings(j.deployment), f.strict); err != nil {
 		return err
 	}
 	if err := command.CheckTrusted(f.trustedReport); err != nil {
@@ -116,21 +114,13 @@ func (f *demoFlags) publicKeyList() ([]string, error) {
 // open makes the source and the keys.
 func (j *job) open() error {
 	f := j.flags
-	var key *noisereduction.NoiseKey
-	if f.noiseKeyFile != "" {
-		k, err := ReadNoiseKey(f.noiseKeyFile)
-		if err != nil {
-			return err
-		}
-		key = &k
-	}
 	if f.input == "" {
-		return j.openGenerated(key)
+		return j.openGenerated()
 	}
-	return j.openFile(key)
+	return j.openFile()
 }
 
-func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
+func (j *job) openGenerated() error {
 	c := j.flags.stream
 	c.Window = j.flags.window
 	source, err := demo.NewGenerated(c)
@@ -140,33 +130,18 @@ func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
 	if err != nil {
 		return command.Usage(command.FlagError(err))
 	}
-	if key == nil {
-		k := demo.SeedKey(c.Seed)
-		key = &k
-	}
 	j.source = source
-	j.secrets, err = demo.Derive(*key, j.settings, source, source.Digest())
+	j.secrets, err = demo.SeededSecrets(j.settings, source)
 	return err
 }
 
-func (j *job) openFile(key *noisereduction.NoiseKey) (err error) {
+func (j *job) openFile() (err error) {
 	f := j.flags
-	opt := f.fileOptions()
 	if j.secrets, err = demo.RandomSecrets(); err != nil {
 		return err
 	}
-	id, own := f.repeat.RunID, j.secrets.Noise // own belongs to this run only
-	if key != nil {
-		if id == (demo.RunID{}) {
-			if id, err = demo.NewRunID(); err != nil {
-				return err
-			}
-		}
-		own = id.Key(*key)
-		opt.Digest = demo.NewMultiset(own.Secret.Reveal())
-	}
 	j.progress.Note("reading and sorting %s", eventfile.Name(f.input))
-	source, err := demo.OpenFile(opt)
+	source, err := demo.OpenFile(f.fileOptions())
 	if err != nil {
 		return f.explainFile(err)
 	}
@@ -178,11 +153,7 @@ func (j *job) openFile(key *noisereduction.NoiseKey) (err error) {
 		err = j.refuseUnreadable(source)
 	}
 	if err == nil {
-		err = j.choose(own)
-	}
-	if err == nil && key != nil {
-		// before anything is said of the choice: --repeat pays for none of other records
-		err = j.derive(id, own, opt.Digest.Sum())
+		err = j.choose(j.secrets.Noise)
 	}
 	if err == nil {
 		err = j.refuseLong(source)
@@ -191,29 +162,6 @@ func (j *job) openFile(key *noisereduction.NoiseKey) (err error) {
 		return errors.Join(err, source.Close())
 	}
 	return nil
-}
-
-// derive derives the secrets of a run from its own key. It refuses to repeat a run with other
-// records, settings or keys: the same noise on two files would show whose data have changed.
-func (j *job) derive(id demo.RunID, own noisereduction.NoiseKey, records [32]byte) (err error) {
-	// A choice in another range may end in the same bounds, but it shows another number of users.
-	shown := sha256.Sum256(append(records[:], j.chosen...))
-	if j.secrets, err = demo.Derive(own, j.settings, j.source, shown); err != nil {
-		return err
-	}
-	name := id.Of(j.secrets)
-	if repeat := j.flags.repeat.RunID; repeat != (demo.RunID{}) && repeat != name {
-		return j.flags.otherRun()
-	}
-	j.progress.Note("this run is %s: to repeat its output, give --repeat %s and the same noise key, records and "+
-		"settings", name, name)
-	return nil
-}
-
-// otherRun refuses a run that is not the one of --repeat.
-func (f *demoFlags) otherRun() error {
-	return command.Usage(fmt.Errorf("--repeat %s: that run had other records, other settings or another noise key: "+
-		"correct them, or leave out --repeat for a new run", f.repeat.RunID))
 }
 
 // fileOptions say how the file is read.

@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -18,8 +19,8 @@ import (
 // check refuses combinations of flags that make no sense, before anything is opened.
 // changed reports whether a flag was given.
 func (f *demoFlags) check(changed func(string) bool) error {
-	for name, value := range map[string]string{"public-keys": f.publicKeys, "noise-key-file": f.noiseKeyFile,
-		"report": f.report, "trusted-report": f.trustedReport} {
+	for name, value := range map[string]string{"public-keys": f.publicKeys, "report": f.report,
+		"trusted-report": f.trustedReport} {
 		if changed(name) && value == "" {
 			return command.Usage(errEmpty(name))
 		}
@@ -66,9 +67,6 @@ func (f *demoFlags) check(changed func(string) bool) error {
 			f.max = 1 // until a range is chosen
 		}
 	}
-	if changed("repeat") && f.noiseKeyFile == "" {
-		return command.Usage(errors.New("--repeat needs --noise-key-file: give the file that the earlier run had"))
-	}
 	f.chooses = f.input != "" && (f.openValues || !changed("window") || !f.noiseGiven() || f.setting().Lasts == 0)
 	switch {
 	case f.input != "":
@@ -86,7 +84,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if err := f.checkDeltaKeys(changed); err != nil {
 		return err
 	}
-	return cmp.Or(input.Readable("input", f.input), input.Readable("noise-key-file", f.noiseKeyFile))
+	return input.Readable("input", f.input)
 }
 
 // madeUp sets what was not given for made-up events.
@@ -135,8 +133,7 @@ func (f *demoFlags) baseWindow() time.Duration {
 
 // spares refuses reports that would overwrite what is read.
 func (f *demoFlags) spares() error {
-	inputs := []command.NamedFile{{By: "--input", Path: f.input}, {By: "--public-keys", Path: f.publicKeys},
-		{By: "--noise-key-file", Path: f.noiseKeyFile}}
+	inputs := []command.NamedFile{{By: "--input", Path: f.input}, {By: "--public-keys", Path: f.publicKeys}}
 	return command.Spared([]command.NamedFile{{By: "--report", Path: f.report}, {By: "--trusted-report",
 		Path: f.trustedReport}}, inputs...)
 }
@@ -205,6 +202,14 @@ func (f *demoFlags) settingsWith(c chosenFlags, publicKeys []string) (demo.Setti
 	}
 	d.Config.Events.Format.Value, d.Config.Events.Format.Decimals = f.ValueField, f.Decimals // a report names them
 	return s, d, nil
+}
+
+// warnings returns what is valid and probably wrong in the settings, with the names of flags.
+func (f *demoFlags) warnings(d *pipeline.Deployment) (all []error) {
+	for _, one := range deployment.Warnings(d) {
+		all = append(all, f.configFlag(one))
+	}
+	return all
 }
 
 // configFlag names those flags that were given, of the ones that set the field of an error.
