@@ -93,12 +93,6 @@ func (f *demoFlags) compile(keys []string) choice.Compile {
 	}
 }
 
-// question asks for the best setting: what was given is kept. plan and the end of a demo ask the
-// same of the same file.
-func (f *demoFlags) question(keys []string, sizes []time.Duration) choice.Question {
-	return choice.Question{Sizes: sizes, Given: f.setting(), Compile: f.compile(keys)}
-}
-
 // provisional sets what is chosen later, so that everything else can be checked.
 func (f *demoFlags) provisional() {
 	s := f.setting()

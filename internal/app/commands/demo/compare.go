@@ -1,35 +1,28 @@
 package demo
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/app/words"
-
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-const (
-	// closeEnough is the typical error up to which no advice is looked for.
-	closeEnough = 0.1
-	// worthwhile is by which part an advice must lessen the typical error to be told, unless it
-	// makes values useful that are not.
-	worthwhile = 0.2
-)
+// closeEnough is the typical error up to which nothing is said of plan.
+const closeEnough = 0.1
 
 // comparison is how far the released values are from the real counts, beside a forecast.
 type comparison struct {
-	events  *choice.Events
 	now     *choice.Outcome // what the settings were forecast to give
 	typical float64         // error of the values that were released
 	cells   int             // that hold half of the events
 }
 
 // compare looks at the source once more; nil where it has nothing that can be counted, and of a run
-// that a signal has ended. Close the comparison's events.
+// that a signal has ended.
 func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, error) {
 	if result.Drained {
 		return nil, nil //nolint:nilnil // there is nothing to compare
@@ -38,6 +31,7 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	from, to := j.source.Range()
 	e, real, size := choice.NewEvents([32]byte{}, max(0, from.UnixMilli()), to.UnixMilli(), ""),
 		choice.NewTally[cell](f.kindOf()), f.window.Milliseconds()
+	defer e.Close() //nolint:errcheck // what it kept is gone
 	if err := j.events(func(v *event.Event) error {
 		if v.Millis < from.UnixMilli() || v.Millis >= to.UnixMilli() {
 			return nil
@@ -51,7 +45,7 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 		return nil, err
 	}
 	if real.Len() == 0 {
-		return nil, e.Close() //nolint:nilnil // there is nothing to compare
+		return nil, nil //nolint:nilnil // there is nothing to compare
 	}
 	s := f.setting()
 	s.Window, s.Lasts, s.Noise = f.window, f.lasts, f.finest(f.kindOf())/deviations(f.confidence)
@@ -59,7 +53,7 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	if err != nil {
 		return nil, err
 	}
-	out := &comparison{events: e, now: now}
+	out := &comparison{now: now}
 	out.typical, out.cells = choice.TypicalError(real.Real(), shown)
 	return out, nil
 }
@@ -68,7 +62,7 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 // says of which values the error is the median; "" leaves that out.
 func (c *comparison) text(f *demoFlags, among string) string {
 	of, forecast := f.realValue()+f.ofValues(), "forecast"
-	if f.kindOf().Tree != nil { // statistics are compared by themselves
+	if f.kindOf().Tree != nil { // the real ranks and shares are not looked at
 		return fmt.Sprintf("forecast: %s; %s of the events count", typically(c.now, of), words.Percent(c.now.Counted))
 	}
 	if kind := f.kindOf(); kind.Vector != nil && kind.Vector.Ratios != 1 {
@@ -99,36 +93,17 @@ func (j *job) sayCompared(c *comparison) {
 		return
 	}
 	j.progress.Note("compared with the file: %s", c.text(f, " ("+medianOf(c.cells, f.kindOf().One())+")"))
+	if c.typical > closeEnough {
+		j.progress.Note("tollgate plan with the same flags shows which settings bring values closer")
+	}
 }
 
-// advise says to the holder of a file the whole command that would help most.
-func (j *job) advise(ctx context.Context, c *comparison) error {
-	if j.flags.input == "" || c.typical <= closeEnough {
-		return nil // made-up events need no advice
+// medianOf names the n values whose errors have the typical error as their median.
+func medianOf(n int, one string) string {
+	if n == 1 {
+		return "one " + one + " with at least half of the events"
 	}
-	f := j.flags
-	f.planned = 0 // the command gives everything and pays for no choice
-	answer, err := f.advise(ctx, j.progress, c.events, f.question(j.settings.PublicKeys, f.windowSizes()))
-	if err != nil {
-		return err
-	}
-	best := &answer.Best
-	if best.Typical > choice.Useful {
-		j.progress.Note("nothing of use can be shown at ε = %s: %s", words.Digits(f.epsilon), f.why(best))
-	}
-	if best.Shown >= 0.5 && (best.Typical < (1-worthwhile)*c.now.Typical || best.Typical <= choice.Useful &&
-		c.typical > choice.Useful) {
-		j.progress.Note("what would help most (chosen by looking at the file): %s, with\n%s",
-			typically(best, f.realValue()), folded(f.demoCommand(best.Setting), "  "))
-	}
-	for _, o := range answer.Epsilon {
-		if best.Typical > choice.Useful && o.Epsilon > f.epsilon && o.Typical <= choice.Useful {
-			j.progress.Note("ε of %s, a weaker promise: %s, with\n%s", words.Digits(o.Epsilon),
-				typically(&o, f.realValue()), folded(f.demoCommand(o.Setting), "  "))
-			break
-		}
-	}
-	return nil
+	return "the median of " + terminal.Count(n, one) + " that hold half of the events"
 }
 
 // cell is a key in a window.

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
@@ -16,7 +15,7 @@ import (
 // nothing was released. What it writes is exact, and must not be published. With --strict it
 // returns an error if most records were lost. Of a run that was ended by a signal it says only what
 // became of the records.
-func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compared *comparison) error {
+func (j *job) sumUp(result demo.Result, released int, compared *comparison) error {
 	j.progress.Note("%s", strings.TrimRight(outcomes.Table(result.Tallies), "\n"))
 	if file, ok := j.source.(*demo.File); ok {
 		input.NoteFaults(j.progress, file.Faults().Texts())
@@ -41,16 +40,6 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 	}
 	if compared != nil {
 		j.sayCompared(compared)
-	}
-	if released > 0 {
-		if err := j.compareStatistics(result); err != nil {
-			return err
-		}
-	}
-	if compared != nil {
-		if err := j.advise(ctx, compared); err != nil {
-			return err
-		}
 	}
 	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)
 	return command.RefuseLosses(loss, j.flags.strict, func() {

@@ -37,8 +37,7 @@ func shownToPublic(t *testing.T, args ...string) (stdout, page string) {
 	f.flags = cmd.Flags()
 	var out, errs bytes.Buffer
 	a := &app{&command.App{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}}
-	j := &job{flags: f, progress: terminal.NewProgress(&errs, false, time.Now),
-		statistics: map[string]map[cell]float64{}}
+	j := &job{flags: f, progress: terminal.NewProgress(&errs, false, time.Now)}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -62,7 +61,7 @@ func shownToPublic(t *testing.T, args ...string) (stdout, page string) {
 	must(err)
 	j.addError(compared)
 	must(j.savePage())
-	must(j.sumUp(t.Context(), result, len(values), compared))
+	must(j.sumUp(result, len(values), compared))
 	text, err := os.ReadFile(path)
 	must(err)
 	return out.String(), generatedAt.ReplaceAllString(string(text), "")

@@ -179,7 +179,8 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
 		f.min, f.max = e.Range()
 	}
-	answer, err := f.advise(ctx, progress, e, f.question(keys, f.windows))
+	answer, err := f.advise(ctx, progress, e, choice.Question{Sizes: f.windows, Given: f.setting(),
+		Compile: f.compile(keys)})
 	if errors.Is(err, choice.ErrNothing) {
 		return f.whyNothing(e, keys, broken, err)
 	}

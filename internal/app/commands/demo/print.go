@@ -28,17 +28,13 @@ type printer struct {
 	first string // time to the first release
 	// values are those that were released, but for statistics.
 	values  map[cell]float64
-	newest  []schemas.Release // of the last turn with any
-	unasked map[string]bool   // metrics without a target
-	empty   int               // windows without values since the last one with some
-	until   time.Time         // where the newest of them ends
+	unasked map[string]bool // metrics without a target
+	empty   int             // windows without values since the last one with some
+	until   time.Time       // where the newest of them ends
 }
 
 func newPrinter(a *app, j *job) *printer {
 	_, width := terminal.Terminal(a.Stdout)
-	for _, m := range j.deployment.Metrics[1:] {
-		j.statistics[m.Spec.Name] = map[cell]float64{}
-	}
 	p := &printer{a: a, j: j, width: min(width, 120), values: map[cell]float64{}, unasked: map[string]bool{}}
 	for _, m := range j.deployment.Metrics {
 		p.unasked[m.Spec.Name] = !m.Spec.HasTarget()
@@ -46,7 +42,7 @@ func newPrinter(a *app, j *job) *printer {
 	p.table = terminal.NewTable(a.Stdout, terminal.TableOptions{
 		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.Zone),
 		Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys,
-		Statistics: j.statisticNames(), Top: j.flags.top, Intervals: len(j.statistics) > 0,
+		Statistics: j.statisticNames(), Top: j.flags.top, Intervals: len(j.deployment.Metrics) > 1,
 	})
 	return p
 }
@@ -82,12 +78,9 @@ func (p *printer) turn(t demo.Turn) error {
 		p.first = p.j.progress.Elapsed()
 	}
 	for i := range t.Releases {
-		r := &t.Releases[i]
-		to := p.values
-		if r.Metric != demo.MetricName {
-			to = p.j.statistics[r.Metric]
+		if r := &t.Releases[i]; r.Metric == demo.MetricName {
+			p.values[cell{r.WindowStart, r.Key}] = r.Count()
 		}
-		to[cell{r.WindowStart, r.Key}] = r.Count()
 	}
 	p.j.inOrder(t.Releases)
 	p.j.collect(t)
@@ -119,7 +112,7 @@ func (p *printer) turn(t demo.Turn) error {
 	if err := p.skipped(); err != nil {
 		return err
 	}
-	p.rows, p.newest = append(p.rows, rows...), t.Releases
+	p.rows = append(p.rows, rows...)
 	return p.j.progress.Interrupt(p.a.Stdout, func() error {
 		if err := p.table.Rows(rows); err != nil {
 			return fmt.Errorf("writing output: %w", err)
@@ -159,7 +152,7 @@ func (p *printer) end(result demo.Result) error {
 		Confidence: p.j.settings.Target.Confidence, Target: p.hasTarget(), Width: p.width, Height: 6,
 		Keys: p.j.panelKeys(), Color: terminal.Color(p.a.Stdout, p.a.Getenv),
 	}
-	rows, drawn := p.rows, 1+len(p.j.statistics)
+	rows, drawn := p.rows, len(p.j.deployment.Metrics)
 	tree := p.j.flags.kindOf().Tree
 	if tree != nil && tree.Edges { // its shares have no charts of their own
 		also := p.j.settings.Also

@@ -27,15 +27,13 @@ type job struct {
 	source     demo.Source
 	secrets    demo.Secrets
 	progress   *terminal.Progress
-	page       *command.Page               // nil: no --report
-	chosen     string                      // how bounds were chosen; "" where they were given
-	statistics map[string]map[cell]float64 // by metric: what was released beside the values
+	page       *command.Page // nil: no --report
+	chosen     string        // how bounds were chosen; "" where they were given
 }
 
 func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
 	tty, _ := terminal.Terminal(a.Stderr)
-	j := &job{flags: f, progress: terminal.NewProgress(a.Stderr, tty, time.Now),
-		statistics: map[string]map[cell]float64{}}
+	j := &job{flags: f, progress: terminal.NewProgress(a.Stderr, tty, time.Now)}
 	defer j.progress.Flush()
 	if err := f.check(changed); err != nil {
 		return err
@@ -72,9 +70,6 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 			"again")
 	}
 	compared, failed := j.compare(result, values)
-	if compared != nil {
-		defer compared.events.Close() //nolint:errcheck // what it kept is gone
-	}
 	j.addError(compared)
 	if err := j.savePage(); err != nil {
 		return err
@@ -88,7 +83,7 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if failed != nil {
 		return failed
 	}
-	return j.sumUp(ctx, result, len(values), compared)
+	return j.sumUp(result, len(values), compared)
 }
 
 // private reports whether publicKeyList is nil.
