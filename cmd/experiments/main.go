@@ -18,9 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/descent"
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/filters"
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/odometers"
-	"github.com/tollgate-dp/tollgate/internal/app/experiment/page"
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/year"
-	"github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 )
@@ -160,7 +158,7 @@ func (c *command) repeat(ctx context.Context, name string) error {
 		return err
 	}
 	c.accepted = true
-	if err := cli.CheckOutput("--report", c.report, 0o644, report.Public); err != nil {
+	if err := cli.CheckOutput("--report", c.report, 0o644, experiment.PageKind{}); err != nil {
 		return err
 	}
 	o := experiment.Options{Seed: c.seed, Data: c.data, Size: c.size}
@@ -169,7 +167,7 @@ func (c *command) repeat(ctx context.Context, name string) error {
 		return err
 	}
 	if err := cli.SaveOutput("--report", c.report, 0o644, func(w io.Writer) error {
-		return page.Write(w, e, o, found)
+		return e.WritePage(w, o, found)
 	}); err != nil {
 		return err
 	}

@@ -17,37 +17,24 @@ const (
 	curves                = 8 // that have a colour of their own
 )
 
-// figureStyle is for a drawing that stands alone: the colours that the pages of package report
-// have.
+// figureStyle has the colours that the pages of package report have.
 const figureStyle = `<style>
-:root{--card:#fff;--text:#1a2029;--soft:#566070;--line:#d5dae2;--grid:#e6e9ee;
---s0:#1f6fb4;--s1:#c2410c;--s2:#0f7b5f;--s3:#a2339b;--s4:#8a6100;--s5:#4a5568;--s6:#b3123f;--s7:#5b3fd6}
-@media (prefers-color-scheme:dark){:root{--card:#1a2029;--text:#e6eaf0;--soft:#a3adbb;--line:#364050;
---grid:#2a323e;--s0:#6cb6ff;--s1:#ff9e64;--s2:#4fd1a5;--s3:#e58bdd;--s4:#e3b341;--s5:#b3bccb;--s6:#ff7b93;--s7:#a89bff}}
-` + FigureRules + `.back{fill:var(--card)}
+:root{--card:#fff;--text:#1a2029;--soft:#566070;--line:#d5dae2;--grid:#e6e9ee;--s0:#1f6fb4;--s1:#c2410c;--s2:#0f7b5f;--s3:#a2339b;--s4:#8a6100;--s5:#4a5568;--s6:#b3123f;--s7:#5b3fd6}
+@media (prefers-color-scheme:dark){:root{--card:#1a2029;--text:#e6eaf0;--soft:#a3adbb;--line:#364050;--grid:#2a323e;--s0:#6cb6ff;--s1:#ff9e64;--s2:#4fd1a5;--s3:#e58bdd;--s4:#e3b341;--s5:#b3bccb;--s6:#ff7b93;--s7:#a89bff}}
+.fig{font:13px system-ui,sans-serif}.fig text{fill:var(--soft)}.fig .title{fill:var(--text);font-size:15px;font-weight:600}
+.fig .grid{stroke:var(--grid);fill:none}.fig .axis{stroke:var(--line);fill:none}.fig .curve{fill:none;stroke-width:2;stroke-linejoin:round}
+.fig .c0{stroke:var(--s0)}.fig .c1{stroke:var(--s1)}.fig .c2{stroke:var(--s2)}.fig .c3{stroke:var(--s3)}.fig .c4{stroke:var(--s4)}.fig .c5{stroke:var(--s5)}.fig .c6{stroke:var(--s6)}.fig .c7{stroke:var(--s7)}
+.fig .dash{stroke-dasharray:6 4}
+.back{fill:var(--card)}
 </style><rect class="back" width="100%" height="100%"/>`
 
-// FigureRules are the rules of style of a drawing that stands in a page, which has the variables
-// --text, --soft, --line, --grid and --s0 to --s7.
-const FigureRules = `.fig{font:13px system-ui,sans-serif}.fig text{fill:var(--soft)}
-.fig .title{fill:var(--text);font-size:15px;font-weight:600}
-.fig .grid{stroke:var(--grid);fill:none}.fig .axis{stroke:var(--line);fill:none}
-.fig .curve{fill:none;stroke-width:2;stroke-linejoin:round}
-.fig .c0{stroke:var(--s0)}.fig .c1{stroke:var(--s1)}.fig .c2{stroke:var(--s2)}
-.fig .c3{stroke:var(--s3)}.fig .c4{stroke:var(--s4)}.fig .c5{stroke:var(--s5)}
-.fig .c6{stroke:var(--s6)}.fig .c7{stroke:var(--s7)}
-.fig .dash{stroke-dasharray:6 4}
-`
-
-// SVG draws the figure, as an element of a page with FigureRules, or alone as a file.
-func (f Figure) SVG(alone bool) string {
+// SVG draws the figure.
+func (f Figure) SVG() string {
 	var b strings.Builder
 	height := legendTop + legendLine*float64(len(f.Series))
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="fig" viewBox="0 0 %g %g" role="img" `+
 		`aria-label="%s">`, figureWidth, height, html.EscapeString(f.Title))
-	if alone {
-		b.WriteString(figureStyle)
-	}
+	b.WriteString(figureStyle)
 	text := func(x, y float64, anchor, class, content string) {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" class="%s">%s</text>`, x, y, anchor, class,
 			html.EscapeString(content))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func (c Column) Format(cell any) string {
 	return unknown
 }
 
-// WriteText writes a result for people: tables, then notes. Figures are named; a page draws them.
+// WriteText writes a result for people: tables, then notes. Figures are named; WritePage draws them.
 func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s\n%s; seed %d, size %s\n", e.Title, e.Source, o.Seed, o.Size)
@@ -55,6 +56,38 @@ func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 	}
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
+// pageHead begins every page.
+const pageHead = "<!DOCTYPE html>\n<html lang=\"en\" data-page=\"experiment\">\n"
+
+// PageKind is the kind of file that WritePage writes.
+type PageKind struct{}
+
+func (PageKind) String() string         { return "a page of an experiment" }
+func (PageKind) Wrote(head []byte) bool { return strings.HasPrefix(string(head), pageHead) }
+
+// WritePage writes a page that loads nothing: the figures, the text, and the command that repeats
+// them.
+func (e *Experiment) WritePage(w io.Writer, o Options, r *Result) error {
+	var text, figures strings.Builder
+	for _, f := range r.Figures {
+		figures.WriteString(f.SVG() + "\n")
+	}
+	if err := e.WriteText(&text, o, r); err != nil {
+		return err
+	}
+	fmt.Fprintf(&text, "\ngo run ./cmd/experiments %s --seed %d --size %s\n", e.Name, o.Seed, o.Size)
+	_, err := fmt.Fprintf(w, `%s<head><meta charset="utf-8"><title>%s</title><style>svg{max-width:60rem}</style></head>
+<body>
+%s<pre>%s</pre>
+</body>
+</html>
+`, pageHead, html.EscapeString(e.Title), &figures, html.EscapeString(text.String()))
+	if err != nil {
+		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil
 }

@@ -38,17 +38,8 @@ type assets struct {
 
 var loadAssets = sync.OnceValues(func() (*assets, error) { return pageAssets(scripts[:]...) })
 
+// pageAssets joins parts into one script, and reads the template and the style.
 func pageAssets(scripts ...string) (*assets, error) {
-	a, err := readAssets(scripts...)
-	if err != nil {
-		return nil, err
-	}
-	a.page, err = template.ParseFS(files, "page/page.tmpl")
-	return a, err
-}
-
-// readAssets joins parts into one script, and reads the style.
-func readAssets(scripts ...string) (*assets, error) {
 	var b strings.Builder
 	b.WriteString("(() => {\n\"use strict\";\n")
 	for _, name := range scripts {
@@ -68,7 +59,8 @@ func readAssets(scripts ...string) (*assets, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &assets{script: b.String(), style: string(style)}, nil
+	page, err := template.ParseFS(files, "page/page.tmpl")
+	return &assets{page: page, script: b.String(), style: string(style)}, err
 }
 
 // policy returns the page's content security policy: its own script and style,

@@ -90,10 +90,7 @@ func module() []layer {
 			"connection pipeline front",
 			outside: []string{franz}, packages: `
 			internal/base/kafka/embedded pipeline/pipelinetest internal/app/demo internal/app/experiment/year
-			internal/app/experiment/page internal/app/replay`},
-		// The audit computes everything a second time: it sees nothing that decides in a run.
-		{name: "audit", sees: "secrets numbers wire noise kafka deployment connection", packages: `
-			internal/app/audit/reference`},
+			internal/app/replay`},
 		{name: "programs",
 			sees: "words secrets numbers accounting wire noise experiments transforms kafka deployment connection " +
 				"pipeline front demo audit",

@@ -22,7 +22,6 @@ func Execute(ctx context.Context, a *App, build func(*App) *cobra.Command, args 
 	root.SetArgs(args)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.SetHelpCommand(helpCommand())
 	cli.Prepare(root)
 	cmd, err := known(root, args)
 	if err == nil {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,9 +37,6 @@ func known(root *cobra.Command, args []string) (*cobra.Command, error) {
 
 // unknownCommand names what may have been meant.
 func unknownCommand(parent *cobra.Command, name string) error {
-	if name == "experiment" {
-		return Usage(errors.New("the experiments have a program of their own: in the source, go run ./cmd/experiments"))
-	}
 	name = secret.Redact(name)
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
@@ -56,23 +52,4 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	slices.Sort(names)
 	return Usage(fmt.Errorf("unknown command %q for %q: there are %s", name, parent.CommandPath(),
 		strings.Join(names, ", ")))
-}
-
-// helpCommand is cobra's, but for names of commands that there are not.
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Help about any command",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			of, rest, err := cmd.Root().Find(args)
-			if err != nil {
-				return err
-			}
-			if len(rest) > 0 {
-				return unknownCommand(of, rest[0])
-			}
-			of.InitDefaultHelpFlag()
-			return of.Help()
-		},
-	}
 }

@@ -71,7 +71,6 @@ metric's size unless you give others.`,
 		"topic between --from and --to, "+
 		"in place of --input (default without --input: $TOLLGATE_CONFIG, else "+command.UsualConfig+")")
 	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
-	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
 	cli.Group(flags, "Input")
 	f.kindFlags.register(flags, &f.chosenFlags, "default: plan chooses")
 	flags.Var(&f.windows, "window",

@@ -23,7 +23,7 @@ func TestReadmeShowsWhatIsFound(t *testing.T) {
 	long.Test(t)
 	found := repeated.File(t, "testdata/year-default.golden", Experiments()[0], experiment.Options{Seed: 1,
 		Size: experiment.Default})
-	golden.File(t, "../../../../docs/year.svg", found.Figures[0].SVG(true)+"\n")
+	golden.File(t, "../../../../docs/year.svg", found.Figures[0].SVG()+"\n")
 	recomputed(t, found)
 }
 

@@ -7,14 +7,13 @@ root.dataset.errors = 0;
 for (const kind of ["error", "securitypolicyviolation"]) window.addEventListener(kind, () => root.dataset.errors++);
 root.dataset.plain = "";
 
-// shell calls redraw whenever what is drawn has to be drawn again. Without exact terms there is
-// nothing to show or hide.
-function shell(redraw, exact = true) {
+// shell calls redraw whenever what is drawn has to be drawn again.
+function shell(redraw) {
   document.getElementById("scheme").append(
-    ...exact ? [el("label", null, el("input", { type: "checkbox", onchange: (e) => {
+    el("label", null, el("input", { type: "checkbox", onchange: (e) => {
       if (e.target.checked) delete root.dataset.plain;
       else root.dataset.plain = "";
-    } }), " exact terms")] : [],
+    } }), " exact terms"),
     el("select", { "aria-label": "Colours", onchange: (e) => {
       if (e.target.value) root.dataset.scheme = e.target.value;
       else delete root.dataset.scheme;
