@@ -142,7 +142,7 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	}
 	var by, of time.Time
 	for _, now := range []time.Time{time.Now().Add(-time.Minute), time.Now()} { // a day may begin meanwhile
-		end := now.Add(-3 * time.Minute).UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+		end := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 		by, of = end.Add(3*time.Minute), end
 		if empty.Live == "The first values are due by "+by.Format("2006-01-02 15:04")+" UTC, for the window that "+
 			"ends at "+of.Format("2006-01-02 15:04")+"." {

@@ -14,7 +14,6 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
-	refused  prometheus.Counter
 	values   prometheus.Gauge
 	turn     prometheus.Gauge
 }
@@ -31,11 +30,6 @@ func newMetrics(answered func() float64) *metrics {
 				"answer was written, by route.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
 		}, []string{"route"}),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "tollgate_serve_refused_connections_total", Help: "Connections that were refused because there " +
-				"were " +
-				"too many.",
-		}),
 		values: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tollgate_serve_values", Help: "Published values that are kept.",
 		}),
@@ -44,12 +38,10 @@ func newMetrics(answered func() float64) *metrics {
 				"read, in event time as Unix seconds; 0 before the first.",
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.refused, m.values, m.turn,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "tollgate_serve_broker_answered_timestamp_seconds", Help: "When Kafka last answered this " +
-				"process, as " +
-				"Unix seconds.",
-		}, answered))
+	m.registry.MustRegister(m.requests, m.duration, m.values, m.turn, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tollgate_serve_broker_answered_timestamp_seconds", Help: "When Kafka last answered this process, as " +
+			"Unix seconds.",
+	}, answered))
 	return m
 }
 

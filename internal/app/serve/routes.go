@@ -2,7 +2,9 @@ package serve
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/docs"
 )
@@ -28,6 +30,12 @@ func fixed(text []byte, contentType string) (http.HandlerFunc, error) {
 // a cursor with both.
 const maxURL = 8 << 10
 
+// nothingHere is the page of an address that there is not.
+const nothingHere = `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Not found</title></head>
+<body><p>Nothing is at this address. <a href="/">To the published values</a></p></body></html>
+`
+
 // handler routes requests. Every path that it knows is in docs/openapi.yaml.
 func (s *server) handler() (http.Handler, error) {
 	described, err := describe(s.deployment)
@@ -52,7 +60,15 @@ func (s *server) handler() (http.Handler, error) {
 	for path, h := range routes {
 		routes[path] = s.metrics.counted(path, h)
 	}
-	unknown := s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	unknown := s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Vary", "Accept")
+		if strings.Contains(r.Header.Get("Accept"), "text/html") { // a browser that shows it to a person
+			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, nothingHere) //nolint:errcheck // a client that has gone away misses it
+			return
+		}
 		fail(w, http.StatusNotFound, errorAnswer{Error: "nothing is at this address: /openapi.yaml lists all " +
 			"addresses"})
 	}))

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tollgate-dp/tollgate/internal/app/report"
@@ -50,12 +51,13 @@ func Run(ctx context.Context, d *deployment.Deployment, l net.Listener, o Option
 		return err
 	}
 	web := newWeb(handler, o.Logger)
+	l = netutil.LimitListener(small{l}, o.Clients)
 	group, ctx := errgroup.WithContext(ctx)
 	f := newFeed(s, report.MaxPoints)
 	group.Go(func() error { return f.follow(ctx) })
 	group.Go(func() error { return f.show(ctx) })
 	group.Go(func() error {
-		if err := web.Serve(newBounded(l, o.Clients, s.metrics.refused.Inc)); !errors.Is(err, http.ErrServerClosed) {
+		if err := web.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serving: %w", err)
 		}
 		return nil
@@ -81,4 +83,20 @@ func newWeb(handler http.Handler, logger *slog.Logger) *http.Server {
 		MaxHeaderBytes: headerBytes, DisableGeneralOptionsHandler: true,
 		ErrorLog: log.New(quiet{func(text string) { logger.Error(text) }}, "", 0),
 	}
+}
+
+// sendBytes is about how much the system keeps of an answer for a client that does not read it: by
+// itself it would keep megabytes.
+const sendBytes = 128 << 10
+
+// small is a listener whose connections keep sendBytes.
+type small struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (s small) Accept() (net.Conn, error) {
+	c, err := s.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		tcp.SetWriteBuffer(sendBytes) //nolint:errcheck // without it the system's own limit applies
+	}
+	return c, err
 }

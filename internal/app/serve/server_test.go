@@ -199,6 +199,19 @@ func TestNothingElseIsAnswered(t *testing.T) {
 			t.Errorf("%s: %+v", path, answer)
 		}
 	}
+	page, err := http.NewRequest(http.MethodGet, s.URL+"/nothing", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Header.Set("Accept", "text/html,*/*;q=0.8")
+	shown, err := s.Client().Do(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown.Body.Close()
+	if shown.StatusCode != http.StatusNotFound || !strings.HasPrefix(shown.Header.Get("Content-Type"), "text/html") {
+		t.Errorf("a browser is shown %d, %s", shown.StatusCode, shown.Header.Get("Content-Type"))
+	}
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "FOO"} {
 		if answer := s.ask(method, "/v1/metrics"); answer.code != http.StatusMethodNotAllowed ||
 			answer.header.Get("Allow") != "GET, HEAD" {

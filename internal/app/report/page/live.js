@@ -45,11 +45,12 @@ function takeIn(page) {
 }
 
 // due says which window comes next and by when; null where that is not known. Before the first one is
-// settled, it is the first that was due after the page was served first.
+// settled, it is the first that ended after the page was served first: older ones may lie before the
+// deployment's start.
 function due() {
   const { slide, wait, grid, shift = 0, since, settled } = root.dataset;
   if (!slide) return null;
-  const end = settled ? (Math.floor((+settled + +shift) / slide) + 1) * slide : Math.ceil((+since - wait + +shift) / slide) * slide;
+  const end = settled ? (Math.floor((+settled + +shift) / slide) + 1) * slide : Math.ceil((+since + +shift) / slide) * slide;
   return { end, by: Math.ceil((end - shift + +wait) / grid) * grid, first: !settled };
 }
 
