@@ -36,9 +36,10 @@ func tollgate(t testing.TB, args ...string) (code int, stdout, stderr string) {
 
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "promise", "recover",
-		"replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all", "budget", "budget releases",
-		"budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
+	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "promise", "man",
+		"recover", "replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all", "budget",
+		"budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe",
+		"version"} {
 		name := "help_" + strings.NewReplacer(" --help-all", "_all", " ", "_").Replace(line) + ".golden"
 		if line == "" {
 			name = "help.golden"

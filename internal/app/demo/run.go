@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/handout"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -113,24 +114,35 @@ func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options)
 		case <-ctx.Done():
 		}
 	}()
-	out := handOut(ctx, d, opt.OnTurn, halt)
+	out := handout.Start(ctx, 0, handout.Options{
+		Follow: func(ctx context.Context, fn func(pipeline.Published) error) error {
+			return pipeline.FollowReleases(ctx, d, pipeline.FollowOptions{From: &pipeline.Position{}}, fn)
+		},
+		Take: func(p pipeline.Published) error {
+			if opt.OnTurn == nil {
+				return nil
+			}
+			return opt.OnTurn(Turn{Number: p.Turn, End: p.End, Releases: p.Releases})
+		},
+		OnError: func(error) { halt() },
+	})
 	defer func() {
 		stop()
-		out.leave()
+		out.Leave()
 	}()
 	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{Logger: opt.Logger, Bounded: true, Until: to, Drain: drain,
 		Disposable: true})
 	rest := context.WithoutCancel(ctx)
 	switch {
 	case err != nil:
-		if failed := out.failure(); failed != nil {
+		if failed := out.Err(); failed != nil {
 			err = failed
 		}
 		return Result{}, err
 	case done.Superseded:
 		return Result{}, errors.New("another run took over the embedded broker")
 	}
-	if err := out.wait(done.Settled, opt.Drain); err != nil {
+	if err := out.Wait(done.Settled, 0, opt.Drain); err != nil {
 		return Result{}, err
 	}
 	report, err := pipeline.TrustedReport(rest, d)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/app/handout"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -241,7 +242,7 @@ func TestRuleAReaderThatHangsDoesNotStopADemo(t *testing.T) {
 	}()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, errNotTaken) {
+		if !errors.Is(err, handout.ErrNotTaken) {
 			t.Errorf("got %v", err)
 		}
 	case <-time.After(time.Minute):

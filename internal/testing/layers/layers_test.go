@@ -85,7 +85,7 @@ func module() []layer {
 			internal/app/keyfile internal/app/startrecord internal/app/config internal/app/terminal
 			internal/app/plan internal/app/plan/choice internal/app/outcomes internal/app/report
 			internal/app/monitor/process internal/app/monitor docs internal/app/serve internal/app/outfile
-			internal/app/cli internal/app/eventfile internal/app/generate`},
+			internal/app/cli internal/app/eventfile internal/app/generate internal/app/handout`},
 		{name: "demo", sees: "words secrets numbers wire noise experiments spending kafka deployment " +
 			"connection pipeline front",
 			outside: []string{franz}, packages: `

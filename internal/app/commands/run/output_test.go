@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,65 +34,6 @@ func released(turn uint64, metric, key string) schemas.Release {
 	hour := time.Hour.Milliseconds()
 	return schemas.Release{Turn: turn, Metric: metric, Key: key, WindowStart: int64(turn) * hour,
 		WindowEnd: int64(turn+1) * hour, Confidence: 0.95, Rungs: 1, Precision: units.Precision{Hi: 1}}
-}
-
-func give(t *testing.T, o *runOutput, turn uint64, releases ...schemas.Release) {
-	t.Helper()
-	if err := o.print(t.Context(), pipeline.Published{Turn: turn, Releases: releases}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Turns that other runs have settled are not printed, those of this run are, whichever
-// side is told first.
-func TestRunPrintsItsOwnTurnsOnly(t *testing.T) {
-	t.Parallel()
-	o, out := newOutput(t, cli.JSON)
-	for turn := uint64(51); turn <= 53; turn++ {
-		o.settle(pipeline.Settlement{First: turn, Turn: turn, Keys: []int{3, 0, 1}[turn-51]})
-	}
-	give(t, o, 50, released(50, "private", "old"), released(50, "private", "older"))
-	give(t, o, 51, released(51, "private", "z"), released(51, "public", "a"), released(51, "public", "b"))
-	give(t, o, 52)
-	if o.done != 52 || o.unprinted() != 1 {
-		t.Errorf("printed up to turn %d, and %d values are left", o.done, o.unprinted())
-	}
-	give(t, o, 53, released(53, "public", "a"))
-	var later sync.WaitGroup
-	later.Go(func() { give(t, o, 54, released(54, "public", "later")) })
-	o.settle(pipeline.Settlement{First: 54, Turn: 54, Keys: 1})
-	if !o.wait(nil) {
-		t.Fatal("turns are still awaited")
-	}
-	later.Wait()
-	var got []string
-	for line := range strings.Lines(out.String()) {
-		fields := strings.Split(line, `"`)
-		got = append(got, fields[3]+" "+fields[15])
-	}
-	if want := "private z,public a,public b,public a,public later"; strings.Join(got, ",") != want {
-		t.Errorf("printed %v, want %s", got, want)
-	}
-	if o.unprinted() != 0 {
-		t.Errorf("%d values are left", o.unprinted())
-	}
-}
-
-// A turn that comes with those before it, whose ends are missing, brings nothing that was printed
-// already, and nothing of earlier runs.
-func TestNoValueIsPrintedTwice(t *testing.T) {
-	t.Parallel()
-	o, out := newOutput(t, cli.JSON)
-	for turn := uint64(51); turn <= 53; turn++ {
-		o.settle(pipeline.Settlement{First: turn, Turn: turn, Keys: 1})
-	}
-	give(t, o, 51, released(50, "public", "old"), released(51, "public", "a"))
-	give(t, o, 53, released(50, "public", "old"), released(51, "public", "a"), released(52, "public", "b"),
-		released(53, "public", "c"))
-	if got := strings.Count(out.String(), "\n"); got != 3 || strings.Contains(out.String(), "old") ||
-		o.unprinted() != 0 {
-		t.Errorf("printed %d values, %d are left, want 3 and 0:\n%s", got, o.unprinted(), out)
-	}
 }
 
 // With time.window_zone, people read local days; programs get the moments.
@@ -139,6 +79,7 @@ func TestRuleLinesAreWrittenWhole(t *testing.T) {
 	o, _ := newOutput(t, cli.JSON)
 	w := &atOnce{most: 3}
 	o.a.Stdout = w
+	o.begin(t.Context(), 0, 0, func(context.Context, func(pipeline.Published) error) error { return nil })
 	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 60})
 	var all []schemas.Release
 	for i := range 60 {
@@ -157,77 +98,45 @@ func TestRuleLinesAreWrittenWhole(t *testing.T) {
 	}
 }
 
-func TestTheFirstErrorEndsThePrinting(t *testing.T) {
-	t.Parallel()
-	o, _ := newOutput(t, cli.Table)
-	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 1})
-	first := errors.New("first")
-	o.fail(first)
-	o.fail(errors.New("second"))
-	select {
-	case <-o.failed:
-	default:
-		t.Error("the run is not told")
-	}
-	err := o.print(t.Context(), pipeline.Published{Turn: 1, Releases: []schemas.Release{released(1, "private", "x")}})
-	if !o.wait(nil) || !errors.Is(o.failure(), first) || !errors.Is(err, first) {
-		t.Errorf("got %v", o.failure())
-	}
-}
-
 // Printing does not decide when a run ends: what keeps counts from being read is waited out,
 // nothing is printed twice then, and only an output that takes nothing ends the run.
 func TestRuleOnlyAFailedWriteEndsTheRun(t *testing.T) {
 	t.Parallel()
 	o, out := newOutput(t, cli.JSON)
-	o.settle(pipeline.Settlement{First: 1, Turn: 3, Keys: 3})
+	o.settle(pipeline.Settlement{First: 1, Turn: 4, Keys: 4})
 	turn := func(n uint64) pipeline.Published {
 		return pipeline.Published{Turn: n, Releases: []schemas.Release{released(n, "public", "a")}}
 	}
 	gone := errors.New("following counts, partition 0: giving up after 2m0s: nothing listens there")
-	full := errors.New("full")
 	tries := 0
-	o.follow(t.Context(), time.Millisecond, func(ctx context.Context, fn func(pipeline.Published) error) error {
-		tries++
-		if tries == 1 {
-			return gone
-		}
-		if o.unread() == errUnprinted {
+	o.begin(t.Context(), 0, time.Millisecond, func(_ context.Context, fn func(pipeline.Published) error) error {
+		if tries++; tries == 2 && !errors.Is(o.handout.Unread(), gone) {
 			t.Error("why nothing is printed is not known")
 		}
-		for n := uint64(1); n < uint64(tries); n++ { // from the beginning each time
+		for n := uint64(1); n < uint64(min(tries, 4)); n++ { // from the beginning each time
 			if err := fn(turn(n)); err != nil {
 				return err
 			}
 		}
-		select {
-		case <-o.failed:
-			t.Fatal("the run was told to end")
-		default:
+		if fired(o.failed) {
+			t.Error("the run was told to end")
 		}
-		switch tries {
-		case 4:
+		if tries == 4 {
 			o.a.Stdout = &atOnce{}
-			o.settle(pipeline.Settlement{First: 4, Turn: 4, Keys: 1})
-			if err := fn(turn(4)); err == nil || !strings.Contains(err.Error(), full.Error()) {
-				t.Errorf("a full disk: %v", err)
-			} else {
-				return err
-			}
-		case 5:
-			t.Fatal("printing goes on after a failed write")
+			return fn(turn(4))
 		}
 		return gone
 	})
-	if n := strings.Count(out.String(), "\n"); n != 3 || o.unprinted() != 1 {
-		t.Errorf("%d lines, %d values left:\n%s", n, o.unprinted(), out)
-	}
 	select {
 	case <-o.failed:
-	default:
-		t.Error("a failed write does not end the run")
+	case <-time.After(time.Minute):
+		t.Fatal("a failed write does not end the run")
 	}
-	if err := o.failure(); err == nil || !strings.Contains(err.Error(), "writing output: full") {
+	o.wait(nil)
+	if n := strings.Count(out.String(), "\n"); n != 3 || o.unprinted() != 1 || tries != 4 {
+		t.Errorf("%d lines after %d tries, %d values left:\n%s", n, tries, o.unprinted(), out)
+	}
+	if err := o.handout.Err(); err == nil || !strings.Contains(err.Error(), "writing output: full") {
 		t.Errorf("the run ends for %v", err)
 	}
 }
@@ -237,12 +146,17 @@ func TestRuleDrainingIsSaidOfThoseWhoAskedForIt(t *testing.T) {
 	t.Parallel()
 	draining := fmt.Errorf("draining: %w", pipeline.ErrNoBroker)
 	for _, signalled := range []bool{true, false} {
-		o, _ := newOutput(t, cli.Table)
-		full := errors.New("writing output: full")
-		o.fail(full)
+		o, _ := newOutput(t, cli.JSON)
+		o.a.Stdout = &atOnce{}
+		o.begin(t.Context(), 0, 0, func(_ context.Context, fn func(pipeline.Published) error) error {
+			return fn(pipeline.Published{Turn: 1, Releases: []schemas.Release{released(1, "public", "a")}})
+		})
+		<-o.failed
+		o.handout.Leave()
 		err := o.finish(pipeline.RunResult{}, draining, signalled)
-		if !errors.Is(err, pipeline.ErrNoBroker) || errors.Is(err, full) == signalled || strings.Contains(err.Error(),
-			"draining") != signalled {
+		if !errors.Is(err, pipeline.ErrNoBroker) || strings.Contains(err.Error(), "writing output: full") ==
+			signalled ||
+			strings.Contains(err.Error(), "draining") != signalled {
 			t.Errorf("signalled %v: %v", signalled, err)
 		}
 	}

@@ -250,18 +250,6 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 		}
 		halt()
 	}()
-	started := make(chan pipeline.Position, 1)
-	followed := make(chan struct{})
-	go func() {
-		defer close(followed)
-		select {
-		case from := <-started:
-			out.follow(ctx, time.Second, func(ctx context.Context, fn func(pipeline.Published) error) error {
-				return pipeline.FollowReleases(ctx, d.Deployment, pipeline.FollowOptions{From: &from}, fn)
-			})
-		case <-ctx.Done():
-		}
-	}()
 	result, err = pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Client: client, Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
 		Until: f.until.Time, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
@@ -270,7 +258,9 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 		},
 		OnStart: func(from pipeline.Position) {
 			lost.begin(ctx, drain)
-			started <- from
+			out.begin(ctx, from.Turn, time.Second, func(ctx context.Context, fn func(pipeline.Published) error) error {
+				return pipeline.FollowReleases(ctx, d.Deployment, pipeline.FollowOptions{From: &from}, fn)
+			})
 		}, OnProgress: out.expect,
 		OnState: func(s pipeline.RunState) {
 			if lost.observe(s); state != nil {
@@ -278,14 +268,12 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 			}
 		},
 	})
-	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
-	printed := gone || out.wait(hurryOf(signalled, err))
+	if out.handout != nil && !errors.Is(err, pipeline.ErrNoBroker) { // nothing comes back from those
+		out.wait(hurryOf(signalled, err))
+	}
 	stop()
-	if printed {
-		select {
-		case <-followed:
-		case <-time.After(hurryLimit): // it hangs in a write
-		}
+	if out.handout != nil {
+		out.handout.Leave()
 	}
 	ended = fired(signalled)
 	return result, ended, out.finish(result, err, ended)
@@ -300,34 +288,6 @@ func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
 	now := make(chan struct{})
 	close(now)
 	return now
-}
-
-// finish says how much was not printed, and writes the last page; err is the error of the
-// run.
-func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool) error {
-	switch failed := o.failure(); {
-	case err == nil: // else the run's own error comes first: what follows it fails for the same reason
-		err = failed
-	case failed != nil && !signalled && errors.Is(err, pipeline.ErrNoBroker):
-		// The run was to be drained because printing failed, and for no other reason.
-		err = fmt.Errorf("%w, and while the run was ending for that, %w: the next run repeats the unfinished work",
-			failed, pipeline.ErrNoBroker)
-	}
-	if left := o.unprinted(); left > 0 {
-		o.progress.Note("%s published but not printed: read topic %s, which keeps values until its retention ends",
-			were(left), o.outputs().Counts)
-		if err == nil && !signalled && !result.Superseded {
-			err = o.unread()
-		}
-	}
-	limit := followLimit
-	if signalled {
-		limit = followLimit / 3 // a page of this size is written in a second or two
-	}
-	if closed := o.endPage(limit); err == nil {
-		err = closed
-	}
-	return err
 }
 
 func fired(c <-chan struct{}) bool {
