@@ -19,11 +19,17 @@ const (
 
 // figureStyle has the colours that the pages of package report have.
 const figureStyle = `<style>
-:root{--card:#fff;--text:#1a2029;--soft:#566070;--line:#d5dae2;--grid:#e6e9ee;--s0:#1f6fb4;--s1:#c2410c;--s2:#0f7b5f;--s3:#a2339b;--s4:#8a6100;--s5:#4a5568;--s6:#b3123f;--s7:#5b3fd6}
-@media (prefers-color-scheme:dark){:root{--card:#1a2029;--text:#e6eaf0;--soft:#a3adbb;--line:#364050;--grid:#2a323e;--s0:#6cb6ff;--s1:#ff9e64;--s2:#4fd1a5;--s3:#e58bdd;--s4:#e3b341;--s5:#b3bccb;--s6:#ff7b93;--s7:#a89bff}}
-.fig{font:13px system-ui,sans-serif}.fig text{fill:var(--soft)}.fig .title{fill:var(--text);font-size:15px;font-weight:600}
-.fig .grid{stroke:var(--grid);fill:none}.fig .axis{stroke:var(--line);fill:none}.fig .curve{fill:none;stroke-width:2;stroke-linejoin:round}
-.fig .c0{stroke:var(--s0)}.fig .c1{stroke:var(--s1)}.fig .c2{stroke:var(--s2)}.fig .c3{stroke:var(--s3)}.fig .c4{stroke:var(--s4)}.fig .c5{stroke:var(--s5)}.fig .c6{stroke:var(--s6)}.fig .c7{stroke:var(--s7)}
+:root{--card:#fff;--text:#1a2029;--soft:#566070;--line:#d5dae2;--grid:#e6e9ee;
+--s0:#1f6fb4;--s1:#c2410c;--s2:#0f7b5f;--s3:#a2339b;--s4:#8a6100;--s5:#4a5568;--s6:#b3123f;--s7:#5b3fd6}
+@media (prefers-color-scheme:dark){:root{--card:#1a2029;--text:#e6eaf0;--soft:#a3adbb;--line:#364050;
+--grid:#2a323e;--s0:#6cb6ff;--s1:#ff9e64;--s2:#4fd1a5;--s3:#e58bdd;--s4:#e3b341;--s5:#b3bccb;--s6:#ff7b93;--s7:#a89bff}}
+.fig{font:13px system-ui,sans-serif}.fig text{fill:var(--soft)}
+.fig .title{fill:var(--text);font-size:15px;font-weight:600}
+.fig .grid{stroke:var(--grid);fill:none}.fig .axis{stroke:var(--line);fill:none}
+.fig .curve{fill:none;stroke-width:2;stroke-linejoin:round}
+.fig .c0{stroke:var(--s0)}.fig .c1{stroke:var(--s1)}.fig .c2{stroke:var(--s2)}
+.fig .c3{stroke:var(--s3)}.fig .c4{stroke:var(--s4)}.fig .c5{stroke:var(--s5)}
+.fig .c6{stroke:var(--s6)}.fig .c7{stroke:var(--s7)}
 .fig .dash{stroke-dasharray:6 4}
 .back{fill:var(--card)}
 </style><rect class="back" width="100%" height="100%"/>`

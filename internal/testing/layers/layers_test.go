@@ -91,6 +91,9 @@ func module() []layer {
 			outside: []string{franz}, packages: `
 			internal/base/kafka/embedded pipeline/pipelinetest internal/app/demo internal/app/experiment/year
 			internal/app/replay`},
+		// The audit computes everything a second time: it sees nothing that decides in a run.
+		{name: "audit", sees: "secrets numbers wire noise kafka deployment connection", packages: `
+			internal/app/audit/reference`},
 		{name: "programs",
 			sees: "words secrets numbers accounting wire noise experiments transforms kafka deployment connection " +
 				"pipeline front demo audit",
