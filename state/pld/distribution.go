@@ -14,10 +14,10 @@ import (
 type Options struct {
 	// Interval is the distance between two losses of the grid, in nats, rounded down to a power of
 	// two. 0 chooses 2^-13 (1.2e-4), or finer, within 2^19 points, for a pair whose loss spreads
-	// over less than 64 such steps. A composition takes the finest interval of its parts. If it
-	// would have more points than MaxPoints, parts whose Interval is 0 get intervals four times as
-	// great, repeatedly up to MaxInterval: the bound holds on every grid and is looser on a coarser
-	// one.
+	// over less than 64 such steps or is bounded within 4096. A composition takes the finest
+	// interval of its parts. If it would have more points than MaxPoints, parts whose Interval is 0
+	// get intervals four times as great, repeatedly up to MaxInterval: the bound holds on every
+	// grid and is looser on a coarser one.
 	Interval float64
 	// MinDelta is the smallest δ that will be asked for, between 1e-280 and 0.1; 0
 	// means 1e-20. Work grows with the square root of its logarithm. A composition
@@ -38,6 +38,7 @@ const (
 	defaultMaxPoints = 1 << 22
 	defaultRange     = 1 << 19 // points that the default interval does not exceed
 	stepsPerSpread   = 64
+	stepsPerRange    = 4096  // of a bounded loss: at a small δ, ε is near the greatest loss
 	tailShare        = 1e-12 // part of MinDelta that a single pair may lose at the top
 )
 
@@ -73,8 +74,11 @@ func (o Options) intervalFor(e extent) float64 {
 	if e.spread > 0 {
 		interval = min(interval, powerBelow(e.spread/stepsPerSpread))
 	}
-	if e.high > e.low {
-		interval = max(interval, powerBelow((e.high-e.low)/float64(min(defaultRange, o.MaxPoints/4))))
+	if span := e.high - e.low; span > 0 {
+		if span <= 5*e.spread { // no tails
+			interval = min(interval, powerBelow(span/stepsPerRange))
+		}
+		interval = max(interval, powerBelow(span/float64(min(defaultRange, o.MaxPoints/4))))
 	}
 	return min(MaxInterval, max(MinInterval, interval))
 }

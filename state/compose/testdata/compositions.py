@@ -1,5 +1,5 @@
-"""Reads compositions, a JSON list of [kind, parameters …, count] a line, and prints for each the
-epsilon at delta = 1e-6 by dp_accounting, from below and from above, and the CPU seconds of the latter."""
+"""Reads compositions, JSON of [δ, about its ε, a list of [kind, parameters …, count]] a line, and prints
+for each the ε at δ by dp_accounting, from below and from above, and the CPU seconds of the latter."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import time
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[threads] = "1"
 
+from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 
@@ -22,21 +23,23 @@ def one(kind, a, b, above):
     if kind == "randomized-response":
         # The probability of a random value: e^epsilon = 1 + k(1 − p)/p for k values.
         return pld.from_randomized_response(a, int(b), pessimistic_estimate=above)
+    if kind == "eps-delta":
+        return pld.from_privacy_parameters(common.DifferentialPrivacyParameters(a, b), pessimistic_estimate=above)
     raise ValueError(kind)
 
 
-def epsilon(composition, above):
+def epsilon(composition, delta, above):
     whole = None
     for kind, a, b, count in composition:
         part = one(kind, a, b, above)
         part = part.self_compose(count) if count > 1 else part
         whole = part if whole is None else whole.compose(part)
-    return whole.get_epsilon_for_delta(1e-6)
+    return whole.get_epsilon_for_delta(delta)
 
 
 for line in sys.stdin:
-    composition = json.loads(line)
+    delta, _, composition = json.loads(line)
     begin = time.process_time()
-    above = epsilon(composition, True)
+    above = epsilon(composition, delta, True)
     spent = time.process_time() - begin
-    print(json.dumps([epsilon(composition, False), above, spent]), flush=True)
+    print(json.dumps([epsilon(composition, delta, False), above, spent]), flush=True)
