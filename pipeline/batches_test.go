@@ -66,8 +66,8 @@ func (b *batches) load(hour int, partition int32) {
 	b.t.Helper()
 	var msgs []kafkalog.Message
 	for i := range batchUsers {
-		at := b.start.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Second)
-		msgs = append(msgs, eventOf(fmt.Sprintf("h%d-%d", hour, i), at))
+		moment := b.start.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Second)
+		msgs = append(msgs, eventOf(fmt.Sprintf("h%d-%d", hour, i), moment))
 	}
 	b.append(partition, msgs...)
 }

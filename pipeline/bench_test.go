@@ -13,8 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// BenchmarkTurn is the time of one tiny turn round the whole loop, on the
-// embedded broker.
+// BenchmarkTurn is the time of one tiny turn round the whole loop, on the embedded broker.
 func BenchmarkTurn(b *testing.B) {
 	for _, shards := range []int{1, 16} {
 		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) { benchmarkTurn(b, shards) })

@@ -76,8 +76,8 @@ func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 			if _, err := Change(t.Context(), mustCompile(t, next), o); !errors.Is(err, test.want) {
 				t.Errorf("the change ended with %v, want %v", err, test.want)
 			}
-			if at := endOf(t, d, d.Config.Outputs.Control); at != control {
-				t.Errorf("control grew from %d to %d", control, at)
+			if end := endOf(t, d, d.Config.Outputs.Control); end != control {
+				t.Errorf("control grew from %d to %d", control, end)
 			}
 		})
 	}
@@ -104,8 +104,8 @@ func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 			if _, err := Change(t.Context(), mustCompile(t, next), o); !errors.Is(err, deployment.ErrSuperseded) {
 				t.Errorf("the change ended with %v, want %v", err, deployment.ErrSuperseded)
 			}
-			if at := endOf(t, d, d.Config.Outputs.Control); at != control {
-				t.Errorf("control grew from %d to %d", control, at)
+			if end := endOf(t, d, d.Config.Outputs.Control); end != control {
+				t.Errorf("control grew from %d to %d", control, end)
 			}
 		})
 	}

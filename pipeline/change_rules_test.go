@@ -105,9 +105,9 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 			ran(t, d)
 			d = mustCompile(t, next)
 			must.Have(Change(t.Context(), d, ChangeOptions{}))
-			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
+			millis := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
 			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`,
-				at), Timestamp: kafkalog.At(at)})
+				millis), Timestamp: kafkalog.At(millis)})
 			if lost == nil {
 				ran(t, d)
 				return

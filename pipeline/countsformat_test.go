@@ -68,8 +68,8 @@ func TestRuleARunNeverAsksTheRegistryForCounts(t *testing.T) {
 			t.Errorf("%s begins with %x", key, value[:5])
 		}
 		r := must.Have(schemas.DecodeRelease([]byte(value)))
-		at, err := schemas.DecodeReleaseKey([]byte(key))
-		if err != nil || at != (schemas.ReleaseKey{Metric: r.Metric, WindowStart: r.WindowStart, Key: r.Key}) {
+		release, err := schemas.DecodeReleaseKey([]byte(key))
+		if err != nil || release != (schemas.ReleaseKey{Metric: r.Metric, WindowStart: r.WindowStart, Key: r.Key}) {
 			t.Errorf("%s is the key of %+v, %v", key, r, err)
 		}
 		json, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, r)

@@ -32,10 +32,10 @@ func (e *elections) refuseOnce(topic string) *atomic.Bool {
 		}
 		refused.Store(true)
 		res := r.ResponseKind().(*kmsg.ProduceResponse)
-		at := kmsg.NewProduceResponseTopicPartition()
-		at.Partition, at.ErrorCode = r.Topics[0].Partitions[0].Partition, int16(kafka.PolicyViolation)
+		partition := kmsg.NewProduceResponseTopicPartition()
+		partition.Partition, partition.ErrorCode = r.Topics[0].Partitions[0].Partition, int16(kafka.PolicyViolation)
 		of := kmsg.NewProduceResponseTopic()
-		of.Topic, of.Partitions = topic, []kmsg.ProduceResponseTopicPartition{at}
+		of.Topic, of.Partitions = topic, []kmsg.ProduceResponseTopicPartition{partition}
 		res.Topics = append(res.Topics, of)
 		return res, nil, true
 	})
@@ -71,14 +71,14 @@ func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 	}
 	refused := e.refuseOnce(d.Config.Outputs.DeadLetter)
 	appendEvents(t, e.ListenAddrs()[0], msgs...)
-	at := step.Next
-	for err = nil; err == nil; step, err = source.Step(ctx, at) {
-		at = step.Next
+	position := step.Next
+	for err = nil; err == nil; step, err = source.Step(ctx, position) {
+		position = step.Next
 	}
 	if !errors.Is(err, kafka.PolicyViolation) || !refused.Load() {
 		t.Fatalf("a step whose dead letters the broker refuses: %v", err)
 	}
-	if _, err := source.Step(ctx, at); err != nil { // as after an engine's restore
+	if _, err := source.Step(ctx, position); err != nil { // as after an engine's restore
 		t.Fatal(err)
 	}
 
@@ -86,8 +86,8 @@ func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 	eachRecord(t, d, d.Config.Outputs.DeadLetter, 0, func(r kafkalog.Record) {
 		letters++
 		header := func(name string) (value string) {
-			at := slices.IndexFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == name })
-			return string(r.Headers[at].Value)
+			i := slices.IndexFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == name })
+			return string(r.Headers[i].Value)
 		}
 		offset := must.Have(strconv.ParseInt(header(schemas.DeadLetterOffset), 10, 64))
 		nth := offset - 120

@@ -30,13 +30,13 @@ func TestABoundedRunReadsToTheCutsOfWhatIsClosed(t *testing.T) {
 	must.Have(w.Append(ctx, &schemas.Close{Epoch: offsets[0], First: 1, Turn: 1, Contributions: 10,
 		Cuts: []schemas.Cut{{Cut: 10, Restart: 10, AppendTime: closed, LeaderEpoch: -1}}}))
 	s := newReader(t, d, client, control, reading.Options{Bounded: true, Ends: map[int32]int64{0: 5}})
-	at := transforms.Restriction{Epoch: -1, Tick: 1}
+	position := transforms.Restriction{Epoch: -1, Tick: 1}
 	for range 5 {
-		step := must.Have(s.Step(ctx, at))
+		step := must.Have(s.Step(ctx, position))
 		if step.Opened {
 			return
 		}
-		at = step.Next
+		position = step.Next
 	}
 	t.Error("the turn that the run before has closed was not opened")
 }

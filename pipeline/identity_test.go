@@ -303,10 +303,10 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 		return e
 	}
 	record := func(fields string) string { return `{"type":"record","name":"e","fields":[` + fields + `]}` }
-	const u, k, at = `{"name":"u","type":"string"},`, `{"name":"k","type":"string"},`,
+	const u, k, time = `{"name":"u","type":"string"},`, `{"name":"k","type":"string"},`,
 		`{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}`
 	plain := csv("u k t w")
-	bare := avro(record(u+k+at), "")
+	bare := avro(record(u+k+time), "")
 	lines := deployment.Events{Topic: "events", Format: event.Format{Format: "jsonl", User: "u", Key: "k", Time: "t",
 		TimeUnit: "ms"}}
 	path := func(user string) deployment.Events { e := lines; e.Format.User = user; return e }
@@ -343,18 +343,19 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 		"another path":    {lines, path("o.u"), never},
 		"a dot in a name": {path("o.u"), path(`o\.u`), never},
 		"documentation": {bare, avro(`{"type":"record","name":"f","doc":"x","fields":[`+
-			strings.Replace(u, `}`, `,"default":"x"}`, 1)+k+at+`]}`, ""), restart},
-		"fields swapped":            {bare, avro(record(k+u+at), ""), never},
-		"a field at the end":        {bare, avro(record(u+k+at+`,{"name":"x","type":"int"}`), ""), change},
-		"a field before the user's": {bare, avro(record(`{"name":"x","type":"int"},`+u+k+at), ""), never},
-		"a user who may be null": {bare, avro(record(`{"name":"u","type":["null","string"]},`+k+at), ""),
+			strings.Replace(u, `}`, `,"default":"x"}`, 1)+k+time+`]}`, ""), restart},
+		"fields swapped":            {bare, avro(record(k+u+time), ""), never},
+		"a field at the end":        {bare, avro(record(u+k+time+`,{"name":"x","type":"int"}`), ""), change},
+		"a field before the user's": {bare, avro(record(`{"name":"x","type":"int"},`+u+k+time), ""), never},
+		"a user who may be null": {bare, avro(record(`{"name":"u","type":["null","string"]},`+k+time), ""),
 			never},
 		"a fixed and a uuid": {avro(record(`{"name":"u","type":{"type":"fixed","name":"f","size":16}},`+
-			k+at), ""), avro(record(`{"name":"u","type":{"type":"fixed","name":"f","size":16,"logicalType":"uuid"}},`+k+
-			at), ""), never},
+			k+time), ""), avro(record(`{"name":"u","type":{"type":"fixed","name":"f","size":16,"logicalType":"uuid"}},`+
+			k+
+			time), ""), never},
 		"other symbols": {avro(record(u+`{"name":"k","type":{"type":"enum","name":"f",`+
-			`"symbols":["a","b"]}},`+at), ""),
-			avro(record(u+`{"name":"k","type":{"type":"enum","name":"f","symbols":["b","a"]}},`+at), ""), rename},
+			`"symbols":["a","b"]}},`+time), ""),
+			avro(record(u+`{"name":"k","type":{"type":"enum","name":"f","symbols":["b","a"]}},`+time), ""), rename},
 		"a schema for a registry":   {bare, avro("", "http://a:8081"), never},
 		"another registry":          {avro("", "http://a:8081"), avro("", "http://b:8081"), never},
 		"the same one, over TLS":    {avro("", "http://A:8081/"), avro("", "https://a:8081"), restart},

@@ -134,16 +134,16 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
 	defer p.Close()
-	var at int64
+	var offset int64
 	err = crashpoint.From(ctx).At.Around(crashpoint.HeaderWriting, crashpoint.HeaderWritten, -1, func() error {
-		at, err = p.Append(ctx, []kafkalog.Message{{Value: value, Timestamp: kafkalog.Now()}})
+		offset, err = p.Append(ctx, []kafkalog.Message{{Value: value, Timestamp: kafkalog.Now()}})
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
-	if at != 0 {
-		return cmp.Or(initialised(ctx, d, client, at), deployment.ErrInitialised)
+	if offset != 0 {
+		return cmp.Or(initialised(ctx, d, client, offset), deployment.ErrInitialised)
 	}
 	return nil
 }
@@ -179,8 +179,8 @@ func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 		return err
 	}
 	var stop *schemas.Stop
-	var at int64
-	control.WithView(func(v *controllog.View) { stop, at = v.Stop, v.StopAt })
+	var offset int64
+	control.WithView(func(v *controllog.View) { stop, offset = v.Stop, v.StopAt })
 	if stop == nil {
 		return errors.New("recovering: the deployment has not stopped itself, so there is nothing to recover from")
 	}
@@ -189,6 +189,6 @@ func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 		return err
 	}
 	defer w.Close()
-	_, err = w.Append(ctx, &schemas.Recover{By: by, Stop: at})
+	_, err = w.Append(ctx, &schemas.Recover{By: by, Stop: offset})
 	return err
 }

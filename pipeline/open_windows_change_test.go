@@ -42,8 +42,8 @@ func TestRuleAChangeWaitsForTheEndOfAllWindows(t *testing.T) {
 			if err != nil || fmt.Sprint(dry.GivenUp) != "[five]" || !dry.AllEnd.Equal(start.Add(10*time.Second)) {
 				t.Errorf("a dry run: %+v, %v", dry, err)
 			}
-			if at := endOf(t, d, d.Config.Outputs.Control); at != control {
-				t.Errorf("control grew from %d to %d", control, at)
+			if end := endOf(t, d, d.Config.Outputs.Control); end != control {
+				t.Errorf("control grew from %d to %d", control, end)
 			}
 			from, givenUp := start.Add(8*time.Second), 1
 			if !now {

@@ -55,18 +55,22 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 		cfg.Deployment = fmt.Sprintf("try%d", try)
 		cfg.Events.Topic = cfg.Deployment + "-events"
 		const inits = 6
-		var of [inits]*deployment.Deployment
-		for i := range of {
+		var deployments [inits]*deployment.Deployment
+		for i := range deployments {
 			c := cfg
 			c.Privacy.Epsilon = float64(1 + i)
-			if of[i] = mustCompile(t, c); i == 0 {
-				must.Succeed(t, CreateTopics(t.Context(), of[i], TopicOptions{EventPartitions: 1, Replication: 1}))
+			if deployments[i] = mustCompile(t, c); i == 0 {
+				must.Succeed(t, CreateTopics(t.Context(), deployments[i], TopicOptions{EventPartitions: 1,
+					Replication: 1}))
 			}
 		}
 		var errs [inits]error
 		var all sync.WaitGroup
-		for i := range of {
-			all.Go(func() { errs[i] = Init(context.Background(), of[i], InitOptions{Start: time.Unix(60, 0)}) })
+		for i := range deployments {
+			all.Go(func() {
+				errs[i] = Init(context.Background(), deployments[i],
+					InitOptions{Start: time.Unix(60, 0)})
+			})
 		}
 		all.Wait()
 		won, before := 0, late
@@ -83,7 +87,7 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 		if won != 1 {
 			t.Fatalf("%d inits say that they began the deployment", won)
 		}
-		for i, d := range of {
+		for i, d := range deployments {
 			var warnings bytes.Buffer
 			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)})
 			if errs[i] == nil && err != nil || errs[i] != nil && !errors.Is(err, deployment.ErrHeaderMismatch) {
@@ -99,8 +103,7 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 	}
 }
 
-// Foreign records on control, ledger and counts change nothing, and are named
-// with their offsets.
+// Foreign records on control, ledger and counts change nothing, and are named with their offsets.
 func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 	t.Parallel()
 	want := released(t, ran(t, tenTurns(t, func(c *deployment.Config) { c.ReleaseShards = 1 })))
@@ -252,9 +255,9 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 			d := ran(t, tenTurns(t, func(c *deployment.Config) { c.Shards, c.ReleaseShards = 1, 1 }))
 			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte(test.key),
 				Value: []byte("another program's")})
-			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
+			millis := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
 			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`,
-				at), Timestamp: kafkalog.At(at)})
+				millis), Timestamp: kafkalog.At(millis)})
 			var warnings bytes.Buffer
 			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)})
 			if !strings.Contains(warnings.String(), "topic tollgate-ledger, partition 0: the record at offset ") {

@@ -75,10 +75,10 @@ func readAll(ctx context.Context, b *testing.B, d *deployment.Deployment) (recor
 	control, source := readerOf(b, d, reading.Options{Bounded: true, Ends: ends})
 	writer := must.Have(controllog.NewWriter(ctx, control))
 	defer writer.Close()
-	at := transforms.Restriction{Epoch: -1, Tick: 1}
-	for !at.Done {
-		step := must.Have(source.Step(ctx, at))
-		at = step.Next
+	position := transforms.Restriction{Epoch: -1, Tick: 1}
+	for !position.Done {
+		step := must.Have(source.Step(ctx, position))
+		position = step.Next
 		if !step.Opened {
 			continue
 		}

@@ -104,11 +104,11 @@ func (m *moments) rewrite(topic string, add func(p int32, r kafkalog.Record,
 }
 
 // twice writes the record at an offset a second time, right after itself.
-func (m *moments) twice(topic string, at int64) {
+func (m *moments) twice(topic string, offset int64) {
 	m.t.Helper()
 	m.rewrite(topic, func(_ int32, r kafkalog.Record, kept []kafkalog.Message) []kafkalog.Message {
 		kept = append(kept, messageOf(r))
-		if r.Offset == at {
+		if r.Offset == offset {
 			kept = append(kept, messageOf(r))
 		}
 		return kept
@@ -344,19 +344,19 @@ func TestRuleLedgerAndControlOfDifferentMomentsAreRefused(t *testing.T) {
 // control is repeated, no turn is decided again.
 func TestRuleAControlTopicWithARecordTwiceGivesNoSecondValue(t *testing.T) {
 	t.Parallel()
-	for at := int64(0); ; at++ {
+	for offset := int64(0); ; offset++ {
 		m := newMoments(t, func(*deployment.Config) {})
 		bounds := must.Have(m.client.Offsets(t.Context(), controlTopic, 0))
-		if at >= bounds.High {
+		if offset >= bounds.High {
 			break
 		}
-		m.twice(controlTopic, at)
+		m.twice(controlTopic, offset)
 		m.otherEvents(119, 40) // as many, and one fewer in the second turn
 		before := m.values()
 		err := m.run(RunOptions{})
-		t.Logf("offset %d: %v", at, err)
+		t.Logf("offset %d: %v", offset, err)
 		if after := m.values(); after != before {
-			t.Errorf("offset %d: %d values were published, and then %v", at, after-before, err)
+			t.Errorf("offset %d: %d values were published, and then %v", offset, after-before, err)
 		}
 	}
 }

@@ -35,20 +35,20 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 	minute := func(m, records int) {
 		var msgs []kafkalog.Message
 		for i := range records {
-			at := start.Add(time.Duration(m)*time.Minute + time.Duration(i)*time.Millisecond).UnixMilli()
-			value := fmt.Appendf(nil, `{"user":"person-%d-%d","key":"a","time":%d}`, m, i, at)
+			millis := start.Add(time.Duration(m)*time.Minute + time.Duration(i)*time.Millisecond).UnixMilli()
+			value := fmt.Appendf(nil, `{"user":"person-%d-%d","key":"a","time":%d}`, m, i, millis)
 			if i%10 == 3 {
 				value = fmt.Appendf(nil, "broken record %d of minute %d", i, m)
 				broken = append(broken, value)
 			}
-			msgs = append(msgs, kafkalog.Message{Value: value, Timestamp: kafkalog.At(at)})
+			msgs = append(msgs, kafkalog.Message{Value: value, Timestamp: kafkalog.At(millis)})
 		}
 		appendEvents(t, broker.Addr(), msgs...)
 	}
 	minute(0, 300)
 	minute(30, 300)
-	at := transforms.Restriction{Epoch: -1, Tick: 1}
-	step := must.Have(source.Step(ctx, at))
+	position := transforms.Restriction{Epoch: -1, Tick: 1}
+	step := must.Have(source.Step(ctx, position))
 	settled := schemas.Settled{Epoch: step.Next.Epoch, First: 1, Turn: 1, CountsEnd: make([]int64,
 		d.Config.ReleaseShards)}
 	for i := range 60 {

@@ -148,10 +148,10 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 		}
 		return nil
 	}}
-	said, drain, over := &await.Buffer{}, make(chan struct{}), make(chan error, 1)
+	logged, drain, over := &await.Buffer{}, make(chan struct{}), make(chan error, 1)
 	go func() {
 		_, err := Run(crashpoint.With(context.Background(), hooks), d, RunOptions{Drain: drain,
-			Logger: slog.New(slog.NewTextHandler(said, nil))})
+			Logger: slog.New(slog.NewTextHandler(logged, nil))})
 		over <- err
 	}()
 	await.That(t, time.Minute, "turns are settled", func() bool { return settled.Load() >= 9 })
@@ -159,7 +159,7 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	refusedTwice := func() bool {
 		select {
 		case err := <-over:
-			t.Fatalf("the run ended: %v\n%s", err, said)
+			t.Fatalf("the run ended: %v\n%s", err, logged)
 		default:
 		}
 		return g.handshakes.Load() >= 4
@@ -168,7 +168,7 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	await.That(t, time.Minute, "the old secrets are refused", refusedTwice)
 	put("cert.pem", must.Have(os.ReadFile(second.Cert)))
 	await.That(t, time.Minute, "a certificate without its key is seen", func() bool {
-		return refusedTwice() && strings.Contains(said.String(), "do not belong together")
+		return refusedTwice() && strings.Contains(logged.String(), "do not belong together")
 	})
 	put("key.pem", must.Have(os.ReadFile(second.Key)))
 	put("ca.pem", must.Have(os.ReadFile(second.Cert)))
@@ -181,9 +181,9 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	})
 	close(drain)
 	if err := <-over; err != nil {
-		t.Errorf("%v\n%s", err, said)
+		t.Errorf("%v\n%s", err, logged)
 	}
-	if strings.Contains(said.String(), "s3cret") {
-		t.Errorf("the log has a password:\n%s", said)
+	if strings.Contains(logged.String(), "s3cret") {
+		t.Errorf("the log has a password:\n%s", logged)
 	}
 }

@@ -82,8 +82,7 @@ type RunOptions struct {
 	StallLimit time.Duration
 }
 
-// Settlement describes a settled turn, or a span: the turns First to Turn,
-// settled together.
+// Settlement describes a settled turn, or a span: the turns First to Turn, settled together.
 type Settlement struct {
 	First, Turn uint64    // turns are numbered from 1
 	WindowEnd   time.Time // where Turn ends, UTC

@@ -98,17 +98,17 @@ func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now tim
 		})
 		s.ClosedTo, s.SettledTo = time.UnixMilli(r.turns.End(s.Closed)).UTC(),
 			time.UnixMilli(r.turns.End(s.Settled)).UTC()
-		seen, at := r.stalls.Observed()
+		seen, observed := r.stalls.Observed()
 		troubles := client.Troubles()
-		s.NotReady = ready.Check(now, seen, at, s.Settled, troubles)
+		s.NotReady = ready.Check(now, seen, observed, s.Settled, troubles)
 		s.Broker = answering(client.Away(), troubles, now)
 		if seen.Open > 0 {
 			s.OpenFor = now.Sub(seen.OpenedAt)
 		}
 		for _, p := range seen.Partitions {
-			of := PartitionState{ID: p.ID, Records: max(0, p.LastStable-p.Next)}
-			of.Lag, of.LagKnown = p.Lag(now)
-			s.Partitions = append(s.Partitions, of)
+			partition := PartitionState{ID: p.ID, Records: max(0, p.LastStable-p.Next)}
+			partition.Lag, partition.LagKnown = p.Lag(now)
+			s.Partitions = append(s.Partitions, partition)
 		}
 		s.Losses = map[string]LossLevel{}
 		for reason, level := range r.losses.Levels(now) {

@@ -41,17 +41,17 @@ func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 			var msgs []kafkalog.Message
 			var want []string
 			for i := range 120 {
-				at := start.Add(time.Duration(i) * time.Second)
+				moment := start.Add(time.Duration(i) * time.Second)
 				if i%30 == 5 {
-					evil := eventOf("evil", at)
+					evil := eventOf("evil", moment)
 					evil.Timestamp = kafkalog.At(stamps[i/30].UnixMilli())
 					msgs = append(msgs, evil)
 				}
 				user := fmt.Sprint("u", i)
-				msgs, want = append(msgs, eventOf(user, at)), append(want, user)
+				msgs, want = append(msgs, eventOf(user, moment)), append(want, user)
 			}
 			appendEvents(t, cfg.Kafka.Brokers[0], msgs...)
-			for of, o := range ranges {
+			for name, o := range ranges {
 				var got []string
 				seen, err := ScanEvents(t.Context(), d, o, func(e *event.Event) error {
 					got = append(got, string(e.User))
@@ -62,7 +62,7 @@ func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 				}
 				got = slices.DeleteFunc(got, func(user string) bool { return user == "evil" })
 				if !cmp.Equal(got, want) {
-					t.Errorf("%s: %d of 120 events of others are taken: %+v", of, len(got), seen)
+					t.Errorf("%s: %d of 120 events of others are taken: %+v", name, len(got), seen)
 				}
 			}
 		})

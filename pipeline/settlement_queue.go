@@ -62,20 +62,20 @@ func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values i
 	for i := range metrics {
 		switch kind := metrickind.Of(metrics[i].Kind); {
 		case kind.Statistic != nil:
-			if of := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool {
+			if base := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool {
 				return m.Name == metrics[i].Of
-			}); of >= 0 {
-				each[of]++
+			}); base >= 0 {
+				each[base]++
 			}
 		case kind.Part == nil:
 			each[i]++
 		}
 	}
 	for i := range keys {
-		if at := int(keys[i].Metric); at >= len(metrics) {
+		if metric := int(keys[i].Metric); metric >= len(metrics) {
 			values++
 		} else {
-			values += each[at]
+			values += each[metric]
 		}
 	}
 	return values

@@ -99,12 +99,12 @@ func (s *stages) source(ctx context.Context) (transforms.Source, error) {
 type readers struct{ *stages }
 
 // Step implements transforms.Source.
-func (r readers) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
-	source, err := r.reader(at.Group)
+func (r readers) Step(ctx context.Context, from transforms.Restriction) (transforms.Step, error) {
+	source, err := r.reader(from.Group)
 	if err != nil {
 		return transforms.Step{}, err
 	}
-	return source.Step(ctx, at)
+	return source.Step(ctx, from)
 }
 
 // reader returns the reader of a group, which it opens the first time.

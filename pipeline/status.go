@@ -103,8 +103,8 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	settledAt, stopAt := int64(-1), int64(-1)
 	control.WithView(func(v *controllog.View) {
 		s.Run, s.Epoch, s.Ended, s.Closed, s.Settled = v.Run, v.Epoch, v.Ended != nil, v.Closed, v.Settled
-		if at, known := v.SettledAt[v.Settled]; known {
-			settledAt = at
+		if offset, known := v.SettledAt[v.Settled]; known {
+			settledAt = offset
 		}
 		s.DeadLetters, s.DeadLetterTurns = deadLettersOf(v)
 		if v.Stop != nil {
@@ -124,11 +124,11 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	}
 	s.Lag = max(0, now.Sub(s.Due))
 	if settledAt >= 0 {
-		at, err := control.WrittenAt(ctx, settledAt)
+		written, err := control.WrittenAt(ctx, settledAt)
 		if err != nil {
 			return nil, err
 		}
-		s.SettledAt = &at
+		s.SettledAt = &written
 	}
 	if stopAt >= 0 {
 		if s.Stop.At, err = control.WrittenAt(ctx, stopAt); err != nil {

@@ -70,7 +70,7 @@ func TestRuleTopicsThatOneBrokerCanLoseAreTold(t *testing.T) {
 			addr := cluster.ListenAddrs()[0]
 			d := makeTopics(t, deploytest.Config(addr), tt.change)
 			must.Succeed(t, Init(t.Context(), d, InitOptions{}))
-			looks := map[string]func(*slog.Logger, bool) error{
+			checks := map[string]func(*slog.Logger, bool) error{
 				"CheckTopics": func(log *slog.Logger, strict bool) error {
 					return CheckTopics(t.Context(), d, CheckOptions{Logger: log, Strict: strict})
 				},
@@ -79,7 +79,7 @@ func TestRuleTopicsThatOneBrokerCanLoseAreTold(t *testing.T) {
 					return err
 				},
 			}
-			for call, look := range looks {
+			for call, look := range checks {
 				var out bytes.Buffer
 				if err := look(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn})),
 					false); err != nil {

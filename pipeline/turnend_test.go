@@ -70,13 +70,13 @@ func (c *gridClock) work(d time.Duration) {
 }
 
 // written returns the time of a write, and false if no wait preceded it.
-func (c *gridClock) written() (at time.Time, waited bool) {
-	at = c.present()
+func (c *gridClock) written() (written time.Time, waited bool) {
+	written = c.present()
 	select {
 	case <-c.writing:
-		return at, true
+		return written, true
 	default:
-		return at, false
+		return written, false
 	}
 }
 
@@ -96,16 +96,16 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 			ready.Store(clock.present().UnixNano())
 		case crashpoint.CountsWriting:
 			n := counts.Add(1)
-			at, waited := clock.written()
-			if from := time.Unix(0, ready.Load()).UTC(); !waited || at.UnixNano()%int64(every) != 0 ||
-				at.Sub(from) > every+2*ofEnds {
-				t.Errorf("write %d, ready at %v, appears at %v", n, from, at)
+			end, waited := clock.written()
+			if from := time.Unix(0, ready.Load()).UTC(); !waited || end.UnixNano()%int64(every) != 0 ||
+				end.Sub(from) > every+2*ofEnds {
+				t.Errorf("write %d, ready at %v, appears at %v", n, from, end)
 			}
 		case crashpoint.SettledWriting:
 			clock.work(7 * time.Millisecond)
 		case crashpoint.EndWriting:
-			if at, waited := clock.written(); !waited || at.UnixNano()%int64(ofEnds) != 0 {
-				t.Errorf("ends appear at %v", at)
+			if end, waited := clock.written(); !waited || end.UnixNano()%int64(ofEnds) != 0 {
+				t.Errorf("ends appear at %v", end)
 			}
 			ends.Add(1)
 		}

@@ -30,8 +30,9 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 	config.Metrics = append(config.Metrics, two)
 	d := deploy(t, config, start.Add(5*time.Hour), 1) // init moves it back to midnight
 	var events []kafkalog.Message
-	for at := start; at.Before(time.Date(2025, 3, 31, 22, 0, 0, 0, time.UTC)); at = at.Add(30 * time.Minute) {
-		events = append(events, eventOf(fmt.Sprint("u", at.Unix()), at))
+	for moment := start; moment.Before(time.Date(2025, 3, 31, 22, 0, 0, 0,
+		time.UTC)); moment = moment.Add(30 * time.Minute) {
+		events = append(events, eventOf(fmt.Sprint("u", moment.Unix()), moment))
 	}
 	appendEvents(t, config.Kafka.Brokers[0], events...)
 	_, err := Run(t.Context(), d, RunOptions{Until: start.Add(48 * time.Hour)})
@@ -51,8 +52,8 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 	all := must.Have(ReadReleases(t.Context(), d))
 	got := map[string]float64{}
 	for _, r := range all {
-		at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format("2006-01-02 15h") }
-		got[r.Metric+" "+at(r.WindowStart)+" "+at(r.WindowEnd)] = math.Round(r.Count())
+		hour := func(millis int64) string { return time.UnixMilli(millis).UTC().Format("2006-01-02 15h") }
+		got[r.Metric+" "+hour(r.WindowStart)+" "+hour(r.WindowEnd)] = math.Round(r.Count())
 	}
 	want := map[string]float64{
 		"views 2025-03-27 23h 2025-03-28 23h":    48,

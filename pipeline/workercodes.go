@@ -56,13 +56,13 @@ func codedOpen[T any](open func(context.Context) (T, error)) func(context.Contex
 }
 
 // decoded returns a text without its code, and the error of the code, nil if it has none.
-func decoded(text string) (rest string, of error) {
+func decoded(text string) (rest string, err error) {
 	if m := workerCode.FindStringSubmatch(text); m != nil {
 		for _, c := range workerCodes {
 			if c.code == m[1] {
-				of = c.err
+				err = c.err
 			}
 		}
 	}
-	return workerCode.ReplaceAllString(text, ""), of
+	return workerCode.ReplaceAllString(text, ""), err
 }

@@ -194,7 +194,7 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 	defer fetcher.Close()
 	var since time.Time
 	var moved lastMoves
-	asked, told := int64(-1), time.Time{}
+	asked, reported := int64(-1), time.Time{}
 	for ctx.Err() == nil {
 		var from, epoch int64
 		drained, over := false, false
@@ -214,8 +214,8 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 			if err := r.appendControl(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil {
 				return err
 			}
-		case now.Sub(told) > time.Second:
-			told = now
+		case now.Sub(reported) > time.Second:
+			reported = now
 			if err := r.observeProgress(ctx, &moved, now); err != nil {
 				return err
 			}
@@ -240,18 +240,18 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 // lastMoves are the last closed and settled turns, and the time of their last change.
 type lastMoves struct {
 	closed, settled uint64
-	at              time.Time
+	since           time.Time
 }
 
 // delay returns how much older than a time the records of partitions are, if these are not silent,
 // or the lag of those that are.
-func delay(cuts []schemas.Cut, at time.Time) (most time.Duration) {
+func delay(cuts []schemas.Cut, now time.Time) (most time.Duration) {
 	for i := range cuts {
 		switch {
 		case cuts[i].Idle:
 			most = max(most, time.Duration(cuts[i].Lag)*time.Millisecond)
 		case cuts[i].AppendTime != calendar.Never:
-			most = max(most, at.Sub(time.UnixMilli(cuts[i].AppendTime)))
+			most = max(most, now.Sub(time.UnixMilli(cuts[i].AppendTime)))
 		}
 	}
 	return most
@@ -266,15 +266,15 @@ func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Ti
 		p.Result = r.turns.NextEnd(v.Settled)
 		p.End = r.turns.End(v.Closed + 1)
 		p.Closed = v.Closed > v.Settled && r.turns.End(v.Closed) >= p.Result
-		if moved.at.IsZero() || moved.closed != v.Closed || moved.settled != v.Settled {
+		if moved.since.IsZero() || moved.closed != v.Closed || moved.settled != v.Settled {
 			*moved = lastMoves{v.Closed, v.Settled, now}
 		}
 		if v.Closed > v.Settled {
-			p.Open, p.OpenedAt = v.Settled+1, moved.at
+			p.Open, p.OpenedAt = v.Settled+1, moved.since
 		}
 		if c := v.Closes[v.Closed]; c != nil {
 			if r.dep.Config.Time.Trust == deployment.TrustProducer {
-				p.Delay = delay(c.Cuts, moved.at)
+				p.Delay = delay(c.Cuts, moved.since)
 			}
 			for _, cut := range c.Cuts {
 				cuts[cut.Partition], times[cut.Partition] = cut.Cut, cut.AppendTime

@@ -38,13 +38,14 @@ func TestTheErrorOfAJobIsTold(t *testing.T) {
 func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
 	for _, c := range workerCodes {
 		text := coded(fmt.Errorf("spending in shard 3: %w: and why", c.err)).Error()
-		rest, of := decoded("java.lang.RuntimeException: Error received from SDK harness: DoFn[UID:6] failed:\n" + text)
-		if !errors.Is(of, c.err) || strings.Contains(rest, c.code+"]") || !strings.HasSuffix(rest,
+		rest, coded := decoded("java.lang.RuntimeException: Error received from SDK harness: DoFn[UID:6] failed:\n" +
+			text)
+		if !errors.Is(coded, c.err) || strings.Contains(rest, c.code+"]") || !strings.HasSuffix(rest,
 			"failed:\nspending in shard 3: "+c.err.Error()+": and why") {
-			t.Errorf("%s: %v, %q", c.code, of, rest)
+			t.Errorf("%s: %v, %q", c.code, coded, rest)
 		}
-		if _, of := decoded("java.io.IOException: " + c.err.Error()); of != nil {
-			t.Errorf("words of %s: %v", c.code, of)
+		if _, coded := decoded("java.io.IOException: " + c.err.Error()); coded != nil {
+			t.Errorf("words of %s: %v", c.code, coded)
 		}
 	}
 	if err := errors.New("a disk is full"); !errors.Is(coded(err), err) || coded(err).Error() != err.Error() {
@@ -62,8 +63,8 @@ func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
 // ever.
 func TestASilentPartitionPutsNoAlarmOff(t *testing.T) {
 	closed := time.UnixMilli(1e12)
-	at := func(ago time.Duration) int64 { return closed.Add(-ago).UnixMilli() }
-	cuts := []schemas.Cut{{AppendTime: at(time.Minute)}, {AppendTime: at(time.Hour)}, {AppendTime: 0, Idle: true},
+	stamp := func(ago time.Duration) int64 { return closed.Add(-ago).UnixMilli() }
+	cuts := []schemas.Cut{{AppendTime: stamp(time.Minute)}, {AppendTime: stamp(time.Hour)}, {AppendTime: 0, Idle: true},
 		{AppendTime: calendar.Never}}
 	if got := delay(cuts, closed); got != time.Hour {
 		t.Errorf("the records are %v behind the clock, want 1h", got)
@@ -84,7 +85,7 @@ func TestAWorkerThatCannotOpenItsRunSaysWhy(t *testing.T) {
 	if err == nil {
 		t.Fatal("it ran")
 	}
-	if _, of := decoded(err.Error()); !errors.Is(of, ErrHeaderMismatch) || !strings.Contains(err.Error(),
+	if _, coded := decoded(err.Error()); !errors.Is(coded, ErrHeaderMismatch) || !strings.Contains(err.Error(),
 		"opening run "+id) {
 		t.Errorf("the worker says %v", err)
 	}

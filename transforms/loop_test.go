@@ -129,7 +129,7 @@ func TestARunIsRegisteredOnce(t *testing.T) {
 	if _, err := acquireRun(Run{ID: "once"}); err != nil {
 		t.Error(err)
 	}
-	release("once")
+	dropRun("once")
 	forget()
 	if _, err := acquireRun(Run{ID: "once"}); err == nil {
 		t.Error("a forgotten run was found")

@@ -29,9 +29,8 @@ func Pack(s beam.Scope, blobs beam.PCollection) beam.PCollection {
 	return inGlobal(s, beam.ParDo(s, &packFn{}, beam.GroupByKey(s, inTicks(s, blobs))))
 }
 
-// packFn turns a group into one element. Every stage after a group needs it:
-// a group cannot leave its window as a group, and keyed state wants one
-// element per shard and turn.
+// packFn turns a group into one element. Every stage after a group needs it: a group cannot leave
+// its window as a group, and keyed state wants one element per shard and turn.
 type packFn struct{}
 
 // ProcessElement frames a group's blobs, in order of arrival.

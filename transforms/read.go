@@ -75,8 +75,7 @@ func (f *readFn) CreateTracker(rest Restriction) *sdf.LockRTracker {
 	return sdf.NewLockRTracker(&restrictionTracker{rest: rest})
 }
 
-// TruncateRestriction ends reading at once: a drain by the engine publishes
-// nothing more.
+// TruncateRestriction ends reading at once: a drain by the engine publishes nothing more.
 func (f *readFn) TruncateRestriction(_ *sdf.LockRTracker, _ int) Restriction {
 	return Restriction{Done: true}
 }

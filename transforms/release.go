@@ -10,8 +10,7 @@ import (
 
 func init() { beam.RegisterDoFn(&releaseFn{}) }
 
-// Release hands the partial counts of every turn and release shard to the
-// Releaser that h opens.
+// Release hands the partial counts of every turn and release shard to the Releaser that h opens.
 //
 // In: Spend's output after Pack, KV<int, []byte> by release shard. Out: KV<int, []byte>, all under
 // key 0: one acknowledgement (schemas.Ack) a release shard, with the time of its turn, once its

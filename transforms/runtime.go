@@ -107,8 +107,7 @@ type Run struct {
 // Opener makes a run known in a process that has not begun it.
 type Opener func(run Run) (*Runtime, error)
 
-// runtimes is the one process-wide registry: DoFns are serialised, and find
-// their run by its id.
+// runtimes is the one process-wide registry: DoFns are serialised, and find their run by its id.
 var runtimes = struct {
 	sync.Mutex
 	byRun map[string]*opened
@@ -172,7 +171,7 @@ func acquireRun(run Run) (*opened, error) {
 	return rt, nil
 }
 
-func release(run string) {
+func dropRun(run string) {
 	runtimes.Lock()
 	defer runtimes.Unlock()
 	rt := runtimes.byRun[run]
@@ -201,7 +200,7 @@ func openStage[T any](ctx context.Context, run Run, stageOf func(*opened) (*T, f
 	stage, open := stageOf(rt)
 	if any(*stage) == nil {
 		if *stage, err = open(context.WithoutCancel(ctx)); err != nil {
-			release(run.ID)
+			dropRun(run.ID)
 			return none, nil, err
 		}
 	}
@@ -232,7 +231,7 @@ func (t *stageOfRun) Fail(err error) error {
 
 // Close implements io.Closer: the run is held by one stage less.
 func (t *stageOfRun) Close() error {
-	release(t.run)
+	dropRun(t.run)
 	return nil
 }
 

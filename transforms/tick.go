@@ -8,12 +8,10 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 )
 
-// tickLength is a tick in Beam's time: whole seconds, because some runners cut
-// watermarks to them.
+// tickLength is a tick in Beam's time: whole seconds, because some runners cut watermarks to them.
 const tickLength = time.Second
 
-// tickStart returns the event time of everything that belongs to a tick. Ticks
-// count from 1.
+// tickStart returns the event time of everything that belongs to a tick. Ticks count from 1.
 func tickStart(tick int64) beam.EventTime {
 	return mtime.FromMilliseconds(tick * tickLength.Milliseconds())
 }

@@ -240,14 +240,14 @@ func furtherSpecs(m *Metric, of schemas.MetricSpec) (all []schemas.MetricSpec, e
 }
 
 // partOf returns the definition of a component of a metric's counts, but for its precisions.
-func partOf(of schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
-	part := of
-	part.Name, part.Kind, part.Of = kind.Beside(of.Name), kind.Name, of.Name
+func partOf(first schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
+	part := first
+	part.Name, part.Kind, part.Of = kind.Beside(first.Name), kind.Name, first.Name
 	part.LadderKind, part.LadderFactor = "geometric", 2
 	part.Relative, part.Absolute = 0, 0
-	part.MaxEventsPerKey = uint32(of.Bounds().Events)
+	part.MaxEventsPerKey = uint32(first.Bounds().Events)
 	part.Burst, part.Refill, part.Horizon = 0, 0, 0
-	part.KeyMode, part.KeysFrom, part.PublicKeys, part.DeltaKey = KeysFrom, of.Route(), nil, units.Delta{}
+	part.KeyMode, part.KeysFrom, part.PublicKeys, part.DeltaKey = KeysFrom, first.Route(), nil, units.Delta{}
 	return part
 }
 

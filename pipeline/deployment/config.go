@@ -81,9 +81,8 @@ type Events struct {
 	Topic    string
 	Format   event.Format
 	Registry *Registry // nil: no schema registry
-	// AcceptSizeRetention lets the topic have a limit in bytes (retention.bytes): it
-	// is not known beforehand how long records last there, and a restart that finds
-	// records gone stops.
+	// AcceptSizeRetention lets the topic have a limit in bytes (retention.bytes): it is not known
+	// beforehand how long records last there, and a restart that finds records gone stops.
 	AcceptSizeRetention bool
 }
 
@@ -220,8 +219,7 @@ type Outputs struct {
 	PublishEvery time.Duration
 }
 
-// SecretKeys are the deployment's keys: 256 random bits each, independent of each
-// other.
+// SecretKeys are the deployment's keys: 256 random bits each, independent of each other.
 type SecretKeys struct {
 	Noise    noisereduction.NoiseKey // noise is drawn with it
 	UserHash secret.Of[[32]byte]     // hashes user ids to account ids, and records to record ids

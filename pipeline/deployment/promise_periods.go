@@ -47,10 +47,9 @@ func PeriodsInAWindow(d *Deployment) int {
 	return most
 }
 
-// reaches returns how many periods a window of the metric reaches into at most. Windows
-// begin at multiples of their slide, periods at multiples of their length: relative to its
-// period a window begins at a multiple of what divides both, the latest one so much before
-// the end.
+// reaches returns how many periods a window of the metric reaches into at most. Windows begin at
+// multiples of their slide, periods at multiples of their length: relative to its period a window
+// begins at a multiple of what divides both, the latest one so much before the end.
 func reaches(d *Deployment, m *schemas.MetricSpec) int {
 	period := d.Config.Privacy.Period.Milliseconds()
 	if period == 0 {

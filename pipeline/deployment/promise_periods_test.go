@@ -13,11 +13,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// A window is moved by what a user did in all the periods that it reaches into, and each
-// of them paid for its own part: over several periods the loss is not their sum. Here one
-// user of two periods, with all that the bounds allow in windows of two periods, against
-// the exact curve of what can be seen, and, where keys are private, a key of this user
-// alone.
+// A window is moved by what a user did in all the periods that it reaches into, and each of them
+// paid for its own part: over several periods the loss is not their sum. Here one user of two
+// periods, with all that the bounds allow in windows of two periods, against the exact curve of
+// what can be seen, and, where keys are private, a key of this user alone.
 func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	gaussian := func(mu, epsilon float64) float64 {

@@ -99,9 +99,9 @@ func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 		part := rapid.Int64Range(1, 1000).Draw(rt, "part")
 		u, _ := units.PrecisionFromBig(new(big.Int).Div(new(big.Int).Mul(first.Top.Big(), big.NewInt(part)),
 			big.NewInt(1000)))
-		if at, err := release.FurtherPrecision(&first, &nodes, u); err != nil || at.Cmp(nodes.Top) > 0 ||
-			at.Big().Cmp(new(big.Int).Mul(u.Big(), big.NewInt(metrickind.NodesFiner))) != 0 {
-			rt.Errorf("N at %v: nodes at %v, %v", u, at, err)
+		if precision, err := release.FurtherPrecision(&first, &nodes, u); err != nil || precision.Cmp(nodes.Top) > 0 ||
+			precision.Big().Cmp(new(big.Int).Mul(u.Big(), big.NewInt(metrickind.NodesFiner))) != 0 {
+			rt.Errorf("N at %v: nodes at %v, %v", u, precision, err)
 		}
 	})
 }

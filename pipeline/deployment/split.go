@@ -233,11 +233,11 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 	if !early {
 		return top, nil
 	}
-	of := defaultFirst(m, top.Big())
+	rung := defaultFirst(m, top.Big())
 	if m.Keys.Mode == KeysPrivate {
-		of = new(big.Int).Rsh(top.Big(), 2)
+		rung = new(big.Int).Rsh(top.Big(), 2)
 	}
-	first, err := units.PrecisionFromBig(of)
+	first, err := units.PrecisionFromBig(rung)
 	if err != nil || first.IsZero() {
 		return first, Invalid("Target", "the first rung has no precision left: ask for less noise")
 	}

@@ -35,8 +35,8 @@ func compile(metrics ...deployment.Metric) (*deployment.Deployment, error) {
 }
 
 // partOf returns the part of an amount that a share is, rounded down.
-func partOf(of units.Mu2, share *big.Rat) units.Mu2 {
-	v := new(big.Rat).Mul(share, new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(of))))
+func partOf(whole units.Mu2, share *big.Rat) units.Mu2 {
+	v := new(big.Rat).Mul(share, new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(whole))))
 	return units.Mu2(new(big.Int).Quo(v.Num(), v.Denom()).Uint64())
 }
 

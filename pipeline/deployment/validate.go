@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// maxSum bounds what one user can add to one sum, so that every c² can be
-	// charged for.
+	// maxSum bounds what one user can add to one sum, so that every c² can be charged for.
 	maxSum     = 1 << 36
 	maxFilters = 64
 	maxPerSize = 100 // slides in a window
@@ -285,7 +284,9 @@ func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64)
 func (m *Metric) farthest() (power string, most int64) {
 	room := maxSum / 2 / int64(max(m.MaxEventsPerKey, 1))
 	two := metrickind.Bounds{Events: 1, Max: 2} // only its square is above 2
-	if slices.ContainsFunc(m.further(), func(of metrickind.Kind) bool { return of.Sensitivity(two) > 2 }) {
+	if slices.ContainsFunc(m.further(), func(component metrickind.Kind) bool {
+		return component.Sensitivity(two) > 2
+	}) {
 		return "(max − min)²", int64(math.Sqrt(float64(room)))
 	}
 	return "max − min", room

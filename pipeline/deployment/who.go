@@ -67,11 +67,11 @@ const (
 // WhoCounts runs the admission code for the metric of this name; nil for a derived one. It needs up
 // to a second.
 func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out Users, err error) {
-	at := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
-	if at < 0 || metrickind.Of(metrics[at].Kind).Derived() {
+	metric := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
+	if metric < 0 || metrickind.Of(metrics[metric].Kind).Derived() {
 		return nil, nil
 	}
-	m := &metrics[at]
+	m := &metrics[metric]
 	person, err := spend.NewPerson(b, metrics, name)
 	if err != nil {
 		return nil, fmt.Errorf("asking who counts in metric %s: %w", name, err)

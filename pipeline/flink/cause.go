@@ -22,8 +22,8 @@ func (f *failure) cause() string {
 		text, _, _ = strings.Cut(text, "\n\t... ")
 		return shorten(innermost(text))
 	}
-	if at := strings.LastIndex(text, "\nCaused by: "); at >= 0 {
-		text = text[at+len("\nCaused by: "):]
+	if cause := strings.LastIndex(text, "\nCaused by: "); cause >= 0 {
+		text = text[cause+len("\nCaused by: "):]
 	}
 	text, _, _ = strings.Cut(text, "\n")
 	text = cmp.Or(text, f.Name)
@@ -41,8 +41,8 @@ var cutOff = regexp.MustCompile(
 // innermost returns the last part of an error of Beam's Go SDK, which lists the outermost first:
 // the DoFn's error with all of its lines, or the first line of a panic, without its stack.
 func innermost(text string) string {
-	if at := strings.LastIndex(text, "caused by:\n"); at >= 0 {
-		text = text[at+len("caused by:\n"):]
+	if cause := strings.LastIndex(text, "caused by:\n"); cause >= 0 {
+		text = text[cause+len("caused by:\n"):]
 	} else if _, full, found := strings.Cut(text, "\nFull error:\n"); found {
 		text = full
 	}

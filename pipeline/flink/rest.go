@@ -65,9 +65,9 @@ func newClient(address secret.URL) (*client, error) {
 
 // redacted removes user and password from the address in an error of net/http or net/url.
 func redacted(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
-		at.URL = secret.Redact(at.URL)
+	var urlError *url.Error
+	if errors.As(err, &urlError) {
+		urlError.URL = secret.Redact(urlError.URL)
 	}
 	return err
 }
@@ -78,10 +78,10 @@ var notHTTP = []string{"malformed HTTP", "HTTP response to HTTPS", "readLoopPeek
 
 // call sends a request and decodes the response into out, unless that is nil. Errors:
 // ErrUnreachable, ErrNotFlink, *refusal, or the error of ctx.
-func (c *client) call(ctx context.Context, method, at, kind string, body io.Reader, out any) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.url.Reveal()+at, body)
+func (c *client) call(ctx context.Context, method, path, kind string, body io.Reader, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.url.Reveal()+path, body)
 	if err != nil {
-		return fmt.Errorf("calling %s%s: %w", c.url, at, redacted(err))
+		return fmt.Errorf("calling %s%s: %w", c.url, path, redacted(err))
 	}
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
@@ -92,7 +92,7 @@ func (c *client) call(ctx context.Context, method, at, kind string, body io.Read
 			return ctx.Err()
 		}
 		if slices.ContainsFunc(notHTTP, func(text string) bool { return strings.Contains(err.Error(), text) }) {
-			return fmt.Errorf("%s%s: %w", c.url, at, ErrNotFlink)
+			return fmt.Errorf("%s%s: %w", c.url, path, ErrNotFlink)
 		}
 		return fmt.Errorf("%w: %w", ErrUnreachable, redacted(err))
 	}
@@ -107,7 +107,7 @@ func (c *client) call(ctx context.Context, method, at, kind string, body io.Read
 			if answer.StatusCode >= 500 { // a proxy, or a JobManager that is on its way up
 				return fmt.Errorf("%w: status %d", ErrUnreachable, answer.StatusCode)
 			}
-			return fmt.Errorf("%s%s answered with status %d: %w", c.url, at, answer.StatusCode, ErrNotFlink)
+			return fmt.Errorf("%s%s answered with status %d: %w", c.url, path, answer.StatusCode, ErrNotFlink)
 		}
 		if answer.StatusCode == http.StatusServiceUnavailable {
 			return fmt.Errorf("%w: %s", ErrUnreachable, strings.Join(response.Errors, "; "))
@@ -118,7 +118,7 @@ func (c *client) call(ctx context.Context, method, at, kind string, body io.Read
 		return nil
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return fmt.Errorf("%s%s: %w", c.url, at, ErrNotFlink)
+		return fmt.Errorf("%s%s: %w", c.url, path, ErrNotFlink)
 	}
 	return nil
 }

@@ -117,8 +117,7 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	return f.follow(ctx)
 }
 
-// watchBrokers logs which brokers cannot be reached; the function that it returns ends
-// that.
+// watchBrokers logs which brokers cannot be reached; the function that it returns ends that.
 func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -219,13 +218,13 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		if err := ctx.Err(); err != nil { // passing on buffered values involves no call that would notice
 			return err
 		}
-		at := f.lastTogether(ends)
-		handed, err := f.deliver(ctx, ends[:at+1])
+		last := f.lastTogether(ends)
+		handed, err := f.deliver(ctx, ends[:last+1])
 		if err != nil {
 			return err
 		}
 		if !handed {
-			ends = slices.Delete(ends, at, at+1)
+			ends = slices.Delete(ends, last, last+1)
 		}
 	}
 	for _, p := range f.partitions {

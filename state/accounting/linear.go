@@ -40,10 +40,9 @@ type Noise func(total int64, sigma float64) (float64, error)
 // has Gaussian noise of σ² = norm budget/(2κ), and a user of norm ‖q‖ loses ‖q‖²/(2σ²). With
 // continuous Gaussian noise it is √(2κ)-GDP.
 //
-// Values are integers, in units of the caller's choice (a query of resolution 2^-10
-// counts 1024ths, and its norm budget is 2^20 times as large): sums are exact, in any
-// order. The influence of one user on a sum of float64 is larger than their own
-// value.
+// Values are integers, in units of the caller's choice (a query of resolution 2^-10 counts 1024ths,
+// and its norm budget is 2^20 times as large): sums are exact, in any order. The influence of one
+// user on a sum of float64 is larger than their own value.
 //
 // Not safe for concurrent use.
 type LinearQueries[K comparable] struct {
@@ -119,8 +118,7 @@ func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float6
 	return answers, nil
 }
 
-// sum charges the users of a query and adds up the vectors of those that are
-// active.
+// sum charges the users of a query and adds up the vectors of those that are active.
 func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]int128.Int, error) {
 	q.users.round++
 	totals := make([]int128.Int, d)
@@ -156,9 +154,8 @@ func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) 
 //
 //	σ·√(2·ln(2d/δ)), rounded up, and σ² = norm budget/(2κ).
 //
-// Corollary 4.7 has d in place of 2d, which holds for continuous Gaussian noise; this
-// holds for the discrete one, too. d ≥ 1, 1e-300 ≤ delta < 1; the error is a
-// *units.RangeError.
+// Corollary 4.7 has d in place of 2d, which holds for continuous Gaussian noise; this holds for the
+// discrete one, too. d ≥ 1, 1e-300 ≤ delta < 1; the error is a *units.RangeError.
 func (q *LinearQueries[K]) Radius(d int, delta float64) (float64, error) {
 	if err := cmp.Or(units.Require(d >= 1, "d", float64(d), "at least 1"), budgets.CheckDelta(delta)); err != nil {
 		return 0, err

@@ -6,9 +6,8 @@ import (
 )
 
 var (
-	// ErrOverBudget is returned by Account.Reserve when the worst case no longer
-	// fits the budget. It is an ordinary outcome: the user is left out of the
-	// turn, and pays nothing.
+	// ErrOverBudget is returned by Account.Reserve when the worst case no longer fits the budget.
+	// It is an ordinary outcome: the user is left out of the turn, and pays nothing.
 	ErrOverBudget = errors.New("worst case does not fit the budget")
 
 	// ErrSettle is returned by Account.Settle when more is returned than was
@@ -16,8 +15,7 @@ var (
 	// records and the account disagree: stop, do not clip.
 	ErrSettle = errors.New("settlement does not match the reservation")
 
-	// ErrLowered is returned by Shard.Put when an account would lose something
-	// it has spent.
+	// ErrLowered is returned by Shard.Put when an account would lose something it has spent.
 	ErrLowered = errors.New("an account never gets back what it has spent")
 
 	// ErrMoved is returned by Shard.At and PutAt if the index does not belong to the account. No

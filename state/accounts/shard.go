@@ -230,8 +230,7 @@ func slotOf(hash uint64, n int) uint32 {
 	return uint32(hash>>32)&^slotMask | uint32(n+1)
 }
 
-// hash is seeded per Shard: ids may be anything, and another pipeline may let users choose
-// theirs.
+// hash is seeded per Shard: ids may be anything, and another pipeline may let users choose theirs.
 func (s *Shard) hash(k accountKey) uint64 { return maphash.Comparable(s.seed, k) }
 
 func (s *Shard) entry(n int) *shardEntry {

@@ -11,8 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// drawn returns the noise levels of one user: σ = 100 over contributions uniform in
-// (0, 1], seeded.
+// drawn returns the noise levels of one user: σ = 100 over contributions uniform in (0, 1], seeded.
 func drawn(user uint64, mechanisms int) []float64 {
 	rng := rand.New(rand.NewPCG(user, 7)) // fixed seed: runs of a benchmark are compared
 	s := make([]float64, mechanisms)
@@ -57,12 +56,11 @@ func BenchmarkCurve(b *testing.B) {
 	}
 }
 
-// BenchmarkIndividualLosses measures ε at δ = 1e-6 of users with 10^4 heterogeneous
-// mechanisms each. "buckets" does 10^4 users in full, the table's making included.
-// "alone" composes every single mechanism of one user with package pld, on the
-// same interval and without rounding σ, for a sample of mechanisms; ms/user is
-// extrapolated linearly to 10^4 mechanisms (discretising and transforming each is
-// what costs), and 10^4 users are 10^4 times that.
+// BenchmarkIndividualLosses measures ε at δ = 1e-6 of users with 10^4 heterogeneous mechanisms
+// each. "buckets" does 10^4 users in full, the table's making included. "alone" composes every
+// single mechanism of one user with package pld, on the same interval and without rounding σ, for a
+// sample of mechanisms; ms/user is extrapolated linearly to 10^4 mechanisms (discretising and
+// transforming each is what costs), and 10^4 users are 10^4 times that.
 func BenchmarkIndividualLosses(b *testing.B) {
 	const users, mechanisms, sample, interval = 10_000, 10_000, 400, 0x1p-12
 	b.Run("buckets", func(b *testing.B) {

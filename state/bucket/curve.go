@@ -19,10 +19,9 @@ type Curve struct {
 // points of the grid.
 func (t *Table) NewCurve() *Curve { return &Curve{table: t} }
 
-// Set makes c the curve of other counts, in time proportional to the points of the
-// grid and the number of buckets that are not empty; components too small to
-// matter are left out. The error is a *units.RangeError if the counts are not of
-// this table or add up to 2^31 or more.
+// Set makes c the curve of other counts, in time proportional to the points of the grid and the
+// number of buckets that are not empty; components too small to matter are left out. The error is a
+// *units.RangeError if the counts are not of this table or add up to 2^31 or more.
 func (c *Curve) Set(counts Counts) error {
 	if len(counts) != c.table.Len() {
 		return &units.RangeError{Parameter: "buckets", Value: float64(len(counts)), Range: "as many as the table has"}
@@ -60,9 +59,8 @@ func (c *Curve) DeltaAt(epsilon float64) (float64, error) {
 	return delta, nil
 }
 
-// ErrorAt returns how much of DeltaAt is error bound and not mass: without
-// discretisation the true δ(ε) is at most so much lower. It includes the mass at
-// infinity.
+// ErrorAt returns how much of DeltaAt is error bound and not mass: without discretisation the true
+// δ(ε) is at most so much lower. It includes the mass at infinity.
 func (c *Curve) ErrorAt(epsilon float64) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 1, err
@@ -108,8 +106,7 @@ func (c *Curve) EpsilonAt(delta float64) (float64, error) {
 	return high, nil
 }
 
-// highest returns an ε at and above which the window holds no mass, in any
-// direction.
+// highest returns an ε at and above which the window holds no mass, in any direction.
 func (c *Curve) highest() float64 {
 	high := 0.0
 	directions := c.directions()

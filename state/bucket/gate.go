@@ -10,8 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Budget is what a user may spend: a composition must be covered by Mu-GDP up to
-// Slack.
+// Budget is what a user may spend: a composition must be covered by Mu-GDP up to Slack.
 type Budget struct {
 	Mu    float64 // B, between MinMu and MaxMu
 	Slack float64 // a probability, between MinSlack and 0.1
@@ -176,9 +175,8 @@ func (g *Gate) EpsilonAt(delta float64) (float64, error) {
 	return conversion.RDPToEpsilon(curve, math.Nextafter(delta-g.budget.Slack, 0))
 }
 
-// DeltaAt returns the δ at ε that is promised under adaptive choice, rounded up.
-// The error is a *units.RangeError unless ε is in the range of
-// conversion.RDPToDelta.
+// DeltaAt returns the δ at ε that is promised under adaptive choice, rounded up. The error is a
+// *units.RangeError unless ε is in the range of conversion.RDPToDelta.
 func (g *Gate) DeltaAt(epsilon float64) (float64, error) {
 	curve, err := conversion.GDPToRDP(loss.GDP{Mu: g.budget.Mu}, g.orders)
 	if err != nil {

@@ -21,8 +21,7 @@ func curveOf(t testing.TB, table *bucket.Table, counts ...uint32) *bucket.Curve 
 	return c
 }
 
-// gaussianDelta returns the δ of μ-GDP from package budgets: another implementation, in
-// 384 bits.
+// gaussianDelta returns the δ of μ-GDP from package budgets: another implementation, in 384 bits.
 func gaussianDelta(t testing.TB, mu, epsilon float64) float64 {
 	t.Helper()
 	if epsilon == 0 {

@@ -12,10 +12,9 @@ import (
 // MaxSteps is the greatest number of noise levels of a Ladder.
 const MaxSteps = 1 << 12
 
-// Ladder is a rising list of noise levels σ̃ = σ/contribution, the grid Σ of Koskela,
-// Tobaben and Honkela, Appendix D.2. A level between two of them is rounded down:
-// less noise than there is, so more loss than there is (data processing; Theorem
-// D.2). It is a read-only value.
+// Ladder is a rising list of noise levels σ̃ = σ/contribution, the grid Σ of Koskela, Tobaben and
+// Honkela, Appendix D.2. A level between two of them is rounded down: less noise than there is, so
+// more loss than there is (data processing; Theorem D.2). It is a read-only value.
 type Ladder struct{ sigmas []float64 }
 
 // NewLadder returns levels in equal steps from lowest to highest, both included,
@@ -79,9 +78,8 @@ func (l Ladder) Bucket(sigma float64) (int, error) {
 	return i, nil
 }
 
-// Pairs returns the dominating pair of each level: the Gaussian mechanism where
-// sampling is 1, else the Poisson-subsampled one with that probability
-// (Appendix D.3).
+// Pairs returns the dominating pair of each level: the Gaussian mechanism where sampling is 1, else
+// the Poisson-subsampled one with that probability (Appendix D.3).
 func (l Ladder) Pairs(sampling float64) ([]pld.Pair, error) {
 	if !(sampling > 0 && sampling <= 1) {
 		return nil, &units.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}

@@ -13,8 +13,7 @@ const (
 	MinMu = 0x1p-20
 	MaxMu = 0x1p7
 
-	// MinSlack is the least slack of a cover: below it the rounding of a curve
-	// decides.
+	// MinSlack is the least slack of a cover: below it the rounding of a curve decides.
 	MinSlack = 1e-15
 
 	// muBits is how many bits of a μ on the grid follow the first: relative steps of
@@ -142,9 +141,8 @@ func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	return muAt(i), nil
 }
 
-// CoveredBy reports whether δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both
-// directions: see SmallestMu. The error is a *units.RangeError unless
-// MinMu ≤ μ ≤ MaxMu and MinSlack ≤ slack < 1.
+// CoveredBy reports whether δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both directions: see
+// SmallestMu. The error is a *units.RangeError unless MinMu ≤ μ ≤ MaxMu and MinSlack ≤ slack < 1.
 func (c *Curve) CoveredBy(mu, slack float64) (bool, error) {
 	if !(mu >= MinMu && mu <= MaxMu) {
 		return false, &units.RangeError{Parameter: "mu", Value: mu, Range: "between 2^-20 and 128"}

@@ -35,9 +35,8 @@ type Options struct {
 	// if both are chosen, a composition of 10^5 mechanisms like the one with the least loss.
 	Points int
 
-	// Tail is the probability that each mechanism may lose at the top of its
-	// distribution, between 1e-300 and 0.1; 0 means 1e-18. It is added to δ for every
-	// mechanism.
+	// Tail is the probability that each mechanism may lose at the top of its distribution, between
+	// 1e-300 and 0.1; 0 means 1e-18. It is added to δ for every mechanism.
 	Tail float64
 }
 
@@ -130,10 +129,9 @@ type Table struct {
 	squares []float64
 }
 
-// NewTable discretises the pairs and transforms them. The error is a
-// *units.RangeError for a bad option or pair, or a *pld.SizeError for a pair whose
-// losses spread over more than the window, which happens where Interval is given or no
-// interval is great enough.
+// NewTable discretises the pairs and transforms them. The error is a *units.RangeError for a bad
+// option or pair, or a *pld.SizeError for a pair whose losses spread over more than the window,
+// which happens where Interval is given or no interval is great enough.
 func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	o, err := o.withDefaults(pairs)
 	if err != nil {
@@ -256,8 +254,7 @@ func assign(targets []**spectrum, s *spectrum) {
 	}
 }
 
-// Counts is all that is kept of one user: how many mechanisms of each bucket took
-// the user's data.
+// Counts is all that is kept of one user: how many mechanisms of each bucket took the user's data.
 type Counts []uint32
 
 // NewCounts returns the counts of a user without contributions.

@@ -11,9 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// B² against the 4,096-bit textbook formula: the greatest number of units whose δ
-// does not exceed the one asked for. The first two were computed outside this
-// project, too.
+// B² against the 4,096-bit textbook formula: the greatest number of units whose δ does not exceed
+// the one asked for. The first two were computed outside this project, too.
 func TestRuleBudgetIsTheExactInverseFloored(t *testing.T) {
 	for _, tc := range []struct {
 		epsilon, delta float64

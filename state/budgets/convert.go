@@ -104,9 +104,8 @@ func ConvertEpsilonRho(epsilon, rho float64, a Accountant) (Conversion, error) {
 	return c.withDelta(mu2)
 }
 
-// ConvertDeltaMu returns the ε of μ at δ, rounded up; it may be 0. MinDelta ≤ δ < 1
-// and MinMu ≤ μ ≤ MaxMu; the error is a *units.RangeError or an
-// *UnknownAccountantError.
+// ConvertDeltaMu returns the ε of μ at δ, rounded up; it may be 0. MinDelta ≤ δ < 1 and MinMu ≤ μ ≤
+// MaxMu; the error is a *units.RangeError or an *UnknownAccountantError.
 func ConvertDeltaMu(delta, mu float64, a Accountant) (Conversion, error) {
 	if err := checkMu(mu); err != nil {
 		return Conversion{}, err

@@ -31,10 +31,9 @@ func deltaUpper(mu2 *big.Float, epsilon float64, a Accountant) *big.Float {
 	return bigmath.Upward(c.delta(mu2, epsilon))
 }
 
-// zcdpDelta returns inf over α > 1 of e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α at ρ = μ²/2,
-// the best δ that ρ-zCDP implies through a Rényi order (Lemma C.4). The formula
-// holds at every order, so the search for the best one may be done in float64: it
-// costs tightness (a relative 1e-20), never validity.
+// zcdpDelta returns inf over α > 1 of e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α at ρ = μ²/2, the best δ that
+// ρ-zCDP implies through a Rényi order (Lemma C.4). The formula holds at every order, so the search
+// for the best one may be done in float64: it costs tightness (a relative 1e-20), never validity.
 func zcdpDelta(mu2 *big.Float, epsilon float64) *big.Float {
 	rho := bigmath.Half(mu2)
 	approx, _ := rho.Float64()

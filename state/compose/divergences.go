@@ -68,8 +68,7 @@ func (m Mechanism) rho() (float64, bool) {
 	return 0, false
 }
 
-// byZCDP adds ρ, and δ where zCDP is approximate (Bun and Steinke, 2016, Lemmas 2.3 and
-// 8.2).
+// byZCDP adds ρ, and δ where zCDP is approximate (Bun and Steinke, 2016, Lemmas 2.3 and 8.2).
 func byZCDP(list []Mechanism, q Question) (float64, error) {
 	var rho, delta total
 	for _, m := range list {

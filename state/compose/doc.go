@@ -11,10 +11,9 @@
 //
 // # Guarantees
 //
-//   - A result is never better than the truth: it is rounded up, and so is every
-//     intermediate sum. A noise level over a sensitivity is rounded towards more loss.
-//     So a sum of decimals that is exact on paper may come out one unit higher in the
-//     last place.
+//   - A result is never better than the truth: it is rounded up, and so is every intermediate sum.
+//     A noise level over a sensitivity is rounded towards more loss. So a sum of decimals that is
+//     exact on paper may come out one unit higher in the last place.
 //   - An accountant that has no answer says why (NotApplicableError, ErrNotApplicable)
 //     and gives no number: no answer is NaN, infinite, or a δ of 1.
 //   - A number that cannot be what it stands for is a *units.RangeError that names it.

@@ -14,11 +14,10 @@
 // An ε of bounded range, which the exponential mechanism has, goes to zCDP, RDP and GDP by the
 // best.
 //
-// "Best" is the optimum: nothing smaller holds for everything that has the first
-// guarantee. "None": finitely many Rényi orders bound no others, so that they imply
-// neither zCDP nor GDP; a δ > 0 at every ε excludes RDP and GDP; of what ρ-zCDP implies
-// as a Gaussian or at one (ε, δ) the optimum is not known. For an event of certainty no
-// Gaussian is enough: such conversions are errors.
+// "Best" is the optimum: nothing smaller holds for everything that has the first guarantee. "None":
+// finitely many Rényi orders bound no others, so that they imply neither zCDP nor GDP; a δ > 0 at
+// every ε excludes RDP and GDP; of what ρ-zCDP implies as a Gaussian or at one (ε, δ) the optimum
+// is not known. For an event of certainty no Gaussian is enough: such conversions are errors.
 //
 // The conversions of a μ or a ρ to (ε, δ) are those of package budgets, called here, so
 // that a budget and a report cannot disagree.

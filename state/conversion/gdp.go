@@ -10,10 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// GDPToEpsilon returns the least ε ≥ 0 at which μ-GDP is (ε, δ)-DP, rounded up:
-// the exact inverse of the curve of GDPToDelta. 0 ≤ μ ≤ budgets.MaxMu, a positive μ
-// below budgets.MinMu is taken as that; budgets.MinDelta ≤ δ < 1. The error is a
-// *units.RangeError.
+// GDPToEpsilon returns the least ε ≥ 0 at which μ-GDP is (ε, δ)-DP, rounded up: the exact inverse
+// of the curve of GDPToDelta. 0 ≤ μ ≤ budgets.MaxMu, a positive μ below budgets.MinMu is taken as
+// that; budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError.
 func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
 	if err := cmp.Or(g.Validate(), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
@@ -82,7 +81,7 @@ func linearRDP(rho *big.Float, orders []float64) (loss.RDP, error) {
 	})
 }
 
-// curve returns the Rényi curve that at computes, after a check of the orders.
+// curve returns the Rényi curve of divergence, after a check of the orders.
 func curve(orders []float64, divergence func(alpha float64) float64) (loss.RDP, error) {
 	r := make(loss.RDP, len(orders))
 	for i, alpha := range orders {

@@ -19,10 +19,9 @@ const maxOrder = 0x1p64
 //
 //	γ + ln((α−1)/α) − (ln δ + ln α)/(α−1)
 //
-// (Canonne, Kamath and Steinke, 2020, Proposition 12; Lemma C.4 in Koskela, Tobaben
-// and Honkela), with γ the divergence of order α. It is +Inf, which promises nothing,
-// where every divergence is. budgets.MinDelta ≤ δ < 1; the error is a
-// *units.RangeError.
+// (Canonne, Kamath and Steinke, 2020, Proposition 12; Lemma C.4 in Koskela, Tobaben and Honkela),
+// with γ the divergence of order α. It is +Inf, which promises nothing, where every divergence is.
+// budgets.MinDelta ≤ δ < 1; the error is a *units.RangeError.
 func RDPToEpsilon(r loss.RDP, delta float64) (epsilon float64, err error) {
 	if err := cmp.Or(r.Validate(), budgets.CheckDelta(delta)); err != nil {
 		return 0, err

@@ -35,10 +35,9 @@ func (a Approx) Split(k int) (Approx, error) {
 	return Approx{Epsilon: rounding.QuotientDown(a.Epsilon, parts), Delta: rounding.QuotientDown(a.Delta, parts)}, nil
 }
 
-// ZCDP is δ-approximate ρ-zero-concentrated differential privacy (Bun and
-// Steinke, 2016, Definition 8.1): but for an event of probability δ on either
-// side, the Rényi divergence of every order α > 1 is at most ρ·α. Delta 0 is
-// plain ρ-zCDP.
+// ZCDP is δ-approximate ρ-zero-concentrated differential privacy (Bun and Steinke, 2016, Definition
+// 8.1): but for an event of probability δ on either side, the Rényi divergence of every order α > 1
+// is at most ρ·α. Delta 0 is plain ρ-zCDP.
 type ZCDP struct {
 	Rho   float64 // at least 0, finite
 	Delta float64 // at least 0, below 1

@@ -17,9 +17,8 @@ type composition struct {
 // coarser is the factor by which the interval grows after a grid that was too large.
 const coarser = 4
 
-// composeFactors returns the curve of the composition, on the finest grid that Options
-// allow. Each grid is made of the pairs themselves, so that rounding up from one to the
-// next does not add up.
+// composeFactors returns the curve of the composition, on the finest grid that Options allow. Each
+// grid is made of the pairs themselves, so that rounding up from one to the next does not add up.
 func composeFactors(factors []factor, o Options) (curve, error) {
 	factors, err := merged(factors, o)
 	if err != nil {

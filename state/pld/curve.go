@@ -2,8 +2,7 @@ package pld
 
 import "math"
 
-// lattice is where the finite losses of a composition lie: (first + j·step)·unit
-// for 0 ≤ j ≤ last.
+// lattice is where the finite losses of a composition lie: (first + j·step)·unit for 0 ≤ j ≤ last.
 type lattice struct {
 	unit        float64 // a power of two
 	first, step int

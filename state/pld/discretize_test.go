@@ -88,9 +88,8 @@ func TestDotsAreConnectedAsInTheReference(t *testing.T) {
 
 // Expected δ from google/differential-privacy, privacy_loss_mechanism_test.py:
 // test_gaussian_get_delta_for_epsilon(_vectorized) and
-// test_laplace_get_delta_for_epsilon_vectorized, stated to 8 decimals or more. Each
-// direction is checked on its own, at negative ε too, at an interval so fine that
-// discretisation does not show.
+// test_laplace_get_delta_for_epsilon_vectorized, stated to 8 decimals or more. Each direction is
+// checked on its own, at negative ε too, at an interval so fine that discretisation does not show.
 func TestEachDirectionHasTheReferenceCurve(t *testing.T) {
 	full := pld.Gaussian{Sigma: 1}
 	for _, c := range []struct {

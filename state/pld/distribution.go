@@ -179,8 +179,7 @@ func (d *Distribution) Compose(others ...*Distribution) (*Distribution, error) {
 	return c, nil
 }
 
-// mergeFactors concatenates the lists, counting a measure that occurs more than
-// once only once.
+// mergeFactors concatenates the lists, counting a measure that occurs more than once only once.
 func mergeFactors(lists [][]factor) ([]factor, error) {
 	var merged []factor
 	position := make(map[*measure]int)
@@ -203,10 +202,9 @@ func mergeFactors(lists [][]factor) ([]factor, error) {
 	return merged, nil
 }
 
-// Power returns the distribution of n independent uses of d, at the price of one. The
-// error bounds are relative to δ and grow with n: about 1e-10 at 10^4 mechanisms, and
-// 1e-5 at 10^9. n is from 1 to 2^32, and so is the number of mechanisms in the result;
-// the error is a *units.RangeError.
+// Power returns the distribution of n independent uses of d, at the price of one. The error bounds
+// are relative to δ and grow with n: about 1e-10 at 10^4 mechanisms, and 1e-5 at 10^9. n is from 1
+// to 2^32, and so is the number of mechanisms in the result; the error is a *units.RangeError.
 func (d *Distribution) Power(n int) (*Distribution, error) {
 	total := 0
 	for _, f := range d.sides[Remove] {
@@ -269,11 +267,10 @@ func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 	return delta, nil
 }
 
-// EpsilonAt returns an upper bound of the least ε ≥ 0 whose δ is at most delta, in
-// both directions; DeltaAt of it is at most delta. 0 < delta < 1. Where delta is
-// below the probability of an unbounded loss that the pairs themselves have, it is
-// +Inf without an error. The error is a *units.RangeError, a *SizeError or a
-// *FloorError, and ε then is +Inf, which promises nothing.
+// EpsilonAt returns an upper bound of the least ε ≥ 0 whose δ is at most delta, in both directions;
+// DeltaAt of it is at most delta. 0 < delta < 1. Where delta is below the probability of an
+// unbounded loss that the pairs themselves have, it is +Inf without an error. The error is a
+// *units.RangeError, a *SizeError or a *FloorError, and ε then is +Inf, which promises nothing.
 func (d *Distribution) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}

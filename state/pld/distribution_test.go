@@ -51,10 +51,9 @@ func TestCompositionsHaveTheReferenceValues(t *testing.T) {
 	}
 }
 
-// google/differential-privacy, accountant_test.py: the noise that
-// get_smallest_gaussian_noise and get_smallest_subsampled_gaussian_noise find for
-// (1, δ), to 7 decimals, and get_smallest_laplace_noise, to 0.1. Where the
-// sensitivity is not 1 the noise is divided by it.
+// google/differential-privacy, accountant_test.py: the noise that get_smallest_gaussian_noise and
+// get_smallest_subsampled_gaussian_noise find for (1, δ), to 7 decimals, and
+// get_smallest_laplace_noise, to 0.1. Where the sensitivity is not 1 the noise is divided by it.
 func TestTheReferenceNoiseHasTheReferenceDelta(t *testing.T) {
 	long.Test(t)
 	for _, c := range []struct {

@@ -1,8 +1,7 @@
-// Package pld keeps privacy loss distributions: the distribution of the privacy
-// loss ln(P(o)/Q(o)) for o drawn from P, where (P, Q) is a dominating pair of a
-// mechanism. Composition adds losses, so it convolves distributions; the δ at any
-// ε follows from the result. It is the tightest accounting in this module: it loses
-// only by discretisation and rounding, not by an inequality.
+// Package pld keeps privacy loss distributions: the distribution of the privacy loss ln(P(o)/Q(o))
+// for o drawn from P, where (P, Q) is a dominating pair of a mechanism. Composition adds losses, so
+// it convolves distributions; the δ at any ε follows from the result. It is the tightest accounting
+// in this module: it loses only by discretisation and rounding, not by an inequality.
 //
 // # Guarantees
 //
@@ -10,12 +9,11 @@
 //     gives a pair that dominates the original ("connecting the dots": Doroshenko,
 //     Ghazi, Kamath, Kumar and Manurangsi, 2022); mass cut off at the top is kept
 //     at infinity, mass cut off at the bottom is moved up.
-//   - The errors of truncation (Chernoff's bound), of wrap-around in the Fourier
-//     transform and of floating point are bounded, and the bound is part of the
-//     reported δ. It assumes IEEE 754 arithmetic and that math.Exp, Expm1, Log,
-//     Log1p, Sinh, Erf, Erfc, Sin and Cos are exact to 2 units in the last place, which
-//     tests compare to arbitrary precision at random points; Log at normal numbers,
-//     below which it is not asked, or errs towards more loss.
+//   - The errors of truncation (Chernoff's bound), of wrap-around in the Fourier transform and of
+//     floating point are bounded, and the bound is part of the reported δ. It assumes IEEE 754
+//     arithmetic and that math.Exp, Expm1, Log, Log1p, Sinh, Erf, Erfc, Sin and Cos are exact to 2
+//     units in the last place, which tests compare to arbitrary precision at random points; Log at
+//     normal numbers, below which it is not asked, or errs towards more loss.
 //   - δ does not rise with ε, nor ε with δ: exactly on the grid, and between two
 //     grid points up to the last digit.
 //   - Distributions are exponentially tilted before they are transformed, so that the

@@ -31,11 +31,10 @@ func (g Gaussian) extent(d Direction, tail float64) extent { return g.mixture().
 
 func (g Gaussian) fill(d Direction, c *intervals) error { return g.mixture().fill(d, c) }
 
-// SubsampledGaussian is the pair of the Gaussian mechanism on a Poisson sample, in
-// which every individual is present independently with probability q, for inputs
-// that differ by the presence of one individual: q·N(1, σ²) + (1−q)·N(0, σ²) and
-// N(0, σ²) (Zhu, Dong and Wang, 2022, Theorem 11; Koskela, Tobaben and Honkela,
-// Appendix D.3).
+// SubsampledGaussian is the pair of the Gaussian mechanism on a Poisson sample, in which every
+// individual is present independently with probability q, for inputs that differ by the presence of
+// one individual: q·N(1, σ²) + (1−q)·N(0, σ²) and N(0, σ²) (Zhu, Dong and Wang, 2022, Theorem 11;
+// Koskela, Tobaben and Honkela, Appendix D.3).
 type SubsampledGaussian struct {
 	Sigma    float64 // as of Gaussian
 	Sampling float64 // q, above 0 and at most 1

@@ -45,9 +45,8 @@ func (g Grid) Loss(i int) float64 { return float64(g.Lowest+i) * g.Interval }
 //
 //	δ(ε) ≤ Infinity + Σ_i max(0, 1 − e^(ε−Loss(i)))·Probabilities[i]
 //
-// with the numbers as they are. The same holds for compositions, with convolved
-// probabilities and with 1 − Π(1 − Infinity) for Infinity. The probabilities may
-// add up to a little over 1.
+// with the numbers as they are. The same holds for compositions, with convolved probabilities and
+// with 1 − Π(1 − Infinity) for Infinity. The probabilities may add up to a little over 1.
 type Vector struct {
 	Grid
 	Probabilities []float64
@@ -76,8 +75,7 @@ func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
 	return Vector{Grid: g, Probabilities: c.mass, Infinity: c.infinity, Truncated: c.cut}, nil
 }
 
-// Symmetric reports whether the two directions of the pair have the same
-// distribution.
+// Symmetric reports whether the two directions of the pair have the same distribution.
 func Symmetric(p Pair) bool { return p.symmetric() }
 
 // Spread returns about one standard deviation of the pair's loss, the lesser of the two directions:
@@ -90,10 +88,9 @@ func Spread(p Pair) (float64, error) {
 	return min(p.extent(Remove, defaultMinDelta).spread, p.extent(Add, defaultMinDelta).spread), nil
 }
 
-// Cover returns a grid for the pair with the given interval on which at most a
-// probability of about tail is cut off above, and less below. The error is a
-// *units.RangeError (0 < tail < 1, at least 1e-300) or, if the grid would exceed
-// MaxSize, a *SizeError.
+// Cover returns a grid for the pair with the given interval on which at most a probability of about
+// tail is cut off above, and less below. The error is a *units.RangeError (0 < tail < 1, at least
+// 1e-300) or, if the grid would exceed MaxSize, a *SizeError.
 func Cover(p Pair, d Direction, interval, tail float64) (Grid, error) {
 	if err := p.Validate(); err != nil {
 		return Grid{}, err

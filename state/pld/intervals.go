@@ -48,9 +48,8 @@ func (c *intervals) add(i int, p float64) {
 	}
 }
 
-// spread puts probability p, whose losses L lie between grid points i and i + 1, on
-// these two points. excess is (an upper bound of) the integral of 1 − e^(ε_i − L)
-// over that part of P.
+// spread puts probability p, whose losses L lie between grid points i and i + 1, on these two
+// points. excess is (an upper bound of) the integral of 1 − e^(ε_i − L) over that part of P.
 //
 // With the share excess/(1 − e^−h) on the upper point both the probabilities under
 // P and under Q are kept, which raises the curve δ(ε) between the two points to its

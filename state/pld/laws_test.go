@@ -73,8 +73,7 @@ func TestDeltaFallsWithEpsilonAndEpsilonWithDelta(t *testing.T) {
 	})
 }
 
-// close reports whether two upper bounds of the same δ differ by no more than their
-// error bounds.
+// close reports whether two upper bounds of the same δ differ by no more than their error bounds.
 func close(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(a, b)+1e-16 }
 
 func TestAPowerIsRepeatedComposition(t *testing.T) {

@@ -78,8 +78,7 @@ func gcd(a, b int) int {
 
 func (m *measure) loss(k int) float64 { return float64(m.lo+k*m.stride) * m.interval }
 
-// logMoment returns an upper bound of the logarithm of the finite part of
-// E e^(t·loss).
+// logMoment returns an upper bound of the logarithm of the finite part of E e^(t·loss).
 func (m *measure) logMoment(t float64) float64 {
 	return logMoment(m.mass, m.lo, m.stride, m.interval, t)
 }

@@ -8,10 +8,9 @@ type edge struct {
 	x, tail, wrong float64 // |tail − (1 − Φ(|x|))| ≤ wrong
 }
 
-// edgeAt computes the tail at x, whose own relative error is at most 2^-53. A
-// relative error r of the argument changes the tail relatively by at most
-// r·(x² + 1), as the hazard rate of the normal distribution at x > 0 is below
-// x + 1/x.
+// edgeAt computes the tail at x, whose own relative error is at most 2^-53. A relative error r of
+// the argument changes the tail relatively by at most r·(x² + 1), as the hazard rate of the normal
+// distribution at x > 0 is below x + 1/x.
 func edgeAt(x float64) edge {
 	if math.IsInf(x, 0) {
 		return edge{x: x}

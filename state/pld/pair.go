@@ -10,8 +10,7 @@ import (
 // Direction is the neighbouring input from which the loss is seen.
 type Direction int
 
-// The directions. A guarantee must hold in both; a symmetric pair has one
-// distribution for the two.
+// The directions. A guarantee must hold in both; a symmetric pair has one distribution for the two.
 const (
 	Remove Direction = iota // outputs drawn with the individual, compared to without
 	Add                     // outputs drawn without the individual, compared to with
@@ -23,8 +22,7 @@ const (
 // Gaussian, Laplace, DiscreteGaussian, RandomizedResponse, BoundedRange and Approx, and of these on
 // samples Sampled, SubsampledGaussian and WithoutReplacement.
 type Pair interface {
-	// Validate returns a *units.RangeError that names the parameter which is out
-	// of range.
+	// Validate returns a *units.RangeError that names the parameter which is out of range.
 	Validate() error
 
 	// symmetric reports whether both directions have the same distribution.

@@ -165,8 +165,7 @@ func TestExtremeParametersGiveAnswersOrTypedErrors(t *testing.T) {
 	}
 }
 
-// typed reports whether there is an error, which must be one that the package
-// promises.
+// typed reports whether there is an error, which must be one that the package promises.
 func typed(t *testing.T, err error) bool {
 	t.Helper()
 	var size *pld.SizeError

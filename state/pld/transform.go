@@ -13,11 +13,10 @@ const unitRoundoff = 0x1p-53
 // fourier.FFT computes, in either direction, of a sequence of length n (a power of
 // two) whose absolute values add up to norm.
 //
-// A coefficient is a sum over the inputs, each multiplied by at most one twiddle
-// factor for every two binary stages (the transform is of radix 4). With arguments
-// of the twiddle factors exact to 3 roundings, below 3π/2, their values are within
-// 16u; a complex product adds √5·u and the two additions 2u: less than 32u for two
-// stages, relative to each input's own share.
+// A coefficient is a sum over the inputs, each multiplied by at most one twiddle factor for every
+// two binary stages (the transform is of radix 4). With arguments of the twiddle factors exact to 3
+// roundings, below 3π/2, their values are within 16u; a complex product adds √5·u and the two
+// additions 2u: less than 32u for two stages, relative to each input's own share.
 func transformError(n int, norm float64) float64 {
 	return (16*math.Log2(float64(n)) + 16) * unitRoundoff * norm
 }
@@ -118,10 +117,9 @@ func (c *composition) tilt(f factor, theta, scale float64, sequence []float64) (
 	return largest, len(f.mass) * step / len(sequence)
 }
 
-// multiply multiplies the product by the n-th power of the spectrum, whose
-// coefficients are within e of the true ones. With |z| ≤ m the true powers are within
-// n·e·(m+e)^(n−1) of the computed ones, and a product of n complex numbers has a
-// relative error of at most √5·n·u.
+// multiply multiplies the product by the n-th power of the spectrum, whose coefficients are within
+// e of the true ones. With |z| ≤ m the true powers are within n·e·(m+e)^(n−1) of the computed ones,
+// and a product of n complex numbers has a relative error of at most √5·n·u.
 func (w *workspace) multiply(n int, e float64) {
 	count := float64(n)
 	e += 8 * unitRoundoff * (e + 1)

@@ -18,9 +18,8 @@ const (
 // WideSize is the length in bytes of the binary form of a Precision or a Delta.
 const WideSize = int128.Size
 
-// Mu2 is a squared Gaussian-DP parameter μ² in units of 2^-40, the currency of
-// accounts. Losses add: k releases of μ_i² cost Σ μ_i². The zCDP parameter is
-// half of it.
+// Mu2 is a squared Gaussian-DP parameter μ² in units of 2^-40, the currency of accounts. Losses
+// add: k releases of μ_i² cost Σ μ_i². The zCDP parameter is half of it.
 type Mu2 uint64
 
 // MaxMu2 is the saturation value: more than any account can pay.
@@ -38,8 +37,7 @@ func (m Mu2) Add(n Mu2) (Mu2, bool) {
 // Cmp returns -1, 0 or 1 as m is less than, equal to or greater than n.
 func (m Mu2) Cmp(n Mu2) int { return cmp.Compare(m, n) }
 
-// Float returns μ² as a float64, rounded to nearest: for display, never for
-// accounting.
+// Float returns μ² as a float64, rounded to nearest: for display, never for accounting.
 func (m Mu2) Float() float64 { return math.Ldexp(float64(m), -Mu2Bits) }
 
 // Mu returns μ = √μ², rounded to nearest, for display.
@@ -61,8 +59,7 @@ const (
 // bits: Hi·2^64 + Lo. The zero value is "no information". Comparable with ==.
 type Precision struct{ Hi, Lo uint64 }
 
-// Delta is a probability δ, an integer of 2^-80 in 128 bits: Hi·2^64 + Lo.
-// Comparable with ==.
+// Delta is a probability δ, an integer of 2^-80 in 128 bits: Hi·2^64 + Lo. Comparable with ==.
 type Delta struct{ Hi, Lo uint64 }
 
 // Cmp returns -1, 0 or 1 as p is less than, equal to or greater than o.
@@ -71,8 +68,7 @@ func (p Precision) Cmp(o Precision) int { return int128.Uint(p).Cmp(int128.Uint(
 // IsZero reports whether p is 0.
 func (p Precision) IsZero() bool { return p == Precision{} }
 
-// Add returns p + o and true, or the greatest Precision and false if the sum
-// does not fit 128 bits.
+// Add returns p + o and true, or the greatest Precision and false if the sum does not fit 128 bits.
 func (p Precision) Add(o Precision) (Precision, bool) {
 	u, ok := int128.Uint(p).Add(int128.Uint(o))
 	return Precision(u), ok
@@ -107,9 +103,8 @@ func PrecisionFromFloat(f float64, dir Rounding) (Precision, error) {
 	return Precision(u), err
 }
 
-// PrecisionFromSigma returns ⌈2^80/σ²⌉: noise of standard deviation σ is
-// charged as no less precise than it is. It fails with a *RangeError unless
-// 2^-23 ≤ σ ≤ 2^40.
+// PrecisionFromSigma returns ⌈2^80/σ²⌉: noise of standard deviation σ is charged as no less precise
+// than it is. It fails with a *RangeError unless 2^-23 ≤ σ ≤ 2^40.
 func PrecisionFromSigma(sigma float64) (Precision, error) {
 	if !(sigma >= 0x1p-23 && sigma <= 0x1p40) {
 		return Precision{}, &RangeError{Parameter: "sigma", Value: sigma, Range: "between 2^-23 and 2^40"}
@@ -131,8 +126,7 @@ func (d Delta) Cmp(o Delta) int { return int128.Uint(d).Cmp(int128.Uint(o)) }
 // IsZero reports whether d is 0.
 func (d Delta) IsZero() bool { return d == Delta{} }
 
-// Add returns d + o and true, or the greatest Delta and false if the sum does
-// not fit 128 bits.
+// Add returns d + o and true, or the greatest Delta and false if the sum does not fit 128 bits.
 func (d Delta) Add(o Delta) (Delta, bool) {
 	u, ok := int128.Uint(d).Add(int128.Uint(o))
 	return Delta(u), ok

@@ -22,8 +22,7 @@ type Hook[T any] interface {
 // ErrHook is wrapped by the errors about hooks that cannot travel.
 var ErrHook = errors.New("a hook must be a struct or a pointer to one, registered with beam.RegisterType")
 
-// Field is a Hook as a field of a DoFn. The zero value has no hook, and
-// opening it is an error.
+// Field is a Hook as a field of a DoFn. The zero value has no hook, and opening it is an error.
 type Field[T any] struct {
 	hook   Hook[T]
 	opened T

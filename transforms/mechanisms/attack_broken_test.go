@@ -12,8 +12,7 @@ import (
 // brokenGames is enough to refute the claims here, also without TOLLGATE_LONG.
 const brokenGames = 8_000
 
-// catches plays an adversary against a claim that is known to be false, and wants it
-// refuted.
+// catches plays an adversary against a claim that is known to be false, and wants it refuted.
 func catches(t *testing.T, claim loss.Approx, play adversary) {
 	t.Helper()
 	catchesIn(t, brokenGames, claim, play)

@@ -139,9 +139,8 @@ func bucketAttackGames() int { return min(20_000, attackGames()) }
 // brokenBucketGames is enough to refute the claims of this file, also without TOLLGATE_LONG.
 const brokenBucketGames = 20_000
 
-// TestAttackOnBucketFilter: the claim is what Rényi divergences imply, at this δ far from
-// what Gaussian noise leaks even if all of the budget is used: 3.14 where 1.5-GDP has
-// 2.35.
+// TestAttackOnBucketFilter: the claim is what Rényi divergences imply, at this δ far from what
+// Gaussian noise leaks even if all of the budget is used: 3.14 where 1.5-GDP has 2.35.
 func TestAttackOnBucketFilter(t *testing.T) {
 	g := newBucketGame(1, gaussianLadder(), gamblersBudget())
 	holdsIn(t, bucketAttackGames(), g.adaptive(), 0.55, gambler(t, g.fresh, bucketMenu(1, g.ladder)))

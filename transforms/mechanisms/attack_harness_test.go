@@ -199,8 +199,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// gaussianGame runs Gaussian noise of a deviation on the value: N(0, σ²) against
-// N(1, σ²).
+// gaussianGame runs Gaussian noise of a deviation on the value: N(0, σ²) against N(1, σ²).
 func gaussianGame(sigma float64) (m *mechanisms.Gaussian, run func(float64, mechanisms.Source) float64) {
 	m = must(mechanisms.NewGaussian(sigma))
 	return m, func(secret float64, src mechanisms.Source) float64 {

@@ -54,8 +54,7 @@ func expFraction(n, d uint64, src Source) bool {
 // expMinus returns true with probability exp(−n/d).
 func expMinus(n, d uint64, src Source) bool { return expMinusProduct(n, 1, d, src) }
 
-// expMinusProduct returns true with probability exp(−x·y/d); the product may have 128
-// bits.
+// expMinusProduct returns true with probability exp(−x·y/d); the product may have 128 bits.
 func expMinusProduct(x, y, d uint64, src Source) bool {
 	hi, lo := bits.Mul64(x, y)
 	whole, rest := uint64(math.MaxUint64), uint64(0) // beyond this range e^-2^64 is 0
@@ -74,9 +73,8 @@ func expMinusProduct(x, y, d uint64, src Source) bool {
 // negligible.
 const mostBlocks = 4096
 
-// geometric draws Y ≥ 0 with P(Y = y) proportional to exp(−y·s/t): the magnitude
-// in Algorithm 2 of Canonne, Kamath and Steinke. Requires s ≥ 1, t ≥ 1, and
-// 4096·t/s < 2^63.
+// geometric draws Y ≥ 0 with P(Y = y) proportional to exp(−y·s/t): the magnitude in Algorithm 2 of
+// Canonne, Kamath and Steinke. Requires s ≥ 1, t ≥ 1, and 4096·t/s < 2^63.
 func geometric(s, t uint64, src Source) (uint64, error) {
 	var low uint64
 	for {

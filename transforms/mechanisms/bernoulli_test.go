@@ -95,8 +95,7 @@ func TestTwoSidedGeometricHasItsLaw(t *testing.T) {
 	}
 }
 
-// alternating makes every Bernoulli trial of exp(−1) succeed: 1/2 is met, 1/3 is
-// not.
+// alternating makes every Bernoulli trial of exp(−1) succeed: 1/2 is met, 1/3 is not.
 type alternating bool
 
 func (a *alternating) Word() uint64 {

@@ -9,11 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// DiscreteGaussian releases an integer with noise of the discrete Gaussian law,
-// P(x) proportional to e^(−x²/2σ²) over the integers, drawn exactly (Canonne,
-// Kamath and Steinke, 2020, Algorithm 3) for the very σ that was given. It is
-// ρ-zCDP as the Gaussian is, but no GDP of a like μ is known for it: its trade-off
-// function has corners. Safe for concurrent use, with a Source for each
+// DiscreteGaussian releases an integer with noise of the discrete Gaussian law, P(x) proportional
+// to e^(−x²/2σ²) over the integers, drawn exactly (Canonne, Kamath and Steinke, 2020, Algorithm 3)
+// for the very σ that was given. It is ρ-zCDP as the Gaussian is, but no GDP of a like μ is known
+// for it: its trade-off function has corners. Safe for concurrent use, with a Source for each
 // goroutine.
 type DiscreteGaussian struct {
 	scale   uint64   // t = ⌊σ⌋ + 1 of the proposal
@@ -50,9 +49,8 @@ func NewDiscreteGaussian(sigma float64) (*DiscreteGaussian, error) {
 	return d, nil
 }
 
-// Release returns the value with noise, an integer. A value between integers is
-// rounded before. The error is a *units.RangeError for a value that is not finite
-// or beyond 2^900, or ErrDigits.
+// Release returns the value with noise, an integer. A value between integers is rounded before. The
+// error is a *units.RangeError for a value that is not finite or beyond 2^900, or ErrDigits.
 func (d *DiscreteGaussian) Release(value float64, src Source) (float64, error) {
 	var integers lattice
 	base, err := integers.nearest(value)
@@ -81,14 +79,14 @@ func (d *DiscreteGaussian) noise(src Source) (int64, error) {
 		c.distance.Mul(&c.distance, d.step)
 		c.distance.Sub(&c.distance, d.num)
 		c.distance.Mul(&c.distance, &c.distance)
-		if c.keep(d.below, src) {
+		if c.accept(d.below, src) {
 			return y, nil
 		}
 	}
 }
 
-// keep returns true with probability exp(−distance/below).
-func (c *trial) keep(below *big.Int, src Source) bool {
+// accept returns true with probability exp(−distance/below).
+func (c *trial) accept(below *big.Int, src Source) bool {
 	c.whole.QuoRem(&c.distance, below, &c.rest)
 	whole := uint64(math.MaxUint64) // beyond this range e^-2^64 is 0
 	if c.whole.IsUint64() {

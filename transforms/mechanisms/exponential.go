@@ -111,8 +111,7 @@ func (e *Exponential) ZCDP(swing float64) (loss.ZCDP, error) {
 }
 
 // GDP returns the price of a selection for an individual of a swing: the least μ that
-// (swing/b)-bounded range allows (see conversion.BoundedRangeToGDP). It takes about a
-// millisecond.
+// (swing/b)-bounded range allows (see conversion.BoundedRangeToGDP). It takes about a millisecond.
 func (e *Exponential) GDP(swing float64) (loss.GDP, error) {
 	pure, err := e.Approx(swing)
 	if err != nil {
@@ -121,8 +120,7 @@ func (e *Exponential) GDP(swing float64) (loss.GDP, error) {
 	return conversion.BoundedRangeToGDP(pure.Epsilon)
 }
 
-// ZCDP returns what any ε-differentially private mechanism costs (see
-// conversion.PureToZCDP).
+// ZCDP returns what any ε-differentially private mechanism costs (see conversion.PureToZCDP).
 func (p *PermuteAndFlip) ZCDP(swing float64) (loss.ZCDP, error) {
 	pure, err := p.Approx(swing)
 	if err != nil {

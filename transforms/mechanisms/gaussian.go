@@ -12,10 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Gaussian releases a number with Gaussian noise: the real Gaussian law, sampled
-// exactly (Karney, 2016) and rounded to a lattice of 2^40 points or more per
-// standard deviation, which costs nothing as it happens after the noise. Safe for
-// concurrent use, with a Source for each goroutine.
+// Gaussian releases a number with Gaussian noise: the real Gaussian law, sampled exactly (Karney,
+// 2016) and rounded to a lattice of 2^40 points or more per standard deviation, which costs nothing
+// as it happens after the noise. Safe for concurrent use, with a Source for each goroutine.
 type Gaussian struct {
 	lattice   lattice
 	precision units.Precision
@@ -44,9 +43,8 @@ func NewGaussian(sigma float64) (*Gaussian, error) {
 	return g, nil
 }
 
-// Release returns the value with noise. Values between lattice points are rounded
-// before. The error is a *units.RangeError for a value that is not finite or
-// beyond 2^900, or wraps ErrDigits.
+// Release returns the value with noise. Values between lattice points are rounded before. The error
+// is a *units.RangeError for a value that is not finite or beyond 2^900, or wraps ErrDigits.
 func (g *Gaussian) Release(value float64, src Source) (float64, error) {
 	base, err := g.lattice.nearest(value)
 	if err != nil {
@@ -61,10 +59,9 @@ func (g *Gaussian) Release(value float64, src Source) (float64, error) {
 	return g.lattice.noisy(base, noise), nil
 }
 
-// GDP returns the price of a release for an individual who changes the value by at
-// most sensitivity: μ = sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7),
-// with the sensitivity rounded up to the lattice and a σ that is not more than the
-// noise has.
+// GDP returns the price of a release for an individual who changes the value by at most
+// sensitivity: μ = sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7), with the sensitivity
+// rounded up to the lattice and a σ that is not more than the noise has.
 func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 	squared, err := g.squared(sensitivity)
 	if err != nil {

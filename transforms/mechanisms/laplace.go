@@ -50,8 +50,7 @@ func (l *Laplace) Approx(sensitivity float64) (loss.Approx, error) {
 	return pureOf(l.lattice, l.scale, sensitivity)
 }
 
-// ZCDP returns what any ε-differentially private mechanism costs (see
-// conversion.PureToZCDP).
+// ZCDP returns what any ε-differentially private mechanism costs (see conversion.PureToZCDP).
 func (l *Laplace) ZCDP(sensitivity float64) (loss.ZCDP, error) {
 	pure, err := l.Approx(sensitivity)
 	if err != nil {
@@ -71,9 +70,8 @@ func (l *Laplace) GDP(sensitivity float64) (loss.GDP, error) {
 	return conversion.PureToGDP(pure.Epsilon)
 }
 
-// RDP returns the Rényi divergence of the noise itself at the given orders,
-// rounded up: on the lattice what Mironov (2017, Proposition 6) has for the real
-// line. Orders are above 1 and rise.
+// RDP returns the Rényi divergence of the noise itself at the given orders, rounded up: on the
+// lattice what Mironov (2017, Proposition 6) has for the real line. Orders are above 1 and rise.
 func (l *Laplace) RDP(sensitivity float64, orders ...float64) (loss.RDP, error) {
 	pure, err := l.Approx(sensitivity)
 	if err != nil {

@@ -26,10 +26,9 @@ func latticeFor(scale float64, points int) lattice {
 	return lattice{uint(max(0, points-math.Ilogb(scale)))}
 }
 
-// nearest returns the multiple of the spacing nearest to a value, in multiples. A
-// value halfway goes up: then values c apart, for any c, end up at most ⌈c⌉
-// spacings apart, which rounding half to even does not give (0.5 and 1.5 become 0
-// and 2).
+// nearest returns the multiple of the spacing nearest to a value, in multiples. A value halfway
+// goes up: then values c apart, for any c, end up at most ⌈c⌉ spacings apart, which rounding half
+// to even does not give (0.5 and 1.5 become 0 and 2).
 func (l lattice) nearest(value float64) (float64, error) {
 	if !(math.Abs(value) <= greatestValue) {
 		return 0, &units.RangeError{Parameter: "value", Value: value, Range: "between -2^900 and 2^900"}
@@ -42,9 +41,8 @@ func (l lattice) nearest(value float64) (float64, error) {
 	return below, nil
 }
 
-// noisy returns (base + noise)·2^-exponent. |noise| < 2^53 and base is an integer,
-// so that the one addition is the sum rounded to nearest: a function of the exact
-// sum and of nothing else.
+// noisy returns (base + noise)·2^-exponent. |noise| < 2^53 and base is an integer, so that the one
+// addition is the sum rounded to nearest: a function of the exact sum and of nothing else.
 func (l lattice) noisy(base float64, noise int64) float64 {
 	sum := float64(base + float64(noise))
 	return math.Ldexp(sum, -int(l.exponent))

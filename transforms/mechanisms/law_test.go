@@ -10,10 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 )
 
-// checkCounts is a χ² test of counts against a probability for each outcome, at a
-// false-reject rate of 1e-8 by the law of χ², below 2e-7 with the skewness of small cells.
-// Outcomes that are expected fewer than 50 times, and whatever the probabilities leave,
-// form one cell together.
+// checkCounts is a χ² test of counts against a probability for each outcome, at a false-reject rate
+// of 1e-8 by the law of χ², below 2e-7 with the skewness of small cells. Outcomes that are expected
+// fewer than 50 times, and whatever the probabilities leave, form one cell together.
 func checkCounts[K comparable](t *testing.T, name string, counts map[K]int, n int, law map[K]float64) {
 	t.Helper()
 	chi2, cells := 0.0, 0

@@ -238,9 +238,8 @@ func TestLaplaceRenyiIsTheDivergence(t *testing.T) {
 	}
 }
 
-// TestDiscreteGaussianDivergenceIsWithinItsPrice adds up the divergence: α·ρ is met
-// where α·k is an integer (Canonne, Kamath and Steinke, Proposition 5), never
-// exceeded.
+// TestDiscreteGaussianDivergenceIsWithinItsPrice adds up the divergence: α·ρ is met where α·k is an
+// integer (Canonne, Kamath and Steinke, Proposition 5), never exceeded.
 func TestDiscreteGaussianDivergenceIsWithinItsPrice(t *testing.T) {
 	for _, sigma := range []float64{0.4, 1, 3.7} {
 		d, err := NewDiscreteGaussian(sigma)

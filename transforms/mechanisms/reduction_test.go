@@ -36,10 +36,9 @@ func releasesOf(t testing.TB, m *LaplaceReduction, value float64, src Source, sc
 	return ys
 }
 
-// TestRungsOfARefinementAreCoupledLaplace: each rung is Laplace of its scale, Cov(V_i,
-// V_j) is the variance 2·b² of the smaller scale, and two rungs are equal with
-// probability (b_j/b_i)² (Koufogiannis, Han and Pappas, 2016, Theorem 9). The
-// lattice changes these by some 2^-20 here.
+// TestRungsOfARefinementAreCoupledLaplace: each rung is Laplace of its scale, Cov(V_i, V_j) is the
+// variance 2·b² of the smaller scale, and two rungs are equal with probability (b_j/b_i)²
+// (Koufogiannis, Han and Pappas, 2016, Theorem 9). The lattice changes these by some 2^-20 here.
 func TestRungsOfARefinementAreCoupledLaplace(t *testing.T) {
 	n := chance.Trials(100_000)
 	scales := []float64{100, 98, 30, 2}

@@ -1,9 +1,8 @@
 package mechanisms
 
-// refine moves discrete Laplace noise of scale t₁ to the smaller scale t₂: from u
-// with P(u) proportional to e^(−|u|/t₁) it draws v so that v has P(v)
-// proportional to e^(−|v|/t₂), and u given v is v plus noise that knows nothing
-// else. 1 ≤ t₂ < t₁ < 2^31.
+// refine moves discrete Laplace noise of scale t₁ to the smaller scale t₂: from u with P(u)
+// proportional to e^(−|u|/t₁) it draws v so that v has P(v) proportional to e^(−|v|/t₂), and u
+// given v is v plus noise that knows nothing else. 1 ≤ t₂ < t₁ < 2^31.
 //
 // With β(t) = 1/(2·sinh²(1/2t)) the characteristic function of the law of scale t
 // is 1/(1 + β(t)·(1−cos θ)). Hence for r = β(t₂)/β(t₁)
@@ -53,10 +52,9 @@ func keeps(m, t1, t2 uint64, src Source) bool {
 	}
 }
 
-// between draws v with probability proportional to e^(−|v|/t₂)·e^(−|m−v|/t₁). It
-// proposes e^(−|v|·(1/t₂−1/t₁)), which is the same up to a factor for v from 0 to
-// m and exceeds it by e^(2d/t₁) at distance d outside. The expected number of
-// proposals is at most (t₁+t₂)/(t₁−t₂).
+// between draws v with probability proportional to e^(−|v|/t₂)·e^(−|m−v|/t₁). It proposes
+// e^(−|v|·(1/t₂−1/t₁)), which is the same up to a factor for v from 0 to m and exceeds it by
+// e^(2d/t₁) at distance d outside. The expected number of proposals is at most (t₁+t₂)/(t₁−t₂).
 func between(m, t1, t2 uint64, src Source) (int64, error) {
 	for {
 		v, err := twoSided(t1-t2, t1*t2, src)

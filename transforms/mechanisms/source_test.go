@@ -30,10 +30,9 @@ func (s *script) Word() uint64 {
 	return w
 }
 
-// TestKeyedDigitsStay pins the digits of one label: they decide what a keyed
-// release shows, and a change of them needs another keyedFormat. The words were
-// computed by this code; that they are ChaCha8 under HMAC-SHA-256 is the business
-// of the standard library's tests.
+// TestKeyedDigitsStay pins the digits of one label: they decide what a keyed release shows, and a
+// change of them needs another keyedFormat. The words were computed by this code; that they are
+// ChaCha8 under HMAC-SHA-256 is the business of the standard library's tests.
 func TestKeyedDigitsStay(t *testing.T) {
 	k := NewKeyed([32]byte{1, 2, 3}, []byte("metric"), []byte("window"))
 	for i, want := range []uint64{0xdda24590a331f395, 0xb99a81c97f3b1529} {

@@ -116,9 +116,8 @@ func (p *Plan) setBarrier(z, kappa *big.Rat) {
 	}
 }
 
-// margin is what a jump allows for an estimate that is too low, in
-// standard deviations: the target it aims at is seldom overshot, and the
-// last step before the stop is a short one.
+// margin is what a jump allows for an estimate that is too low, in standard deviations: the target
+// it aims at is seldom overshot, and the last step before the stop is a short one.
 const margin = 2
 
 func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
@@ -151,8 +150,7 @@ func (p *Plan) First() units.Precision { return p.spec.First }
 // Top returns the precision that no release exceeds.
 func (p *Plan) Top() units.Precision { return p.spec.Top }
 
-// Ladder returns the precisions that a release can stop at, increasing. A
-// fresh slice.
+// Ladder returns the precisions that a release can stop at, increasing. A fresh slice.
 func (p *Plan) Ladder() []units.Precision {
 	all := make([]units.Precision, len(p.rungs))
 	for i, r := range p.rungs {

@@ -50,10 +50,9 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// TestRuleNextPrecisionIsInteger: the precisions that a ladder can reach are
-// integers fixed before any estimate is seen, increasing from first to at
-// most top, adaptive neighbours at least ×1.05 apart; and every jump stays
-// within ×16.
+// TestRuleNextPrecisionIsInteger: the precisions that a ladder can reach are integers fixed before
+// any estimate is seen, increasing from first to at most top, adaptive neighbours at least ×1.05
+// apart; and every jump stays within ×16.
 func TestRuleNextPrecisionIsInteger(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := rapid.Uint64Min(1).Draw(t, "first")
@@ -148,9 +147,8 @@ func scoreIsExact(t *rapid.T, p *Plan) {
 	}
 }
 
-// TestJumpAimsShortOfTheBarrier: after a jump of m points a score that is
-// low by the margin has just not passed the barrier; one more point and it
-// would have.
+// TestJumpAimsShortOfTheBarrier: after a jump of m points a score that is low by the margin has
+// just not passed the barrier; one more point and it would have.
 func TestJumpAimsShortOfTheBarrier(t *testing.T) {
 	p := compile(t,
 		Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 1),

@@ -11,10 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 )
 
-// TestAdaptiveLadderIsNearClairvoyant measures the aim: at 5 %/95 %, averaged
-// over counts from 3 to 10^6 (log-uniform) and without a budget cap, the
-// precision reached is within 1.05 of the least that keeps the promise when
-// the count is known. The standard error is 0.05 %.
+// TestAdaptiveLadderIsNearClairvoyant measures the aim: at 5 %/95 %, averaged over counts from 3 to
+// 10^6 (log-uniform) and without a budget cap, the precision reached is within 1.05 of the least
+// that keeps the promise when the count is known. The standard error is 0.05 %.
 func TestAdaptiveLadderIsNearClairvoyant(t *testing.T) {
 	target := Target{Relative: .05, Confidence: .95}
 	p := compile(t, Spec{

@@ -8,9 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// A count is released within 5 % with 95 % confidence: the ladder starts at
-// σ = 10,000, may go down to σ = 10, and stops as soon as it is accurate
-// enough.
+// A count is released within 5 % with 95 % confidence: the ladder starts at σ = 10,000, may go down
+// to σ = 10, and stops as soon as it is accurate enough.
 func Example() {
 	first, err := units.PrecisionFromSigma(10_000)
 	if err != nil {

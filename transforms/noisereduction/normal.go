@@ -26,8 +26,7 @@ func (r *deviate) digit(i int, src digits) uint64 {
 	return (*r)[i]
 }
 
-// less compares two uniform deviates exactly, drawing digits until they
-// differ.
+// less compares two uniform deviates exactly, drawing digits until they differ.
 func less(a, b *deviate, src digits) bool {
 	for i := 0; ; i++ {
 		if da, db := a.digit(i, src), b.digit(i, src); da != db {
@@ -36,11 +35,10 @@ func less(a, b *deviate, src digits) bool {
 	}
 }
 
-// normal draws exact normal deviates: Algorithm N of Karney, "Sampling
-// exactly from the normal distribution" (ACM TOMS 42:3, 2016). Every
-// decision compares random digits and evaluates no function in floating
-// point, so that the law of the result is the normal law itself and not
-// one near it. Not safe for concurrent use; it contains scratch space only.
+// normal draws exact normal deviates: Algorithm N of Karney, "Sampling exactly from the normal
+// distribution" (ACM TOMS 42:3, 2016). Every decision compares random digits and evaluates no
+// function in floating point, so that the law of the result is the normal law itself and not one
+// near it. Not safe for concurrent use; it contains scratch space only.
 type normal struct {
 	fraction, first, second, third deviate
 }
@@ -122,9 +120,8 @@ func (n *normal) halfExp(src digits) bool {
 	}
 }
 
-// expStep returns true with probability exp(−x·(2k+x)/(2k+2)): as halfExp, with
-// the run starting below x and each step passing a test of probability
-// (2k+x)/(2k+2) besides.
+// expStep returns true with probability exp(−x·(2k+x)/(2k+2)): as halfExp, with the run starting
+// below x and each step passing a test of probability (2k+x)/(2k+2) besides.
 func (n *normal) expStep(k int, src digits) bool {
 	last, next, spare := &n.fraction, &n.first, &n.second
 	for even := true; ; even = !even {

@@ -67,10 +67,9 @@ func TestIntegerPartOfDeviate(t *testing.T) {
 	}
 }
 
-// TestFractionFarInTail conditions on |Z| in [k, k+1), up to 30 deviations
-// out, and compares the accepted fractions with the quantiles of the normal
-// tail there (KS, critical value 3/√n: false-reject rate 3e-8 per k) and their
-// rate with ∫ exp(−x(2k+x)/2) dx: 5e-7 for the test.
+// TestFractionFarInTail conditions on |Z| in [k, k+1), up to 30 deviations out, and compares the
+// accepted fractions with the quantiles of the normal tail there (KS, critical value 3/√n:
+// false-reject rate 3e-8 per k) and their rate with ∫ exp(−x(2k+x)/2) dx: 5e-7 for the test.
 func TestFractionFarInTail(t *testing.T) {
 	src, n := seededDigits(t, 3), chance.Trials(1_000_000)
 	for _, k := range []int{0, 1, 2, 3, 5, 8, 12, 20, 30} {

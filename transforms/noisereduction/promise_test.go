@@ -167,9 +167,8 @@ func usesItsFactors(t *testing.T, c promiseCase) {
 	}
 }
 
-// TestFactorsKeepThePromise computes, without sampling, the worst over all
-// counts, tops and floors for the table's factors: at most 1 − confidence,
-// at the sweep's accuracy.
+// TestFactorsKeepThePromise computes, without sampling, the worst over all counts, tops and floors
+// for the table's factors: at most 1 − confidence, at the sweep's accuracy.
 func TestFactorsKeepThePromise(t *testing.T) {
 	long.Test(t)
 	sweeper := newSweeper()

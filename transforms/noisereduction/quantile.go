@@ -38,9 +38,8 @@ func upperQuantile(p *big.Rat) *big.Int {
 	return new(big.Int).SetUint64(search.Least(0, last, uint64(start), within))
 }
 
-// upperTail returns 1 − Φ(z·2^-40) = 1/2 − φ(x)·Σ x^(2n+1)/(2n+1)!! for
-// 0 ≤ x ≤ 16. All terms have one sign; the final difference cancels at
-// most 190 of 384 bits.
+// upperTail returns 1 − Φ(z·2^-40) = 1/2 − φ(x)·Σ x^(2n+1)/(2n+1)!! for 0 ≤ x ≤ 16. All terms have
+// one sign; the final difference cancels at most 190 of 384 bits.
 func upperTail(z *big.Int) *big.Float {
 	x := new(big.Float).SetPrec(workBits).SetInt(z)
 	x.SetMantExp(x, -quantileBits)
@@ -57,8 +56,7 @@ func upperTail(z *big.Int) *big.Float {
 	return sum.Sub(float(0.5), sum)
 }
 
-// expHalf returns e^(v/2) for 0 ≤ v ≤ 256: the series at v/2^17, squared 16
-// times.
+// expHalf returns e^(v/2) for 0 ≤ v ≤ 256: the series at v/2^17, squared 16 times.
 func expHalf(v *big.Float) *big.Float {
 	const squarings = 16
 	small := float(0).SetMantExp(v, -squarings-1)

@@ -18,9 +18,8 @@ var ErrPrecision = errors.New("precision beyond the top of the ladder")
 // Result is one release. All of it is public except that a private key
 // that has not Passed must not be named.
 type Result struct {
-	// Passed is false for a private key that stayed below the threshold;
-	// then only Precision (the first rung's, which is paid) and Rungs are
-	// set. Always true for public keys.
+	// Passed is false for a private key that stayed below the threshold; then only Precision (the
+	// first rung's, which is paid) and Rungs are set. Always true for public keys.
 	Passed bool
 	// Value is the exact precision-weighted mean of the rungs, rounded half
 	// to even to a multiple of 2^-10, in units of 2^-10. May be negative.

@@ -42,8 +42,7 @@ func testIdentity() Identity {
 	return id
 }
 
-// deviates draws n noises of one precision in units of σ, over as many
-// counts.
+// deviates draws n noises of one precision in units of σ, over as many counts.
 func deviates(t testing.TB, n int, uPrev, u units.Precision) []float64 {
 	t.Helper()
 	increment, _ := u.Sub(uPrev)
@@ -64,9 +63,8 @@ func deviates(t testing.TB, n int, uPrev, u units.Precision) []float64 {
 
 func phi(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
-// TestNoiseIsGaussian is a KS test (critical value 2.9/√n) and a χ² test
-// with 100 equally probable cells (critical value 192): false-reject rate
-// 1e-7 each, if the noise's format changes.
+// TestNoiseIsGaussian is a KS test (critical value 2.9/√n) and a χ² test with 100 equally probable
+// cells (critical value 192): false-reject rate 1e-7 each, if the noise's format changes.
 func TestNoiseIsGaussian(t *testing.T) {
 	n := chance.Trials(1_000_000)
 	z := deviates(t, n, units.Precision{}, precision(t, 37))
@@ -240,8 +238,7 @@ func TestNoiseInputIsInjective(t *testing.T) {
 	}
 }
 
-// TestRuleDeviationCoversTheCharge: q·2^-t ≥ 2^exponent/√u, and no more
-// than 2^-30 above.
+// TestRuleDeviationCoversTheCharge: q·2^-t ≥ 2^exponent/√u, and no more than 2^-30 above.
 func TestRuleDeviationCoversTheCharge(t *testing.T) {
 	// The root of a square is exact, so the division alone decides.
 	for n := uint64(1); n < 1<<16; n += 2 {

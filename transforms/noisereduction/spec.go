@@ -11,9 +11,8 @@ import (
 type Kind string
 
 const (
-	// Adaptive computes the next precision from the last estimate: it aims
-	// just short of where the stop rule would be met, in steps from ×1.0508
-	// to ×16. An estimate of zero or less takes ×16.
+	// Adaptive computes the next precision from the last estimate: it aims just short of where the
+	// stop rule would be met, in steps from ×1.0508 to ×16. An estimate of zero or less takes ×16.
 	Adaptive Kind = "adaptive"
 	// Geometric multiplies the precision by a fixed factor.
 	Geometric Kind = "geometric"

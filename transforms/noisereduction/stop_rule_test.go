@@ -22,8 +22,7 @@ func (r sweptRule) Z() float64 { return math.Sqrt2 * math.Erfinv(r.Confidence) }
 // Barrier returns a = z/(κ·r): the rung at which X ≥ a is the last one.
 func (r sweptRule) Barrier() float64 { return r.Z() / (r.Kappa * r.Relative) }
 
-// Clairvoyant returns the least s that keeps the promise when the count is
-// known: (z/r)².
+// Clairvoyant returns the least s that keeps the promise when the count is known: (z/r)².
 func (r sweptRule) Clairvoyant() float64 { return math.Pow(r.Z()/r.Relative, 2) }
 
 // Jump returns the number of ladder points from a rung at x to the next one.

@@ -56,10 +56,9 @@ func weight(x float64) float64 {
 	return gridStep / math.Sqrt(2*math.Pi) * math.Exp(-x*x/2)
 }
 
-// sweeper computes what ladders do, exactly up to the grid (no sampling):
-// it goes down the ladder from its end and keeps, for every rung and
-// deviation, the probability of a wrong release and the expected cost.
-// Not safe for concurrent use.
+// sweeper computes what ladders do, exactly up to the grid (no sampling): it goes down the ladder
+// from its end and keeps, for every rung and deviation, the probability of a wrong release and the
+// expected cost. Not safe for concurrent use.
 type sweeper struct{ cache map[float64]*kernel }
 
 // newSweeper returns an empty sweeper.

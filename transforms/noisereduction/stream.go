@@ -29,9 +29,8 @@ type NoiseKey struct {
 	Secret secret.Of[[32]byte]
 }
 
-// appendField appends a length-prefixed field: with every field prefixed
-// the concatenation can be read back, so two different tuples never have
-// the same encoding.
+// appendField appends a length-prefixed field: with every field prefixed the concatenation can be
+// read back, so two different tuples never have the same encoding.
 func appendField(dst, field []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(field)))
 	return append(dst, field...)
@@ -47,8 +46,7 @@ func appendPrecision(dst []byte, u units.Precision) []byte {
 	return u.AppendBinary(dst)
 }
 
-// appendIdentity appends the part of the encoding that all rungs of a
-// release share.
+// appendIdentity appends the part of the encoding that all rungs of a release share.
 func appendIdentity(dst []byte, id Identity) []byte {
 	dst = append(binary.BigEndian.AppendUint32(dst, uint32(len(noiseFormat))), noiseFormat...)
 	dst = appendField(dst, id.Incarnation[:])
@@ -58,10 +56,9 @@ func appendIdentity(dst []byte, id Identity) []byte {
 	return appendField(dst, id.Key)
 }
 
-// draw names one Gaussian draw within a release. The precisions are in it
-// because a second configuration over the same window would otherwise
-// reuse a normal deviate at another scale, and two equations in two
-// unknowns give the count away.
+// draw names one Gaussian draw within a release. The precisions are in it because a second
+// configuration over the same window would otherwise reuse a normal deviate at another scale, and
+// two equations in two unknowns give the count away.
 type draw struct {
 	rung       int // from 1
 	previous   units.Precision

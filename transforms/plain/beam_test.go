@@ -41,9 +41,8 @@ func someEvents(t testing.TB, seed uint64, users, windows int) []event {
 	return events
 }
 
-// TestStreamAndBoundedReleaseTheSame, and what a sequential computation gives:
-// the same values, byte for byte, with zeros and without private keys below
-// their threshold.
+// TestStreamAndBoundedReleaseTheSame, and what a sequential computation gives: the same values,
+// byte for byte, with zeros and without private keys below their threshold.
 func TestStreamAndBoundedReleaseTheSame(t *testing.T) {
 	const windows = 6
 	s := testSettings(t, windows)

@@ -18,9 +18,8 @@
 //   - A user pays for all metrics, windows and keys from one account, and the contributions that
 //     the account admits never exceed the budget. The unit of privacy is one
 //     user with all of their events within one life of the pipeline's state.
-//   - As much of a user's part in a metric window counts as the metric's
-//     allowance pays for, in the order of the ends of windows and, within one,
-//     of Settings.Metrics. The rest costs nothing.
+//   - As much of a user's part in a metric window counts as the metric's allowance pays for, in the
+//     order of the ends of windows and, within one, of Settings.Metrics. The rest costs nothing.
 //   - What counts of a user depends on that user's own records only: not on
 //     their order, on bundles, on parallelism or on other users. Where not all
 //     keys are equal, a keyed hash of the user's own keys decides.
@@ -46,10 +45,8 @@
 //     and is counted nowhere: a metric that showed how many there are would
 //     show data to everyone who can see metrics. Which events are late is
 //     decided by the watermark, hence by other people's events, too.
-//   - Accounts are for life; there are no budget periods, sums, filters,
-//     sliding windows or ladders. Filter events before, and keep to one window
-//     size; or use the packed form.
-//   - Metrics, logs and errors of this package name no user, no key and no
-//     count. An engine's own metrics, state and web page do: they belong to the
-//     trusted side, like the rejected events.
+//   - Accounts are for life; there are no budget periods, sums, filters, sliding windows or
+//     ladders. Filter events before, and keep to one window size; or use the packed form.
+//   - Metrics, logs and errors of this package name no user, no key and no count. An engine's own
+//     metrics, state and web page do: they belong to the trusted side, like the rejected events.
 package plain

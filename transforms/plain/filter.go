@@ -37,8 +37,7 @@ func (t *Transforms) Filter(s beam.Scope, events beam.PCollection) (admitted, re
 	localrunner.Keep()
 	s = s.Scope("plain.Filter")
 	identified, rejected := t.identify(s, events)
-	// One element a user and window: a visit to state costs far more than a
-	// grouping.
+	// One element a user and window: a visit to state costs far more than a grouping.
 	merged := beam.ParDo(s, &mergeFn{}, beam.GroupByKey(s, inWindows(s, &t.settings, identified)))
 	admitted = beam.ParDo(s, newAdmitFn(t.part()), inGlobal(s, merged))
 	if zeros, any := t.zerosInTime(s, identified); any {
@@ -112,7 +111,7 @@ func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.
 		return err
 	}
 	u.wait(s)
-	return f.keep(p, tp, id, &u)
+	return f.store(p, tp, id, &u)
 }
 
 // OnTimer decides the window that was next. The watermark has passed its end:
@@ -133,7 +132,7 @@ func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.P
 		return fmt.Errorf("deciding a user's window: %w", err)
 	}
 	u.done, u.waiting = next.end, u.waiting[1:]
-	return f.keep(p, tp, id, &u)
+	return f.store(p, tp, id, &u)
 }
 
 func (f *admitFn) read(p state.Provider, key []byte) (accounts.ID, user, error) {
@@ -152,8 +151,8 @@ func (f *admitFn) read(p state.Provider, key []byte) (accounts.ID, user, error) 
 	return id, u, nil
 }
 
-// keep writes the state and waits for the next window.
-func (f *admitFn) keep(p state.Provider, tp timers.Provider, id accounts.ID, u *user) error {
+// store writes the state and waits for the next window.
+func (f *admitFn) store(p state.Provider, tp timers.Provider, id accounts.ID, u *user) error {
 	b, err := u.encode(id)
 	if err != nil {
 		return fmt.Errorf("encoding a user's state: %w", err)

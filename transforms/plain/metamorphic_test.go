@@ -19,10 +19,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// TestPlainAndPackedDecideTheSame: at the same prices (ladders of one rung)
-// both forms admit the same users to the same windows, count the same, and leave
-// every user with the same account. The packed one keeps its accounts in a
-// ledger, turn after turn.
+// TestPlainAndPackedDecideTheSame: at the same prices (ladders of one rung) both forms admit the
+// same users to the same windows, count the same, and leave every user with the same account. The
+// packed one keeps its accounts in a ledger, turn after turn.
 func TestPlainAndPackedDecideTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
@@ -38,8 +37,7 @@ func TestPlainAndPackedDecideTheSame(t *testing.T) {
 	})
 }
 
-// TestPlainAndPackedDecideTheSameAtTheEdge: a user pays for private keys until the budget
-// is over.
+// TestPlainAndPackedDecideTheSameAtTheEdge: a user pays for private keys until the budget is over.
 func TestPlainAndPackedDecideTheSameAtTheEdge(t *testing.T) {
 	s := testSettings(t, 5)
 	s.Metrics = []Metric{{Name: "views", Kind: metrickind.DistinctUsers, MaxKeysPerUser: 1, Sigma: 8}}
@@ -163,9 +161,8 @@ func decidePlain(t rapid.TB, s Settings, events []event) (out decided, all bool)
 	return out, all
 }
 
-// settledAtTop is what a turn of ladders with one rung settles: every key at
-// the only precision there is. Private keys may be released or not: both cost
-// the same.
+// settledAtTop is what a turn of ladders with one rung settles: every key at the only precision
+// there is. Private keys may be released or not: both cost the same.
 type settledAtTop struct {
 	specs     []schemas.MetricSpec
 	windowsOf func(turn uint64) []schemas.MetricWindow
@@ -215,8 +212,7 @@ func (d *decided) addAdmitted(ledger *schemas.LedgerReader, turn uint64, specs [
 	return nil
 }
 
-// addAccounts adds the accounts of a shard as of its newest snapshot, in which
-// the turn is charged.
+// addAccounts adds the accounts of a shard as of its newest snapshot, in which the turn is charged.
 func (d *decided) addAccounts(ledger *schemas.LedgerReader, turn uint64) error {
 	snapshot, ok, err := ledger.NewestSnapshot(1 << 62)
 	if err != nil {

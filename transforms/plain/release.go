@@ -53,15 +53,13 @@ type Released struct {
 // and no user has paid for the second. Out: PCollection<Released>, in the same windows; private
 // keys at or below their threshold do not appear.
 //
-// Low and High enclose the count of admitted users with the metric's
-// confidence. Users who could not pay are missing, so that counts are too low
-// rather than too high once budgets run out.
+// Low and High enclose the count of admitted users with the metric's confidence. Users who could
+// not pay are missing, so that counts are too low rather than too high once budgets run out.
 func (t *Transforms) Release(s beam.Scope, counts beam.PCollection) beam.PCollection {
 	return beam.ParDo(s.Scope("plain.Release"), &releaseFn{part: t.part()}, counts)
 }
 
-// releaseFn draws a count's noise: a pure function of settings, secrets and
-// element.
+// releaseFn draws a count's noise: a pure function of settings, secrets and element.
 type releaseFn struct {
 	part
 

@@ -16,9 +16,8 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[Environment]())
 }
 
-// Secrets are 256 random bits each, which never change: with UserHash account
-// ids and clipping are made, with Noise the noise. Who has Noise can take the
-// noise off every release.
+// Secrets are 256 random bits each, which never change: with UserHash account ids and clipping are
+// made, with Noise the noise. Who has Noise can take the noise off every release.
 type Secrets struct {
 	UserHash secret.Of[[32]byte]
 	Noise    noisereduction.NoiseKey

@@ -49,8 +49,7 @@ type Metric struct {
 	// equal parts. All shares together are at most 1. Burst is the part of that which a user may
 	// use at once; default: 0.5. The rest is paid out evenly between From and To.
 	Share, Burst float64
-	// Sigma is the standard deviation of the noise: the price of a contribution
-	// c is c²/Sigma².
+	// Sigma is the standard deviation of the noise: the price of a contribution c is c²/Sigma².
 	Sigma float64
 	// Confidence of the intervals, 0.8 to 0.999; 0 is 0.95.
 	Confidence float64

@@ -61,8 +61,7 @@ func inWindows(s beam.Scope, settings *Settings, col beam.PCollection) beam.PCol
 	return beam.WindowInto(s, window.NewFixedWindows(settings.Window), col)
 }
 
-// inGlobal leaves all windows: keyed state is kept per window, and an account
-// must outlive them.
+// inGlobal leaves all windows: keyed state is kept per window, and an account must outlive them.
 func inGlobal(s beam.Scope, col beam.PCollection) beam.PCollection {
 	return beam.WindowInto(s, window.NewGlobalWindows(), col)
 }

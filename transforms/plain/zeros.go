@@ -91,8 +91,7 @@ type watermarkFn struct{}
 // ProcessElement drops an element.
 func (*watermarkFn) ProcessElement(_, _ []byte, _ func([]byte, []byte)) {}
 
-// clockFn has one key and a timer that sets itself again at the end of every
-// window.
+// clockFn has one key and a timer that sets itself again at the end of every window.
 type clockFn struct {
 	Metrics        []PublicKeys
 	From, To, Size int64

@@ -31,9 +31,8 @@ type ladders struct {
 	noise       noisereduction.NoiseKey
 }
 
-// PlanOf compiles a metric's ladder. A private key's threshold must hide the
-// greatest contribution of one user, schemas.MetricSpec.Most. Errors wrap
-// noisereduction.ErrSpec.
+// PlanOf compiles a metric's ladder. A private key's threshold must hide the greatest contribution
+// of one user, schemas.MetricSpec.Most. Errors wrap noisereduction.ErrSpec.
 func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 	s := noisereduction.Spec{
 		Kind: noisereduction.Kind(m.LadderKind), Factor: m.LadderFactor, First: m.First, Top: m.Top,
@@ -97,7 +96,7 @@ func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Rele
 	}
 	for i := range passed {
 		t := &passed[i]
-		releases = append(releases, l.release(t))
+		releases = append(releases, l.releaseOf(t))
 		for j := range t.statistics {
 			releases = append(releases, l.statistic(t, &t.statistics[j]))
 		}
@@ -138,8 +137,7 @@ func settledKey(c cellID, u units.Precision) schemas.SettledKey {
 		Precision: u}
 }
 
-// refine releases one count. No release goes beyond the top precision that was
-// reserved for.
+// refine releases one count. No release goes beyond the top precision that was reserved for.
 func (l *ladders) refine(t *task) error {
 	var err error
 	t.result, err = l.plans[t.Metric].Release(l.noise, noisereduction.Identity{
@@ -154,14 +152,14 @@ func (l *ladders) refine(t *task) error {
 
 // statistic returns the record that is published beside a count.
 func (l *ladders) statistic(t *task, s *statistic) schemas.Release {
-	m, r := &l.metrics[s.metric], l.release(t)
+	m, r := &l.metrics[s.metric], l.releaseOf(t)
 	r.Metric, r.MetricDigest, r.Confidence = m.Name, l.digests[s.metric], m.Confidence
 	r.Value, r.StdDev, r.Low, r.High, r.Met = s.value.Value, s.value.StdDev, s.value.Low, s.value.High, s.met
 	return r
 }
 
-// release returns the record of a count that has passed.
-func (l *ladders) release(t *task) schemas.Release {
+// releaseOf returns the record of a count that has passed.
+func (l *ladders) releaseOf(t *task) schemas.Release {
 	m, r := &l.metrics[t.Metric], t.result // a copy: statistics have the value of the first component
 	if e := t.joined; e != nil {
 		r.Value, r.StdDev, r.Low, r.High = e.Value, e.StdDev, e.Low, e.High

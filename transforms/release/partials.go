@@ -13,8 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// partialGroup are the partial counts of one span and release shard, in order of
-// account shards.
+// partialGroup are the partial counts of one span and release shard, in order of account shards.
 type partialGroup []schemas.Partial
 
 // newestPartials decodes the group of an engine: the blobs of the largest epoch, one per shard; nil

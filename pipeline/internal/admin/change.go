@@ -26,16 +26,16 @@ import (
 // CheckSize and TakeEpoch; and for good WindUp, MakeNext, WriteSnapshots and WriteGeneration. Not
 // for concurrent use.
 type Change struct {
-	Now     bool                   // ends windows early
-	dep     *deployment.Deployment // as it shall be
-	client  *kafkalog.Client
-	control *controllog.Log
-	Old     *schemas.Header     // the generation in force
-	Next    schemas.Header      // the generation that is to follow, after MakeNext
-	epoch   int64               // the offset of the change's own EPOCH, −1 before
-	settled uint64              // the last settled turn, after ReadState
-	last    *controllog.Closing // the CLOSE of that turn
-	at      controllog.Standing // result of ReadState
+	Now      bool                   // ends windows early
+	dep      *deployment.Deployment // as it shall be
+	client   *kafkalog.Client
+	control  *controllog.Log
+	Old      *schemas.Header     // the generation in force
+	Next     schemas.Header      // the generation that is to follow, after MakeNext
+	epoch    int64               // the offset of the change's own EPOCH, −1 before
+	settled  uint64              // the last settled turn, after ReadState
+	last     *controllog.Closing // the CLOSE of that turn
+	standing controllog.Standing // result of ReadState
 }
 
 // NewChange prepares the change from the generation that was in force when the control log
@@ -49,7 +49,7 @@ func NewChange(d *deployment.Deployment, client *kafkalog.Client, control *contr
 func (c *Change) ReadState() error {
 	var stop *schemas.Stop
 	c.control.WithView(func(v *controllog.View) {
-		stop, c.at, c.settled, c.last = v.Stop, v.Standing, v.Settled, v.Closes[v.Settled]
+		stop, c.standing, c.settled, c.last = v.Stop, v.Standing, v.Settled, v.Closes[v.Settled]
 	})
 	if stop != nil {
 		return controllog.Stopped(stop)
@@ -65,7 +65,7 @@ func (c *Change) CheckUnmoved(ctx context.Context) error {
 	}
 	var now controllog.Standing
 	c.control.WithView(func(v *controllog.View) { now = v.Standing })
-	if now != c.at {
+	if now != c.standing {
 		return c.superseded()
 	}
 	return nil
@@ -155,7 +155,7 @@ func (c *Change) checkOwnEpoch(ctx context.Context) error {
 	stopped := c.ReadState()
 	var headerAt int64
 	c.control.WithView(func(v *controllog.View) { headerAt = v.HeaderAt })
-	if c.at.Epoch != c.epoch || headerAt != c.control.HeaderAt {
+	if c.standing.Epoch != c.epoch || headerAt != c.control.HeaderAt {
 		return c.superseded()
 	}
 	return stopped
@@ -177,8 +177,8 @@ func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 			metrics = append(metrics, c.Old.Metrics[i].Name)
 		}
 	}
-	if at := turns.AllEnd(c.settled); at != calendar.Forever {
-		allEnd = time.UnixMilli(at).UTC()
+	if end := turns.AllEnd(c.settled); end != calendar.Forever {
+		allEnd = time.UnixMilli(end).UTC()
 	}
 	return metrics, allEnd
 }

@@ -17,9 +17,8 @@ const (
 	Forever = math.MaxInt64 // after every other time
 )
 
-// MaxSlides bounds the slides of a deployment that are not multiples of one another, as
-// Coarse counts them: the number of a turn is computed by inclusion and exclusion over
-// them.
+// MaxSlides bounds the slides of a deployment that are not multiples of one another, as Coarse
+// counts them: the number of a turn is computed by inclusion and exclusion over them.
 const MaxSlides = 6
 
 // Turns numbers the slices of event time between the ends of the metrics' windows: a pure function

@@ -33,10 +33,10 @@ func (t *Turns) inZone(name string) *Turns {
 // byHand lists the ends of all turns up to a time: the multiples of any slide.
 func byHand(t *Turns, until int64) []int64 {
 	ends := []int64{t.Start}
-	for at := t.Start + 1; at <= until; at++ {
+	for millis := t.Start + 1; millis <= until; millis++ {
 		for _, m := range t.metrics {
-			if m.size > 0 && Align(at, m.slide) == at {
-				ends = append(ends, at)
+			if m.size > 0 && Align(millis, m.slide) == millis {
+				ends = append(ends, millis)
 				break
 			}
 		}
@@ -58,9 +58,10 @@ func TestTurnsOfAllYears(t *testing.T) {
 		}
 		w := testTurns(rapid.Int64Range(first, last-2*86_400_000).Draw(t, "start"), 0, metrics...)
 		w.inZone(rapid.SampledFrom(zones).Draw(t, "zone"))
-		at := rapid.OneOf(rapid.Int64Range(w.Start, last), rapid.Just(w.Start), rapid.Just(int64(last))).Draw(t, "time")
-		if turn := w.Of(at); w.End(turn-1) > at || w.End(turn) <= at || w.LastEndedBy(at) != turn-1 {
-			t.Fatalf("time %d is put to turn %d, from %d to %d", at, turn, w.End(turn-1), w.End(turn))
+		millis := rapid.OneOf(rapid.Int64Range(w.Start, last), rapid.Just(w.Start), rapid.Just(int64(last))).Draw(t,
+			"time")
+		if turn := w.Of(millis); w.End(turn-1) > millis || w.End(turn) <= millis || w.LastEndedBy(millis) != turn-1 {
+			t.Fatalf("time %d is put to turn %d, from %d to %d", millis, turn, w.End(turn-1), w.End(turn))
 		}
 	})
 }
@@ -280,8 +281,8 @@ func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
 	} {
 		var begin []int64
 		for _, text := range midnights {
-			at := must.Have(time.Parse(time.RFC3339, text))
-			begin = append(begin, at.UnixMilli())
+			moment := must.Have(time.Parse(time.RFC3339, text))
+			begin = append(begin, moment.UnixMilli())
 		}
 		h := &schemas.Header{FromTurn: 1, SliceStart: begin[0], StartMillis: begin[0], Zone: zone,
 			Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}}

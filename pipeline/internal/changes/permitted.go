@@ -17,9 +17,8 @@ type (
 	Value      = deployment.Value
 )
 
-// Differences lists how a configuration, as the header want, differs from the
-// generation in force, h: the points that can never be changed first. None: the
-// configuration is in force.
+// Differences lists how a configuration, as the header want, differs from the generation in force,
+// h: the points that can never be changed first. None: the configuration is in force.
 func Differences(h, want *schemas.Header) []Difference {
 	var all []Difference
 	add := func(differs bool, what, never string, values ...Value) {
@@ -162,21 +161,22 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 				}
 			}
 		}
-		at, kind := MetricNamed(h, m.Name), metrickind.Of(m.Kind)
+		metric, kind := MetricNamed(h, m.Name), metrickind.Of(m.Kind)
 		switch {
 		case (kind.Part != nil || kind.Statistic != nil) && slices.ContainsFunc(others, func(o Difference) bool {
 			return o.What == "the metric "+m.Of
 		}):
 			// It differs with its metric, of whose value it is a part.
-		case d.Never != "" || at >= 0 && (h.Metrics[at].Digest() != m.Digest() || len(scaleValues(m, h, want)) > 0):
-			if at >= 0 {
-				d.Values = append(metricValues(&h.Metrics[at], m), scaleValues(m, h, want)...)
+		case d.Never != "" || metric >= 0 && (h.Metrics[metric].Digest() != m.Digest() || len(scaleValues(m, h, want)) >
+			0):
+			if metric >= 0 {
+				d.Values = append(metricValues(&h.Metrics[metric], m), scaleValues(m, h, want)...)
 				if d.Never != "" {
-					d.Values = append(d.Values, placeValues(&h.Metrics[at], h, want)...)
+					d.Values = append(d.Values, placeValues(&h.Metrics[metric], h, want)...)
 				}
 			}
 			others = append(others, d)
-		case at < 0 && kind.Part == nil: // which is new with its metric
+		case metric < 0 && kind.Part == nil: // which is new with its metric
 			all = append(all, Difference{What: "the metric " + m.Name + ", which is new"})
 		}
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// headerWith is the header of a deployment with this promise, and with private keys or
-// public ones.
+// headerWith is the header of a deployment with this promise, and with private keys or public ones.
 func headerWith(t *testing.T, epsilon, delta, keys float64, private bool) *schemas.Header {
 	t.Helper()
 	cfg := deploytest.Config("localhost:1")
@@ -82,11 +81,11 @@ func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
 			t.Errorf("from %v to %v: %+v", tc.from, tc.to, all)
 			continue
 		}
-		said := false
+		reported := false
 		for _, d := range all {
-			said = said || strings.Contains(d.What, tc.what)
+			reported = reported || strings.Contains(d.What, tc.what)
 		}
-		if !said {
+		if !reported {
 			t.Errorf("from %v to %v: nothing says %q: %+v", tc.from, tc.to, tc.what, all)
 		}
 		for _, want := range tc.never {

@@ -39,9 +39,9 @@ const takeTries = 5
 // that out itself and drops its element, and we acquire the partition again.
 func (f *Fence) AcquirePartition(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	for try := 1; ; try++ {
-		p, at, err := f.tryAcquire(ctx, partition, epoch)
+		p, offset, err := f.tryAcquire(ctx, partition, epoch)
 		if !errors.Is(err, kafkalog.ErrFenced) || try == takeTries {
-			return p, at, AsSuperseded(err)
+			return p, offset, AsSuperseded(err)
 		}
 	}
 }
@@ -67,17 +67,17 @@ func (f *Fence) tryAcquire(ctx context.Context, partition int, epoch int64) (*ka
 		}
 		return nil, 0, err
 	}
-	var at int64
+	var offset int64
 	err = f.Control.At.Around(crashpoint.FenceWriting, crashpoint.FenceWritten, partition, func() error {
 		var err error
-		at, err = p.Fence(ctx)
+		offset, err = p.Fence(ctx)
 		return err
 	})
 	if err != nil {
 		p.Close()
 		return nil, 0, fmt.Errorf("fencing partition %d of %s: %w", partition, f.Topic, err)
 	}
-	return p, at, nil
+	return p, offset, nil
 }
 
 // AsSuperseded adds accounts.ErrSuperseded to an error of a producer that was fenced, or closed

@@ -19,11 +19,11 @@ type grid struct {
 // next returns the first instant of the grid that is not before a time.
 func (g grid) next(now time.Time) time.Time {
 	every := int64(g.every)
-	at := now.UnixNano()
-	if rest := at % every; rest > 0 {
-		at += every - rest
+	nanos := now.UnixNano()
+	if rest := nanos % every; rest > 0 {
+		nanos += every - rest
 	}
-	return time.Unix(0, at)
+	return time.Unix(0, nanos)
 }
 
 // wait returns at an instant of the grid, with ctx's error, or when the client is

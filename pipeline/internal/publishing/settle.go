@@ -12,8 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// settlements is where SETTLE writes: SETTLED on control. It implements
-// release.SettlementWriter.
+// settlements is where SETTLE writes: SETTLED on control. It implements release.SettlementWriter.
 type settlements struct {
 	control *controllog.Writer
 	ends    *turnEnds

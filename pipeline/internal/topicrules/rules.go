@@ -215,8 +215,7 @@ func roomRule(t *state) {
 	}
 }
 
-// bytesRule refuses a limit in bytes: it is not known beforehand how long records last
-// under it.
+// bytesRule refuses a limit in bytes: it is not known beforehand how long records last under it.
 func bytesRule(instead string) topicRule {
 	return func(t *state) {
 		if t.limitedInBytes() {

@@ -73,7 +73,7 @@ func (l *Losses) BadValues(now time.Time) bool {
 // allowance are lost by design, and not logged.
 var reasons = [...]struct {
 	name, hint string
-	of         func(*Outcomes) (lost, all uint64)
+	numbers    func(*Outcomes) (lost, all uint64)
 }{
 	{"late", "they are older than time.lateness allows; check events.fields.time and events.time_unit",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Late], f.read() }},
@@ -105,7 +105,7 @@ func (l *Losses) Totals() (t Totals) {
 	t = Totals{Read: l.all.read() - l.all.n[DeadLettered], DeadLetters: maps.Clone(l.all.classes),
 		Lost: map[string]uint64{}}
 	for _, r := range reasons {
-		t.Lost[r.name], _ = r.of(&l.all)
+		t.Lost[r.name], _ = r.numbers(&l.all)
 	}
 	return t
 }
@@ -127,21 +127,21 @@ func (l *Losses) Levels(now time.Time) map[string]Level {
 		if r.name == "beyond_allowance" { // a record counts in every window that it is in
 			recent, long, least = &before, &before, leastRecords*max(1, l.windows)
 		}
-		levels[r.name] = levelOf(r.of, recent, long, least)
+		levels[r.name] = levelOf(r.numbers, recent, long, least)
 	}
 	return levels
 }
 
 func levelOf(count func(*Outcomes) (lost, all uint64), recent, long *Outcomes, least uint64) Level {
 	n, all := count(long)
-	some := n >= least && n*someOf >= all
+	many := n >= least && n*someOf >= all
 	if m, few := count(recent); few >= least {
 		n, all = m, few
 	}
 	switch {
 	case all >= least && 2*n > all:
 		return LostMost
-	case some:
+	case many:
 		return LostSome
 	}
 	return LostNone

@@ -104,10 +104,10 @@ func TestABudgetsLevelStaysUntilTheNextTurn(t *testing.T) {
 		settled := noon.Add(time.Duration(i) * 24 * time.Hour)
 		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10, Counted: counted}}})
 		l.Observe(settled, &f)
-		for at := settled; at.Before(settled.Add(23 * time.Hour)); at = at.Add(10 * time.Minute) {
+		for now := settled; now.Before(settled.Add(23 * time.Hour)); now = now.Add(10 * time.Minute) {
 			f := Outcomes{}
 			f.AddRead(schemas.ReadTallies{Accepted: 100})
-			l.Observe(at, &f)
+			l.Observe(now, &f)
 		}
 		if got, want := l.Levels(settled.Add(23 * time.Hour))["beyond_allowance"],
 			[]Level{LostMost, LostNone}[i]; got != want {

@@ -74,8 +74,8 @@ func (l *Losses) Check(now time.Time) {
 		return // nothing shows that a loss is over
 	}
 	for _, r := range reasons {
-		lost, all := r.of(&hour)
-		switch level := levelOf(r.of, &minute, &hour, leastRecords); {
+		lost, all := r.numbers(&hour)
+		switch level := levelOf(r.numbers, &minute, &hour, leastRecords); {
 		case r.hint == "":
 		case level != LostNone:
 			l.report(now, r.name, level, r.hint)

@@ -34,8 +34,8 @@ type met struct {
 // logged lines with their times.
 func (s *lossScene) until(end time.Duration, every ...met) []string {
 	var lines []string
-	for ; s.at <= end; s.at += time.Second {
-		now := stallNoon.Add(s.at)
+	for ; s.after <= end; s.after += time.Second {
+		now := stallNoon.Add(s.after)
 		for _, m := range every {
 			var f Outcomes
 			for range m.n {
@@ -46,7 +46,7 @@ func (s *lossScene) until(end time.Duration, every ...met) []string {
 		s.losses.Check(now)
 		for line := range strings.SplitSeq(strings.TrimSpace(s.out.String()), "\n") {
 			if line != "" {
-				lines = append(lines, fmt.Sprint(s.at, " ", line))
+				lines = append(lines, fmt.Sprint(s.after, " ", line))
 			}
 		}
 		s.out.Reset()
@@ -88,11 +88,11 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	t.Run("too many bad values", func(t *testing.T) {
 		s := newLossScene(t)
 		s.until(10*time.Minute, met{n: 98}, met{2, DeadLettered})
-		if s.losses.BadValues(stallNoon.Add(s.at)) {
+		if s.losses.BadValues(stallNoon.Add(s.after)) {
 			t.Error("2 % are too many")
 		}
 		s.until(11*time.Minute, met{n: 98}, met{9, DeadLettered})
-		if !s.losses.BadValues(stallNoon.Add(s.at)) {
+		if !s.losses.BadValues(stallNoon.Add(s.after)) {
 			t.Error("more than 2 % are not too many")
 		}
 	})
@@ -104,12 +104,12 @@ func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 	s := newLossScene(t)
 	bad := met{1, DeadLettered}
 	for range leastRecords - 1 {
-		s.says(s.until(s.at, bad))
-		s.says(s.until(s.at + 3*time.Minute))
+		s.says(s.until(s.after, bad))
+		s.says(s.until(s.after + 3*time.Minute))
 	}
-	s.says(s.until(s.at, bad),
+	s.says(s.until(s.after, bad),
 		[]string{"27m18s", "more than half of the records are lost", "reason=dead_lettered"})
-	s.says(s.until(s.at + 3*time.Hour)) // nothing new is read, and nothing proves that it is over
+	s.says(s.until(s.after + 3*time.Hour)) // nothing new is read, and nothing proves that it is over
 
 	s = newLossScene(t) // few dead letters among many records
 	s.says(s.until(0, met{n: 300}, met{leastRecords - 1, DeadLettered}))

@@ -29,8 +29,7 @@ const (
 type Outcomes struct {
 	n       [outcomeCount]uint64
 	classes map[string]uint64 // dead letters by class
-	// Pairs of an accepted record and a window of a metric: beyond the allowance, and counted
-	// ones.
+	// Pairs of an accepted record and a window of a metric: beyond the allowance, and counted ones.
 	beyond, counted uint64
 }
 
@@ -104,10 +103,10 @@ type recent struct {
 	}
 }
 
-func (r *recent) at(now time.Time) int64 { return now.UnixNano() / int64(r.slot) }
+func (r *recent) slotOf(now time.Time) int64 { return now.UnixNano() / int64(r.slot) }
 
 func (r *recent) add(now time.Time, f *Outcomes) {
-	number := r.at(now)
+	number := r.slotOf(now)
 	s := &r.slots[number%int64(len(r.slots))]
 	if s.number != number {
 		s.number, s.outcomes = number, Outcomes{}
@@ -116,7 +115,7 @@ func (r *recent) add(now time.Time, f *Outcomes) {
 }
 
 func (r *recent) sum(now time.Time) (all Outcomes) {
-	newest := r.at(now)
+	newest := r.slotOf(now)
 	for i := range r.slots {
 		if s := &r.slots[i]; s.number > newest-int64(len(r.slots)) && s.number <= newest {
 			all.add(&s.outcomes)

@@ -17,11 +17,11 @@ type Outlook struct {
 // Counts appear at the next multiple of outputs.publish_every.
 func (r *Rules) Closes(end int64) (earliest, latest time.Time) {
 	after := func(wait time.Duration) time.Time {
-		at := end + wait.Milliseconds()
+		latest := end + wait.Milliseconds()
 		if every := r.publishEvery.Milliseconds(); every > 0 {
-			at = calendar.Align(at+every-1, every)
+			latest = calendar.Align(latest+every-1, every)
 		}
-		return time.UnixMilli(at).UTC()
+		return time.UnixMilli(latest).UTC()
 	}
 	clock := r.lateness + r.skew + r.grace
 	return after(min(r.lateness+r.slack, clock)), after(clock)

@@ -30,67 +30,67 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 		want string
 	}{
 		{"a window that fills up", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
+			p, polled := alive(now)
 			p.Result, p.End = end.Add(time.Hour).UnixMilli(), end.Add(time.Hour).UnixMilli()
-			return p, at, 1, nil
+			return p, polled, 1, nil
 		}, ""},
 		{"turns are settled", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
-			return p, at, uint64(now.Sub(start) / (10 * time.Second)), nil
+			p, polled := alive(now)
+			return p, polled, uint64(now.Sub(start) / (10 * time.Second)), nil
 		}, ""},
 		{"much to read", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
+			p, polled := alive(now)
 			p.Partitions[0].Next, p.Partitions[0].High = now.Unix(), now.Unix()+1000
-			return p, at, 1, nil
+			return p, polled, 1, nil
 		}, ""},
 		{"counts are due", latest, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
-			return p, at, 1, nil
+			p, polled := alive(now)
+			return p, polled, 1, nil
 		}, "counts have been due since 2025-03-01T12:01:16Z"},
 		{"a pause of a stream that is behind the clock", time.Time{},
 			func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-				p, at := alive(now)
+				p, polled := alive(now)
 				p.Partitions[0].SilentFrom = now.Add(-4 * time.Second).UnixMilli() // the grace is 5 s
-				return p, at, 1, nil
+				return p, polled, 1, nil
 			}, ""},
 		{"a stream that is behind the clock, and read by workers", end.Add(time.Hour + 16*time.Second),
 			func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-				p, at := alive(now)
+				p, polled := alive(now)
 				p.Partitions, p.Delay = nil, time.Hour
-				return p, at, 1, nil
+				return p, polled, 1, nil
 			}, "counts have been due since 2025-03-01T13:01:16Z"},
 		{"a turn that is not settled", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
+			p, polled := alive(now)
 			p.Open, p.OpenedAt, p.End = 2, start, calendar.Forever
-			return p, at, 1, nil
+			return p, polled, 1, nil
 		}, "turn 2 was opened at 2025-03-01T12:00:00Z and is not settled"},
 		{"values that wait for their instant", time.Time{},
 			func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-				p, at := alive(now)
+				p, polled := alive(now)
 				p.Open, p.OpenedAt, p.End = 2, start, calendar.Forever
-				return p, at, 1, nil
+				return p, polled, 1, nil
 			}, ""},
 		{"a large turn at work", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
+			p, polled := alive(now)
 			p.Open, p.OpenedAt, p.Worked = 2, start, now.Add(-15*time.Second) // the next turns are due meanwhile
-			return p, at, 1, nil
+			return p, polled, 1, nil
 		}, ""},
 		{"a large turn that gets stuck", start.Add(time.Minute),
 			func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-				p, at := alive(now)
+				p, polled := alive(now)
 				p.Open, p.OpenedAt, p.Worked, p.End = 2, start, now, calendar.Forever
 				if stuck := start.Add(time.Minute); now.After(stuck) {
 					p.Worked = stuck
 				}
-				return p, at, 1, nil
+				return p, polled, 1, nil
 			}, "turn 2 was opened at 2025-03-01T12:00:00Z and is not settled"},
 		{"reading stands still", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, _ := alive(now)
 			return p, start, 1, nil
 		}, "reading has made no progress since"},
 		{"no answer", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
-			return p, at, 1,
+			p, polled := alive(now)
+			return p, polled, 1,
 				[]kafkalog.Trouble{{Doing: "reading topic \"secret\"", Since: start, Cause: errors.New("secret")}}
 		}, "Kafka has not answered properly since 2025-03-01T12:00:00Z"},
 	} {

@@ -18,9 +18,8 @@ const (
 	// long at the most until it is logged again.
 	StallAfter = 30 * time.Second
 	StallMost  = 10 * time.Minute
-	// stallFresh is how old READ's knowledge may be to be judged by: READ polls
-	// several times a second unless it waits for something else, which is logged
-	// instead.
+	// stallFresh is how old READ's knowledge may be to be judged by: READ polls several times a
+	// second unless it waits for something else, which is logged instead.
 	stallFresh = 5 * time.Second
 )
 
@@ -154,14 +153,14 @@ func (s *Stalls) Observe(now time.Time, p Progress) {
 
 // ObserveWork records that a stage worked on the open turn: it decided, released or wrote a part of
 // it. A large turn takes long, and is not stuck.
-func (s *Stalls) ObserveWork(at time.Time) {
+func (s *Stalls) ObserveWork(now time.Time) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at.After(s.worked) {
-		s.worked = at
+	if now.After(s.worked) {
+		s.worked = now
 	}
 }
 
@@ -294,13 +293,13 @@ func (s *Stalls) reportEnd(now time.Time, kind stallKind) {
 // it back, should they stay silent. Unix milliseconds.
 func (r *Rules) closesByClock(seen *Progress) int64 {
 	clock := seen.End + (r.lateness + r.skew + r.grace).Milliseconds() + seen.Delay.Milliseconds()
-	at := clock
+	due := clock
 	for _, p := range seen.Partitions {
 		if p.HeldBack && p.SilentFrom != calendar.Never {
-			at = max(at, p.SilentFrom+r.grace.Milliseconds(), clock+p.Delay.Milliseconds())
+			due = max(due, p.SilentFrom+r.grace.Milliseconds(), clock+p.Delay.Milliseconds())
 		}
 	}
-	return at
+	return due
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

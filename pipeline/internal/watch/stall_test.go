@@ -18,7 +18,7 @@ type stallScene struct {
 	t      *testing.T
 	stalls *Stalls
 	out    bytes.Buffer
-	at     time.Duration // since noon
+	after  time.Duration // since noon
 	p      *Progress
 	down   []kafkalog.Trouble
 	away   []kafkalog.Away
@@ -42,15 +42,15 @@ func newStallScene(t *testing.T, change func(*Rules)) *stallScene {
 // the logged lines with their times.
 func (s *stallScene) until(end time.Duration) []string {
 	var lines []string
-	for ; s.at <= end; s.at += time.Second {
-		now := stallNoon.Add(s.at)
+	for ; s.after <= end; s.after += time.Second {
+		now := stallNoon.Add(s.after)
 		if s.p != nil {
 			s.stalls.Observe(now, *s.p)
 		}
 		s.stalls.update(now, s.down, s.away)
 		for line := range strings.SplitSeq(strings.TrimSpace(s.out.String()), "\n") {
 			if line != "" {
-				lines = append(lines, fmt.Sprint(s.at, " ", line))
+				lines = append(lines, fmt.Sprint(s.after, " ", line))
 			}
 		}
 		s.out.Reset()
@@ -76,7 +76,7 @@ func (s *stallScene) says(lines []string, want ...[]string) {
 	}
 }
 
-func windowEnd(at time.Duration) int64 { return stallNoon.Add(at).UnixMilli() }
+func windowEnd(after time.Duration) int64 { return stallNoon.Add(after).UnixMilli() }
 
 // stuck is a partition that ends in an open transaction, quiet one that was read to its end.
 func stuck(id int32) Partition {
@@ -212,10 +212,10 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	t.Run("a short failure", func(t *testing.T) {
 		s := newStallScene(t, nil)
 		for i := range 10 {
-			s.down = []kafkalog.Trouble{{Since: stallNoon.Add(s.at), Cause: errors.New("moved")}}
+			s.down = []kafkalog.Trouble{{Since: stallNoon.Add(s.after), Cause: errors.New("moved")}}
 			s.says(s.until(time.Duration(i+1) * 25 * time.Second))
 			s.down = nil
-			s.says(s.until(s.at + time.Second))
+			s.says(s.until(s.after + time.Second))
 		}
 	})
 	t.Run("a turn that does not settle", func(t *testing.T) {
@@ -229,9 +229,9 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	t.Run("a large turn", func(t *testing.T) {
 		s := newStallScene(t, nil)
 		s.p = &Progress{End: windowEnd(0), Open: 17, OpenedAt: stallNoon}
-		for s.at < time.Minute {
-			s.stalls.ObserveWork(stallNoon.Add(s.at))
-			s.says(s.until(s.at + 20*time.Second))
+		for s.after < time.Minute {
+			s.stalls.ObserveWork(stallNoon.Add(s.after))
+			s.says(s.until(s.after + 20*time.Second))
 		}
 		s.says(s.until(2*time.Minute), []string{"1m12s", "no progress for 1m12s: turn 17"})
 	})

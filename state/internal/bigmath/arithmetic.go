@@ -15,9 +15,8 @@ func New(x float64) *big.Float { return new(big.Float).SetPrec(Bits).SetFloat64(
 // Zero returns 0 with Bits bits, rounding to nearest, to receive a result.
 func Zero() *big.Float { return new(big.Float).SetPrec(Bits) }
 
-// Exp returns e^x. The argument is halved until it is small and the result
-// squared back: k halvings cost k bits. |x| stays below 2^26, so that the result's
-// exponent fits.
+// Exp returns e^x. The argument is halved until it is small and the result squared back: k halvings
+// cost k bits. |x| stays below 2^26, so that the result's exponent fits.
 func Exp(x *big.Float) *big.Float {
 	halvings := 16
 	if e := x.MantExp(nil); e > 0 {

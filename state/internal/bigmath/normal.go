@@ -17,9 +17,8 @@ func NormalDensity(x *big.Float) *big.Float {
 	return half.Quo(Exp(half), root)
 }
 
-// millsSplit is where the series for Φ gives way to the continued fraction for
-// its upper tail: the series loses bits to cancellation above it, the fraction
-// converges slowly below.
+// millsSplit is where the series for Φ gives way to the continued fraction for its upper tail: the
+// series loses bits to cancellation above it, the fraction converges slowly below.
 const millsSplit = 5
 
 // centralSeries returns (Φ(x) − 1/2)/φ(x) = Σ x^(2n+1)/(2n+1)!!. Terms of one

@@ -36,9 +36,8 @@ func quantile(p *big.Float, side int) *big.Float {
 	}
 }
 
-// upperQuantile returns z with 1 − Φ(z) near p ≤ 1/2 by Newton's iteration on the
-// logarithm of the tail, which is concave: from the second step on it falls to the
-// solution, and the error squares.
+// upperQuantile returns z with 1 − Φ(z) near p ≤ 1/2 by Newton's iteration on the logarithm of the
+// tail, which is concave: from the second step on it falls to the solution, and the error squares.
 func upperQuantile(p *big.Float) *big.Float {
 	logP := Log(p)
 	z := New(quantileStart(p, logP))

@@ -9,12 +9,10 @@ import (
 // arithmetic, far below one unit of a float64 or of a budget.
 const marginBits = 140
 
-// Up returns 0 as a number of Bits bits that rounds every result put into it
-// towards +Inf.
+// Up returns 0 as a number of Bits bits that rounds every result put into it towards +Inf.
 func Up() *big.Float { return Zero().SetMode(big.ToPositiveInf) }
 
-// Down returns 0 as a number of Bits bits that rounds every result put into it
-// towards -Inf.
+// Down returns 0 as a number of Bits bits that rounds every result put into it towards -Inf.
 func Down() *big.Float { return Zero().SetMode(big.ToNegativeInf) }
 
 // Square returns x², exactly.
@@ -53,8 +51,7 @@ func RoundUp(x *big.Float) float64 {
 	return f
 }
 
-// RoundDown returns the greatest float64 that is not above x; -Inf below all of
-// them.
+// RoundDown returns the greatest float64 that is not above x; -Inf below all of them.
 func RoundDown(x *big.Float) float64 {
 	f, accuracy := x.Float64()
 	if accuracy == big.Above {

@@ -40,12 +40,10 @@ func Down(f float64) Amount { return fromFloat(f, units.RoundDown) }
 // for a NaN and from |f| = 2^24 on.
 func SquareUp(f float64) Amount { return fromSquare(f, units.RoundUp) }
 
-// SquareDown returns the greatest Amount below Max that is not above the exact f²,
-// and 0 for a NaN.
+// SquareDown returns the greatest Amount below Max that is not above the exact f², and 0 for a NaN.
 func SquareDown(f float64) Amount { return fromSquare(f, units.RoundDown) }
 
-// BigDown returns the greatest Amount below Max that is not above x: 0 for whatever is
-// not above 0.
+// BigDown returns the greatest Amount below Max that is not above x: 0 for whatever is not above 0.
 func BigDown(x *big.Float) Amount {
 	if x.Sign() <= 0 {
 		return Amount{}

@@ -20,8 +20,7 @@ func IntegerUp(m uint64) float64 {
 	return SumUp(float64(m/half*half), float64(m%half)) // both exact
 }
 
-// ProductUp returns a·b, rounded up. One of the arguments may be +Inf if the other is
-// above 0.
+// ProductUp returns a·b, rounded up. One of the arguments may be +Inf if the other is above 0.
 func ProductUp(a, b float64) float64 {
 	p := a * b
 	switch {
