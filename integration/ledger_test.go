@@ -19,12 +19,16 @@ type ledger struct {
 // readLedger goes through one ledger partition in the order of the log. A turn may be written again
 // by a later epoch, but never with another body, and nothing of an earlier epoch may stand after a
 // record of a later one.
-func readLedger(records []kafkalog.Record) (ledger, error) {
+func readLedger(seal *schemas.LedgerSeal, records []kafkalog.Record) (ledger, error) {
 	l := ledger{map[uint64]schemas.Delta{}, map[uint64]schemas.Snapshot{}}
 	collected := map[schemas.PartSet]map[uint32]schemas.LedgerPart{}
 	newest := int64(-1)
 	for _, r := range records {
-		part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
+		value, err := seal.Open(r.Key, r.Value)
+		if err != nil {
+			return l, fmt.Errorf("record %d: %w", r.Offset, err)
+		}
+		part, err := schemas.DecodeLedgerPart(r.Key, value)
 		if err != nil {
 			return l, fmt.Errorf("record %d: %w", r.Offset, err)
 		}

@@ -29,7 +29,8 @@ func (d *deployment) readTrusted() (trusted, error) {
 		return tr, err
 	}
 	for shard := range int32(d.config.Shards) {
-		l, err := readLedger(d.records(d.config.Outputs.Ledger, shard))
+		l, err := readLedger(schemas.NewLedgerSeal(d.config.Keys.UserHash.Reveal(), int(shard)),
+			d.records(d.config.Outputs.Ledger, shard))
 		if err != nil {
 			return tr, fmt.Errorf("ledger of shard %d: %w", shard, err)
 		}

@@ -16,7 +16,7 @@ type Control struct {
 }
 
 // ControlBody is *Header, *Generation, *Run, *Reader, *Epoch, *Passed, *Close, *Settled, *Lost,
-// *Drain, *End, *Stop or *Recover.
+// *Drain, *End, *Stop, *Recover or *Forget.
 type ControlBody interface {
 	controlKind() Kind
 	layout(w *wire) // moves the fields after Back, BackEpoch and Generation
@@ -57,6 +57,14 @@ type Recover struct {
 	Stop int64  // the offset of the STOP
 }
 
+// Forget records that a user was removed from the ledger as of a settled turn. It names no user, and
+// no reader obeys it: the ledger has the user's mark.
+type Forget struct {
+	Epoch   int64
+	Turn    uint64
+	By, Why string // at most 64 KiB each
+}
+
 // EncodeControl encodes a control record. Errors: ErrInvalid.
 func EncodeControl(c Control) ([]byte, error) {
 	if c.Body == nil {
@@ -71,7 +79,7 @@ func DecodeControl(b []byte) (Control, error) {
 		return Control{}, malformed(0, "shorter than its preamble")
 	}
 	bodies := [...]ControlBody{new(Header), new(Generation), new(Run), new(Reader), new(Epoch), new(Passed), new(Close),
-		new(Settled), new(Lost), new(Drain), new(End), new(Stop), new(Recover)}
+		new(Settled), new(Lost), new(Drain), new(End), new(Stop), new(Recover), new(Forget)}
 	for _, body := range bodies {
 		if k := body.controlKind(); k == Kind(b[2]) {
 			return decode(b, k, func(c *Control, w *wire) {
@@ -97,6 +105,7 @@ func (*Run) controlKind() Kind     { return KindRun }
 func (*Epoch) controlKind() Kind   { return KindEpoch }
 func (*Stop) controlKind() Kind    { return KindStop }
 func (*Recover) controlKind() Kind { return KindRecover }
+func (*Forget) controlKind() Kind  { return KindForget }
 
 func (b *Run) layout(w *wire) { w.fixed(b.ID[:], "run id") }
 
@@ -119,4 +128,11 @@ func (s *Stop) layout(w *wire) {
 func (c *Recover) layout(w *wire) {
 	w.text(&c.By, "by")
 	w.int(&c.Stop, "stop")
+}
+
+func (f *Forget) layout(w *wire) {
+	w.int(&f.Epoch, "epoch")
+	w.uint(&f.Turn, "turn")
+	w.text(&f.By, "by")
+	w.text(&f.Why, "why")
 }

@@ -91,6 +91,7 @@ func goldenRunRecords() []ControlBody {
 				DeadLettered: map[string]uint64{"empty_user": 1, "bad_timestamp": 2}}, Last: 9},
 		&Passed{Epoch: 17, Group: 3, Reader: 15, Turn: math.MaxUint64, AtEnd: true, Last: 5},
 		&Lost{Epoch: 17},
+		&Forget{Epoch: 17, Turn: 9, By: "Ada", Why: "ticket 12"},
 		&Drain{Run: 12},
 		&End{Epoch: 17, Drained: true, Owed: 9},
 		&End{Epoch: 17, Owed: 9,

@@ -278,7 +278,7 @@ func genSettled(t *rapid.T) Settled {
 func genControl(t *rapid.T) Control {
 	c := Control{Back: rapid.Int64().Draw(t, "back"), BackEpoch: rapid.Int64().Draw(t, "back epoch"),
 		Generation: rapid.Int64().Draw(t, "generation")}
-	switch rapid.IntRange(0, 8).Draw(t, "kind") {
+	switch rapid.IntRange(0, 9).Draw(t, "kind") {
 	case 0:
 		c.Body = genHeader(t)
 	case 1:
@@ -304,6 +304,9 @@ func genControl(t *rapid.T) Control {
 		c.Body = &Run{ID: gen16(t)}
 	case 7:
 		c.Body = genRunRecord(t)
+	case 8:
+		c.Body = &Forget{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"), By: genText(t),
+			Why: genText(t)}
 	default:
 		c.Body = &Recover{By: genText(t), Stop: rapid.Int64().Draw(t, "stop")}
 	}
@@ -347,6 +350,9 @@ func genSnapshot(t *rapid.T) Snapshot {
 		}
 		s.Accounts = append(s.Accounts, e)
 	}
+	s.Forgotten = slices.CompactFunc(slices.SortedFunc(slices.Values(genList(t, 3, func(t *rapid.T) ForgottenMark {
+		return gen16(t)
+	})), ForgottenMark.Compare), func(a, b ForgottenMark) bool { return a == b })
 	turn := uint64(0)
 	s.Open = genList(t, 3, func(t *rapid.T) []byte {
 		turn += rapid.Uint64Range(1, 1000).Draw(t, "step")

@@ -41,7 +41,7 @@ func goldenValue(c codec, i int) any {
 		return d
 	case "snapshot":
 		open, _ := EncodeOpenSlice(slice)
-		s := Snapshot{Turn: 4 + n, Open: [][]byte{open}}
+		s := Snapshot{Turn: 4 + n, Open: [][]byte{open}, Forgotten: []ForgottenMark{{1}, {2, byte(n)}}}
 		for _, cu := range users {
 			s.Accounts = append(s.Accounts, accounts.Entry{ID: cu.ID, Period: cu.Period,
 				Account: accounts.Account{Spent: 1000 + units.Mu2(n)}, Debts: []units.Mu2{0, 500 + units.Mu2(n)}})

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -20,6 +21,7 @@ const (
 	domainRecord      = 4
 	domainRecordRank  = 5
 	domainUnnamed     = 6
+	domainForgotten   = 7
 )
 
 // Hasher derives account ids, record ids and clipping ranks from the user-hash key by HMAC-SHA-256.
@@ -55,6 +57,19 @@ func (h *Hasher) Unnamed(partition int32, offset int64) accounts.ID {
 	b = binary.BigEndian.AppendUint32(b, uint32(partition))
 	h.scratch = binary.BigEndian.AppendUint64(b, uint64(offset))
 	return accounts.ID(h.finish())
+}
+
+// ForgottenMark stands for the account of a user who was forgotten. Without the user-hash key it
+// reveals nothing about the user, and nobody can compute it from the account id.
+type ForgottenMark [16]byte
+
+// Compare orders marks.
+func (m ForgottenMark) Compare(o ForgottenMark) int { return bytes.Compare(m[:], o[:]) }
+
+// Forgotten returns the mark of an account.
+func (h *Hasher) Forgotten(id accounts.ID) ForgottenMark {
+	h.scratch = append(append(h.scratch[:0], domainForgotten), id[:]...)
+	return h.finish()
 }
 
 // ClipRank returns the rank that orders the keys of one user for one metric: the keys with the

@@ -146,8 +146,8 @@ func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	return out
 }
 
-// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn; false if there
-// is no such snapshot. It returns the errors of JoinSnapshot.
+// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn, of two with the
+// same turn the one of the later epoch; false if there is no such snapshot. It returns the errors of JoinSnapshot.
 func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	var best []LedgerPart
 	for i := range l.snapshots {
@@ -155,7 +155,8 @@ func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 		if !ok || parts[0].Set.Turn > maxTurn {
 			continue
 		}
-		if best == nil || parts[0].Set.Turn > best[0].Set.Turn {
+		if best == nil || cmp.Or(cmp.Compare(parts[0].Set.Turn, best[0].Set.Turn),
+			cmp.Compare(parts[0].Set.Epoch, best[0].Set.Epoch)) > 0 {
 			best = parts
 		}
 	}

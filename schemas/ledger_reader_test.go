@@ -170,3 +170,26 @@ func TestTheReaderDoesNotDependOnCompaction(t *testing.T) {
 		}
 	})
 }
+
+// Of two snapshots as of one turn, the later epoch's counts, whichever slot has it.
+func TestRuleTheLaterSnapshotOfATurnCounts(t *testing.T) {
+	for later := range 2 {
+		var l LedgerReader
+		for slot := range 2 {
+			s := Snapshot{Turn: 5, Epoch: 1}
+			if slot == later {
+				s.Epoch, s.Forgotten = 2, []ForgottenMark{{1}}
+			}
+			records, err := EncodeSnapshot(s, slot, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Add(records[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s, ok, err := l.NewestSnapshot(9); err != nil || !ok || s.Epoch != 2 {
+			t.Errorf("slot %d has the later one: %+v, %v", later, s, err)
+		}
+	}
+}

@@ -14,7 +14,10 @@ type Snapshot struct {
 	Turn     uint64
 	Epoch    int64            // not part of the body, like a delta's
 	Accounts []accounts.Entry // strictly ascending by (ID, Period), without reservations, none zero
-	Open     [][]byte         // encoded OpenSlices, strictly ascending by turn
+	// Forgotten has the marks of users who were forgotten, strictly ascending. They count in no turn
+	// after the snapshot.
+	Forgotten []ForgottenMark
+	Open      [][]byte // encoded OpenSlices, strictly ascending by turn
 }
 
 // EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are
@@ -50,6 +53,12 @@ func decodeSnapshotBody(b []byte) (Snapshot, error) {
 func (s *Snapshot) layout(w *wire) {
 	w.uint(&s.Turn, "turn")
 	s.layoutAccounts(w)
+	list(w, &s.Forgotten, len(ForgottenMark{}), "forgotten users", func(m *ForgottenMark, w *wire) {
+		w.fixed(m[:], "forgotten user")
+	})
+	for i := 1; i < len(s.Forgotten); i++ {
+		w.check(s.Forgotten[i-1].Compare(s.Forgotten[i]) < 0, "forgotten users out of order")
+	}
 	list(w, &s.Open, 1, "open slices", func(slice *[]byte, w *wire) { w.bytes(slice, math.MaxInt, "open slice") })
 	var before uint64
 	for i, o := range s.Open {

@@ -30,6 +30,7 @@ const (
 	KindLost          Kind = 11
 	KindDrain         Kind = 12
 	KindEnd           Kind = 13
+	KindForget        Kind = 14
 	KindDeltaPart     Kind = 16
 	KindDeltaBody     Kind = 17
 	KindSnapshotPart  Kind = 18
@@ -37,6 +38,7 @@ const (
 	KindLedgerKey     Kind = 21 // the text keys of the ledger; named in errors only
 	KindOpenSlice     Kind = 22
 	KindAccounts      Kind = 23 // format of package accounts; named in errors only
+	KindLedgerSeal    Kind = 24 // an encrypted part of a delta or a snapshot
 	KindReleaseKey    Kind = 32 // text; named in errors only
 	KindRelease       Kind = 33 // Avro or JSON; named in errors only
 	KindMetricSpec    Kind = 34
@@ -59,10 +61,11 @@ func (k Kind) String() string {
 		{KindGeneration, "control generation"},
 		{KindRun, "control run"}, {KindReader, "control reader"}, {KindPassed, "control passed"},
 		{KindLost, "control lost"},
-		{KindDrain, "control drain"}, {KindEnd, "control end"},
+		{KindDrain, "control drain"}, {KindEnd, "control end"}, {KindForget, "control forget"},
 		{KindDeltaPart, "ledger delta part"}, {KindDeltaBody, "ledger delta"},
 		{KindSnapshotPart, "ledger snapshot part"}, {KindSnapshotBody, "ledger snapshot"},
 		{KindOpenSlice, "open slice"}, {KindAccounts, "accounts"}, {KindLedgerKey, "ledger key"},
+		{KindLedgerSeal, "encrypted ledger record"},
 		{KindReleaseKey, "release key"},
 		{KindRelease, "release"}, {KindMetricSpec, "metric specification"}, {KindTurnEnd, "turn end"},
 		{KindContributions, "contributions"}, {KindOpen, "open"},
@@ -91,9 +94,9 @@ const (
 // version of the control log rises with every other one.
 func (k Kind) version() byte {
 	switch {
-	case k <= KindEnd:
-		return 7
-	case k == KindDeltaBody, k == KindOpen, k == KindPartial, k == KindAck:
+	case k <= KindForget:
+		return 8
+	case k == KindLedgerSeal, k == KindSnapshotBody, k == KindDeltaBody, k == KindOpen, k == KindPartial, k == KindAck:
 		return 3
 	}
 	return 2

@@ -88,7 +88,7 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 }
 
 func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
-	s := schemas.Snapshot{Turn: turn, Epoch: epoch}
+	s := schemas.Snapshot{Turn: turn, Epoch: epoch, Forgotten: a.forgotten}
 	s.Accounts = slices.AppendSeq(make([]accounts.Entry, 0, a.store.Len()), a.store.All())
 	for _, o := range a.open {
 		s.Open = append(s.Open, o.data)
@@ -138,14 +138,16 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 	return nil
 }
 
-// sameState reports whether two snapshots have the same accounts and open slices.
+// sameState reports whether two snapshots have the same accounts, forgotten users and open slices.
 func sameState(a, b *schemas.Snapshot) bool {
 	return slices.EqualFunc(a.Accounts, b.Accounts, accounts.Entry.Equal) &&
+		slices.Equal(a.Forgotten, b.Forgotten) &&
 		slices.EqualFunc(a.Open, b.Open, bytes.Equal)
 }
 
 // Reshard distributes the accounts of all shards, as of one turn, over another number of shards.
-// Slices of windows that a change ends early are left behind.
+// Slices of windows that a change ends early are left behind. Every new shard has the marks of all
+// forgotten users, because a mark does not show its shard.
 func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	fresh := make([]schemas.Snapshot, shards)
 	for i := range old {
@@ -157,7 +159,14 @@ func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 			to.Accounts = append(to.Accounts, a)
 		}
 	}
+	var forgotten []schemas.ForgottenMark
+	for i := range old {
+		forgotten = append(forgotten, old[i].Forgotten...)
+	}
+	slices.SortFunc(forgotten, schemas.ForgottenMark.Compare)
+	forgotten = slices.Compact(forgotten)
 	for n := range fresh {
+		fresh[n].Forgotten = forgotten
 		fresh[n].Turn, fresh[n].Epoch = old[0].Turn, old[0].Epoch
 		slices.SortFunc(fresh[n].Accounts, func(a, b accounts.Entry) int {
 			return cmp.Or(slices.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Period, b.Period))

@@ -256,6 +256,24 @@ func (c *contributions) countFiltered(r *Rules) []uint64 {
 	return filtered
 }
 
+// leaveOut removes the users who were forgotten. A metric counts their records as ones that do not
+// belong to it.
+func (c *contributions) leaveOut(a *shardAccounts) {
+	c.users = slices.DeleteFunc(c.users, func(u schemas.ContribUser) bool {
+		if !a.forgot(u.ID) {
+			return false
+		}
+		for _, e := range u.Entries {
+			for i := range a.rules.metrics {
+				if m := &a.rules.metrics[i]; m.kind.Admits() && m.counts(c.labels[e.Key]) {
+					c.filtered[i] += uint64(e.N)
+				}
+			}
+		}
+		return true
+	})
+}
+
 // taken returns for every label whether it belongs to a metric.
 func (c *contributions) taken(m *metric) []bool {
 	out := make([]bool, len(c.labels))

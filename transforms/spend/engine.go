@@ -221,6 +221,7 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64,
 	if err != nil {
 		return nil, err
 	}
+	own.leaveOut(s.accounts)
 	for i := range own.users {
 		if schemas.ShardOf(own.users[i].ID, e.opts.Rules.Shards) != n {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: errMisrouted}

@@ -79,7 +79,7 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 			return fmt.Errorf("restoring shard %d: %w", n, err)
 		}
 	}
-	a.turn = snapshot.Turn
+	a.turn, a.forgotten = snapshot.Turn, snapshot.Forgotten
 	if err := a.reopen(snapshot.Open); err != nil {
 		return unreadable(n, open, err)
 	}
@@ -156,7 +156,7 @@ func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, 
 		return schemas.Snapshot{}, 1, nil
 	}
 	for i, info := range l.Snapshots() {
-		if info.Complete && info.Turn == found.Turn {
+		if info.Complete && info.Turn == found.Turn && info.Epoch == found.Epoch {
 			return found, i, nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -35,6 +36,8 @@ type shardAccounts struct {
 	turn    uint64      // the last turn that was decided
 	decided []decision  // the turns up to it that are not charged, ascending
 	period  int64       // the first budget period whose accounts are still kept
+	// forgotten has the marks of users who count in no turn any more, ascending.
+	forgotten []schemas.ForgottenMark
 
 	scratch *scratch     // while a turn is decided
 	charged reservations // a charged turn's reservations, for their memory
@@ -50,6 +53,15 @@ type decision struct {
 func newShardAccounts(r *Rules, w Windows) *shardAccounts {
 	return &shardAccounts{rules: r, windows: w, clip: newClipper(r), store: accounts.NewShard(), period: math.MinInt64,
 		scratch: new(scratch)}
+}
+
+// forgot reports whether the user of an account was forgotten.
+func (a *shardAccounts) forgot(id accounts.ID) bool {
+	if len(a.forgotten) == 0 {
+		return false
+	}
+	_, found := slices.BinarySearchFunc(a.forgotten, a.clip.hasher.Forgotten(id), schemas.ForgottenMark.Compare)
+	return found
 }
 
 func (a *shardAccounts) metric(w schemas.MetricWindow) (*metric, error) {

@@ -108,8 +108,13 @@ func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 		if err != nil {
 			return fmt.Errorf("reading the new ledger: %w", err)
 		}
+		seal := schemas.NewLedgerSeal(c.dep.Config.Keys.UserHash.Reveal(), int(id))
 		err = c.client.ReadRange(ctx, topic, id, bounds.Start, bounds.High, func(r kafkalog.Record) error {
-			part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
+			value, err := seal.Open(r.Key, r.Value)
+			if err != nil {
+				return foreignLedger(topic, err)
+			}
+			part, err := schemas.DecodeLedgerPart(r.Key, value)
 			if err == nil && part.Key.Kind == schemas.KindSnapshotPart && part.Set.Turn <= c.settled {
 				return nil
 			}
@@ -230,7 +235,7 @@ func (c *Change) CheckSize() error {
 // function that it returns closes it.
 func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 	if c.epoch < 0 {
-		return ledgerlog.ReadOn(c.client, c.control, topic), func() {}
+		return ledgerlog.ReadOn(c.client, c.control, c.dep, topic), func() {}
 	}
 	store := ledgerlog.NewOn(c.client, c.control, c.dep, topic)
 	return store, store.Close

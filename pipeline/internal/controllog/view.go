@@ -161,6 +161,7 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 		v.Header, v.HeaderAt = b, offset
 	case *schemas.Generation:
 		v.observeGeneration(offset, b)
+	case *schemas.Forget: // the ledger has the mark
 	default:
 		return fmt.Errorf("reading control at offset %d: a record of a kind that this program does not know", offset)
 	}

@@ -16,10 +16,12 @@ import (
 // reads the partition without fencing its owner, and reports foreign records to control. It is a
 // deployment.ErrLogFault if the newest turn of the partition is not one from first−1 to last: SPEND
 // writes every turn to every shard, and decides a span once the one before it is settled.
-func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, topic string, shard int32,
+func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
+	shard int32,
 	first, last uint64) (anyDelta, all bool, err error) {
 	var ledger schemas.LedgerReader
-	if _, err := ReadOn(client, control, topic).Acquire(ctx, int(shard), 0, ledger.Add); err != nil {
+	topic := d.Config.Outputs.Ledger
+	if _, err := ReadOn(client, control, d, topic).Acquire(ctx, int(shard), 0, ledger.Add); err != nil {
 		return false, false, err
 	}
 	there := ledger.DeltaTurns()

@@ -5,18 +5,24 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/fencing"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Reader implements accounts.LedgerStore on a ledger topic without taking its partitions: a run
 // that owns them goes on, and nothing is written.
-type Reader struct{ fence fencing.Fence }
+type Reader struct {
+	fence    fencing.Fence
+	userHash secret.Of[[32]byte]
+}
 
 // ReadOn returns the Reader of a ledger topic.
-func ReadOn(client *kafkalog.Client, control *controllog.Log, topic string) *Reader {
-	return &Reader{fencing.Fence{Client: client, Control: control, Topic: topic}}
+func ReadOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, topic string) *Reader {
+	return &Reader{fencing.Fence{Client: client, Control: control, Topic: topic}, d.Config.Keys.UserHash}
 }
 
 // Acquire implements accounts.LedgerStore: it reads the partition of a shard, even while a run owns
@@ -27,7 +33,8 @@ func (r *Reader) Acquire(ctx context.Context, shard int, _ int64,
 	if err != nil {
 		return nil, fmt.Errorf("reading the ledger, topic %s, partition %d: %w", r.fence.Topic, shard, err)
 	}
-	return discard{}, read(ctx, &r.fence, shard, bounds.Start, bounds.LastStable, each)
+	return discard{}, read(ctx, &r.fence, schemas.NewLedgerSeal(r.userHash.Reveal(), shard), shard, bounds.Start,
+		bounds.LastStable, each)
 }
 
 // discard implements accounts.LedgerWriter.

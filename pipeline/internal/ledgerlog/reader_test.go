@@ -8,7 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
@@ -21,16 +23,19 @@ func TestADamagedRecordOfTheLedgerIsNamed(t *testing.T) {
 	snapshot := must.Have(schemas.EncodeSnapshot(schemas.Snapshot{Turn: 1,
 		Accounts: []accounts.Entry{{ID: accounts.ID{1}, Account: accounts.Account{Spent: 1}}}}, 0, 1000))
 	delta := must.Have(schemas.EncodeDelta(schemas.Delta{Turn: 2}, 64, 1000))
+	d := &deployment.Deployment{}
+	d.Config.Keys.UserHash = secret.New([32]byte{7})
+	seal := schemas.NewLedgerSeal([32]byte{7}, 1)
 	var messages []kafkalog.Message
 	for _, r := range append(snapshot, delta...) {
 		r.Value[len(r.Value)-1] ^= 1
-		messages = append(messages, kafkalog.Message{Key: r.Key, Value: r.Value, Timestamp: kafkalog.Now()})
+		messages = append(messages, kafkalog.Message{Key: r.Key, Value: seal.Seal(r), Timestamp: kafkalog.Now()})
 	}
 	p := must.Have(c.NewProducer(t.Context(), "ledger", 1, ""))
 	defer p.Close()
 	must.Have(p.Append(t.Context(), messages))
 	var ledger schemas.LedgerReader
-	must.Have(ReadOn(c, nil, "ledger").Acquire(t.Context(), 1, 0, ledger.Add))
+	must.Have(ReadOn(c, nil, d, "ledger").Acquire(t.Context(), 1, 0, ledger.Add))
 	_, _, ofSnapshot := ledger.NewestSnapshot(9)
 	_, ofDelta := ledger.DeltasAfter(0)
 	for want, err := range map[string]error{"topic ledger, partition 1, offset 0: ": ofSnapshot,

@@ -12,12 +12,14 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/fencing"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Store implements accounts.LedgerStore on a ledger topic. Safe for concurrent use.
 type Store struct {
 	fencing.Fence
+	userHash secret.Of[[32]byte]
 
 	mu      sync.Mutex
 	writers map[int]*kafkalog.Producer
@@ -31,8 +33,8 @@ func New(client *kafkalog.Client, control *controllog.Log, d *deployment.Deploym
 // NewOn is New on another topic: the ledger of another generation.
 func NewOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, topic string) *Store {
 	return &Store{
-		Fence:   fencing.Fence{Client: client, Control: control, Prefix: fencing.LedgerIDs(d), Topic: topic},
-		writers: map[int]*kafkalog.Producer{},
+		Fence:    fencing.Fence{Client: client, Control: control, Prefix: fencing.LedgerIDs(d), Topic: topic},
+		userHash: d.Config.Keys.UserHash, writers: map[int]*kafkalog.Producer{},
 	}
 }
 
@@ -53,18 +55,23 @@ func (s *Store) Acquire(ctx context.Context, shard int, epoch int64,
 	if err != nil {
 		return nil, fmt.Errorf("reading the ledger, topic %s, partition %d: %w", s.Topic, shard, err)
 	}
-	if err := read(ctx, &s.Fence, shard, bounds.Start, fence+1, each); err != nil {
+	seal := schemas.NewLedgerSeal(s.userHash.Reveal(), shard)
+	if err := read(ctx, &s.Fence, seal, shard, bounds.Start, fence+1, each); err != nil {
 		return nil, err
 	}
-	return &ledgerWriter{producer: p, at: s.Control.At, shard: shard}, nil
+	return &ledgerWriter{producer: p, seal: seal, at: s.Control.At, shard: shard}, nil
 }
 
-// read passes on the records of a ledger partition from one offset to before another.
-func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64,
+// read passes on the records of a ledger partition from one offset to before another, decrypted.
+func read(ctx context.Context, f *fencing.Fence, seal *schemas.LedgerSeal, shard int, from, to int64,
 	each func(accounts.LedgerRecord) error) error {
 	err := f.Client.ReadRange(ctx, f.Topic, int32(shard), from, to, func(r kafkalog.Record) error {
 		place := fmt.Sprintf("topic %s, partition %d, offset %d", f.Topic, shard, r.Offset)
-		return Record(f.Control, f.Topic, &r, each(accounts.LedgerRecord{Key: r.Key, Value: r.Value, Place: place}))
+		record, err := seal.OpenRecord(accounts.LedgerRecord{Key: r.Key, Value: r.Value, Place: place})
+		if err == nil {
+			err = each(record)
+		}
+		return Record(f.Control, f.Topic, &r, err)
 	})
 	if err != nil {
 		return fmt.Errorf("reading the ledger, topic %s, partition %d: %w", f.Topic, shard, err)
@@ -77,7 +84,7 @@ func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64,
 // missing one notices. A record of another version of this program may mean anything: its error is
 // returned, and no run continues without it.
 func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error) error {
-	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
+	if errors.Is(err, schemas.ErrMalformed) {
 		control.ReportForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
 		return nil
 	}
@@ -99,6 +106,7 @@ func (s *Store) Close() {
 // ledgerWriter implements accounts.LedgerWriter.
 type ledgerWriter struct {
 	producer *kafkalog.Producer
+	seal     *schemas.LedgerSeal
 	at       crashpoint.Hook
 	shard    int
 }
@@ -108,7 +116,7 @@ type ledgerWriter struct {
 func (w *ledgerWriter) Append(ctx context.Context, records []accounts.LedgerRecord) func(context.Context) error {
 	msgs := make([]kafkalog.Message, len(records))
 	for i, r := range records {
-		msgs[i] = kafkalog.Message{Key: r.Key, Value: r.Value, Timestamp: kafkalog.Now()}
+		msgs[i] = kafkalog.Message{Key: r.Key, Value: w.seal.Seal(r), Timestamp: kafkalog.Now()}
 	}
 	return fencing.Background(func() error {
 		return w.at.Around(crashpoint.DeltaWriting, crashpoint.DeltaWritten, w.shard, func() error {

@@ -208,8 +208,7 @@ func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interru
 	}
 	have, begun := 0, false
 	for shard := range s.dep.Config.Shards {
-		anyDelta, all, err := ledgerlog.Deltas(ctx, s.client, s.control, s.dep.Config.Outputs.Ledger, int32(shard),
-			settled+1, last)
+		anyDelta, all, err := ledgerlog.Deltas(ctx, s.client, s.control, s.dep, int32(shard), settled+1, last)
 		if err != nil {
 			return interruption{}, err
 		}

@@ -1,0 +1,116 @@
+package schemas
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+)
+
+// LedgerSeal encrypts the values of a ledger's records and authenticates them, so that nobody
+// without the user-hash key reads the keys of events, accounts or numbers of a ledger. Its keys
+// follow from the user-hash key, because that key stays for a deployment's whole life.
+//
+// The construction is SIV (Rogaway and Shrimpton): the HMAC-SHA-256 of a value is both its tag and
+// the first counter block of AES-256 in counter mode. So equal records have equal bytes, and a
+// repeated nonce reveals no more than that two records are equal. The tag covers the shard and the
+// record's Kafka key: a record that was moved is not accepted. Values are padded: their length
+// shows the size of a delta or a snapshot in steps of sealStep bytes.
+//
+// Safe for concurrent use.
+type LedgerSeal struct {
+	shard   uint32
+	tag     secret.Of[[32]byte]
+	encrypt secret.Of[[32]byte]
+}
+
+const (
+	sealStep     = 256
+	sealTag      = aes.BlockSize
+	sealOverhead = preambleBytes + sealTag + sealStep
+)
+
+// NewLedgerSeal returns the seal of a shard's ledger.
+func NewLedgerSeal(userHash [32]byte, shard int) *LedgerSeal {
+	return &LedgerSeal{shard: uint32(shard),
+		tag:     secret.New(secret.Keyed(userHash, "ledger authentication")),
+		encrypt: secret.New(secret.Keyed(userHash, "ledger encryption")),
+	}
+}
+
+// Seal returns the value under which a record is stored on the topic. A tombstone stays one.
+func (s *LedgerSeal) Seal(r LedgerRecord) []byte {
+	if r.Value == nil {
+		return nil
+	}
+	padded := (len(r.Value)/sealStep + 1) * sealStep
+	w := newWriter(make([]byte, 0, preambleBytes+sealTag+padded), KindLedgerSeal)
+	out := w.out[:preambleBytes+sealTag+padded]
+	text := out[preambleBytes+sealTag:]
+	text[copy(text, r.Value)] = 0x80 // then zeros, up to the next step
+	tag := s.tagOf(r.Key, text)
+	copy(out[preambleBytes:], tag)
+	s.flip(tag, text)
+	return out
+}
+
+// Open is the inverse of Seal for the value stored under a Kafka key. Errors: ErrMalformed for a
+// value that this shard has not sealed for this key; ErrVersion for one of another version, among
+// them those in clear.
+func (s *LedgerSeal) Open(key, value []byte) ([]byte, error) {
+	if value == nil {
+		return nil, nil
+	}
+	if Ours(value) && len(value) > 2 && (Kind(value[2]) == KindDeltaPart || Kind(value[2]) == KindSnapshotPart) {
+		return nil, &MalformedError{Kind: Kind(value[2]), What: "it is not encrypted, as an earlier version wrote it",
+			cause: ErrVersion}
+	}
+	if err := unknownKind(value); err != nil {
+		return nil, err
+	}
+	r := newReader(value, KindLedgerSeal)
+	tag := r.next(sealTag, "tag")
+	if r.check(len(r.rest) > 0 && len(r.rest)%sealStep == 0, "length"); r.err != nil {
+		return nil, r.err
+	}
+	text := append(make([]byte, 0, len(r.rest)), r.rest...)
+	s.flip(tag, text)
+	if !hmac.Equal(tag, s.tagOf(key, text)) {
+		return nil, malformed(KindLedgerSeal, "it was not written with this user-hash key, or is damaged")
+	}
+	end := len(text) - 1
+	for end > 0 && text[end] == 0 {
+		end--
+	}
+	return text[:end], nil
+}
+
+// OpenRecord opens a record as it stands on the topic. A value that this shard has not sealed
+// becomes an empty one, which no LedgerReader accepts. Errors: ErrVersion.
+func (s *LedgerSeal) OpenRecord(r LedgerRecord) (LedgerRecord, error) {
+	value, err := s.Open(r.Key, r.Value)
+	switch {
+	case errors.Is(err, ErrVersion):
+		return r, fmt.Errorf("reading ledger: %w", err)
+	case err != nil:
+		value = []byte{}
+	}
+	r.Value = value
+	return r, nil
+}
+
+func (s *LedgerSeal) tagOf(key, text []byte) []byte {
+	sum := secret.Keyed(s.tag.Reveal(), "ledger record", binary.BigEndian.AppendUint32(nil, s.shard), key, text)
+	return sum[:sealTag]
+}
+
+// flip encrypts a text in place, or decrypts it.
+func (s *LedgerSeal) flip(tag, text []byte) {
+	key := s.encrypt.Reveal()
+	block, _ := aes.NewCipher(key[:]) // it fails for keys of other lengths only
+	cipher.NewCTR(block, tag).XORKeyStream(text, text)
+}

@@ -1,0 +1,103 @@
+package spend
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+)
+
+// Removed is the number of records and accounts that Forget has removed from the ledger.
+type Removed struct {
+	Accounts int  // the user's, one for each budget period that was kept
+	Records  int  // records of the shard's ledger that tombstones replace
+	Again    bool // the user was forgotten before
+}
+
+// Forget removes a user from the user's shard as of a settled turn, which must be the shard's last
+// one, and makes sure that no later event of the user counts. It writes a snapshot in which a mark
+// takes the place of the user's accounts and of the user's events in open windows; then a tombstone
+// for every other key of the ledger's. If it is interrupted, the next start finds the user as before
+// or the mark, and Forget can be repeated. It returns the errors of Checkpoint.
+func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settled uint64) (Removed, error) {
+	n := schemas.ShardOf(id, e.opts.Rules.Shards)
+	snapshot, err := e.Checkpoint(ctx, n, epoch, settled)
+	if err != nil {
+		return Removed{}, err
+	}
+	s := e.shard(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	removed := Removed{Again: s.accounts.forgot(id)}
+	before := len(snapshot.Accounts)
+	snapshot.Accounts = slices.DeleteFunc(snapshot.Accounts, func(a accounts.Entry) bool { return a.ID == id })
+	removed.Accounts = before - len(snapshot.Accounts)
+	if !removed.Again {
+		s.accounts.forgotten = append(slices.Clone(s.accounts.forgotten), s.accounts.clip.hasher.Forgotten(id))
+		slices.SortFunc(s.accounts.forgotten, schemas.ForgottenMark.Compare)
+	}
+	snapshot.Forgotten = s.accounts.forgotten
+	for i, slice := range snapshot.Open {
+		if snapshot.Open[i], err = s.accounts.withoutForgotten(slice); err != nil {
+			return Removed{}, err
+		}
+	}
+	records, err := schemas.EncodeSnapshot(snapshot, 1-s.slot, e.maxRecord)
+	if err != nil {
+		return Removed{}, fmt.Errorf("encoding the snapshot of turn %d: %w", settled, err)
+	}
+	s.forget()
+	old := map[string]bool{} // keys of the ledger with a value
+	writer, err := e.opts.Ledger.Acquire(ctx, n, epoch, func(r accounts.LedgerRecord) error {
+		if _, err := schemas.DecodeLedgerKey(r.Key); err == nil {
+			old[string(r.Key)] = r.Value != nil
+		}
+		return nil
+	})
+	if err != nil {
+		return Removed{}, fmt.Errorf("taking shard %d: %w", n, err)
+	}
+	if err := writer.Append(ctx, records)(ctx); err != nil {
+		return Removed{}, fmt.Errorf("storing shard %d without a user: %w", n, err)
+	}
+	for _, r := range records {
+		delete(old, string(r.Key))
+	}
+	var tombstones []accounts.LedgerRecord
+	for key, valued := range old {
+		if valued {
+			tombstones = append(tombstones, accounts.LedgerRecord{Key: []byte(key)})
+		}
+	}
+	slices.SortFunc(tombstones, func(a, b accounts.LedgerRecord) int { return bytes.Compare(a.Key, b.Key) })
+	if removed.Records = len(tombstones); removed.Records == 0 {
+		return removed, nil
+	}
+	if err := writer.Append(ctx, tombstones)(ctx); err != nil {
+		return Removed{}, fmt.Errorf("clearing shard %d: %w", n, err)
+	}
+	return removed, nil
+}
+
+// withoutForgotten returns an encoded slice of an open window without the events of users who were
+// forgotten, and without the labels that only these had.
+func (a *shardAccounts) withoutForgotten(slice []byte) ([]byte, error) {
+	o, err := schemas.DecodeOpenSlice(slice)
+	if err != nil {
+		return nil, fmt.Errorf("reading a slice of an open window: %w", err)
+	}
+	c := contributions{labels: o.Labels, users: o.Users, filtered: o.Filtered}
+	c.leaveOut(a)
+	users := make([]schemas.DeltaUser, len(c.users))
+	for i := range users {
+		users[i].ContribUser = c.users[i]
+	}
+	o.Labels, o.Users = compactLabels(o.Labels, users), c.users
+	if slice, err = schemas.EncodeOpenSlice(o); err != nil {
+		return nil, fmt.Errorf("encoding the slice of turn %d: %w", o.Turn, err)
+	}
+	return slice, nil
+}
