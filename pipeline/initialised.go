@@ -20,15 +20,15 @@ import (
 // generation in force.
 type InitialisedError struct {
 	Topic       string    // the control topic
-	Generation  uint32    // that is in force
-	Incarnation [16]byte  // of the HEADER
+	Generation  uint32    // number of the generation in force
+	Incarnation [16]byte  // id of the HEADER
 	Start       time.Time // where time begins, UTC
 	Cluster     string    // the id of the cluster of Kafka
 	// Differences are as in ChangeResult. None: the deployment is the one that Init would have
 	// begun, but for its incarnation and its start.
 	Differences []Difference
-	// Late is the offset of the HEADER that this Init wrote after that of another one, and that is
-	// ignored; 0 if it wrote none.
+	// Late is the offset of the HEADER that this Init wrote after another Init's and that is
+	// ignored; 0 if there is none.
 	Late int64
 }
 
@@ -55,9 +55,9 @@ func (e *InitialisedError) Error() string {
 // Unwrap makes every InitialisedError an ErrInitialised.
 func (e *InitialisedError) Unwrap() error { return deployment.ErrInitialised }
 
-// Initialised checks whether the control topic has a HEADER, and changes nothing. Errors: nil where
-// the topic is empty or does not exist; *InitialisedError; schemas.ErrVersion, ErrLogFault; or what
-// the broker said.
+// Initialised checks whether the control topic has a HEADER, and changes nothing. It returns nil if
+// the topic is empty or does not exist, else an *InitialisedError, schemas.ErrVersion, ErrLogFault
+// or the broker's error.
 func Initialised(ctx context.Context, d *deployment.Deployment) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {

@@ -24,14 +24,14 @@ type PromiseGeneration struct {
 	By         string    `json:"by,omitempty"`
 	Why        string    `json:"why,omitempty"`
 
-	Epsilon    float64 `json:"epsilon"` // of each period if there are periods
+	Epsilon    float64 `json:"epsilon"` // by period, if there are periods
 	Delta      float64 `json:"delta"`
 	DeltaKeys  float64 `json:"delta_keys"` // the part of Delta that private keys may spend
 	Accountant string  `json:"accountant"`
 	Planned    float64 `json:"planned,omitempty"` // part of the promise that was spent on choosing settings
 	Period     string  `json:"period,omitempty"`  // "" is for life
 	Trust      string  `json:"trust"`
-	User       string  `json:"user"` // where the user id stands in a record
+	User       string  `json:"user"` // place of the user id in a record
 
 	Metrics []PromisedMetric `json:"metrics"`
 	Changes []string         `json:"changes,omitempty"` // from the generation before
@@ -40,7 +40,7 @@ type PromiseGeneration struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// PromisedMetric is what the promise says of a metric.
+// PromisedMetric is the part of the promise about a metric.
 type PromisedMetric struct {
 	Name   string        `json:"name"`
 	Kind   string        `json:"kind"`
@@ -49,7 +49,7 @@ type PromisedMetric struct {
 	Listed int           `json:"public_keys,omitempty"`
 	Window time.Duration `json:"window_ns"`
 	Slide  time.Duration `json:"slide_ns"`
-	Digest string        `json:"digest"` // of everything on which its values depend: that of the counts topic
+	Digest string        `json:"digest"` // digest of everything on which its values depend, as on the counts topic
 }
 
 // ReadPromise returns every generation of the promise, oldest first. It reads control from its

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// What has been published, under the names that most programs need. Package published has the same
-// without an engine.
+// Published values, under the names that most programs need. Package published has the same without
+// an engine.
 type (
 	// Published is what counts holds of a turn, or of the turns of a span.
 	Published = published.Turn

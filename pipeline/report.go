@@ -25,8 +25,8 @@ type Tallies struct {
 	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class
 	// tombstones, deletes, and records without a field that no filter asks for
 	Skipped     uint64 `json:"skipped"`
-	BeforeStart uint64 `json:"before_start"` // of event times before the deployment's start
-	Late        uint64 `json:"late"`         // of event times too far before the append times
+	BeforeStart uint64 `json:"before_start"` // event time before the deployment's start
+	Late        uint64 `json:"late"`         // event time too far before the append time
 	// too far ahead of their append times, or stamped ahead of the clock
 	Future    uint64          `json:"future"`
 	Overtaken uint64          `json:"overtaken"` // read after the CLOSE of their turn
@@ -34,19 +34,15 @@ type Tallies struct {
 	Metrics   []MetricTallies `json:"metrics"`
 }
 
-// MetricTallies say what became of the accepted records in one metric's windows. Filtered did not
-// pass the metric's filter, or have a key that is not on its list; Beyond are beyond
-// the allowances of their users, or beyond caps; Counted went into a count. Open are those of
-// windows that are not released yet; a turn that is not closed is taken to lie in as many windows
-// as there can be. GivenUp are those of windows that a change of the deployment cut short: they are
-// never released. A statistic looks at no records.
+// MetricTallies are the accepted records of one metric's windows by outcome. A statistic has no
+// records.
 type MetricTallies struct {
 	Metric   string `json:"metric"`
-	Filtered uint64 `json:"filtered"`
-	Beyond   uint64 `json:"beyond_allowance"`
-	Counted  uint64 `json:"counted"`
-	Open     uint64 `json:"open"`
-	GivenUp  uint64 `json:"given_up"`
+	Filtered uint64 `json:"filtered"`         // did not pass the filter, or have a key that is not listed
+	Beyond   uint64 `json:"beyond_allowance"` // beyond their users' allowances, or beyond caps
+	Counted  uint64 `json:"counted"`          // part of a count
+	Open     uint64 `json:"open"`             // in unreleased windows: an open turn's, in as many as possible
+	GivenUp  uint64 `json:"given_up"`         // in windows that a change cut short: never released
 }
 
 // TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that count, and of the
@@ -203,7 +199,8 @@ func (a *adding) tallies() Tallies {
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted,
 	}
 	for i, index := range a.indexes {
-		// A change of what an event is can accept a record that was no event when it was tallied.
+		// After a change of the event format, a record can be accepted that was not an event when
+		// it was tallied.
 		a.windows[index] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
 	}
 	for i, m := range a.metrics {

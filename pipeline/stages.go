@@ -38,7 +38,7 @@ type stages struct {
 	monitor *watch.Watch
 	stalls  *watch.Stalls    // of group 0
 	losses  *watch.Losses    // nil for a run whose caller has the input
-	hooks   crashpoint.Hooks // of tests
+	hooks   crashpoint.Hooks // hooks of tests
 
 	endsContext context.Context    //nolint:containedctx // ends of turns are written until it is cancelled
 	cancelEnds  context.CancelFunc // ends of turns are not written any more

@@ -34,11 +34,11 @@ var ErrUnsupported = errors.New("the direct engine runs the pipeline of a deploy
 //     then SETTLE. The shards of a stage share the wait for their writes. Meanwhile each reader
 //     makes at most one more step that yields something.
 //   - The end of the last reader is a drain: everything read goes through all stages.
-//   - The first error ends the run, and keeps its type; the Runtime's Fail is told. So does a panic in
-//     the goroutine of a stage: its error names the calls, without their arguments.
+//   - The first error ends the run, and keeps its type; the Runtime's Fail gets it. So does a panic
+//     in the goroutine of a stage: its error names the calls, without their arguments.
 //
 // When Direct returns, no goroutine of it is left. Errors: ErrUnsupported for another pipeline,
-// those of the stages, or the cause of ctx.
+// errors of the stages, or the cause of ctx.
 func Direct(ctx context.Context, p *beam.Pipeline) (err error) {
 	d, err := directOf(p)
 	if err != nil {

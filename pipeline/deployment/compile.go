@@ -276,7 +276,7 @@ func (d *Deployment) Metric(name string) *CompiledMetric {
 }
 
 // Specs returns the definitions of the deployment's metrics, in the order of Deployment.Metrics,
-// followed by those of further components.
+// followed by the definitions of further components.
 func (d *Deployment) Specs() []schemas.MetricSpec {
 	specs := make([]schemas.MetricSpec, len(d.Metrics))
 	for i := range d.Metrics {

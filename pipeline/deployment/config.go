@@ -276,8 +276,8 @@ func (o *Outputs) defaultFormat(events *Registry) {
 	def(&o.CountsFormat, schemas.CountsJSON)
 }
 
-// defaultSlots makes snapshots rare where they carry many slices of open windows:
-// an eighth of the slices in the longest window lies between two of them.
+// defaultSlots makes snapshots rare if they carry many slices of open windows: an eighth of the
+// slices in the longest window lies between two of them.
 func defaultSlots(metrics []Metric) int {
 	const few, many = 64, 1024
 	var least, longest time.Duration

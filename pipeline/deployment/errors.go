@@ -36,8 +36,8 @@ func (s Setting) String() string {
 // Error implements error.
 func (e *ConfigError) Error() string { return e.Field + ": " + e.Reason(Setting.String) }
 
-// Reason returns a sentence without the field: what is wrong, and what to do. The function name
-// writes the settings in it.
+// Reason returns a sentence without the field: the fault and its remedy. The function name writes
+// the settings in it.
 func (e *ConfigError) Reason(name func(Setting) string) string {
 	args := slices.Clone(e.args)
 	for i := range args {

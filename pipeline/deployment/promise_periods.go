@@ -76,8 +76,8 @@ func keysAcross(d *Deployment, n int) float64 {
 		// formula is far below 1e-9.
 		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
 		for parts := 2; parts <= min(n, reaches(d, &m.Spec)); parts++ {
-			// Of the sums between from and to none passes likelier than to, or pays less than
-			// from in equal parts.
+			// No sum between from and to passes likelier than to, or pays less than from in equal
+			// parts.
 			most := float64(parts) * float64(m.Spec.Most())
 			for to := float64(parts - 1); to < most; {
 				from := to + 1

@@ -24,7 +24,7 @@ type avroSource struct {
 
 	r      avro.Reader
 	class  [fieldCount]string // why a field is not there
-	values []avroSpan         // of filters
+	values []avroSpan         // values of filters
 	spans  avro.Reader        // reads the values that filters use
 }
 

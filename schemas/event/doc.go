@@ -23,9 +23,8 @@
 //   - Errors have nothing of a record: neither users nor keys nor values.
 //   - Two formats with the same Identity decode every record alike.
 //
-// Not guaranteed: that a record is a whole and honest event, that an accepted record comes only
-// once (nothing is deduplicated), and that the registry can be asked for schemas: Decode returns
-// its errors.
+// Not guaranteed: that a record is a whole and honest event, that an accepted record is unique
+// (nothing is deduplicated), and that the registry is available: Decode returns its errors.
 //
 // A Decoder is not for concurrent use; a Format may be shared.
 package event

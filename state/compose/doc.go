@@ -13,23 +13,22 @@
 //
 //   - A result is never better than the truth: it is rounded up, and so is every intermediate sum.
 //     A noise level over a sensitivity is rounded towards more loss. So a sum of decimals that is
-//     exact on paper may come out one unit higher in the last place.
-//   - An accountant that has no answer says why (NotApplicableError, ErrNotApplicable)
-//     and gives no number: no answer is NaN, infinite, or a δ of 1.
-//   - A number that cannot be what it stands for is a *units.RangeError that names it.
-//     Nothing panics.
+//     exact on paper may be one unit higher in the last place.
+//   - An accountant that does not apply returns the reason (NotApplicableError, ErrNotApplicable)
+//     and no number: no result is NaN, infinite, or a δ of 1.
+//   - A number out of range is a *units.RangeError that names it. Nothing panics.
 //
 // # Limits
 //
-// It is not a filter: the list is fixed beforehand. For mechanisms that are chosen from
-// the answers of earlier ones use packages filter and odometer; docs/accounting.md says
-// which accountant has a filter. All mechanisms must be private for the same two
-// neighbouring inputs: SampledGaussian adds or removes one individual,
-// RandomizedResponse changes one. Neighbours and sensitivities are the caller's to know.
+// It is not a filter: the list is fixed beforehand. For mechanisms that are chosen from the results
+// of earlier ones use package accounting; docs/accounting.md lists the accountants that have a
+// filter. All mechanisms must be private for the same two neighbouring inputs: SampledGaussian adds
+// or removes one individual, RandomizedResponse changes one. The caller is responsible for
+// neighbours and sensitivities.
 //
 // # Concurrency
 //
-// Mechanism, Question, Accountant and Verdict are values, and functions have no state:
-// everything may be used by several goroutines at once. An answer can take seconds
-// (pld, advanced) and is not interrupted.
+// Mechanism, Question, Accountant and Verdict are values, and functions have no state: everything
+// may be used by several goroutines at once. A result can take seconds (pld, advanced) and is not
+// interrupted.
 package compose

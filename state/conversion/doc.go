@@ -24,20 +24,19 @@
 //
 // # Guarantees
 //
-//   - What is reported is never better than the truth: ε, δ, ρ, μ and divergences are
-//     rounded up, the μ that fits into a budget down. The
-//     computation is in 384 bits with margins above its error, and is tight to a few
-//     units of the last place of a float64, unless a function states less.
+//   - A result is never better than the truth: ε, δ, ρ, μ and divergences are rounded up, the μ
+//     that fits into a budget down. The computation is in 384 bits with margins above its error,
+//     and is tight to a few units of the last place of a float64, unless a function states less.
 //   - 1e-300 ≤ δ < 1 and 0 ≤ ε ≤ 1e6 are converted without loss of digits, whichever
 //     tail they are in.
-//   - A number that cannot be what it stands for is a *units.RangeError that names it.
-//     No function returns NaN or panics. +Inf, if it is documented, promises nothing.
+//   - A number out of range is a *units.RangeError that names it. No function returns NaN or
+//     panics. +Inf, if it is documented, promises nothing.
 //
 // # Limits
 //
-// It does not compose: sums of losses belong to package accounting, whose arithmetic is
-// exact, and distributions of losses to package pld. It accepts guarantees as given: the
-// caller answers for whether a mechanism has them.
+// It does not compose: sums of losses belong to package accounting, whose arithmetic is exact, and
+// distributions of losses to package pld. It accepts guarantees as given: the caller vouches for
+// them.
 //
 // # Concurrency
 //

@@ -84,7 +84,7 @@ type BoundedRange struct {
 	Epsilon float64 // between 2^-40 and MaxPureEpsilon
 }
 
-// Validate returns a *units.RangeError that names epsilon where it is out of its range.
+// Validate returns a *units.RangeError that names epsilon if it is out of its range.
 func (b BoundedRange) Validate() error {
 	return positive("epsilon", b.Epsilon, 0x1p-40, MaxPureEpsilon)
 }

@@ -13,11 +13,10 @@
 //	func init() { beam.RegisterType(reflect.TypeFor[files]()) }
 //
 // Guarantees: a hook arrives as encoding/json makes it from its exported fields; a hook that cannot
-// be serialised fails the pipeline when it is submitted, with a text that says what to do, not
-// later on a worker.
+// be serialised fails the pipeline when it is submitted, with the remedy in the error, not later on
+// a worker.
 //
-// Not guaranteed: that Teardown is ever called. An engine may end a worker without it, so that
-// Close must not be what makes data durable. Secrets do not belong in a hook's fields: engines
-// store and show what is serialised. Let a field say where the secret is found, and read it in
-// Open.
+// Not guaranteed: that Teardown is ever called. An engine may end a worker without it, so data must
+// be durable before Close. Secrets do not belong in a hook's fields: engines store and show
+// serialised hooks. Let a field locate the secret, and read it in Open.
 package hook

@@ -41,7 +41,7 @@ type Released struct {
 	WindowStart, WindowEnd int64 // Unix milliseconds
 	Key                    string
 	Value                  float64 // may be negative
-	StdDev                 float64 // of the noise alone
+	StdDev                 float64 // standard deviation of the noise
 	Low, High              float64 // enclose the count of admitted users' events with Confidence
 	Confidence             float64
 	NoiseKeyID             string

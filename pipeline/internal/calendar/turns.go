@@ -32,7 +32,7 @@ const MaxSlides = 6
 // that the numbers do not depend on when clocks are set, everything is computed in its readings:
 // metric windows begin and end at readings. Only methods documented so use times.
 type Turns struct {
-	Start   int64 // of the deployment, a time; earlier events belong to no turn
+	Start   int64 // start of the deployment; earlier events belong to no turn
 	clock   *wallclock.Clock
 	first   uint64 // the generation's first turn
 	start   int64  // the reading at which the first turn begins
@@ -45,7 +45,7 @@ type Turns struct {
 // common multiple of slides are counted.
 type term struct{ every, sign int64 }
 
-// windowed is a metric's windows; size 0 if it shares those of the metric it is derived from.
+// windowed is a metric's windows; size 0 if it shares the windows of the metric it is derived from.
 type windowed struct{ size, slide int64 }
 
 // New returns the turns of a generation, with the windows of its metrics. h is its header, period
