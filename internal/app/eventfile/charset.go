@@ -18,8 +18,8 @@ func CheckCharset(name string) error {
 	return nil
 }
 
-// decoded returns a reader of a text in UTF-8, and its beginning. A byte order mark comes before
-// the charset that was given.
+// decoded returns a reader of a text in UTF-8, and its beginning. A byte order mark overrides the
+// given charset.
 func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byte, error) {
 	if charset == "" {
 		charset = sniffed(head)
@@ -32,7 +32,7 @@ func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byt
 		return nil, nil, fmt.Errorf("%w: %w", ErrEncoding, err)
 	}
 	if known == unicode.UTF8 {
-		return r, head, nil // its decoder would replace what is not UTF-8
+		return r, head, nil // its decoder would replace invalid UTF-8
 	}
 	r = bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(known.NewDecoder())), bufferBytes)
 	return r, headOf(r), nil

@@ -16,10 +16,10 @@ import (
 // ErrColumns is returned when column names cannot be used.
 var ErrColumns = errors.New("the columns cannot be used")
 
-// ErrNoRecords says that a file has no records.
+// ErrNoRecords means that a file has no records.
 var ErrNoRecords = errors.New("there are no records")
 
-// NoRecords returns an ErrNoRecords that says whether there is a header.
+// NoRecords returns an ErrNoRecords that mentions a header if there is one.
 func NoRecords(header bool) error {
 	if header {
 		return fmt.Errorf("%w: the header is all there is; name a file with events after it", ErrNoRecords)
@@ -27,10 +27,10 @@ func NoRecords(header bool) error {
 	return fmt.Errorf("%w: the file is empty; name a file with events", ErrNoRecords)
 }
 
-// ColumnError says that a field is not a column, or two. It is an ErrColumns.
+// ColumnError means that a field is not a column, or is two. It is an ErrColumns.
 type ColumnError struct {
 	Column string // as it was asked for
-	Reason string // a sentence: what is wrong, and what to do
+	Reason string // a sentence: the fault and its remedy
 }
 
 func (e *ColumnError) Error() string { return e.Reason }
@@ -60,7 +60,7 @@ func ParseHeader(f event.Format, record []byte) ([]string, error) {
 	return names, nil
 }
 
-// missing says that there is no such column, which ones there are, and which may have been meant.
+// missing returns the error for a missing column, with the existing ones and the likely one.
 func missing(names []string, field string) string {
 	found := "."
 	if meant := spelling.Nearest(names, field); meant != "" {
@@ -106,8 +106,7 @@ func CheckHeader(names []string, timeLayout string, fields ...string) error {
 }
 
 // CheckColumns checks that all names are UTF-8, and that each of fields is exactly once among them.
-// Its error lists the names. Errors: ErrColumns, and a *ColumnError where one of fields is the
-// reason.
+// Its error lists the names. Errors: ErrColumns, and a *ColumnError if one of fields is the reason.
 func CheckColumns(names []string, fields ...string) error {
 	for i, name := range names {
 		if !utf8.ValidString(name) {

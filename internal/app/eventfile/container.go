@@ -41,7 +41,7 @@ type Container struct {
 	typ    *avro.Type
 	record avro.Reader
 
-	block []byte // what is left of the block
+	block []byte // rest of the block
 	left  int64  // records that should be in it
 	count int64
 }
@@ -120,7 +120,7 @@ func (c *Container) header() error {
 	}
 }
 
-// early turns an end of the file into an error that says that it comes too early.
+// early turns an end of the file into an error for a truncated file.
 func early(err error) error {
 	switch {
 	case err == nil:
@@ -131,7 +131,7 @@ func early(err error) error {
 	return fmt.Errorf("%w: %w", ErrContainer, err)
 }
 
-// bytes reads a length and that many bytes, and takes memory only as they come in.
+// bytes reads a length and that many bytes, and allocates only as they arrive.
 func (c *Container) bytes(most int64) ([]byte, error) {
 	n, err := binary.ReadVarint(c.r)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Options say how a file is read.
+// Options configure Open and Scan.
 type Options struct {
 	event.Format // how its text, rows and times are written; other fields do not matter
 	// Header: the first record of a file of rows names the columns.
@@ -31,12 +31,12 @@ type Clock func(r Record) (millis int64, ok bool)
 // LeftOut is what a Clock returns for a record that Each is not to hand out.
 const LeftOut = math.MinInt64
 
-// Head is what a file says of its records.
+// Head describes a file's records, as far as the file does.
 type Head struct {
 	Empty   bool     // there is not even a header
 	Columns []string // from the header or the options; of rows only
 	Schema  string   // with which the records of a container were written
-	Unit    string   // what Record.Line counts: "line" or "record"
+	Unit    string   // unit of Record.Line: "line" or "record"
 }
 
 // OptionsOf returns how a file with records of a format is read.
@@ -48,7 +48,7 @@ func OptionsOf(f event.Format, header bool) Options {
 	return o
 }
 
-// Of returns a format with what the file says of its records.
+// Of returns a format completed by the file's head.
 func (h Head) Of(f event.Format) event.Format {
 	f.Columns, f.Schema = h.Columns, h.Schema
 	return f
@@ -62,17 +62,16 @@ type Dataset struct {
 	// First and Last are the least and the largest event time in Unix
 	// milliseconds; they mean nothing while Timed is 0.
 	First, Last int64
-	// FirstLine and LastLine say which record has them: see Record.Line.
+	// FirstLine and LastLine are the positions of their records: see Record.Line.
 	FirstLine, LastLine int64
 	sorter              *Sorter
 }
 
-// Open reads the file at path once and sorts it by event time. clock is called
-// when the head is known and returns the Clock for it. A record without a
-// time takes that of the last record before it that has one; those at the
-// beginning of the file take First.
+// Open reads the file at path once and sorts it by event time. clock is called when the head is
+// known and returns the Clock for it. A record without a time takes the time of the last record
+// before it that has one; those at the beginning of the file take First.
 //
-// The errors name the path and say what can be done; they have no data in them.
+// The errors name the path and a remedy, and contain no data.
 func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, error) {
 	d := &Dataset{First: math.MaxInt64, Last: math.MinInt64, sorter: NewSorter(opt.TempDir, opt.Memory)}
 	err := Scan(path, opt, func(h Head) (func(Record) error, error) {
@@ -89,8 +88,8 @@ func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, 
 }
 
 // Scan reads the file at path once, in its own order. begin is called when the head is known, and
-// returns what is called with each record; a record's bytes are then its own. Errors as Open's; an
-// error of begin or of what it returns ends the reading.
+// returns the function for each record, which may keep a record's bytes. Errors as Open's; an error
+// of begin or of its function ends the reading.
 func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)) (err error) {
 	file, err := OpenFile(path)
 	if err != nil {
@@ -193,8 +192,8 @@ func (d *Dataset) add(record Record, at Clock, last *int64) error {
 	return d.sorter.Add(e)
 }
 
-// Each calls fn with every record in order of time. An entry's Millis is never
-// below First, except in a file without any event time, where it is 0.
+// Each calls fn with every record in order of time. An entry's Millis is never below First, except
+// in a file without any event time, if it is 0.
 func (d *Dataset) Each(fn func(Entry) error) error {
 	sorted, err := d.sorter.Sorted()
 	if err != nil {

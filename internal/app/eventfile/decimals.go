@@ -16,7 +16,7 @@ var (
 
 // otherValues counts how large the values of records are.
 type otherValues struct {
-	decoder *event.Decoder // of wrong values; nil if the format has no values
+	decoder *event.Decoder // numbers of wrong values; nil if the format has no values
 	sizes   [65]struct{ all, bad uint64 }
 }
 
@@ -56,13 +56,13 @@ func (o *otherValues) try(record []byte) {
 
 const mostDigits = 1e17
 
-// Of all values and of the greatest tenth, one in mostBad may be unreadable.
+// One in mostBad of all values, and of the greatest tenth, may be unreadable.
 const (
 	greatest = 10
 	mostBad  = 50
 )
 
-// tooMany says whether the values that were read are no sample of all. otherwise is how many
+// tooMany reports whether the readable values are not a sample of all. otherwise is how many
 // records are broken in other ways, and may have a value.
 func (o *otherValues) tooMany(otherwise uint64) bool {
 	var total, all, bad uint64

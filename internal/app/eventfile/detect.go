@@ -10,16 +10,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// FormatError says that a file is not of the format that was given, by its first records.
+// FormatError means that a file's first records are not of the given format.
 type FormatError struct {
 	Given string
 	Fits  string // "": none of those that can be read
-	Found string // what the file begins with, and what to do where no format fits; no data
+	Found string // beginning of the file, and the remedy if no format fits; no data
 	// Separator is a Format.Separator with which the file can be read as CSV; "" if there is none.
 	Separator string
 }
 
-// Error says what the file is; the caller says which flag to change.
+// Error describes the file; the caller names the flag to change.
 func (e *FormatError) Error() string {
 	if e.Fits == "" {
 		return fmt.Sprintf("it is not %s: it begins with %s", e.Given, e.Found)
@@ -83,7 +83,7 @@ func mismatch(given event.Encoding, head []byte) error {
 	}
 	// From the last entry on: rows with tabs may have commas in their texts.
 	for _, e := range slices.Backward(formats) {
-		if all(e.Lines) && (len(lines) > 1 || !e.Tabular()) { // one row is too little to tell
+		if all(e.Lines) && (len(lines) > 1 || !e.Tabular()) { // one row is not enough
 			return wrong(e.Name, e.Begins)
 		}
 	}
@@ -93,10 +93,10 @@ func mismatch(given event.Encoding, head []byte) error {
 	return nil
 }
 
-// separator is a character that may stand between columns.
+// separator is a character that may separate columns.
 type separator struct {
 	mark   byte
-	begins string // as in a FormatError; "" for that of a format
+	begins string // as in a FormatError; "" for a format's own
 }
 
 var separators = [...]separator{
@@ -106,7 +106,7 @@ var separators = [...]separator{
 	{' ', "columns that are separated by spaces: write them with commas, for example with tr -s ' ' ,"},
 }
 
-// instead says that the columns of a file are separated by s.
+// instead returns the error for a file whose columns are separated by s.
 func (s *separator) instead(given event.Encoding) *FormatError {
 	for _, e := range event.Encodings() {
 		switch {
@@ -124,9 +124,9 @@ func (s *separator) instead(given event.Encoding) *FormatError {
 	return out
 }
 
-// separated returns the separator that all lines have equally often, although the first one has
-// none of those that were given, or although these come unequally often and less often: as decimal
-// commas do. Nil if there is none, and for lines of JSON.
+// separated returns the separator that all lines have equally often, although the first line has
+// none of the given columns, or although those separate it unequally often and less often, as
+// decimal commas do. Nil if there is none, and for lines of JSON.
 func separated(given byte, lines [][]byte) *separator {
 	count := func(mark byte) (least, most int) {
 		least = math.MaxInt

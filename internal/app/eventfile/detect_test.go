@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// A file of another format is told by its first records; a file of broken records is not.
+// A file of another format is detected by its first records; a file of broken records is not.
 func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 	const (
 		csv    = "who,page,at\nu1,/a,2025-03-03T00:00:00Z\n"
@@ -92,7 +92,7 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 	}
 }
 
-// Columns are listed where the first line certainly names them, and not where it may have data.
+// Columns are listed where the first line certainly names them, and not if it may have data.
 func TestMissingColumnsAreNamedWithoutData(t *testing.T) {
 	for _, row := range [][]string{
 		{"alice", "north"}, {"alice", "2025-03-01"}, {"alice", "1740974706"}, {"alice", "-5"}, {"alice", ""},

@@ -23,10 +23,10 @@ const (
 	mostMasked  = 120 // characters of an example
 )
 
-// Faults collects the records of a file that are not events: what is wrong with them, and where
-// they are. What it says has no value of the file.
+// Faults collects the records of a file that are not events, with their faults and positions. Its
+// texts contain no value of the file.
 type Faults struct {
-	Unit    string // what Record.Line counts
+	Unit    string // unit of Record.Line
 	format  event.Format
 	kinds   map[event.Error]*fault
 	total   uint64
@@ -49,7 +49,7 @@ func NewFaults(format event.Format) *Faults {
 	return &Faults{format: format, kinds: map[event.Error]*fault{}}
 }
 
-// Begin takes what a file says of its records.
+// Begin takes the head of a file.
 func (f *Faults) Begin(h Head) {
 	f.Unit, f.values = h.Unit, newOtherValues(h.Of(f.format))
 	f.times = &Times{format: h.Of(f.format), now: time.Now().AddDate(0, 0, 1).UnixMilli()}
@@ -248,8 +248,8 @@ func (f *Faults) mostFrequent() []event.Error {
 	})
 }
 
-// Texts says where the broken records are and what the first ones are like, most frequent kinds
-// first.
+// Texts describes the positions of the broken records and the first ones of each kind, most
+// frequent kinds first.
 func (f *Faults) Texts() (out []string) {
 	kinds := f.mostFrequent()
 	for _, kind := range kinds[:min(len(kinds), mostKinds)] {
@@ -261,7 +261,7 @@ func (f *Faults) Texts() (out []string) {
 	return out
 }
 
-// where names the first records of a kind, and says what the first one is like.
+// where names the first records of a kind, and describes the first one.
 func (f *Faults) where(one *fault) string {
 	text := places(f.Unit, one)
 	if one.example != "" {
@@ -281,7 +281,7 @@ func places(unit string, one *fault) string {
 	return unit + "s " + spelling.List(one.lines, " and ")
 }
 
-// meant says which fields records have that lack one. Those of a single record may be data.
+// meant returns the fields of records that lack one. The fields of a single record may be data.
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 	if kind == badTime && f.times != nil {
 		if unit := f.times.Reading(); unit != nil {
@@ -308,7 +308,7 @@ func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 }
 
 // masked returns the beginning of a record with 9 for every digit and x for every letter, so that
-// it shows how the record is written, and nothing of what it says.
+// it shows the form of the record, and nothing of its content.
 func masked(record []byte) string {
 	var b strings.Builder
 	n := 0

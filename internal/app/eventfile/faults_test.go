@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// faultsOf decodes a file and collects what is broken.
+// faultsOf decodes a file and collects its faults.
 func faultsOf(t *testing.T, format event.Format, text string) *Faults {
 	t.Helper()
 	faults := NewFaults(format)
@@ -76,7 +76,7 @@ func TestBrokenRecordsAreNamedByTheirLines(t *testing.T) {
 	}
 }
 
-// What is shown of a record has the signs between its values, and none of their letters and digits.
+// A shown record has the signs between its values, and none of their letters and digits.
 func TestRuleAMaskedRecordShowsNoValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		record := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.Map(rapid.String(), func(s string) []byte {

@@ -14,7 +14,7 @@ type line struct {
 	text   []byte // without its terminator, cut off after the limit
 	end    []byte // the terminator: "\n", "\r\n" or nothing at the end of the file
 	number int64  // 1-based
-	length int64  // of the whole text, beyond the limit too
+	length int64  // length of the whole text, even beyond the limit
 	digest []byte // SHA-256 of the whole text, only if it was cut off
 }
 
@@ -34,8 +34,8 @@ type lineReader struct {
 const bufferBytes = 1 << 16
 
 var (
-	// ErrEncoding is returned for a file that is packed, or has its lines, in a way that cannot be
-	// read; it says how to convert it.
+	// ErrEncoding is returned for a file whose compression or lines cannot be read; its text has
+	// the conversion.
 	ErrEncoding = errors.New("unsupported encoding")
 	// ErrDamaged is returned for a compressed file or a JSON array that ends early or was changed.
 	ErrDamaged = errors.New("the file is not whole")
@@ -102,8 +102,8 @@ func (l *lineReader) finish(out line, text *kept) line {
 	return out
 }
 
-// peel, once, unpacks the file, makes its text UTF-8, drops a byte order mark and refuses what is
-// certainly not text, or not of the file's format, which would otherwise become a file of broken
+// peel, once, unpacks the file, makes its text UTF-8, drops a byte order mark and refuses data that
+// is certainly not text, or not of the file's format, which would otherwise become a file of broken
 // records.
 func (l *lineReader) peel() error {
 	if l.peeled {

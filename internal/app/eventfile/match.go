@@ -8,10 +8,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 )
 
-// SchemaMismatch says where the schema of a file and that of a topic differ.
+// SchemaMismatch is a difference between a file's schema and a topic's.
 type SchemaMismatch struct {
-	Path        string // of the value, as in "user.id"; "" for the record itself
-	File, Topic string // what each has there
+	Path        string // path of the value, as in "user.id"; "" for the record itself
+	File, Topic string // types in each
 }
 
 // Error names the field and both types; it has nothing of the data.
@@ -29,10 +29,10 @@ func (e *SchemaMismatch) Error() string {
 }
 
 // MatchSchemas checks that the records of a file can go on a topic whose readers decode every
-// record with the topic's schema: that they decode as with the file's own schema, and mean the
-// same. The names of records, documentation, defaults and aliases do not matter; the topic may have
-// a long for an int, bytes for a string, and more branches or symbols after those of the file.
-// Errors: *SchemaMismatch, or that of a schema that cannot be read.
+// record with the topic's schema: they decode as with the file's own schema, and mean the same. The
+// names of records, documentation, defaults and aliases do not matter; the topic may have a long
+// for an int, bytes for a string, and more branches or symbols after those of the file. Errors:
+// *SchemaMismatch, or the error of a schema that cannot be read.
 func MatchSchemas(file, topic string) error {
 	a, err := parseSchema(file)
 	if err != nil {

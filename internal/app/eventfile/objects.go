@@ -10,14 +10,14 @@ import (
 )
 
 // spread reports whether the records of a file that begins with head do not have a line each: they
-// stand in one array, or go over several lines.
+// are in one array, or span several lines.
 func spread(format event.Encoding, head []byte) bool {
 	return format.Spread != nil && format.Spread(bytes.TrimPrefix(head, mark))
 }
 
 // object returns the next object of a spread file, or io.EOF. Commas, brackets, record separators
 // and white space between objects are skipped; an array that does not end is an ErrDamaged. An
-// object ends where its braces and quotes are closed; what is no object ends before the next comma,
+// object ends where its braces and quotes are closed; anything else ends before the next comma,
 // bracket or line break. Line is the record's number.
 func (l *lineReader) object() (Record, error) {
 	out := kept{limit: l.limit}

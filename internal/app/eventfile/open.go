@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Stdin is the path that stands for the standard input.
+// Stdin is the path of the standard input.
 const Stdin = "-"
 
 // OpenFile opens the file at path, or returns the standard input.

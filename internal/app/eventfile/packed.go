@@ -40,7 +40,7 @@ var foreign = [...]struct {
 
 const zlibData = "zlib data; unpack it first, for example with pigz -dcz"
 
-// maxWindow bounds the memory of unpacking: what zstd --long needs at its default.
+// maxWindow bounds the memory of unpacking: the default of zstd --long.
 const maxWindow = 128 << 20
 
 // packings is the table.
@@ -79,7 +79,7 @@ func unpacked(r *bufio.Reader) (*bufio.Reader, []byte, error) {
 	return r, head, nil
 }
 
-// unpacking names the compression in errors, and where they are.
+// unpacking adds the compression and the position to errors.
 type unpacking struct {
 	r    io.Reader
 	name string

@@ -99,8 +99,8 @@ func TestACompressedContainerIsReadAsWhatIsInIt(t *testing.T) {
 	}
 }
 
-// What a program writes as one array, or with indentation, has the same records as with one object
-// in each line. An array without its end is no whole file.
+// Objects in one array, or with indentation, are the same records as one object in each line. An
+// array without its end is not a whole file.
 func TestObjectsInAnArrayAreRecords(t *testing.T) {
 	want := []string{`{"a":"},]\"{","b":[1,{"c":[]}]}`, `{}`, `{"a":"\\"}`, "7", `"x, y"`, `{"a":`}
 	for name, text := range map[string]string{

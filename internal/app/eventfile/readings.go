@@ -12,8 +12,8 @@ import (
 // tried in the units that have read one.
 const mostTried = 1000
 
-// Events usually lie in the years from usualFrom on; dates may lie further back. No time in
-// seconds with nine digits or more is before secondsFrom.
+// Events are usually not older than usualFrom; dates may be. No time in seconds with nine digits or
+// more is before secondsFrom.
 var (
 	usualFrom   = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	datesFrom   = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -29,7 +29,7 @@ type Reading struct {
 	first, last int64  // of these
 }
 
-// readings returns the other units of a format, the more telling ones first: of two that read as
+// readings returns the other units of a format, the more specific ones first: of two that read as
 // many times, the first is right.
 func readings(format event.Format) (all []*Reading) {
 	for _, unit := range append([]string{event.TimeText}, event.TimeUnits()...) {

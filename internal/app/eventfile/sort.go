@@ -16,7 +16,7 @@ import (
 type Entry struct {
 	Millis int64  // Unix milliseconds
 	Value  []byte // original bytes, at most the splitter's limit
-	Length int64  // of the whole record if Value is truncated, else 0
+	Length int64  // length of the whole record if Value is truncated, else 0
 	Digest []byte // SHA-256 of the whole record if Value is truncated, else nil
 }
 
@@ -63,9 +63,8 @@ func readEntry(r *bufio.Reader) (e Entry, err error) {
 	return e, err
 }
 
-// Sorter puts entries in order of time, those of equal time in the order in
-// which they were added. Up to limit bytes stay in memory; beyond that, sorted
-// runs go to one file on disk. Not for concurrent use.
+// Sorter puts entries in order of time, entries of equal time in the order of addition. Up to limit
+// bytes stay in memory; beyond that, sorted runs go to one file on disk. Not for concurrent use.
 type Sorter struct {
 	dir    string // where the file goes; "" is the system's directory for temporary files
 	limit  int
@@ -104,8 +103,8 @@ func (s *Sorter) spill() (err error) {
 		if s.file, err = os.CreateTemp(s.dir, "tollgate-sort-*"); err != nil {
 			return err
 		}
-		// Raw records must not outlive a kill: without a name the file goes with the
-		// process. Where an open file cannot be unlinked, Close removes it.
+		// Raw records must not outlive a kill: a file without a name ends with the process. If an
+		// open file cannot be unlinked, Close removes it.
 		os.Remove(s.file.Name()) //nolint:errcheck // best effort, Close tries again
 	}
 	s.order()
@@ -149,7 +148,7 @@ func (s *Sorter) Sorted() (*Merge, error) {
 	s.order()
 	m := &Merge{}
 	from := int64(0)
-	// What is read ahead of all runs together fits in the limit, down to a page of each.
+	// The read-ahead of all runs together fits in the limit, down to a page of each.
 	ahead := min(max(s.limit/(1+len(s.ends)), 1<<12), 1<<16)
 	for _, end := range s.ends {
 		run := bufio.NewReaderSize(io.NewSectionReader(s.file, from, end-from), ahead)
@@ -183,8 +182,8 @@ func (s *Sorter) Close() error {
 	return err
 }
 
-// Merge returns the entries of several runs in order of time, those of equal time in the order
-// of the runs. Not for concurrent use.
+// Merge returns the entries of several runs in order of time, entries of equal time in the order of
+// the runs. Not for concurrent use.
 type Merge []head // a heap
 
 // head is the first entry of a run that was not returned.

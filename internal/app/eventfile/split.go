@@ -12,21 +12,21 @@ import (
 // Record is one record of a file.
 type Record struct {
 	Value  []byte // original bytes without the last line terminator; at most the limit
-	Line   int64  // number of its first line from 1, or its own: Unit says which
+	Line   int64  // number of its first line from 1, or its own, by Unit
 	Length int64  // bytes of the whole record
 	Digest []byte // SHA-256 of the whole record if Value is truncated, else nil
 }
 
 // Splitter finds the records of a file. Not for concurrent use.
 //
-// A malformed quote, or one that is never closed, breaks only the physical line on which it stands:
-// the lines after it are read again on their own, so that it cannot swallow the rest of the file.
-// Empty lines are not records.
+// A malformed quote, or one that is never closed, breaks only its physical line: the lines after it
+// are read again on their own, so that it cannot swallow the rest of the file. Empty lines are not
+// records.
 type Splitter struct {
 	lines   *lineReader
 	quoted  bool
 	limit   int
-	pending []line // that were read ahead after a quote that turned out to be broken
+	pending []line // lines read ahead after a quote that turned out to be broken
 }
 
 // NewSplitter reads records of a format from r and keeps at most limit bytes of

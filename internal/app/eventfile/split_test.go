@@ -160,7 +160,7 @@ func TestSplitterReadsOtherCharsetsAndSeparators(t *testing.T) {
 	}
 }
 
-// rows that encoding/csv wrote, with either terminator, come back one by one.
+// rows that encoding/csv wrote, with either terminator, are returned one by one.
 func TestSplitterAgreesWithCSVWriter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		field := rapid.StringOf(rapid.SampledFrom([]rune("ab,\"\n\r\t é")))

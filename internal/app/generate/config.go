@@ -26,8 +26,8 @@ type Config struct {
 	MaxRecordBytes int
 }
 
-// ErrConfig is returned by New for a Config that describes no stream; with a *units.RangeError
-// where one number is the reason ("events", "users", "keys", "windows", "window").
+// ErrConfig is returned by New for a Config that describes no stream; with a *units.RangeError if
+// one number is the reason ("events", "users", "keys", "windows", "window").
 var ErrConfig = errors.New("impossible stream")
 
 // Defaults returns a day of a small shop: 24 windows of an hour, in the past.

@@ -17,7 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// Options say what is served.
+// Options configure the served pages.
 type Options struct {
 	Version, Revision string // of the program
 	Trusted           bool   // exact numbers of records, too
@@ -35,7 +35,7 @@ type Monitor struct {
 	at    time.Time          // when it came
 }
 
-// fresh is how old a state may be: one comes about once a second.
+// fresh is how old a state may be: there is one about every second.
 const fresh = 10 * time.Second
 
 // New returns a Monitor that has no state yet: it is alive, and not ready.

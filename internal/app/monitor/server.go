@@ -34,7 +34,7 @@ func Serve(listener net.Listener, h http.Handler) *Server {
 	s := &Server{listener: netutil.LimitListener(listener, mostClients), done: make(chan struct{}), http: &http.Server{
 		Handler: guarded(h, isLocal(listener.Addr())), ReadHeaderTimeout: mostTime, ReadTimeout: mostTime,
 		WriteTimeout: mostAnswer, IdleTimeout: mostTime, MaxHeaderBytes: mostHeader,
-		ErrorLog: log.New(io.Discard, "", 0), // what clients send does not belong into a log
+		ErrorLog: log.New(io.Discard, "", 0), // a log must not have clients' data
 	}}
 	go func() {
 		defer close(s.done)
@@ -46,7 +46,7 @@ func Serve(listener net.Listener, h http.Handler) *Server {
 // Addr is the address that is listened at.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Close ends the server; requests that are answered have a second to end.
+// Close ends the server; requests under way have a second to end.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -73,10 +73,10 @@ type File struct {
 	done bool
 }
 
-// Create opens what will be the file of a path: a new file beside it, which nothing
-// else finds under that path before Commit, or the path itself where that is not an
-// ordinary file. perm is the mode of the new file, before the umask. It is an error if
-// the path is a directory, or if its directory cannot be written.
+// Create opens what will be the file of a path: a new file beside it, which nothing else finds
+// under that path before Commit, or the path itself if that is not an ordinary file. perm is the
+// mode of the new file, before the umask. It is an error if the path is a directory, or if its
+// directory cannot be written.
 func Create(path string, perm os.FileMode) (*File, error) {
 	info, err := os.Stat(path)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Until it is committed, and where it is discarded, the path has what it had.
+// Until it is committed, and if it is discarded, the path has what it had.
 func TestAFileAppearsWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "page.html")
@@ -59,7 +59,7 @@ func TestWhatCannotBeWrittenIsRefused(t *testing.T) {
 	}
 }
 
-// What is not an ordinary file is written directly, and stays where it is.
+// What is not an ordinary file is written directly, and stays in place.
 func TestADeviceIsWrittenDirectly(t *testing.T) {
 	f, err := Create(os.DevNull, 0o600)
 	if err != nil {

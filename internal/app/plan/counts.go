@@ -18,8 +18,8 @@ type Count struct {
 	// which one that does not come out counts as 1. Nil for a mean.
 	Typical *float64 `json:"typical_noise,omitempty"`
 	Shown   float64  `json:"shown"` // probability that it comes out: 1 for public keys
-	Error   float64  `json:"error"` // half of the interval that is printed with it: a mean, where it comes out
-	Met     float64  `json:"met"`   // probability that it meets the target, where it comes out
+	Error   float64  `json:"error"` // half of the interval that is printed with it: a mean, if it comes out
+	Met     float64  `json:"met"`   // probability that it meets the target, if it comes out
 }
 
 // sizes returns the counts that are told of. Those of a sum grow with the decade of its greatest

@@ -56,7 +56,7 @@ type Metric struct {
 	Relative   float64 `json:"relative"`
 	Absolute   float64 `json:"absolute"`
 	Confidence float64 `json:"confidence"`
-	// MeetableFrom is the least count that can meet the target; nil where no count can.
+	// MeetableFrom is the least count that can meet the target; nil if no count can.
 	MeetableFrom *float64 `json:"meetable_from"`
 
 	Users    deployment.Users `json:"users,omitempty"`    // with even habits, how far they count: see AddCounts
@@ -77,7 +77,7 @@ func New(d *deployment.Deployment) *Plan {
 	}
 	for i, m := range d.Metrics {
 		p.Metrics = append(p.Metrics, planMetric(&m))
-		// its target is met where that of its metric is
+		// its target is met if that of its metric is
 		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() {
 			of := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
 			p.Metrics[i].MeetableFrom = p.Metrics[of].MeetableFrom

@@ -136,7 +136,7 @@ func (r *Replay) noUsers(ctx context.Context) error {
 		terminal.Number(float64(r.result.Written), 0))
 }
 
-// damaged writes what was read before a container broke off.
+// damaged writes the records read before a container broke off.
 func (r *Replay) damaged(ctx context.Context, err error) error {
 	if flushed := r.partitions.flush(ctx); flushed != nil {
 		return errors.Join(err, flushed)

@@ -58,7 +58,7 @@ func (r *Replay) outputIn(ctx context.Context, partition int32) (what string, er
 	})
 }
 
-// outputOf says which of a deployment's outputs a record belongs to; "" for none.
+// outputOf returns the deployment's output that a record belongs to; "" for none.
 func outputOf(r kafkalog.Record) string {
 	has := func(header string) bool {
 		return slices.ContainsFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == header })

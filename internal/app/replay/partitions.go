@@ -59,7 +59,7 @@ func (w *partitionWriters) add(ctx context.Context, user []byte, m kafkalog.Mess
 	return w.flush(ctx)
 }
 
-// flush appends what is pending, in all partitions at once.
+// flush appends the pending records, in all partitions at once.
 func (w *partitionWriters) flush(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i, messages := range w.pending {

@@ -16,15 +16,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Options say which file is written to which topic, and how. Path, Topic and Format are needed.
+// Options name the file and the topic, and configure the writing. Path, Topic and Format are
+// required.
 type Options struct {
 	Path  string
 	Topic string // it must exist
 
 	// Format is how the pipeline reads the topic, and the layout of the file.
 	Format event.Format
-	// Header says that the first record of a csv or tsv file names the columns and is
-	// not written. Only for these two.
+	// Header is set if the first record of a csv or tsv file names the columns and is not written.
+	// Only for these two.
 	Header bool
 	// UserSetting is where Format.User was set, for errors.
 	UserSetting string
@@ -63,7 +64,7 @@ type Result struct {
 	Written      int64         // records
 	Unnamed      int64         // records without a user that were left out, or that Format takes for events
 	FirstLeftOut int64         // number of the first record that was too long; 0: no record was
-	Unit         string        // what that number counts: "line" or "record"
+	Unit         string        // unit of that number: "line" or "record"
 	Drained      bool          // the caller ended it: the rest of the file is not on the topic
 	BeforeStart  int64         // records of times before Options.CountedFrom
 	Future       int64         // records ahead of now by more than Options.Skew
@@ -79,7 +80,7 @@ type Replay struct {
 
 	file       *os.File
 	read       *countingReader
-	size       int64 // of the file; 0 where it has no size
+	size       int64 // of the file; 0 if it has no size
 	source     source
 	decoder    *event.Decoder
 	faults     *eventfile.Faults
@@ -88,7 +89,7 @@ type Replay struct {
 	due        <-chan time.Time // when what waits in partitions is written at the latest
 	reported   time.Time        // when OnProgress was called last
 
-	keptFrom int64              // Unix milliseconds: what is older, brokers delete; 0 where nothing is
+	keptFrom int64              // Unix milliseconds: what is older, brokers delete; 0 if nothing is
 	last     int64              // time of the last record that had a time
 	timed    bool               // a record had a time
 	named    bool               // a record had a user

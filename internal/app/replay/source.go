@@ -111,8 +111,8 @@ func (r *Replay) register(ctx context.Context) error {
 	return nil
 }
 
-// framed returns a record of a container as it stands on the topic: never nil, which would be
-// a tombstone. It is valid until the next call.
+// framed returns a record of a container in the form of the topic: never nil, which would be a
+// tombstone. It is valid until the next call.
 func (r *Replay) framed(value []byte) []byte {
 	if r.schema == "" {
 		return value

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// errorAnswer is the body of every answer that is an error.
+// errorAnswer is the body of every error response.
 type errorAnswer struct {
-	Error     string `json:"error"`               // what is wrong, and what to do
+	Error     string `json:"error"`               // the fault and its remedy
 	Parameter string `json:"parameter,omitempty"` // which parameter of the query is
 }
 
@@ -21,8 +21,8 @@ func fail(w http.ResponseWriter, code int, e errorAnswer) {
 	writeJSON(w, code, text, err)
 }
 
-// writeJSON answers with an object, unless making it has failed. (A value that was read from the
-// topic can always be written.)
+// writeJSON responds with an object, or with an error if making it has failed. (A value read from
+// the topic can always be written.)
 func writeJSON(w http.ResponseWriter, code int, text []byte, err error) {
 	if err != nil {
 		code, text = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written"}`)
@@ -32,7 +32,7 @@ func writeJSON(w http.ResponseWriter, code int, text []byte, err error) {
 	w.Write(append(text, '\n')) //nolint:errcheck // a client that has gone away misses it
 }
 
-// fresh sets what caches need, and reports whether the client has the answer already. Caches may
+// fresh sets the cache headers, and reports whether the client already has the response. Caches may
 // keep it for a second.
 func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
@@ -49,7 +49,7 @@ func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// write answers with a body, compressed if the client accepts that.
+// write responds with a body, compressed if the client accepts that.
 func (b body) write(w http.ResponseWriter, r *http.Request, contentType, tag string) {
 	w.Header().Set("Vary", "Accept-Encoding")
 	if fresh(w, r, tag) {
@@ -64,7 +64,7 @@ func (b body) write(w http.ResponseWriter, r *http.Request, contentType, tag str
 	w.Write(text) //nolint:errcheck // a client that has gone away misses it
 }
 
-// acceptsGzip reports whether a client accepts an answer compressed with gzip.
+// acceptsGzip reports whether a client accepts a response compressed with gzip.
 func acceptsGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(coding, ";")

@@ -15,8 +15,8 @@ import (
 )
 
 // releasesAnswer returns the answer of /v1/releases: values as tollgate run --format json prints
-// them, but for their unit, whether the query asks for more, and, where there is a value, what to
-// give as after to go on.
+// them, but for their unit, whether the query asks for more, and, if there is a value, what to give
+// as after to go on.
 func releasesAnswer(found []*schemas.Release, more bool) ([]byte, error) {
 	b := make([]byte, 0, 64+384*len(found))
 	b = append(b, `{"releases":[`...)
@@ -101,7 +101,7 @@ func (s *server) shares(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// metricsAnswer is the answer of /v1/metrics: public configuration.
+// metricsAnswer is the response of /v1/metrics: public configuration.
 type metricsAnswer struct {
 	Deployment string         `json:"deployment"`
 	Guarantee  guarantee      `json:"guarantee"`
@@ -109,7 +109,7 @@ type metricsAnswer struct {
 	Metrics    []metricAnswer `json:"metrics"`
 }
 
-// guarantee is what is promised to every user.
+// guarantee is the promise to every user.
 type guarantee struct {
 	Epsilon       float64  `json:"epsilon"`
 	Delta         float64  `json:"delta"`
@@ -130,7 +130,7 @@ type metricAnswer struct {
 	Absolute      *float64 `json:"absolute"`
 }
 
-// describe returns what /v1/metrics says of a deployment.
+// describe returns the description of a deployment in /v1/metrics.
 func describe(d *deployment.Deployment) ([]byte, error) {
 	above := func(v float64) *float64 {
 		if v == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/published"
 )
 
-// feed brings what is published to a server. Following counts never waits for a page to be made.
+// feed brings published values to a server. Following counts never waits for a page to be made.
 type feed struct {
 	s       *server
 	pause   time.Duration // between two pages at least
@@ -69,7 +69,7 @@ func (f *feed) follow(ctx context.Context) error {
 	}
 }
 
-// The pauses between two attempts to read what is published.
+// Pauses between two attempts to read published values.
 const (
 	firstPause = time.Second
 	mostPause  = time.Minute
@@ -95,12 +95,12 @@ func (f *feed) add(p published.Turn) error {
 	return nil
 }
 
-// clockMargin is how far this machine's clock may be behind that of a run.
+// clockMargin is how far this machine's clock may be behind a run's.
 const clockMargin = time.Minute
 
-// endOf returns where a turn ends. Users who may write to the turns topic can name any time: of one
-// in the future, which only a deployment of made-up times reaches, the values that came with it
-// must say so. It is zero where they do not.
+// endOf returns the end of a turn. Anybody who may write to the turns topic can name any time. For
+// a time in the future, possible only with made-up event times, endOf returns the last window end
+// of the turn's values instead, or zero without values.
 func (f *feed) endOf(p *published.Turn, now time.Time) (end time.Time) {
 	if !p.End.After(now.Add(f.s.deployment.Config.Time.Skew + clockMargin)) {
 		return p.End

@@ -18,7 +18,8 @@ type metrics struct {
 	turn     prometheus.Gauge
 }
 
-// newMetrics makes the metrics. answered returns when Kafka last answered, as Unix seconds.
+// newMetrics makes the metrics. answered returns the time of Kafka's last response, as Unix
+// seconds.
 func newMetrics(answered func() float64) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -45,13 +46,13 @@ func newMetrics(answered func() float64) *metrics {
 	return m
 }
 
-// handler answers a scrape.
+// handler serves a scrape.
 func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{DisableCompression: true,
 		MaxRequestsInFlight: 4})
 }
 
-// counted counts what a route answers.
+// counted counts a route's responses.
 func (m *metrics) counted(route string, h http.Handler) http.Handler {
 	labels := prometheus.Labels{"route": route}
 	return promhttp.InstrumentHandlerDuration(m.duration.MustCurryWith(labels),

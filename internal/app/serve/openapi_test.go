@@ -18,7 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/docs"
 )
 
-// described is docs/openapi.yaml, as far as answers are compared with it.
+// described is docs/openapi.yaml, as far as responses are compared with it.
 type described struct {
 	Paths map[string]struct {
 		Get struct {
@@ -127,8 +127,8 @@ func number(v any) (float64, bool) {
 	return f, err == nil
 }
 
-// Every answer that a client can get is one that the description has, and the description has no
-// address, status or parameter beside them.
+// Every possible response is in the description, and the description has no other address, status
+// or parameter.
 func TestAnswersAreAsDescribed(t *testing.T) {
 	d := readDescription(t)
 	s := serveValues(t, windows(0, 5))

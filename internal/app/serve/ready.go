@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// patience is how long Kafka may not answer before /-/ready reports it.
+// patience is how long Kafka may not respond before /-/ready reports it.
 const patience = 30 * time.Second
 
-// silent returns how long Kafka has not answered; 0 if that is within patience.
+// silent returns how long Kafka has not responded; 0 if that is within patience.
 func (s *server) silent(now time.Time) time.Duration {
 	if silent := now.Sub(time.UnixMilli(s.answered.Load())); silent > patience {
 		return silent.Round(time.Second)
@@ -31,7 +31,7 @@ func (s *server) unready(now time.Time) string {
 	return "values are still being read"
 }
 
-// ready answers with a line of text, which http.Error writes under any status.
+// ready responds with a line of text, which http.Error writes under any status.
 func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
 	why, silent := s.unready(now), s.silent(now)

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/docs"
 )
 
-// page answers with the live page.
+// page serves the live page.
 func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	v := s.view.Load()
 	h := w.Header()
@@ -19,7 +19,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	v.page.write(w, r, "text/html; charset=utf-8", v.tag)
 }
 
-// fixed answers with what stays the same while the process lives.
+// fixed serves a body that never changes while the process lives.
 func fixed(text []byte, contentType string) (http.HandlerFunc, error) {
 	b, err := newBody(text)
 	tag := tagOf(versionOf(text))
@@ -74,7 +74,7 @@ func (s *server) handler() (http.Handler, error) {
 	}))
 	refused := func(code int, text string) http.Handler {
 		return s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Connection", "close") // with what is left of the request
+			w.Header().Set("Connection", "close") // with the rest of the request
 			fail(w, code, errorAnswer{Error: text})
 		}))
 	}
@@ -99,7 +99,7 @@ func (s *server) handler() (http.Handler, error) {
 	}), nil
 }
 
-// secure sets what every answer has. The page has a policy of its own.
+// secure sets the headers of every response. The page has a separate policy.
 func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -108,7 +108,7 @@ func secure(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// ofNow lets no cache keep an answer.
+// ofNow forbids caching the response.
 func ofNow(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -116,7 +116,7 @@ func ofNow(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// public lets the scripts of any page read an answer: it is the same for all.
+// public lets scripts of any page read the response, which is the same for all.
 func public(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")

@@ -26,7 +26,7 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// Limits on one request and its answer. A client that is slower is cut off.
+// Limits on one request and its response. A slower client is cut off.
 const (
 	headerTime  = 5 * time.Second
 	requestTime = 10 * time.Second
@@ -85,8 +85,8 @@ func newWeb(handler http.Handler, logger *slog.Logger) *http.Server {
 	}
 }
 
-// sendBytes is about how much the system keeps of an answer for a client that does not read it: by
-// itself it would keep megabytes.
+// sendBytes is about how much of a response the system buffers for a client that does not read it:
+// the default is megabytes.
 const sendBytes = 128 << 10
 
 // small is a listener whose connections keep sendBytes.

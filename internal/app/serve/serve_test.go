@@ -49,7 +49,7 @@ func compiled(t testing.TB, addr string, change ...func(*deployment.Config)) *pi
 	return d
 }
 
-// digests are those of the metrics of compiled.
+// digests are the digests of the metrics of compiled.
 var digests = sync.OnceValue(func() map[string][32]byte {
 	all := map[string][32]byte{}
 	cfg := configuration("127.0.0.1:1")
@@ -120,7 +120,7 @@ func (s *served) show(rows []schemas.Release) {
 	s.answered.Store(time.Now().UnixMilli())
 }
 
-// got is an answer.
+// got is a response.
 type got struct {
 	code   int
 	header http.Header

@@ -22,7 +22,7 @@ type server struct {
 
 	view     atomic.Pointer[view]
 	complete atomic.Bool  // the view has all that was settled once
-	answered atomic.Int64 // when Kafka last answered, in Unix milliseconds
+	answered atomic.Int64 // time of Kafka's last response, in Unix milliseconds
 	ending   atomic.Bool
 
 	// For show alone.
@@ -43,8 +43,8 @@ func newServer(d *deployment.Deployment, o Options) (*server, error) {
 	return s, s.show(nil, false)
 }
 
-// show replaces the served values by rows. complete says whether everything that was settled at the
-// start has been read. Not for concurrent use.
+// show replaces the served values by rows. complete reports whether everything settled at the start
+// has been read. Not for concurrent use.
 func (s *server) show(rows []schemas.Release, complete bool) error {
 	text := "Values are still being read."
 	if complete {

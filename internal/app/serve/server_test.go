@@ -49,7 +49,7 @@ func TestKeysThatWereNotReleasedAnswerAlike(t *testing.T) {
 	}
 }
 
-// decoded is an answer of /v1/releases.
+// decoded is a response of /v1/releases.
 type decoded struct {
 	Releases []struct {
 		Metric, Key string
@@ -318,7 +318,7 @@ func TestPagesArePackedOnceAndCached(t *testing.T) {
 	}
 }
 
-// A page that describes another configuration than that of its newest values says so.
+// A page that describes another configuration than its newest values have shows that.
 func TestAnotherConfigurationIsMarked(t *testing.T) {
 	var log bytes.Buffer
 	s := serveValues(t, windows(0, 3))
@@ -381,7 +381,7 @@ func TestReadinessSaysWhy(t *testing.T) {
 	}
 }
 
-// Labels say which route and which status, and nothing of what was asked for.
+// Labels name the route and the status, and nothing of the request.
 func TestMetricsHaveNothingOfARequest(t *testing.T) {
 	s := serveValues(t, windows(0, 3))
 	for _, path := range []string{"/", "/v1/releases?metric=views&key=secret-key", "/v1/releases?limit=x",
@@ -421,7 +421,7 @@ func TestMetricsHaveNothingOfARequest(t *testing.T) {
 	if strings.Contains(text, "secret") {
 		t.Error("a label has something of a request")
 	}
-	for line := range strings.Lines(text) { // the page may stand on the machine of the run
+	for line := range strings.Lines(text) { // the page may be on the machine of the run
 		if strings.Contains(line, "network") || strings.Contains(line, "memstats") {
 			t.Errorf("what the machine has read can be seen in %s", line)
 		}

@@ -62,7 +62,7 @@ func (v *values) add(releases []schemas.Release) {
 	}
 }
 
-// rows returns what is kept.
+// rows returns the kept values.
 func (v *values) rows() []schemas.Release {
 	v.trim()
 	return slices.Clip(v.all)

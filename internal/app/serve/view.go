@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// view is what is served at one moment. Read-only.
+// view has the responses of one moment. Read-only.
 type view struct {
 	tag      string // ETag of all that depends on values
 	policy   string // of the page
@@ -21,13 +21,13 @@ type view struct {
 	rows     []schemas.Release // in the order of position
 	byMetric map[string][]int32
 	byKey    map[label][]int32
-	shares   []byte // the answer of /v1/shares
+	shares   []byte // the response of /v1/shares
 }
 
 // label is a key of a metric.
 type label struct{ metric, key string }
 
-// body is an answer that is the same for every client, plain and compressed.
+// body is a response that is the same for every client, plain and compressed.
 type body struct{ plain, packed []byte }
 
 func newBody(plain []byte) (body, error) {
@@ -40,7 +40,7 @@ func newBody(plain []byte) (body, error) {
 	return body{plain, b.Bytes()}, err
 }
 
-// tagOf returns the weak ETag of a version: plain and compressed answers have the same.
+// tagOf returns the weak ETag of a version: plain and compressed responses have the same.
 func tagOf(version string) string { return `W/"` + version + `"` }
 
 // versionOf returns a version for bytes that do not change by themselves.

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// contents returns what a record holds; nothing where there is no file. Another process may be
-// writing the last line: contents waits until that is complete.
+// contents returns what a record holds; nothing if there is no file. Another process may be writing
+// the last line: contents waits until that is complete.
 func contents(path string) ([]byte, error) {
 	for try := 0; ; try++ {
 		data, err := os.ReadFile(path)

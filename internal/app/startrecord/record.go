@@ -11,11 +11,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// ErrRecord says that a record cannot be read.
+// ErrRecord means that a record cannot be read.
 var ErrRecord = errors.New("the record of the deployments that have begun is damaged, or a later version wrote it: " +
 	"restore it, or use that version. If only its last line is incomplete, delete that line")
 
-// Of returns where a user-hash key has its record: that key never changes under a deployment, while
+// Of returns the path of a user-hash key's record: that key never changes under a deployment, while
 // the noise key may. It is beside the key's file, where symbolic links lead to it, so that every
 // name of a key has the same record.
 func Of(userHashFile string) string {
@@ -32,17 +32,17 @@ type line struct {
 	Control     string    `json:"control"`
 	Incarnation string    `json:"incarnation"` // in hex
 	At          time.Time `json:"at"`
-	// Begun says that control has the HEADER; before that nothing is released.
+	// Begun is set once control has the HEADER; before that nothing is released.
 	Begun bool `json:"begun"`
-	// Asked says that the operator has asked for a promise beside an earlier one.
+	// Asked is set if the operator has asked for a promise beside an earlier one.
 	Asked bool `json:"second_promise_asked_for,omitempty"`
 }
 
-// ErrEmpty says that the file of a record is there and empty: no command leaves it so.
+// ErrEmpty means that the file of a record is there and empty: no command leaves it so.
 var ErrEmpty = errors.New("the record of which deployments have begun is there, and empty: restore it; if no " +
 	"deployment has begun under these keys, delete the file")
 
-// Read reads the record in a file; it is empty where there is no file.
+// Read reads the record in a file; it is empty if there is no file.
 func Read(path string) (*deployment.Record, error) {
 	text, err := contents(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package process says what the process uses, as metrics of Prometheus.
+// Package process has the resource use of the process, as metrics of Prometheus.
 //
 // Guarantees: nothing in it counts records, allocations or bytes from the network.
 package process

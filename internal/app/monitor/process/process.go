@@ -12,7 +12,7 @@ import (
 
 // shown are the metrics of the process and of Go that do not count what was read. Numbers of
 // allocations and of bytes from the network, which the libraries have, too, tell of single records;
-// the latter are those of the whole machine where no container has a network of its own.
+// the latter are those of the whole machine if no container has a network of its own.
 var shown = []string{
 	"go_goroutines", "go_info", "go_threads", "process_cpu_seconds_total", "process_max_fds", "process_open_fds",
 	residentMemory, "process_start_time_seconds",
@@ -20,7 +20,7 @@ var shown = []string{
 
 const (
 	residentMemory = "process_resident_memory_bytes"
-	memoryStep     = 16 << 20 // bytes; what a few users or records need is not seen
+	memoryStep     = 16 << 20 // bytes; too coarse to show a few users or records
 )
 
 // Gatherer adds what a process uses to a registry, whose own metrics are left as they are: time of

@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// ErrTooLittle says that the planned part of the budget pays for nothing.
+// ErrTooLittle means that the planned part of the budget pays for nothing.
 var ErrTooLittle = errors.New("the planned part of the budget is too small")
 
 // drawer makes the random decisions of one choice. Each has its own randomness, which follows from
@@ -123,8 +123,8 @@ func (d *drawer) pick(of exact) (int, error) {
 	return 0, errors.New("choosing a setting: the weights do not add up")
 }
 
-// weight returns 2^weightBits·(ratio/2^ratioBits)^n. Where that is at least 2^128, it is within a
-// part of 2^-100: powers are off by 2n·2^-weightBits at most, with n < 2^38.
+// weight returns 2^weightBits·(ratio/2^ratioBits)^n. If that is at least 2^128, it is within a part
+// of 2^-100: powers are off by 2n·2^-weightBits at most, with n < 2^38.
 func weight(ratio, n int64) *big.Int {
 	number := func() *big.Float { return new(big.Float).SetPrec(weightBits) }
 	power, square := number().SetMantExp(number().SetInt64(1), weightBits),

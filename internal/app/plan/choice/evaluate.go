@@ -118,7 +118,7 @@ type table struct {
 	near   *table // of the second round, with noises near the best of the first; nil: none
 }
 
-// ErrNothing says that there are no events.
+// ErrNothing means that there are no events.
 var ErrNothing = errors.New("there are no events to plan for")
 
 // mostEntries is how many pairs of window and key of users are looked at; of more, a sample of

@@ -186,7 +186,7 @@ func (e *Events) Close() error {
 	for i := range e.shards {
 		if file := e.shards[i].file; file != nil {
 			errs = append(errs, file.Close())
-			os.Remove(file.Name()) //nolint:errcheck // it has no name where that is possible
+			os.Remove(file.Name()) //nolint:errcheck // it has no name if that is possible
 		}
 	}
 	return errors.Join(errs...)

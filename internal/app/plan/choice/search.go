@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Usual are the sizes of windows that are tried where none is given.
+// Usual are the sizes of windows that are tried if none is given.
 var Usual = []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day, 30 * day, 90 * day, 365 * day}
 
 const (
