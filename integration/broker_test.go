@@ -29,11 +29,11 @@ type testBroker interface {
 	address() string
 	// kill ends it as kill −9 does.
 	kill()
-	// restart starts it again after a kill, on the same address and with what it had on disk.
+	// restart starts it again after a kill, on the same address and with its files.
 	restart(t testing.TB)
 }
 
-// kind returns what kindVariable says.
+// kind returns the value of kindVariable.
 func kind(t testing.TB) string {
 	t.Helper()
 	switch k := os.Getenv(kindVariable); k {

@@ -26,13 +26,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// subject is a deployment that faults befall. The runs know it by its file and come through the
-// proxy; the test reads its topics past the proxy.
+// subject is a deployment under faults. Runs get its file and connect through the proxy; the test
+// reads its topics directly.
 type subject struct {
 	*deployment
 	dir, file string
 	settings  subjectSettings
-	args      []string // of every run, beside its file
+	args      []string // flags of every run, beside its file
 	watch     *watch
 	feed      *feeder
 	runs      []*proc // all that there were
@@ -58,7 +58,7 @@ const campaignPartitions = 3
 //go:embed testdata/campaign.yaml.tmpl
 var campaignFile string
 
-// yaml returns the configuration file; {{w 3}} stands for three windows.
+// yaml returns the configuration file; {{w 3}} means three windows.
 func (s subjectSettings) yaml() string {
 	file := template.Must(template.New("").Funcs(template.FuncMap{
 		"mod": func(a, b int) int { return a % b }, "div": func(a, b int) int { return a / b },
@@ -170,8 +170,7 @@ func (s *subject) header() *schemas.Header {
 }
 
 // calm returns the same deployment over the same events, with the same incarnation and the same
-// keys, under a name of its own: what it publishes undisturbed is what the subject must have
-// published.
+// keys, under another name: the subject must publish the same values as this undisturbed one.
 func (c *campaign) calm(s *subject, name string) *subject {
 	c.t.Helper()
 	settings := s.settings
@@ -297,7 +296,7 @@ func (f *feeder) start() {
 	})
 }
 
-// ready says whether so many windows were written.
+// ready reports whether so many windows were written.
 func (f *feeder) ready(windows int) bool { return f.written.Load() >= int64(windows) }
 
 func (f *feeder) over() bool {
@@ -328,8 +327,8 @@ func (f *feeder) live() [][]arrival {
 	return spread(all, campaignPartitions)
 }
 
-// put appends. A broker that is away is waited for; what was written twice then are two events, for
-// every reader.
+// put appends, waiting for a broker that is away; records written twice meanwhile are two events
+// for every reader.
 func (f *feeder) put(dealt [][]arrival) error {
 	for p, arrivals := range dealt {
 		messages := make([]kafkalog.Message, len(arrivals))

@@ -34,7 +34,7 @@ var faultKinds = []faultKind{
 	{"SIGTERM without broker", 1, (*campaign).termWithoutBroker},
 }
 
-// Waits that end as soon as there is something to see; what takes longer hangs.
+// Limits of waits that end as soon as their condition holds; anything longer hangs.
 const (
 	goesOnWithin = 90 * time.Second
 	endsWithin   = 40 * time.Second
@@ -46,8 +46,8 @@ func (c *campaign) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(c.random.Int64N(int64(most-least)))
 }
 
-// pause waits for a time that is drawn: when a fault comes is what a campaign varies, and nothing
-// is waited for.
+// pause waits for a random time: a campaign varies the moments of faults, and there is no condition
+// to wait for.
 func (c *campaign) pause(least, most time.Duration) { time.Sleep(c.between(least, most)) }
 
 func (c *campaign) oneIn(n int) bool { return c.random.IntN(n) == 0 }
@@ -69,10 +69,10 @@ func (c *campaign) start(s *subject, args ...string) *proc {
 // run launches a run that is to own the deployment.
 func (c *campaign) run(s *subject) { s.current = c.start(s) }
 
-// open says whether a fault of this moment hits a turn.
+// open reports whether a fault at this moment hits a turn.
 func (c *campaign) open(s *subject) bool { return s.watch.now().open() }
 
-// lose kills the current run and tells whether a turn was open.
+// lose kills the current run and reports whether a turn was open.
 func (c *campaign) lose(s *subject) bool {
 	hit := c.open(s)
 	if !s.current.alive() {
@@ -209,20 +209,20 @@ func (c *campaign) drained(s *subject) {
 	}
 }
 
-// A run stands still while another one takes over and goes on, and comes back.
+// A run is stopped while another one supersedes it and continues; then it resumes.
 func (c *campaign) zombie(s *subject) bool {
 	hit := c.open(s)
 	zombies := []*proc{s.current}
 	s.current.signal(syscall.SIGSTOP)
 	c.run(s)
-	if c.oneIn(4) { // and the one that took over as well
+	if c.oneIn(4) { // and the superseding one as well
 		c.moves(s, s.current, 1)
 		c.pause(0, 100*time.Millisecond)
 		s.current.signal(syscall.SIGSTOP)
 		zombies = append(zombies, s.current)
 		c.run(s)
 	}
-	if c.oneIn(3) { // until the ledger has overwritten what it knew
+	if c.oneIn(3) { // until the ledger has overwritten its state
 		c.moves(s, s.current, 20+c.random.IntN(40))
 	}
 	c.moves(s, s.current, 1+c.random.IntN(6))
@@ -272,7 +272,7 @@ func (c *campaign) slowOlder(s *subject) bool {
 		}
 	}
 	older.signal(syscall.SIGSTOP)
-	time.Sleep(100 * time.Millisecond) // what it has sent before arrives
+	time.Sleep(100 * time.Millisecond) // its earlier writes arrive
 	c.seesAll(s)
 	known := s.watch.now().begun() > older.from.begun()
 	c.run(s)

@@ -92,7 +92,7 @@ func (c *campaign) withoutBroker(s *subject, killed bool) bool {
 	return hit
 }
 
-// A run that is started while no broker answers waits for one, or says so and ends.
+// A run that is started while no broker responds waits for one, or ends with that error.
 func (c *campaign) startWithoutBroker(s *subject) bool {
 	hit := c.lose(s)
 	c.brokerDown(c.oneIn(2))
@@ -109,7 +109,7 @@ func (c *campaign) beganWithoutBroker(s *subject, p *proc) {
 	c.t.Helper()
 	settled := s.watch.now().settled
 	for began := time.Now(); p.alive() && s.watch.now().settled == settled && time.Since(began) < goesOnWithin; {
-		time.Sleep(10 * time.Millisecond) // whatever comes of it is looked at below
+		time.Sleep(10 * time.Millisecond) // the outcome is checked below
 	}
 	if p.alive() {
 		s.current = p // befall sees whether it goes on

@@ -72,8 +72,8 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 	}
 }
 
-// equalsReference compares counts, accounts and tallies with the sequential computation. What
-// compaction has taken from the ledger are accounts of periods that are over: they are left out.
+// equalsReference compares counts, accounts and tallies with the sequential computation. Compaction
+// removes only accounts of past periods from the ledger: they are left out.
 func (s *subject) equalsReference() error {
 	if !s.settings.compacted {
 		return s.check()
@@ -146,7 +146,7 @@ func (c *campaign) compareUndisturbed(s *subject, got published, tallies pipelin
 	c.sameAs(s, c.calm(s, "calm"), got, tallies)
 }
 
-// sameAs runs a deployment to its end, and compares what it publishes.
+// sameAs runs a deployment to its end, and compares the published values.
 func (c *campaign) sameAs(s, calm *subject, got published, tallies pipeline.Tallies) {
 	c.t.Helper()
 	want := c.toTheEnd(calm)
@@ -238,8 +238,8 @@ func (p *proc) printed(t testing.TB) []byte {
 	return must.Have(os.ReadFile(p.stdout))
 }
 
-// originIn returns what a dead letter says about where its record stood. Of several headers of a
-// name, the pipeline wrote the first.
+// originIn returns the position of a dead letter's record. Of several headers of a name, the
+// pipeline wrote the first.
 func originIn(headers []kafkalog.Header) string {
 	first := map[string]string{}
 	for _, h := range headers {
@@ -250,5 +250,5 @@ func originIn(headers []kafkalog.Header) string {
 	return fmt.Sprintf("%s/%s/%s", first["tollgate-topic"], first["tollgate-partition"], first["tollgate-offset"])
 }
 
-// sameBytes tells nothing and empty apart, as Kafka does.
+// sameBytes distinguishes nil and empty, as Kafka does.
 func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }

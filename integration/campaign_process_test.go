@@ -43,10 +43,10 @@ type proc struct {
 	stdout string // file
 	stderr *await.Buffer
 	began  time.Time
-	from   seen // of control when it was started
+	from   seen // state of control when it was started
 	gone   chan struct{}
 	err    error  // how it ended; set before gone is closed
-	before string // what it had said on stderr before it was made to print its stacks
+	before string // stderr before it was made to print its stacks
 	named  bool   // in a failure already
 }
 
@@ -105,7 +105,7 @@ func (p *proc) ends(within time.Duration) bool {
 	}
 }
 
-// stacks has a process that hangs print what it does, and ends it.
+// stacks makes a hung process print its stacks, and ends it.
 func (p *proc) stacks() {
 	if !p.alive() {
 		return
@@ -140,7 +140,8 @@ func (p *proc) said(words ...string) bool {
 	return false
 }
 
-// superseded says whether the process ended because another one took over, and said nothing worse.
+// superseded reports whether the process ended because another one superseded it, and logged
+// nothing worse.
 func (p *proc) superseded() bool { return p.code() == 1 && p.said("taken over", "superseded") }
 
 func (p *proc) String() string {
@@ -176,8 +177,8 @@ func ownStacks(dump string) string {
 	return out.String()
 }
 
-// alarming are words that no run of a sound deployment says, whatever befalls it: a run that lost a
-// race for an epoch included.
+// alarming are words that no run of a sound deployment logs under any fault, not even a run that
+// lost a race for an epoch.
 var alarming = []string{
 	"panic:", "fatal error:", "DATA RACE", "lost records", "cannot be trusted", "does not hold", "no ledger record",
 	"has stopped itself",

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
-// proxy stands on loopback in front of a broker and is the network that faults befall: frozen,
-// slow, cut, or with no one listening.
+// proxy is on loopback in front of a broker and simulates network faults: frozen, slow, cut, or not
+// listening.
 type proxy struct {
 	addr string
 
@@ -21,12 +21,12 @@ type proxy struct {
 	listener net.Listener
 	conns    map[net.Conn]bool
 	frozen   bool
-	latency  time.Duration // of every piece that is passed on
+	latency  time.Duration // delay of every piece that is passed on
 	rate     int           // bytes a second over all connections, both ways; 0: no limit
-	free     time.Time     // when the slow line has sent what it was given
+	free     time.Time     // when the slow line has sent its data
 }
 
-// startProxy listens; to says where to.
+// startProxy listens, and forwards to the address to.
 func startProxy(t testing.TB) *proxy {
 	t.Helper()
 	p := &proxy{conns: map[net.Conn]bool{}}
@@ -101,7 +101,7 @@ func (p *proxy) pass(from, to net.Conn) {
 	}
 }
 
-// delay holds up n bytes as the state of the network says.
+// delay holds up n bytes according to the state of the network.
 func (p *proxy) delay(n int) {
 	p.mu.Lock()
 	for p.frozen {

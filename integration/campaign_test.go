@@ -31,7 +31,7 @@ type campaign struct {
 	broker *realkafka.Broker // nil where there are several
 	down   bool              // the broker is stopped
 	addr   string            // host:port past the proxy; of several brokers with commas between
-	copies int               // of every topic
+	copies int               // replicas of every topic
 	proxy  *proxy
 	began  time.Time
 
@@ -47,7 +47,7 @@ type fault struct {
 	hit  bool // a turn was open, or a run was starting over an open turn
 }
 
-// subjectRow is what the table says of a deployment.
+// subjectRow is the table's row of a deployment.
 type subjectRow struct {
 	name                         string
 	runs, turns, values, printed int
@@ -210,12 +210,12 @@ func (c *campaign) befall(s *subject, kind string) {
 	c.befalls(s, kind, func() bool { return do(c, s) })
 }
 
-// befalls is befall with what is done.
+// befalls is befall with the fault to apply.
 func (c *campaign) befalls(s *subject, kind string, do func() (hit bool)) {
 	c.t.Helper()
 	c.faultNow = fmt.Sprintf("fault %d (%s) of %s", len(c.faults)+1, kind, s.settings.name)
 	most := 12
-	if s.settings.appendTimes { // turns come at the pace of the clock
+	if s.settings.appendTimes { // turns follow the clock
 		most = 3
 	}
 	c.moves(s, s.current, 1+c.random.IntN(most))
@@ -253,7 +253,7 @@ func (c *campaign) complain(p *proc, format string, args ...any) {
 	c.t.Error(text)
 }
 
-// table says what was done. Faults that never met an open turn would show nothing.
+// table lists the applied faults. Faults that never met an open turn would show nothing.
 func (c *campaign) table() {
 	c.t.Helper()
 	hits := 0

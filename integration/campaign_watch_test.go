@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// seen is what stands on control, as far as the campaign needs it while runs go on; readTrusted
-// looks at everything in the end.
+// seen is the part of control that the campaign needs while runs continue; readTrusted checks
+// everything in the end.
 type seen struct {
 	next    int64 // offset that is read next
 	epoch   int64
@@ -22,7 +22,7 @@ type seen struct {
 	closed  uint64
 	settled uint64
 	stops   int
-	others  int // records of other kinds: what a run writes before its EPOCH
+	others  int // records of other kinds, which a run writes before its EPOCH
 }
 
 // begun counts what starts of runs have left.
@@ -36,7 +36,7 @@ func (s *seen) take(r kafkalog.Record) {
 	s.next = r.Offset + 1
 	c, err := schemas.DecodeControl(r.Value)
 	if err != nil {
-		return // readTrusted says so
+		return // readTrusted reports it
 	}
 	switch body := c.Body.(type) {
 	case *schemas.Epoch:
@@ -55,7 +55,7 @@ func (s *seen) take(r kafkalog.Record) {
 			s.settled = max(s.settled, body.Turn)
 		}
 	case *schemas.Generation:
-		s.closed = s.settled // what was closed ahead is taken back
+		s.closed = s.settled // turns closed ahead are revoked
 	case *schemas.Stop:
 		if body.Epoch == s.epoch {
 			s.stops++
@@ -127,7 +127,7 @@ func (w *watch) now() seen {
 	return w.s
 }
 
-// seesAll waits until the watch has read all that stands on control now.
+// seesAll waits until the watch has read everything now on control.
 func (c *campaign) seesAll(s *subject) {
 	c.t.Helper()
 	await.That(c.t, patience, "control is read to its end", func() bool {

@@ -20,7 +20,7 @@ import (
 
 func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 
-// published is what stands on the counts topic: key → value, with the turn of each.
+// published are the values on the counts topic by key, with the turn of each.
 type published struct {
 	values map[string][]byte
 	turns  map[string]uint64

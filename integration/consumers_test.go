@@ -20,8 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/python"
 )
 
-// What consumers read that no test of the product wrote, compared row by row with what the run
-// printed.
+// Rows read by independent consumers, compared with the rows that the run printed.
 
 // row is a released count as it is printed; a number that is read must be the same float64.
 type row struct {
@@ -93,7 +92,7 @@ release_shards: 2
 	return printed, name + "-counts"
 }
 
-// outputOf runs a command to its end and returns what it prints on stdout.
+// outputOf runs a command to its end and returns its stdout.
 func outputOf(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

@@ -177,7 +177,7 @@ func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
 	}
 }
 
-// nothingAfterSettled says whether all that is published is settled.
+// nothingAfterSettled reports whether everything published is settled.
 func (d *deployment) nothingAfterSettled() error {
 	counts, err := d.readCounts()
 	if err != nil {
@@ -209,7 +209,7 @@ func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 		point := points[round%len(points)]
 		j.Delays = map[string]time.Duration{point: 200 * time.Millisecond}
 		zombie := startRunner(t, j)
-		if point != crashpoint.FenceWriting { // else it stands still before its first turn
+		if point != crashpoint.FenceWriting { // else it stops before its first turn
 			zombie.settled(t, uint64(1+round))
 		}
 		zombie.heldUp(t) // with a write on its way

@@ -97,7 +97,7 @@ func startFlink(t testing.TB, o realflink.Options) *realflink.Cluster {
 
 func (f *flinkCampaign) atParallelism(n int) { f.s.args = f.flags(n) }
 
-// flags are those of a run on the cluster.
+// flags are the flags of a run on the cluster.
 func (f *flinkCampaign) flags(parallelism int) []string {
 	return []string{"--engine", "flink", "--flink", f.cluster.URL(), "--parallelism", strconv.Itoa(parallelism)}
 }
@@ -129,7 +129,7 @@ func (f *flinkCampaign) taskManagerKilled() bool {
 	return hit
 }
 
-// It comes back without the job, which is submitted again.
+// It restarts without the job, which is submitted again.
 func (f *flinkCampaign) jobManagerKilled() bool {
 	hit := f.open(f.s)
 	f.cluster.KillJobManager()
@@ -137,8 +137,7 @@ func (f *flinkCampaign) jobManagerKilled() bool {
 	return hit
 }
 
-// A TaskManager stands still with its workers until the job has long gone on elsewhere, and comes
-// back.
+// A TaskManager is frozen with its workers until the job has long continued elsewhere, and resumes.
 func (f *flinkCampaign) taskManagerFrozen() bool {
 	hit, frozen := f.open(f.s), 0
 	for n := range f.cluster.TaskManagers() { // one that has workers
@@ -205,7 +204,7 @@ func TestInvariant5SameOutputOnFlink(t *testing.T) {
 	}
 }
 
-// What is wrong at the start is said by the process that submits, and no job is left.
+// The submitting process reports errors of the start, and leaves no job.
 func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 	if os.Getenv(flinkVariable) != "1" {
 		t.Skipf("a real cluster of Flink takes a while: `.ci/run flink`, or %s=1", flinkVariable)
@@ -217,7 +216,7 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 	t.Setenv(other, ours)
 	f := &flinkCampaign{cluster: cluster, campaign: startCampaign(t, 15, "-tags", "flink")}
 	f.faultNow = "at the start"
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never responds
 	f.must(err)
 	defer silent.Close()
 	for i, test := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 )
 
-// hooks turns a job's wishes into hooks. settled is the last turn that was settled; say tells the
-// test of delays.
+// hooks turns a job's wishes into hooks. settled is the last settled turn; say reports delays to
+// the test.
 func (j job) hooks(settled *atomic.Uint64, say func(line)) crashpoint.Hooks {
 	var passed atomic.Int64
 	asked := make(chan struct{})

@@ -21,7 +21,7 @@ func adminClient(t testing.TB, broker string, options ...kgo.Opt) *kgo.Client {
 	return client
 }
 
-// alterTopic changes settings of a topic and waits until the broker says that they hold.
+// alterTopic changes settings of a topic and waits until the broker reports them.
 func alterTopic(t testing.TB, broker, topic string, settings map[string]string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -48,7 +48,7 @@ func alterTopic(t testing.TB, broker, topic string, settings map[string]string) 
 	})
 }
 
-// topicHas tells whether a topic has these settings.
+// topicHas reports whether a topic has these settings.
 func topicHas(ctx context.Context, t testing.TB, client *kgo.Client, topic string, settings map[string]string) bool {
 	t.Helper()
 	request := kmsg.NewPtrDescribeConfigsRequest()

@@ -56,7 +56,7 @@ func (d *deployment) compactEvents() {
 	alterTopic(d.t, broker, topic, eager())
 	await.That(d.t, patience, "compaction of the events", func() bool { return d.holes(topic, 0) > 0 })
 	alterTopic(d.t, broker, topic, map[string]string{"cleanup.policy": "delete", "min.cleanable.dirty.ratio": "1.0"})
-	// a cleaning under way, of which the broker says nothing, goes to its end
+	// a cleaning under way, which the broker does not report, is completed
 	for before := int64(-1); before != d.holes(topic, 0); time.Sleep(time.Second) {
 		before = d.holes(topic, 0)
 	}
@@ -79,7 +79,7 @@ func TestRuleHolesInTheEventsAreReadAcross(t *testing.T) {
 	must.Succeed(t, d.checkAgainst(log))
 }
 
-// Compaction took records that a closed turn needs: the run stops instead of counting what is left.
+// Compaction removed records that a closed turn needs: the run stops instead of counting the rest.
 func TestRuleHolesInAClosedTurnStopTheRun(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "holed", 1, tight)
@@ -96,8 +96,8 @@ func TestRuleHolesInAClosedTurnStopTheRun(t *testing.T) {
 	must.Succeed(t, d.chargeable())
 }
 
-// Records are deleted that a waiting run has not read yet: the answer is out of range, and the run
-// must not jump over the gap.
+// Records are deleted before a waiting run has read them: the broker's response is out of range,
+// and the run must not skip the gap.
 func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "deleted", 2, tight)

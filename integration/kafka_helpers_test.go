@@ -97,7 +97,7 @@ func independentRecords(t testing.TB, broker, topic string, partitions int) []*k
 			starts[p], left[p] = kgo.NewOffset().AtStart(), bounds.LastStable
 		}
 	}
-	// Control records tell where the end is when nothing else stands there.
+	// Control records mark the end if nothing else is there.
 	client := adminClient(t, broker, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: starts}),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
 	var records []*kgo.Record

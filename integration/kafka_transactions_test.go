@@ -35,7 +35,7 @@ func (u *upstream) begin() {
 	}
 }
 
-// write appends records within the open transaction and waits until they stand on the topic.
+// write appends records within the open transaction and waits until they are on the topic.
 func (u *upstream) write(partition int32, arrivals ...arrival) {
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -60,8 +60,8 @@ func (u *upstream) end(how kgo.TransactionEndTry) {
 }
 
 // Two upstream producers and one without transactions write to the same partitions at once; a third
-// of the transactions is aborted. What counts is what was committed, and the markers between the
-// records change nothing, whether the pipeline reads everything at once or dies in between.
+// of the transactions is aborted. Only committed records count, and the markers between them change
+// nothing, whether the pipeline reads everything at once or dies in between.
 func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "aborted", 2, tight)
@@ -77,7 +77,7 @@ func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 		for _, u := range producers {
 			u.begin()
 		}
-		// Committed records stand between those of a transaction that may come to nothing.
+		// Committed records are between records of a transaction that may be aborted.
 		for p := range int32(2) {
 			half := len(part[p]) / 2
 			producers[1].write(p, ghost, ghost, ghost)
@@ -161,7 +161,7 @@ func TestRuleABoundedRunEndsBeforeAnOpenTransaction(t *testing.T) {
 	d.run()
 	must.Succeed(t, d.checkAgainst(log))
 	u.end(kgo.TryAbort)
-	d.clocked = true // what was held back may belong to the window that the first run closed
+	d.clocked = true // held-back records may belong to the window that the first run closed
 	d.run()
 	must.Succeed(t, d.checkAgainst(d.independentLog()))
 	if r := d.report(); r.Read != uint64(len(arrivals)-1) {

@@ -67,10 +67,10 @@ func brokerMain() error {
 	return err
 }
 
-// job is what a runner process is told on its standard input.
+// job is the input of a runner process, on stdin.
 type job struct {
 	Config  pipeline.Config
-	Readers int // READs that share the partitions; 0 stands for 1
+	Readers int // READs that share the partitions; 0 means 1
 	Bounded bool
 	// CrashAt kills the process (−9) where it passes a point of the protocol while CrashTurn is
 	// open, or a later one; Skip passings are let go.
@@ -86,7 +86,7 @@ type job struct {
 	Logs        bool
 }
 
-// line is what a runner process says: one JSON object a line.
+// line is the output of a runner process: one JSON object a line.
 type line struct {
 	Turn  uint64 // settled; 0 before the pipeline starts
 	Held  string `json:",omitempty"` // the point at which a delay begins

@@ -73,7 +73,7 @@ func (b *brokerProcess) kill() {
 type child struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
-	turns  chan uint64 // settled turns; 0 says that the process is about to start the pipeline
+	turns  chan uint64 // settled turns; 0: the process is about to start the pipeline
 	held   chan string // points at which the process is held up, for heldUp; dropped while no test waits
 	exit   chan struct{}
 	end    *line // the last word; set before exit is closed, nil where the process was killed
@@ -139,7 +139,7 @@ func (c *child) drain()  { _ = c.cmd.Process.Signal(syscall.SIGTERM) }
 func (c *child) freeze() { _ = c.cmd.Process.Signal(syscall.SIGSTOP) }
 func (c *child) thaw()   { _ = c.cmd.Process.Signal(syscall.SIGCONT) }
 
-// errHangs says that a process did not end in time.
+// errHangs means that a process did not end in time.
 var errHangs = errors.New("the runner hangs")
 
 // wait waits for the end of the process and gives its last word, nil where it was killed. A process

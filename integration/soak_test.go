@@ -18,8 +18,8 @@ import (
 // The soak lasts as long as a tester asks for.
 const soakVariable = "TOLLGATE_SOAK"
 
-// soakFault is a fault that goes on for a while. begin lets it happen and returns what ends it;
-// unready says that the run cannot be ready meanwhile, gone that it does not answer.
+// soakFault is a fault that lasts for a while. begin starts it and returns the function that ends
+// it; unready is set if the run cannot be ready meanwhile, gone if it does not respond.
 type soakFault struct {
 	name    string
 	lasts   time.Duration
@@ -67,14 +67,14 @@ func soakFaults() []soakFault {
 type soak struct {
 	*subject
 	c *campaign
-	// faults come one after the other, and again.
+	// faults in turn, repeatedly.
 	faults []soakFault
 
 	mu      sync.Mutex
 	samples []soakSample
 }
 
-// soakSample is what a run said at a time.
+// soakSample is a run's state at a time.
 type soakSample struct {
 	at       time.Time
 	up       bool
@@ -96,7 +96,7 @@ func TestInvariant5ASoakOfFaultsIsSeenAndChangesNothing(t *testing.T) {
 	(&soak{c: c, faults: soakFaults()}).goOn(c.proxy.addr, lasts)
 }
 
-// goOn runs a deployment for a time, with a fault in every minute, and compares what came of it.
+// goOn runs a deployment for a time, with a fault in every minute, and compares the results.
 func (s *soak) goOn(broker string, lasts time.Duration) {
 	c, t := s.c, s.c.t
 	t.Helper()
@@ -128,8 +128,7 @@ func (s *soak) goOn(broker string, lasts time.Duration) {
 		lasts, strings.Join(rows, "\n"), row.runs, row.turns, row.values)
 }
 
-// endure lets one fault happen, looks at what the run says of itself, and waits for the next
-// minute.
+// endure applies one fault, checks the run's state, and waits for the next minute.
 func (s *soak) endure(number int, f soakFault) string {
 	c := s.c
 	c.t.Helper()
@@ -180,12 +179,12 @@ func (s *soak) supervise() {
 	}
 }
 
-// watchedFor says whether the minute of a fault goes on.
+// watchedFor reports whether the minute of a fault continues.
 func (s *soak) watchedFor(began time.Time, f soakFault) bool {
 	return time.Since(began) < f.lasts.Truncate(time.Minute)+time.Minute
 }
 
-// isReadySince says whether the newest sample is after a time and ready, and turns are settled.
+// isReadySince reports whether the newest sample is after a time and ready, and turns are settled.
 func (s *soak) isReadySince(t time.Time) bool {
 	now := s.newest()
 	return now.at.After(t) && now.ready

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// trusted is what control and ledger say, decoded by the rules of the design and by no code of the
-// pipeline.
+// trusted is the content of control and ledger, decoded by the rules of the design without code of
+// the pipeline.
 type trusted struct {
 	epochs  []int64
 	closes  map[uint64]schemas.Close   // by every turn of a span
@@ -171,7 +171,7 @@ func sameKeys(a, b []schemas.SettledKey) bool {
 	})
 }
 
-// completeTurn tells whether every shard has its delta of a turn, or a snapshot that holds it.
+// completeTurn reports whether every shard has its delta of a turn, or a snapshot that holds it.
 func (tr trusted) completeTurn(turn uint64) bool {
 	for _, l := range tr.ledgers {
 		_, ok := l.deltas[turn]
