@@ -146,7 +146,7 @@ func (c *command) list() error {
 	return nil
 }
 
-// repeat runs an experiment and prints what it found.
+// repeat runs an experiment and prints its findings.
 func (c *command) repeat(ctx context.Context, name string) error {
 	all := experiments()
 	at := slices.IndexFunc(all, func(e experiment.Experiment) bool { return e.Name == name })
@@ -177,7 +177,7 @@ func (c *command) repeat(ctx context.Context, name string) error {
 	return e.WriteText(c.stdout, o, found) //nolint:wrapcheck // named
 }
 
-// checkData refuses --data where it is no directory, or the experiment uses no data.
+// checkData refuses --data if it is not a directory, or the experiment uses no data.
 func (c *command) checkData(e *experiment.Experiment) error {
 	switch info, err := os.Stat(c.data); {
 	case c.data == "":

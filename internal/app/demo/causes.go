@@ -16,10 +16,10 @@ import (
 // MaxCauses is how many causes Causes returns at most.
 const MaxCauses = 3
 
-// Causes says why nothing or little was released, or most records were lost: those first that took
-// most records, and at least a tenth of them. Nil where enough was released, and where no cause
-// stands out. released is how many values were released. The texts are exact, for the holder of the
-// source only.
+// Causes returns the reasons that nothing or little was released, or that most records were lost:
+// the reasons behind the most records, at least a tenth of them, are first. Nil if enough was
+// released, and if no cause is prominent. released is the number of released values. The texts are
+// exact, for the holder of the source only.
 func Causes(s Settings, source Source, result Result, released int) (causes []string) {
 	t := result.Tallies
 	if t.Read == 0 {
@@ -57,7 +57,7 @@ type cause struct {
 	text    string
 }
 
-// NoEvents says why a file has records, but no event.
+// NoEvents returns the reason that a file has records, but no event.
 func NoEvents(s Settings, f *File) []string {
 	t := unreadable(f.Unreadable())
 	return Causes(s, f, Result{Loaded: t.Read, Tallies: t}, 0)
@@ -72,7 +72,7 @@ func (s Settings) little(result Result, released int) bool {
 		s.Private() && 10*uint64(released) < result.Turns
 }
 
-// remedy says what to check for most of the records of a file that are no events.
+// remedy returns the advice for most of the records of a file that are not events.
 func (s Settings) remedy(file *File) string {
 	most, format := file.Faults().Most(), file.Traits().Format
 	switch {

@@ -63,9 +63,9 @@ func testSecrets() Secrets {
 		UserHash: secret.New([32]byte{3})}
 }
 
-// A record that one user has written, whatever is in it and wherever in the file it
-// stands, changes no other user's outcome, admission or count: every value that is
-// published is the same, and the tallies differ by that record's own outcome.
+// A record of one user, whatever its content and position, changes no other user's outcome,
+// admission or count: every published value is the same, and the tallies differ by that record's
+// outcome only.
 func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 	lines := visits(400)
 	file := func(lines []string) FileOptions {

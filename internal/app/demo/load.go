@@ -16,7 +16,7 @@ const (
 	loadBytes   = 4 << 20 // bytes of one append
 )
 
-// errDrained says that the loading was ended early.
+// errDrained means that the loading was ended early.
 var errDrained = errors.New("drained while loading")
 
 // load writes a source to the events topic, record by record to one partition after the
@@ -61,7 +61,7 @@ type partitionLoad struct {
 	batches chan []kafkalog.Message
 	done    chan struct{}
 	once    sync.Once
-	err     error // of the appender; to be read after done is closed
+	err     error // error of the appender; to be read after done is closed
 	pending []kafkalog.Message
 	bytes   int
 }
@@ -103,7 +103,7 @@ func (l *partitionLoad) flush() error {
 	}
 }
 
-// close appends what is left and waits for the appender.
+// close appends the rest and waits for the appender.
 func (l *partitionLoad) close() error {
 	err := l.flush()
 	l.once.Do(func() { close(l.batches) })

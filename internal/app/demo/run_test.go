@@ -202,8 +202,8 @@ func TestDrainEndsAfterATurn(t *testing.T) {
 	}
 }
 
-// The threshold of private keys follows from the first rung. Where no target can stop a ladder
-// before its top, the first rung has the noise of the top, up to the digits that plan prints.
+// The threshold of private keys follows from the first rung. If no target can stop a ladder before
+// its top, the first rung has the noise of the top, up to the digits that plan prints.
 func TestWithoutATargetTheFirstRungIsTheTop(t *testing.T) {
 	s := settings()
 	s.PublicKeys = nil
@@ -221,7 +221,7 @@ func TestWithoutATargetTheFirstRungIsTheTop(t *testing.T) {
 	}
 }
 
-// A run is not stopped by a reader that hangs: told to end, it ends.
+// A reader that hangs does not keep a run from ending.
 func TestRuleAReaderThatHangsDoesNotStopADemo(t *testing.T) {
 	secrets, err := RandomSecrets()
 	if err != nil {

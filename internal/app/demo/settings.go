@@ -10,11 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Settings are what is promised, how exact releases are to be and what one user
-// can contribute. Their meaning is that of the pipeline's configuration.
+// Settings are the promise, the accuracy of releases and the bounds of one user's contributions.
+// They mean the same as in the pipeline's configuration.
 type Settings struct {
 	Epsilon, Delta  float64
-	DeltaKeys       float64 `json:",omitempty"` // of Delta, for private keys; 0 is a tenth
+	DeltaKeys       float64 `json:",omitempty"` // part of Delta for private keys; 0 is a tenth
 	Accountant      string
 	Window          time.Duration
 	Target          noisereduction.Target
@@ -24,13 +24,13 @@ type Settings struct {
 	Noise      float64
 	Lasts      time.Duration
 	PublicKeys []string // nil: keys are private
-	// Kind is that of the metric; "" is the usual one. Kinds with values need a source whose format
-	// names the field of values; Min and Max are what these are clamped to.
+	// Kind is the metric's kind; "" is the usual one. Kinds with values need a source whose format
+	// names the field of values; values are clamped to Min and Max.
 	Kind     string `json:",omitempty"`
 	Min, Max int64  `json:",omitempty"`
 	pipeline.Statistics
-	// NoUser says what happens to records of a file without a user: SkipNoUser, event.NoUserEach,
-	// or "" if they are broken.
+	// NoUser is the treatment of records without a user: SkipNoUser, event.NoUserEach, or "" if
+	// they are broken.
 	NoUser string `json:",omitempty"`
 	// Planned is the part of the promise that choosing bounds has spent.
 	Planned float64 `json:",omitempty"`
@@ -88,7 +88,7 @@ func (s Settings) Compile() (*pipeline.Deployment, error) {
 		UserHash: secret.New([32]byte{2})}
 	config := s.config(pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}}, &Generated{}, stand)
 	if metrickind.Of(s.Kind).Values() {
-		config.Events.Format.Value = "value" // of the file, which is not known yet
+		config.Events.Format.Value = "value" // as in the file, which is not known yet
 	}
 	if s.NoUser == event.NoUserEach {
 		config.Events.Format.NoUser = s.NoUser

@@ -13,20 +13,19 @@ type Traits struct {
 	Format         event.Format
 	Lateness, Skew time.Duration
 	NoFuture       bool // times of the future are believed
-	Partitions     int  // of the events topic
+	Partitions     int  // partitions of the events topic
 }
 
 // Source hands out the records of a demo. Not for concurrent use.
 type Source interface {
 	Traits() Traits
-	// Range returns the range of the windows to be released, [from, to): both are ends
-	// of windows in UTC. Both are zero where there is nothing to release.
+	// Range returns the range of the windows to be released, [from, to): both are ends of windows
+	// in UTC. Both are zero if there is nothing to release.
 	Range() (from, to time.Time)
 	// Each calls fn with every record in the order in which they reach the
 	// topic: timestamps never fall.
 	Each(fn func(kafkalog.Message) error) error
-	// Truth returns what must become of the records, where it is known; it is
-	// asked for after Each.
+	// Truth returns the expected outcomes of the records, if known; it is called after Each.
 	Truth() (generate.Truth, bool)
 	// Unreadable returns the numbers of broken records by class, of a source without a
 	// range.

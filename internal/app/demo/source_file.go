@@ -12,15 +12,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// MaxRecordBytes is the longest record of a file: it must fit a message of the
-// broker. A longer one is loaded truncated, with headers that tell the whole
-// length and digest, and so is dead-lettered as oversized.
+// MaxRecordBytes is the longest record of a file: it must fit a message of the broker. A longer one
+// is loaded truncated, with headers that have the whole length and digest, and is dead-lettered as
+// oversized.
 const MaxRecordBytes = 900_000
 
-// FileOptions say how a user's file is read.
+// FileOptions configure the reading of a user's file.
 type FileOptions struct {
 	Path       string
-	Format     event.Format // without what the head of the file says
+	Format     event.Format // without the settings from the head of the file
 	NoUser     string       // as Settings.NoUser
 	Header     bool
 	From, To   time.Time // zero: from the data
@@ -81,8 +81,8 @@ func (f *File) NoRecords() error {
 		!f.data.Empty))
 }
 
-// Stretched says where the first and the last event are, whose distance is longer than most
-// windows. It has times of the file: it is for the user who holds it.
+// Stretched describes the first and the last event, whose distance is longer than most windows. It
+// has times of the file, for the user who holds it.
 func (f *File) Stretched() string {
 	d := f.data
 	return fmt.Sprintf("the events are spread from %s (%s %d) to %s (%s %d): take larger windows (--window), or leave "+
@@ -128,9 +128,8 @@ func (f *File) SetWindow(size time.Duration) {
 	f.setRange()
 }
 
-// setRange takes the windows that contain the data where none were given. They begin
-// in 1970 at the earliest: a time before that is a date that was not set more often than the
-// time of an event.
+// setRange takes the windows that contain the data if none were given. They begin in 1970 at the
+// earliest: an earlier time is more often an unset date than the time of an event.
 func (f *File) setRange() {
 	f.from, f.to = f.opt.From, f.opt.To
 	window := f.opt.Window.Milliseconds()
@@ -158,14 +157,14 @@ func (f *File) setRange() {
 // Traits of a sorted file: nothing is late, and every time is believed.
 func (f *File) Traits() Traits { return Traits{Format: f.format, NoFuture: true, Partitions: 1} }
 
-// Range returns what was asked for, else the windows from the first to the last
-// event; zero for a file without any event.
+// Range returns the requested range, else the windows from the first to the last event; zero for a
+// file without any event.
 func (f *File) Range() (from, to time.Time) { return f.from, f.to }
 
 // Headers of a record that was longer than MaxRecordBytes.
 const (
 	HeaderLength = "input-length" // bytes of the whole record, decimal
-	HeaderSHA256 = "input-sha256" // of the whole record, in hex
+	HeaderSHA256 = "input-sha256" // digest of the whole record, in hex
 )
 
 // Each hands out the records in order of event time.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Size says how large an experiment is.
+// Size is the extent of an experiment.
 type Size string
 
 const (
@@ -23,15 +23,16 @@ const (
 type Options struct {
 	// Seed of everything that is random, data and noise: the same seed, the same result.
 	Seed uint64
-	// Data is the directory of real data, "" for none. A file that is not there is no error: what
-	// needs it is not reproduced, and says so.
+	// Data is the directory of real data, "" for none. A missing file is not an error: rows that
+	// need it are not reproduced, and say so.
 	Data string
 	Size Size // Default or Small
-	// Progress is told how far the experiment is, from one goroutine at a time. May be nil.
+	// Progress is called with the progress of the experiment, by one goroutine at a time. May be
+	// nil.
 	Progress func(done, of int, what string)
 }
 
-// Tell calls Progress where there is one.
+// Tell calls Progress if it is set.
 func (o Options) Tell(done, of int, what string) {
 	if o.Progress != nil {
 		o.Progress(done, of, what)
@@ -51,8 +52,7 @@ type Experiment struct {
 	Source string // paper and place: "Koskela, Tobaben and Honkela, Figures 3 to 5"
 	// Data is looked for in Options.Data. Nil: the experiment knows no real data.
 	Data *Data
-	// Run returns an error where ctx ends, or a file of Options.Data cannot be read or is not what
-	// it should be.
+	// Run returns an error if ctx ends, or a file of Options.Data cannot be read or is invalid.
 	Run func(ctx context.Context, o Options) (*Result, error)
 }
 
@@ -60,7 +60,7 @@ type Experiment struct {
 type Data struct {
 	Name  string
 	Files []string // all of them, each as it is or compressed (a further .gz)
-	From  string   // where they can be had
+	From  string   // if they are available
 }
 
 // Missing is a note for a result without the data.
@@ -69,8 +69,8 @@ func (d *Data) Missing() string {
 		strings.Join(d.Files, ", "), d.From)
 }
 
-// Find runs the experiment and checks what it found. Errors: those of Run, and a result that cannot
-// be written.
+// Find runs the experiment and checks its result. Errors are as for Run, and for a result that
+// cannot be written.
 func (e *Experiment) Find(ctx context.Context, o Options) (*Result, error) {
 	found, err := e.Run(ctx, o)
 	if err == nil {
@@ -86,7 +86,7 @@ func (e *Experiment) Find(ctx context.Context, o Options) (*Result, error) {
 type Result struct {
 	Tables  []Table  `json:"tables"`
 	Figures []Figure `json:"figures,omitempty"`
-	// Notes are sentences: what the result shows, what it cannot show, why it differs.
+	// Notes are sentences about the result: its meaning, its limits, reasons for differences.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -94,8 +94,8 @@ type Result struct {
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []Column `json:"columns"`
-	// Rows have a cell for each column: a string, an int, a float64, or nil where nothing is known
-	// (the paper does not say, or the data were not there).
+	// Rows have a cell for each column: a string, an int, a float64, or nil if unknown (the paper
+	// does not state it, or the data are missing).
 	Rows [][]any `json:"rows"`
 	Note string  `json:"note,omitempty"`
 }
@@ -119,7 +119,7 @@ func Columns(digits int, names ...string) []Column {
 // Figure is a set of curves over one axis.
 type Figure struct {
 	Title  string   `json:"title"`
-	X      string   `json:"x"` // what the axes have, with units
+	X      string   `json:"x"` // quantities of the axes, with units
 	Y      string   `json:"y"`
 	LogX   bool     `json:"log_x,omitempty"`
 	LogY   bool     `json:"log_y,omitempty"`
@@ -133,7 +133,7 @@ type Series struct {
 	Y    []float64 `json:"y"`
 }
 
-// check says where a result cannot be written.
+// check reports a result that cannot be written.
 func (r *Result) check() error {
 	for _, t := range r.Tables {
 		for i, row := range t.Rows {

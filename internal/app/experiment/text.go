@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/words"
 )
 
-// unknown is what text shows where nothing is known.
+// unknown is the text of an unknown value.
 const unknown = "–"
 
 // Format returns the cell as text shows it in this column.

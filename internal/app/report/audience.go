@@ -10,7 +10,7 @@ const (
 	Public Audience = "a public page of tollgate"
 )
 
-// String says what a page for the audience is.
+// String describes a page for the audience.
 func (a Audience) String() string { return string(a) }
 
 // Wrote reports whether a file that begins with head is a page for the audience, of this version of

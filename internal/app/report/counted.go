@@ -11,9 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// CountedShare says which share of the events of a metric's window is counted.
+// CountedShare is the counted share of the events of a metric's window.
 type CountedShare struct {
-	Metric                 string // whose events they are
+	Metric                 string // metric of the events
 	WindowStart, WindowEnd int64  // Unix milliseconds
 	Share                  metrickind.Interval
 	// Confidence is the probability, at least, that the interval contains the share, with every
@@ -21,8 +21,8 @@ type CountedShare struct {
 	Confidence float64
 }
 
-// CountedShares returns the shares that can be told from released values, in the order of the
-// values. The two values of a window may stand anywhere.
+// CountedShares returns the shares that follow from released values, in the order of the values.
+// The two values of a window may be anywhere.
 func CountedShares(d *deployment.Deployment, released []schemas.Release) (all []CountedShare) {
 	of := map[string]string{} // by the name of a share: its metric
 	for i := range d.Metrics {
@@ -70,7 +70,7 @@ func twice(confidence float64) float64 {
 	return max(math.Floor((2*confidence-1)*1e9+0.5)/1e9, 0)
 }
 
-// newestShare says which share of events is counted in the newest window of a share's series, m its
+// newestShare describes the counted share of events in the newest window of a share's series, m its
 // metric; "" if a number of that window is missing. With hidden, not all keys are released.
 func (s *series) newestShare(m metricFacts, hidden bool) string {
 	var in, out *point

@@ -18,8 +18,8 @@ import (
 // was not released or configured.
 type metricData struct {
 	Name  string `json:"name"`
-	NoKey string `json:"nokey"` // what the empty key is called
-	Fine  bool   `json:"fine"`  // values are no counts, so that decimals say something
+	NoKey string `json:"nokey"` // name of the empty key
+	Fine  bool   `json:"fine"`  // values are not counts, so decimals mean something
 	// Lopsided values can be much closer to one end of their interval than to the other.
 	Lopsided bool `json:"lopsided,omitempty"`
 	// Parts are the statistics of a metric, which are shown together: quantiles that ascend, or the
@@ -41,7 +41,7 @@ type metricData struct {
 // partData is a statistic that is shown together with others.
 type partData struct {
 	Name     string  `json:"name"`               // of its metric
-	Text     string  `json:"text"`               // what tells it from the others
+	Text     string  `json:"text"`               // difference from the others
 	Quantile float64 `json:"quantile,omitempty"` // the rank of a quantile, a part of 1
 	Edges    []int64 `json:"edges,omitempty"`    // of a bucket
 	Sum      bool    `json:"sum,omitempty"`      // the share of all buckets below the second edge
@@ -94,7 +94,7 @@ func dataOf(s *series, f metricFacts, by sizing, all summary) metricData {
 	return m
 }
 
-// partsData returns what is shown together.
+// partsData returns the parts that are shown together.
 func (f metricFacts) partsData() (parts []partData) {
 	texts := f.partTexts()
 	for i, spec := range f.parts {

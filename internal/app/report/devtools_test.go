@@ -112,7 +112,7 @@ func start(t testing.TB, path, profile string) *tab {
 		in.Close()                                                             // it ends when its pipe does
 		ended := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() }) //nolint:errcheck // it is over then
 		defer ended.Stop()
-		cmd.Wait() //nolint:errcheck // its exit code says nothing of the page
+		cmd.Wait() //nolint:errcheck // its exit code does not depend on the page
 		out.Close()
 		// Processes of its own outlive it by a moment, and write to its profile.
 		await.That(t, 10*time.Second, "the browser's profile can be removed", func() bool {
@@ -142,7 +142,7 @@ func (b *tab) read() reply {
 	return r
 }
 
-// call waits for the answer to a command, and reads it into out, if there is one.
+// call waits for the response to a command, and reads it into out, if there is one.
 func (b *tab) call(method string, params, out any) {
 	b.t.Helper()
 	b.id++
@@ -175,7 +175,7 @@ func (b *tab) call(method string, params, out any) {
 	}
 }
 
-// eval runs a script on the page, waits for what it promises, and reads its value into out.
+// eval runs a script on the page, awaits its promise, and reads the value into out.
 func (b *tab) eval(script string, out any) {
 	b.t.Helper()
 	var r struct {

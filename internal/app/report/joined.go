@@ -59,7 +59,7 @@ func (f metricFacts) span() (least, most int64) {
 	return least, most
 }
 
-// partTexts returns what tells each of the statistics from the others that are shown with it.
+// partTexts returns the difference of each statistic from the others that are shown with it.
 func (f metricFacts) partTexts() (texts []string) {
 	least, most := f.span()
 	for _, part := range f.parts {
@@ -72,8 +72,8 @@ func (f metricFacts) partTexts() (texts []string) {
 	return texts
 }
 
-// buckets returns how many of the parts are shares of one bucket. They stand before the shares
-// below edges.
+// buckets returns how many of the parts are shares of one bucket. They precede the shares below
+// edges.
 func (f metricFacts) buckets() int {
 	_, most := f.span()
 	return 1 + slices.IndexFunc(f.parts, func(part schemas.MetricSpec) bool { return part.Max == most })
@@ -113,7 +113,7 @@ func (f metricFacts) valuesOf(released []*series) *series {
 	return out
 }
 
-// crowded says that nearly all values are in one bucket, in most windows; "" if they are not.
+// crowded returns a sentence if nearly all values are in one bucket in most windows, else "".
 func (s *series) crowded(m metricFacts) string {
 	if !m.joined() || m.ranked() {
 		return ""
@@ -143,7 +143,7 @@ func find(released []*series, id seriesID) *series {
 	return nil
 }
 
-// sizing says how large keys are.
+// sizing describes the sizes of keys.
 type sizing struct {
 	what string // name of the quantity; "": the values themselves
 	keys map[string]float64
@@ -164,7 +164,7 @@ func (p promise) sizing(f metricFacts, released []*series) sizing {
 		n[key]++
 	}
 	of := metrickind.Of(p.metrics[at].Kind)
-	if of.Fine() { // a sum of means says nothing
+	if of.Fine() { // a sum of means has no meaning
 		out.what = of.Texts.Label
 	}
 	for key := range out.keys {

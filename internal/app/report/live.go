@@ -13,14 +13,14 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Live says how a page that is served keeps up with what is published.
+// Live configures the updates of a served page.
 type Live struct {
 	Every time.Duration // how often a page that is open asks for a newer one, about
-	Kept  string        // a sentence that says how much of what was published is on the page
-	Due   *Due          // when the next values are due; nil: the page does not say it
+	Kept  string        // a sentence about the part of the published values that is on the page
+	Due   *Due          // when the next values are due; nil: not shown
 }
 
-// Due says when values are due: the window that ends at a multiple of Slide, by a clock that is
+// Due is the schedule of values: the window that ends at a multiple of Slide, by a clock that is
 // Shift ahead of UTC, is published Wait later, at a multiple of Grid. The first ones are those that
 // are due next at Since.
 type Due struct {
@@ -28,8 +28,8 @@ type Due struct {
 	Since                    time.Time
 }
 
-// Past reports whether the newest windows were published so late that the clock says nothing of
-// when the next values come: their events were of the past.
+// Past reports whether the newest windows were published so late that the clock does not predict
+// the next values: their events were old.
 func (d *Due) Past(s Settled, published time.Time) bool {
 	return !s.End.IsZero() && published.Sub(s.End) > d.Wait+d.Grid+d.Slide
 }
@@ -50,7 +50,7 @@ func DueOf(d *deployment.Deployment, since, now time.Time) *Due {
 	return due
 }
 
-// Served has what a server says of a page beside the page.
+// Served has a server's facts about a page.
 type Served struct {
 	// Version is another one whenever anything on the page is. A page that is open asks for its own
 	// address with If-None-Match: W/"Version".
@@ -76,8 +76,8 @@ var liveAssets = sync.OnceValues(func() (*assets, error) {
 	return a, err
 })
 
-// WriteLive writes a page as Write does, for a server: while it is open it asks the address that
-// it came from for newer values, and takes them in. Errors are those of Write.
+// WriteLive writes a page as Write does, for a server: while it is open it polls its address for
+// newer values, and shows them. Errors are as for Write.
 func (c *Collector) WriteLive(w io.Writer, o Options, l Live) (Served, error) {
 	a, err := liveAssets()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// liveServer serves a page of what was published so far, as internal/app/serve does.
+// liveServer serves a page of the values published so far, as internal/app/serve does.
 type liveServer struct {
 	t testing.TB
 

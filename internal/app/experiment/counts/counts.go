@@ -31,11 +31,11 @@ func Experiments() []experiment.Experiment {
 	}}
 }
 
-// outcome is what came out of all trials of a method and a target.
+// outcome is the result of all trials of a method and a target.
 type outcome struct {
 	answered, squares float64 // counts a trial, and their squares
 	trials            float64
-	errors, within    float64 // of counts that were answered
+	errors, within    float64 // over answered counts
 }
 
 func (o *outcome) mean() float64 { return o.answered / o.trials }
@@ -137,7 +137,7 @@ func (o *outcome) trial(m method, truth []float64, target float64, random *rand.
 	return nil
 }
 
-// exact says that noise of a standard deviation is small beside what it was added to.
+// exact reports whether noise of a standard deviation is small beside the noisy value.
 func exact(noisy, sigma, target float64) bool {
 	noisy = math.Abs(noisy)
 	return noisy > sigma && (noisy+sigma)/(noisy-sigma) < 1+target

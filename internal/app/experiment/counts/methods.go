@@ -22,25 +22,25 @@ type payer interface {
 	pay(sigma float64) error
 }
 
-// method is a way to answer counts.
+// method is a way to release counts.
 type method struct {
 	name string
 	open func() (payer, error)
-	// answer shows a count with less and less noise until it is exact enough. done is false where
-	// the budget ends before.
+	// answer shows a count with less and less noise until it is exact enough. done is false if the
+	// budget ends before.
 	answer func(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error)
 }
 
 // ladder has fixed rungs and the paper's rule of stopping.
 type ladder struct {
-	step  float64 // of the standard deviation, from rung to rung
+	step  float64 // ratio of the standard deviation, from rung to rung
 	rungs func(count, sigma float64, random *rand.Rand) func(sigma float64) float64
 	every bool // every rung is paid, not the last one only
 }
 
 func (m ladder) answer(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error) {
 	next := m.rungs(count, coarsest, random)
-	paid := math.Inf(1) // what fits as long as nothing else is paid
+	paid := math.Inf(1) // amount that fits as long as nothing else is paid
 	for sigma := coarsest; sigma >= finest; sigma /= m.step {
 		if sigma < paid || m.every {
 			if paid, err = fitting(p, sigma); err != nil || paid > sigma {
@@ -158,7 +158,7 @@ func product(p payer, count, target float64, random *rand.Rand) (noisy float64, 
 	}
 	out := plan.Imitate(count, random.NormFloat64)
 	sigma := math.Sqrt(1 / out.Precision.Float())
-	// A ladder that would be above what is left ends before it, unfinished.
+	// A ladder that would exceed the rest ends before it, unfinished.
 	if ok, err := p.fits(sigma); err != nil || !ok || !out.Met {
 		return 0, false, err
 	}
@@ -286,5 +286,5 @@ func (p exPostPayer) pay(sigma float64) error {
 	if err != nil {
 		return err
 	}
-	return p.Spend(l) //nolint:wrapcheck // fits has said yes
+	return p.Spend(l) //nolint:wrapcheck // fits has accepted it
 }

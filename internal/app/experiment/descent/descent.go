@@ -112,7 +112,7 @@ type sample []float64
 
 func (s sample) mean() float64 { return stat.Mean(s, nil) }
 
-// cells are the mean and the standard deviation of one trial, nil where there is only one.
+// cells are the mean and the standard deviation of the trials, nil if there is only one.
 func (s sample) cells() []any {
 	if len(s) < 2 {
 		return []any{s.mean(), nil}
@@ -269,7 +269,7 @@ func (s study) draw(r *experiment.Result, v variant, p promise, data string, t t
 	f.Series = append(f.Series, line)
 }
 
-// trial learns the model from the data as often as the study says.
+// trial trains the model on the data as often as the study requires.
 func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v variant, t tried, p promise) (*measured,
 	error) {
 	net := model{t.name, d.inputs, d.classes, t.hidden, t.squared}
@@ -361,7 +361,7 @@ func newStop(p promise, o experiment.Options, labels string) (*stop, error) {
 	return &stop{counter: counter}, err //nolint:wrapcheck // constants
 }
 
-// now publishes how many have left and says whether too few of n go on.
+// now publishes how many have left and reports whether too few of n continue.
 func (s *stop) now(n, active int) (bool, error) {
 	gone := n - active
 	count, err := s.counter.Next(int64(gone - s.left))

@@ -34,7 +34,7 @@ var (
 	}
 )
 
-// readFile returns the content of a file of --data, or of the same with .gz; nil where there is
+// readFile returns the content of a file of --data, or of the same with .gz; nil if there is
 // neither.
 func readFile(o experiment.Options, name string) ([]byte, error) {
 	path := filepath.Join(o.Data, name)
@@ -59,7 +59,7 @@ func readFile(o experiment.Options, name string) ([]byte, error) {
 	return content, nil
 }
 
-// all reads the files of a data set: nil where --data has none of them, an error where it has some.
+// all reads the files of a data set: nil if --data has none of them, an error if it has only some.
 func all(o experiment.Options, of *experiment.Data) ([][]byte, error) {
 	if o.Data == "" {
 		return nil, nil
@@ -86,7 +86,7 @@ func all(o experiment.Options, of *experiment.Data) ([][]byte, error) {
 	return contents, nil
 }
 
-// mnist reads MNIST, nil where it is not there.
+// mnist reads MNIST, nil if it is not there.
 func mnist(o experiment.Options) (*dataset, error) {
 	contents, err := all(o, mnistData)
 	if contents == nil {
@@ -149,7 +149,7 @@ func idx(content []byte, magic uint32, sizes ...uint32) ([]byte, error) {
 	return content[header:], nil
 }
 
-// adult reads Adult, nil where it is not there.
+// adult reads Adult, nil if it is not there.
 func adult(o experiment.Options) (*dataset, error) {
 	contents, err := all(o, adultData)
 	if contents == nil {
@@ -205,7 +205,7 @@ var adultColumns = []column{
 		"Guatemala Nicaragua Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands")},
 }
 
-// incomesOf decodes adult.data or adult.test: fields between commas, "?" for what is not known.
+// incomesOf decodes adult.data or adult.test: fields between commas, "?" for unknown values.
 func incomesOf(content []byte) (part, error) {
 	inputs := 0
 	for _, c := range adultColumns {

@@ -48,7 +48,7 @@ func (p promise) byPaper() float64 { return p.rho() + 2*math.Sqrt(-p.rho()*math.
 // sigmaFor is the noise with which so many steps cost μ.
 func (p promise) sigmaFor(steps int) float64 { return math.Sqrt(float64(steps)) / p.mu() }
 
-// tuning is what was found to be best for a model without filtering.
+// tuning is the best setting found for a model without filtering.
 type tuning struct {
 	clip, rate float64
 	steps      map[float64]int // by ε
@@ -112,7 +112,7 @@ func sparseOf(p promise) (*mechanisms.SparseVector, loss.GDP, error) {
 	return sparse, loss.GDP{Mu: math.Hypot(p.mu(), price.Mu)}, err //nolint:wrapcheck // constants
 }
 
-// privacy tells what the settings cost, by the paper and exactly.
+// privacy returns the cost of the settings, by the paper and exactly.
 func privacy(ps []promise) (experiment.Table, error) {
 	t := experiment.Table{
 		Title: "What training costs, δ = 1e-5",

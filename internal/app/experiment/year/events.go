@@ -18,12 +18,12 @@ type Event struct {
 	User, Day, Key int
 }
 
-// Population says how often its users come.
+// Population is the law of its users' visits.
 type Population struct {
 	Name  string
 	Users int
 	law   float64                         // the exponent of Zipf's law of their keys
-	often func(random *rand.Rand) float64 // the probability that a user comes on a day
+	often func(random *rand.Rand) float64 // probability of a user's visit on a day
 }
 
 // Populations are three that have about the same events in a day.

@@ -41,14 +41,14 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	return out, nil
 }
 
-// year is that of one population.
+// year has the results of one population.
 type year struct {
 	Population
 	users, days, paths int
 	options            experiment.Options
 }
 
-// setting is what a method is tuned by; 0 for what it has no use of.
+// setting has the parameters of a method; 0 for unused ones.
 type setting struct {
 	keys   float64 // of a user that count in a day
 	days   float64 // that a budget pays for

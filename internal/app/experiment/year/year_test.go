@@ -18,7 +18,7 @@ func TestGolden(t *testing.T) {
 	repeated.File(t, "testdata/year-small.golden", Experiments()[0], repeated.Small)
 }
 
-// What README says and shows of a year is what the experiment finds.
+// The year of README equals the experiment's result.
 func TestReadmeShowsWhatIsFound(t *testing.T) {
 	long.Test(t)
 	found := repeated.File(t, "testdata/year-default.golden", Experiments()[0], experiment.Options{Seed: 1,
