@@ -14,7 +14,7 @@ type Config struct {
 	Events   int           // records altogether, broken ones included
 	Users    int           // people who may appear
 	Keys     int           // pages that may appear
-	Start    time.Time     // of the first window
+	Start    time.Time     // start of the first window
 	Windows  int           // number of windows
 	Window   time.Duration // size of a window
 	Lateness time.Duration // records later than this are late

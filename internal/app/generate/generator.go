@@ -11,7 +11,7 @@ import (
 // Event is one record as it reaches the topic.
 type Event struct {
 	Arrival int64  // Unix milliseconds, never falling
-	Value   []byte // JSON, or what is left of it
+	Value   []byte // JSON, or the rest of it
 }
 
 // Fields of the JSON that is generated; times are Unix milliseconds.
@@ -35,7 +35,7 @@ type Generator struct {
 	truth    Truth
 }
 
-// New returns a generator, or ErrConfig with what is impossible.
+// New returns a generator, or ErrConfig with the reason.
 func New(c Config) (*Generator, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func (g *Generator) value(arrival int64) []byte {
 	return record(user, page, at)
 }
 
-// happened draws the event time. What would be late and before the start at
-// once is on time instead, so that no outcome depends on which rule comes first.
+// happened draws the event time. An event both late and before the start is on time instead, so
+// that no outcome depends on the order of the rules.
 func (g *Generator) happened(arrival int64, draw float64) int64 {
 	lateness, skew := g.c.Lateness.Milliseconds(), g.c.Skew.Milliseconds()
 	if draw < g.c.Late {

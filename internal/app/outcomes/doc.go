@@ -1,4 +1,4 @@
-// Package outcomes says what became of the records of a deployment on their way into counts, from
+// Package outcomes presents the outcomes of a deployment's records on their way into counts, from
 // the exact tallies: as a table for the holder of the data, and as the decision whether most of
 // them were lost before counting.
 //

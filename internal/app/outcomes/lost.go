@@ -10,9 +10,9 @@ import (
 // Loss has the number of records that were lost before counting, the number of all, and reasons.
 type Loss struct {
 	Lost, Of float64
-	refused  float64 // of Lost: not beyond the allowance
-	bad      float64 // of Lost: the value cannot be read
-	valued   float64 // of Of: not broken in another way
+	refused  float64 // part of Lost: not beyond the allowance
+	bad      float64 // part of Lost: the value cannot be read
+	valued   float64 // part of Of: not broken in another way
 	reasons  []reason
 }
 
@@ -22,11 +22,10 @@ type reason struct {
 	n     float64
 }
 
-// Lost returns what was lost between two reports of the same deployment; before is empty for
+// Lost returns the records lost between two reports of the same deployment; before is empty for
 // everything since its beginning. A record is lost if it was dead-lettered, lies before the start,
-// is late, of the future or overtaken, or if it was accepted and is beyond the
-// allowance. A record that a filter or a list of keys leaves out is not lost, nor is one whose
-// window is open.
+// is late, of the future or overtaken, or if it was accepted and is beyond the allowance. A record
+// that a filter or a list of keys leaves out is not lost, nor is one whose window is open.
 //
 // The numbers are exact if there is one metric and its windows do not overlap. If windows overlap,
 // a record that one of its n windows loses counts as 1/n of a loss. If there are several metrics,

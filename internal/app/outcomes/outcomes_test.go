@@ -49,7 +49,7 @@ func TestMostIsMoreThanHalf(t *testing.T) {
 			want: true},
 		"statistic beside it": {now: accepted(10, metric("m", 0, 6, 4, 0), pipeline.MetricTallies{Metric: "c"}),
 			want: true},
-		// What an earlier run has lost or counted decides nothing.
+		// Records that an earlier run has lost or counted have no influence.
 		"lost before": {before: pipeline.Tallies{Read: 100, Late: 100}, now: pipeline.Tallies{Read: 110, Late: 100,
 			Accepted: 10,
 			Metrics:  []pipeline.MetricTallies{metric("m", 0, 0, 10, 0)}}},

@@ -26,9 +26,9 @@ func Part(part, whole uint64, noun string) string {
 		Share(float64(part), float64(whole)))
 }
 
-// Table writes the tallies as aligned lines with shares, from the records that were read to those
-// that were counted. Shares of a metric's rows are of its own records, once for each window that
-// holds one. The text is exact, for the holder of the data only: its first line says so.
+// Table writes the tallies as aligned lines with shares, from read records to counted ones. Shares
+// of a metric's rows are of its own records, once for each window that holds one. The text is
+// exact, for the holder of the data only: its first line says so.
 func Table(t pipeline.Tallies) string {
 	rows := rowsOf(t)
 	name, number := 0, 0

@@ -48,7 +48,7 @@ func Check(path string, perm os.FileMode, kind Kind) error {
 func spare(path string, kind Kind) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil //nolint:nilerr // Create says what is wrong with a path
+		return nil //nolint:nilerr // Create reports the fault of a path
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -117,8 +117,8 @@ func uncreated(path string, err error) error {
 	}
 }
 
-// cause returns an error of the operating system without the path in it, which may be that of
-// a temporary file; any other error as it is.
+// cause returns an error of the operating system without its path, which may be a temporary file's;
+// any other error unchanged.
 func cause(err error) error {
 	var at *os.PathError
 	var link *os.LinkError
@@ -140,8 +140,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Commit makes what was written durable, under the path. After an error the path has what it
-// had before.
+// Commit makes the file durable, under the path. After an error the path has its old file.
 func (f *File) Commit() error {
 	var err error
 	if f.temp {
@@ -163,8 +162,7 @@ func (f *File) Commit() error {
 	return fmt.Errorf("writing %s: %w", f.path, cause(err))
 }
 
-// Discard removes what was written, unless it has been committed. The error is that of
-// closing or removing it.
+// Discard removes the file, unless it has been committed. The error is from closing or removing it.
 func (f *File) Discard() error {
 	if f.done {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Until it is committed, and if it is discarded, the path has what it had.
+// Until Commit, and after Discard, the path has its old file.
 func TestAFileAppearsWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "page.html")
@@ -49,7 +49,7 @@ func TestAFileAppearsWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// What cannot be written is refused when it is opened.
+// A file that cannot be written is refused when it is opened.
 func TestWhatCannotBeWrittenIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "nowhere", "page.html")} {
@@ -59,7 +59,7 @@ func TestWhatCannotBeWrittenIsRefused(t *testing.T) {
 	}
 }
 
-// What is not an ordinary file is written directly, and stays in place.
+// A path that is not an ordinary file is written directly, and stays in place.
 func TestADeviceIsWrittenDirectly(t *testing.T) {
 	f, err := Create(os.DevNull, 0o600)
 	if err != nil {
@@ -76,8 +76,7 @@ func TestADeviceIsWrittenDirectly(t *testing.T) {
 	}
 }
 
-// Errors name the path that was asked for, and what is missing; the new file beside it is
-// not mentioned.
+// Errors name the requested path and the missing part; the new file beside it is not mentioned.
 func TestErrorsNameThePath(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -117,7 +116,7 @@ func TestErrorsNameThePath(t *testing.T) {
 	full.Discard() //nolint:errcheck // nothing was written
 }
 
-// What cannot be written is refused before there is anything to write; a pipe is not waited for.
+// An unwritable path is refused before there is anything to write, without waiting for a pipe.
 func TestCheckRefusesWhatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	pipe, socket, protected := filepath.Join(dir, "pipe"), filepath.Join(dir, "s"), filepath.Join(dir, "protected")

@@ -11,19 +11,19 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Count is what is to be expected of a count of a size, by the law of its noise.
+// Count is the forecast for a count of a given size, by the law of its noise.
 type Count struct {
 	Count float64 `json:"count"`
 	// Typical is how far the value is from the count, by the count: a median over noise alone, in
 	// which one that does not come out counts as 1. Nil for a mean.
 	Typical *float64 `json:"typical_noise,omitempty"`
-	Shown   float64  `json:"shown"` // probability that it comes out: 1 for public keys
-	Error   float64  `json:"error"` // half of the interval that is printed with it: a mean, if it comes out
-	Met     float64  `json:"met"`   // probability that it meets the target, if it comes out
+	Shown   float64  `json:"shown"` // probability that it is published: 1 for public keys
+	Error   float64  `json:"error"` // half of the printed interval: a mean, if it is published
+	Met     float64  `json:"met"`   // probability that it meets the target, if it is published
 }
 
-// sizes returns the counts that are told of. Those of a sum grow with the decade of its greatest
-// value: the noise does.
+// sizes returns the sizes of the forecast counts. For a sum they grow with the decade of its
+// greatest value, like the noise.
 func sizes(m *schemas.MetricSpec) []float64 {
 	value := 1.0
 	if !metrickind.Of(m.Kind).Sums() {
@@ -35,13 +35,13 @@ func sizes(m *schemas.MetricSpec) []float64 {
 	return []float64{10 * value, 100 * value, 1000 * value, 10_000 * value, 100_000 * value, 1_000_000 * value}
 }
 
-// AddCounts adds what is to be expected of counts by their size, and how far users count. It takes
-// up to a second.
+// AddCounts adds forecasts of counts by size, and of the counted share of users. It needs up to a
+// second.
 func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 	for i := range d.Metrics {
 		kind := metrickind.Of(d.Metrics[i].Spec.Kind)
 		if kind.Statistic != nil {
-			continue // computed from another one, which says how many events it needs
+			continue // computed from another one, which has the number of events it needs
 		}
 		p.Metrics[i].Expected = countsOf(&d.Metrics[i])
 		if p.Metrics[i].Users, err = deployment.WhoCounts(d.Budget, d.Specs(), d.Metrics[i].Spec.Name); err != nil {

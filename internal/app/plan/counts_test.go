@@ -27,8 +27,8 @@ func private(t *testing.T, change func(*pipeline.Config)) *pipeline.Deployment {
 	return d
 }
 
-// What is said of counts follows from the law of the noise: a count at the threshold comes out in
-// half of the cases, one beyond all noise always, and its interval is as the target asks.
+// Forecasts follow the law of the noise: a count at the threshold is published in half of the
+// cases, one beyond all noise always, and its interval meets the target.
 func TestCountsAreTheLawOfTheNoise(t *testing.T) {
 	d := private(t, func(*pipeline.Config) {})
 	m := &d.Metrics[0]
@@ -47,7 +47,7 @@ func TestCountsAreTheLawOfTheNoise(t *testing.T) {
 	if last := all[len(all)-1]; last.Met != 1 || last.Error > 0.1*last.Count {
 		t.Errorf("a count beyond all noise: %+v", last)
 	}
-	// Of public keys without a relative target, the noise is normal: its median is 0.6745 σ.
+	// For public keys without a relative target, the noise is normal: its median is 0.6745 σ.
 	d = private(t, func(c *pipeline.Config) {
 		c.Metrics[0].Keys, c.Metrics[0].Target = pipeline.Keys{Mode: "public", List: []string{"a"}},
 			noisereduction.Target{Absolute: 160, Confidence: .95}

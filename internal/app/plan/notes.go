@@ -43,8 +43,8 @@ func notes(d *deployment.Deployment) []string {
 	return out
 }
 
-// noReserve returns a sentence on what can never be changed if no part of δ is reserved for private
-// keys, and on what it would cost to reserve one.
+// noReserve returns a sentence on the settings that can never change if no part of δ is reserved
+// for private keys, and on the cost of reserving one.
 func noReserve(b budgets.Budget) string {
 	text := strconv.FormatFloat(b.Delta/10, 'g', 2, 64)
 	out := "a deployment that begins with this configuration can never add a metric with private keys: no part of δ " +

@@ -20,14 +20,14 @@ type Plan struct {
 	Mu         float64 `json:"mu"`         // √B²: the privacy loss that an account may spend
 	DeltaKeys  float64 `json:"delta_keys"` // the part of delta that private keys may spend
 	// Planned is the part of the promise that was spent on choosing bounds; Mu and DeltaKeys are
-	// what is left.
+	// the rest.
 	Planned float64  `json:"planned,omitempty"`
 	Trust   string   `json:"trust"`
 	Zone    string   `json:"window_zone,omitempty"` // in which windows and periods begin; absent: UTC
 	Period  string   `json:"period,omitempty"`
 	Periods []Period `json:"periods,omitempty"`
 	Metrics []Metric `json:"metrics"`
-	Notes   []string `json:"notes,omitempty"` // what a reader of the counts must know
+	Notes   []string `json:"notes,omitempty"` // sentences that a reader of the counts must know
 	Limits  []string `json:"not_protected"`
 }
 
@@ -77,7 +77,7 @@ func New(d *deployment.Deployment) *Plan {
 	}
 	for i, m := range d.Metrics {
 		p.Metrics = append(p.Metrics, planMetric(&m))
-		// its target is met if that of its metric is
+		// its target is met if its metric's is
 		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() {
 			of := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
 			p.Metrics[i].MeetableFrom = p.Metrics[of].MeetableFrom
@@ -87,7 +87,7 @@ func New(d *deployment.Deployment) *Plan {
 	return p
 }
 
-// overPeriods returns what is promised to a user who is active in several periods.
+// overPeriods returns the promise to a user who is active in several periods.
 func overPeriods(d *deployment.Deployment) []Period {
 	var out []Period
 	for _, n := range []int{1, 2, 12, 52} {

@@ -36,8 +36,8 @@ func (r *Replay) refuseOutputs(ctx context.Context, partitions []int32) error {
 	return nil
 }
 
-// outputIn says what of a deployment's outputs the first or the last record of a partition is; ""
-// where neither is one.
+// outputIn returns the deployment's output to which the first or the last record of a partition
+// belongs; "" for none.
 func (r *Replay) outputIn(ctx context.Context, partition int32) (what string, err error) {
 	topic := r.options.Topic
 	bounds, err := r.client.Offsets(ctx, topic, partition)

@@ -9,8 +9,7 @@ type pace struct {
 	sent      int64
 }
 
-// next counts one record, and says how long to wait before it. Waits shorter
-// than a timer is good for are put together.
+// next counts one record, and returns the wait before it. Waits too short for a timer are combined.
 func (p *pace) next(now time.Time) time.Duration {
 	if p.perSecond == 0 {
 		return 0

@@ -21,7 +21,7 @@ type partitionWriters struct {
 }
 
 const (
-	maxPendingRecords = 8192    // of all partitions together
+	maxPendingRecords = 8192    // in all partitions together
 	maxPendingBytes   = 8 << 20 // the same
 )
 
@@ -39,7 +39,7 @@ func newPartitionWriters(ctx context.Context, client *kafkalog.Client, topic str
 	return w, nil
 }
 
-// of returns the partition of a user, as an index.
+// of returns the index of a user's partition.
 func (w *partitionWriters) of(user []byte) int {
 	h := fnv.New64a()
 	h.Write(user) //nolint:errcheck // a hash never fails

@@ -80,7 +80,7 @@ type Replay struct {
 
 	file       *os.File
 	read       *countingReader
-	size       int64 // of the file; 0 if it has no size
+	size       int64 // size of the file; 0 if it has none
 	source     source
 	decoder    *event.Decoder
 	faults     *eventfile.Faults
@@ -89,7 +89,7 @@ type Replay struct {
 	due        <-chan time.Time // when what waits in partitions is written at the latest
 	reported   time.Time        // when OnProgress was called last
 
-	keptFrom int64              // Unix milliseconds: what is older, brokers delete; 0 if nothing is
+	keptFrom int64              // Unix milliseconds: brokers delete older records; 0 for none
 	last     int64              // time of the last record that had a time
 	timed    bool               // a record had a time
 	named    bool               // a record had a user
@@ -97,7 +97,7 @@ type Replay struct {
 	waiting  []eventfile.Record // records before the first time
 	result   Result
 
-	schema  string // of a container file, else ""
+	schema  string // schema of a container file, else ""
 	prefix  []byte // of every record on the topic: the id of its schema
 	scratch []byte
 }
@@ -188,10 +188,9 @@ func (r *Replay) checkTopic(ctx context.Context) error {
 	return nil
 }
 
-// Run writes the file. It ends early once drain is closed: what was read is written,
-// and no more of the file; should no broker answer by then, it ends with the error of
-// kafkalog.Client.Gone. Run is called once. What was written before an error stays on the
-// topic.
+// Run writes the file. It ends early once drain is closed: it writes the records already read, and
+// no more of the file; if no broker responds by then, it ends with the error of
+// kafkalog.Client.Gone. Run is called once. Records written before an error stay on the topic.
 func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

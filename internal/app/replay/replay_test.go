@@ -43,7 +43,7 @@ func broker(t *testing.T) *kafkalog.Client {
 	return client
 }
 
-// options are those of a file of lines "seconds,user".
+// options are for a file of lines "seconds,user".
 func options(t *testing.T, lines ...string) Options {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "visits.csv")
@@ -75,8 +75,8 @@ func written(t *testing.T, client *kafkalog.Client) (values [2][]string) {
 	return values
 }
 
-// The result says what was written and what was left out; users stay together, in the
-// order of the file.
+// The result has the written and the omitted records; users stay together, in the order of the
+// file.
 func TestTheResultSaysWhatWasWritten(t *testing.T) {
 	client := broker(t)
 	lines := []string{"when,who", "soon,early"}
@@ -118,7 +118,7 @@ func TestTheResultSaysWhatWasWritten(t *testing.T) {
 	}
 }
 
-// A drained replay writes no more of the file, and says so.
+// A drained replay writes no more of the file, and reports that.
 func TestValuesDecideWhatIsLeftOut(t *testing.T) {
 	client := broker(t)
 	for want, set := range map[int64]func(*Options){
@@ -158,7 +158,7 @@ func TestADrainedReplaySaysSo(t *testing.T) {
 	}
 }
 
-// Records that a run would count as late are told, by the newest record before them in their
+// Records that a run would count as late are reported, by the newest record before them in their
 // partition.
 func TestRecordsThatComeTooLateAreTold(t *testing.T) {
 	minute, hour := time.Minute, time.Hour
@@ -224,7 +224,7 @@ func TestATopicWithOutputsIsRefused(t *testing.T) {
 	}
 }
 
-// What a slow pipe brings is on the topic before more of it comes, and the end of the pipe ends the
+// Records of a slow pipe are on the topic before more arrive, and the end of the pipe ends the
 // replay.
 func TestRecordsOfASlowPipeAreWrittenAsTheyCome(t *testing.T) {
 	client := broker(t)

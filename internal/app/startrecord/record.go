@@ -54,7 +54,7 @@ func Read(path string) (*deployment.Record, error) {
 	return Parse(path, text)
 }
 
-// Parse reads the record in a text; from says where that comes from.
+// Parse reads the record in a text; from names its source.
 func Parse(from string, text []byte) (*deployment.Record, error) {
 	r := &deployment.Record{From: from}
 	if n := len(text); n > 0 && text[n-1] != '\n' && json.Valid(text[lastLine(text):]) {
@@ -88,7 +88,7 @@ func lastLine(text []byte) int {
 	return 0
 }
 
-// Line returns a line of the record without its end: asked says that the operator has asked for a
+// Line returns a line of the record without its end: asked is set if the operator has asked for a
 // promise beside an earlier one.
 func Line(b deployment.Beginning, begun, asked bool) (string, error) {
 	text, err := json.Marshal(lineOf(b, begun, asked))

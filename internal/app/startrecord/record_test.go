@@ -27,7 +27,7 @@ func linesOf(t testing.TB, begun ...deployment.Beginning) string {
 	return text.String()
 }
 
-// No text makes Parse panic, and what it reads can be written and read again.
+// No text makes Parse panic, and a parsed record can be written and read again.
 func FuzzParse(f *testing.F) {
 	f.Add("")
 	f.Add(linesOf(f, example(1), example(2)))

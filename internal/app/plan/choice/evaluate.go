@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Setting is what is chosen. Everything else of a deployment is given.
+// Setting has the chosen settings. Everything else of a deployment is given.
 type Setting struct {
 	Window  time.Duration `json:"-"`
 	Noise   float64       `json:"noise"` // deviation of the finest noise, in events or a sum's unit
@@ -54,14 +54,15 @@ type Outcome struct {
 	Typical float64 `json:"typical_error"`
 	Counted float64 `json:"counted"` // the part of all that there is to count
 	Cells   float64 `json:"cells"`   // pairs of window and key
-	Shown   float64 `json:"shown"`   // those of them that come out
-	Within  float64 `json:"within"`  // the part of all that there is to count that is in what comes out
-	// Threshold is that of private keys, and Half the least size of the cells that hold half.
+	Shown   float64 `json:"shown"`   // published cells
+	Within  float64 `json:"within"`  // share of the countable amount in published cells
+	// Threshold is the threshold of private keys, and Half the least size of the cells that hold
+	// half.
 	Threshold float64 `json:"threshold"`
 	Half      float64 `json:"half"`
 }
 
-// trial is a deployment that is tried: what it counts in each cell.
+// trial has the counts of a tried deployment, by cell.
 type trial struct {
 	option
 	person  *spend.Person
@@ -109,7 +110,7 @@ func (t *trial) of(p *person, size, start int64, add func(entry int, part spend.
 type table struct {
 	rate   float64 // part of the users that was looked at
 	trials []*trial
-	truth  [][components]float64 // by cell: what there is to count, and of means the sum of values
+	truth  [][components]float64 // by cell: the countable amount, and for means the sum of values
 	half   float64               // the least size of the cells that hold half
 	total  float64
 	kind   metrickind.Kind
@@ -208,7 +209,7 @@ func LeastOfHalf(sizes []float64) float64 {
 	return math.Inf(1)
 }
 
-// quantiles of the standard normal distribution stand for the noise of a cell.
+// quantiles of the standard normal distribution represent the noise of a cell.
 var normal = func() (z [24]float64) {
 	for i := range z {
 		z[i] = math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(len(z))-1)
@@ -248,7 +249,7 @@ func (t *table) wrong(one *trial, cell int, y, threshold, sigma float64) float64
 		return 1
 	}
 	if t.kind.Vector == nil || t.kind.Vector.Ratios != 1 {
-		// Of variances, quantiles and histograms, it is the error of the number of events.
+		// For variances, quantiles and histograms, it is the error of the number of events.
 		return math.Abs(y-truth[0]/t.rate) / (math.Abs(truth[0]) / t.rate)
 	}
 	b := one.d.Metrics[0].Spec.Bounds()
@@ -256,7 +257,7 @@ func (t *table) wrong(one *trial, cell int, y, threshold, sigma float64) float64
 	if n == 0 {
 		return 1
 	}
-	// The noise of the sum is max − min times that of the number of events.
+	// The noise of the sum is max − min times the noise of the number of events.
 	found := float64(b.Min+b.Max)/2 + one.counted[cell][1]/n/2
 	spread := sigma * math.Hypot(half, found-float64(b.Min+b.Max)/2) / (n / t.rate)
 	z := (y - n/t.rate) / sigma
@@ -318,7 +319,7 @@ func grid(compile Compile, s Setting, most, span, step float64) ([]option, error
 		noises = append(noises, n)
 	}
 	all, err := options(compile, s, noises...)
-	if err != nil { // what is possible lies between two of them
+	if err != nil { // possible values lie between two of them
 		return options(compile, s, finest(d))
 	}
 	return all, nil

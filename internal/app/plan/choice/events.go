@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Events keeps what users did: in memory up to a limit, beyond it in temporary files. They come in
+// Events keeps users' events: in memory up to a limit, beyond it in temporary files. They arrive in
 // any order, and are read as often as needed, user by user. Not for concurrent use. Close it.
 type Events struct {
 	key    [32]byte
@@ -159,7 +159,7 @@ func (s *shard) load() ([]record, error) {
 }
 
 // each calls fn with the events of each user, in the order of hashes, as long as it returns true.
-// part is how many of the users come before the next one, as far as their hashes tell.
+// part is the estimated share of users before the next one, by their hashes.
 func (e *Events) each(fn func(events []record, part float64) (bool, error)) error {
 	for i := range e.shards {
 		all, err := e.shards[i].load()

@@ -21,9 +21,9 @@ type Private struct {
 	Sizes   []time.Duration // of windows, ascending; one: it is given
 	Given   Setting         // Noise and Lasts 0: they are chosen
 	Compile Compile         // must not depend on the data
-	Budget  budgets.Budget  // its planned part is what is spent
+	Budget  budgets.Budget  // its planned part is spent
 	Kind    metrickind.Kind
-	Range   bool   // that of values is chosen, too
+	Range   bool   // the noise of values is chosen, too
 	Read    string // names the source, the format and all else that decides which events there are
 	Key     noisereduction.NoiseKey
 }
@@ -33,8 +33,8 @@ type Found struct {
 	Setting
 	Users, UsersDeviation float64 // how many there are, with noise
 	Few                   bool    // too few to choose by: the setting does not depend on the data
-	// Useful says that much would come out: about two thirds of what large cells have lie above the
-	// noise, or more.
+	// Useful is set if much would be published: about two thirds or more of the amount in large
+	// cells lie above the noise.
 	Useful bool
 }
 
@@ -84,13 +84,13 @@ var lengths = func() (all []time.Duration) {
 	return all
 }()
 
-// chooser is a choice with what is known so far: released numbers alone.
+// chooser is a choice with the knowledge so far: released numbers alone.
 type chooser struct {
 	*Private
 	*drawer
 	events *Events
 	limit  float64 // the most that counts of one user
-	counts float64 // what counts of all users then
+	counts float64 // counted amount of all users then
 	kept   float64 // and which part of all that is
 	found  *Found
 }
@@ -289,14 +289,14 @@ func score(n int64) int64 { return floor(n, 64*whole/steps) }
 // 64ths of what counts of a user, rise by −below at the least and above at the most.
 func width(below, above int) int { return ((below+above)*steps+63)/64 + 1 }
 
-// candidate is a setting and what it shows, exactly. It never leaves the package.
+// candidate is a setting and its exact results. It never leaves the package.
 type candidate struct {
 	option
-	shown int64 // of what the large cells have, what lies above the noise
+	shown int64 // part of the large cells' amount that lies above the noise
 	all   int64 // all that there is to count
 }
 
-// score judges a candidate: less is what is taken for the size of its windows.
+// score rates a candidate; less is subtracted for the size of its windows.
 func (t *candidate) score(less int64) int64 {
 	return score(min(32*t.shown, enough/2*t.all) + 32*t.shown - less)
 }
@@ -341,7 +341,7 @@ func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exa
 	return all, scores, nil
 }
 
-// sizes are those of windows that fit the horizon.
+// sizes are the window sizes that fit the horizon.
 func (c *chooser) sizes() (all []time.Duration) {
 	if len(c.Sizes) == 1 {
 		return c.Sizes

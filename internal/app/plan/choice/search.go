@@ -28,10 +28,10 @@ type Question struct {
 	Sizes    []time.Duration // of windows, to choose from; nil: the usual ones
 	Given    Setting         // Noise and Lasts 0: they are chosen
 	Compile  Compile
-	Progress func(settings int) // is told how many settings were tried; may be nil
+	Progress func(settings int) // is called with the number of tried settings; may be nil
 }
 
-// Advice is the answer.
+// Advice is the result of Advise.
 type Advice struct {
 	Best  Outcome
 	Sizes []Outcome // the best of each size that was tried, ascending
@@ -40,9 +40,9 @@ type Advice struct {
 	Rate    float64 // the part of the users that was looked at
 }
 
-// Advise searches for the best noise in windows of each size, and for the best size, by what the
-// code of a run counts. The answer comes from raw data: it is for the trusted side. Errors:
-// ErrNothing, those of compile if nothing can be tried, or ctx's.
+// Advise searches for the best noise in windows of each size, and for the best size, by the counts
+// of a run's code. The result is computed from raw data, for the trusted side only. Errors:
+// ErrNothing, the errors of compile if nothing can be tried, or ctx's.
 func (e *Events) Advise(ctx context.Context, q Question) (*Advice, error) {
 	if e.Count == 0 {
 		return nil, ErrNothing
@@ -112,7 +112,7 @@ func (a *Advice) least(limit float64) (best *Outcome) {
 	return best
 }
 
-// sizes are those of windows that are tried.
+// sizes are the tried window sizes.
 func (e *Events) sizes(q *Question) (all []time.Duration) {
 	if q.Sizes != nil {
 		return slices.Sorted(slices.Values(q.Sizes))

@@ -16,7 +16,7 @@ const day = 24 * time.Hour
 // person has the events of one user, in windows of one size.
 type person struct {
 	id      accounts.ID
-	names   [][]byte // of the user's keys, ascending
+	names   [][]byte // the user's keys, ascending
 	windows []window
 	entries []schemas.KeyCount // of all windows, one after the other; so are values and records
 	cells   []int              // by entry: the number of the cell
