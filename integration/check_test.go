@@ -117,6 +117,10 @@ func (d *deployment) checkAgainst(log reference.Log) error {
 	}
 	config := d.referenceConfig()
 	config.First = tr.first
+	d.paid = map[reference.Owner][]paid{}
+	config.Paid = func(o reference.Owner, metric string, end int64, cost *big.Int) {
+		d.paid[o] = append(d.paid[o], paid{metric, end, cost})
+	}
 	want, err := reference.Run(config, log, cuts, tr.last)
 	if err != nil {
 		return fmt.Errorf("running the reference: %w", err)

@@ -46,6 +46,7 @@ type deployment struct {
 
 	// verified is what the reference made of the events when verify last looked.
 	verified *reference.Output
+	paid     map[reference.Owner][]paid // the charges of each individual, in order
 
 	// adjust, when set, changes what the reference is told.
 	adjust func(*reference.Config)

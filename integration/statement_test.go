@@ -18,12 +18,34 @@ import (
 func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	t.Parallel()
 	d := newMixed(t, startBroker(t), "statement", 3)
-	arrivals := shoppers(73).arrivals()
+	w := shoppers(73)
+	w.Users, w.Events = pick(w.Users, 4000), pick(w.Events, 600)
+	arrivals := w.arrivals()
 	d.load(scatter(arrivals, 3, 1))
 	d.runTurns(6)
+	d.verify()
+	if checkStatements(t, d, arrivals, true) == 0 { // no slot of the ledger is used twice yet
+		t.Error("nobody has spent anything")
+	}
 	d.change(manyChanges("statement"))
 	d.run()
 	d.verify()
+	if checkStatements(t, d, arrivals, false) == 0 {
+		t.Error("nobody has spent anything")
+	}
+	checkSpentByAll(t, d)
+	other := *d.compiled
+	other.Config.Keys.UserHash = secret.New([32]byte{1})
+	if _, err := pipeline.ReadStatement(t.Context(), &other, []byte("nobody")); !errors.Is(err,
+		pipeline.ErrHeaderMismatch) {
+		t.Errorf("another user-hash key: %v", err)
+	}
+}
+
+// checkStatements compares the statements of users with the reference, and returns how many of their
+// accounts it has seen. whole: the ledger still has all releases.
+func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool) (spent int) {
+	t.Helper()
 	tr := must.Have(d.readTrusted())
 	config, all := d.referenceConfig(), d.reference().Accounts
 	end := config.TurnEnds(tr.last)[tr.last-1]
@@ -31,8 +53,15 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	for _, a := range arrivals {
 		users[a.user] = true
 	}
-	spent := 0
-	for _, user := range slices.Sorted(maps.Keys(users))[:pick(20, len(users))] {
+	delete(users, "")
+	if len(users) < pick(20, 1000) {
+		t.Fatalf("%d users", len(users))
+	}
+	asked := slices.Sorted(maps.Keys(users))[:pick(20, 1000)]
+	if whole {
+		asked = asked[:20]
+	}
+	for _, user := range asked {
 		got := must.Have(pipeline.ReadStatement(t.Context(), d.compiled, []byte(user)))
 		var want []reference.Owner
 		for owner := range all {
@@ -52,6 +81,7 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 				a.From.UnixMilli() != owner.Period*config.Period {
 				t.Errorf("%s has spent %+v, want %v in period %d", user, a, account.Spent, owner.Period)
 			}
+			checkReleases(t, user, &a, d.paid[owner], float64(d.compiled.Budget.Mu2), whole)
 			for _, m := range config.Metrics {
 				if m.Burst == 0 {
 					continue
@@ -66,14 +96,74 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 			}
 		}
 	}
-	if spent == 0 {
-		t.Error("nobody has spent anything")
+	return spent
+}
+
+// paid is the charge of the window of a metric that ends at end.
+type paid struct {
+	metric string
+	end    int64
+	cost   *big.Int
+}
+
+// checkReleases compares the releases of an account with its charges. The ledger has the last ones.
+func checkReleases(t *testing.T, user string, a *pipeline.StatementAccount, charges []paid, budget float64,
+	whole bool) {
+	t.Helper()
+	if len(a.Releases) > len(charges) || whole && len(a.Releases) < len(charges) {
+		t.Fatalf("%s has %d releases of %d", user, len(a.Releases), len(charges))
 	}
-	other := *d.compiled
-	other.Config.Keys.UserHash = secret.New([32]byte{1})
-	if _, err := pipeline.ReadStatement(t.Context(), &other, []byte("nobody")); !errors.Is(err,
-		pipeline.ErrHeaderMismatch) {
-		t.Errorf("another user-hash key: %v", err)
+	earlier, events := 0.0, 0.0
+	for i, p := range charges {
+		cost, _ := new(big.Float).SetInt(p.cost).Float64()
+		of := i - (len(charges) - len(a.Releases))
+		if of < 0 {
+			earlier += cost / budget
+			continue
+		}
+		r := a.Releases[of]
+		if r.Metric != p.metric || r.To.UnixMilli() != p.end || !r.From.Before(r.To) || !near(r.Share, cost/budget) {
+			t.Errorf("%s paid %+v, want %s at %d for %v", user, r, p.metric, p.end, p.cost)
+		}
+	}
+	for _, e := range a.Events {
+		events += 1 / (e.Gaussian.Noise * e.Gaussian.Noise)
+	}
+	if !near(a.Earlier, earlier) || !near(events, 1/(a.Noise*a.Noise)) {
+		t.Errorf("%s: earlier %v, want %v; events of μ² = %v, want %v", user, a.Earlier, earlier, events,
+			1/(a.Noise*a.Noise))
+	}
+}
+
+// checkSpentByAll compares the quantiles over all users with the reference.
+func checkSpentByAll(t *testing.T, d *deployment) {
+	t.Helper()
+	got, asOf, err := pipeline.ReadSpentByAll(t.Context(), d.compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, shares := d.referenceConfig(), map[int64][]float64{}
+	for owner, account := range d.reference().Accounts {
+		if !config.PeriodIsOver(owner.Period, asOf.UnixMilli()) {
+			units, _ := new(big.Float).SetInt(account.Spent).Float64()
+			shares[owner.Period*config.Period] = append(shares[owner.Period*config.Period],
+				units/float64(d.compiled.Budget.Mu2))
+		}
+	}
+	if len(got) != len(shares) || len(got) == 0 {
+		t.Fatalf("%d periods, want %d", len(got), len(shares))
+	}
+	for _, p := range got {
+		want := slices.Sorted(slices.Values(shares[p.From.UnixMilli()]))
+		if p.Users != uint64(len(want)) {
+			t.Fatalf("%d users, want %d", p.Users, len(want))
+		}
+		for _, q := range p.Quantiles {
+			exact := want[max(1, int(math.Ceil(q.Users*float64(len(want)))))-1]
+			if q.Share < exact-1e-12 || q.Share-exact > pipeline.SpentStep+1e-12 {
+				t.Errorf("the share of %v of the users is %v, want %v", q.Users, q.Share, exact)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
@@ -12,6 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // Statement is what one user has spent of the promise. It is for that user and the trusted side.
@@ -20,7 +25,8 @@ type Statement struct {
 	AsOf       time.Time `json:"as_of"`   // end of the last settled turn, UTC
 	Epsilon    float64   `json:"epsilon"` // the promise, of each period if there are periods
 	Delta      float64   `json:"delta"`
-	Planned    float64   `json:"planned,omitempty"` // part of the promise that was spent on choosing settings
+	DeltaKeys  float64   `json:"delta_keys,omitempty"` // part of Delta for the names of private keys
+	Planned    float64   `json:"planned,omitempty"`    // part of the promise that was spent on choosing settings
 	// Accounts are those that are kept: one for each budget period, or one for life. None: no
 	// released value counts this user, or only values of periods that are over.
 	Accounts []StatementAccount `json:"accounts"`
@@ -32,18 +38,134 @@ type StatementAccount struct {
 	To   *time.Time `json:"to,omitempty"`
 	// Share is the spent part of the budget B². Epsilon, rounded up, is the ε at Statement.Delta of
 	// all releases together. Noise is the equivalent noise of a single Gaussian release of
-	// sensitivity 1, for GaussianDpEvent(noise_multiplier) of dp_accounting.
+	// sensitivity 1; 0 if nothing is spent.
 	Share   float64 `json:"share_spent"`
 	Epsilon float64 `json:"epsilon_spent"`
-	Noise   float64 `json:"noise_multiplier"`
+	Noise   float64 `json:"noise_multiplier,omitempty"`
+	// Releases are those of the last turns that were charged, in order; Earlier is the part of the
+	// budget that older ones took together: the ledger does not have them one by one.
+	Releases []StatementRelease `json:"releases"`
+	Earlier  float64            `json:"share_spent_earlier"`
+	// Events are all releases, with Earlier first, as dp_accounting has them. Their composition has
+	// Epsilon at Delta − DeltaKeys.
+	Events []DPEvent `json:"dp_events"`
 	// Allowances are the parts of full buckets that are left, by metric.
 	Allowances []StatementAllowance `json:"allowances"`
+}
+
+// StatementRelease is what the values of one window cost the user.
+type StatementRelease struct {
+	Metric string    `json:"metric"`
+	From   time.Time `json:"from"` // the window, UTC
+	To     time.Time `json:"to"`
+	Share  float64   `json:"share_spent"`
+}
+
+// DPEvent is a release of sensitivity 1 by its ratio of noise to sensitivity, under the names of
+// dp_accounting.
+type DPEvent struct {
+	Gaussian struct {
+		Noise float64 `json:"noise_multiplier"`
+	} `json:"GaussianDpEvent"`
+}
+
+func dpEvent(cost units.Mu2) (e DPEvent) {
+	e.Gaussian.Noise = 1 / cost.Mu()
+	return e
 }
 
 // StatementAllowance is the unspent part of a metric's allowance.
 type StatementAllowance struct {
 	Metric string  `json:"metric"`
 	Left   float64 `json:"share_left"` // part of the burst, 0 to 1
+}
+
+// SpentByAll is what all users have spent of one budget period, exactly: for the trusted side only.
+type SpentByAll struct {
+	From  *time.Time `json:"from,omitempty"` // the period, UTC; nil with one budget for life
+	To    *time.Time `json:"to,omitempty"`
+	Users uint64     `json:"users"` // that have an account
+	// Quantiles are of the users' shares of the budget, rounded up to SpentStep.
+	Quantiles []SpentQuantile `json:"quantiles"`
+}
+
+// SpentQuantile is a share of the budget that a part of the users do not exceed.
+type SpentQuantile struct {
+	Users   float64 `json:"part_of_users"`
+	Share   float64 `json:"share_spent"`
+	Epsilon float64 `json:"epsilon_spent"` // of Share, rounded up
+}
+
+// SpentStep is how finely the quantiles of SpentByAll are known.
+const SpentStep = 1e-4
+
+// SpentParts are the parts of the users for which SpentByAll has a quantile.
+func SpentParts() []float64 { return []float64{0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1} }
+
+// ReadSpentByAll returns how much of each budget period that is kept the users have spent, and the
+// end of the last settled turn. It keeps one shard at a time in memory. Errors are those of
+// ReadStatement.
+func ReadSpentByAll(ctx context.Context, d *deployment.Deployment) (all []SpentByAll, asOf time.Time, err error) {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return nil, asOf, err
+	}
+	defer client.Close()
+	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, asOf, err
+	}
+	h := control.Header
+	const steps = 1 / SpentStep
+	var counts map[int64]*[steps + 1]uint64
+	end, err := admin.NewChange(d, client, control).EachSpent(ctx, func() { counts = map[int64]*[steps + 1]uint64{} },
+		func(period int64, spent units.Mu2) {
+			if counts[period] == nil {
+				counts[period] = new([steps + 1]uint64)
+			}
+			counts[period][min(steps, int(math.Ceil(shareOf(spent, h)*steps)))]++
+		})
+	if err != nil {
+		return nil, asOf, err
+	}
+	for _, period := range slices.Sorted(maps.Keys(counts)) {
+		one := SpentByAll{}
+		one.From, one.To = periodOf(d, h, period)
+		for _, n := range counts[period] {
+			one.Users += n
+		}
+		step, upTo := 0, counts[period][0]
+		for _, part := range SpentParts() {
+			for float64(upTo) < part*float64(one.Users) {
+				step++
+				upTo += counts[period][step]
+			}
+			share := float64(step) / steps
+			one.Quantiles = append(one.Quantiles, SpentQuantile{part, share,
+				epsilonOf(units.Mu2(math.Ceil(share*float64(h.Budget.Mu2))), h)})
+		}
+		all = append(all, one)
+	}
+	return all, time.UnixMilli(end).UTC(), nil
+}
+
+func shareOf(spent units.Mu2, h *schemas.Header) float64 {
+	return float64(spent) / float64(h.Budget.Mu2)
+}
+
+func epsilonOf(spent units.Mu2, h *schemas.Header) float64 {
+	return budgets.EpsilonOf(spent, h.Budget.Delta-h.Budget.Whole().Keys.Float(), h.Budget.Accountant)
+}
+
+// periodOf returns the bounds of a budget period; nil with one budget for life.
+func periodOf(d *deployment.Deployment, h *schemas.Header, period int64) (from, to *time.Time) {
+	length, clock := d.Config.Privacy.Period.Milliseconds(), wallclock.Of(h.Zone)
+	if length == 0 {
+		return nil, nil
+	}
+	begin := time.UnixMilli(clock.Time(period * length)).UTC()
+	end := time.UnixMilli(clock.Time((period + 1) * length)).UTC()
+	return &begin, &end
 }
 
 // ReadStatement returns what the user with this id has spent, by the ledger, as of the last settled
@@ -69,26 +191,35 @@ func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (
 	}
 	out := &Statement{
 		Deployment: h.Deployment, AsOf: time.UnixMilli(asOf).UTC(), Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta,
-		Planned:  h.Budget.Planned.Share,
-		Accounts: []StatementAccount{},
+		DeltaKeys: h.Budget.Whole().Keys.Float(), Planned: h.Budget.Planned.Share, Accounts: []StatementAccount{},
 	}
-	clock, period := wallclock.Of(h.Zone), d.Config.Privacy.Period.Milliseconds()
-	for _, s := range standings {
-		a := StatementAccount{
-			Share:   float64(s.Spent) / float64(h.Budget.Mu2),
-			Epsilon: budgets.EpsilonOf(s.Spent, h.Budget.Delta-h.Budget.Whole().Keys.Float(), h.Budget.Accountant),
-			Noise:   1 / s.Spent.Mu(),
-		}
-		if period > 0 {
-			from, to := time.UnixMilli(clock.Time(s.Period*period)).UTC(),
-				time.UnixMilli(clock.Time((s.Period+1)*period)).UTC()
-			a.From, a.To = &from, &to
-		}
-		for _, left := range s.Left {
-			a.Allowances = append(a.Allowances, StatementAllowance{left.Metric,
-				float64(left.Left) / float64(left.Burst)})
-		}
+	for i := range standings {
+		a := accountOf(&standings[i], h)
+		a.From, a.To = periodOf(d, h, standings[i].Period)
 		out.Accounts = append(out.Accounts, a)
 	}
 	return out, nil
+}
+
+func accountOf(s *spend.Standing, h *schemas.Header) StatementAccount {
+	a := StatementAccount{Share: shareOf(s.Spent, h), Epsilon: epsilonOf(s.Spent, h), Releases: []StatementRelease{},
+		Events: []DPEvent{}}
+	if s.Spent > 0 {
+		a.Noise = 1 / s.Spent.Mu()
+	}
+	clock, earlier := wallclock.Of(h.Zone), s.Spent
+	for _, p := range s.Paid {
+		a.Releases = append(a.Releases, StatementRelease{p.Metric, time.UnixMilli(clock.Time(p.WindowStart)).UTC(),
+			time.UnixMilli(clock.Time(p.WindowEnd)).UTC(), shareOf(p.Cost, h)})
+		a.Events = append(a.Events, dpEvent(p.Cost))
+		earlier -= p.Cost
+	}
+	if a.Earlier = shareOf(earlier, h); earlier > 0 {
+		a.Events = append([]DPEvent{dpEvent(earlier)}, a.Events...)
+	}
+	for _, left := range s.Left {
+		a.Allowances = append(a.Allowances,
+			StatementAllowance{left.Metric, float64(left.Left) / float64(left.Burst)})
+	}
+	return a
 }

@@ -54,6 +54,9 @@ func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 			if err := account.Settle(list[i].worst, actual); err != nil {
 				return err
 			}
+			if kept && a.observe != nil {
+				a.observe(first.id, first.period, d.delta.Windows[list[i].window], actual)
+			}
 			if kept {
 				a.settle(int(first.account), &list[i], d.delta.Windows[list[i].window], actual)
 			}

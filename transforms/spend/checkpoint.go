@@ -50,6 +50,15 @@ type Standing struct {
 	Period int64
 	Spent  units.Mu2
 	Left   []Left // for the metrics that have an allowance
+	// Paid are the charges of the last turns, in order. The ledger does not have older ones.
+	Paid []Paid
+}
+
+// Paid is the charge of one window.
+type Paid struct {
+	Metric string
+	schemas.MetricWindow
+	Cost units.Mu2
 }
 
 // Left is what the bucket of a metric holds.
@@ -66,6 +75,13 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	paid := map[int64][]Paid{}
+	s.observe = func(of accounts.ID, period int64, w schemas.MetricWindow, cost units.Mu2) {
+		if of == id && cost > 0 {
+			paid[period] = append(paid[period], Paid{e.opts.Rules.metrics[w.Metric].spec.Name, w, cost})
+		}
+	}
+	defer func() { s.observe = nil }()
 	if err := e.asOf(ctx, n, s, -1, settled); err != nil {
 		return nil, err
 	}
@@ -73,7 +89,7 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 		if entry.ID != id {
 			continue
 		}
-		standing := Standing{Period: entry.Period, Spent: entry.Account.Spent}
+		standing := Standing{Period: entry.Period, Spent: entry.Account.Spent, Paid: paid[entry.Period]}
 		elapsed := s.accounts.windows.Elapsed(schemas.MetricWindow{WindowEnd: end}, entry.Period)
 		debts := append(entry.Debts, make([]units.Mu2, len(e.opts.Rules.metrics))...)
 		for i := range e.opts.Rules.metrics {
@@ -85,6 +101,23 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 		out = append(out, standing)
 	}
 	return out, nil
+}
+
+// EachSpent calls fn with the period of every account of a shard and with the amount that it has
+// spent as of a settled turn. It returns the errors of Standings.
+func (e *Engine) EachSpent(ctx context.Context, n int, settled uint64,
+	fn func(period int64, spent units.Mu2)) error {
+	s := e.shard(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := e.asOf(ctx, n, s, -1, settled); err != nil {
+		return err
+	}
+	for entry := range s.accounts.store.All() {
+		fn(entry.Period, entry.Account.Spent)
+	}
+	s.forget() // so that one shard at a time is in memory
+	return nil
 }
 
 func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {

@@ -64,6 +64,8 @@ type shard struct {
 	mu    sync.Mutex
 	epoch int64
 	last  uint64 // the last turn that was decided in epoch
+	// observe, if set, is called with the charges since the oldest usable snapshot.
+	observe onCharge
 	known
 }
 

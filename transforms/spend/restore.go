@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -61,6 +62,16 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 	if err != nil {
 		return unreadable(n, open, err)
 	}
+	if s.observe != nil {
+		// Decisions after a user was forgotten do not fit a snapshot from before.
+		older, _, err := newestSnapshot(&ledger, earliestSnapshot(&ledger, e.opts.Rules.From, settled))
+		if err != nil {
+			return unreadable(n, open, err)
+		}
+		if slices.Equal(older.Forgotten, snapshot.Forgotten) {
+			snapshot = older
+		}
+	}
 	if snapshot.Turn+1 < e.opts.Rules.From {
 		return e.unfit(ctx, n, open, e.opts.Rules.From-1,
 			"the snapshot with which this generation began is missing, and decisions before it were made under other "+
@@ -79,7 +90,7 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 			return fmt.Errorf("restoring shard %d: %w", n, err)
 		}
 	}
-	a.turn, a.forgotten = snapshot.Turn, snapshot.Forgotten
+	a.turn, a.forgotten, a.observe = snapshot.Turn, snapshot.Forgotten, s.observe
 	if err := a.reopen(snapshot.Open); err != nil {
 		return unreadable(n, open, err)
 	}
@@ -143,6 +154,25 @@ func unreadable(n int, open *schemas.Open, err error) error {
 		return err
 	}
 	return &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger holds a record that cannot be read", Err: err}
+}
+
+// earliestSnapshot returns the turn of the earliest snapshot that a generation can go on from, and
+// after which the ledger has every turn up to the settled one.
+func earliestSnapshot(l *schemas.LedgerReader, from, settled uint64) uint64 {
+	first, deltas := settled+1, l.DeltaTurns()
+	for first > from && slices.Contains(deltas, first-1) {
+		first--
+	}
+	if first == 1 {
+		return 0 // no snapshot is needed
+	}
+	least := settled
+	for _, info := range l.Snapshots() {
+		if info.Complete && info.Turn+1 >= first {
+			least = min(least, info.Turn)
+		}
+	}
+	return least
 }
 
 // newestSnapshot finds the newest complete snapshot as of a turn, and its slot. Without any it is

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // errOverBudget: the ledger admits a user whose budget does not allow it.
@@ -39,9 +40,13 @@ type shardAccounts struct {
 	// forgotten has the marks of users who count in no turn any more, ascending.
 	forgotten []schemas.ForgottenMark
 
+	observe onCharge     // may be nil
 	scratch *scratch     // while a turn is decided
 	charged reservations // a charged turn's reservations, for their memory
 }
+
+// onCharge is called with each charge of a window to an account.
+type onCharge func(id accounts.ID, period int64, w schemas.MetricWindow, cost units.Mu2)
 
 // decision is a decided turn that is not charged yet.
 type decision struct {

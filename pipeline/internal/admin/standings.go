@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -17,44 +18,69 @@ import (
 // Unix milliseconds. It takes nothing from a run that goes on. Errors: deployment.ErrHeaderMismatch
 // for another user-hash key, deployment.ErrLogFault, *spend.StopError, or the broker's error.
 func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standing, asOf int64, err error) {
+	id := schemas.NewHasher(c.dep.Config.Keys.UserHash.Reveal()).Account(user)
+	asOf, err = c.asOf(ctx, func(e *spend.Engine, end int64) (err error) {
+		all, err = e.Standings(ctx, id, c.settled, wallclock.Of(c.Old.Zone).Reading(end))
+		return err
+	})
+	return all, asOf, err
+}
+
+// EachSpent calls fn with the period of every account and with the amount that it has spent, and
+// begin before the first account, also if it must begin again. Result and errors are those of
+// Standings.
+func (c *Change) EachSpent(ctx context.Context, begin func(), fn func(period int64, spent units.Mu2)) (int64, error) {
+	return c.asOf(ctx, func(e *spend.Engine, _ int64) error {
+		begin()
+		for n := range int(c.Old.Shards) {
+			if err := e.EachSpent(ctx, n, c.settled, fn); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// asOf calls read with an engine and the end of the last settled turn, and again if a run has
+// settled turns meanwhile. It returns that end; without a settled turn it does not call read.
+func (c *Change) asOf(ctx context.Context, read func(e *spend.Engine, end int64) error) (end int64, err error) {
 	key := c.dep.Config.Keys.UserHash.Reveal()
 	if c.Old.UserHash != schemas.KeyFingerprintOf("user-hash", key) {
-		return nil, 0, fmt.Errorf("the user-hash key is not that of the deployment: correct keys.user_hash: %w",
+		return 0, fmt.Errorf("the user-hash key is not that of the deployment: correct keys.user_hash: %w",
 			deployment.ErrHeaderMismatch)
 	}
-	id := schemas.NewHasher(key).Account(user)
 	const attempts = 10 // while a run goes on
 	for range attempts {
 		if err := c.control.Update(ctx); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		if err := c.ReadState(); err != nil && !errors.Is(err, deployment.ErrStopped) {
-			return nil, 0, err
+			return 0, err
 		}
 		var headerAt int64
 		c.control.WithView(func(v *controllog.View) { headerAt = v.HeaderAt })
 		if headerAt != c.control.HeaderAt {
-			return nil, 0, errors.New("reading the account of a user: the deployment was changed meanwhile: try again")
+			return 0, errors.New("reading accounts: the deployment was changed meanwhile: try again")
 		}
-		if asOf = c.turns().End(c.settled); c.settled == 0 {
-			return nil, asOf, nil
+		if end = c.turns().End(c.settled); c.settled == 0 {
+			return end, nil
 		}
 		engine, done, err := c.oldEngine()
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
-		all, err = engine.Standings(ctx, id, c.settled, wallclock.Of(c.Old.Zone).Reading(asOf))
+		err = read(engine, end)
 		done()
 		moved := c.CheckUnmoved(ctx)
 		if errors.Is(moved, deployment.ErrSuperseded) {
 			continue
 		}
 		if err = cmp.Or(err, moved); err != nil {
-			err = fmt.Errorf("reading the account of a user as of turn %d: %w", c.settled, err)
+			err = fmt.Errorf("reading accounts as of turn %d: %w", c.settled, err)
 		}
-		return all, asOf, err
+		return end, err
 	}
-	return nil, 0,
-		errors.New("reading the account of a user: a run settles turns faster than they can be read: try again when " +
+	return 0,
+		errors.New("reading accounts: a run settles turns faster than they can be read: try again when " +
 			"it has caught up, or drain it")
 }

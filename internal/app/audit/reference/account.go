@@ -213,7 +213,8 @@ func Divide(all, in, kept uint64) map[string]int64 {
 
 // settle charges what was drawn: the precision at which each (metric, key) stopped. A key that
 // another metric did not release was not drawn and costs nothing; every other key was.
-func (c Config) settle(account *Account, m *member, elapsed int64, stopped map[metricKey]*big.Int) error {
+func (c Config) settle(account *Account, m *member, end int64, stopped map[metricKey]*big.Int) error {
+	elapsed := c.Elapsed(m.owner, end)
 	for _, part := range m.parts {
 		if !part.Admitted {
 			continue
@@ -224,9 +225,13 @@ func (c Config) settle(account *Account, m *member, elapsed int64, stopped map[m
 				return fmt.Errorf("metric %q drew nothing for a key with contributions", spec.Name)
 			}
 		}
-		account.Take(spec, elapsed, c.Price(part.metric, part.Contribution, func(at int, key string) *big.Int {
+		cost := c.Price(part.metric, part.Contribution, func(at int, key string) *big.Int {
 			return stopped[metricKey{at, key}]
-		}))
+		})
+		account.Take(spec, elapsed, cost)
+		if c.Paid != nil && cost.Sign() > 0 {
+			c.Paid(m.owner, spec.Name, end, cost)
+		}
 	}
 	return nil
 }

@@ -38,6 +38,9 @@ type Config struct {
 	// where every turn is closed by itself.
 	First func(turn uint64) uint64
 
+	// Paid is called with every charge, for the window of a metric that ends at end; nil for nothing.
+	Paid func(owner Owner, metric string, end int64, cost *big.Int)
+
 	ladders []*ladder // by metric; set by Compile; nil for components and statistics
 
 	// path, when set, decides in place of the ladders where releases stop. Tests walk along one

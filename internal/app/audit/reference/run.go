@@ -86,6 +86,7 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 			generation = next
 		}
 		r := round{Config: all[generation], out: &out} // no span reaches over a change
+		r.Paid = c.Paid
 		for _, m := range r.Metrics {
 			r.indices = append(r.indices, slices.Index(known, m.Name))
 		}
@@ -140,7 +141,7 @@ func (c round) span(events []accepted, first uint64, ends []int64) error {
 			if !known {
 				account = newAccount()
 			}
-			if err := c.settle(&account, m, c.Elapsed(m.owner, s.end), s.stopped); err != nil {
+			if err := c.settle(&account, m, s.end, s.stopped); err != nil {
 				return err
 			}
 			if account.Spent.Sign() != 0 {
