@@ -3,7 +3,6 @@ package demo
 import (
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/generate"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -25,8 +24,6 @@ type Source interface {
 	// Each calls fn with every record in the order in which they reach the
 	// topic: timestamps never fall.
 	Each(fn func(kafkalog.Message) error) error
-	// Truth returns the expected outcomes of the records, if known; it is called after Each.
-	Truth() (generate.Truth, bool)
 	// Unreadable returns the numbers of broken records by class, of a source without a
 	// range.
 	Unreadable() map[string]uint64

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
-	"github.com/tollgate-dp/tollgate/internal/app/generate"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -187,9 +186,6 @@ func (f *File) Each(fn func(kafkalog.Message) error) error {
 	}
 	return nil
 }
-
-// Truth is not known.
-func (f *File) Truth() (generate.Truth, bool) { return generate.Truth{}, false }
 
 // Unreadable counts the broken records by class.
 func (f *File) Unreadable() map[string]uint64 { return f.faults.ByClass() }

@@ -9,10 +9,7 @@ import (
 )
 
 // Generated is a made-up stream as a source.
-type Generated struct {
-	config generate.Config
-	truth  generate.Truth
-}
+type Generated struct{ config generate.Config }
 
 // NewGenerated checks the stream's configuration (generate.ErrConfig).
 func NewGenerated(c generate.Config) (*Generated, error) {
@@ -48,12 +45,8 @@ func (g *Generated) Each(fn func(kafkalog.Message) error) error {
 			return err
 		}
 	}
-	g.truth = stream.Truth()
 	return nil
 }
-
-// Truth is known.
-func (g *Generated) Truth() (generate.Truth, bool) { return g.truth, true }
 
 // Unreadable is empty: there always is a range.
 func (g *Generated) Unreadable() map[string]uint64 { return nil }

@@ -3,11 +3,8 @@ package demo
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/app/generate"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -37,37 +34,4 @@ func CheckTallies(t pipeline.Tallies) error {
 		}
 	}
 	return nil
-}
-
-// CompareTallies reports where tallies differ from a known truth, for every outcome of a record
-// and every class of dead letters. No record may be left open.
-func CompareTallies(t pipeline.Tallies, truth generate.Truth) error {
-	for _, part := range []struct {
-		name      string
-		got, want uint64
-	}{
-		{"records read", t.Read, truth.Read},
-		{"records before the start", t.BeforeStart, truth.BeforeStart},
-		{"late records", t.Late, truth.Late},
-		{"records of the future", t.Future, truth.Future},
-		{"overtaken records", t.Overtaken, 0},
-		{"records accepted", t.Accepted, truth.Accepted},
-	} {
-		if part.got != part.want {
-			return fmt.Errorf("%w: %s are not as many as were generated", ErrTallies, part.name)
-		}
-	}
-	classes := slices.AppendSeq(slices.Collect(maps.Keys(truth.DeadLettered)), maps.Keys(t.DeadLettered))
-	slices.Sort(classes)
-	for _, class := range slices.Compact(classes) {
-		if t.DeadLettered[class] != truth.DeadLettered[class] {
-			return fmt.Errorf("%w: dead letters of class %s are not as many as were generated", ErrTallies, class)
-		}
-	}
-	for _, m := range t.Metrics {
-		if m.Open != 0 {
-			return fmt.Errorf("%w: records are left open, metric %s", ErrTallies, m.Metric)
-		}
-	}
-	return CheckTallies(t)
 }

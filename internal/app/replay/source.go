@@ -1,15 +1,18 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"sync/atomic"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -86,13 +89,28 @@ func (r *Replay) openContainer() error {
 	r.scratch = make([]byte, 0, event.WireBytes)
 	format := r.options.Format
 	if r.options.Registry == nil {
-		if err := eventfile.MatchSchemas(r.schema, format.Schema); err != nil {
-			return fmt.Errorf("%w; bare records must be written with the topic's schema (events.schema)", err)
+		if err := checkSchema(r.schema, format.Schema); err != nil {
+			return err
 		}
 	} else {
 		format.Schema = r.schema
 	}
 	return r.decodeBy(format)
+}
+
+// checkSchema refuses bare records that were not written with the topic's schema, up to what does
+// not matter to their readers: documentation, defaults and aliases.
+func checkSchema(file, topic string) error {
+	written, err1 := avro.Parse(file)
+	read, err2 := avro.Parse(topic)
+	if err := cmp.Or(err1, err2); err != nil {
+		return fmt.Errorf("comparing its schema with that of the topic: %w", err)
+	}
+	if !reflect.DeepEqual(written, read) {
+		return errors.New("the file was written with another schema than the topic's (events.schema): convert it, or " +
+			"read the topic with a schema registry (events.registry)")
+	}
+	return nil
 }
 
 // register learns the id that every record begins with.

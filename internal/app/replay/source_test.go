@@ -18,3 +18,16 @@ func TestARecordWithoutBytesIsNotNull(t *testing.T) {
 		t.Errorf("framed: %q", got)
 	}
 }
+
+// Bare records go on a topic only if they were written with the topic's schema.
+func TestBareRecordsNeedTheTopicsSchema(t *testing.T) {
+	schema := func(doc, unit string) string {
+		return `{"type":"record","name":"R","doc":"` + doc + `","fields":[{"name":"next","type":["null","R"]},` +
+			`{"name":"t","type":{"type":"long","logicalType":"timestamp-` + unit + `"}}]}`
+	}
+	for file, same := range map[string]bool{schema("other", "millis"): true, schema("", "micros"): false, "{": false} {
+		if err := checkSchema(file, schema("", "millis")); (err == nil) != same {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}

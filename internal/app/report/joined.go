@@ -113,28 +113,6 @@ func (f metricFacts) valuesOf(released []*series) *series {
 	return out
 }
 
-// crowded returns a sentence if nearly all values are in one bucket in most windows, else "".
-func (s *series) crowded(m metricFacts) string {
-	if !m.joined() || m.ranked() {
-		return ""
-	}
-	all, full := 0, make([]int, m.buckets())
-	for i := range s.points {
-		if part := s.parts[s.points[i].key]; part < len(full) {
-			if all++; s.points[i].interval().Low >= 90 {
-				full[part]++
-			}
-		}
-	}
-	for part, n := range full {
-		if 2*n*len(full) > all {
-			return "Nearly all values are in one bucket, " + m.partTexts()[part] + ": the edges, or the unit of the " +
-				"values, may be wrong."
-		}
-	}
-	return ""
-}
-
 // find returns the series with an id, or nil.
 func find(released []*series, id seriesID) *series {
 	if at := slices.IndexFunc(released, func(s *series) bool { return s.id == id }); at >= 0 {

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -102,12 +103,11 @@ type section struct {
 	Bounds        string // how much of each user counts; "" where that is not known
 	Share         string // which share of the newest window's events is counted; "" where that is not known
 	Nothing       string // said in place of a chart
-	// says that the newest windows have no values, or what their values say of the edges; "" if all is well
-	Silent  string
-	Partial string // says what is left out of the page; "" where nothing is
-	Gaps    string // what it means that a key is missing; "" where none can be
-	Chart   int    // index in the data block; -1: nothing was released
-	Beside  []section
+	Silent        string // says that the newest windows have no values; "" if they have
+	Partial       string // says what is left out of the page; "" where nothing is
+	Gaps          string // what it means that a key is missing; "" where none can be
+	Chart         int    // index in the data block; -1: nothing was released
+	Beside        []section
 }
 
 func newPage(p promise, released []*series, o Options) (*page, error) {
@@ -135,7 +135,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 			sum := values.summary()
 			sum.extend(first, last, count, m.WindowSize, m.WindowSlide)
 			s.Chart, s.Tiles, s.Partial, s.Silent = len(data), sum.tiles(m.aims()), values.partial(sum),
-				strings.TrimSpace(sum.unreleased()+" "+values.crowded(m))
+				sum.unreleased()
 			s.Error = cmp.Or(o.Error, values.typicalNoise(m))
 			data = append(data, dataOf(values, m, p.sizing(m, released), sum))
 		} else if count > 0 {
@@ -252,26 +252,12 @@ func (s summary) tiles(aims bool) []fact {
 	}
 	out := []fact{plain("windows", windows), plain("released values", terminal.Number(float64(s.count), 0))}
 	if aims {
-		out = append(out, plain("as exact as asked", percent(s.met, s.count)))
+		out = append(out, plain("as exact as asked", words.Percent(float64(s.met)/float64(s.count))))
 	}
 	return append(out,
 		exactly("noise (standard deviation σ)", span(sigma(s.sigmaMin), sigma(s.sigmaMax))),
 		exactly("rungs", span(terminal.Number(float64(s.rungsMin), 0), terminal.Number(float64(s.rungsMax), 0))),
 	)
-}
-
-// percent writes a share as a percentage; it never rounds to all or nothing.
-func percent(part, of int) string {
-	v := 100 * float64(part) / float64(of)
-	switch {
-	case part > 0 && v < 0.1:
-		return "less than 0.1 %"
-	case part < of && v > 99.9:
-		return "more than 99.9 %"
-	case part == 0 || part == of:
-		return terminal.Number(v, 0) + " %"
-	}
-	return terminal.Number(v, 1) + " %"
 }
 
 // partial says which values of a series are not on the page.

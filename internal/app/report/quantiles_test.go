@@ -12,17 +12,6 @@ var (
 	fiveBuckets = []int64{0, 20, 50, 100, 200, 500}
 )
 
-// Edges by which nearly all values are in one bucket are probably wrong.
-func TestWrongEdgesAreNamed(t *testing.T) {
-	t.Parallel()
-	wrong := "Nearly all values are in one bucket, below 490: "
-	if right, silent := viewOf(t, shares(3, []string{"a", "b"}, fiveBuckets...)),
-		viewOf(t, shares(3, []string{"a"}, 0, 490, 495, 500)).Sections[0].Silent; right.Sections[0].Silent != "" ||
-		!strings.HasPrefix(silent, wrong) {
-		t.Errorf("%q, %q", right.Sections[0].Silent, silent)
-	}
-}
-
 // Values that are not kept are summed up once, in the figures of all quantiles.
 func TestFiguresOfQuantilesHaveValuesThatAreNotKept(t *testing.T) {
 	t.Parallel()
@@ -50,21 +39,4 @@ func TestFiguresOfQuantilesHaveValuesThatAreNotKept(t *testing.T) {
 			t.Errorf("%q", part.Partial)
 		}
 	}
-}
-
-func viewOf(t *testing.T, s sample) *page {
-	t.Helper()
-	c := newCollector(s.promise, MaxPoints)
-	for _, r := range s.releases {
-		c.Add(r)
-	}
-	a, err := loadAssets()
-	if err != nil {
-		t.Fatal(err)
-	}
-	view, err := c.page(written, a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return view
 }

@@ -3,7 +3,6 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -31,22 +30,7 @@ type Progress struct {
 	released   int
 	status     string        // what is waited for
 	pause      time.Duration // elsewhere: until the status is written again
-	marks      [2]mark       // half a minute apart; the first one is what the pace is measured from
 }
-
-// mark is how far a run was at a time.
-type mark struct {
-	at    time.Time
-	turns int
-}
-
-// Turns differ tenfold in what they take: the time that is left follows from those of the last
-// minute at most, and is not told before there is something to go by.
-const (
-	markEvery = 30 * time.Second
-	measured  = 5 * time.Second
-	tellFrom  = 10 * time.Second // what is nearly over needs no forecast
-)
 
 const (
 	redraw   = 100 * time.Millisecond // on a terminal
@@ -113,7 +97,6 @@ func (p *Progress) Settled(turn, released int) {
 	defer p.mu.Unlock()
 	p.turns = max(p.turns, turn)
 	p.released += released
-	p.measure()
 	p.status, p.pause = "", 0
 	p.drawAfter(interval)
 }
@@ -174,7 +157,6 @@ func (p *Progress) Interrupt(to io.Writer, fn func() error) error {
 func (p *Progress) Done(also string) {
 	p.mu.Lock()
 	p.status = ""
-	p.marks = [2]mark{} // nothing is left, or it is left for ever
 	var parts []string
 	if p.turns > 0 && (p.terminal || p.turns != p.drawnTurns) {
 		parts = append(parts, p.text())
@@ -195,30 +177,6 @@ func (p *Progress) Done(also string) {
 	}
 	p.mu.Unlock()
 	p.out.flush()
-}
-
-// measure notes from time to time how far the run is.
-func (p *Progress) measure() {
-	now := mark{p.now(), p.turns}
-	switch {
-	case p.marks[0].at.IsZero():
-		p.marks = [2]mark{now, now}
-	case now.at.Sub(p.marks[1].at) >= markEvery:
-		p.marks = [2]mark{p.marks[1], now}
-	}
-}
-
-// left returns how long the rest will take at the pace of the last minute; false while that is
-// not known, or not worth telling.
-func (p *Progress) left() (time.Duration, bool) {
-	from := p.marks[0]
-	took, done := p.now().Sub(from.at), p.turns-from.turns
-	if from.at.IsZero() || took < measured || done <= 0 || p.turns >= p.total {
-		return 0, false
-	}
-	// In float64: turns times a duration may be more than 290 years.
-	rest := took.Seconds() / float64(done) * float64(p.total-p.turns)
-	return time.Duration(min(rest, 1e9) * 1e9), rest >= tellFrom.Seconds()
 }
 
 func (p *Progress) draw() {
@@ -253,9 +211,6 @@ func (p *Progress) text() string {
 		b.WriteString(printable(p.status) + ", ")
 	}
 	b.WriteString(seconds(p.now().Sub(p.begin)))
-	if rest, ok := p.left(); ok {
-		fmt.Fprintf(&b, ", about %s left", Roughly(rest))
-	}
 	return b.String()
 }
 
@@ -270,19 +225,6 @@ func plural[N int | uint64](n N, noun string) string {
 		return noun
 	}
 	return noun + "s"
-}
-
-// Roughly writes a time that is an estimate: "40 s", "18 min", "3 h", "12 days".
-func Roughly(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return Number(math.Ceil(d.Seconds()), 0) + " s"
-	case d < 2*time.Hour:
-		return Number(d.Minutes(), 0) + " min"
-	case d < 48*time.Hour:
-		return Number(d.Hours(), 0) + " h"
-	}
-	return Number(d.Hours()/24, 0) + " days"
 }
 
 // seconds writes an elapsed time to a tenth of a second below a minute.

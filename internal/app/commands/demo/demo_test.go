@@ -44,7 +44,7 @@ func TestDemoGolden(t *testing.T) {
 	if info, err := os.Stat(report); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the report is readable by others: %v (%v)", info.Mode(), err)
 	}
-	if !strings.Contains(stderr, "as were made up") {
+	if !strings.Contains(stderr, "every record is accounted for") {
 		t.Errorf("stderr %q", stderr)
 	}
 }
