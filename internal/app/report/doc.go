@@ -1,7 +1,6 @@
 // Package report writes released values as one HTML page for people: each metric's values with
 // their intervals over time as charts and tables, what was promised, and what can be said of all
-// windows together. WritePlan writes the page of tollgate plan, which is made of other things and
-// is for the trusted side.
+// windows together.
 //
 // Guarantees: a page of released values has released values and public configuration in it, nothing
 // else: a Collector is given nothing else. It is one file that loads nothing, under a content

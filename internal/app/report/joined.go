@@ -45,7 +45,7 @@ func (f metricFacts) ranked() bool {
 
 func (f metricFacts) title() string {
 	if f.joined() {
-		return strings.ReplaceAll(metrickind.Of(f.Kind).Texts.Together, "{of}", f.Of)
+		return strings.ReplaceAll(metrickind.Of(f.Kind).Texts.Together, "{of}", cmp.Or(f.subject, f.Of))
 	}
 	return f.Name
 }

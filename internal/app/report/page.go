@@ -121,6 +121,9 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	out.Promised, out.Uncovered = p.promised(o.Of), p.uncovered(o.Notes)
 	data := []metricData{}
 	for i, m := range joinParts(p.everyMetric(released)) {
+		if o.Of != "" { // the one metric of a demo is not named by a reader
+			m.subject = p.valueField
+		}
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{

@@ -34,6 +34,7 @@ type metricFacts struct {
 	threshold    float64 // private keys of its own: the count from which a key is released; else 0
 	meetableFrom float64 // the least count that can meet the target; +Inf: no count can
 	sigmaTop     float64
+	subject      string               // the field of values that stands in titles in place of a demo's metric; else ""
 	parts        []schemas.MetricSpec // statistics that are shown together, more than one: this is the first; else nil
 }
 

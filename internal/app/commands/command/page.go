@@ -24,7 +24,7 @@ type Page struct {
 
 // OpenPage refuses a path that cannot be written.
 func OpenPage(path string, d *pipeline.Deployment) (*Page, error) {
-	if err := cli.CheckOutput("--report", path, 0o644, html.Public); err != nil {
+	if err := cli.CheckOutput("--report", path, 0o644, html.PageKind{}); err != nil {
 		return nil, err
 	}
 	return &Page{Path: path, Values: html.NewCollector(d), saved: time.Now()}, nil

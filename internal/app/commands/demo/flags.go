@@ -90,9 +90,6 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 		"lost before counting (exit code 4); "+
 		"settings with which nothing can be released (exit code 3)")
 	cli.Group(flags, "Output")
-	engine := "direct" // for scripts that name it
-	flags.Var(cli.OneOf(&engine, engine), "engine", "")
-	flags.Lookup("engine").Hidden = true
 }
 
 // registerPromise adds what is promised.

@@ -81,12 +81,8 @@ func (f *runFlags) checkCluster(changed func(string) bool) error {
 func (v *engineValue) String() string { return v.name }
 func (v *engineValue) Type() string   { return "direct|flink" }
 
-// Set refuses prism by name: programs had that engine before.
 func (v *engineValue) Set(text string) error {
 	tag, known := engineBuilds[text]
-	if text == "prism" {
-		return errors.New("this engine was removed: use --engine direct, which publishes the same counts")
-	}
 	if !known {
 		return fmt.Errorf("it must be one of %s", strings.ReplaceAll(v.Type(), "|", ", "))
 	}

@@ -107,12 +107,9 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now
 	switch {
 	case s.Settled == 0:
 		line("published", "nothing yet; time begins at %s", command.Moment(s.Start, now))
-	case s.SettledAt != nil:
-		line("published", "up to %s (turn %s), %s ago", command.Moment(s.SettledTo, now),
-			terminal.Number(float64(s.Settled), 0), ago(now.Sub(*s.SettledAt)))
 	default:
-		line("published", "up to %s (turn %s)", command.Moment(s.SettledTo, now), terminal.Number(float64(s.Settled),
-			0))
+		line("published", "counts of events before %s, settled%s as turn %s", command.Moment(s.SettledTo, now),
+			settledAgo(s.SettledAt, now), terminal.Number(float64(s.Settled), 0))
 	}
 	switch {
 	case s.Stop != nil:
@@ -152,6 +149,14 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now
 		ended = "; it has ended"
 	}
 	line("run", "%d, epoch %d (both grow with every start)%s", s.Run, s.Epoch, ended)
+}
+
+// settledAgo says how long ago a turn was settled, if that is known.
+func settledAgo(at *time.Time, now time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return " " + ago(now.Sub(*at)) + " ago"
 }
 
 // ago writes how long something was ago.

@@ -1,0 +1,15 @@
+package report
+
+import "bytes"
+
+// PageKind is the kind of file that Write writes: a page of released values.
+type PageKind struct{}
+
+// String says what a page is.
+func (PageKind) String() string { return "a public page of tollgate" }
+
+// Wrote reports whether a file that begins with head is a page.
+func (PageKind) Wrote(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("<!DOCTYPE html>\n")) &&
+		bytes.Contains(head, []byte(`<div id="scheme" class="scheme"></div>`))
+}
