@@ -58,7 +58,8 @@ func TestPagesAreLabelled(t *testing.T) {
 func TestAPageIsKnown(t *testing.T) {
 	for text, want := range map[string]bool{
 		render(t, pages(), MaxPoints, written): true,
-		"<!DOCTYPE html>\n<p>mine</p>":         false, "user,page\n": false, `x <div id="scheme" class="scheme"></div>`: false,
+		"<!DOCTYPE html>\n<p>mine</p>":         false, "user,page\n": false,
+		`x <div id="scheme" class="scheme"></div>`: false,
 	} {
 		if head := []byte(text[:min(len(text), 64<<10)]); (PageKind{}).Wrote(head) != want {
 			t.Errorf("%.40q is a page: %t", text, !want)
