@@ -73,7 +73,8 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	if strings.Contains(stdout, "broken") || s.DeadLetters != "none" || s.DeadLetterTurns == 0 {
 		t.Errorf("%s, %+v", stdout, s)
 	}
-	if !strings.Contains(stdout, "published   counts of events before 2025-03-0") || strings.Contains(stdout, "person-") ||
+	if !strings.Contains(stdout, "published   counts of events before 2025-03-0") || strings.Contains(stdout,
+		"person-") ||
 		strings.Contains(stdout, "north") {
 		t.Errorf("%s", stdout)
 	}
