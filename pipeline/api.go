@@ -117,6 +117,8 @@ var (
 	ErrInterruptedTurn = deployment.ErrInterruptedTurn
 	// ErrOpenWindows means that windows are open; Change gives them up only with ChangeOptions.Now.
 	ErrOpenWindows = deployment.ErrOpenWindows
+	// ErrOpenPeriod means that another user-hash key must wait for the end of a budget period.
+	ErrOpenPeriod = deployment.ErrOpenPeriod
 	// ErrLogFault means that a topic lost, changed or never had records on which the guarantees
 	// rest.
 	ErrLogFault = deployment.ErrLogFault

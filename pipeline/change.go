@@ -63,9 +63,10 @@ type ChangeResult struct {
 
 // Change puts the configuration of d in force as a new generation on control, starting with the
 // turn after the last settled one. It supersedes a run as another run would. The deployment must be
-// drained, so that no turn is unfinished. Accounts continue. No window crosses a change: Change
-// refuses while windows are open, or with ChangeOptions.Now gives them up. Every metric starts with
-// windows after the change.
+// drained, so that no turn is unfinished. Accounts continue, except under another user-hash key,
+// which must start with a budget period. No window crosses a change: Change refuses while windows
+// are open, or with ChangeOptions.Now gives them up. Every metric starts with windows after the
+// change.
 //
 // Before the change is written, everything settled is charged in a snapshot of every shard. No run
 // ever decides or draws an earlier turn again, so a replaced noise key may then be destroyed. An
@@ -73,9 +74,10 @@ type ChangeResult struct {
 // Change first checks everything without writing.
 //
 // Errors: ErrHeaderMismatch if a difference is never allowed, ErrInterruptedTurn, ErrOpenWindows,
-// ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault, deployment.ErrSuperseded if a run
-// or another change has superseded this one, *spend.StopError, or an error of the broker or, for
-// counts in Avro, of the registry. With an error the result has the differences found so far.
+// ErrOpenPeriod, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
+// deployment.ErrSuperseded if a run or another change has superseded this one, *spend.StopError, or
+// an error of the broker or, for counts in Avro, of the registry. With an error the result has
+// the differences found so far.
 func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (ChangeResult, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -113,7 +115,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 			return result, err
 		}
 		c.MakeNext(&want)
-		return describe(c, result), nil
+		return describe(c, result), c.CheckPeriod()
 	}
 	if err := tryChange(ctx, d, c, &want, o); err != nil {
 		return result, err
@@ -129,10 +131,12 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 }
 
 // sameMoment refuses topics of the deployment in force, d, that a run would refuse because they do
-// not belong together, in its words. It returns the last turn that is under way; 0 for none.
+// not belong together, in its words. It returns the last turn that is under way; 0 for none. With
+// another user-hash key it cannot read the ledger.
 func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	log *slog.Logger) (underWay uint64, err error) {
-	if err := countslog.CheckIntact(ctx, d, client, control); err != nil {
+	key := schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash.Reveal())
+	if err := countslog.CheckIntact(ctx, d, client, control); err != nil || control.Header.UserHash != key {
 		return 0, err
 	}
 	return reading.Compare(ctx, d, client, control, log)

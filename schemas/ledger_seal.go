@@ -13,7 +13,7 @@ import (
 
 // LedgerSeal encrypts the values of a ledger's records and authenticates them, so that nobody
 // without the user-hash key reads the keys of events, accounts or numbers of a ledger. Its keys
-// follow from the user-hash key, because that key stays for a deployment's whole life.
+// follow from the user-hash key, because that key stays for a ledger's whole life.
 //
 // The construction is SIV (Rogaway and Shrimpton): the HMAC-SHA-256 of a value is both its tag and
 // the first counter block of AES-256 in counter mode. So equal records have equal bytes, and a

@@ -86,6 +86,9 @@ var (
 	// ErrOpenWindows means that a deployment cannot be changed in the middle of windows: run it to
 	// a time at which all of them end, or give them up.
 	ErrOpenWindows = errors.New("windows are open")
+	// ErrOpenPeriod means that the user-hash key cannot be changed within a budget period: run the
+	// deployment to the end of the period.
+	ErrOpenPeriod = errors.New("a budget period is under way")
 	// ErrLogFault means that a topic lost, changed or never had records on which the guarantees
 	// rest.
 	ErrLogFault = errors.New("a topic cannot be trusted")

@@ -61,7 +61,9 @@ const (
 	byChange  Change = "`change`"
 	downwards Change = "`change`, down"
 	newName   Change = "new name"
-	never     Change = "never"
+	// byPeriod is for the key that a budget period begins with.
+	byPeriod Change = "[at the end of a period](runbook.md#another-user-hash-key)"
+	never    Change = "never"
 	// byFields is for the fields that locate values in a record.
 	byFields Change = "[depends](#where-fields-stand)"
 )

@@ -133,8 +133,8 @@ func keyFields() []Field {
 	}
 	key := func() []Field {
 		return []Field{
-			{Name: "file", Kind: File, Absent: "`env` or `command`"}, {Name: "env", Kind: Text,
-				Absent: "`file` or `command`"},
+			{Name: "file", Kind: File, Absent: "`env` or `command`"},
+			{Name: "env", Kind: Text, Absent: "`file` or `command`"},
 			{Name: "command", Kind: List, Absent: "`file` or `env`"},
 		}
 	}
@@ -146,7 +146,7 @@ func keyFields() []Field {
 		},
 		{
 			Name: "user_hash", Path: "Keys.UserHash", Kind: Object, Needed: true, Example: "{file: user-hash.key}",
-			Change: never, Fields: key(),
+			Change: byPeriod, Fields: key(),
 		},
 		{
 			Name: "record", Path: "Record", Kind: Object, Example: "{env: TOLLGATE_RECORD}",

@@ -22,8 +22,8 @@ import (
 )
 
 // Change is one change of a deployment that is under way. Its steps, in order: ReadState; as a
-// rehearsal, without writing, WindUp, CheckUnused, MakeNext and WriteSnapshots; then CheckUnmoved,
-// CheckSize and TakeEpoch; and for good WindUp, MakeNext, WriteSnapshots and WriteGeneration. Not
+// rehearsal, without writing, MakeNext, CheckSize, WindUp, CheckUnused and WriteSnapshots; then
+// CheckUnmoved and TakeEpoch; and for good MakeNext, WindUp, WriteSnapshots and WriteGeneration. Not
 // for concurrent use.
 type Change struct {
 	Now      bool                   // ends windows early
@@ -206,6 +206,25 @@ func (c *Change) checkWindows() error {
 		deployment.ErrOpenWindows, strings.Join(metrics, ", "), remedy)
 }
 
+// CheckPeriod refuses another user-hash key in Next within a budget period (deployment.ErrOpenPeriod):
+// every user who has an account in the period would get a second one.
+func (c *Change) CheckPeriod() error {
+	turns := c.turns()
+	if !c.newAccounts() || turns.PeriodEnds(c.settled) {
+		return nil
+	}
+	remedy := "within a hundred years, none ends where a turn does"
+	if at := turns.NextPeriod(c.settled); at != calendar.Forever {
+		remedy = fmt.Sprintf("run the configuration in force with --until %s, where one ends, and repeat the change",
+			time.UnixMilli(at).UTC().Format(time.RFC3339))
+	}
+	return fmt.Errorf("changing the user-hash key after turn %d: %w, and users would get a second budget in it; %s",
+		c.settled, deployment.ErrOpenPeriod, remedy)
+}
+
+// newAccounts reports whether Next has other accounts than Old.
+func (c *Change) newAccounts() bool { return c.Next.UserHash != c.Old.UserHash }
+
 // MakeNext sets Next, the generation that begins after the settled turn: want is the header of the
 // new configuration, as changes.Header makes it.
 func (c *Change) MakeNext(want *schemas.Header) {
@@ -242,9 +261,10 @@ func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 }
 
 // WindUp charges every shard of the old generation for the settled turns, and returns their
-// snapshots. It refuses a change over a turn that is under way or was published, and over open
-// windows. Errors: deployment.ErrOpenWindows, deployment.ErrInterruptedTurn,
-// deployment.ErrSuperseded, deployment.ErrLogFault, *spend.StopError, or the broker's error.
+// snapshots: without any account if the user-hash key changes. It refuses a change over a turn that
+// is under way or was published, and over open windows. Errors: deployment.ErrOpenPeriod,
+// deployment.ErrOpenWindows, deployment.ErrInterruptedTurn, deployment.ErrSuperseded,
+// deployment.ErrLogFault, *spend.StopError, or the broker's error.
 func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
 	snapshots, err := c.checkpoints(ctx)
 	if err == nil {
@@ -273,18 +293,69 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 		return nil, fmt.Errorf("changing the deployment after turn %d: control does not hold its CLOSE: %w", c.settled,
 			deployment.ErrLogFault)
 	}
+	snapshots := make([]schemas.Snapshot, c.Old.Shards)
+	if c.newAccounts() {
+		return snapshots, c.beginAnew(ctx, snapshots)
+	}
 	engine, done, err := c.oldEngine()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	snapshots := make([]schemas.Snapshot, c.Old.Shards)
 	for n := range snapshots {
 		if snapshots[n], err = engine.Checkpoint(ctx, n, c.epoch, c.settled); err != nil {
 			return nil, c.interrupted(err)
 		}
 	}
 	return snapshots, nil
+}
+
+// beginAnew makes snapshots without accounts. The accounts of the old generation belong to periods
+// that no later window can charge, and without the old key nobody can read its ledger. So control
+// has to show that no turn is under way: no shard decides a turn before its CLOSE.
+func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) error {
+	if err := c.CheckPeriod(); err != nil {
+		return err
+	}
+	if c.standing.Closed > c.settled {
+		return c.interrupted(spend.ErrInterrupted)
+	}
+	if err := c.nobodyForgotten(ctx); err != nil {
+		return err
+	}
+	old := ledgerlog.NewOn(c.client, c.control, c.dep, c.Old.Topics.Ledger)
+	for n := range snapshots {
+		if c.epoch >= 0 { // no older run may decide anything
+			p, _, err := old.AcquirePartition(ctx, n, c.epoch)
+			if err != nil {
+				return c.interrupted(err)
+			}
+			p.Close()
+		}
+		snapshots[n] = schemas.Snapshot{Turn: c.settled, Epoch: c.epoch}
+	}
+	return nil
+}
+
+// nobodyForgotten refuses to leave the old ledger if it has marks of users who were forgotten: they
+// hold under its key alone, and under another these users would count again.
+func (c *Change) nobodyForgotten(ctx context.Context) error {
+	bounds, err := c.client.Offsets(ctx, c.control.Topic, 0)
+	if err == nil {
+		err = c.client.ReadRange(ctx, c.control.Topic, 0, bounds.Start, bounds.High, func(r kafkalog.Record) error {
+			if control, err := schemas.DecodeControl(r.Value); err == nil {
+				if f, is := control.Body.(*schemas.Forget); is {
+					return fmt.Errorf("a user was forgotten after turn %d, and would count again under another key: "+
+						"keep the key: %w", f.Turn, deployment.ErrHeaderMismatch)
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("changing the user-hash key: %w", err)
+	}
+	return nil
 }
 
 // oldEngine returns the engine of the generation in force. The function that it returns closes the

@@ -22,6 +22,31 @@ func (t *Turns) Elapsed(w schemas.MetricWindow, period int64) int64 {
 	return w.WindowEnd - period*t.period
 }
 
+// PeriodEnds reports whether a budget period ends with a turn: no window of the turns so far holds
+// an event of a later period, and none that begins afterwards one of an earlier period.
+func (t *Turns) PeriodEnds(turn uint64) bool {
+	end := t.end(turn)
+	return t.period > 0 && Align(end, t.period) == end
+}
+
+// NextPeriod returns the first time after the end of a turn at which both a turn and a budget period
+// end: Forever if there is none within a hundred years.
+func (t *Turns) NextPeriod(turn uint64) int64 {
+	end, next := t.end(turn), int64(Forever)
+	for _, m := range t.metrics {
+		if m.size == 0 {
+			continue
+		}
+		if every := lcm(t.period, m.slide); every <= farthest {
+			next = min(next, Align(end, every)+every)
+		}
+	}
+	if next == Forever {
+		return next
+	}
+	return t.clock.Time(next)
+}
+
 // PeriodOf returns the number of the budget period of a time: periods are counted from the
 // reading 0, those before it have negative numbers. 0 with one budget for life.
 func (t *Turns) PeriodOf(millis int64) int64 {

@@ -74,6 +74,14 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 		c.Events.Format.TimeUnit = "s"
 		c.Metrics[0].Name, c.Metrics[1].Name = "by-seconds", "pages-by-seconds"
 	}), "the position of the time in a record")
+	// Another user-hash key is for a period that begins, and for a new ledger.
+	another := func(c *deployment.Config) { hourly(c); c.Keys.UserHash = secret.New([32]byte{9}) }
+	refused(t, changed(t, hourly), changed(t, another), "a new, empty ledger topic")
+	if all := Differences(changed(t, hourly), changed(t, another, func(c *deployment.Config) {
+		c.Outputs.Ledger = "ledger-2"
+	})); len(all) == 0 || all[0].Never != "" {
+		t.Errorf("another user-hash key under periods: %+v", all)
+	}
 	// A name is never reused for something else, and a key is never used again.
 	h.FromTurn = 1
 	alone := changed(t, noiseKey("k2", 5), func(c *deployment.Config) { c.Metrics = c.Metrics[1:] })

@@ -27,7 +27,7 @@ func Differences(h, want *schemas.Header) []Difference {
 		}
 	}
 	const other = "begin a new deployment with new keys for it"
-	add(h.UserHash != want.UserHash, "the user-hash key", "the accounts of all users would be lost",
+	add(h.UserHash != want.UserHash, "the user-hash key", userHashNever(h, want),
 		value("keys.user_hash", fingerprint(h.UserHash), fingerprint(want.UserHash)))
 	add(h.Deployment != want.Deployment, "the deployment's name", "brokers use it to keep older runs from writing",
 		value("deployment", h.Deployment, want.Deployment))
@@ -124,6 +124,19 @@ func textIf(cond bool, text string) string {
 }
 
 func periodOf(h *schemas.Header) string { return h.Metrics[0].Period }
+
+// userHashNever refuses another user-hash key if accounts have to go on: every user has a new one
+// under it. Only at the end of a budget period do accounts begin anew anyway, which admin.Change
+// checks. The old ledger stays as it is, for the case that the change is interrupted.
+func userHashNever(h, want *schemas.Header) string {
+	switch {
+	case periodOf(h) == "":
+		return "the budget is for life, and the accounts of all users would be lost"
+	case h.Topics.Ledger == want.Topics.Ledger:
+		return "the ledger has the accounts under the old key: also name a new, empty ledger topic"
+	}
+	return ""
+}
 
 // NewestKey returns the fingerprint of the noise key that a generation draws with.
 func NewestKey(h *schemas.Header) schemas.KeyFingerprint { return h.NoiseKeys[len(h.NoiseKeys)-1] }
