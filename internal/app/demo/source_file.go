@@ -1,9 +1,7 @@
 package demo
 
 import (
-	"encoding/hex"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
@@ -12,8 +10,7 @@ import (
 )
 
 // MaxRecordBytes is the longest record of a file: it must fit a message of the broker. A longer one
-// is loaded truncated, with headers that have the whole length and digest, and is dead-lettered as
-// oversized.
+// is loaded truncated, and is dead-lettered as oversized.
 const MaxRecordBytes = 900_000
 
 // FileOptions configure the reading of a user's file.
@@ -160,24 +157,12 @@ func (f *File) Traits() Traits { return Traits{Format: f.format, NoFuture: true,
 // file without any event.
 func (f *File) Range() (from, to time.Time) { return f.from, f.to }
 
-// Headers of a record that was longer than MaxRecordBytes.
-const (
-	HeaderLength = "input-length" // bytes of the whole record, decimal
-	HeaderSHA256 = "input-sha256" // digest of the whole record, in hex
-)
-
 // Each hands out the records in order of event time.
 func (f *File) Each(fn func(kafkalog.Message) error) error {
 	err := f.data.Each(func(e eventfile.Entry) error {
 		m := kafkalog.Message{Value: e.Value, Timestamp: kafkalog.At(e.Millis)}
 		if m.Value == nil {
 			m.Value = []byte{} // nil would be a tombstone
-		}
-		if e.Digest != nil {
-			m.Headers = []kafkalog.Header{
-				{Key: HeaderLength, Value: strconv.AppendInt(nil, e.Length, 10)},
-				{Key: HeaderSHA256, Value: []byte(hex.EncodeToString(e.Digest))},
-			}
 		}
 		return fn(m)
 	})

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/flate"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -170,13 +169,7 @@ func (c *Container) Next() (Record, error) {
 	c.left--
 	value := c.block[:n]
 	c.block = c.block[n:]
-	r := Record{Line: c.count, Length: int64(n)}
-	if n > c.limit {
-		sum := sha256.Sum256(value)
-		value, r.Digest = value[:c.limit], sum[:]
-	}
-	r.Value = bytes.Clone(value)
-	return r, nil
+	return Record{Line: c.count, Value: bytes.Clone(value[:min(n, c.limit)]), Cut: n > c.limit}, nil
 }
 
 // next reads a block.

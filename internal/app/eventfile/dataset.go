@@ -175,7 +175,7 @@ func (d *Dataset) add(record Record, at Clock, last *int64) error {
 	if !ok && millis == LeftOut {
 		return nil
 	}
-	if ok && record.Digest == nil {
+	if ok && !record.Cut {
 		d.Timed++
 		if millis < d.First {
 			d.First, d.FirstLine = millis, record.Line
@@ -185,11 +185,7 @@ func (d *Dataset) add(record Record, at Clock, last *int64) error {
 		}
 		*last = millis
 	}
-	e := Entry{Millis: *last, Value: record.Value}
-	if record.Digest != nil {
-		e.Length, e.Digest = record.Length, record.Digest
-	}
-	return d.sorter.Add(e)
+	return d.sorter.Add(Entry{Millis: *last, Value: record.Value})
 }
 
 // Each calls fn with every record in order of time. An entry's Millis is never below First, except

@@ -13,7 +13,7 @@
 //
 // Not guaranteed: that a record is well formed (the event decoder of the pipeline decides that),
 // and nothing about a file that changes while it is read. An oversized record is returned
-// truncated, with its length and SHA-256. In an Avro container, if a record cannot be read, the
+// truncated. In an Avro container, if a record cannot be read, the
 // rest of its block is one broken record. Runs on disk have raw records: they are unlinked as soon
 // as they are open if the operating system allows it, else removed by Close.
 package eventfile

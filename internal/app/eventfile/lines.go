@@ -14,8 +14,25 @@ type line struct {
 	text   []byte // without its terminator, cut off after the limit
 	end    []byte // the terminator: "\n", "\r\n" or nothing at the end of the file
 	number int64  // 1-based
-	length int64  // length of the whole text, even beyond the limit
-	digest []byte // SHA-256 of the whole text, only if it was cut off
+	cut    bool   // whether the text goes on
+}
+
+// kept is the beginning of a text, up to a limit.
+type kept struct {
+	limit int
+	text  []byte
+	cut   bool // whether the text goes on
+}
+
+func (k *kept) add(b []byte) {
+	n := min(k.limit-len(k.text), len(b))
+	k.text, k.cut = append(k.text, b[:n]...), k.cut || n < len(b)
+}
+
+func (k *kept) addByte(c byte) {
+	if k.cut = k.cut || len(k.text) == k.limit; !k.cut {
+		k.text = append(k.text, c)
+	}
 }
 
 // lineReader reads physical lines of any length with bounded memory.
@@ -94,10 +111,10 @@ func (l *lineReader) next() (line, error) {
 
 func (l *lineReader) finish(out line, text *kept) line {
 	l.number++
-	out.number, out.text, out.length, out.digest = l.number, text.text, text.length, text.digest()
+	out.number, out.text, out.cut = l.number, text.text, text.cut
 	// A last line may end in a single '\r': encoding/csv reads it as a terminator.
-	if n := len(out.text); len(out.end) == 0 && n > 0 && out.text[n-1] == '\r' && out.digest == nil {
-		out.text, out.end, out.length = out.text[:n-1], []byte("\r"), out.length-1
+	if n := len(out.text); len(out.end) == 0 && n > 0 && out.text[n-1] == '\r' && !out.cut {
+		out.text, out.end = out.text[:n-1], []byte("\r")
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func (l *lineReader) object() (Record, error) {
 		case errors.Is(err, io.EOF) && l.arrays > 0:
 			return Record{}, fmt.Errorf("%w: its JSON array, or a string in it, does not end: copy the complete file "+
 				"again", ErrDamaged)
-		case errors.Is(err, io.EOF) && out.length > 0:
+		case errors.Is(err, io.EOF) && len(out.text) > 0:
 			return l.record(&out), nil
 		case err != nil:
 			return Record{}, err
@@ -51,11 +51,11 @@ func (l *lineReader) object() (Record, error) {
 			case ']':
 				l.arrays = max(0, l.arrays-1)
 			}
-			if out.length > 0 {
+			if len(out.text) > 0 {
 				return l.record(&out), nil
 			}
 			continue
-		case out.length == 0 && (c == ' ' || c == '\t' || c == '\r'):
+		case len(out.text) == 0 && (c == ' ' || c == '\t' || c == '\r'):
 			continue
 		}
 		out.addByte(c)
@@ -64,5 +64,5 @@ func (l *lineReader) object() (Record, error) {
 
 func (l *lineReader) record(k *kept) Record {
 	l.number++
-	return Record{Value: k.text, Line: l.number, Length: k.length, Digest: k.digest()}
+	return Record{Value: k.text, Line: l.number, Cut: k.cut}
 }

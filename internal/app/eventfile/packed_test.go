@@ -132,8 +132,7 @@ func TestObjectsInAnArrayAreRecords(t *testing.T) {
 		t.Errorf("an empty array: %q", values(got))
 	}
 	long := records(t, strings.NewReader(`[{"a":"`+strings.Repeat("x", 100)+`"},{}]`), event.JSONL, 50)
-	if len(long) != 2 || long[0].Length != 108 || len(long[0].Value) != 50 || len(long[0].Digest) != 32 ||
-		long[1].Digest != nil {
+	if len(long) != 2 || len(long[0].Value) != 50 || !long[0].Cut || long[1].Cut {
 		t.Errorf("beyond the limit: %+v", long)
 	}
 }

@@ -16,23 +16,17 @@ import (
 type Entry struct {
 	Millis int64  // Unix milliseconds
 	Value  []byte // original bytes, at most the splitter's limit
-	Length int64  // length of the whole record if Value is truncated, else 0
-	Digest []byte // SHA-256 of the whole record if Value is truncated, else nil
 }
 
 // size returns how much memory an entry takes while it waits to be sorted, in bytes.
-func (e Entry) size() int { return len(e.Value) + len(e.Digest) + entryOverhead }
+func (e Entry) size() int { return len(e.Value) + entryOverhead }
 
 const entryOverhead = 96 // slice headers, time and index, rounded up
 
 // write appends the entry to a run.
 func (e Entry) write(w *bufio.Writer) error {
 	b := binary.AppendVarint(w.AvailableBuffer(), e.Millis)
-	for _, n := range [...]uint64{uint64(e.Length), uint64(len(e.Digest)), uint64(len(e.Value))} {
-		b = binary.AppendUvarint(b, n)
-	}
-	w.Write(b)        //nolint:errcheck // the last write returns the error of any
-	w.Write(e.Digest) //nolint:errcheck // see above
+	w.Write(binary.AppendUvarint(b, uint64(len(e.Value)))) //nolint:errcheck // the last write returns the error of any
 	_, err := w.Write(e.Value)
 	return err
 }
@@ -42,24 +36,14 @@ func readEntry(r *bufio.Reader) (e Entry, err error) {
 	if e.Millis, err = binary.ReadVarint(r); err != nil {
 		return e, err
 	}
-	var sizes [3]uint64
-	for i := range sizes {
-		if err == nil {
-			sizes[i], err = binary.ReadUvarint(r)
-		}
-	}
-	e.Length = int64(sizes[0])
-	b := make([]byte, sizes[1]+sizes[2])
+	size, err := binary.ReadUvarint(r)
 	if err == nil {
-		_, err = io.ReadFull(r, b)
+		e.Value = make([]byte, size)
+		_, err = io.ReadFull(r, e.Value)
 	}
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	if sizes[1] > 0 {
-		e.Digest = b[:sizes[1]]
-	}
-	e.Value = b[sizes[1]:]
 	return e, err
 }
 

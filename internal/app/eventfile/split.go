@@ -11,10 +11,9 @@ import (
 
 // Record is one record of a file.
 type Record struct {
-	Value  []byte // original bytes without the last line terminator; at most the limit
-	Line   int64  // number of its first line from 1, or its own, by Unit
-	Length int64  // bytes of the whole record
-	Digest []byte // SHA-256 of the whole record if Value is truncated, else nil
+	Value []byte // original bytes without the last line terminator; at most the limit
+	Line  int64  // number of its first line from 1, or its own, by Unit
+	Cut   bool   // whether Value is only the beginning
 }
 
 // Splitter finds the records of a file. Not for concurrent use.
@@ -68,7 +67,7 @@ func (s *Splitter) Next() (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	if !s.quoted || first.digest != nil || bytes.IndexByte(first.text, '"') < 0 {
+	if !s.quoted || first.cut || bytes.IndexByte(first.text, '"') < 0 {
 		return single(first), nil
 	}
 	return s.join(first)
@@ -92,7 +91,7 @@ func (s *Splitter) join(first line) (Record, error) {
 			return Record{}, err
 		}
 		after = append(after, next)
-		if next.digest != nil || len(value)+len(lineEnd)+len(next.text) > s.limit {
+		if next.cut || len(value)+len(lineEnd)+len(next.text) > s.limit {
 			break
 		}
 		value = append(append(value, lineEnd...), next.text...)
@@ -103,7 +102,7 @@ func (s *Splitter) join(first line) (Record, error) {
 		s.pending = append(after, s.pending...)
 		return single(first), nil
 	}
-	return Record{Value: value, Line: first.number, Length: int64(len(value))}, nil
+	return Record{Value: value, Line: first.number}, nil
 }
 
 func (s *Splitter) line() (line, error) {
@@ -115,6 +114,4 @@ func (s *Splitter) line() (line, error) {
 	return s.lines.next()
 }
 
-func single(l line) Record {
-	return Record{Value: l.text, Line: l.number, Length: l.length, Digest: l.digest}
-}
+func single(l line) Record { return Record{Value: l.text, Line: l.number, Cut: l.cut} }

@@ -97,7 +97,7 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 		if err != nil {
 			return err
 		}
-		if record.Digest != nil {
+		if record.Cut {
 			if r.result.FirstLeftOut == 0 {
 				r.result.FirstLeftOut = record.Line
 			}
