@@ -141,6 +141,9 @@ func protocolMutants() []mutant {
 		{"nodes-of-ends-not-settled", "Search.Drawn", insertBefore("range s.drawn",
 			"if len(s.drawn) > 2 { return []Node{Root} }"), everyMixedRecord},
 		{"intervals-of-one-level", "treeOf", replace("t.scale.Levels()", "1"), everyMixedRecord},
+		{"forgotten-users-return", "Engine.acquire", insertBefore("a.reopen(", "a.forgotten = nil"), forgottenTest},
+		{"ledger-in-clear", "LedgerSeal.flip", insertBefore("XORKeyStream(", "if s.shard >= 0 { return }"),
+			forgottenTest},
 		{"noise-of-another-metric", "ladders.refine", replace("l.digests[t.Metric]", "l.digests[0]"), everyMixedRecord},
 	}
 }
@@ -152,6 +155,7 @@ const (
 	lastPassedTest   = "TestInvariant5ARunBeginsAfterTheLastTurnThatReadersHavePassed"
 	everyMixedRecord = "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"
 	readersSayTest   = "pipeline/internal/controllog.TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly"
+	forgottenTest    = "TestRuleAForgottenUserIsNowhereAndSpendsNothing"
 	// with accounts and buckets, each alone
 	spansTest = "transforms/spend.TestRuleASpanReservesTheWorstCaseOfAllItsTurns"
 )

@@ -42,7 +42,8 @@ Exit codes:
 	root.Version = versionLine(a)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(initialise.Command(a), run.Command(a), serve.Command(a), change.Command(a), status.Command(a),
-		status.Statement(a), status.Promise(a), status.Recover(a), replay.Command(a), validate.Command(a), demo.Plan(a),
+		status.Statement(a), status.Forget(a), status.Promise(a), status.Recover(a), replay.Command(a),
+		validate.Command(a), demo.Plan(a),
 		demo.Command(a),
 		budget.Command(a), serve.Probe(a), version(a), man(a))
 	for _, tagged := range run.TaggedCommands {

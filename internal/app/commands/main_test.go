@@ -36,7 +36,8 @@ func tollgate(t testing.TB, args ...string) (code int, stdout, stderr string) {
 
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "promise", "man",
+	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "forget", "promise",
+		"man",
 		"recover", "replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all", "budget",
 		"budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe",
 		"version"} {

@@ -113,4 +113,15 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		"ledger and control differ") || !strings.Contains(stderr, "then run tollgate recover") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
+	if err := errors.Join(os.Remove(noiseKey), os.Rename(noiseKey+".away", noiseKey)); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "recover", "--config", cfg, "--by", "Ada")
+	for _, want := range []string{"values stay", "(and had been forgotten before)"} {
+		stdout, _ := mustRun(t, "forget", "person-1", "--config", cfg, "--by", "Ada", "--why", "request 12")
+		if !strings.Contains(stdout, want) || strings.Contains(stdout, "person-") ||
+			!strings.Contains(stdout, `{"version": 1, "partitions": [{"topic": "`) {
+			t.Errorf("forget: %s", stdout)
+		}
+	}
 }

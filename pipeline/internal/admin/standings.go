@@ -44,10 +44,8 @@ func (c *Change) EachSpent(ctx context.Context, begin func(), fn func(period int
 // asOf calls read with an engine and the end of the last settled turn, and again if a run has
 // settled turns meanwhile. It returns that end; without a settled turn it does not call read.
 func (c *Change) asOf(ctx context.Context, read func(e *spend.Engine, end int64) error) (end int64, err error) {
-	key := c.dep.Config.Keys.UserHash.Reveal()
-	if c.Old.UserHash != schemas.KeyFingerprintOf("user-hash", key) {
-		return 0, fmt.Errorf("the user-hash key is not that of the deployment: correct keys.user_hash: %w",
-			deployment.ErrHeaderMismatch)
+	if err := c.checkUserHash(); err != nil {
+		return 0, err
 	}
 	const attempts = 10 // while a run goes on
 	for range attempts {

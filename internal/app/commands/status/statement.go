@@ -1,7 +1,6 @@
 package status
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -51,8 +50,8 @@ publish them.`,
 			switch {
 			case all && len(args) > 0:
 				return command.Usage(errors.New("give one user id or --all-trusted, not both"))
-			case !all && len(args) != 1:
-				return command.Usage(errors.New("give one user id, or - to read it from the standard input"))
+			case !all:
+				return oneUser(nil, args)
 			}
 			return nil
 		},
@@ -72,13 +71,9 @@ publish them.`,
 }
 
 func (a *app) runStatement(ctx context.Context, path, user string, stdin io.Reader, f cli.Format) error {
-	id := []byte(user)
-	if user == "-" {
-		text, err := io.ReadAll(io.LimitReader(stdin, 1<<20))
-		if err != nil {
-			return fmt.Errorf("reading the user id from the standard input: %w", err)
-		}
-		id = bytes.TrimRight(text, "\r\n")
+	id, err := userID(user, stdin)
+	if err != nil {
+		return err
 	}
 	d, err := a.Reach(ctx, path, config.Options{WithoutRegistries: true})
 	if err != nil {

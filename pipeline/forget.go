@@ -1,0 +1,167 @@
+package pipeline
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// ForgetOptions are the author of a removal, the reason for it, and where foreign records are
+// logged.
+type ForgetOptions struct {
+	By, Why string
+	Logger  *slog.Logger // default: discards
+}
+
+// Forgotten is the result of Forget. It is for the trusted side, but does not name the user.
+type Forgotten struct {
+	Turn uint64 `json:"turn"` // the last settled turn: the user counts in no later one
+	// Again is set if the user had been forgotten before.
+	Again bool `json:"again"`
+	// Accounts is the number of the user's accounts that were removed, one for each budget period
+	// that was kept. Tombstones is the number of ledger records that tombstones replace.
+	Accounts   int         `json:"accounts_removed"`
+	Tombstones int         `json:"ledger_tombstones"`
+	Ledger     Compaction  `json:"ledger"`
+	Topics     []Remaining `json:"topics"` // events and dead letters: what the operator has to delete
+}
+
+// Compaction has the settings on which it depends when Kafka drops replaced records.
+type Compaction struct {
+	Topic           string `json:"topic"`
+	Segment         string `json:"segment_ms"`
+	MaxLag          string `json:"max_compaction_lag_ms"`
+	DeleteRetention string `json:"delete_retention_ms"`
+}
+
+// Remaining has what a topic still holds of the user. Tollgate deletes nothing there.
+type Remaining struct {
+	Topic   string `json:"topic"`
+	Compact bool   `json:"compact"` // the topic is compacted: records go away by tombstones under their keys
+	// Before has, by partition, the offset before which records must be deleted.
+	Before map[int32]int64 `json:"delete_before"`
+	// Unread reports that further records of the user are needed or not read yet: repeat Forget once a
+	// later run has passed them. None of them counts.
+	Unread bool `json:"unread"`
+}
+
+// Forget removes a user from the ledger of a drained deployment: the accounts, and the events of
+// windows that are open. A mark takes their place, by which every later run leaves the user's events
+// out, for good: the user's budget cannot be spent a second time. Nobody else counts differently.
+// Forget then lists the records of the user on the events and dead-letter topics. If it is
+// interrupted, it can be repeated; a run in between finds the user as before, or the mark.
+//
+// Errors: ErrNotInitialised, ErrHeaderMismatch for another user-hash key, ErrInterruptedTurn,
+// ErrStopped, ErrLogFault, deployment.ErrSuperseded if a run goes on, schemas.ValidateUser's, or the
+// broker's error.
+func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o ForgetOptions) (*Forgotten, error) {
+	if err := schemas.ValidateUser(user); err != nil {
+		return nil, fmt.Errorf("forgetting a user: %w", err)
+	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	control, _, err := openControl(ctx, d, client, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	control.At = crashpoint.From(ctx).At
+	c := admin.NewChange(d, client, control)
+	if err := c.ReadState(); err != nil {
+		return nil, err
+	}
+	underWay, err := sameMoment(ctx, changes.InForce(d, c.Old), client, control, o.Logger)
+	if err == nil && underWay > 0 {
+		err = admin.Interrupted(underWay - 1)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("forgetting a user: %w", err)
+	}
+	removed, turn, err := c.Forget(ctx, user, o.By, o.Why)
+	if err != nil {
+		return nil, fmt.Errorf("forgetting a user: %w", err)
+	}
+	out := &Forgotten{Turn: turn, Again: removed.Again, Accounts: removed.Accounts, Tombstones: removed.Records}
+	settings, err := client.TopicConfig(ctx, c.Old.Topics.Ledger)
+	if err != nil {
+		return out, fmt.Errorf("the user is forgotten; reading the settings of the ledger: %w", err)
+	}
+	out.Ledger = Compaction{c.Old.Topics.Ledger, settings["segment.ms"], settings["max.compaction.lag.ms"],
+		settings["delete.retention.ms"]}
+	decoder, err := reading.NewDecoder(ctx, d, o.Logger)
+	if err != nil {
+		return out, fmt.Errorf("the user is forgotten; looking for the user's events: %w", err)
+	}
+	var e event.Event
+	holds := func(r *kafkalog.Record) bool {
+		if decoder.Decode(r.Value, &e) == nil && !bytes.Contains(r.Key, user) {
+			return bytes.Equal(e.User, user)
+		}
+		return bytes.Contains(r.Value, user) || bytes.Contains(r.Key, user)
+	}
+	for _, topic := range []string{d.Config.Events.Topic, c.Old.Topics.DeadLetter} {
+		needed := c.Restarts()
+		if topic == c.Old.Topics.DeadLetter {
+			needed = nil
+		}
+		left, err := remaining(ctx, client, topic, needed, holds)
+		if err != nil {
+			return out, fmt.Errorf("the user is forgotten; looking for the user's records: %w", err)
+		}
+		out.Topics = append(out.Topics, left)
+	}
+	return out, nil
+}
+
+// remaining lists the records of a topic that hold a user. needed has the first offset of each
+// partition that a run needs; nil: no run reads the topic.
+func remaining(ctx context.Context, client *kafkalog.Client, topic string, needed map[int32]int64,
+	holds func(*kafkalog.Record) bool) (Remaining, error) {
+	left := Remaining{Topic: topic, Before: map[int32]int64{}}
+	partitions, err := client.Partitions(ctx, topic)
+	if err != nil {
+		return left, err
+	}
+	settings, err := client.TopicConfig(ctx, topic)
+	if err != nil {
+		return left, err
+	}
+	left.Compact = strings.Contains(settings[topicrules.CleanupPolicy], "compact")
+	for _, p := range partitions {
+		bounds, err := client.Offsets(ctx, topic, p)
+		if err != nil {
+			return left, err
+		}
+		err = client.ReadRange(ctx, topic, p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
+			switch {
+			case !holds(&r):
+			case needed != nil && r.Offset >= needed[p]:
+				left.Unread = true
+			default:
+				left.Before[p] = r.Offset + 1
+			}
+			return nil
+		})
+		if err != nil {
+			return left, err
+		}
+	}
+	return left, nil
+}

@@ -1,0 +1,76 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// checkUserHash refuses a user-hash key that is not the deployment's (deployment.ErrHeaderMismatch).
+func (c *Change) checkUserHash() error {
+	if c.Old.UserHash != schemas.KeyFingerprintOf("user-hash", c.dep.Config.Keys.UserHash.Reveal()) {
+		return fmt.Errorf("the user-hash key is not that of the deployment: correct keys.user_hash: %w",
+			deployment.ErrHeaderMismatch)
+	}
+	return nil
+}
+
+// Forget takes an epoch, records on control by whom and why a user is removed, and removes the user
+// from the ledger as of the last settled turn, which it returns. It can be repeated. Errors:
+// deployment.ErrHeaderMismatch for another user-hash key, deployment.ErrInterruptedTurn, and those
+// of TakeEpoch.
+func (c *Change) Forget(ctx context.Context, user []byte, by, why string) (spend.Removed, uint64, error) {
+	var removed spend.Removed
+	if err := c.checkUserHash(); err != nil {
+		return removed, 0, err
+	}
+	if err := c.TakeEpoch(ctx); err != nil {
+		return removed, 0, err
+	}
+	// Control must show that a mark may exist before it does: under another user-hash key the mark
+	// would be of no use.
+	w, err := controllog.NewWriter(ctx, c.control)
+	if err != nil {
+		return removed, 0, err
+	}
+	defer w.Close()
+	if _, err := w.Append(ctx, &schemas.Forget{Epoch: c.epoch, Turn: c.settled, By: by, Why: why}); err != nil {
+		return removed, 0, err
+	}
+	engine, done, err := c.oldEngine()
+	if err != nil {
+		return removed, 0, err
+	}
+	defer done()
+	id := schemas.NewHasher(c.dep.Config.Keys.UserHash.Reveal()).Account(user)
+	removed, err = engine.Forget(ctx, id, c.epoch, c.settled)
+	if errors.Is(err, spend.ErrInterrupted) {
+		err = Interrupted(c.settled)
+	}
+	if err := c.cause(ctx, err); err != nil {
+		return removed, 0, fmt.Errorf("removing the user from the ledger: %w", err)
+	}
+	return removed, c.settled, nil
+}
+
+// Interrupted is the deployment.ErrInterruptedTurn of a command that needs a drained deployment.
+func Interrupted(settled uint64) error {
+	return fmt.Errorf("the turn after turn %d was interrupted: start a run, drain it, then repeat the command: %w",
+		settled, deployment.ErrInterruptedTurn)
+}
+
+// Restarts returns, by partition of the events topic, the first offset that a run needs.
+func (c *Change) Restarts() map[int32]int64 {
+	restarts := map[int32]int64{}
+	if c.last != nil {
+		for _, cut := range c.last.Cuts {
+			restarts[cut.Partition] = cut.Restart
+		}
+	}
+	return restarts
+}
