@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// pause is how long That waits between two looks: short enough not to be felt in a test's time,
-// and long enough to leave the machine to what is waited for.
+// pause is the time between two checks of That: short beside a test, and long enough not to slow
+// down the awaited work.
 const pause = 5 * time.Millisecond
 
-// That returns once a condition holds. It fails the test where that takes longer than the time
-// allowed, with what was waited for: "the broker is asked". The condition is called by the
-// caller's goroutine, which must be the test's, and at least once.
+// That returns once a condition holds. It fails the test after the limit, and names the condition:
+// "the broker is asked". The condition is called by the caller's goroutine, which must be the
+// test's, and at least once.
 func That(t testing.TB, allowed time.Duration, what string, holds func() bool) {
 	t.Helper()
 	for began := time.Now(); !holds(); time.Sleep(pause) {

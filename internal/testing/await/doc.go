@@ -1,3 +1,3 @@
-// Package await lets a test wait for what it needs instead of for a time in which that should
-// have happened: it goes on as soon as it may, and says what did not come where it fails.
+// Package await lets a test wait for a condition instead of for a time: the test continues as soon
+// as the condition holds, and otherwise fails with its name.
 package await

@@ -80,7 +80,7 @@ type service struct {
 	Environment any      // a map, or a list of settings
 }
 
-// services returns those of a compose file.
+// services returns the services of a compose file.
 func services(t *testing.T, name string) map[string]service {
 	t.Helper()
 	var project struct{ Services map[string]service }

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Updating says whether the files are to be written.
+// Updating reports whether the files are to be written.
 func Updating() bool { return *update }
 
 // File fails the test unless the file at path, from the directory of the test's

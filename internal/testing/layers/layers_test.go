@@ -206,7 +206,7 @@ func TestPackagesImportDownwardsOnly(t *testing.T) {
 	}
 }
 
-// Programs that only read a configuration, or what was published, do without the engine.
+// Programs that only read a configuration, or published values, do without the engine.
 func TestReadersDoWithoutBeam(t *testing.T) {
 	graph := importsOf(t)
 	for from := range strings.FieldsSeq(

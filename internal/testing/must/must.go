@@ -1,7 +1,7 @@
 package must
 
 // Have returns the value of a call with two results. It panics with the error: a call with two
-// results cannot stand beside another argument, a *testing.T.
+// results cannot be passed with another argument, a *testing.T.
 func Have[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

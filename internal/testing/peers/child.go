@@ -106,7 +106,7 @@ func child(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(r)
 }
 
-// measure says what a function takes. The heap before is as small as it can be.
+// measure returns the resources that a function uses. The heap before is as small as it can be.
 func measure(run func() error) (result, error) {
 	debug.FreeOSMemory()
 	// Where this is refused the peak is that of the whole process.

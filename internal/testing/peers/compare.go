@@ -61,7 +61,7 @@ func (s series) cpu() []float64 {
 	return sorted(s, func(r result) float64 { cpu, _ := s.task.perEvent(r); return cpu })
 }
 
-// where says where a kind of broker is.
+// where describes the place of a kind of broker.
 var where = map[string]string{
 	"embedded": "an embedded broker in the process", "apart": "an embedded broker in another process",
 	"kafka": "Apache Kafka in another process",

@@ -17,12 +17,12 @@ type contestant struct {
 
 // An entrant is a contestant with its events before it.
 type entrant interface {
-	run(ctx context.Context) error // what is measured
+	run(ctx context.Context) error // the measured programs
 	counts(ctx context.Context) ([]count, error)
 	close()
 }
 
-// A count is what came out for a window, numbered from 0, and a key.
+// A count is the result for a window, numbered from 0, and a key.
 type count struct {
 	window    int
 	key       string
@@ -74,7 +74,7 @@ const (
 // probability below 10^-8.
 const deviations = 8
 
-// verify compares what came out with the truth. Clipping and budgets take events away from private
+// verify compares the results with the truth. Clipping and budgets take events away from private
 // counts: only where each user has one event are they compared from below as well.
 func (c contestant) verify(t task, counts []count) error {
 	truth := t.Load.Truth()

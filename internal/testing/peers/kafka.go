@@ -59,7 +59,7 @@ func loaded(ctx context.Context, t task) (_ *topics, err error) {
 	return all, nil
 }
 
-// config is the deployment's configuration: public keys unless the task says otherwise.
+// config is the deployment's configuration: public keys unless the task sets others.
 func (t task) config(addr string) pipeline.Config {
 	cfg := deploytest.Config(addr)
 	cfg.Events.Format = workload.Avro()
@@ -113,7 +113,7 @@ func newProducers(ctx context.Context, d *pipeline.Deployment, partitions int) (
 	return p, nil
 }
 
-// append appends the events from one number up to another, which happened when millis says.
+// append appends the events from one number up to another, at the times of millis.
 func (p *producers) append(ctx context.Context, l workload.Load, from, to int, millis func(i int) int64) error {
 	n := len(p.partitions)
 	for part, producer := range p.partitions {

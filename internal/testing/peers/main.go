@@ -35,7 +35,7 @@ func main() {
 // A usageError is a mistake in the arguments.
 type usageError struct{ error }
 
-// run does what the arguments say. The first two modes are for people, the others are the
+// run executes the mode of the arguments. The first two modes are for people, the others are the
 // processes that these start.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	mode := ""

@@ -64,8 +64,8 @@ func measureReal(ctx context.Context, args []string, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 1, ' ', 0)
 	fmt.Fprintln(w,
 		"| data | window, values | error | CPU s | plan: window | forecast | came out | CPU s | Privacy on Beam: "+
-			"window | error |") //nolint:errcheck // Flush tells
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|") //nolint:errcheck // Flush tells
+			"window | error |") //nolint:errcheck // Flush reports it
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|") //nolint:errcheck // Flush reports it
 	for _, s := range realSets {
 		if len(args) > 2 && !slices.Contains(args[2:], s.name) {
 			continue
@@ -79,12 +79,12 @@ func measureReal(ctx context.Context, args []string, out io.Writer) error {
 		}
 		r := realRun{events: shaped.events, binary: args[1], path: path}
 		fmt.Fprintf(w, "| %s | %s | %s |", s.name, r.demo(ctx, "demo", r.fields()...),
-			r.plan(ctx)) //nolint:errcheck // Flush tells
+			r.plan(ctx)) //nolint:errcheck // Flush reports it
 		theirs, err := s.private(ctx)
 		if err != nil {
 			return fmt.Errorf("running Privacy on Beam on %s: %w", s.name, err)
 		}
-		fmt.Fprintf(w, " %s | %s |\n", windowText(s.window), percent(theirs)) //nolint:errcheck // Flush tells
+		fmt.Fprintf(w, " %s | %s |\n", windowText(s.window), percent(theirs)) //nolint:errcheck // Flush reports it
 		if err := w.Flush(); err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (r *realRun) fields() []string {
 		"--time-unit", "rfc3339"}
 }
 
-// run runs the binary with JSON on stdout, and says how many seconds of CPU time it took.
+// run runs the binary with JSON on stdout, and returns its seconds of CPU time.
 func (r *realRun) run(ctx context.Context, mode string, args ...string) ([]byte, float64, error) {
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	defer stop()

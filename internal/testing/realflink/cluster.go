@@ -24,7 +24,7 @@ type Options struct {
 	// Dir is where logs and uploaded jars are kept, absolute; empty: a temporary directory that
 	// Close removes.
 	Dir string
-	// Settings override those of deploy/flink/conf and of this package.
+	// Settings override deploy/flink/conf and the settings of this package.
 	Settings map[string]string
 	// Env is added to the environment of all processes, and of the workers that TaskManagers start:
 	// "NAME=value".

@@ -21,7 +21,7 @@ type Options struct {
 	Dir string
 	// ClusterID is written into a storage that is formatted; empty: the constant.
 	ClusterID string
-	// Settings are added to server.properties and override those of this package.
+	// Settings are added to server.properties and override the settings of this package.
 	Settings map[string]string
 	// Listeners are opened beside the plain one.
 	Listeners []Listener

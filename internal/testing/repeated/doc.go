@@ -1,3 +1,3 @@
-// Package repeated runs experiments for tests: what they print is what it was, and does not depend
-// on the number of processors.
+// Package repeated runs experiments for tests: their output is unchanged, and does not depend on
+// the number of processors.
 package repeated

@@ -12,8 +12,7 @@ import (
 // Small is what an experiment is run with in tests.
 var Small = experiment.Options{Seed: 1, Size: experiment.Small}
 
-// File runs the experiment, compares its text with the golden file at path, and returns what it
-// found.
+// File runs the experiment, compares its text with the golden file at path, and returns its result.
 func File(t testing.TB, path string, e experiment.Experiment, o experiment.Options) *experiment.Result {
 	t.Helper()
 	found := find(t, e, o)
@@ -21,7 +20,8 @@ func File(t testing.TB, path string, e experiment.Experiment, o experiment.Optio
 	return found
 }
 
-// OnOneProcessor fails the test unless the experiment finds on one processor what it found on all.
+// OnOneProcessor fails the test unless the experiment has the same result on one processor as on
+// all.
 func OnOneProcessor(t testing.TB, e experiment.Experiment, o experiment.Options, found *experiment.Result) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
