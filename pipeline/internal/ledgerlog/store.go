@@ -59,7 +59,7 @@ func (s *Store) Acquire(ctx context.Context, shard int, epoch int64,
 	if err := read(ctx, &s.Fence, seal, shard, bounds.Start, fence+1, each); err != nil {
 		return nil, err
 	}
-	return &ledgerWriter{producer: p, seal: seal, at: s.Control.At, shard: shard}, nil
+	return &ledgerWriter{producer: p, seal: seal, hook: s.Control.At, shard: shard}, nil
 }
 
 // read passes on the records of a ledger partition from one offset to before another, decrypted.
@@ -107,7 +107,7 @@ func (s *Store) Close() {
 type ledgerWriter struct {
 	producer *kafkalog.Producer
 	seal     *schemas.LedgerSeal
-	at       crashpoint.Hook
+	hook     crashpoint.Hook
 	shard    int
 }
 
@@ -119,7 +119,7 @@ func (w *ledgerWriter) Append(ctx context.Context, records []accounts.LedgerReco
 		msgs[i] = kafkalog.Message{Key: r.Key, Value: w.seal.Seal(r), Timestamp: kafkalog.Now()}
 	}
 	return fencing.Background(func() error {
-		return w.at.Around(crashpoint.DeltaWriting, crashpoint.DeltaWritten, w.shard, func() error {
+		return w.hook.Around(crashpoint.DeltaWriting, crashpoint.DeltaWritten, w.shard, func() error {
 			_, err := w.producer.Append(ctx, msgs)
 			return fencing.AsSuperseded(err)
 		})

@@ -134,12 +134,12 @@ type Contribution struct {
 
 // Add adds an event that was read from a partition at an offset, at. Events of a partition are
 // added in the order of their offsets.
-func (b *Buffer) Add(c *Contribution, partition int32, at Mark) {
+func (b *Buffer) Add(c *Contribution, partition int32, position Mark) {
 	b.Records++
 	if partition != b.last {
 		b.last = partition
 		if _, seen := b.First[partition]; !seen {
-			b.First[partition] = at
+			b.First[partition] = position
 		}
 	}
 	shard := c.User.shard()
@@ -164,19 +164,19 @@ func (b *Buffer) newShard(shard int) *shardBuffer {
 func (s *shardBuffer) add(b *Buffer, c *Contribution) {
 	s.records++
 	label := s.labels.number(b.pool.seed, c.Label)
-	at, written := c.User.row(b.use)
-	if written = written && s.rows[at].period == c.Period; !written {
-		at = int32(len(s.rows))
-		c.User.setRow(b.use, at)
+	number, written := c.User.row(b.use)
+	if written = written && s.rows[number].period == c.Period; !written {
+		number = int32(len(s.rows))
+		c.User.setRow(b.use, number)
 		s.rows = append(s.rows, row{c.User.ID(), c.Period, entry{label, 1, -1}})
 	}
 	if c.Sums {
-		s.values = append(s.values, recordOf{at, schemas.RecordValue{Key: label, N: 1, Value: c.Value, ID: c.ID}})
+		s.values = append(s.values, recordOf{number, schemas.RecordValue{Key: label, N: 1, Value: c.Value, ID: c.ID}})
 	}
 	if !written {
 		return
 	}
-	r := &s.rows[at]
+	r := &s.rows[number]
 	// A row with many labels gets some entries twice.
 	for e, tries := &r.entry, 0; tries < 16; tries++ {
 		if e.label == label && e.n < 1<<31 {
@@ -207,7 +207,7 @@ func (b *Buffer) size() int {
 	for _, s := range b.shards {
 		if s != nil {
 			n += 40*cap(s.rows) + 12*cap(s.entries) + 48*cap(s.values) + 32*cap(s.labels.list) + cap(s.labels.keys) +
-				8*len(s.labels.at.slots) + 200
+				8*len(s.labels.index.slots) + 200
 		}
 	}
 	return n

@@ -27,20 +27,21 @@ func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
 	for i := range 20_000 {
 		l := schemas.Label{Key: []byte{'k', byte(i % 2)}, Passes: rng.Uint64N(1 << 12)}
 		name := fmt.Sprintf("%x/%d", l.Key, l.Passes)
-		at, seen := want[name]
+		number, seen := want[name]
 		if !seen {
-			at = uint32(len(keys))
-			want[name] = at
+			number = uint32(len(keys))
+			want[name] = number
 			keys = append(keys, name)
 		}
-		if got := s.number(seed, l); got != at || fmt.Sprintf("%x/%d", s.list[got].Key, s.list[got].Passes) != name {
-			t.Fatalf("label %s is at %d, want %d", name, got, at)
+		if got := s.number(seed, l); got != number || fmt.Sprintf("%x/%d", s.list[got].Key, s.list[got].Passes) !=
+			name {
+			t.Fatalf("label %s is at %d, want %d", name, got, number)
 		}
 	}
 	if len(s.list) != len(keys) || len(keys) < 7000 {
 		t.Errorf("%d labels in the dictionary, want %d", len(s.list), len(keys))
 	}
-	if long := s.at.longestRun(); long > 256 {
+	if long := s.index.longestRun(); long > 256 {
 		t.Errorf("a label is looked for among up to %d others: their hashes collide", long)
 	}
 	for _, l := range []schemas.Label{{Key: []byte("other"), Passes: s.list[0].Passes},
@@ -49,7 +50,7 @@ func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
 		if l.Passes != 0 {
 			h ^= bits.RotateLeft64(maphash.Comparable(seed, l.Passes), 1)
 		}
-		s.at.put(uint32(h), 0) // as if the first label had the same hash as l
+		s.index.put(uint32(h), 0) // as if the first label had the same hash as l
 		if got := s.number(seed, l); got == 0 {
 			t.Errorf("%q, %d is taken for another label of its hash", l.Key, l.Passes)
 		}
@@ -96,10 +97,10 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 				other.Add(&c, 1, Mark{})
 				continue
 			}
-			from, at := int32((i/8+int(turn))%2), Mark{Offset: int64(i)}
-			b.Add(&c, from, at)
+			from, mark := int32((i/8+int(turn))%2), Mark{Offset: int64(i)}
+			b.Add(&c, from, mark)
 			if _, seen := first[from]; !seen {
-				first[from] = at
+				first[from] = mark
 			}
 			want.add(u.shard(), u.ID(), c.Period, c.Label, 1)
 			if c.Sums {

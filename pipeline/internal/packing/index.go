@@ -16,8 +16,8 @@ func (x *index) find(tag uint32, same func(position uint32) bool) (position uint
 		return 0, false
 	}
 	mask := uint32(len(x.slots) - 1)
-	for at := tag & mask; x.slots[at] != 0; at = (at + 1) & mask {
-		if s := x.slots[at]; uint32(s>>32) == tag && same(uint32(s)-1) {
+	for slot := tag & mask; x.slots[slot] != 0; slot = (slot + 1) & mask {
+		if s := x.slots[slot]; uint32(s>>32) == tag && same(uint32(s)-1) {
 			return uint32(s) - 1, true
 		}
 	}
@@ -43,28 +43,28 @@ func (x *index) put(tag, position uint32) {
 // looks at no hash again.
 func (x *index) free(tag uint32) uint32 {
 	mask := uint32(len(x.slots) - 1)
-	at := tag & mask
-	for x.slots[at] != 0 {
-		at = (at + 1) & mask
+	slot := tag & mask
+	for x.slots[slot] != 0 {
+		slot = (slot + 1) & mask
 	}
-	return at
+	return slot
 }
 
 // remove deletes an existing position. Later slots move up, so that no search ends early.
 func (x *index) remove(tag, position uint32) {
 	mask := uint32(len(x.slots) - 1)
-	at := tag & mask
-	for x.slots[at] != uint64(tag)<<32|uint64(position+1) {
-		at = (at + 1) & mask
+	slot := tag & mask
+	for x.slots[slot] != uint64(tag)<<32|uint64(position+1) {
+		slot = (slot + 1) & mask
 	}
-	for next := (at + 1) & mask; x.slots[next] != 0; next = (next + 1) & mask {
+	for next := (slot + 1) & mask; x.slots[next] != 0; next = (next + 1) & mask {
 		home := uint32(x.slots[next]>>32) & mask
-		if (next-home)&mask >= (next-at)&mask {
-			x.slots[at] = x.slots[next]
-			at = next
+		if (next-home)&mask >= (next-slot)&mask {
+			x.slots[slot] = x.slots[next]
+			slot = next
 		}
 	}
-	x.slots[at] = 0
+	x.slots[slot] = 0
 	x.count--
 }
 

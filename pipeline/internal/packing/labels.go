@@ -11,9 +11,9 @@ import (
 
 // labels is a dictionary of the labels of a shard's events in a turn.
 type labels struct {
-	list []schemas.Label
-	keys []byte // contains the labels' keys
-	at   index  // index of the labels by their hashes
+	list  []schemas.Label
+	keys  []byte // contains the labels' keys
+	index index  // index of the labels by their hashes
 }
 
 // number returns a label's number in the dictionary, adding the label if it is new; its key is
@@ -23,7 +23,7 @@ func (l *labels) number(seed maphash.Seed, label schemas.Label) uint32 {
 	if label.Passes != 0 {
 		h ^= bits.RotateLeft64(maphash.Comparable(seed, label.Passes), 1)
 	}
-	n, found := l.at.find(uint32(h), func(n uint32) bool {
+	n, found := l.index.find(uint32(h), func(n uint32) bool {
 		return l.list[n].Passes == label.Passes && bytes.Equal(l.list[n].Key, label.Key)
 	})
 	if found {
@@ -33,7 +33,7 @@ func (l *labels) number(seed maphash.Seed, label schemas.Label) uint32 {
 	from := len(l.keys)
 	l.keys = append(l.keys, label.Key...)
 	l.list = append(l.list, schemas.Label{Key: l.keys[from:len(l.keys):len(l.keys)], Passes: label.Passes})
-	l.at.put(uint32(h), n)
+	l.index.put(uint32(h), n)
 	return n
 }
 
@@ -41,5 +41,5 @@ func (l *labels) reset() {
 	poison.Bytes(l.keys)
 	poison.Fill(l.list, schemas.Label{Key: []byte("given back")})
 	l.list, l.keys = l.list[:0], l.keys[:0]
-	l.at.reset()
+	l.index.reset()
 }

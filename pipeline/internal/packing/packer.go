@@ -66,16 +66,17 @@ func (p *packer) collect(s *shardBuffer, order []rowAt) {
 		r := &s.rows[o.row]
 		entries := len(p.entries)
 		p.entries = append(p.entries, schemas.KeyCount{Key: p.number(r.label), N: r.n})
-		for at := r.more; at >= 0; at = s.entries[at].more {
-			p.entries = append(p.entries, schemas.KeyCount{Key: p.number(s.entries[at].label), N: s.entries[at].n})
+		for entry := r.more; entry >= 0; entry = s.entries[entry].more {
+			p.entries = append(p.entries, schemas.KeyCount{Key: p.number(s.entries[entry].label),
+				N: s.entries[entry].n})
 		}
 		values := len(p.values)
 		if len(s.values) > 0 {
-			at, _ := slices.BinarySearchFunc(s.values, int32(o.row), func(v recordOf, row int32) int {
+			first, _ := slices.BinarySearchFunc(s.values, int32(o.row), func(v recordOf, row int32) int {
 				return cmp.Compare(v.row, row)
 			})
-			for ; at < len(s.values) && s.values[at].row == int32(o.row); at++ {
-				v := s.values[at].RecordValue
+			for ; first < len(s.values) && s.values[first].row == int32(o.row); first++ {
+				v := s.values[first].RecordValue
 				v.Key = p.number(v.Key)
 				p.values = append(p.values, v)
 			}
@@ -136,9 +137,9 @@ func (p *packer) sort(rows []row) []rowAt {
 	}
 	p.sorted = slices.Grow(p.sorted[:0], len(rows))[:len(rows)]
 	for _, o := range p.order {
-		at := &p.starts[o.lead>>(64-width)]
-		p.sorted[*at] = o
-		*at++
+		start := &p.starts[o.lead>>(64-width)]
+		p.sorted[*start] = o
+		*start++
 	}
 	// starts[i] is now where the next range begins.
 	from := uint32(0)

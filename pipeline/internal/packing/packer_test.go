@@ -43,7 +43,7 @@ func TestRuleABatchCarriesTheLabelsOfItsOwnUsersOnly(t *testing.T) {
 					t.Fatalf("%d batches, want 4", len(out))
 				}
 				seen := 0
-				for at, e := range out {
+				for i, e := range out {
 					batch := must.Have(schemas.DecodeContributions(e.Data))
 					used := make([]bool, len(batch.Labels))
 					for _, u := range batch.Users {
@@ -65,7 +65,7 @@ func TestRuleABatchCarriesTheLabelsOfItsOwnUsersOnly(t *testing.T) {
 					}
 					for l := range used {
 						if !used[l] {
-							t.Fatalf("batch %d holds label %s, which none of its users has", at, batch.Labels[l].Key)
+							t.Fatalf("batch %d holds label %s, which none of its users has", i, batch.Labels[l].Key)
 						}
 					}
 					seen += len(batch.Users)

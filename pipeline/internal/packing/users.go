@@ -74,9 +74,9 @@ func (t *Users) Of(id []byte) User {
 	p := t.part(h)
 	if len(p.slots) > 0 { // as index.find, whose function would cost as much again
 		tag, mask := uint32(h), uint32(len(p.slots)-1)
-		for at := tag & mask; p.slots[at] != 0; at = (at + 1) & mask {
-			if s := p.slots[at]; uint32(s>>32) == tag {
-				if u := t.at(uint32(s) - 1); string(u.name()) == string(id) {
+		for slot := tag & mask; p.slots[slot] != 0; slot = (slot + 1) & mask {
+			if s := p.slots[slot]; uint32(s>>32) == tag {
+				if u := t.user(uint32(s) - 1); string(u.name()) == string(id) {
 					return u
 				}
 			}
@@ -96,7 +96,7 @@ func (t *Users) Unnamed(partition int32, offset int64) User {
 
 func (t *Users) part(h uint64) *index { return &t.parts[h>>58] }
 
-func (t *Users) at(position uint32) User {
+func (t *Users) user(position uint32) User {
 	return t.chunks[position/chunkUnits].bytes[position%chunkUnits*8:]
 }
 
@@ -147,29 +147,29 @@ func (t *Users) extend(h uint64) {
 // and stays if one chunk must.
 func (t *Users) bound(h uint64, more, least int) (memory []byte) {
 	for t.full > least && t.bytes()+more > t.most {
-		at := int(h % uint64(len(t.chunks)))
-		for t.chunks[at].bytes == nil || at == t.open && t.full > 1 {
-			at = (at + 1) % len(t.chunks)
+		chunk := int(h % uint64(len(t.chunks)))
+		for t.chunks[chunk].bytes == nil || chunk == t.open && t.full > 1 {
+			chunk = (chunk + 1) % len(t.chunks)
 		}
-		memory = t.drop(at)
+		memory = t.drop(chunk)
 		h = h>>17 | h<<47
 	}
 	return memory
 }
 
 // drop forgets the users of a chunk, and returns its memory.
-func (t *Users) drop(at int) []byte {
-	c := &t.chunks[at]
+func (t *Users) drop(number int) []byte {
+	c := &t.chunks[number]
 	for from := 0; from < c.used; {
 		name := User(c.bytes[from:]).name()
 		h := maphash.Bytes(t.seed, name)
-		t.part(h).remove(uint32(h), uint32(at*chunkUnits+from/8))
+		t.part(h).remove(uint32(h), uint32(number*chunkUnits+from/8))
 		from += (userName + len(name) + 7) &^ 7
 	}
 	memory := c.bytes
 	poison.Bytes(memory)
 	*c = chunk{}
-	t.vacant = append(t.vacant, at)
+	t.vacant = append(t.vacant, number)
 	t.full--
 	return memory
 }

@@ -23,8 +23,8 @@ func (t *Users) known() (n int) {
 
 // longestRun returns the longest run of occupied slots of an index: no search visits more.
 func (x *index) longestRun() (longest int) {
-	for at, run := 0, 0; at < 2*len(x.slots); at++ {
-		if run++; x.slots[at%len(x.slots)] == 0 {
+	for slot, run := 0, 0; slot < 2*len(x.slots); slot++ {
+		if run++; x.slots[slot%len(x.slots)] == 0 {
 			run = 0
 		}
 		longest = max(longest, run)
@@ -219,8 +219,8 @@ func BenchmarkUsers(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {
-				at := int(uint64(i) * 7919 % uint64(n))
-				users.Of(ids[10*at:][:10])
+				j := int(uint64(i) * 7919 % uint64(n))
+				users.Of(ids[10*j:][:10])
 			}
 			b.ReportMetric(float64(users.bytes())/float64(users.known()), "B/user")
 		})
