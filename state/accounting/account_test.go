@@ -66,7 +66,7 @@ func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 		root := rapid.Uint64Range(1, 1<<25).Draw(t, "B")
 		b := budgets.Budget{Mu2: units.Mu2(root * root)}
 		var a accounts.Account
-		f := must(accounting.NewGDP(mu(root)))
+		f := must(accounting.NewGaussian(mu(root)))
 		for range rapid.IntRange(1, 40).Draw(t, "calls") {
 			part := near(t, uint64(math.Sqrt(float64(b.Mu2-a.Spent))), "μ") % (1 << 25)
 			m := units.Mu2(part * part)

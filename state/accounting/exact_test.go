@@ -45,11 +45,11 @@ func TestAFilterDecidesAsTheRealNumbersDo(t *testing.T) {
 		z := must(loss.ZCDP{Rho: b, Delta: b / 1000}.Split(k))
 		a := must(loss.Approx{Epsilon: b, Delta: b / 1000}.Split(k))
 		for name, got := range map[string]int{
-			"gdp":   count(must(accounting.NewGDP(b)), g, k),
+			"gdp":   count(must(accounting.NewGaussian(b)), g, k),
 			"zcdp":  count(must(accounting.NewApproxZCDP(b, b/1000)), z, k),
 			"basic": count(must(accounting.NewBasic(loss.Approx{Epsilon: b, Delta: b / 1000})), a, k),
 			"renyi": count(must(accounting.NewRenyi(renyi(8)(numbers{b}))), renyi(8)(numbers{a.Epsilon}), k),
-			"whole": count(must(accounting.NewGDP(b)), loss.GDP{Mu: b}, 1) + k - 1,
+			"whole": count(must(accounting.NewGaussian(b)), loss.GDP{Mu: b}, 1) + k - 1,
 		} {
 			if got != k {
 				t.Errorf("%s: %d of %d parts of %v fit", name, got, k, b)
@@ -57,7 +57,7 @@ func TestAFilterDecidesAsTheRealNumbersDo(t *testing.T) {
 		}
 		mu, rho, times := b/math.Sqrt(float64(k)), b/float64(k), big.NewRat(int64(k), 1)
 		fit := new(big.Rat).Mul(times, ratSquare(mu)).Cmp(ratSquare(b)) <= 0
-		if got := count(must(accounting.NewGDP(b)), loss.GDP{Mu: mu}, k); (got >= k) != fit || got < k-1 {
+		if got := count(must(accounting.NewGaussian(b)), loss.GDP{Mu: mu}, k); (got >= k) != fit || got < k-1 {
 			t.Errorf("B = %v: %d of %d losses of %v fit; that k fit is %v", b, got, k, mu, fit)
 		}
 		fit = new(big.Rat).Mul(times, rat(rho)).Cmp(rat(b)) <= 0
@@ -84,7 +84,7 @@ func TestTheBudgetOfAPromiseIsTheGreatest(t *testing.T) {
 			if !implied([]*big.Float{square}) || implied([]*big.Float{more}) && square.Cmp(least) > 0 {
 				t.Errorf("%v: μ² = %v is not the greatest", p, square)
 			}
-			f, err := accounting.NewGDPFor(p)
+			f, err := accounting.NewGaussianFor(p)
 			if err != nil {
 				continue // below a μ of 2^-40
 			}
@@ -165,7 +165,7 @@ func TestBudgetsAtTheEndsOfTheirRange(t *testing.T) {
 	for name, got := range map[string]int{
 		"epsilon": count(basic(1.5*unit, 0.5), loss.Approx{Epsilon: unit}, 2),
 		"delta":   count(basic(1, 1.5*unit), loss.Approx{Delta: unit}, 2),
-		"mu":      count(must(accounting.NewGDP(1.25*0x1p-40)), loss.GDP{Mu: 0x1p-40}, 2),
+		"mu":      count(must(accounting.NewGaussian(1.25*0x1p-40)), loss.GDP{Mu: 0x1p-40}, 2),
 		"largest": count(basic(largest, 0), loss.Approx{Epsilon: largest}, 2),
 	} {
 		if got != 1 {
@@ -203,10 +203,10 @@ func TestImpossibleBudgetsAreNamed(t *testing.T) {
 			[]float64{nan, -1, 1e-6, 1, inf}},
 		{"delta", func(v float64) error { return second(accounting.NewApproxZCDPFor(p(1, 1e-6), v)) },
 			[]float64{1e-30}},
-		{"mu", func(v float64) error { return second(accounting.NewGDP(v)) }, append(wild, 0x1p24)},
-		{"epsilon", func(v float64) error { return second(accounting.NewGDPFor(p(v, 1e-6))) }, []float64{nan, inf, -1,
+		{"mu", func(v float64) error { return second(accounting.NewGaussian(v)) }, append(wild, 0x1p24)},
+		{"epsilon", func(v float64) error { return second(accounting.NewGaussianFor(p(v, 1e-6))) }, []float64{nan, inf, -1,
 			0x1p48}},
-		{"delta", func(v float64) error { return second(accounting.NewGDPFor(p(1, v))) }, append(deltas, 0)},
+		{"delta", func(v float64) error { return second(accounting.NewGaussianFor(p(1, v))) }, append(deltas, 0)},
 		{"epsilon", func(v float64) error { return second(accounting.NewExPost(p(v, 0))) }, wild},
 		{"epsilon", func(v float64) error { return second(accounting.NewMixed(p(1, 1e-6), 0, p(v, 0))) }, wild},
 		{"delta", func(v float64) error { return second(accounting.NewMixed(p(1, v), 0, p(1, 0.5))) },
@@ -294,7 +294,7 @@ func TestRuleSquaresOfAccountsConvertExactly(t *testing.T) {
 			0 {
 			t.Fatalf("%d units: μ = %v is charged %d", square, g.Mu, back)
 		}
-		f := must(accounting.NewGDPSquare(square))
+		f := must(accounting.NewGaussianSquare(square))
 		part := units.Mu2(rng.Uint64() % uint64(square))
 		if accounting.SpendSquare(f, part) != nil || accounting.SpendSquare(f, square-part+1) == nil ||
 			accounting.SpendSquare(f, square-part) != nil {
@@ -311,7 +311,7 @@ func TestRuleTheRestIsSpentExactly(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 13, 300))
 	for range 300 {
 		b := math.Exp2(8*rng.Float64() - 4)
-		f := must(accounting.NewGDP(b))
+		f := must(accounting.NewGaussian(b))
 		spent, paid := b*rng.Float64(), loss.GDP{}
 		must(0, f.Spend(loss.GDP{Mu: spent}))
 		left := new(big.Rat).Sub(ratSquare(b), ratSquare(spent))
@@ -323,7 +323,7 @@ func TestRuleTheRestIsSpentExactly(t *testing.T) {
 			f.Left().Mu != 0 {
 			t.Fatalf("%v of %v: %v is left: %v", spent, b, f.Left(), err)
 		}
-		whole := must(accounting.NewGDP(b))
+		whole := must(accounting.NewGaussian(b))
 		if paid := must(accounting.SpendRest(whole, loss.GDP{Mu: spent})); paid.Mu != spent ||
 			whole.Left().Mu < f.Left().Mu {
 			t.Fatalf("what fits is charged %v, not %v", paid.Mu, spent)

@@ -17,7 +17,7 @@ import (
 // household pays for its own draw, whatever the others draw (Feldman and Zrnic, 2021, Example 2.8).
 func Example_lipschitz() {
 	draws := map[string]float64{"farm": 30, "house": 10, "flat": 5} // kW, at every moment
-	budget, err1 := accounting.NewGDP(1)
+	budget, err1 := accounting.NewGaussian(1)
 	households, err2 := accounting.NewPerUser[string](accounting.ForGood, budget)
 	noise, err3 := mechanisms.NewGaussian(100)
 	if err := errors.Join(err1, err2, err3); err != nil {

@@ -37,7 +37,7 @@ func ExampleNewBasic() {
 // runs, and resumed at the next start.
 func ExampleFilter_MarshalBinary() {
 	budget := loss.Approx{Epsilon: 1, Delta: 1e-6}
-	f, err := accounting.NewGDPFor(budget)
+	f, err := accounting.NewGaussianFor(budget)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func ExampleFilter_MarshalBinary() {
 		log.Fatal(err)
 	}
 
-	resumed, err := accounting.NewGDPFor(budget)
+	resumed, err := accounting.NewGaussianFor(budget)
 	if err := errors.Join(err, resumed.UnmarshalBinary(stored)); err != nil {
 		log.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func ExampleNewConcentratedOdometer() {
 
 // Each round has Gaussian noise; a user's loss is the norm of their own part over σ.
 func ExamplePerUser() {
-	budget, err := accounting.NewGDP(1)
+	budget, err := accounting.NewGaussian(1)
 	if err != nil {
 		log.Fatal(err)
 	}

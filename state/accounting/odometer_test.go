@@ -39,7 +39,7 @@ func recorders() map[string]recorder {
 		"advanced":     recorderOf(must(accounting.NewAdvancedOdometer(0.3, 4)), pair, epsilon),
 		"renyi":        recorderOf(must(accounting.NewRenyiOdometer(1e-5, orders)), curve, epsilon),
 		"concentrated": recorderOf(must(accounting.NewConcentratedOdometer(1e-5, 1)), rho, epsilon),
-		"gdp total": recorderOf(accounting.NewGDPTotal(), func(a, _ float64) loss.GDP { return loss.GDP{Mu: a} },
+		"gdp total": recorderOf(accounting.NewGaussianTotal(), func(a, _ float64) loss.GDP { return loss.GDP{Mu: a} },
 			func(b loss.GDP) []float64 { return []float64{b.Mu} }),
 		"zcdp total": recorderOf(accounting.NewZCDPTotal(), func(a, b float64) loss.ZCDP {
 			return loss.ZCDP{Rho: a, Delta: b}

@@ -144,7 +144,7 @@ func TestStatesOfOthersAreRefused(t *testing.T) {
 		must(accounting.NewAdvancedOdometer(1e-6, 2)), must(accounting.NewAdvancedOdometer(1e-6, 3)),
 		must(accounting.NewConcentratedOdometer(1e-6, 1)), must(accounting.NewConcentratedOdometer(1e-6, 2)),
 		must(accounting.NewRenyiOdometer(1e-6, orders)), must(accounting.NewRenyiTotal(orders)),
-		accounting.NewGDPTotal(), accounting.NewZCDPTotal(),
+		accounting.NewGaussianTotal(), accounting.NewZCDPTotal(),
 		accounting.NewTracker(gdp(1)), accounting.NewTracker(gdp(2)),
 		must(accounting.NewPerUser[string](accounting.ForRound, gdp(1))),
 		must(accounting.NewPerUser[string](accounting.ForGood, gdp(1))),

@@ -78,8 +78,8 @@ var plainZCDPSums = sums[loss.ZCDP]{
 	loss: func(s []fixed.Amount, r direction) loss.ZCDP { return loss.ZCDP{Rho: r.float(s[0])} },
 }
 
-// gdpSums has μ².
-var gdpSums = sums[loss.GDP]{
+// gaussianSums has μ².
+var gaussianSums = sums[loss.GDP]{
 	price: func(l loss.GDP, prices []fixed.Amount) error {
 		prices[0] = fixed.SquareUp(l.Mu)
 		return l.Validate()

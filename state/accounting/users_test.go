@@ -32,7 +32,7 @@ func all[L any](pairs []pair[L]) iter.Seq2[string, L] {
 
 func zcdp(rho float64) *accounting.Filter[loss.ZCDP] { return must(accounting.NewApproxZCDP(rho, 0)) }
 
-func gdp(mu float64) *accounting.Filter[loss.GDP] { return must(accounting.NewGDP(mu)) }
+func gdp(mu float64) *accounting.Filter[loss.GDP] { return must(accounting.NewGaussian(mu)) }
 
 func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
 	for _, c := range []struct {

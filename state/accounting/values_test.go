@@ -21,7 +21,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 // TestBudgetsAreThoseOfPublishedConversions inverts values that others computed.
 func TestBudgetsAreThoseOfPublishedConversions(t *testing.T) {
 	// R package fdp, documentation of gdp_to_epsdelta: 15 digits.
-	g := must(accounting.NewGDPFor(loss.Approx{Epsilon: 1, Delta: 0.126936737506644}))
+	g := must(accounting.NewGaussianFor(loss.Approx{Epsilon: 1, Delta: 0.126936737506644}))
 	near(t, "μ", g.Left().Mu, 1, 1e-13)
 	// Bun and Steinke 2016, Proposition 1.3: ρ-zCDP is (ρ + 2·√(ρ·ln 1/δ), δ)-DP.
 	// At δ = e^-4 and ρ = 1/4 that is ε = 9/4.
@@ -36,7 +36,7 @@ func TestBudgetsAreThoseOfPublishedConversions(t *testing.T) {
 // of 1/801-DP each are 1-DP but for e^-32 by advanced composition of everything fixed beforehand.
 func TestReleasesBeforeRefusal(t *testing.T) {
 	p := loss.Approx{Epsilon: 1, Delta: 1e-6}
-	if got := count(must(accounting.NewGDPFor(p)), loss.GDP{Mu: 0.01}, -2); got != 560 {
+	if got := count(must(accounting.NewGaussianFor(p)), loss.GDP{Mu: 0.01}, -2); got != 560 {
 		t.Errorf("gdp takes %d releases, want 560", got)
 	}
 	if got := count(must(accounting.NewZCDP(p)), loss.ZCDP{Rho: 5e-5}, -2); got != 349 {
@@ -44,7 +44,7 @@ func TestReleasesBeforeRefusal(t *testing.T) {
 	}
 	c := must(budgets.ConvertDeltaRho(1e-5, 420*5e-5*(1+1e-9), budgets.RDP))
 	near(t, "ε", c.Epsilon, 0.815, 1e-2)
-	if got := count(must(accounting.NewGDPFor(loss.Approx{Epsilon: c.Epsilon, Delta: 1e-5})), loss.GDP{Mu: 0.01},
+	if got := count(must(accounting.NewGaussianFor(loss.Approx{Epsilon: c.Epsilon, Delta: 1e-5})), loss.GDP{Mu: 0.01},
 		-2); got < 493 || got > 497 {
 		t.Errorf("GDP takes %d steps, want about 495", got)
 	}

@@ -30,7 +30,7 @@
 //
 // The curve of a user whose noise levels depend on earlier outputs is not an (ε, δ) guarantee,
 // however tight; nor may it be published: it is a function of the user's data. The Gaussian
-// mechanism without sampling has an exact filter at no cost (accounting.NewGDP): nothing here
+// mechanism without sampling has an exact filter at no cost (accounting.NewGaussian): nothing here
 // improves on it. For the same noise a Rényi filter of the orders that matter (accounting.NewRenyi)
 // accepts at least what Filter does, as the condition of Section 5 implies the Rényi one: Filter
 // adds the smallest μ and, for a fixed sequence, its tighter curve.

@@ -54,7 +54,7 @@ func (r Releases) validate() error {
 // range of pld.Gaussian. (Bounds by pld need not fall everywhere as σ rises: further down there may
 // be a σ that fits.)
 //
-// Without sampling the releases are Gaussian, and an accounting.NewGDPFor of the budget takes
+// Without sampling the releases are Gaussian, and an accounting.NewGaussianFor of the budget takes
 // Count losses of Contribution/σ.
 //
 // 0 < ε ≤ budgets.MaxEpsilon, budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError that names

@@ -83,7 +83,7 @@ func TestCalibratedReleasesFitAGaussianFilter(t *testing.T) {
 			t.Errorf("%+v for %+v: %v", r, budget, err)
 			continue
 		}
-		f := must(accounting.NewGDPFor(budget))
+		f := must(accounting.NewGaussianFor(budget))
 		for range r.Count {
 			must(0, f.Spend(loss.GDP{Mu: r.Contribution / sigma}))
 		}

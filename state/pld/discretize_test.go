@@ -196,7 +196,7 @@ func TestNoGridShowsLessThanTheWorstPairOfBoundedRange(t *testing.T) {
 		epsilon := rapid.Float64Range(0, 1).Draw(t, "part") * p.Epsilon
 		exact, worst := math.Pow(math.Expm1((p.Epsilon-epsilon)/2), 2)*math.Exp(epsilon)/math.Expm1(p.Epsilon), 0.0
 		for step := 1; step < 1000; step++ {
-			shift := p.Epsilon * float64(step) / 1000
+			shift := epsilon + (p.Epsilon-epsilon)*float64(step)/1000
 			q := -math.Expm1(shift-p.Epsilon) / (math.Exp(shift) - math.Exp(shift-p.Epsilon))
 			worst = max(worst, q*(math.Exp(shift)-math.Exp(epsilon)))
 		}

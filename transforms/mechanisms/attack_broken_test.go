@@ -31,8 +31,8 @@ func catchesIn(t *testing.T, games int, claim loss.Approx, play adversary) {
 // TestAttackCatchesTwiceTheBudget: a Gaussian filter that takes 2·B² where B² was
 // promised, as by counting in units of ρ = μ²/2.
 func TestAttackCatchesTwiceTheBudget(t *testing.T) {
-	honest := must(accounting.NewGDPFor(promise()))
-	base := must(accounting.NewGDP(honest.Left().Mu * math.Sqrt2))
+	honest := must(accounting.NewGaussianFor(promise()))
+	base := must(accounting.NewGaussian(honest.Left().Mu * math.Sqrt2))
 	var menu []offer[loss.GDP]
 	for _, share := range shares() {
 		g, run := gaussianGame(1 / (base.Left().Mu * math.Sqrt(share) * hair))

@@ -177,10 +177,10 @@ func TestAttackOnSelection(t *testing.T) {
 			return first(must(p.Select(scores(secret), src)) % 2)
 		})
 	})
-	// As many selections, each of the mu of bounded range, as accounting.NewGDP takes.
+	// As many selections, each of the mu of bounded range, as accounting.NewGaussian takes.
 	t.Run("composed", func(t *testing.T) {
 		fine := must(mechanisms.NewExponential(8))
-		budget, price, runs := must(accounting.NewGDPFor(promise())), must(fine.GDP(2)), 0
+		budget, price, runs := must(accounting.NewGaussianFor(promise())), must(fine.GDP(2)), 0
 		for budget.Spend(price) == nil {
 			runs++
 		}

@@ -23,7 +23,7 @@ func shares() []float64 { return []float64{0.5, 0.25, 0.125, 0.125, 0.0625} }
 const hair = 1 - 1e-9
 
 func TestAttackOnGDPFilter(t *testing.T) {
-	base := must(accounting.NewGDPFor(promise()))
+	base := must(accounting.NewGaussianFor(promise()))
 	var menu []offer[loss.GDP]
 	for _, share := range shares() {
 		g, run := gaussianGame(1 / (base.Left().Mu * math.Sqrt(share) * hair))

@@ -13,7 +13,7 @@ import (
 // mechanism runs. In production the Source is new(mechanisms.System).
 func ExampleGaussian() {
 	gaussian, _ := mechanisms.NewGaussian(10)
-	budget, _ := accounting.NewGDP(0.18)
+	budget, _ := accounting.NewGaussian(0.18)
 	src := mechanisms.NewKeyed([32]byte{1}, []byte("example"))
 	for {
 		price, _ := gaussian.GDP(1) // one individual changes the count by 1

@@ -196,15 +196,15 @@ func methods() []method {
 	reduction, doubling := ladder{step: half, rungs: brownian}.answer, ladder{step: half, rungs: fresh,
 		every: true}.answer
 	return []method{
-		{"noise reduction, Gaussian filter, product's rule", openGDP, product},
-		{"noise reduction, Gaussian filter, fine rungs", openGDP, ladder{step: math.Pow(2, 1.0/32),
+		{"noise reduction, Gaussian filter, product's rule", openGaussian, product},
+		{"noise reduction, Gaussian filter, fine rungs", openGaussian, ladder{step: math.Pow(2, 1.0/32),
 			rungs: brownian}.answer},
-		{"noise reduction, Gaussian filter", openGDP, reduction},
+		{"noise reduction, Gaussian filter", openGaussian, reduction},
 		{"noise reduction, unified zCDP filter, product's rule", openUnified, product},
 		{"noise reduction, unified zCDP filter", openUnified, reduction},
 		{"noise reduction, unified zCDP filter, closed form", openClosedForm, reduction},
 		{"doubling, zCDP filter", openUnified, doubling},
-		{"doubling, Gaussian filter", openGDP, doubling},
+		{"doubling, Gaussian filter", openGaussian, doubling},
 		{"ex-post sums, Brownian noise", openBrownianExPost, reduction},
 		{"ex-post sums, Laplace noise", openLaplaceExPost, ladder{step: half, rungs: laplace}.answer},
 	}
@@ -212,8 +212,8 @@ func methods() []method {
 
 type gdpPayer struct{ *accounting.Filter[loss.GDP] }
 
-func openGDP() (payer, error) {
-	f, err := accounting.NewGDPFor(budget)
+func openGaussian() (payer, error) {
+	f, err := accounting.NewGaussianFor(budget)
 	return gdpPayer{f}, err //nolint:wrapcheck // a constant budget
 }
 

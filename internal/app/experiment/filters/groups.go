@@ -47,7 +47,7 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 	if err != nil {
 		return nil, err //nolint:wrapcheck // constants
 	}
-	per, err := accounting.NewGDP(budget.Mu)
+	per, err := accounting.NewGaussian(budget.Mu)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // constants
 	}

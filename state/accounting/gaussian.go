@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// NewGDP returns the Gaussian filter: squares of μ add (Koskela, Tobaben and Honkela, Theorem 12).
+// NewGaussian returns the Gaussian filter: squares of μ add (Koskela, Tobaben and Honkela, Theorem 12).
 // Everything accepted together is μ-GDP with the budget's μ, 2^-40 ≤ μ < 2^24. It holds μ² without
 // rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k) if those are at
 // least 2^-52, as they are for k ≤ 2^24. The error is a *units.RangeError.
@@ -18,17 +18,17 @@ import (
 // The theorem is about a run up to the first refusal. This filter continues after it; that is
 // Theorem 11 on the filtered mechanism: a refused mechanism counts as one that releases nothing, so
 // that Σ μ² ≤ B² on every path.
-func NewGDP(mu float64) (*Filter[loss.GDP], error) {
+func NewGaussian(mu float64) (*Filter[loss.GDP], error) {
 	if err := checkMu(mu); err != nil {
 		return nil, err
 	}
-	return newGDP(fixed.SquareDown(mu)), nil
+	return newGaussian(fixed.SquareDown(mu)), nil
 }
 
-// NewGDPFor returns a Gaussian filter with the greatest μ² that (ε, δ) allows
+// NewGaussianFor returns a Gaussian filter with the greatest μ² that (ε, δ) allows
 // (budgets.LargestSquare). The error is a *units.RangeError: ε and δ as there, and large enough for
 // a μ of 2^-40.
-func NewGDPFor(budget loss.Approx) (*Filter[loss.GDP], error) {
+func NewGaussianFor(budget loss.Approx) (*Filter[loss.GDP], error) {
 	square, err := budgets.LargestSquare(budget.Epsilon, budget.Delta, budgets.GDP)
 	if err != nil {
 		return nil, err
@@ -37,17 +37,17 @@ func NewGDPFor(budget loss.Approx) (*Filter[loss.GDP], error) {
 	if err := checkMu(limit.Root()); err != nil {
 		return nil, fmt.Errorf("making a Gaussian filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
 	}
-	return newGDP(limit), nil
+	return newGaussian(limit), nil
 }
 
-// NewGDPSquare returns the Gaussian filter of a B² in the units of accounts, exactly: the B² of a
+// NewGaussianSquare returns the Gaussian filter of a B² in the units of accounts, exactly: the B² of a
 // budgets.Budget, or the rest of an account. It is at least one unit (2^-40); the error is a
 // *units.RangeError.
-func NewGDPSquare(budget units.Mu2) (*Filter[loss.GDP], error) {
+func NewGaussianSquare(budget units.Mu2) (*Filter[loss.GDP], error) {
 	if err := units.Require(budget > 0, "mu²", budget.Float(), "at least 2^-40"); err != nil {
 		return nil, err
 	}
-	return newGDP(fixed.FromMu2(budget)), nil
+	return newGaussian(fixed.FromMu2(budget)), nil
 }
 
 // SpendSquare charges a μ² in the units of accounts, exactly, so that an account and a Gaussian
@@ -80,15 +80,15 @@ func SpendRest(f *Filter[loss.GDP], l loss.GDP) (loss.GDP, error) {
 	return rest, nil
 }
 
-func newGDP(square fixed.Amount) *Filter[loss.GDP] {
-	return newFilter("gdp", gdpSums, []fixed.Amount{square})
+func newGaussian(square fixed.Amount) *Filter[loss.GDP] {
+	return newFilter("gdp", gaussianSums, []fixed.Amount{square})
 }
 
 func checkMu(mu float64) error {
 	return units.Require(mu >= 0x1p-40 && mu < 0x1p24, "mu", mu, "at least 2^-40 (9.1e-13) and below 2^24")
 }
 
-// NewGDPTotal returns √Σμ² of everything recorded. For every B fixed in advance, all releases up to
+// NewGaussianTotal returns √Σμ² of everything recorded. For every B fixed in advance, all releases up to
 // the last moment when the total was at most B are B-GDP: the Gaussian filter of budget B (Koskela,
 // Tobaben and Honkela, Theorem 11), read for all B at once. It is +Inf once the sum reaches 2^48.
-func NewGDPTotal() *Odometer[loss.GDP, loss.GDP] { return newTotal("gdp total", gdpSums, 1) }
+func NewGaussianTotal() *Odometer[loss.GDP, loss.GDP] { return newTotal("gdp total", gaussianSums, 1) }
