@@ -3,6 +3,7 @@ package schemas
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 )
 
@@ -22,6 +23,10 @@ const (
 	DeadLetterKeySHA256      = DeadLetterPrefix + "key-sha256"
 	DeadLetterHeadersDropped = DeadLetterPrefix + "headers-dropped" // how many headers found no room
 )
+
+// DeadLetterReplayed is the header that a replayed record has on the events topic: the partition and
+// the offset of its origin, as DeadLetterRecord.ReplayMark writes them.
+const DeadLetterReplayed = DeadLetterPrefix + "replayed"
 
 // DefaultDeadLetterBytes is a size of dead letters that brokers accept by default, in bytes.
 const DefaultDeadLetterBytes = 1000000
@@ -104,6 +109,48 @@ func DeadLetter(origin Origin, class string, key, value []byte, headers []Record
 	}
 	m.Headers = append(append(m.Headers, last), headers[:kept]...)
 	return m
+}
+
+// DeadLetterRecord is a dead letter taken apart.
+type DeadLetterRecord struct {
+	Origin     Origin
+	Class      string
+	Key, Value []byte         // of the record
+	Headers    []RecordHeader // its own
+	Cut        bool           // the dead letter does not have all of the record
+}
+
+// ReplayMark is the value of DeadLetterReplayed.
+func (r *DeadLetterRecord) ReplayMark() string {
+	return strconv.Itoa(int(r.Origin.Partition)) + "/" + strconv.FormatInt(r.Origin.Offset, 10)
+}
+
+// ParseDeadLetter takes apart what DeadLetter has made; false for any other message.
+func ParseDeadLetter(m DeadLetterMessage) (r DeadLetterRecord, ok bool) {
+	end := slices.IndexFunc(m.Headers, func(h RecordHeader) bool { return h.Key == DeadLetterLength })
+	if end < 0 {
+		return r, false
+	}
+	has := map[string]string{}
+	for _, h := range m.Headers[:end] {
+		has[h.Key] = string(h.Value)
+	}
+	number := func(name string, bits int) int64 {
+		n, err := strconv.ParseInt(has[name], 10, bits)
+		ok = ok && err == nil
+		return n
+	}
+	ok = has[DeadLetterClass] != ""
+	r = DeadLetterRecord{Class: has[DeadLetterClass], Key: m.Key, Headers: m.Headers[end+1:], Origin: Origin{
+		Topic: has[DeadLetterTopic], Partition: int32(number(DeadLetterPartition, 32)),
+		Offset: number(DeadLetterOffset, 64), Timestamp: number(DeadLetterTimestamp, 64)}}
+	if string(m.Headers[end].Value) != "null" {
+		r.Value = append([]byte{}, m.Value...)
+	}
+	for _, cut := range []string{DeadLetterSHA256, DeadLetterKeySHA256, DeadLetterHeadersDropped} {
+		r.Cut = r.Cut || has[cut] != ""
+	}
+	return r, ok
 }
 
 func (h RecordHeader) size() int { return len(h.Key) + len(h.Value) + headerFraming }

@@ -54,6 +54,11 @@ func TestDeadLettersKeepEverythingThatFits(t *testing.T) {
 				t.Fatalf("%s: %q, want %v", name, info.tollgate[name], want)
 			}
 		}
+		r, ok := ParseDeadLetter(m)
+		if !ok || r.Origin != origin || r.Class != class || same(r.Headers, info.original) != "" ||
+			!r.Cut && (!bytes.Equal(r.Key, key) || !bytes.Equal(r.Value, value) || len(r.Headers) < len(headers)) {
+			t.Fatalf("taken apart: %v, %+v", ok, r)
+		}
 		digest, keyDigest := info.tollgate[DeadLetterSHA256], info.tollgate[DeadLetterKeySHA256]
 		checkCut(t, "value", value, m.Value, digest)
 		checkCut(t, "key", key, m.Key, keyDigest)
@@ -83,6 +88,9 @@ func checkCut(t *rapid.T, name string, whole, kept []byte, digest string) {
 
 func TestANullValueStaysNull(t *testing.T) {
 	m := DeadLetter(Origin{Topic: "t"}, "undecodable", nil, nil, nil, 0)
+	if r, ok := ParseDeadLetter(m); !ok || r.Value != nil {
+		t.Error(ok, r)
+	}
 	if info := readDeadLetter(m.Headers); m.Value != nil || info.tollgate[DeadLetterLength] != "null" {
 		t.Error(m.Value, info)
 	}

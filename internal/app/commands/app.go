@@ -7,6 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/change"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/dlq"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/initialise"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/replay"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/run"
@@ -43,6 +44,7 @@ Exit codes:
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(initialise.Command(a), run.Command(a), serve.Command(a), change.Command(a), status.Command(a),
 		status.Statement(a), status.Forget(a), status.Promise(a), status.Recover(a), replay.Command(a),
+		dlq.Command(a),
 		validate.Command(a), demo.Plan(a),
 		demo.Command(a),
 		budget.Command(a), serve.Probe(a), version(a), man(a))

@@ -38,7 +38,8 @@ func TestHelpGolden(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "forget", "promise",
 		"man",
-		"recover", "replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all", "budget",
+		"recover", "replay", "dlq",
+		"dlq list", "dlq show", "dlq replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all", "budget",
 		"budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe",
 		"version"} {
 		name := "help_" + strings.NewReplacer(" --help-all", "_all", " ", "_").Replace(line) + ".golden"

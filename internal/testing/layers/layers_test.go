@@ -99,7 +99,8 @@ func module() []layer {
 				"pipeline front demo audit",
 			packages: `
 			internal/app/commands/command internal/app/commands/commandtest internal/app/commands/input
-			internal/app/commands/demo internal/app/commands/replay internal/app/commands/initialise
+			internal/app/commands/demo internal/app/commands/dlq
+			internal/app/commands/replay internal/app/commands/initialise
 			internal/app/commands/validate internal/app/commands/change internal/app/commands/run
 			internal/app/commands/status internal/app/commands/serve internal/app/commands/budget
 			internal/app/commands cmd/runner cmd/experiments`},

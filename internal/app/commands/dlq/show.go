@@ -1,0 +1,125 @@
+package dlq
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// letter is what show shows of a dead letter.
+type letter struct {
+	Class     string    `json:"class"`
+	Now       string    `json:"now"` // what the configuration makes of it: "readable", or class and field
+	Written   time.Time `json:"written"`
+	Partition int32     `json:"partition"` // of the events topic
+	Offset    int64     `json:"offset"`
+	Bytes     int       `json:"bytes"`
+	Key       string    `json:"kafka_key"` // masked but with --records-trusted
+	Value     string    `json:"value"`
+}
+
+func (a *app) show() *cobra.Command {
+	f := &flags{}
+	var limit int
+	var trusted bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show some dead letters, masked",
+		Long: `Show some dead letters: where each record came from, which class it has, and what the
+configuration makes of it now: it is readable, or which field is wrong. Texts in the
+record are masked: x stands for a text, 9 for a number. So the output contains no user id
+and no key, unless you ask for the records with --records-trusted.`,
+		Example: "  tollgate dlq show --config tollgate.yaml --class bad_timestamp --limit 3",
+	}
+	a.flags(cmd, f)
+	cmd.Flags().IntVar(&limit, "limit", 10, "show at most this many dead letters")
+	cmd.Flags().BoolVar(&trusted, "records-trusted", false, "show the records as they are, with user ids and keys")
+	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+		if limit < 1 || limit > 1000 {
+			return command.Must("limit", "from 1 to 1000")
+		}
+		o, d, err := a.reach(cmd.Context(), f, false)
+		if err != nil {
+			return err
+		}
+		o.Explain = true
+		all := []letter{}
+		until, err := pipeline.EachDeadLetter(cmd.Context(), d.Deployment, o, pipeline.MaxDeadLetters,
+			func(l *pipeline.DeadLetter) bool {
+				all = append(all, shown(l, trusted))
+				return len(all) < limit
+			})
+		if err != nil {
+			return d.Explained(err)
+		}
+		a.reached(until)
+		return a.PrintAs(f.format, all, func(b *strings.Builder) { writeLetters(b, all) })
+	})
+	return cmd
+}
+
+// shownBytes bounds what is shown of a key or value.
+const shownBytes = 4096
+
+func shown(l *pipeline.DeadLetter, trusted bool) letter {
+	out := letter{Class: known(l.Class), Now: "readable", Written: l.At, Partition: l.Origin.Partition,
+		Offset: l.Origin.Offset,
+		Bytes:  len(l.Value), Key: string(l.Key[:min(len(l.Key), shownBytes)]),
+		Value: string(l.Value[:min(len(l.Value), shownBytes)])}
+	if l.Now != nil {
+		out.Now = l.Now.Class
+		if l.Now.Field != "" {
+			out.Now += ", field " + l.Now.Field
+		}
+	}
+	if !trusted {
+		out.Key, out.Value = mask(out.Key), mask(out.Value)
+	}
+	return out
+}
+
+// mask keeps of a text its structure: the characters between which JSON and rows have their fields.
+// Of everything between them only whether it is a number is left, not even the length.
+func mask(text string) string {
+	if !utf8.ValidString(text) {
+		return "x" // not a text: structure cannot be told from contents
+	}
+	var b strings.Builder
+	for text != "" {
+		end := strings.IndexAny(text, structure)
+		if end == 0 {
+			b.WriteByte(text[0])
+			text = text[1:]
+			continue
+		}
+		if end < 0 {
+			end = len(text)
+		}
+		token := "x"
+		if strings.Trim(text[:end], "0123456789+-.") == "" {
+			token = "9"
+		}
+		b.WriteString(token)
+		text = text[end:]
+	}
+	return b.String()
+}
+
+const structure = "{}[]\":,;\t\r\n "
+
+func writeLetters(b *strings.Builder, all []letter) {
+	for _, l := range all {
+		fmt.Fprintf(b, "%s  partition %d, offset %d  %s; now: %s; %s\n", l.Written.Format(time.RFC3339), l.Partition,
+			l.Offset, terminal.Key(l.Class, 40), l.Now, terminal.Count(l.Bytes, "byte"))
+		fmt.Fprintf(b, "  key   %s\n  value %s\n", cmp.Or(terminal.Key(l.Key, 100), "none"),
+			cmp.Or(terminal.Key(l.Value, 500), "none"))
+	}
+}

@@ -1,0 +1,325 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// MaxDeadLetters bounds the dead letters that are read at a time.
+const MaxDeadLetters = 1_000_000
+
+// DeadLetterChoice selects dead letters.
+type DeadLetterChoice struct {
+	Classes  []string  // nil: all
+	From, To time.Time // when they were written, [From, To); zero: no limit on that side
+	Explain  bool      // sets DeadLetter.Now
+}
+
+func (o *DeadLetterChoice) has(class string, at time.Time) bool {
+	return !at.Before(o.From) && (o.To.IsZero() || at.Before(o.To)) &&
+		(o.Classes == nil || slices.Contains(o.Classes, class))
+}
+
+// DeadLetter is a record that a run could not read. It is for the trusted side.
+type DeadLetter struct {
+	schemas.DeadLetterRecord
+	At  time.Time    // when it was written, UTC
+	Now *event.Error // why the configuration cannot read the record now; nil if it can
+}
+
+// EachDeadLetter calls fn with the chosen dead letters, until fn returns false. limit bounds those
+// that it reads, chosen or not. If it has ended before the end of the topic, until is the time of the
+// last one that was read. It changes nothing.
+func EachDeadLetter(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice, limit int,
+	fn func(*DeadLetter) bool) (until time.Time, err error) {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return until, err
+	}
+	defer client.Close()
+	var decoder *event.Decoder
+	if o.Explain {
+		if decoder, err = reading.NewDecoder(ctx, d, slog.New(slog.DiscardHandler)); err != nil {
+			return until, err
+		}
+	}
+	return eachDeadLetter(ctx, client, d, o, limit, func(l *DeadLetter) (more bool, err error) {
+		if decoder != nil {
+			if l.Now, err = reading.Explain(decoder, l.Value); err != nil {
+				return false, err
+			}
+		}
+		return fn(l), nil
+	})
+}
+
+func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, o DeadLetterChoice,
+	limit int, fn func(*DeadLetter) (more bool, err error)) (until time.Time, err error) {
+	topic := d.Config.Outputs.DeadLetter
+	partitions, err := client.Partitions(ctx, topic)
+	if err != nil {
+		return until, fmt.Errorf("reading topic %s: %w", topic, err)
+	}
+	for _, p := range partitions {
+		bounds, err := client.Offsets(ctx, topic, p)
+		if err != nil {
+			return until, fmt.Errorf("reading topic %s: %w", topic, err)
+		}
+		from := bounds.Start
+		if !o.From.IsZero() {
+			at, found, err := client.OffsetAt(ctx, topic, p, o.From.UnixMilli())
+			if err != nil {
+				return until, fmt.Errorf("reading topic %s: %w", topic, err)
+			}
+			if !found {
+				continue
+			}
+			from = at
+		}
+		err = client.ReadRange(ctx, topic, p, from, bounds.LastStable, func(r kafkalog.Record) error {
+			at := time.UnixMilli(r.Timestamp).UTC()
+			if limit--; limit < 0 {
+				until = at
+				return kafkalog.StopReading
+			}
+			m := schemas.DeadLetterMessage{Key: r.Key, Value: r.Value}
+			for _, h := range r.Headers {
+				m.Headers = append(m.Headers, schemas.RecordHeader{Key: h.Key, Value: h.Value})
+			}
+			letter, ok := schemas.ParseDeadLetter(m)
+			if !ok || !o.has(letter.Class, at) {
+				return nil
+			}
+			more, err := fn(&DeadLetter{DeadLetterRecord: letter, At: at})
+			if err == nil && !more {
+				until, err = at, kafkalog.StopReading
+			}
+			return err
+		})
+		if err != nil || !until.IsZero() {
+			return until, err
+		}
+	}
+	return until, nil
+}
+
+// DeadLetterReplay is what a replay of dead letters does, in records. It is exact, for the trusted
+// side.
+type DeadLetterReplay struct {
+	Chosen    uint64 `json:"chosen"`
+	Again     uint64 `json:"replayed_before"` // are on the events topic, or have the origin of another chosen one
+	Cut       uint64 `json:"cut"`             // are not on the dead-letter topic as a whole
+	Elsewhere uint64 `json:"of_another_topic"`
+	Broken    uint64 `json:"still_broken"`    // by the configuration
+	Skipped   uint64 `json:"no_events"`       // by the configuration
+	Late      uint64 `json:"late"`            // their windows are closed
+	Outside   uint64 `json:"outside_of_time"` // before the start or of the future
+	Counting  uint64 `json:"counting"`        // the run will count them, within allowances
+	Written   uint64 `json:"written"`
+}
+
+// ReplayDeadLetters appends the originals of chosen dead letters to the events topic, those that the
+// configuration can read now and whose windows are open: in their partition, with their key, headers
+// and timestamp. With write false it only counts. Each record has its origin in a header, and a
+// record whose origin is there already is not written again; two replays must not run at once.
+//
+// Whether a record is written depends on no other user's records, except by the closed windows and
+// partition times that the run itself goes by: so there is no limit that cuts off the last ones.
+func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice,
+	write bool) (DeadLetterReplay, error) {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return DeadLetterReplay{}, err
+	}
+	defer client.Close()
+	log := slog.New(slog.DiscardHandler)
+	control, _, err := openControl(ctx, d, client, log)
+	if err != nil {
+		return DeadLetterReplay{}, err
+	}
+	var closed uint64
+	control.WithView(func(v *controllog.View) { closed = v.Closed })
+	r := &deadLetterReplay{client: client, dep: d, choice: o, open: map[string]bool{}, from: map[int32]int64{},
+		newest: map[int32]int64{}, pending: map[int32][]kafkalog.Message{}, producers: map[int32]*kafkalog.Producer{}}
+	defer r.close()
+	if r.forecast, err = reading.NewForecast(ctx, d, control.Header, closed, log); err != nil {
+		return r.result, err
+	}
+	settings, err := client.TopicConfig(ctx, d.Config.Events.Topic)
+	if err != nil {
+		return r.result, fmt.Errorf("reading topic %s: %w", d.Config.Events.Topic, err)
+	}
+	r.appended = settings["message.timestamp.type"] == "LogAppendTime"
+	if err := r.choose(ctx); err != nil {
+		return r.result, err
+	}
+	if err := r.leaveOutReplayed(ctx); err != nil {
+		return r.result, err
+	}
+	return r.result, r.write(ctx, write)
+}
+
+type deadLetterReplay struct {
+	client   *kafkalog.Client
+	dep      *deployment.Deployment
+	choice   DeadLetterChoice
+	forecast *reading.Forecast
+	appended bool // the topic has append times
+
+	open   map[string]bool // marks of the chosen origins that are not on the events topic
+	from   map[int32]int64 // by partition, the offset after the first chosen origin
+	newest map[int32]int64 // by partition, the newest timestamp from there on
+
+	pending   map[int32][]kafkalog.Message
+	bytes     int
+	producers map[int32]*kafkalog.Producer
+	result    DeadLetterReplay
+}
+
+// choose collects the origins of the chosen dead letters.
+func (r *deadLetterReplay) choose(ctx context.Context) error {
+	until, err := eachDeadLetter(ctx, r.client, r.dep, r.choice, MaxDeadLetters, func(l *DeadLetter) (bool, error) {
+		r.result.Chosen++
+		switch mark := l.ReplayMark(); {
+		case l.Origin.Topic != r.dep.Config.Events.Topic:
+			r.result.Elsewhere++
+		case l.Cut:
+			r.result.Cut++
+		case r.open[mark]:
+			r.result.Again++
+		default:
+			r.open[mark] = true
+			if from, known := r.from[l.Origin.Partition]; !known || l.Origin.Offset < from {
+				r.from[l.Origin.Partition] = l.Origin.Offset + 1
+			}
+		}
+		return true, nil
+	})
+	if err == nil && !until.IsZero() {
+		err = fmt.Errorf("reading dead letters: there are more than %d: choose a shorter time", MaxDeadLetters)
+	}
+	return err
+}
+
+// leaveOutReplayed reads what was appended after the origins, and leaves out those that a replay has
+// written.
+func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
+	topic := r.dep.Config.Events.Topic
+	for p, from := range r.from {
+		bounds, err := r.client.Offsets(ctx, topic, p)
+		if err != nil {
+			return fmt.Errorf("reading topic %s: %w", topic, err)
+		}
+		r.newest[p] = calendar.Never
+		err = r.client.ReadRange(ctx, topic, p, max(from, bounds.Start), bounds.LastStable,
+			func(one kafkalog.Record) error {
+				r.newest[p] = max(r.newest[p], one.Timestamp)
+				for _, h := range one.Headers {
+					if h.Key == schemas.DeadLetterReplayed && r.open[string(h.Value)] {
+						delete(r.open, string(h.Value))
+						r.result.Again++
+					}
+				}
+				return nil
+			})
+		if err != nil {
+			return fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err)
+		}
+	}
+	return nil
+}
+
+// write foretells the outcome of each record, and writes those that count.
+func (r *deadLetterReplay) write(ctx context.Context, write bool) error {
+	now := time.Now().UnixMilli()
+	_, err := eachDeadLetter(ctx, r.client, r.dep, r.choice, MaxDeadLetters, func(l *DeadLetter) (bool, error) {
+		mark := l.ReplayMark()
+		if l.Origin.Topic != r.dep.Config.Events.Topic || !r.open[mark] {
+			return true, nil
+		}
+		delete(r.open, mark)
+		record := kafkalog.Record{Partition: l.Origin.Partition, Timestamp: l.Origin.Timestamp, Value: l.Value}
+		if r.appended {
+			record.Timestamp = now
+		}
+		outcome, err := r.forecast.Of(&record, r.newest[record.Partition], now)
+		if err != nil || !r.count(outcome) || !write {
+			return err == nil, err
+		}
+		return true, r.add(ctx, l, mark)
+	})
+	if err != nil {
+		return err
+	}
+	return r.flush(ctx)
+}
+
+// count counts an outcome, and reports whether the run counts such a record.
+func (r *deadLetterReplay) count(o watch.Outcome) bool {
+	to := &r.result.Outside
+	switch o {
+	case watch.Accepted:
+		to = &r.result.Counting
+	case watch.Late, watch.Overtaken:
+		to = &r.result.Late
+	case watch.DeadLettered:
+		to = &r.result.Broken
+	case watch.Skipped:
+		to = &r.result.Skipped
+	}
+	*to++
+	return o == watch.Accepted
+}
+
+func (r *deadLetterReplay) add(ctx context.Context, l *DeadLetter, mark string) error {
+	m := kafkalog.Message{Key: l.Key, Value: l.Value, Timestamp: kafkalog.At(l.Origin.Timestamp)}
+	for _, h := range l.Headers {
+		if h.Key != schemas.DeadLetterReplayed {
+			m.Headers = append(m.Headers, kafkalog.Header{Key: h.Key, Value: h.Value})
+		}
+	}
+	m.Headers = append(m.Headers, kafkalog.Header{Key: schemas.DeadLetterReplayed, Value: []byte(mark)})
+	r.pending[l.Origin.Partition] = append(r.pending[l.Origin.Partition], m)
+	if r.bytes += len(m.Key) + len(m.Value) + 128; r.bytes < 8<<20 {
+		return nil
+	}
+	return r.flush(ctx)
+}
+
+func (r *deadLetterReplay) flush(ctx context.Context) (err error) {
+	for p, messages := range r.pending {
+		producer := r.producers[p]
+		if producer == nil {
+			if producer, err = r.client.NewProducer(ctx, r.dep.Config.Events.Topic, p, ""); err != nil {
+				return fmt.Errorf("writing events: %w", err)
+			}
+			r.producers[p] = producer
+		}
+		if _, err := producer.Append(ctx, messages); err != nil {
+			return fmt.Errorf("writing events: %w", err)
+		}
+		r.result.Written += uint64(len(messages))
+	}
+	clear(r.pending)
+	r.bytes = 0
+	return nil
+}
+
+func (r *deadLetterReplay) close() {
+	for _, p := range r.producers {
+		p.Close()
+	}
+}
