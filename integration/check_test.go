@@ -132,7 +132,8 @@ func (d *deployment) checkAgainst(log reference.Log) error {
 			before = before.Before
 		}
 		maps.DeleteFunc(want.Accounts, func(o reference.Owner, _ reference.Account) bool {
-			return before.PeriodIsOver(o.Period, ends[config.From-2])
+			leftBehind := before.UserHash != config.UserHash && o.Period < config.Since/config.Period
+			return leftBehind || before.PeriodIsOver(o.Period, ends[config.From-2])
 		})
 	}
 	d.verified = &want

@@ -52,6 +52,8 @@ type deployment struct {
 	adjust func(*reference.Config)
 
 	past []generation // before the present one
+
+	refilled bool // topics are copies, whose records have another producer than the run's
 }
 
 // incarnation is fixed so that deployments with the same configuration draw the same noise and can

@@ -121,6 +121,9 @@ func independentRecords(t testing.TB, broker, topic string, partitions int) []*k
 // partition have one transactional id, and so one producer id.
 func (d *deployment) checkFences() error {
 	d.t.Helper()
+	if d.refilled {
+		return nil
+	}
 	for topic, partitions := range map[string]int{d.config.Outputs.Ledger: d.config.Shards,
 		d.config.Outputs.Counts: d.config.ReleaseShards} {
 		newest, ids, before := map[int32]int16{}, map[int32]int64{}, map[int32]int64{}

@@ -318,7 +318,9 @@ func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) er
 		return err
 	}
 	if c.standing.Closed > c.settled {
-		return c.interrupted(spend.ErrInterrupted)
+		return fmt.Errorf("changing the user-hash key after turn %d: turn %d is closed, and may be published in part: "+
+			"run the configuration in force to the end of a period with --until, and repeat the change: %w",
+			c.settled, c.standing.Closed, deployment.ErrInterruptedTurn)
 	}
 	if err := c.nobodyForgotten(ctx); err != nil {
 		return err

@@ -44,14 +44,14 @@ type Judged struct {
 // judge decides the outcome of all records of one partition. ends are the ends of the turns that
 // were closed.
 func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []int64) ([]Judged, []accepted, error) {
-	decoders := make([]*event.Decoder, len(all))
+	decoders, hashers := make([]*event.Decoder, len(all)), make([]*schemas.Hasher, len(all))
 	for i := range all {
 		var err error
 		if decoders[i], err = event.NewDecoder(all[i].Format); err != nil {
 			return nil, nil, fmt.Errorf("building the event decoder: %w", err)
 		}
+		hashers[i] = schemas.NewHasher(all[i].UserHash)
 	}
-	hasher := schemas.NewHasher(all[0].UserHash)
 	var outcomes []Judged
 	var events []accepted
 	largest := int64(math.MinInt64)
@@ -89,14 +89,16 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 		outcomes = append(outcomes, Judged{Outcome: outcome})
 		if outcome == Accepted {
 			turn, _ := turnOf(decoded.Millis, ends)
-			if err := decoders[decides(all, turn)].Decode(r.Value, &decoded); err != nil {
+			decider := decides(all, turn)
+			if err := decoders[decider].Decode(r.Value, &decoded); err != nil {
 				return nil, nil, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", partition, r.Offset,
 					turn, err)
 			}
 			events = append(events, accepted{
-				owner:  Owner{c.accountOf(hasher, decoded.User, partition, r.Offset), c.periodOf(decoded.Millis)},
+				owner: Owner{all[decider].accountOf(hashers[decider], decoded.User, partition, r.Offset),
+					c.periodOf(decoded.Millis)},
 				millis: decoded.Millis, passes: decoded.Passes,
-				visit: Visit{string(decoded.Key), decoded.Value, hasher.Record(r.Value)},
+				visit: Visit{string(decoded.Key), decoded.Value, hashers[decider].Record(r.Value)},
 			})
 		}
 	}
