@@ -39,7 +39,8 @@ func TestHelpGolden(t *testing.T) {
 	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "forget", "promise",
 		"man",
 		"recover", "replay", "dlq",
-		"dlq list", "dlq show", "dlq replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all", "budget",
+		"dlq list", "dlq show", "dlq replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all",
+		"budget",
 		"budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe",
 		"version"} {
 		name := "help_" + strings.NewReplacer(" --help-all", "_all", " ", "_").Replace(line) + ".golden"
