@@ -17,7 +17,6 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
@@ -143,13 +142,6 @@ func (s *subject) attachTo(broker string) {
 	*s.deployment = *d
 	s.config = d.compiled.Config // with the defaults
 	s.past, s.partitions = past, campaignPartitions
-	header := s.header()
-	s.adjust = func(r *reference.Config) {
-		r.Incarnation, r.Start = header.Incarnation, header.StartMillis
-		if s.settings.appendTimes {
-			r.Slack, r.Clock = s.config.Time.Slack.Milliseconds(), 0
-		}
-	}
 }
 
 // header returns the first record of control.

@@ -86,7 +86,7 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	}
 	c.torment(c.newSubject(subjectSettings{name: "campaign-span", events: "campaign-span-events", broker: c.proxy.addr,
 		window:  window,
-		catchUp: 4, slots: 16}, base), share(25))
+		catchUp: 1, slots: 16}, base), share(25))
 	c.torment(c.newSubject(subjectSettings{name: "campaign-change", events: "campaign-change-events",
 		broker: c.proxy.addr, window: window,
 		catchUp: 1, slots: 10}, base), withChanges(share(16), changes))

@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/audit"
 	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
@@ -18,9 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
-
-// published are the values on the counts topic by key, with the turn of each.
+// published is what stands on the counts topic: key → value, with the turn of each.
 type published struct {
 	values map[string][]byte
 	turns  map[string]uint64
@@ -68,106 +68,108 @@ func (d *deployment) readCounts() (published, error) {
 	return p, nil
 }
 
-// chargeable is invariant 3: whatever is published has all deltas of its turn, and of all turns of
-// its span, on the ledger. Counts are read first, so that a pipeline that is running cannot make it
-// fail.
+// chargeable is invariant 3: whatever is published has all deltas of its turn on the ledger. Counts
+// are read first, so that a pipeline that is running cannot make it fail.
 func (d *deployment) chargeable() error {
 	counts, err := d.readCounts()
 	if err != nil {
 		return err
 	}
-	tr, err := d.readTrusted()
-	if err != nil {
-		return err
-	}
+	complete := map[uint64]bool{}
 	for _, published := range counts.turns {
-		span := tr.closes[published]
-		for turn := span.First; turn <= span.Turn; turn++ {
-			if !tr.completeTurn(turn) {
-				return fmt.Errorf("values of turn %d are published and a delta of turn %d is missing", published, turn)
-			}
+		if _, known := complete[published]; !known {
+			complete[published] = d.completeTurn(published)
+		}
+		if !complete[published] {
+			return fmt.Errorf("values of turn %d are published and a delta of it is missing", published)
 		}
 	}
 	return nil
 }
 
-// check compares everything that a deployment has written with the reference and returns all that
-// is wrong.
-func (d *deployment) check() error { return d.checkAgainst(d.eventLog()) }
-
-// checkAgainst is check for events that may be gone from the topic.
-func (d *deployment) checkAgainst(log reference.Log) error {
-	counts, err := d.readCounts()
-	if err != nil {
-		return err
-	}
-	tr, err := d.readTrusted()
-	if err != nil {
-		return err
-	}
-	cuts := reference.Cuts{}
-	for turn, c := range tr.closes {
-		if !d.clocked {
-			break
-		}
-		cuts[turn] = map[int32]int64{}
-		for _, cut := range c.Cuts {
-			cuts[turn][cut.Partition] = cut.Cut
+// completeTurn reports whether every shard has its delta of a turn, or a snapshot that holds it.
+func (d *deployment) completeTurn(turn uint64) bool {
+	d.t.Helper()
+	for shard := range d.config.Shards {
+		l := must.Have(audit.OpenLedger(d.t.Context(), d.client, d.config.Keys.UserHash.Reveal(),
+			d.config.Outputs.Ledger, shard,
+			func(audit.Difference) {}))
+		if !l.Complete(turn) {
+			return false
 		}
 	}
-	config := d.referenceConfig()
-	config.First = tr.first
-	d.paid = map[reference.Owner][]paid{}
-	config.Paid = func(o reference.Owner, metric string, end int64, cost *big.Int) {
-		d.paid[o] = append(d.paid[o], paid{metric, end, cost})
-	}
-	want, err := reference.Run(config, log, cuts, tr.last)
-	if err != nil {
-		return fmt.Errorf("running the reference: %w", err)
-	}
-	// accounts of periods that were over before the last change are nowhere now
-	if ends := config.TurnEnds(config.From); config.From > 1 {
-		before := config.Before
-		for before.Before != nil && before.From >= config.From { // it had no turn
-			before = before.Before
-		}
-		maps.DeleteFunc(want.Accounts, func(o reference.Owner, _ reference.Account) bool {
-			leftBehind := before.UserHash != config.UserHash && o.Period < config.Since/config.Period
-			return leftBehind || before.PeriodIsOver(o.Period, ends[config.From-2])
-		})
-	}
-	d.verified = &want
-	accounts, err := d.accounts(tr)
-	if err == nil {
-		err = compareAccounts(accounts, want)
-	}
-	return errors.Join(compareCounts(counts, want), err, d.compareTallies(want), d.checkFences())
+	return true
 }
 
-func compareCounts(got published, want reference.Output) error {
-	var wrong []string
-	for _, p := range want.Published {
-		value, ok := got.values[string(p.Key)]
-		switch {
-		case !ok:
-			wrong = append(wrong, fmt.Sprintf("turn %d: %s %q is missing", p.Release.Turn, p.Release.Metric,
-				p.Release.Key))
-		case !bytes.Equal(value, p.Value):
-			release, _ := schemas.DecodeRelease(value)
-			wrong = append(wrong, fmt.Sprintf("turn %d: %s %q is %s, want %s for a count of %d",
-				p.Release.Turn, p.Release.Metric, p.Release.Key, brief(release), brief(p.Release), p.Count))
-		}
-		delete(got.values, string(p.Key))
+// readTrusted reads control and reports what must never be there.
+func (d *deployment) readTrusted() (*audit.Control, error) {
+	tr, err := audit.ReadControl(d.t.Context(), d.client, d.config.Outputs.Control)
+	if err == nil && len(tr.Differences) > 0 {
+		err = fmt.Errorf("control: %+v", tr.Differences)
 	}
-	for key := range got.values {
-		wrong = append(wrong, fmt.Sprintf("turn %d: a value too many", got.turns[key]))
-	}
-	return summary("counts", wrong)
+	return tr, err
 }
 
-func brief(r schemas.Release) string {
-	return fmt.Sprintf("%.3f ± %.3f (%d rungs, met %v, generation %d, turn %d)", float64(r.Value)/1024, r.StdDev,
-		r.Rungs, r.Met, r.Generation, r.Turn)
+// verified is what an audit has recomputed.
+type verified struct {
+	turns    []*reference.Turn
+	accounts map[reference.Owner]reference.Account // also those of periods that are over
+	tallies  reference.Tallies
+	paid     map[reference.Owner][]paid // the charges of each individual, in order
+}
+
+// check audits a deployment and returns all that is wrong.
+func (d *deployment) check() error {
+	v := &verified{accounts: map[reference.Owner]reference.Account{}, paid: map[reference.Owner][]paid{}}
+	report, err := audit.Run(d.t.Context(), d.compiled, audit.Options{
+		Past: d.given()[1:], Tail: true, Observe: func(r *reference.Replay, t *reference.Turn) {
+			v.turns = append(v.turns, t)
+			for _, m := range slices.Concat(t.Members...) {
+				for _, part := range m.Parts {
+					cost := t.Config.Price(part.Metric, part.Contribution, func(at int, key string) *big.Int {
+						return t.Stopped[reference.Cell{Metric: at, Key: key}]
+					})
+					if part.Admitted && cost.Sign() > 0 {
+						v.paid[m.Owner] = append(v.paid[m.Owner], paid{t.Config.Metrics[part.Metric].Name, t.End, cost})
+					}
+				}
+				if account, known := r.Account(m.Owner); known {
+					v.accounts[m.Owner] = account
+				}
+			}
+		}})
+	if err != nil {
+		return fmt.Errorf("auditing: %w", err)
+	}
+	v.tallies = report.Tallies
+	d.verified = v
+	switch {
+	case report.Differs > 0:
+		err = fmt.Errorf("%d differences:\n%s", report.Differs, brief(report.Differences))
+	case len(report.Unchecked) > 0 && !d.eventsGone:
+		err = fmt.Errorf("unchecked: %+v", report.Unchecked)
+	case report.Tallies.Records.Overtaken > 0 && !d.clocked:
+		err = fmt.Errorf("%d records were overtaken, and no clock closed a turn", report.Tallies.Records.Overtaken)
+	}
+	if !d.eventsGone {
+		err = errors.Join(err, d.compareTallies(report.Tallies))
+	}
+	return errors.Join(err, d.checkFences())
+}
+
+// checkAgainst is check for a topic that another client has read.
+func (d *deployment) checkAgainst(log events) error {
+	d.sameLog(log)
+	return d.check()
+}
+
+// brief shows the first differences.
+func brief(all []audit.Difference) string {
+	var lines []string
+	for _, d := range all[:min(8, len(all))] {
+		lines = append(lines, string(must.Have(json.Marshal(d))))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // summary makes one error of many findings and shows the first ones.
@@ -178,34 +180,14 @@ func summary(what string, wrong []string) error {
 	return fmt.Errorf("%s: %d differences:\n%s", what, len(wrong), strings.Join(wrong[:min(5, len(wrong))], "\n"))
 }
 
-func compareAccounts(got map[reference.Owner]reference.Account, want reference.Output) error {
-	var wrong []string
-	for owner, account := range want.Accounts {
-		have, ok := got[owner]
-		if !ok {
-			wrong = append(wrong, fmt.Sprintf("an account of period %d with %v is missing", owner.Period,
-				account.Spent))
-			continue
-		}
-		if have.Spent.Cmp(account.Spent) != 0 {
-			wrong = append(wrong, fmt.Sprintf("an account of period %d has spent %v, want %v", owner.Period, have.Spent,
-				account.Spent))
-		}
-	}
-	if len(got) > len(want.Accounts) {
-		wrong = append(wrong, fmt.Sprintf("%d accounts, want %d", len(got), len(want.Accounts)))
-	}
-	return summary("accounts", wrong)
-}
-
-func (d *deployment) compareTallies(want reference.Output) error {
+func (d *deployment) compareTallies(want reference.Tallies) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	got, err := pipeline.TrustedReport(ctx, d.compiled)
 	if err != nil {
 		return fmt.Errorf("asking for the trusted report: %w", err)
 	}
-	r, w := got, want.Tallies.Records
+	r, w := got, want.Records
 	var wrong []string
 	if r.Read != w.Read || r.Skipped != w.Skipped || r.BeforeStart != w.BeforeStart || r.Late != w.Late ||
 		r.Future != w.Future ||
@@ -214,17 +196,17 @@ func (d *deployment) compareTallies(want reference.Output) error {
 	}
 	reported := map[string]bool{}
 	for _, m := range got.Metrics {
-		i := slices.Index(want.Tallies.Names, m.Metric)
+		i := slices.Index(want.Names, m.Metric)
 		reported[m.Metric] = true
 		have := reference.MetricTallies{Filtered: m.Filtered, Beyond: m.Beyond, Counted: m.Counted, Open: m.Open,
 			GivenUp: m.GivenUp}
-		if have != want.Tallies.Metrics[i] {
-			wrong = append(wrong, fmt.Sprintf("metric %s %+v, want %+v", m.Metric, have, want.Tallies.Metrics[i]))
+		if have != want.Metrics[i] {
+			wrong = append(wrong, fmt.Sprintf("metric %s %+v, want %+v", m.Metric, have, want.Metrics[i]))
 		}
 	}
-	for i, name := range want.Tallies.Names {
-		if !reported[name] && want.Tallies.Metrics[i] != (reference.MetricTallies{}) {
-			wrong = append(wrong, fmt.Sprintf("metric %s is missing, want %+v", name, want.Tallies.Metrics[i]))
+	for i, name := range want.Names {
+		if !reported[name] && want.Metrics[i] != (reference.MetricTallies{}) {
+			wrong = append(wrong, fmt.Sprintf("metric %s is missing, want %+v", name, want.Metrics[i]))
 		}
 	}
 	return summary("tallies", wrong)

@@ -167,8 +167,8 @@ func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
 				t.Fatalf("draining ended with %s", end)
 			}
 			must.Succeed(t, d.nothingAfterSettled())
-			if tr, err := d.readTrusted(); err != nil || len(tr.epochs) < 2 {
-				t.Errorf("the run took %d epochs (%v): it has lost nothing", len(tr.epochs), err)
+			if tr, err := d.readTrusted(); err != nil || len(tr.Epochs) < 2 {
+				t.Errorf("the run took %d epochs (%v): it has lost nothing", len(tr.Epochs), err)
 			}
 			d.change(func(c *pipeline.Config) { c.Metrics[0].Target.Relative = 0.4 })
 			d.finish()
@@ -188,8 +188,8 @@ func (d *deployment) nothingAfterSettled() error {
 		return err
 	}
 	for _, turn := range counts.turns {
-		if turn > tr.last {
-			return fmt.Errorf("values of turn %d are published after a drain at turn %d", turn, tr.last)
+		if turn > tr.Last {
+			return fmt.Errorf("values of turn %d are published after a drain at turn %d", turn, tr.Last)
 		}
 	}
 	return d.chargeable()

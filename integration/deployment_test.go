@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -41,15 +39,12 @@ type deployment struct {
 	compiled   *pipeline.Deployment
 	client     *kafkalog.Client
 	partitions int
-	clocked    bool          // a clock closed turns: the reference is told the cuts, else it must not need them
+	clocked    bool          // a clock closed turns: only then may records be overtaken
+	eventsGone bool          // some were deleted: turns are audited from the ledger
 	patience   time.Duration // of finish, where it is more than that of all waits
 
-	// verified is what the reference made of the events when verify last looked.
-	verified *reference.Output
-	paid     map[reference.Owner][]paid // the charges of each individual, in order
-
-	// adjust, when set, changes what the reference is told.
-	adjust func(*reference.Config)
+	// verified is what the last audit has recomputed.
+	verified *verified
 
 	past []generation // before the present one
 
@@ -273,76 +268,34 @@ func (d *deployment) records(topic string, partition int32) []kafkalog.Record {
 	return records
 }
 
-// eventLog reads the events topic as the reference takes it.
-func (d *deployment) eventLog() reference.Log {
+// events is the events topic: partition → records in the order of their offsets.
+type events map[int32][]kafkalog.Record
+
+// eventLog reads the events topic.
+func (d *deployment) eventLog() events {
 	d.t.Helper()
-	log := reference.Log{}
+	log := events{}
 	for p := range int32(d.partitions) {
-		for _, r := range d.records(d.config.Events.Topic, p) {
-			log[p] = append(log[p], reference.Record{Offset: r.Offset, Timestamp: r.Timestamp, Value: r.Value})
-		}
+		log[p] = d.records(d.config.Events.Topic, p)
 	}
 	return log
 }
 
-// referenceConfig returns the configuration as the reference takes it, with the generations before
-// it as control tells of them.
-func (d *deployment) referenceConfig() reference.Config {
-	d.t.Helper()
-	if len(d.past) == 0 {
-		return d.referenceOf(d.config, d.compiled)
+// given returns the configurations of all generations, the present one first.
+func (d *deployment) given() []*pipeline.Deployment {
+	all := []*pipeline.Deployment{d.compiled}
+	for _, g := range d.past {
+		all = append(all, g.compiled)
 	}
-	tr := trusted{closes: map[uint64]schemas.Close{}, settled: map[uint64]schemas.Settled{}}
-	if err := tr.readControl(d.records(d.config.Outputs.Control, 0)); err != nil {
-		d.t.Fatalf("reading control: %v", err)
-	}
-	all := append(slices.Clone(d.past), generation{d.config, d.compiled})
-	if len(tr.headers) != len(all) {
-		d.t.Fatalf("control has %d generations, want %d", len(tr.headers), len(all))
-	}
-	c := d.referenceOf(all[0].config, all[0].compiled)
-	for i, g := range all[1:] {
-		from := tr.headers[i+1].FromTurn
-		below := map[int32]int64{}
-		for _, cut := range tr.closes[from-1].Cuts {
-			below[cut.Partition] = cut.Cut
-		}
-		next := d.referenceOf(g.config, g.compiled)
-		next.Generation = uint32(i + 2)
-		c = reference.Succeed(c, next, from, below)
-	}
-	return c
+	return all
 }
 
-// referenceOf returns one generation's configuration.
-func (d *deployment) referenceOf(config pipeline.Config, compiled *pipeline.Deployment) reference.Config {
-	metrics := compiled.Specs()
-	budget := compiled.Budget
-	slide := time.Duration(0) // the smallest
-	format := config.Events.Format
-	for _, m := range config.Metrics {
-		if m.Filter != "" && !slices.Contains(format.Filters, m.Filter) {
-			format.Filters = append(slices.Clone(format.Filters), m.Filter)
-		}
-		by := m.Slide
-		if by == 0 {
-			by = m.Window
-		}
-		if slide == 0 || by < slide {
-			slide = by
-		}
+// referenceConfig returns the configuration as the audit takes it, with the generations before it.
+func (d *deployment) referenceConfig() *reference.Config {
+	d.t.Helper()
+	configs, _, err := must.Have(d.readTrusted()).Configs(d.t.Context(), d.given())
+	if err != nil {
+		d.t.Fatalf("reading control: %v", err)
 	}
-	c := reference.Config{
-		Incarnation: incarnation, Generation: 1, Format: format, UserHash: config.Keys.UserHash.Reveal(),
-		Noise:  config.Keys.Noise,
-		Budget: reference.Budget{Mu2: bigOf(uint64(budget.Mu2)), Keys: budget.Keys.Big()},
-		Period: config.Privacy.Period.Milliseconds(), Start: base.UnixMilli() - base.UnixMilli()%slide.Milliseconds(),
-		Lateness: config.Time.Lateness.Milliseconds(), Skew: config.Time.Skew.Milliseconds(),
-		Slack: 0, Counts: schemas.CountsEncoding{Format: compiled.Config.Outputs.CountsFormat},
-		NoFuture: config.Time.NoFuture, Clock: time.Now().UnixMilli(), Metrics: metrics,
-	}
-	if d.adjust != nil {
-		d.adjust(&c)
-	}
-	return c
+	return &configs[len(configs)-1]
 }

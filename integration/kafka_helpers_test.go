@@ -11,7 +11,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -38,9 +37,6 @@ func appendedAt(t testing.TB, broker, name string, partitions int, start time.Ti
 	}, tight}, change...)
 	d := newDeploymentAt(t, broker, name, 0, start, changes...)
 	d.partitions = partitions
-	d.adjust = func(c *reference.Config) {
-		c.Start, c.Slack, c.Clock = start.UnixMilli(), d.config.Time.Slack.Milliseconds(), 0
-	}
 	return d
 }
 
@@ -70,12 +66,12 @@ func wildStamp(random *rand.Rand) int64 {
 
 // independentLog reads the events topic as committed records only, by franz-go's own client and
 // none of the product's code.
-func (d *deployment) independentLog() reference.Log {
+func (d *deployment) independentLog() events {
 	d.t.Helper()
-	log := reference.Log{}
+	log := events{}
 	for _, r := range independentRecords(d.t, d.config.Kafka.Brokers[0], d.config.Events.Topic, d.partitions) {
 		if !r.Attrs.IsControl() {
-			log[r.Partition] = append(log[r.Partition], reference.Record{Offset: r.Offset,
+			log[r.Partition] = append(log[r.Partition], kafkalog.Record{Offset: r.Offset,
 				Timestamp: r.Timestamp.UnixMilli(), Value: r.Value})
 		}
 	}
@@ -151,11 +147,11 @@ func (d *deployment) checkFences() error {
 }
 
 // sameLog fails the test unless the product's client reads what another one does.
-func (d *deployment) sameLog(want reference.Log) {
+func (d *deployment) sameLog(want events) {
 	d.t.Helper()
 	got := d.eventLog()
 	for p := range int32(d.partitions) {
-		if !slices.EqualFunc(got[p], want[p], func(a, b reference.Record) bool {
+		if !slices.EqualFunc(got[p], want[p], func(a, b kafkalog.Record) bool {
 			return a.Offset == b.Offset && a.Timestamp == b.Timestamp && string(a.Value) == string(b.Value)
 		}) {
 			d.t.Fatalf("partition %d reads as %d records, %d by another client, or they differ", p, len(got[p]),

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -141,7 +142,7 @@ func (d *deployment) tellsMuch() {
 	d.t.Helper()
 	want := d.reference()
 	var sum reference.MetricTallies
-	for _, m := range want.Tallies.Metrics {
+	for _, m := range want.tallies.Metrics {
 		sum.Filtered, sum.Counted = sum.Filtered+m.Filtered, sum.Counted+m.Counted
 		sum.Beyond, sum.Open = sum.Beyond+m.Beyond, sum.Open+m.Open
 	}
@@ -150,7 +151,14 @@ func (d *deployment) tellsMuch() {
 	}
 	released, suppressed, met, fromKeys, negative := 0, 0, 0, 0, 0
 	specs := d.referenceConfig().Metrics
-	for _, draw := range want.Draws {
+	var draws []reference.Draw
+	var values []reference.Published
+	var members []*reference.Member
+	for _, turn := range want.turns {
+		draws, values = append(draws, turn.Draws...), append(values, turn.Published...)
+		members = append(members, slices.Concat(turn.Members...)...)
+	}
+	for _, draw := range draws {
 		switch {
 		case !draw.Released:
 			suppressed++
@@ -164,7 +172,7 @@ func (d *deployment) tellsMuch() {
 			negative++
 		}
 	}
-	for _, p := range want.Published {
+	for _, p := range values {
 		if p.Release.Met {
 			met++
 		}
@@ -175,8 +183,8 @@ func (d *deployment) tellsMuch() {
 			released, met, fromKeys, suppressed, negative)
 	}
 	refused, admitted := 0, 0
-	for _, decisions := range want.Admitted {
-		for _, decision := range decisions {
+	for _, m := range members {
+		for _, decision := range m.Parts {
 			if decision.Admitted {
 				admitted++
 			} else {
@@ -191,12 +199,12 @@ func (d *deployment) tellsMuch() {
 }
 
 // reference returns what the reference made of the events topic when it was verified.
-func (d *deployment) reference() reference.Output {
+func (d *deployment) reference() *verified {
 	d.t.Helper()
 	if d.verified == nil {
 		d.t.Fatal("nothing was verified yet")
 	}
-	return *d.verified
+	return d.verified
 }
 
 func newMixed(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {

@@ -48,7 +48,6 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 	for range 50 {
 		config := baseConfig(broker, name)
 		config.Shards, config.ReleaseShards, config.LedgerSlots = 1+random.IntN(20), 1+random.IntN(4), 4+random.IntN(30)
-		config.CatchUp = 1 + random.IntN(config.LedgerSlots/4)
 		config.Privacy.Epsilon = []float64{1, 8, 40}[random.IntN(3)]
 		config.Privacy.Accountant = []string{"gdp", "zcdp"}[random.IntN(2)]
 		if random.IntN(3) > 0 {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
@@ -151,32 +150,6 @@ func TestRuleRecordsAfterAPassedAreOvertaken(t *testing.T) {
 	}
 }
 
-// Turns of a backlog that several readers have passed are opened together, also where a process
-// dies: what is published is what the reference says of these spans.
-func TestInvariant5SpansOfSeveralReadersEqualTheReference(t *testing.T) {
-	t.Parallel()
-	broker := startBrokerProcess(t)
-	points := []string{crashpoint.PassedWritten, crashpoint.CountsWritten, crashpoint.DeltaWritten,
-		crashpoint.CloseWritten, crashpoint.SettledWritten}
-	for i, point := range points[:pick(1, len(points))] {
-		d := newMixed(t, broker, "span-readers-"+point, 3, catchingUp(4), sharded(3, 2))
-		d.load(scatter(backlog(uint64(790+i)).arrivals(), 3, uint64(i)))
-		for run := range 2 {
-			j := d.job()
-			j.Readers, j.CrashAt, j.Skip = 2+run, point, 1+run
-			startRunner(t, j).last(t) // it may be through before
-			if err := d.chargeable(); err != nil {
-				t.Fatalf("%s: %v", point, err)
-			}
-		}
-		d.finish(func(j *job) { j.Readers = 2 })
-		if err := d.check(); err != nil {
-			t.Errorf("%s: %v", point, err)
-		}
-		d.inSpans()
-	}
-}
-
 // A stamp that was ahead of the clock of the process that read it first stays so for every later
 // one, of whichever group of partitions: else it would be the time of its partition from then on.
 func TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader(t *testing.T) {
@@ -190,7 +163,6 @@ func TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader(t *testing.T) {
 		w.Windows = 40
 		dealt := scatter(w.arrivals(), 2, 36)
 		began := time.Now()
-		d.adjust = func(c *reference.Config) { c.Clock = began.UnixMilli() }
 		stamp := began.Add(d.config.Time.Skew + ahead).UnixMilli()
 		for p, arrivals := range dealt {
 			half := len(arrivals) / 2
@@ -201,7 +173,7 @@ func TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader(t *testing.T) {
 		d.runTurns(17, func(o *runOptions) { o.Readers = 2 })
 		tr := must.Have(d.readTrusted())
 		known := 0
-		for _, cut := range tr.closes[tr.last].Cuts {
+		for _, cut := range tr.Closes[tr.Last].Cuts {
 			known += len(cut.Ahead)
 		}
 		// On a real broker one of them may stand before what the next run reads again.

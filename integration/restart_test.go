@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kversion"
 
-	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
@@ -30,10 +29,10 @@ func (d *deployment) openTurn() (uint64, map[int32]int64) {
 	d.t.Helper()
 	tr := must.Have(d.readTrusted())
 	restart := map[int32]int64{}
-	for _, cut := range tr.closes[tr.last+1].Cuts {
+	for _, cut := range tr.Closes[tr.Last+1].Cuts {
 		restart[cut.Partition] = cut.Restart
 	}
-	return tr.last + 1, restart
+	return tr.Last + 1, restart
 }
 
 // All deltas of the interrupted turn, or of all turns of a span, are durable: they are redone from
@@ -43,11 +42,10 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	broker := startBrokerProcess(t)
 	points := []string{crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.DeltaWritten,
 		crashpoint.SettledWriting}
-	for i, point := range points[:pick(2, 4)] {
+	for _, point := range points[:pick(2, 4)] {
 		t.Run(point, func(t *testing.T) {
-			d := newDeployment(t, broker, "deleted-"+point, 2, tight, catchingUp(1+3*(i%2)))
+			d := newDeployment(t, broker, "deleted-"+point, 2, tight)
 			d.load(scatter(calm(30).arrivals(), 2, 1))
-			log := d.eventLog()
 			j := d.job()
 			j.CrashAt, j.CrashTurn = point, 2
 			if point == crashpoint.DeltaWritten {
@@ -55,20 +53,16 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 			}
 			d.crashed(j)
 			tr := must.Have(d.readTrusted())
-			open := tr.closes[tr.last+1]
-			for turn := open.First; turn <= open.Turn; turn++ {
-				if !tr.completeTurn(turn) {
-					t.Fatalf("turn %d is not complete on the ledger", turn)
-				}
-			}
-			if (open.First < open.Turn) != (i%2 == 1) {
-				t.Fatalf("turns %d to %d were interrupted", open.First, open.Turn)
+			open := tr.Closes[tr.Last+1]
+			if !d.completeTurn(open.Turn) {
+				t.Fatalf("turn %d is not complete on the ledger", open.Turn)
 			}
 			for _, cut := range open.Cuts {
 				d.deleteRecords(d.config.Events.Topic, cut.Partition, cut.Restart)
 			}
 			d.finish()
-			must.Succeed(t, d.checkAgainst(log))
+			d.eventsGone = true
+			d.verify()
 		})
 	}
 }
@@ -93,8 +87,8 @@ func TestRuleARunUntilTheEndSettlesAnInterruptedLastTurn(t *testing.T) {
 	}); !errors.Is(err, died) {
 		t.Fatalf("the first run: %v", err)
 	}
-	if tr, err := d.readTrusted(); err != nil || !tr.completeTurn(1) {
-		t.Fatalf("turn 1 is not complete on the ledger: %v", err)
+	if !d.completeTurn(1) {
+		t.Fatal("turn 1 is not complete on the ledger")
 	}
 	if result := d.run(untilEnd); result.Settled != 1 || result.OpenTurns != 0 {
 		t.Errorf("%+v", result)
@@ -112,9 +106,8 @@ func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 	j.CrashAt, j.CrashTurn = crashpoint.DeltaWriting, 5
 	d.crashed(j)
 	turn, restart := d.openTurn()
-	tr, err := d.readTrusted()
-	if err != nil || tr.completeTurn(turn) {
-		t.Fatalf("turn %d is complete on the ledger: %v", turn, err)
+	if d.completeTurn(turn) {
+		t.Fatalf("turn %d is complete on the ledger", turn)
 	}
 	d.deleteRecords(d.config.Events.Topic, 0, restart[0])
 	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "log-fault" || !strings.Contains(end.Error,
@@ -262,8 +255,7 @@ func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 		j := d.job()
 		j.CrashAt, j.CrashTurn, j.Skip = crashpoint.DeltaWritten, turn, 2
 		d.crashed(j)
-		tr := must.Have(d.readTrusted())
-		if !tr.completeTurn(tr.last + 1) {
+		if !d.completeTurn(must.Have(d.readTrusted()).Last + 1) {
 			break // else all shards were quicker than the crash: go on with the next turn
 		}
 	}
@@ -278,10 +270,10 @@ func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 }
 
 // changedLog moves every event of the open turn to another page.
-func changedLog(d *deployment, log reference.Log) reference.Log {
+func changedLog(d *deployment, log events) events {
 	turn, _ := d.openTurn()
 	ends := d.referenceConfig().TurnEnds(turn)
-	changed := reference.Log{}
+	changed := events{}
 	for p, records := range log {
 		for _, r := range records {
 			if r.Timestamp >= ends[turn-1]-10_000 {
@@ -294,7 +286,7 @@ func changedLog(d *deployment, log reference.Log) reference.Log {
 }
 
 // replaceEvents deletes the events topic and makes it anew with other records.
-func (d *deployment) replaceEvents(log reference.Log) {
+func (d *deployment) replaceEvents(log events) {
 	d.t.Helper()
 	deploytest.DeleteTopic(d.t, d.config.Kafka.Brokers[0], d.config.Events.Topic)
 	must.Succeed(d.t, d.client.CreateTopics(d.t.Context(), kafkalog.TopicSpec{Name: d.config.Events.Topic,

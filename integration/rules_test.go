@@ -1,6 +1,9 @@
 package integration
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,25 +34,22 @@ func atTop(sigma float64) noisereduction.Target {
 	return noisereduction.Target{Absolute: 1.96 * sigma, Confidence: 0.95}
 }
 
-// decisions returns what the ledger says about every user: turn → admission bits, and the amounts
+// decisions returns what was decided about every user, turn → admissions by metric, and the amounts
 // spent.
 func (d *deployment) decisions() (map[reference.Owner]map[uint64]string, map[reference.Owner]reference.Account) {
 	d.t.Helper()
-	tr := must.Have(d.readTrusted())
 	all := map[reference.Owner]map[uint64]string{}
-	for _, l := range tr.ledgers {
-		for turn, delta := range l.deltas {
-			for _, user := range delta.Users {
-				owner := reference.Owner{ID: user.ID, Period: user.Period}
-				if all[owner] == nil {
-					all[owner] = map[uint64]string{}
-				}
-				all[owner][turn] = string(user.Admitted)
+	for _, turn := range d.reference().turns {
+		for _, m := range slices.Concat(turn.Members...) {
+			if all[m.Owner] == nil {
+				all[m.Owner] = map[uint64]string{}
+			}
+			for _, part := range m.Parts {
+				all[m.Owner][turn.Number] += fmt.Sprint(part.Metric, part.Admitted, " ")
 			}
 		}
 	}
-	accounts := must.Have(d.accounts(tr))
-	return all, accounts
+	return all, maps.Clone(d.reference().accounts)
 }
 
 // owner names a user's account in a period.
@@ -65,9 +65,15 @@ func TestAnEmptyTopicGivesAnEmptyResult(t *testing.T) {
 	d.verify()
 }
 
-// outcomesOf asks the reference what became of every record.
-func (d *deployment) outcomesOf(log reference.Log) map[int32][]reference.Judged {
+// outcomesOf returns what must become of every record.
+func (d *deployment) outcomesOf(log events) map[int32][]reference.Judged {
 	d.t.Helper()
-	out := must.Have(reference.Run(d.referenceConfig(), log, nil, 0))
-	return out.Outcomes
+	replay := must.Have(reference.NewReplay(*d.referenceConfig(), nil, 0, slices.Collect(maps.Keys(log))...))
+	out := map[int32][]reference.Judged{}
+	for p, records := range log {
+		for _, r := range records {
+			out[p] = append(out[p], must.Have(replay.Reader(p).Read(r.Offset, r.Timestamp, r.Value)))
+		}
+	}
+	return out
 }

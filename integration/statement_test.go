@@ -47,8 +47,8 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool) (spent int) {
 	t.Helper()
 	tr := must.Have(d.readTrusted())
-	config, all := d.referenceConfig(), d.reference().Accounts
-	end := config.TurnEnds(tr.last)[tr.last-1]
+	config, all := d.referenceConfig(), d.reference().accounts
+	end := config.TurnEnds(tr.Last)[tr.Last-1]
 	users := map[string]bool{"nobody": true}
 	for _, a := range arrivals {
 		users[a.user] = true
@@ -81,7 +81,7 @@ func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool
 				a.From.UnixMilli() != owner.Period*config.Period {
 				t.Errorf("%s has spent %+v, want %v in period %d", user, a, account.Spent, owner.Period)
 			}
-			checkReleases(t, user, &a, d.paid[owner], float64(d.compiled.Budget.Mu2), whole)
+			checkReleases(t, user, &a, d.reference().paid[owner], float64(d.compiled.Budget.Mu2), whole)
 			for _, m := range config.Metrics {
 				if m.Burst == 0 {
 					continue
@@ -143,7 +143,7 @@ func checkSpentByAll(t *testing.T, d *deployment) {
 		t.Fatal(err)
 	}
 	config, shares := d.referenceConfig(), map[int64][]float64{}
-	for owner, account := range d.reference().Accounts {
+	for owner, account := range d.reference().accounts {
 		if !config.PeriodIsOver(owner.Period, asOf.UnixMilli()) {
 			units, _ := new(big.Float).SetInt(account.Spent).Float64()
 			shares[owner.Period*config.Period] = append(shares[owner.Period*config.Period],

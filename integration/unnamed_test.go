@@ -40,7 +40,7 @@ func TestRuleARecordWithoutAUserIsAUserOfItsOwn(t *testing.T) {
 	d.crashAt(crashpoint.DeltaWritten, 5, 1) // and those of some shards
 	d.drainAtRandom(random, 1, 3)
 	d.verify()
-	if got := len(d.verified.Accounts); got < unnamed {
+	if got := len(d.verified.accounts); got < unnamed {
 		t.Errorf("%d accounts, of %d records without a user", got, unnamed)
 	}
 	if r := d.report(); int(r.Accepted) != len(all) {

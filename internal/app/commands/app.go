@@ -3,6 +3,7 @@ package commands
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/audit"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/budget"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/change"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
@@ -36,17 +37,18 @@ Exit codes:
   3  the configuration or a key file is wrong; the configuration is not the one
      that the deployment has; or --strict turned a warning into an error
   4  with --strict, at the end of demo or of a run that ends: more than half of the
-     records were lost before counting`,
+     records were lost before counting
+  5  audit found no difference, and could not check everything
+  6  audit found a difference`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.Version = versionLine(a)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(initialise.Command(a), run.Command(a), serve.Command(a), change.Command(a), status.Command(a),
-		status.Statement(a), status.Forget(a), status.Promise(a), status.Recover(a), replay.Command(a),
-		dlq.Command(a),
-		validate.Command(a), demo.Plan(a),
-		demo.Command(a),
+		status.Statement(a), status.Forget(a), status.Promise(a), audit.Command(a), status.Recover(a),
+		replay.Command(a),
+		dlq.Command(a), validate.Command(a), demo.Plan(a), demo.Command(a),
 		budget.Command(a), serve.Probe(a), version(a), man(a))
 	for _, tagged := range run.TaggedCommands {
 		root.AddCommand(tagged(a))

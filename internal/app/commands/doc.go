@@ -21,4 +21,5 @@
 //     deployment has; or --strict turned a warning into an error
 //   - 4: with --strict, at the end of demo or of a run that ends: more than half of the records
 //     were lost before counting
+//   - 5 and 6: of audit: nothing differs, and not everything could be checked; something differs
 package commands

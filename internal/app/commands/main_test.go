@@ -36,7 +36,8 @@ func tollgate(t testing.TB, args ...string) (code int, stdout, stderr string) {
 
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "forget", "promise",
+	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "forget", "audit",
+		"promise",
 		"man",
 		"recover", "replay", "dlq",
 		"dlq list", "dlq show", "dlq replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all",

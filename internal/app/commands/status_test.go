@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -55,6 +57,17 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		"of the budget: all values together are ε = ") || strings.Contains(stdout, "person-") {
 		t.Errorf("a statement: %s", stdout)
 	}
+	if stdout, _ := mustRun(t, "audit", "--config", cfg); !strings.HasSuffix(stdout,
+		"everything was checked, nothing differs\n") || strings.Contains(stdout, "person-") {
+		t.Errorf("an audit: %s", stdout)
+	}
+	noise := must.Have(os.ReadFile(noiseKey))
+	must.Succeed(t, os.WriteFile(noiseKey, bytes.Replace(noise, noise[:4], []byte("0000"), 1), 0o600))
+	if code, stdout, stderr := tollgate(t, "audit", "--config", cfg); code != command.ExitUnchecked ||
+		!strings.Contains(stdout, "unchecked  turns 1 to ") {
+		t.Errorf("an audit with another noise key: exit %d, %s%s", code, stdout, stderr)
+	}
+	must.Succeed(t, os.WriteFile(noiseKey, noise, 0o600))
 	unreadable()
 	stdout, stderr := mustRun(t, "status", "--config", cfg, "--format", "json")
 	var s struct {

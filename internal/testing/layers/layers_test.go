@@ -93,7 +93,7 @@ func module() []layer {
 			internal/app/replay`},
 		// The audit computes everything a second time: it sees nothing that decides in a run.
 		{name: "audit", sees: "secrets numbers wire noise kafka deployment connection", packages: `
-			internal/app/audit/reference`},
+			internal/app/audit/reference internal/app/audit`},
 		{name: "programs",
 			sees: "words secrets numbers accounting wire noise experiments transforms kafka deployment connection " +
 				"pipeline front demo audit",
@@ -102,7 +102,8 @@ func module() []layer {
 			internal/app/commands/demo internal/app/commands/dlq
 			internal/app/commands/replay internal/app/commands/initialise
 			internal/app/commands/validate internal/app/commands/change internal/app/commands/run
-			internal/app/commands/status internal/app/commands/serve internal/app/commands/budget
+			internal/app/commands/status internal/app/commands/audit internal/app/commands/serve
+			internal/app/commands/budget
 			internal/app/commands cmd/runner cmd/experiments`},
 		{name: "tests", sees: "secrets numbers wire noise experiments transforms kafka deployment front demo",
 			outside: []string{beam, franz}, packages: `

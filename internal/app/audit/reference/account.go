@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"math/bits"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -45,7 +47,7 @@ func (a Account) clone() Account { return Account{new(big.Int).Set(a.Spent), map
 
 // Elapsed returns how long an individual's budget period has lasted at a time or, without periods,
 // the time since 1970.
-func (c Config) Elapsed(of Owner, millis int64) int64 {
+func (c *Config) Elapsed(of Owner, millis int64) int64 {
 	if c.Period != 0 {
 		return millis - of.Period*c.Period
 	}
@@ -53,20 +55,26 @@ func (c Config) Elapsed(of Owner, millis int64) int64 {
 }
 
 // paid returns what a bucket has been refilled with, had it always had room.
-func paid(m schemas.MetricSpec, elapsed int64) *big.Int {
-	part := big.NewRat(max(elapsed, 0), m.Horizon)
-	return floor(part.Mul(part, whole(uint64(m.Refill))))
+func paid(m *schemas.MetricSpec, elapsed int64) *big.Int {
+	high, low := bits.Mul64(uint64(max(elapsed, 0)), uint64(m.Refill))
+	if high < uint64(m.Horizon) {
+		low, _ = bits.Div64(high, low, uint64(m.Horizon))
+		return bigOf(low)
+	}
+	part := bigOf(high)
+	part.Lsh(part, 64).Add(part, bigOf(low))
+	return part.Quo(part, big.NewInt(m.Horizon))
 }
 
 // BucketAt returns the bucket of a metric as it is after so long. A bucket that was never used is
 // full.
 func (a Account) BucketAt(m schemas.MetricSpec, elapsed int64) Bucket {
-	burst := whole(uint64(m.Burst)).Num()
+	burst := bigOf(uint64(m.Burst))
 	b, used := a.Buckets[m.Name]
 	if !used {
 		return Bucket{burst, elapsed}
 	}
-	balance := new(big.Int).Sub(paid(m, elapsed), paid(m, b.At))
+	balance := new(big.Int).Sub(paid(&m, elapsed), paid(&m, b.At))
 	if balance.Add(balance, b.Balance); balance.Cmp(burst) > 0 {
 		balance = burst
 	}
@@ -75,7 +83,7 @@ func (a Account) BucketAt(m schemas.MetricSpec, elapsed int64) Bucket {
 
 // Available returns what a window of a metric may cost: what is left of the budget and, if the
 // metric has a bucket, no more than is in it.
-func (c Config) Available(a Account, m schemas.MetricSpec, elapsed int64) *big.Int {
+func (c *Config) Available(a Account, m schemas.MetricSpec, elapsed int64) *big.Int {
 	left := new(big.Int).Sub(c.Budget.Mu2, a.Spent)
 	if m.Burst == 0 {
 		return left
@@ -91,13 +99,13 @@ func (a *Account) Take(m schemas.MetricSpec, elapsed int64, price *big.Int) {
 	a.Spent = new(big.Int).Add(a.Spent, price)
 	if m.Burst != 0 {
 		b := a.BucketAt(m, elapsed)
-		a.Buckets[m.Name] = Bucket{b.Balance.Sub(new(big.Int).Set(b.Balance), price), elapsed}
+		a.Buckets[m.Name] = Bucket{new(big.Int).Sub(b.Balance, price), elapsed}
 	}
 }
 
 // carry returns an account under the generation after another one: what was missing in a bucket
 // when the change came is missing in the bucket that the metric has now.
-func (c Config) carry(before Config, of Owner, a Account) Account {
+func (c *Config) carry(before *Config, of Owner, a Account) Account {
 	elapsed := c.Elapsed(of, c.Since)
 	buckets := map[string]Bucket{}
 	for name := range a.Buckets {
@@ -107,8 +115,8 @@ func (c Config) carry(before Config, of Owner, a Account) Account {
 			continue
 		}
 		balance := new(big.Int).Sub(a.BucketAt(before.Metrics[was], elapsed).Balance,
-			whole(uint64(before.Metrics[was].Burst)).Num())
-		buckets[name] = Bucket{balance.Add(balance, whole(uint64(c.Metrics[now].Burst)).Num()), elapsed}
+			bigOf(uint64(before.Metrics[was].Burst)))
+		buckets[name] = Bucket{balance.Add(balance, bigOf(uint64(c.Metrics[now].Burst))), elapsed}
 	}
 	return Account{a.Spent, buckets}
 }
@@ -116,30 +124,31 @@ func (c Config) carry(before Config, of Owner, a Account) Account {
 // Charge returns ⌈c²·u·2^-40⌉: what an individual who contributed c, of either sign, pays for a
 // count released at precision u (units of 2^-80).
 func Charge(c int64, u *big.Int) *big.Int {
-	contribution := big.NewInt(c)
-	product := new(big.Int).Mul(contribution, contribution)
-	product.Mul(product, u)
-	return ceilDiv(product, new(big.Int).Lsh(big.NewInt(1), 40))
+	product := big.NewInt(c)
+	product.Mul(product, product).Mul(product, u)
+	return ceilShift(product)
 }
 
-// member is one individual's part in one turn.
-type member struct {
-	owner Owner
-	parts []windowPart // in the order of the configuration
+// Member is one individual's part in one turn.
+type Member struct {
+	Owner Owner
+	Parts []WindowPart // in the order of the configuration
 }
 
-// windowPart is what an individual contributes to one metric window: of an offer, as much as the
+// WindowPart is what an individual contributes to one metric window: of an offer, as much as the
 // account allows.
-type windowPart struct {
-	metric int
+type WindowPart struct {
+	Metric int
 	offer  Offer  // but for shares
 	all    uint64 // of a share: the records of its metric, and how many of them the cap keeps
 	kept   uint64
+	// available is what the window could cost when it was decided.
+	available *big.Int
 	Contribution
 }
 
 // Price returns what a contribution costs at given precisions, nil or 0 for what is not drawn.
-func (c Config) Price(metric int, b Contribution, precision func(metric int, key string) *big.Int) *big.Int {
+func (c *Config) Price(metric int, b Contribution, precision func(metric int, key string) *big.Int) *big.Int {
 	sum := new(big.Int)
 	add := func(at int, counts map[string]int64) {
 		for key, n := range counts {
@@ -156,38 +165,79 @@ func (c Config) Price(metric int, b Contribution, precision func(metric int, key
 }
 
 // Top is the precision at which everything is reserved.
-func (c Config) Top(metric int, _ string) *big.Int { return c.Metrics[metric].Top.Big() }
+func (c *Config) Top(metric int, _ string) *big.Int {
+	if c.tops != nil {
+		return c.tops[metric]
+	}
+	return c.Metrics[metric].Top.Big()
+}
 
 // admit decides over all metric windows of one individual in one turn, in the order of the
 // configuration. Everything that is reserved, also by the turns before in the same span, counts as
 // spent for the metric windows after it.
-func (c Config) admit(account *Account, m *member, elapsed int64) {
-	for i := range m.parts {
-		part := &m.parts[i]
-		spec := c.Metrics[part.metric]
-		available := c.Available(*account, spec, elapsed)
-		if spec.Kind == "counted" {
-			part.Contribution = c.divide(m, *part, available)
-		} else {
-			part.Contribution = c.Fill(part.metric, part.offer, available)
-		}
+func (c *Config) admit(account *Account, m *Member, elapsed int64) {
+	for i := range m.Parts {
+		part := &m.Parts[i]
+		spec := c.Metrics[part.Metric]
+		part.available = c.Available(*account, spec, elapsed)
+		c.contributionOf(m, part)
 		if part.Admitted {
-			account.Take(spec, elapsed, c.Price(part.metric, part.Contribution, c.Top))
+			account.Take(spec, elapsed, c.Price(part.Metric, part.Contribution, c.Top))
 		}
 	}
 }
 
+// contributionOf works out what an individual brings to a window, from what is available.
+func (c *Config) contributionOf(m *Member, part *WindowPart) {
+	if c.Metrics[part.Metric].Kind == "counted" {
+		part.Contribution = c.divide(m, *part, part.available)
+	} else {
+		part.Contribution = c.Fill(part.Metric, part.offer, part.available)
+	}
+}
+
+// Part returns a member's part in a metric; nil if it has none.
+func (m *Member) Part(metric int) *WindowPart {
+	for i := range m.Parts {
+		if m.Parts[i].Metric == metric {
+			return &m.Parts[i]
+		}
+	}
+	return nil
+}
+
+// Again works out for another member, which has some of the visits of m, whether it brings the same
+// to all windows to which m is admitted; its parts are those.
+func (m *Member) Again(c *Config, other *Member) bool {
+	for i := range other.Parts {
+		part := &other.Parts[i]
+		want := m.Part(part.Metric)
+		if slices.EqualFunc(part.offer.Keys, want.offer.Keys, OfferedKey.equal) && part.all == want.all {
+			part.Contribution = want.Contribution // of the same offer
+			continue
+		}
+		part.available = want.available
+		c.contributionOf(other, part)
+		if !part.Admitted || !maps.Equal(part.Counts, want.Counts) ||
+			!slices.EqualFunc(part.Further, want.Further, maps.Equal[map[string]int64, map[string]int64]) ||
+			!maps.EqualFunc(part.Values, want.Values, slices.Equal[[]int64]) {
+			return false
+		}
+	}
+	return true
+}
+
 // divide returns what an individual brings to a share, now that it is decided about its metric:
 // everything or nothing.
-func (c Config) divide(m *member, share windowPart, available *big.Int) Contribution {
+func (c *Config) divide(m *Member, share WindowPart, available *big.Int) Contribution {
 	in := uint64(0)
-	for _, part := range m.parts {
-		if part.metric == c.countedIn(c.Metrics[share.metric]) {
+	for _, part := range m.Parts {
+		if part.Metric == c.countedIn(c.Metrics[share.Metric]) {
 			in = part.Counted
 		}
 	}
 	b := Contribution{Admitted: true, Counts: Divide(share.all, in, share.kept), Counted: share.kept}
-	if c.Price(share.metric, b, c.Top).Cmp(available) > 0 {
+	if c.Price(share.Metric, b, c.Top).Cmp(available) > 0 {
 		return Contribution{Beyond: share.kept}
 	}
 	return b
@@ -213,25 +263,20 @@ func Divide(all, in, kept uint64) map[string]int64 {
 
 // settle charges what was drawn: the precision at which each (metric, key) stopped. A key that
 // another metric did not release was not drawn and costs nothing; every other key was.
-func (c Config) settle(account *Account, m *member, end int64, stopped map[metricKey]*big.Int) error {
-	elapsed := c.Elapsed(m.owner, end)
-	for _, part := range m.parts {
+func (c *Config) settle(account *Account, m *Member, elapsed int64, stopped map[Cell]*big.Int) error {
+	for _, part := range m.Parts {
 		if !part.Admitted {
 			continue
 		}
-		spec := c.Metrics[part.metric]
+		spec := c.Metrics[part.Metric]
 		for key := range part.Counts {
-			if stopped[metricKey{part.metric, key}] == nil && spec.KeyMode != "from" {
+			if stopped[Cell{part.Metric, key}] == nil && spec.KeyMode != "from" {
 				return fmt.Errorf("metric %q drew nothing for a key with contributions", spec.Name)
 			}
 		}
-		cost := c.Price(part.metric, part.Contribution, func(at int, key string) *big.Int {
-			return stopped[metricKey{at, key}]
-		})
-		account.Take(spec, elapsed, cost)
-		if c.Paid != nil && cost.Sign() > 0 {
-			c.Paid(m.owner, spec.Name, end, cost)
-		}
+		account.Take(spec, elapsed, c.Price(part.Metric, part.Contribution, func(at int, key string) *big.Int {
+			return stopped[Cell{at, key}]
+		}))
 	}
 	return nil
 }

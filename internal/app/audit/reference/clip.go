@@ -34,6 +34,11 @@ type OfferedKey struct {
 	Values  []int64
 }
 
+func (o OfferedKey) equal(other OfferedKey) bool {
+	return o.Key == other.Key && o.Records == other.Records && o.Total.Cmp(other.Total) == 0 &&
+		slices.Equal(o.Values, other.Values)
+}
+
 // Contribution is what one individual contributes to one metric window.
 type Contribution struct {
 	Admitted bool
@@ -54,8 +59,13 @@ func chooses(kind string) bool { return hasTree(kind) || components(kind) != nil
 
 // Offer applies the caps: the MaxKeysPerUser keys of least rank stay, each with MaxEventsPerKey
 // records. 0 is no cap.
-func (c Config) Offer(h *schemas.Hasher, metric int, of Owner, visits []Visit) Offer {
+func (c *Config) Offer(h *schemas.Hasher, metric int, of Owner, visits []Visit) Offer {
 	spec := c.Metrics[metric]
+	if len(visits) == 1 { // within any caps
+		o := ofKey(h, spec, of, visits)
+		o.Key = visits[0].Key
+		return Offer{Keys: []OfferedKey{o}}
+	}
 	byKey := map[string][]Visit{}
 	for _, v := range visits {
 		byKey[v.Key] = append(byKey[v.Key], v)
@@ -113,7 +123,7 @@ func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit)
 // Fill chooses what of an offer counts. The same most m in all keys is the greatest that is
 // available; after it, one more in each key that has more and for which it still fits, in the order
 // of ranks. A user of whom nothing counts is not admitted.
-func (c Config) Fill(metric int, offer Offer, available *big.Int) Contribution {
+func (c *Config) Fill(metric int, offer Offer, available *big.Int) Contribution {
 	price := func(o OfferedKey, n *big.Int) *big.Int { return c.priceOf(metric, o, n) }
 	size := func(o OfferedKey) *big.Int { return new(big.Int).Abs(o.Total) }
 	largest := new(big.Int)
@@ -128,14 +138,16 @@ func (c Config) Fill(metric int, offer Offer, available *big.Int) Contribution {
 		}
 		return all
 	}
-	m := greatest(new(big.Int), new(big.Int).Add(largest, big.NewInt(1)), func(m *big.Int) bool {
-		return m.Cmp(largest) <= 0 && sum(m).Cmp(available) <= 0
-	})
-	b := Contribution{Counts: map[string]int64{}, Values: map[string][]int64{}}
+	m, all := largest, sum(largest)
+	if all.Cmp(available) > 0 {
+		m = greatest(new(big.Int), largest, func(m *big.Int) bool { return sum(m).Cmp(available) <= 0 })
+		all = sum(m)
+	}
+	b := Contribution{Counts: map[string]int64{}}
 	for range c.FurtherOf(metric) {
 		b.Further = append(b.Further, map[string]int64{})
 	}
-	rest := new(big.Int).Sub(available, sum(m))
+	rest := all.Sub(available, all)
 	for _, o := range offer.Keys {
 		n := smallerOf(m, size(o))
 		if size(o).Cmp(m) > 0 {
@@ -152,7 +164,7 @@ func (c Config) Fill(metric int, offer Offer, available *big.Int) Contribution {
 
 // priceOf returns what n of a key's total would cost at most: of a kind that looks at records, what
 // the dearest of its first records up to n cost for each component.
-func (c Config) priceOf(metric int, o OfferedKey, n *big.Int) *big.Int {
+func (c *Config) priceOf(metric int, o OfferedKey, n *big.Int) *big.Int {
 	sum := Charge(n.Int64(), c.Top(metric, ""))
 	if !chooses(c.Metrics[metric].Kind) {
 		return sum
@@ -170,7 +182,7 @@ func (c Config) priceOf(metric int, o OfferedKey, n *big.Int) *big.Int {
 }
 
 // contribute adds what n of a key's total come to.
-func (c Config) contribute(metric int, b *Contribution, o OfferedKey, n *big.Int) {
+func (c *Config) contribute(metric int, b *Contribution, o OfferedKey, n *big.Int) {
 	if n.Sign() == 0 && o.Total.Sign() != 0 {
 		b.Beyond += o.Records
 		return
@@ -178,7 +190,7 @@ func (c Config) contribute(metric int, b *Contribution, o OfferedKey, n *big.Int
 	b.Admitted = true
 	b.Counts[o.Key] = n.Int64() * int64(o.Total.Sign())
 	counted := o.Records
-	if o.Total.Sign() != 0 { // the same part of the records as of the total
+	if o.Total.CmpAbs(n) != 0 { // the same part of the records as of the total
 		part := new(big.Rat).SetFrac(n, new(big.Int).Abs(o.Total))
 		counted = floor(part.Mul(part, whole(o.Records))).Uint64()
 	}
@@ -192,6 +204,9 @@ func (c Config) contribute(metric int, b *Contribution, o OfferedKey, n *big.Int
 		b.Further[j][o.Key] = component(kind, c.Metrics[metric], first)
 	}
 	if hasTree(c.Metrics[metric].Kind) {
+		if b.Values == nil {
+			b.Values = map[string][]int64{}
+		}
 		b.Values[o.Key] = first
 	}
 }
@@ -218,7 +233,10 @@ func leastFirst[T any](all []T, rank func(T) [16]byte) []T {
 		what T
 		rank [16]byte
 	}
-	var list []ranked
+	if len(all) < 2 {
+		return all
+	}
+	list := make([]ranked, 0, len(all))
 	for _, what := range all {
 		list = append(list, ranked{what, rank(what)})
 	}

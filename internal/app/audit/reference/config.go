@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -15,6 +16,7 @@ type Config struct {
 	Generation  uint32
 	Counts      schemas.CountsEncoding
 	Format      event.Format // with the filters of all metrics
+	Decoding    []event.Option
 	UserHash    [32]byte
 	Noise       noisereduction.NoiseKey
 	Budget      Budget
@@ -23,9 +25,13 @@ type Config struct {
 	Lateness    int64
 	Skew        int64
 	Slack       int64
-	NoFuture    bool  // the tests for the future are off
-	Clock       int64 // with producers' times: stamps beyond it + Skew are the future's and do not count; 0 trusts all
-	Metrics     []schemas.MetricSpec
+	NoFuture    bool // the tests for the future are off
+	// Clock limits the trust in producers' times: stamps beyond it + Skew are the future's and do not
+	// count. 0 trusts all. Ahead has the offsets, by partition, that were ahead of a reader's clock.
+	Clock   int64
+	Ahead   map[int32]map[int64]bool
+	Zone    *wallclock.Clock // windows and periods begin by it
+	Metrics []schemas.MetricSpec
 
 	// Before is the generation that was in force before turn From, which begins at Since; nil for
 	// the first one. Below are, by partition, the offsets below which Before's times judge.
@@ -34,14 +40,11 @@ type Config struct {
 	Since  int64
 	Below  map[int32]int64
 
-	// First is the first turn of the span that a turn belongs to, as control's CLOSEs say it; nil
-	// where every turn is closed by itself.
-	First func(turn uint64) uint64
-
-	// Paid is called with every charge, for the window of a metric that ends at end; nil for nothing.
-	Paid func(owner Owner, metric string, end int64, cost *big.Int)
-
-	ladders []*ladder // by metric; set by Compile; nil for components and statistics
+	// By metric, set by Compile: ladders, nil for components and statistics; the precisions at which
+	// everything is reserved; and the metrics of further components.
+	ladders []*ladder
+	tops    []*big.Int
+	further [][]int
 
 	// path, when set, decides in place of the ladders where releases stop. Tests walk along one
 	// path of outputs with different inputs by it.
@@ -54,16 +57,6 @@ type Budget struct {
 	Keys *big.Int
 }
 
-// Record is one record of the events topic.
-type Record struct {
-	Offset    int64
-	Timestamp int64 // Unix milliseconds, as the broker kept it
-	Value     []byte
-}
-
-// Log is the events topic: partition → records in the order of their offsets.
-type Log map[int32][]Record
-
 // Cuts are the CLOSE records: turn → partition → the first offset that came too late for the turn.
 // A partition or turn that is missing closed after all of them.
 type Cuts map[uint64]map[int32]int64
@@ -75,6 +68,11 @@ func Compile(c Config) (Config, error) {
 		return c, nil
 	}
 	c.ladders = make([]*ladder, len(c.Metrics))
+	tops, further := make([]*big.Int, len(c.Metrics)), make([][]int, len(c.Metrics))
+	for i, m := range c.Metrics {
+		tops[i], further[i] = m.Top.Big(), c.FurtherOf(i)
+	}
+	c.tops, c.further = tops, further
 	for i, m := range c.Metrics {
 		if isComponent(m) || isStatistic(m) {
 			continue // drawn once, or computed from what was drawn
@@ -94,7 +92,7 @@ func Compile(c Config) (Config, error) {
 	return c, nil
 }
 
-func (c Config) metric(name string) (int, bool) {
+func (c *Config) metric(name string) (int, bool) {
 	for i, m := range c.Metrics {
 		if m.Name == name {
 			return i, true
@@ -116,7 +114,7 @@ func components(kind string) []string {
 
 // ComponentsOf returns the kinds of all further components of a metric that are sums: as many as
 // its own kind or the kind of a value that is released beside it needs.
-func (c Config) ComponentsOf(metric int) []string {
+func (c *Config) ComponentsOf(metric int) []string {
 	need := components(c.Metrics[metric].Kind)
 	for _, m := range c.Metrics {
 		of, beside := strings.CutPrefix(m.Kind, "also_")
@@ -136,7 +134,10 @@ func isComponent(m schemas.MetricSpec) bool {
 }
 
 // FurtherOf returns the metrics of the further components of a metric.
-func (c Config) FurtherOf(metric int) (all []int) {
+func (c *Config) FurtherOf(metric int) (all []int) {
+	if c.further != nil {
+		return c.further[metric]
+	}
 	for i, m := range c.Metrics {
 		if isComponent(m) && !isNodes(m) && m.Of == c.Metrics[metric].Name {
 			all = append(all, i)
@@ -149,7 +150,7 @@ func (c Config) FurtherOf(metric int) (all []int) {
 func admits(m schemas.MetricSpec) bool { return m.Of == "" || m.Kind == "counted" }
 
 // countedIn returns the metric of whose events a share counts the counted ones.
-func (c Config) countedIn(share schemas.MetricSpec) int {
+func (c *Config) countedIn(share schemas.MetricSpec) int {
 	of, _ := c.metric(share.Of)
 	return of
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -62,29 +63,63 @@ func (v visit) record() []byte {
 		v.tag)
 }
 
-// logOf deals visits to partitions in the order given; every record has the same timestamp, so that
-// none is late.
-func logOf(visits []visit, partitionOf func(int) int32) Log {
-	log := Log{}
-	for i, v := range visits {
-		p := partitionOf(i)
-		log[p] = append(log[p], Record{Offset: int64(len(log[p])), Timestamp: 0, Value: v.record()})
-	}
-	return log
-}
-
-// onePartition returns a log of one partition.
-func onePartition(visits ...visit) Log { return logOf(visits, func(int) int32 { return 0 }) }
-
 // owner names a user's account in a period.
 func (c Config) owner(user string, period int64) Owner {
 	return Owner{schemas.NewHasher(c.UserHash).Account([]byte(user)), period}
 }
 
-func mustRun(t interface{ Fatalf(string, ...any) }, c Config, log Log, turns uint64) Output {
-	out, err := Run(c, log, nil, turns)
+// outputs are what is decided about each individual and drawn.
+type outputs struct {
+	accounts map[Owner]Account
+	admitted map[Owner][]decision // in order
+	draws    []turnDraw
+}
+
+type decision struct {
+	turn   uint64
+	metric int
+	Contribution
+}
+
+type turnDraw struct {
+	turn uint64
+	Draw
+}
+
+// mustRun replays visits of one partition.
+func mustRun(t interface{ Fatalf(string, ...any) }, c Config, visits []visit, turns uint64) outputs {
+	r, err := NewReplay(c, nil, turns, 0)
 	if err != nil {
-		t.Fatalf("running the reference: %v", err)
+		t.Fatalf("preparing a replay: %v", err)
+	}
+	for i, v := range visits { // all have the same timestamp, so that none is late
+		if _, err := r.Reader(0).Read(int64(i), 0, v.record()); err != nil {
+			t.Fatalf("reading: %v", err)
+		}
+	}
+	out := outputs{accounts: map[Owner]Account{}, admitted: map[Owner][]decision{}}
+	for range turns {
+		turn := r.Begin()
+		r.Gather(turn)
+		r.Decide(turn)
+		if err := r.Release(turn); err != nil {
+			t.Fatalf("releasing: %v", err)
+		}
+		if err := r.Charge(turn); err != nil {
+			t.Fatalf("charging: %v", err)
+		}
+		for _, m := range slices.Concat(turn.Members...) {
+			for _, part := range m.Parts {
+				out.admitted[m.Owner] = append(out.admitted[m.Owner], decision{turn.Number, part.Metric,
+					part.Contribution})
+			}
+		}
+		for _, d := range turn.Draws {
+			out.draws = append(out.draws, turnDraw{turn.Number, d})
+		}
+	}
+	for owner := range r.Owners {
+		out.accounts[owner], _ = r.Account(owner)
 	}
 	return out
 }

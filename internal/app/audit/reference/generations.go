@@ -3,11 +3,11 @@ package reference
 import "slices"
 
 // generations lists a configuration and those before it, oldest first.
-func (c Config) generations() []Config {
+func (c *Config) generations() []Config {
 	if c.Before == nil {
-		return []Config{c}
+		return []Config{*c}
 	}
-	return append(c.Before.generations(), c)
+	return append(c.Before.generations(), *c)
 }
 
 // Succeed makes c the generation after another one, from a turn on: none of its windows begins
@@ -43,9 +43,9 @@ func judges(all []Config, partition int32, offset int64) int {
 }
 
 // since returns the time before which no window of a generation begins.
-func (c Config) since() int64 {
+func (c *Config) since() int64 {
 	if c.Before == nil {
-		return c.Start
+		return c.Zone.Begins(c.Start)
 	}
 	return c.Since
 }

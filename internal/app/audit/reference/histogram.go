@@ -16,8 +16,8 @@ type buckets struct {
 }
 
 // shares returns the shares of one released key, by metric, and the parents of its buckets.
-func (c Config) shares(metric int, w window, key string, n stop,
-	counts map[metricKey]int64) (map[int]stop, []node, error) {
+func (c *Config) shares(metric int, w window, key string, n stop,
+	counts map[Cell]int64) (map[int]stop, []node, error) {
 	at, steps := c.nodesOf(metric), c.stepsOf(metric)
 	if c.path != nil { // nothing is published
 		return nil, steps.parents(), nil
@@ -26,7 +26,7 @@ func (c Config) shares(metric int, w window, key string, n stop,
 	b := buckets{steps: steps, variance: estimate{precision: u}.variance(), width: c.ladders[metric].width}
 	for i := range steps.edges[1:] {
 		cell := (8 + node(i)).cell(key)
-		one, err := c.drawOnce(at, w, cell, counts[metricKey{at, cell}], u)
+		one, err := c.drawOnce(at, w, cell, counts[Cell{at, cell}], u)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -3,6 +3,7 @@ package reference
 import (
 	"fmt"
 	"math/big"
+	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -20,6 +21,7 @@ type ladder struct {
 	width    *big.Rat         // half-width of the interval in standard deviations
 	widen    *big.Rat         // by which widths are multiplied
 	widths   map[int]*big.Rat // see together
+	mu       sync.Mutex       // of steps and widths
 	limit    *big.Rat         // a private key passes iff its first noisy count exceeds it; nil for public keys
 }
 
@@ -71,6 +73,8 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 
 // together returns the half-width of intervals of which so many hold together, worked out once.
 func (l *ladder) together(n int) *big.Rat {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.widths[n] == nil {
 		tail := new(big.Rat).Sub(big.NewRat(1, 1), new(big.Rat).SetFloat64(l.spec.Confidence))
 		l.widths[n] = new(big.Rat).Mul(quantile(tail.Quo(tail, big.NewRat(int64(2*n), 1))), l.widen)
@@ -211,6 +215,8 @@ func (l *ladder) jump(score *big.Int) int {
 
 // step returns the barrier divided by 2^(m/28), worked out once.
 func (l *ladder) step(m int) *big.Int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for len(l.steps) <= m {
 		l.steps = append(l.steps, divideByRoot(l.barrier, len(l.steps)))
 	}

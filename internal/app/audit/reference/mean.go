@@ -64,7 +64,7 @@ func (e estimate) clamped(width *big.Rat) bool {
 }
 
 // drawOnce draws a further component, of a metric of its own.
-func (c Config) drawOnce(metric int, w window, key string, count int64, u *big.Int) (estimate, error) {
+func (c *Config) drawOnce(metric int, w window, key string, count int64, u *big.Int) (estimate, error) {
 	if c.path != nil {
 		return estimate{}, nil // nothing is published along a path
 	}
@@ -81,7 +81,7 @@ func (c Config) drawOnce(metric int, w window, key string, count int64, u *big.I
 
 // join makes the value of a kind, with the bounds and the target of spec, of the components of a
 // metric.
-func (c Config) join(metric int, spec schemas.MetricSpec, n stop, of []estimate) stop {
+func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, of []estimate) stop {
 	if components(spec.Kind) == nil || c.path != nil { // along a path, nothing is published
 		return n
 	}

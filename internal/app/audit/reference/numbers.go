@@ -1,6 +1,11 @@
 package reference
 
-import "math/big"
+import (
+	"cmp"
+	"maps"
+	"math/big"
+	"slices"
+)
 
 // scale returns r·2^n, a fresh value.
 func scale(r *big.Rat, n int) *big.Rat {
@@ -11,7 +16,14 @@ func scale(r *big.Rat, n int) *big.Rat {
 	return new(big.Rat).Mul(r, power)
 }
 
-func whole(n uint64) *big.Rat { return new(big.Rat).SetInt(new(big.Int).SetUint64(n)) }
+func whole(n uint64) *big.Rat { return new(big.Rat).SetInt(bigOf(n)) }
+
+func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
+
+// ceilShift rounds n·2^-40 up, for n ≥ 0, and overwrites n.
+func ceilShift(n *big.Int) *big.Int { return n.Rsh(n.Add(n, roundUp), 40) }
+
+var roundUp = big.NewInt(1<<40 - 1)
 
 // floor returns ⌊r⌋ for r ≥ 0.
 func floor(r *big.Rat) *big.Int { return new(big.Int).Quo(r.Num(), r.Denom()) }
@@ -90,3 +102,5 @@ func quantile(p *big.Rat) *big.Rat {
 	})
 	return scale(new(big.Rat).SetInt(below.Add(below, big.NewInt(1))), -40)
 }
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

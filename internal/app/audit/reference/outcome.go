@@ -41,78 +41,116 @@ type Judged struct {
 	Class   string
 }
 
-// judge decides the outcome of all records of one partition. ends are the ends of the turns that
-// were closed.
-func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []int64) ([]Judged, []accepted, error) {
-	decoders, hashers := make([]*event.Decoder, len(all)), make([]*schemas.Hasher, len(all))
-	for i := range all {
-		var err error
-		if decoders[i], err = event.NewDecoder(all[i].Format); err != nil {
-			return nil, nil, fmt.Errorf("building the event decoder: %w", err)
-		}
-		hashers[i] = schemas.NewHasher(all[i].UserHash)
-	}
-	var outcomes []Judged
-	var events []accepted
-	largest := int64(math.MinInt64)
-	for _, r := range records {
-		by := judges(all, partition, r.Offset)
-		c := all[by]
-		// The largest append time up to and including this record, broken records included: they
-		// were appended, too. A producer's stamp from beyond the reader's clock says nothing about
-		// the time.
-		ahead := c.Clock != 0 && !c.NoFuture && earlier(c.Clock, r.Timestamp, c.Skew)
-		if !ahead {
-			largest = max(largest, r.Timestamp)
-		}
-		var decoded event.Event
-		err := decoders[by].Decode(r.Value, &decoded)
+// Reader decides the outcomes of one partition's records.
+type Reader struct {
+	r         *Replay
+	partition int32
+	decoders  []*event.Decoder // by generation
+	hashers   []*schemas.Hasher
+	decoded   event.Event
+	keys      map[string]string
+	largest   int64                   // append time
+	pending   map[uint64][][]accepted // events by turn and part of the individuals
+	tallies   Tallies
+}
+
+func (r *Replay) newReader(partition int32) (*Reader, error) {
+	reader := &Reader{r: r, partition: partition, hashers: r.hashers(),
+		keys:    map[string]string{},
+		largest: math.MinInt64, pending: map[uint64][][]accepted{}, tallies: newTallies(r.names)}
+	for i := range r.all {
+		decoder, err := event.NewDecoder(r.all[i].Format, r.all[i].Decoding...)
 		if err != nil {
-			var broken *event.Error
-			if !errors.As(err, &broken) {
-				return nil, nil, fmt.Errorf("decoding partition %d offset %d: %w", partition, r.Offset, err)
-			}
-			if broken.Class == event.ClassSkipped || c.asked() && decoded.Passes == 0 {
-				outcomes = append(outcomes, Judged{Outcome: Skipped})
-				continue
-			}
-			outcomes = append(outcomes, Judged{DeadLettered, broken.Class})
-			continue
+			return nil, fmt.Errorf("building the event decoder: %w", err)
 		}
-		outcome := c.outcome(decoded.Millis, r.Timestamp, largest)
-		if ahead && outcome != BeforeStart {
-			outcome = Future
-		}
-		if outcome == Accepted && overtaken(partition, r.Offset, decoded.Millis, cuts, ends) {
-			outcome = Overtaken
-		}
-		outcomes = append(outcomes, Judged{Outcome: outcome})
-		if outcome == Accepted {
-			turn, _ := turnOf(decoded.Millis, ends)
-			decider := decides(all, turn)
-			if err := decoders[decider].Decode(r.Value, &decoded); err != nil {
-				return nil, nil, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", partition, r.Offset,
-					turn, err)
-			}
-			events = append(events, accepted{
-				owner: Owner{all[decider].accountOf(hashers[decider], decoded.User, partition, r.Offset),
-					c.periodOf(decoded.Millis)},
-				millis: decoded.Millis, passes: decoded.Passes,
-				visit: Visit{string(decoded.Key), decoded.Value, hashers[decider].Record(r.Value)},
-			})
+		reader.decoders = append(reader.decoders, decoder)
+	}
+	return reader, nil
+}
+
+// Resume has the reader begin after records of which the largest append time is known.
+func (p *Reader) Resume(appendTime int64) { p.largest = appendTime }
+
+// Read decides the outcome of the partition's next record, and keeps it if it is accepted.
+func (p *Reader) Read(offset, timestamp int64, value []byte) (Judged, error) {
+	all := p.r.all
+	by := judges(all, p.partition, offset)
+	j, err := p.judge(&all[by], by, offset, timestamp, value)
+	if err == nil {
+		p.tallies.Records.add(j)
+	}
+	if j.Outcome != Accepted || err != nil {
+		return j, err
+	}
+	reading := all[0].Zone.Reading(p.decoded.Millis)
+	turn, _ := turnOf(reading, p.r.ends)
+	decider := decides(all, turn)
+	if decider != by {
+		if err := p.decoders[decider].Decode(value, &p.decoded); err != nil {
+			return j, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", p.partition, offset, turn, err)
 		}
 	}
-	return outcomes, events, nil
+	key, known := p.keys[string(p.decoded.Key)]
+	if !known {
+		if len(p.keys) >= manyKeys {
+			clear(p.keys)
+		}
+		key = string(p.decoded.Key)
+		p.keys[key] = key
+	}
+	e := accepted{
+		owner: Owner{all[decider].accountOf(p.hashers[decider], p.decoded.User, p.partition, offset),
+			all[by].periodOf(reading)},
+		millis: reading, passes: p.decoded.Passes, visit: Visit{key, p.decoded.Value, p.hashers[decider].Record(value)},
+	}
+	if p.pending[turn] == nil {
+		p.pending[turn] = make([][]accepted, len(p.r.people))
+	}
+	part := p.r.partOf(e.owner)
+	p.pending[turn][part] = append(p.pending[turn][part], e)
+	p.tallyWindows(decider, reading)
+	return j, nil
+}
+
+// manyKeys is how many keys a reader keeps, so that equal ones share their memory.
+const manyKeys = 1 << 16
+
+// judge decides the outcome of a record, and decodes it if it is accepted.
+func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte) (Judged, error) {
+	// The largest append time up to and including this record, broken records included: they were
+	// appended, too. A producer's stamp from beyond the reader's clock says nothing about the time.
+	ahead := !c.NoFuture && (c.Ahead[p.partition][offset] || c.Clock != 0 && earlier(c.Clock, timestamp, c.Skew))
+	if !ahead {
+		p.largest = max(p.largest, timestamp)
+	}
+	if err := p.decoders[by].Decode(value, &p.decoded); err != nil {
+		var broken *event.Error
+		if !errors.As(err, &broken) {
+			return Judged{}, fmt.Errorf("decoding partition %d offset %d: %w", p.partition, offset, err)
+		}
+		if broken.Class == event.ClassSkipped || c.asked() && p.decoded.Passes == 0 {
+			return Judged{Outcome: Skipped}, nil
+		}
+		return Judged{DeadLettered, broken.Class}, nil
+	}
+	outcome := c.outcome(p.decoded.Millis, timestamp, p.largest)
+	if ahead && outcome != BeforeStart {
+		outcome = Future
+	}
+	if outcome == Accepted && overtaken(p.partition, offset, c.Zone.Reading(p.decoded.Millis), p.r.cuts, p.r.ends) {
+		outcome = Overtaken
+	}
+	return Judged{Outcome: outcome}, nil
 }
 
 // asked tells whether every metric has a filter.
-func (c Config) asked() bool {
+func (c *Config) asked() bool {
 	return !slices.ContainsFunc(c.Metrics, func(m schemas.MetricSpec) bool { return m.Of == "" && m.Filter == "" })
 }
 
 // accountOf returns who an event is of: a record without a user is an individual of its own, by
 // where it stands.
-func (c Config) accountOf(hasher *schemas.Hasher, user []byte, partition int32, offset int64) (id accounts.ID) {
+func (c *Config) accountOf(hasher *schemas.Hasher, user []byte, partition int32, offset int64) (id accounts.ID) {
 	if len(user) > 0 {
 		return hasher.Account(user)
 	}
@@ -130,7 +168,7 @@ func (c Config) accountOf(hasher *schemas.Hasher, user []byte, partition int32, 
 }
 
 // outcome applies the tests that look at the record and its partition's past only.
-func (c Config) outcome(millis, appended, largest int64) Outcome {
+func (c *Config) outcome(millis, appended, largest int64) Outcome {
 	switch {
 	case millis < c.Start:
 		return BeforeStart

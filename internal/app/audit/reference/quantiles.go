@@ -11,7 +11,7 @@ import (
 
 // tree is one key's tree during the search for its quantiles.
 type tree struct {
-	Config
+	*Config
 	steps
 	nodes  int
 	w      window
@@ -19,7 +19,7 @@ type tree struct {
 	u      *big.Int
 	width  *big.Rat
 	number *big.Rat // of events, as it was released
-	counts map[metricKey]int64
+	counts map[Cell]int64
 	drawn  map[node][8]*big.Rat // by parent
 }
 
@@ -29,7 +29,7 @@ func (t *tree) children(p node) (of [8]*big.Rat, err error) {
 	}
 	for i := range of {
 		cell := p.child(i).cell(t.key)
-		one, err := t.drawOnce(t.nodes, t.w, cell, t.counts[metricKey{t.nodes, cell}], t.u)
+		one, err := t.drawOnce(t.nodes, t.w, cell, t.counts[Cell{t.nodes, cell}], t.u)
 		if err != nil {
 			return of, err
 		}
@@ -209,8 +209,8 @@ func (t *tree) inside(leaf node, missing, there *big.Rat) int64 {
 
 // quantiles returns the quantiles of one released key, by metric, and the parents of the nodes that
 // were drawn for them.
-func (c Config) quantiles(metric int, w window, key string, n stop,
-	counts map[metricKey]int64) (map[int]stop, []node, error) {
+func (c *Config) quantiles(metric int, w window, key string, n stop,
+	counts map[Cell]int64) (map[int]stop, []node, error) {
 	at, spec := c.nodesOf(metric), c.Metrics[metric]
 	t := tree{
 		Config: c, steps: c.stepsOf(metric), nodes: at, w: w, key: key, u: furtherPrecision(spec, c.Metrics[at],

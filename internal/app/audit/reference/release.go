@@ -1,10 +1,12 @@
 package reference
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -14,117 +16,131 @@ import (
 
 // count adds up what everybody admitted brings. A user who is admitted in two periods adds twice to
 // events and sums, and is one user for distinct users.
-func (c Config) count(members []*member) map[metricKey]int64 {
-	counts := map[metricKey]int64{}
+func (c *Config) count(members []*Member) map[Cell]int64 {
+	counts := map[Cell]int64{}
 	type userAt struct {
-		metricKey
+		Cell
 		user accounts.ID
 	}
 	there := map[userAt]bool{}
 	for _, m := range members {
-		for _, part := range m.parts {
+		for _, part := range m.Parts {
 			if !part.Admitted {
 				continue
 			}
-			for j, at := range c.FurtherOf(part.metric) {
+			for j, at := range c.FurtherOf(part.Metric) {
 				for key, n := range part.Further[j] {
-					counts[metricKey{at, key}] += n
+					counts[Cell{at, key}] += n
 				}
 			}
-			if hasTree(c.Metrics[part.metric].Kind) {
-				at, steps := c.nodesOf(part.metric), c.stepsOf(part.metric)
+			if hasTree(c.Metrics[part.Metric].Kind) {
+				at, steps := c.nodesOf(part.Metric), c.stepsOf(part.Metric)
 				for key, values := range part.Values {
 					for _, v := range values {
 						for _, n := range steps.nodesWith(v) {
-							counts[metricKey{at, n.cell(key)}]++
+							counts[Cell{at, n.cell(key)}]++
 						}
 					}
 				}
 			}
 			for key, n := range part.Counts {
-				at := metricKey{part.metric, key}
-				user := userAt{at, m.owner.ID}
-				if c.Metrics[part.metric].Kind != "distinct_users" || !there[user] {
+				at := Cell{part.Metric, key}
+				user := userAt{at, m.Owner.ID}
+				if c.Metrics[part.Metric].Kind != "distinct_users" || !there[user] {
 					there[user] = true
 					counts[at] += n
 				}
 			}
 		}
 	}
-	for at, n := range counts {
-		counts[at] = min(max(n, -noisereduction.MaxCount), noisereduction.MaxCount)
-	}
 	return counts
 }
 
-// release releases along the ladder of every key of every window that ends, and returns the
-// precision that its contributors pay: the one at which it stopped, also where that is the first
-// rung of a private key that stayed below its threshold.
-func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64,
-	end int64) (map[metricKey]*big.Int, error) {
-	stopped := map[metricKey]*big.Int{}
-	released := map[metricKey]bool{}
+// Release releases along the ladder of every key of every window that ends, and finds the precision
+// that its contributors pay: the one at which it stopped, also if that is the first rung of a
+// private key that stayed below its threshold.
+func (r *Replay) Release(t *Turn) error {
+	counts, released := r.count(t), map[Cell]bool{}
+	t.Stopped = map[Cell]*big.Int{}
+	c := t.Config
 	for _, i := range c.basesFirst() {
-		spec := c.Metrics[i]
-		w, ends := c.windowEnding(spec, end)
+		w, ends := c.windowEnding(c.Metrics[i], t.End)
 		if !ends {
 			continue
 		}
-		for _, key := range c.releaseKeys(i, counts, released) {
-			at := metricKey{i, key}
-			stop, err := c.refine(i, w, key, counts[at])
-			if err != nil {
-				return nil, fmt.Errorf("releasing along the ladder of metric %q: %w", spec.Name, err)
+		keys := c.releaseKeys(i, counts, released)
+		all, errs := make([]Turn, len(keys)), make([]error, len(keys))
+		var next atomic.Int64
+		r.each(func(int, *people) {
+			for k := next.Add(1) - 1; k < int64(len(keys)); k = next.Add(1) - 1 {
+				all[k] = Turn{Number: t.Number, Config: c, Stopped: map[Cell]*big.Int{}}
+				errs[k] = all[k].release(i, w, keys[k], counts)
 			}
-			stopped[at], released[at] = stop.precision, stop.passed
-			out.Draws = append(out.Draws, Draw{turn, i, key, counts[at], stop.precision, stop.passed})
-			if !stop.passed {
-				continue
-			}
-			drawn := []estimate{{big.NewRat(stop.value, 1024), stop.precision}}
-			for _, at := range c.FurtherOf(i) {
-				of := metricKey{at, key}
-				u := furtherPrecision(spec, c.Metrics[at], stop.precision)
-				stopped[of] = u
-				out.Draws = append(out.Draws, Draw{turn, at, key, counts[of], u, true})
-				one, err := c.drawOnce(at, w, key, counts[of], u)
-				if err != nil {
-					return nil, err
-				}
-				if c.Metrics[at].Kind == "mean_events" {
-					drawn[0] = one
-					continue
-				}
-				drawn = append(drawn, one)
-			}
-			published, err := c.publish(spec, w, turn, key, counts[at], c.join(i, spec, stop, drawn))
-			if err != nil {
-				return nil, err
-			}
-			out.Published = append(out.Published, published)
-			statistics, nodes, err := c.statistics(i, w, key, stop, drawn, counts)
-			if err != nil {
-				return nil, err
-			}
-			for of, u := range nodes {
-				stopped[of] = u
-				out.Draws = append(out.Draws, Draw{turn, of.metric, of.key, 0, u, true})
-			}
-			for of, statistic := range statistics {
-				published, err := c.publish(c.Metrics[of], w, turn, key, counts[at], statistic)
-				if err != nil {
-					return nil, err
-				}
-				out.Published = append(out.Published, published)
-			}
+		})
+		if err := cmp.Or(errs...); err != nil {
+			return fmt.Errorf("releasing metric %q of turn %d: %w", c.Metrics[i].Name, t.Number, err)
+		}
+		for _, one := range all {
+			released[one.Draws[0].Cell] = one.Draws[0].Released
+			t.Draws, t.Published = append(t.Draws, one.Draws...), append(t.Published, one.Published...)
+			maps.Copy(t.Stopped, one.Stopped)
 		}
 	}
-	return stopped, nil
+	return nil
+}
+
+// release releases one key of one window.
+func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) error {
+	c, spec, at := t.Config, t.Config.Metrics[metric], Cell{metric, key}
+	stop, err := c.refine(metric, w, key, counts[at])
+	if err != nil {
+		return err
+	}
+	t.draw(at, counts[at], stop.precision, stop.passed)
+	if !stop.passed {
+		return nil
+	}
+	drawn := []estimate{{big.NewRat(stop.value, 1024), stop.precision}}
+	for _, further := range c.FurtherOf(metric) {
+		of := Cell{further, key}
+		u := furtherPrecision(spec, c.Metrics[further], stop.precision)
+		t.draw(of, counts[of], u, true)
+		one, err := c.drawOnce(further, w, key, counts[of], u)
+		if err != nil {
+			return err
+		}
+		if c.Metrics[further].Kind == "mean_events" {
+			drawn[0] = one
+			continue
+		}
+		drawn = append(drawn, one)
+	}
+	if err := t.publish(spec, w, key, counts[at], c.join(metric, spec, stop, drawn)); err != nil {
+		return err
+	}
+	statistics, nodes, err := c.statistics(metric, w, key, stop, drawn, counts)
+	if err != nil {
+		return err
+	}
+	for of, u := range nodes {
+		t.draw(of, 0, u, true)
+	}
+	for of, statistic := range statistics {
+		if err := t.publish(c.Metrics[of], w, key, counts[at], statistic); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Turn) draw(at Cell, count int64, u *big.Int, released bool) {
+	t.Stopped[at] = u
+	t.Draws = append(t.Draws, Draw{at, count, u, released})
 }
 
 // basesFirst lists the metrics in the order of the configuration, those that take the keys of
 // another one after all others.
-func (c Config) basesFirst() []int {
+func (c *Config) basesFirst() []int {
 	var own, taken []int
 	for i, spec := range c.Metrics {
 		if isComponent(spec) || isStatistic(spec) {
@@ -142,7 +158,7 @@ func (c Config) basesFirst() []int {
 // releaseKeys lists the keys that a metric draws noise for: all public ones; the private ones with
 // an admitted count; or those that the metric it takes them from has released, also where no user
 // contributed to it.
-func (c Config) releaseKeys(metric int, counts map[metricKey]int64, released map[metricKey]bool) []string {
+func (c *Config) releaseKeys(metric int, counts map[Cell]int64, released map[Cell]bool) []string {
 	spec := c.Metrics[metric]
 	var keys []string
 	switch spec.KeyMode {
@@ -152,15 +168,15 @@ func (c Config) releaseKeys(metric int, counts map[metricKey]int64, released map
 		}
 	case "private":
 		for at := range maps.Keys(counts) {
-			if at.metric == metric {
-				keys = append(keys, at.key)
+			if at.Metric == metric {
+				keys = append(keys, at.Key)
 			}
 		}
 	case "from":
 		base, _ := c.metric(spec.KeysFrom)
 		for at, passed := range released {
-			if at.metric == base && passed {
-				keys = append(keys, at.key)
+			if at.Metric == base && passed {
+				keys = append(keys, at.Key)
 			}
 		}
 	}
@@ -168,7 +184,7 @@ func (c Config) releaseKeys(metric int, counts map[metricKey]int64, released map
 	return keys
 }
 
-func (c Config) refine(metric int, w window, key string, count int64) (stop, error) {
+func (c *Config) refine(metric int, w window, key string, count int64) (stop, error) {
 	if c.path != nil {
 		return c.path(metric, w, key), nil
 	}
@@ -179,20 +195,23 @@ func (c Config) refine(metric int, w window, key string, count int64) (stop, err
 }
 
 // publish encodes one release.
-func (c Config) publish(spec schemas.MetricSpec, w window, turn uint64, key string, count int64,
-	s stop) (Published, error) {
+func (t *Turn) publish(spec schemas.MetricSpec, w window, key string, count int64, s stop) error {
+	c := t.Config
 	precision, err := units.PrecisionFromBig(s.precision)
 	if err != nil {
-		return Published{}, fmt.Errorf("converting a precision: %w", err)
+		return fmt.Errorf("converting a precision: %w", err)
 	}
+	from, to := c.Zone.Time(w.start), c.Zone.Time(w.end)
 	release := schemas.Release{
-		Turn: turn, Generation: c.Generation, Metric: spec.Name, MetricDigest: spec.Digest(),
-		WindowStart: w.start, WindowEnd: w.end, Key: key, Value: s.value, StdDev: s.stddev, Low: s.low, High: s.high,
-		Precision: precision, Confidence: spec.Confidence, Met: s.met, Rungs: s.rungs, NoiseKeyID: c.Noise.ID,
+		Turn: t.Number, Generation: c.Generation, Metric: spec.Name, MetricDigest: spec.Digest(), WindowStart: from,
+		WindowEnd: to, Key: key, Value: s.value, StdDev: s.stddev, Low: s.low, High: s.high, Precision: precision,
+		Confidence: spec.Confidence, Met: s.met, Rungs: s.rungs, NoiseKeyID: c.Noise.ID,
 	}
 	value, err := schemas.EncodeRelease(c.Counts, release)
 	if err != nil {
-		return Published{}, fmt.Errorf("encoding a release: %w", err)
+		return fmt.Errorf("encoding a release: %w", err)
 	}
-	return Published{schemas.EncodeReleaseKey(spec.Name, w.start, []byte(key)), value, release, count}, nil
+	t.Published = append(t.Published,
+		Published{schemas.EncodeReleaseKey(spec.Name, from, []byte(key)), value, release, count})
+	return nil
 }

@@ -1,7 +1,5 @@
 package reference
 
-import "slices"
-
 // RecordTallies count records by outcome. Read is the sum of all others.
 type RecordTallies struct {
 	Read, Skipped, BeforeStart, Late, Future, Overtaken, Accepted uint64
@@ -51,30 +49,52 @@ func (t *RecordTallies) add(j Judged) {
 	}
 }
 
-// tallyWindows counts the windows of every accepted record, and those of them that have not ended
-// or never will.
-func tallyWindows(all []Config, t *Tallies, events []accepted, ends []int64) {
-	last := all[0].Start
-	if len(ends) > 0 {
+func (m *MetricTallies) add(o MetricTallies) {
+	m.Filtered += o.Filtered
+	m.Beyond += o.Beyond
+	m.Counted += o.Counted
+	m.Open += o.Open
+	m.GivenUp += o.GivenUp
+}
+
+func (t *Tallies) add(o Tallies) {
+	r := &t.Records
+	for i, n := range r.numbers() {
+		*n += *o.Records.numbers()[i]
+	}
+	for class, n := range o.Records.DeadLettered {
+		r.DeadLettered[class] += n
+	}
+	for i := range t.Metrics {
+		t.Metrics[i].add(o.Metrics[i])
+		t.Windows[i] += o.Windows[i]
+	}
+}
+
+func (t *RecordTallies) numbers() [7]*uint64 {
+	return [...]*uint64{&t.Read, &t.Skipped, &t.BeforeStart, &t.Late, &t.Future, &t.Overtaken, &t.Accepted}
+}
+
+// tallyWindows counts the windows of an accepted record that a generation decides, and those of
+// them that have not ended or never will.
+func (p *Reader) tallyWindows(from int, reading int64) {
+	all, t := p.r.all, &p.tallies
+	last := all[0].since()
+	if ends := p.r.ends; len(ends) > 0 {
 		last = ends[len(ends)-1]
 	}
-	known := names(all)
-	for _, e := range events {
-		turn, _ := turnOf(e.millis, ends)
-		from := decides(all, turn)
-		for _, m := range all[from].Metrics {
-			if !admits(m) {
-				continue
-			}
-			i := slices.Index(known, m.Name)
-			for _, w := range all[from].windowsOf(m, e.millis) {
-				t.Windows[i]++
-				switch {
-				case from+1 < len(all) && w.end > all[from+1].Since: // a change has ended it early
-					t.Metrics[i].GivenUp++
-				case w.end > last:
-					t.Metrics[i].Open++
-				}
+	for _, m := range all[from].Metrics {
+		if !admits(m) {
+			continue
+		}
+		i := p.r.position[m.Name]
+		for _, w := range all[from].windowsOf(m, reading) {
+			t.Windows[i]++
+			switch {
+			case from+1 < len(all) && w.end > all[from+1].Since: // a change has ended it early
+				t.Metrics[i].GivenUp++
+			case w.end > last:
+				t.Metrics[i].Open++
 			}
 		}
 	}

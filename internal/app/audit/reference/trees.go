@@ -24,7 +24,7 @@ func isStatistic(m schemas.MetricSpec) bool {
 }
 
 // nodesOf returns the metric of the nodes of a metric's trees.
-func (c Config) nodesOf(metric int) int {
+func (c *Config) nodesOf(metric int) int {
 	return slices.IndexFunc(c.Metrics, func(m schemas.MetricSpec) bool {
 		return isNodes(m) && m.Of == c.Metrics[metric].Name
 	})
@@ -52,7 +52,7 @@ func squares(s steps, values []int64, drawn func(parent node) bool) *big.Int {
 // values by key. Each key costs ⌈u·Σn²·2^-40⌉ over the nodes whose parents are drawn (see squares).
 // drawn returns the precision with which the children of a cell's node were drawn, for the metric
 // of nodes. It is nil or 0 if they were not drawn.
-func (c Config) ChargeTrees(metric int, values map[string][]int64,
+func (c *Config) ChargeTrees(metric int, values map[string][]int64,
 	drawn func(nodes int, cell string) *big.Int) *big.Int {
 	all := new(big.Int)
 	if !hasTree(c.Metrics[metric].Kind) {
@@ -75,8 +75,8 @@ func (c Config) ChargeTrees(metric int, values map[string][]int64,
 
 // statistics returns what is released beside one released key, by metric, and the parents of the
 // drawn nodes with the precision of the draws.
-func (c Config) statistics(metric int, w window, key string, n stop, drawn []estimate,
-	counts map[metricKey]int64) (map[int]stop, map[metricKey]*big.Int, error) {
+func (c *Config) statistics(metric int, w window, key string, n stop, drawn []estimate,
+	counts map[Cell]int64) (map[int]stop, map[Cell]*big.Int, error) {
 	spec, beside := c.Metrics[metric], map[int]stop{}
 	for i, m := range c.Metrics {
 		if of, also := strings.CutPrefix(m.Kind, "also_"); also && m.Of == spec.Name && c.path == nil {
@@ -98,10 +98,10 @@ func (c Config) statistics(metric int, w window, key string, n stop, drawn []est
 		return nil, nil, fmt.Errorf("computing the statistics of metric %q: %w", spec.Name, err)
 	}
 	maps.Copy(out, beside)
-	stopped := map[metricKey]*big.Int{}
+	stopped := map[Cell]*big.Int{}
 	at := c.nodesOf(metric)
 	for _, parent := range parents {
-		stopped[metricKey{at, parent.cell(key)}] = furtherPrecision(spec, c.Metrics[at], n.precision)
+		stopped[Cell{at, parent.cell(key)}] = furtherPrecision(spec, c.Metrics[at], n.precision)
 	}
 	return out, stopped, nil
 }

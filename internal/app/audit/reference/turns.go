@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// A window is [start, end) in Unix milliseconds. The starts of a metric's windows lie on multiples
-// of its slide since the Unix epoch.
+// A window is [start, end) in milliseconds since 1970 by the clock of the zone, as all times are here
+// if nothing else is said. The starts of a metric's windows lie on multiples of its slide.
 type window struct{ start, end int64 }
 
 // floorDivide returns ⌊a/b⌋ for b > 0, also before 1970.
@@ -20,11 +20,11 @@ func floorDivide(a, b int64) int64 {
 
 // windowsOf lists a metric's windows that contain a time, the earliest first. Windows that began
 // before the generation did do not count.
-func (c Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
+func (c *Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
 	var all []window
 	last := floorDivide(millis, m.WindowSlide) * m.WindowSlide
 	for start := last - m.WindowSize + m.WindowSlide; start <= last; start += m.WindowSlide {
-		if start >= c.since() {
+		if start >= c.since() && c.begins(start, m.WindowSlide) {
 			all = append(all, window{start, start + m.WindowSize})
 		}
 	}
@@ -32,16 +32,22 @@ func (c Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
 }
 
 // windowEnding returns a metric's window that ends at a time, where there is one.
-func (c Config) windowEnding(m schemas.MetricSpec, end int64) (window, bool) {
+func (c *Config) windowEnding(m schemas.MetricSpec, end int64) (window, bool) {
 	w := window{end - m.WindowSize, end}
-	return w, end%m.WindowSlide == 0 && w.start >= c.since()
+	return w, end%m.WindowSlide == 0 && w.start >= c.since() && c.begins(w.start, m.WindowSlide)
+}
+
+// begins reports whether a window begins: if the zone's clock jumps to the next window of the
+// metric, only that one does.
+func (c *Config) begins(start, slide int64) bool {
+	return c.Zone == nil || c.Zone.Time(start) < c.Zone.Time(start+slide)
 }
 
 // TurnEnds lists the ends of the first n turns: the multiples of all slides after start, in order,
 // each once.
-func (c Config) TurnEnds(n uint64) []int64 {
+func (c *Config) TurnEnds(n uint64) []int64 {
 	ends := make([]int64, 0, n)
-	last := c.Start
+	last := c.since()
 	if c.Before != nil {
 		if ends = c.Before.TurnEnds(min(n, c.From-1)); len(ends) > 0 {
 			last = ends[len(ends)-1]
@@ -55,7 +61,7 @@ func (c Config) TurnEnds(n uint64) []int64 {
 }
 
 // nextEnd returns the first multiple of any slide after a time.
-func (c Config) nextEnd(after int64) int64 {
+func (c *Config) nextEnd(after int64) int64 {
 	var candidates []int64
 	for _, m := range c.Metrics {
 		candidates = append(candidates, (floorDivide(after, m.WindowSlide)+1)*m.WindowSlide)
@@ -64,9 +70,9 @@ func (c Config) nextEnd(after int64) int64 {
 }
 
 // TurnsUntil counts the turns that end at or before a time.
-func (c Config) TurnsUntil(millis int64) uint64 {
+func (c *Config) TurnsUntil(millis int64) uint64 {
 	turns := uint64(0)
-	for end := c.nextEnd(c.Start); end <= millis; end = c.nextEnd(end) {
+	for end := c.nextEnd(c.since()); end <= millis; end = c.nextEnd(end) {
 		turns++
 	}
 	return turns
@@ -83,7 +89,7 @@ func turnOf(millis int64, ends []int64) (uint64, bool) {
 }
 
 // periodOf numbers the budget period that a time lies in.
-func (c Config) periodOf(millis int64) int64 {
+func (c *Config) periodOf(millis int64) int64 {
 	if c.Period == 0 {
 		return 0
 	}
@@ -92,7 +98,7 @@ func (c Config) periodOf(millis int64) int64 {
 
 // PeriodIsOver tells whether every window with a time of the period in it has ended at a time: no
 // window charges it any more.
-func (c Config) PeriodIsOver(period, now int64) bool {
+func (c *Config) PeriodIsOver(period, now int64) bool {
 	if c.Period == 0 {
 		return false
 	}

@@ -14,6 +14,9 @@ const (
 	ExitUsage  = 2
 	ExitConfig = 3
 	ExitLosses = 4
+	// Of an audit.
+	ExitUnchecked = 5
+	ExitDiffers   = 6
 )
 
 // codedError is an error that decides the exit code.

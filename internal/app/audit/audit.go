@@ -1,0 +1,226 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Options are the options of an audit. All are optional.
+type Options struct {
+	Past     []*deployment.Deployment // configurations of earlier generations, for their keys and formats
+	Logger   *slog.Logger
+	Progress func(percent uint64) // called at 10 %, 20 %, …
+	// Tail also judges the records after the last settled turn, for Report.Tallies.
+	Tail bool
+	// Observe is called for every turn once it is charged.
+	Observe func(*reference.Replay, *reference.Turn)
+}
+
+// auditor audits one deployment.
+type auditor struct {
+	Options
+	client     *kafkalog.Client
+	control    *Control
+	report     *Report
+	replay     *reference.Replay
+	all        []generation
+	events     []*events
+	counts     map[string]countsValue
+	countsFrom map[string]uint64 // by topic that lost records: the first turn that it has
+	whole      uint64            // the first turn from which all events are there
+	unreleased map[uint64]bool
+}
+
+// generation is one generation of the deployment, and what is known of it.
+type generation struct {
+	header  *schemas.Header
+	ledgers []*Ledger
+	hasher  *schemas.Hasher // nil if its user-hash key is not known
+	keyed   bool            // its noise key is known
+}
+
+// events is one partition of the events topic.
+type events struct {
+	reader *kafkalog.RangeReader
+	start  int64 // offset of the first record that is there and can be decoded
+	next   int64
+	id     int32
+}
+
+// countsValue is a published value.
+type countsValue struct {
+	turn   uint64
+	metric string
+	hash   [16]byte
+}
+
+// Run audits a deployment up to its last settled turn. Errors: deployment.ErrHeaderMismatch if the
+// user-hash key is another one, a damaged record of control or ledger, or the broker's error.
+func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, error) {
+	client, err := connect.Dial(ctx, d.Config.Kafka, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	a := &auditor{Options: o, client: client, report: &Report{Differences: []Difference{}, Unchecked: []Unchecked{}},
+		counts: map[string]countsValue{}, countsFrom: map[string]uint64{}, unreleased: map[uint64]bool{}, whole: 1}
+	if a.control, err = ReadControl(ctx, client, d.Config.Outputs.Control); err != nil {
+		return nil, err
+	}
+	if err := a.prepare(ctx, d); err != nil {
+		return nil, err
+	}
+	for turn := uint64(1); turn <= a.control.Last; turn++ {
+		if err := a.turn(ctx, turn); err != nil {
+			return nil, fmt.Errorf("auditing turn %d: %w", turn, err)
+		}
+		if tenth := turn * 10 / a.control.Last; o.Progress != nil && tenth > (turn-1)*10/a.control.Last {
+			o.Progress(10 * tenth)
+		}
+	}
+	a.leftOver()
+	if o.Tail {
+		for _, e := range a.events {
+			offsets, err := client.Offsets(ctx, e.reader.Topic, e.id)
+			if err == nil {
+				err = a.readTo(ctx, e, offsets.High)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	a.report.Tallies = a.replay.Tallies()
+	return a.report, nil
+}
+
+// turn audits one turn.
+func (a *auditor) turn(ctx context.Context, turn uint64) error {
+	if err := a.readEvents(ctx, turn); err != nil {
+		return err
+	}
+	a.compareClose(turn)
+	t := a.replay.Begin()
+	g := &a.all[t.Config.Generation-1]
+	deltas, err := a.readDeltas(ctx, g, t)
+	if err != nil {
+		return err
+	}
+	fromEvents, complete := a.gather(g, t, deltas)
+	a.replay.Decide(t)
+	switch {
+	case complete && g.keyed:
+		if err := a.replay.Release(t); err != nil {
+			return err
+		}
+		a.compareSettled(t)
+		a.compareCounts(g, t)
+	case complete:
+		a.report.skip(turn, "precisions and values: the noise key %q is in no configuration that was given",
+			g.header.NoiseKeys[len(g.header.NoiseKeys)-1].ID)
+		fallthrough
+	default:
+		a.settledStops(t)
+		a.unreleased[turn] = true
+	}
+	a.compareDeltas(g, t, deltas, fromEvents)
+	if err := a.replay.Charge(t); err != nil {
+		return err
+	}
+	if a.Observe != nil {
+		a.Observe(a.replay, t)
+	}
+	return a.compareSnapshots(ctx, g, t)
+}
+
+// gather finds the members of a turn: from events or, if a window that ends is not whole, from the
+// ledger. complete reports that all are known, with their accounts.
+func (a *auditor) gather(g *generation, t *reference.Turn, deltas []*schemas.Delta) (fromEvents, complete bool) {
+	windows, known := t.Config.Ending(t.End), true
+	for _, l := range g.ledgers {
+		known = known && l.known
+	}
+	first := t.Number
+	for _, w := range windows {
+		first = min(first, a.replay.TurnAt(w.WindowStart))
+	}
+	if known && first >= a.whole {
+		a.replay.Gather(t)
+		return true, true
+	}
+	complete = true
+	for shard, l := range g.ledgers {
+		if g.hasher == nil || deltas[shard] == nil || !l.has(first, t.Number) {
+			a.lose(g, l)
+		}
+		if !l.known {
+			complete = false
+			continue
+		}
+		a.replay.GatherFrom(t, a.membersOf(g.hasher, t, l, deltas[shard]))
+	}
+	if !complete {
+		a.report.skip(t.Number, "admissions, charges and values: neither the events nor the ledger are there any more")
+	}
+	return false, complete
+}
+
+// lose notes that the accounts of a shard are not known any more.
+func (a *auditor) lose(g *generation, l *Ledger) {
+	if l.known {
+		l.known = false
+		a.replay.Forget(func(o reference.Owner) bool { return schemas.ShardOf(o.ID, len(g.ledgers)) == l.shard })
+	}
+}
+
+// membersOf returns those who were admitted to the windows of a turn, by the ledger.
+func (a *auditor) membersOf(h *schemas.Hasher, t *reference.Turn, l *Ledger,
+	d *schemas.Delta) (members []*reference.Member) {
+	for _, user := range d.Users {
+		m := &reference.Member{Owner: reference.Owner{ID: user.ID, Period: user.Period}}
+		a.join(h, m, t, l, d, user)
+		if len(m.Parts) > 0 {
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+// join gives a member its parts in the windows to which the ledger has it admitted.
+func (a *auditor) join(h *schemas.Hasher, m *reference.Member, t *reference.Turn, l *Ledger, d *schemas.Delta,
+	user schemas.DeltaUser) {
+	for i, w := range d.Windows {
+		if user.Admitted.Get(i) {
+			visits := l.visits(t.Config, int(w.Metric), m.Owner, a.replay.TurnAt(w.WindowStart), t.Number)
+			m.Join(t.Config, h, int(w.Metric), visits)
+		}
+	}
+}
+
+// settledStops takes the precisions that the turn's SETTLED names.
+func (a *auditor) settledStops(t *reference.Turn) {
+	settled := a.control.Settled[t.Number]
+	t.Stopped = map[reference.Cell]*big.Int{}
+	for _, k := range settled.Keys {
+		t.Stopped[reference.Cell{Metric: int(k.Metric), Key: string(k.Key)}] = k.Precision.Big()
+	}
+	for _, m := range slices.Concat(t.Members...) {
+		for _, part := range m.Parts {
+			for key := range part.Counts {
+				at := reference.Cell{Metric: part.Metric, Key: key}
+				if t.Stopped[at] == nil && t.Config.Metrics[part.Metric].KeyMode != schemas.KeysFrom {
+					t.Stopped[at] = settled.FirstRungs[part.Metric].Big()
+				}
+			}
+		}
+	}
+}

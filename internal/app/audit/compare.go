@@ -1,0 +1,178 @@
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// compareDeltas compares who was admitted with what, shard by shard.
+func (a *auditor) compareDeltas(g *generation, t *reference.Turn, deltas []*schemas.Delta, fromEvents bool) {
+	members := make([]map[reference.Owner]*reference.Member, len(g.ledgers))
+	for i := range members {
+		members[i] = map[reference.Owner]*reference.Member{}
+	}
+	for _, m := range slices.Concat(t.Members...) {
+		members[schemas.ShardOf(m.Owner.ID, len(g.ledgers))][m.Owner] = m
+	}
+	var group errgroup.Group
+	for shard, l := range g.ledgers {
+		if d := deltas[shard]; d != nil && l.known {
+			group.Go(func() error {
+				a.compareDelta(g, t, l, d, members[shard], fromEvents)
+				return nil
+			})
+		}
+	}
+	_ = group.Wait()
+}
+
+func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *schemas.Delta,
+	members map[reference.Owner]*reference.Member, fromEvents bool) {
+	if !slices.Equal(d.Windows, t.Config.Ending(t.End)) {
+		a.report.differ(Difference{Turn: t.Number, What: "the ledger has other windows"})
+		return
+	}
+	hasher, listed := g.hasher.Clone(), map[reference.Owner]bool{}
+	for _, user := range d.Users {
+		o := reference.Owner{ID: user.ID, Period: user.Period}
+		listed[o] = true
+		if schemas.ShardOf(user.ID, len(g.ledgers)) != l.shard {
+			a.report.differ(Difference{Turn: t.Number, What: "a user is in another shard's ledger", User: userOf(o)})
+		}
+		m, same := members[o], true
+		for i, w := range d.Windows {
+			want := m != nil && m.Part(int(w.Metric)) != nil && m.Part(int(w.Metric)).Admitted
+			if user.Admitted.Get(i) != want {
+				same = false
+				a.report.differ(a.place(t, w, Difference{What: "the ledger has another admission", User: userOf(o)}))
+			}
+		}
+		if m == nil || !same || !fromEvents {
+			continue
+		}
+		again := &reference.Member{Owner: o}
+		if a.join(hasher, again, t, l, d, user); a.sliced(t, l, d) && !m.Again(t.Config, again) {
+			a.report.differ(Difference{Turn: t.Number, What: "the ledger has other contributions", User: userOf(o)})
+		}
+	}
+	for o, m := range members {
+		if !listed[o] && slices.ContainsFunc(m.Parts, func(p reference.WindowPart) bool { return p.Admitted }) {
+			a.report.differ(Difference{Turn: t.Number, What: "the ledger lacks a user who is admitted",
+				User: userOf(o)})
+		}
+	}
+}
+
+// place adds turn, metric and window to a difference.
+func (a *auditor) place(t *reference.Turn, w schemas.MetricWindow, d Difference) Difference {
+	from := time.UnixMilli(t.Config.Zone.Time(w.WindowStart)).UTC()
+	d.Turn, d.Metric, d.Window = t.Number, t.Config.Metrics[w.Metric].Name, &from
+	return d
+}
+
+// sliced reports whether the ledger has had all slices of the windows of a delta.
+func (a *auditor) sliced(t *reference.Turn, l *Ledger, d *schemas.Delta) bool {
+	for _, w := range d.Windows {
+		if !l.has(a.replay.TurnAt(w.WindowStart), t.Number) {
+			return false
+		}
+	}
+	return true
+}
+
+// readDeltas reads the deltas of a turn, nil for those that are gone, and forgets slices that no
+// window needs any more.
+func (a *auditor) readDeltas(ctx context.Context, g *generation, t *reference.Turn) ([]*schemas.Delta, error) {
+	deltas := make([]*schemas.Delta, len(g.ledgers))
+	group, ctx := errgroup.WithContext(ctx)
+	oldest := t.Number
+	for _, w := range t.Config.Ending(t.End) {
+		oldest = min(oldest, a.replay.TurnAt(w.WindowStart))
+	}
+	oldest = min(oldest, a.replay.TurnAt(t.Config.OldestOpen(t.End)))
+	for shard, l := range g.ledgers {
+		if g.hasher == nil {
+			break
+		}
+		group.Go(func() (err error) {
+			maps.DeleteFunc(l.slices, func(turn uint64, _ map[reference.Owner]slice) bool { return turn < oldest })
+			deltas[shard], err = l.delta(ctx, a.client, t.Number)
+			return err
+		})
+	}
+	return deltas, group.Wait()
+}
+
+// compareSettled compares the released cells and their precisions with SETTLED.
+func (a *auditor) compareSettled(t *reference.Turn) {
+	settled := a.control.Settled[t.Number]
+	want := map[reference.Cell]reference.Draw{}
+	for _, draw := range t.Draws {
+		if draw.Released {
+			want[draw.Cell] = draw
+		}
+	}
+	for _, k := range settled.Keys {
+		at := reference.Cell{Metric: int(k.Metric), Key: string(k.Key)}
+		w := schemas.MetricWindow{Metric: k.Metric, WindowStart: k.WindowStart, WindowEnd: k.WindowEnd}
+		draw, released := want[at]
+		delete(want, at)
+		switch {
+		case !released || k.WindowEnd != t.End || k.WindowEnd-k.WindowStart != t.Config.Metrics[k.Metric].WindowSize:
+			a.report.differ(a.place(t, w, Difference{What: "a key was settled that must not be released"}))
+		case draw.Precision.Cmp(k.Precision.Big()) != 0:
+			a.report.differ(a.place(t, w, Difference{What: "a key was settled with another precision"}))
+		}
+	}
+	for at := range want {
+		d := Difference{Turn: t.Number, What: "a key was not settled that must be released",
+			Metric: t.Config.Metrics[at.Metric].Name}
+		a.report.differ(d)
+	}
+	for i, m := range t.Config.Metrics {
+		if m.KeyMode == schemas.KeysPrivate && (i >= len(settled.FirstRungs) || settled.FirstRungs[i] != m.First) {
+			a.report.differ(Difference{Turn: t.Number, What: "the price of unreleased keys is another one",
+				Metric: m.Name})
+		}
+	}
+}
+
+// compareCounts compares the published values of a turn.
+func (a *auditor) compareCounts(g *generation, t *reference.Turn) {
+	for _, p := range t.Published {
+		from := time.UnixMilli(p.Release.WindowStart).UTC()
+		d := Difference{Turn: t.Number, Metric: p.Release.Metric, Window: &from}
+		sum := sha256.Sum256(p.Value)
+		have, there := a.counts[string(p.Key)]
+		delete(a.counts, string(p.Key))
+		switch {
+		case !there && t.Number <= a.countsFrom[g.header.Topics.Counts]:
+			a.report.skip(t.Number, "values: they are deleted from %s", g.header.Topics.Counts)
+		case !there:
+			d.What = "a value is missing"
+			a.report.differ(d)
+		case have.hash != [16]byte(sum[:16]):
+			d.What, d.Key = "a value differs", &p.Release.Key
+			a.report.differ(d)
+		default:
+			a.report.Values++
+		}
+	}
+}
+
+// leftOver reports the values of settled turns that must not be there.
+func (a *auditor) leftOver() {
+	for _, v := range a.counts {
+		if v.turn <= a.control.Last && !a.unreleased[v.turn] {
+			a.report.differ(Difference{Turn: v.turn, What: "a value must not be there", Metric: v.metric})
+		}
+	}
+}

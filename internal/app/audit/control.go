@@ -1,0 +1,170 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Control is what the control topic says, by the rules of the design and by no code of a run.
+type Control struct {
+	Headers []schemas.Header // of all generations
+	Closes  map[uint64]schemas.Close
+	Settled map[uint64]schemas.Settled
+	Last    uint64 // the largest turn up to which everything is settled
+	Stops   []schemas.Stop
+	Epochs  []int64
+	Forgets []uint64 // turns after which a user was forgotten
+	// Differences are records that must never be there.
+	Differences []Difference
+
+	epoch, run int64
+	parts      map[uint64][]schemas.Settled
+	ahead      map[int32]map[int64]bool // offsets whose stamps were ahead of a reader's clock
+}
+
+// ReadControl reads the control topic. Errors: schemas.ErrMalformed, schemas.ErrVersion, or the
+// broker's error.
+func ReadControl(ctx context.Context, client *kafkalog.Client, topic string) (*Control, error) {
+	c := &Control{Closes: map[uint64]schemas.Close{}, Settled: map[uint64]schemas.Settled{}, epoch: -1, run: -1,
+		parts: map[uint64][]schemas.Settled{}, ahead: map[int32]map[int64]bool{}}
+	err := readAll(ctx, client, topic, 0, func(r kafkalog.Record) error {
+		record, err := schemas.DecodeControl(r.Value)
+		if err != nil {
+			return fmt.Errorf("reading record %d of %s: %w", r.Offset, topic, err)
+		}
+		c.observe(r.Offset, record.Body)
+		return nil
+	})
+	if err == nil && len(c.Headers) == 0 {
+		err = fmt.Errorf("reading %s: it has no deployment", topic)
+	}
+	return c, err
+}
+
+// readAll reads a partition from its first record to its present end.
+func readAll(ctx context.Context, client *kafkalog.Client, topic string, partition int32,
+	fn func(kafkalog.Record) error) error {
+	offsets, err := client.Offsets(ctx, topic, partition)
+	if err != nil {
+		return err
+	}
+	return client.ReadRange(ctx, topic, partition, offsets.Start, offsets.High, fn)
+}
+
+func (c *Control) differ(turn uint64, what string) {
+	c.Differences = append(c.Differences, Difference{Turn: turn, What: what})
+}
+
+// observe applies the rule of fencing by content: a CLOSE, SETTLED or STOP counts only if its epoch
+// is the last EPOCH that counts before it, and an EPOCH unless a run of a greater number has taken
+// one.
+func (c *Control) observe(offset int64, body any) {
+	switch body := body.(type) {
+	case *schemas.Header:
+		if offset != 0 {
+			c.differ(0, "control has a second HEADER")
+			return
+		}
+		c.Headers = append(c.Headers, *body)
+	case *schemas.Generation:
+		if body.Epoch != c.epoch || body.Header.FromTurn != c.Last+1 {
+			return
+		}
+		c.Headers = append(c.Headers, body.Header)
+		for turn := range c.Closes {
+			if turn >= body.Header.FromTurn { // taken back
+				delete(c.Closes, turn)
+			}
+		}
+	case *schemas.Epoch:
+		if body.Settled > c.Last {
+			c.differ(body.Settled, "an EPOCH begins after a turn that is not settled")
+		}
+		if body.Run >= c.run { // else of an older run, which started slowly
+			c.epoch, c.run = offset, body.Run
+			c.Epochs = append(c.Epochs, offset)
+		}
+	case *schemas.Close:
+		if body.Epoch == c.epoch {
+			c.close(*body)
+		}
+	case *schemas.Settled:
+		if body.Epoch == c.epoch {
+			// Parts of another writing of the turn do not belong to this one.
+			parts := slices.DeleteFunc(c.parts[body.Turn], func(p schemas.Settled) bool {
+				return p.Epoch != body.Epoch || p.Digest != body.Digest
+			})
+			c.parts[body.Turn] = append(parts, *body)
+			c.settle(body.Turn)
+		}
+	case *schemas.Forget:
+		if body.Epoch == c.epoch {
+			c.Forgets = append(c.Forgets, body.Turn)
+		}
+	case *schemas.Stop:
+		if body.Epoch == c.epoch {
+			c.Stops = append(c.Stops, *body)
+		}
+	}
+}
+
+func (c *Control) close(n schemas.Close) {
+	known, again := c.Closes[n.Turn]
+	if again && !slices.EqualFunc(known.Cuts, n.Cuts, func(a, b schemas.Cut) bool {
+		return a.Partition == b.Partition && a.Cut == b.Cut
+	}) {
+		c.differ(n.Turn, "the turn was closed twice, with different cuts")
+	}
+	if _, before := c.Closes[n.Turn-1]; n.Turn > 1 && !before {
+		c.differ(n.Turn, "the turn was closed and the turn before it was not")
+	}
+	c.Closes[n.Turn] = n
+	for _, cut := range n.Cuts {
+		for _, offset := range cut.Ahead {
+			if c.ahead[cut.Partition] == nil {
+				c.ahead[cut.Partition] = map[int64]bool{}
+			}
+			c.ahead[cut.Partition][offset] = true
+		}
+	}
+}
+
+func (c *Control) settle(turn uint64) {
+	whole, err := schemas.JoinSettled(c.parts[turn])
+	if errors.Is(err, schemas.ErrIncomplete) {
+		return
+	}
+	delete(c.parts, turn)
+	known, again := c.Settled[turn]
+	_, closed := c.Closes[turn]
+	switch {
+	case err != nil:
+		c.differ(turn, "SETTLED is damaged")
+	case again && !sameKeys(known.Keys, whole.Keys):
+		c.differ(turn, "the turn was settled twice, with different keys")
+	case again:
+	case turn != c.Last+1:
+		c.differ(turn, "the turn was settled and the turn before it was not")
+	case !closed:
+		c.differ(turn, "the turn was settled and not closed")
+	default:
+		c.Settled[turn], c.Last = whole, turn
+	}
+}
+
+func sameKeys(a, b []schemas.SettledKey) bool {
+	order := func(x, y schemas.SettledKey) int {
+		return cmp.Or(cmp.Compare(x.Metric, y.Metric), cmp.Compare(x.WindowStart, y.WindowStart),
+			slices.Compare(x.Key, y.Key))
+	}
+	a, b = slices.SortedFunc(slices.Values(a), order), slices.SortedFunc(slices.Values(b), order)
+	return slices.EqualFunc(a, b, func(x, y schemas.SettledKey) bool {
+		return order(x, y) == 0 && x.WindowEnd == y.WindowEnd && x.Precision == y.Precision
+	})
+}

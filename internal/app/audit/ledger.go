@@ -1,0 +1,205 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// Ledger is one ledger partition: where its deltas and snapshots are, and the slices of windows that
+// are open.
+type Ledger struct {
+	topic     string
+	shard     int
+	deltas    map[uint64]extent // the complete ones by turn
+	snapshots map[uint64]extent
+	seal      *schemas.LedgerSeal
+	known     bool // its accounts are
+	slices    map[uint64]map[reference.Owner]slice
+}
+
+// extent is where the parts of a delta or a snapshot are.
+type extent struct {
+	set      schemas.PartSet
+	from, to int64
+}
+
+// slice is what one individual contributed to one turn: one visit an event, and the same ones with
+// their values, if there are sums.
+type slice struct{ events, values []labelled }
+
+type labelled struct {
+	visit  reference.Visit
+	passes uint64
+}
+
+// OpenLedger goes through a ledger partition in the order of the log. A turn may be written again by
+// a later epoch, but never with another body, and nothing of an earlier epoch may follow a record of
+// a later one.
+func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte, topic string, shard int,
+	differ func(Difference)) (*Ledger, error) {
+	l := &Ledger{topic: topic, shard: shard, seal: schemas.NewLedgerSeal(userHash, shard), deltas: map[uint64]extent{},
+		snapshots: map[uint64]extent{},
+		slices:    map[uint64]map[reference.Owner]slice{}}
+	type pieces struct {
+		extent
+		have map[uint32]bool
+	}
+	incomplete := map[schemas.PartSet]*pieces{}
+	newest := int64(-1)
+	err := readAll(ctx, client, topic, int32(shard), func(r kafkalog.Record) error {
+		part, err := l.part(r)
+		if err != nil {
+			return fmt.Errorf("reading record %d of %s: %w", r.Offset, topic, err)
+		}
+		if part.Tombstone {
+			return nil
+		}
+		if part.Set.Epoch < newest {
+			differ(Difference{Turn: part.Set.Turn, What: "a ledger record follows one of a later epoch"})
+		}
+		newest = max(newest, part.Set.Epoch)
+		p := incomplete[part.Set]
+		if p == nil {
+			p = &pieces{extent{part.Set, r.Offset, r.Offset}, map[uint32]bool{}}
+			incomplete[part.Set] = p
+		}
+		p.to, p.have[part.Key.Part] = r.Offset, true
+		if len(p.have) < int(part.Set.Parts) {
+			return nil
+		}
+		delete(incomplete, part.Set)
+		if part.Key.Kind == schemas.KindSnapshotPart {
+			l.snapshots[part.Set.Turn] = p.extent
+			return nil
+		}
+		if known, again := l.deltas[part.Set.Turn]; again && known.set.Digest != part.Set.Digest {
+			differ(Difference{Turn: part.Set.Turn, What: "the turn is on the ledger twice, with different contents"})
+		}
+		l.deltas[part.Set.Turn] = p.extent
+		return nil
+	})
+	return l, err
+}
+
+// Complete reports whether the ledger has the delta of a turn, or a snapshot that holds it.
+func (l *Ledger) Complete(turn uint64) bool {
+	_, complete := l.deltas[turn]
+	for snapshot := range l.snapshots {
+		complete = complete || snapshot >= turn
+	}
+	return complete
+}
+
+// parts reads the parts of a delta or a snapshot again.
+func (l *Ledger) parts(ctx context.Context, client *kafkalog.Client, e extent) ([]schemas.LedgerPart, error) {
+	parts := make([]schemas.LedgerPart, e.set.Parts)
+	err := client.ReadRange(ctx, l.topic, int32(l.shard), e.from, e.to+1, func(r kafkalog.Record) error {
+		if part, err := l.part(r); err == nil && part.Set == e.set {
+			parts[part.Key.Part] = part
+		}
+		return nil
+	})
+	if slices.ContainsFunc(parts, func(p schemas.LedgerPart) bool { return p.Chunk == nil }) {
+		parts = nil // compaction has taken it since
+	}
+	return parts, err
+}
+
+func (l *Ledger) part(r kafkalog.Record) (schemas.LedgerPart, error) {
+	value, err := l.seal.Open(r.Key, r.Value)
+	if err != nil {
+		return schemas.LedgerPart{}, err
+	}
+	return schemas.DecodeLedgerPart(r.Key, value)
+}
+
+// delta reads the delta of a turn and keeps its slices; nil if the ledger does not have it.
+func (l *Ledger) delta(ctx context.Context, client *kafkalog.Client, turn uint64) (*schemas.Delta, error) {
+	e, there := l.deltas[turn]
+	if !there {
+		return nil, nil
+	}
+	parts, err := l.parts(ctx, client, e)
+	if err != nil || parts == nil {
+		return nil, err
+	}
+	d, err := schemas.JoinDelta(parts...)
+	if err != nil {
+		return nil, fmt.Errorf("reading turn %d of %s: %w", turn, l.topic, err)
+	}
+	users := make([]schemas.ContribUser, len(d.Users))
+	for i := range d.Users {
+		users[i] = d.Users[i].ContribUser
+	}
+	l.keep(turn, d.Labels, users)
+	return &d, nil
+}
+
+func (l *Ledger) keep(turn uint64, labels []schemas.Label, users []schemas.ContribUser) {
+	all := make(map[reference.Owner]slice, len(users))
+	for _, u := range users {
+		var s slice
+		for _, e := range u.Entries {
+			one := labelled{reference.Visit{Key: string(labels[e.Key].Key)}, labels[e.Key].Passes}
+			s.events = append(s.events, slices.Repeat([]labelled{one}, int(e.N))...)
+		}
+		for _, r := range u.Records {
+			one := labelled{reference.Visit{Key: string(labels[r.Key].Key), Value: r.Value, Record: r.ID},
+				labels[r.Key].Passes}
+			s.values = append(s.values, slices.Repeat([]labelled{one}, int(r.N))...)
+		}
+		all[reference.Owner{ID: u.ID, Period: u.Period}] = s
+	}
+	l.slices[turn] = all
+}
+
+// snapshot reads the snapshot of a turn; nil if the ledger does not have it.
+func (l *Ledger) snapshot(ctx context.Context, client *kafkalog.Client, turn uint64) (*schemas.Snapshot, error) {
+	e, there := l.snapshots[turn]
+	if !there {
+		return nil, nil
+	}
+	parts, err := l.parts(ctx, client, e)
+	if err != nil || parts == nil {
+		return nil, err
+	}
+	s, err := schemas.JoinSnapshot(parts...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the snapshot of turn %d of %s: %w", turn, l.topic, err)
+	}
+	return &s, nil
+}
+
+// has reports whether the slices of all turns from first to last are known.
+func (l *Ledger) has(first, last uint64) bool {
+	for turn := first; turn <= last; turn++ {
+		if _, known := l.slices[turn]; !known {
+			return false
+		}
+	}
+	return true
+}
+
+// visits returns an individual's events of a metric in the turns from first to last.
+func (l *Ledger) visits(c *reference.Config, metric int, o reference.Owner, first, last uint64) []reference.Visit {
+	spec := c.Metrics[metric]
+	var visits []reference.Visit
+	for turn := first; turn <= last; turn++ {
+		list := l.slices[turn][o].events
+		if metrickind.Of(spec.Kind).Values() {
+			list = l.slices[turn][o].values
+		}
+		for _, one := range list {
+			if c.TakesVisit(spec, one.passes, one.visit.Key) {
+				visits = append(visits, one.visit)
+			}
+		}
+	}
+	return visits
+}

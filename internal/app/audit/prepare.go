@@ -1,0 +1,322 @@
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// readCounts reads the topic of published values.
+func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) error {
+	for partition := range int32(partitions) {
+		offsets, err := a.client.Offsets(ctx, topic, partition)
+		if err != nil {
+			return err
+		}
+		first := ^uint64(0)
+		err = a.client.ReadRange(ctx, topic, partition, offsets.Start, offsets.High, func(r kafkalog.Record) error {
+			release, err := schemas.DecodeRelease(r.Value)
+			if !slices.ContainsFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == schemas.HeaderType }) {
+				return nil // another program's
+			}
+			if err != nil {
+				a.report.differ(Difference{What: "a record of counts is no value"})
+				return nil
+			}
+			sum := sha256.Sum256(r.Value)
+			v := countsValue{release.Turn, release.Metric, [16]byte(sum[:16])}
+			first = min(first, release.Turn)
+			if known, again := a.counts[string(r.Key)]; again && known != v {
+				a.report.differ(Difference{Turn: release.Turn, What: "a value was published twice, differently",
+					Metric: release.Metric,
+					Key:    &release.Key})
+			}
+			a.counts[string(r.Key)] = v
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if offsets.Start > 0 {
+			a.countsFrom[topic] = max(a.countsFrom[topic], first)
+		}
+	}
+	return nil
+}
+
+// prepare reads what the audit needs before the first turn.
+func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
+	newest := &a.control.Headers[len(a.control.Headers)-1]
+	a.report.Deployment, a.report.Incarnation = newest.Deployment, hex.EncodeToString(newest.Incarnation[:])
+	a.report.Generations, a.report.Turns = len(a.control.Headers), a.control.Last
+	for _, wrong := range a.control.Differences {
+		a.report.differ(wrong)
+	}
+	if record := d.Config.Record; record != nil {
+		for _, b := range record.Begun {
+			if b.Incarnation != newest.Incarnation {
+				a.report.skip(0, "incarnation %x, begun at %s under the same keys: its topics are gone", b.Incarnation,
+					b.At.Format(time.RFC3339))
+			}
+		}
+	}
+	if fingerprint(d) != newest.UserHash {
+		return fmt.Errorf("the user-hash key of %s is not the deployment's: %w", newest.Deployment,
+			deployment.ErrHeaderMismatch)
+	}
+	if !slices.EqualFunc(d.Specs(), newest.Metrics, func(a, b schemas.MetricSpec) bool {
+		return a.Digest() == b.Digest()
+	}) ||
+		d.Budget != newest.Budget || d.Config.Time.WindowZone != newest.Zone ||
+		d.Config.Time.NoFuture != newest.NoFuture {
+		return fmt.Errorf("the configuration of %s is not the one in force: %w", newest.Deployment,
+			deployment.ErrHeaderMismatch)
+	}
+	configs, unreadable, err := a.control.Configs(ctx, append([]*deployment.Deployment{d}, a.Past...))
+	if err != nil {
+		return err
+	}
+	for i := range configs {
+		g := generation{header: &a.control.Headers[i], keyed: configs[i].Noise.ID != ""}
+		if schemas.KeyFingerprintOf("user-hash", configs[i].UserHash) == g.header.UserHash {
+			g.hasher = schemas.NewHasher(configs[i].UserHash)
+		}
+		a.all = append(a.all, g)
+	}
+	partitions, err := a.client.Partitions(ctx, newest.EventsTopic)
+	if err != nil {
+		return err
+	}
+	cuts := reference.Cuts{}
+	for turn := range a.control.Closes {
+		cuts[turn] = a.control.cuts(turn)
+	}
+	if a.replay, err = reference.NewReplay(configs[len(configs)-1], cuts, a.control.Last, partitions...); err != nil {
+		return err
+	}
+	for _, p := range partitions {
+		if err := a.openEvents(ctx, newest.EventsTopic, p, unreadable); err != nil {
+			return err
+		}
+	}
+	return a.openTopics(ctx, configs)
+}
+
+// openEvents finds the first record of a partition that can be read.
+func (a *auditor) openEvents(ctx context.Context, topic string, partition int32, unreadable map[int32]int64) error {
+	offsets, err := a.client.Offsets(ctx, topic, partition)
+	if err != nil {
+		return err
+	}
+	e := &events{reader: a.client.NewRangeReader(topic, partition), id: partition}
+	e.start = max(offsets.Start, unreadable[partition])
+	e.next = e.start
+	a.events = append(a.events, e)
+	for turn := uint64(1); turn <= a.control.Last; turn++ {
+		for _, cut := range a.control.Closes[turn].Cuts {
+			switch {
+			case cut.Partition != partition:
+			case turn == 1 && e.start < cut.Cut: // older ones may have been deleted before the deployment began
+				return nil
+			case cut.Restart >= e.start: // its append time is known
+				e.next = cut.Restart
+				a.replay.Reader(partition).Resume(cut.AppendTime)
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// openTopics indexes the ledgers and the values of all generations.
+func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) error {
+	ledgers, counts := map[string][]*Ledger{}, map[string]bool{}
+	for i := range a.all {
+		g := &a.all[i]
+		topics := g.header.Topics
+		if ledgers[topics.Ledger] == nil {
+			all := make([]*Ledger, g.header.Shards)
+			group, ctx := errgroup.WithContext(ctx)
+			for shard := range all {
+				if g.hasher == nil {
+					all[shard] = &Ledger{shard: shard}
+					continue
+				}
+				group.Go(func() (err error) {
+					all[shard], err = OpenLedger(ctx, a.client, configs[i].UserHash, topics.Ledger, shard,
+						a.report.differ)
+					return err
+				})
+			}
+			if err := group.Wait(); err != nil {
+				return err
+			}
+			ledgers[topics.Ledger] = all
+		}
+		g.ledgers = ledgers[topics.Ledger]
+		if !counts[topics.Counts] {
+			counts[topics.Counts] = true
+			if err := a.readCounts(ctx, topics.Counts, int(g.header.ReleaseShards)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, l := range a.all[0].ledgers {
+		l.known = true // no turn is charged
+	}
+	for _, all := range ledgers {
+		for _, l := range all {
+			if err := a.forgotten(ctx, l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forgotten finds out since when users of a shard are forgotten: since a FORGET of control, which
+// names nobody, up to the first snapshot with their marks.
+func (a *auditor) forgotten(ctx context.Context, l *Ledger) error {
+	if len(a.control.Forgets) == 0 {
+		return nil
+	}
+	before := uint64(0) // the snapshot before
+	for _, turn := range slices.Sorted(maps.Keys(l.snapshots)) {
+		s, err := l.snapshot(ctx, a.client, turn)
+		if err != nil || s == nil {
+			return err
+		}
+		for _, mark := range s.Forgotten {
+			if _, known := a.replay.Forgotten[mark]; known {
+				continue
+			}
+			least, most := ^uint64(0), uint64(0)
+			for _, forget := range a.control.Forgets {
+				if forget >= before && forget <= turn {
+					least, most = min(least, forget), max(most, forget)
+				}
+			}
+			a.replay.Forgotten[mark] = most
+			for turn := least + 1; turn <= most; turn++ {
+				a.report.skip(turn, "a user who was forgotten after this turn or an earlier one")
+			}
+		}
+		before = turn
+	}
+	return nil
+}
+
+// Configs makes the configurations of all generations; keys and formats are those of the
+// configurations that were given. By partition, the format or the user of some record below
+// an offset of unreadable is not known.
+func (c *Control) Configs(ctx context.Context, given []*deployment.Deployment) (all []reference.Config,
+	unreadable map[int32]int64, err error) {
+	unreadable = map[int32]int64{}
+	for i := range c.Headers {
+		h := &c.Headers[i]
+		next, readable, err := configOf(ctx, h, given)
+		if err != nil {
+			return nil, nil, err
+		}
+		next.Ahead = c.ahead
+		if i > 0 {
+			next = reference.Succeed(all[i-1], next, h.FromTurn, c.cuts(h.FromTurn-1))
+		}
+		all = append(all, next)
+		switch {
+		case readable:
+		case i+1 < len(c.Headers):
+			maps.Copy(unreadable, c.cuts(c.Headers[i+1].FromTurn-1))
+		default:
+			for partition := range c.cuts(c.Last) {
+				unreadable[partition] = math.MaxInt64
+			}
+		}
+	}
+	return all, unreadable, nil
+}
+
+// cuts returns where a turn ends, by partition.
+func (c *Control) cuts(turn uint64) map[int32]int64 {
+	cuts := map[int32]int64{}
+	for _, cut := range c.Closes[turn].Cuts {
+		cuts[cut.Partition] = cut.Cut
+	}
+	return cuts
+}
+
+// configOf returns the configuration of one generation, without a noise key if none of those that
+// were given is its key. readable reports whether one of them has its format.
+func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deployment) (c reference.Config,
+	readable bool, err error) {
+	first := &h.Metrics[0]
+	period, _ := time.ParseDuration(first.Period) // "" is one period without end
+	c = reference.Config{
+		Incarnation: h.Incarnation, Generation: h.Generation, Counts: h.Counts, Format: given[0].Config.Events.Format,
+		Budget: reference.Budget{Mu2: new(big.Int).SetUint64(uint64(h.Budget.Mu2)), Keys: h.Budget.Keys.Big()},
+		Period: period.Milliseconds(), Start: h.StartMillis, Lateness: first.Lateness, Skew: first.Skew,
+		Slack:    first.Slack,
+		NoFuture: h.NoFuture, Zone: wallclock.Of(h.Zone), Metrics: h.Metrics,
+	}
+	if h.Trust == deployment.TrustProducer {
+		c.Clock = time.Now().UnixMilli()
+	}
+	key := h.NoiseKeys[len(h.NoiseKeys)-1]
+	known := false
+	for _, d := range given {
+		if fingerprint(d) == h.UserHash {
+			known, c.UserHash = true, d.Config.Keys.UserHash.Reveal()
+		}
+		noise := d.Config.Keys.Noise
+		if schemas.KeyFingerprintOf("noise", noise.Secret.Reveal()) == key.Fingerprint && noise.ID == key.ID {
+			c.Noise = noise
+		}
+		if readable || !reads(d, h) {
+			continue
+		}
+		readable, c.Format = true, d.Config.Events.Format
+		if g := d.Config.Events.Registry; g != nil {
+			client, err := connect.Registry(g, func(error) {})
+			if err != nil {
+				return c, false, err
+			}
+			c.Decoding = append(c.Decoding, event.WithSchemas(ctx, client))
+		}
+	}
+	c.Format.Filters = schemas.Filters(h.Metrics)
+	return c, readable && known, nil
+}
+
+// fingerprint returns that of the user-hash key of a configuration.
+func fingerprint(d *deployment.Deployment) [32]byte {
+	return schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash.Reveal())
+}
+
+// reads reports whether the format of a configuration is that of a generation.
+func reads(d *deployment.Deployment, h *schemas.Header) bool {
+	a, b := d.Events, h.Events
+	if d.Config.Events.Registry == nil { // else the filters' fields have the registry in them
+		format := d.Config.Events.Format
+		format.Filters = schemas.Filters(h.Metrics)
+		if id, err := format.Identity(""); err != nil || !slices.Equal(id.Filters, b.Filters) {
+			return false
+		}
+	}
+	return a.Records == b.Records && a.User == b.User && a.Key == b.Key && a.Time == b.Time && a.Value == b.Value
+}

@@ -1,0 +1,418 @@
+package reference
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// Replay computes a deployment turn by turn. It keeps the events of windows that are open, and all
+// accounts. For every turn, call Read with the records below the turn's cuts, and then Gather,
+// Decide, Release and Charge. Only Read may be called for several partitions at the same time.
+type Replay struct {
+	all      []Config // generations, oldest first
+	names    []string // of their metrics
+	ends     []int64  // of the turns that are settled
+	cuts     Cuts
+	readers  map[int32]*Reader
+	people   []*people
+	position map[string]int // of each name of a metric
+	turn     uint64         // the last one that was gathered
+	current  int            // the generation of the accounts
+
+	// Forgotten has the marks of users who count in no turn after the given one.
+	Forgotten map[schemas.ForgottenMark]uint64
+}
+
+// people are the individuals of one part of the account ids.
+type people struct {
+	hashers  []*schemas.Hasher
+	open     []accepted // events of open windows, by time
+	accounts map[Owner]kept
+	large    map[Owner]Account // those that kept has no room for
+	tallies  []MetricTallies
+}
+
+// Turn is what is decided and published in one turn.
+type Turn struct {
+	Number    uint64
+	End       int64
+	Config    *Config // of the generation that decides the turn
+	Members   [][]*Member
+	Published []Published // metrics that take their keys from others come last
+	Draws     []Draw      // every refinement, the published ones and the others
+	Stopped   map[Cell]*big.Int
+}
+
+// Cell is a key of a metric, in a window that ends with the turn.
+type Cell struct {
+	Metric int
+	Key    string
+}
+
+// Published is one record of the counts topic.
+type Published struct {
+	Key, Value []byte
+	Release    schemas.Release // what Value decodes to
+	Count      int64           // the exact count that it was drawn from; for the trusted side only
+}
+
+// Draw is one count that noise was drawn for, and the precision that its contributors pay.
+type Draw struct {
+	Cell
+	Count     int64
+	Precision *big.Int
+	Released  bool
+}
+
+// NewReplay prepares the replay of a deployment whose first turns turns are settled. Cuts matter
+// only if a clock closed a turn (idle partitions, the forced end of a bounded run); nil stands for
+// none. partitions are those of the events topic.
+func NewReplay(c Config, cuts Cuts, turns uint64, partitions ...int32) (*Replay, error) {
+	c, err := Compile(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replay{all: c.generations(), ends: c.TurnEnds(turns), cuts: cuts, readers: map[int32]*Reader{},
+		position: map[string]int{}, Forgotten: map[schemas.ForgottenMark]uint64{}}
+	r.names = names(r.all)
+	for i, name := range r.names {
+		r.position[name] = i
+	}
+	for _, p := range partitions {
+		if r.readers[p], err = r.newReader(p); err != nil {
+			return nil, err
+		}
+	}
+	for range runtime.GOMAXPROCS(0) {
+		r.people = append(r.people, &people{
+			hashers: r.hashers(), accounts: map[Owner]kept{}, large: map[Owner]Account{},
+			tallies: make([]MetricTallies, len(r.names)),
+		})
+	}
+	return r, nil
+}
+
+// hashers returns the hashers of all generations.
+func (r *Replay) hashers() (all []*schemas.Hasher) {
+	for i := range r.all {
+		all = append(all, schemas.NewHasher(r.all[i].UserHash))
+	}
+	return all
+}
+
+// Config returns the configuration that decides a turn, and the turn's end.
+func (r *Replay) Config(turn uint64) (*Config, int64) {
+	return &r.all[decides(r.all, turn)], r.ends[turn-1]
+}
+
+// Reader returns the reader of a partition.
+func (r *Replay) Reader(partition int32) *Reader { return r.readers[partition] }
+
+// each calls do for every part of the individuals at the same time.
+func (r *Replay) each(do func(part int, p *people)) {
+	var all sync.WaitGroup
+	for i, p := range r.people {
+		all.Go(func() { do(i, p) })
+	}
+	all.Wait()
+}
+
+// partOf returns the part of an individual.
+func (r *Replay) partOf(o Owner) int { return int(o.ID[0]) % len(r.people) }
+
+// Arrived returns how many records of a turn were accepted so far.
+func (r *Replay) Arrived(turn uint64) (n uint64) {
+	for _, reader := range r.readers {
+		for _, events := range reader.pending[turn] {
+			n += uint64(len(events))
+		}
+	}
+	return n
+}
+
+// Begin begins the next turn, with the events of it that were read and the accounts of its
+// generation.
+func (r *Replay) Begin() *Turn {
+	r.turn++
+	next := decides(r.all, r.turn)
+	t := &Turn{Number: r.turn, End: r.ends[r.turn-1], Config: &r.all[next], Members: make([][]*Member, len(r.people))}
+	arrived := make([][]accepted, len(r.people))
+	for _, partition := range sortedKeys(r.readers) {
+		reader := r.readers[partition]
+		for part, events := range reader.pending[t.Number] {
+			arrived[part] = append(arrived[part], events...)
+		}
+		delete(reader.pending, t.Number)
+	}
+	oldest := t.Config.OldestOpen(r.beginOf(t.Number))
+	r.each(func(part int, p *people) {
+		if r.all[next].UserHash != r.all[r.current].UserHash {
+			clear(p.accounts) // another key begins with a budget period
+		}
+		if next > r.current {
+			for owner := range p.accounts {
+				r.keep(p, owner, r.all[next].carry(&r.all[r.current], owner, r.account(p, owner)))
+			}
+		}
+		gone, _ := slices.BinarySearchFunc(p.open, oldest, beforeTime)
+		p.open = slices.Delete(p.open, 0, gone)
+		slices.SortStableFunc(arrived[part], func(a, b accepted) int { return cmp.Compare(a.millis, b.millis) })
+		p.open = append(p.open, arrived[part]...)
+	})
+	r.current = max(r.current, next)
+	return t
+}
+
+// Gather finds out from the events who offers what to the windows that end.
+func (r *Replay) Gather(t *Turn) {
+	r.each(func(part int, p *people) { t.Members[part] = p.gather(r, t) })
+}
+
+// GatherFrom has the turn decided for individuals that are known otherwise.
+func (r *Replay) GatherFrom(t *Turn, members []*Member) {
+	for _, m := range members {
+		part := r.partOf(m.Owner)
+		t.Members[part] = append(t.Members[part], m)
+	}
+}
+
+func beforeTime(e accepted, millis int64) int { return cmp.Compare(e.millis, millis) }
+
+// beginOf returns when a turn begins.
+func (r *Replay) beginOf(turn uint64) int64 {
+	if turn > 1 {
+		return r.ends[turn-2]
+	}
+	return r.all[0].since()
+}
+
+// TurnAt returns the turn that covers a time.
+func (r *Replay) TurnAt(reading int64) uint64 {
+	turn, _ := turnOf(reading, r.ends)
+	return turn
+}
+
+// OldestOpen returns the time at which the earliest window begins that ends after a time.
+func (c *Config) OldestOpen(end int64) int64 {
+	oldest := end
+	for _, m := range c.Metrics {
+		next := (floorDivide(end, m.WindowSlide) + 1) * m.WindowSlide
+		oldest = min(oldest, next-m.WindowSize)
+	}
+	return oldest
+}
+
+// Ending returns the windows of a generation that end at a time and to which individuals are
+// admitted, in the order of the metrics.
+func (c *Config) Ending(end int64) (all []schemas.MetricWindow) {
+	for i, m := range c.Metrics {
+		if w, ends := c.windowEnding(m, end); ends && admits(m) {
+			all = append(all, schemas.MetricWindow{Metric: uint32(i), WindowStart: w.start, WindowEnd: w.end})
+		}
+	}
+	return all
+}
+
+// Decide decides over the admission of all members.
+func (r *Replay) Decide(t *Turn) {
+	r.each(func(part int, p *people) {
+		for _, m := range t.Members[part] {
+			account := r.account(p, m.Owner)
+			t.Config.admit(&account, m, t.Config.Elapsed(m.Owner, t.End))
+			for _, one := range m.Parts {
+				tally := r.tally(p, t.Config, one.Metric)
+				tally.Counted += one.Counted
+				tally.Beyond += one.Beyond
+			}
+		}
+	})
+}
+
+func (r *Replay) tally(p *people, c *Config, metric int) *MetricTallies {
+	return &p.tallies[r.position[c.Metrics[metric].Name]]
+}
+
+// Charge charges all members for the precisions at which the turn's cells stopped.
+func (r *Replay) Charge(t *Turn) error {
+	errs := make([]error, len(r.people))
+	r.each(func(part int, p *people) {
+		for _, m := range t.Members[part] {
+			account := r.account(p, m.Owner)
+			if err := t.Config.settle(&account, m, t.Config.Elapsed(m.Owner, t.End), t.Stopped); err != nil {
+				errs[part] = fmt.Errorf("charging turn %d: %w", t.Number, err)
+			}
+			if account.Spent.Sign() != 0 {
+				r.keep(p, m.Owner, account)
+			}
+		}
+	})
+	return cmp.Or(errs...)
+}
+
+// Forgot reports whether a user counts no more in a turn.
+func (r *Replay) Forgot(h *schemas.Hasher, o Owner, turn uint64) bool {
+	if len(r.Forgotten) == 0 {
+		return false
+	}
+	after, forgotten := r.Forgotten[h.Forgotten(o.ID)]
+	return forgotten && turn > after
+}
+
+// DropForgotten removes the accounts of users who count no more in a turn.
+func (r *Replay) DropForgotten(turn uint64) {
+	if len(r.Forgotten) == 0 {
+		return
+	}
+	r.each(func(_ int, p *people) {
+		for owner := range p.accounts {
+			if r.Forgot(p.hashers[r.current], owner, turn) {
+				delete(p.accounts, owner)
+			}
+		}
+	})
+}
+
+// Forget removes accounts.
+func (r *Replay) Forget(which func(Owner) bool) {
+	r.each(func(_ int, p *people) {
+		for owner := range p.accounts {
+			if which(owner) {
+				delete(p.accounts, owner)
+			}
+		}
+	})
+}
+
+// gather collects who offers what to the windows that end, and tallies what caps leave out.
+func (p *people) gather(r *Replay, t *Turn) (members []*Member) {
+	oldest := t.End
+	for _, w := range t.Config.Ending(t.End) {
+		oldest = min(oldest, w.WindowStart)
+	}
+	events := slices.Clone(within(p.open, window{oldest, t.End}))
+	slices.SortStableFunc(events, func(a, b accepted) int { return compareOwners(a.owner, b.owner) })
+	for len(events) > 0 {
+		n := 1
+		for n < len(events) && events[n].owner == events[0].owner {
+			n++
+		}
+		if m := p.member(r, t, events[:n]); len(m.Parts) > 0 {
+			members = append(members, m)
+		}
+		events = events[n:]
+	}
+	return members
+}
+
+// member returns what one individual offers, from its events in the order of their times.
+func (p *people) member(r *Replay, t *Turn, events []accepted) *Member {
+	m := &Member{Owner: events[0].owner}
+	forgot := r.Forgot(p.hashers[r.current], m.Owner, t.Number)
+	for i, spec := range t.Config.Metrics {
+		w, ends := t.Config.windowEnding(spec, t.End)
+		if !ends || !admits(spec) {
+			continue
+		}
+		tally := r.tally(p, t.Config, i)
+		var visits []Visit
+		for _, e := range within(events, w) {
+			if forgot || !t.Config.takes(spec, e) {
+				tally.Filtered++
+				continue
+			}
+			visits = append(visits, e.visit)
+		}
+		if len(visits) > 0 {
+			tally.Beyond += m.Join(t.Config, p.hashers[r.current], i, visits)
+		}
+	}
+	return m
+}
+
+// Join adds an individual's part in a window of a metric, from the visits that the metric takes,
+// and returns how many of them are beyond the caps. Of a share, only their number matters: the
+// individual has a part in the share's metric already.
+func (m *Member) Join(c *Config, h *schemas.Hasher, metric int, visits []Visit) (beyond uint64) {
+	if c.Metrics[metric].Kind == "counted" {
+		all := uint64(len(visits))
+		kept := c.KeptOfShare(metric, all)
+		m.Parts = append(m.Parts, WindowPart{Metric: metric, all: all, kept: kept})
+		return all - kept
+	}
+	offer := c.Offer(h, metric, m.Owner, visits)
+	m.Parts = append(m.Parts, WindowPart{Metric: metric, offer: offer})
+	return offer.Beyond
+}
+
+// KeptOfShare returns how many of an individual's events the cap of a share keeps.
+func (c *Config) KeptOfShare(share int, events uint64) uint64 {
+	if most := uint64(c.Metrics[share].MaxEventsPerKey); most > 0 {
+		return min(events, most)
+	}
+	return events
+}
+
+// within returns the part of the events, which are in the order of their times, that lies in a
+// window.
+func within(events []accepted, w window) []accepted {
+	from, _ := slices.BinarySearchFunc(events, w.start, beforeTime)
+	to, _ := slices.BinarySearchFunc(events, w.end, beforeTime)
+	return events[from:to]
+}
+
+// takes reports whether a metric looks at an event at all.
+func (c *Config) takes(spec schemas.MetricSpec, e accepted) bool {
+	return c.TakesVisit(spec, e.passes, e.visit.Key)
+}
+
+// TakesVisit reports whether a metric looks at events of a key that pass these filters: bit i is
+// filter i of the format.
+func (c *Config) TakesVisit(spec schemas.MetricSpec, passes uint64, key string) bool {
+	if spec.Filter != "" {
+		if i := slices.Index(c.Format.Filters, spec.Filter); passes>>i&1 == 0 {
+			return false
+		}
+	}
+	if spec.Kind == "counted" {
+		spec = c.Metrics[c.countedIn(spec)]
+	}
+	return Takes(spec, key)
+}
+
+// Tallies accounts for every record that was read.
+func (r *Replay) Tallies() Tallies {
+	t := newTallies(r.names)
+	for _, reader := range r.readers {
+		t.add(reader.tallies)
+	}
+	for _, p := range r.people {
+		for i, m := range p.tallies {
+			t.Metrics[i].add(m)
+		}
+	}
+	return t
+}
+
+// count adds up what everybody admitted brings. A user who is admitted in two periods adds twice to
+// events and sums, and is one user for distinct users.
+func (r *Replay) count(t *Turn) map[Cell]int64 {
+	parts := make([]map[Cell]int64, len(r.people))
+	r.each(func(part int, _ *people) { parts[part] = t.Config.count(t.Members[part]) })
+	counts := parts[0]
+	for _, more := range parts[1:] {
+		for at, n := range more {
+			counts[at] += n
+		}
+	}
+	for at, n := range counts {
+		counts[at] = min(max(n, -noisereduction.MaxCount), noisereduction.MaxCount)
+	}
+	return counts
+}

@@ -1,0 +1,78 @@
+package audit
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
+)
+
+// Report is the result of an audit. It is for the trusted side.
+type Report struct {
+	Deployment  string       `json:"deployment"`
+	Incarnation string       `json:"incarnation"`
+	Generations int          `json:"generations"`
+	Turns       uint64       `json:"turns"`     // settled ones
+	Values      int          `json:"values"`    // published values that were recomputed
+	Snapshots   int          `json:"snapshots"` // snapshots of accounts that were compared
+	Differs     int          `json:"differs"`   // all differences; at most manyDifferences are listed
+	Differences []Difference `json:"differences"`
+	Unchecked   []Unchecked  `json:"unchecked"`
+
+	Tallies reference.Tallies `json:"-"` // of the records that were read: exact numbers
+
+	mu sync.Mutex
+}
+
+// Difference is one place in which a topic has something else than was recomputed. Turn is 0, and
+// Metric, Window, User and Key are empty, if the difference has none.
+type Difference struct {
+	Turn   uint64     `json:"turn,omitempty"`
+	What   string     `json:"what"`
+	Metric string     `json:"metric,omitempty"`
+	Window *time.Time `json:"window,omitempty"` // its begin
+	User   string     `json:"user,omitempty"`   // first digits of the keyed hash
+	Key    *string    `json:"key,omitempty"`    // if it was released
+}
+
+// Unchecked is a part of the deployment that could not be recomputed.
+type Unchecked struct {
+	From uint64 `json:"from_turn,omitempty"`
+	To   uint64 `json:"to_turn,omitempty"`
+	What string `json:"what"`
+}
+
+// manyDifferences is how many differences a report lists.
+const manyDifferences = 100
+
+// Whole reports whether everything was checked and nothing differs.
+func (r *Report) Whole() bool { return r.Differs == 0 && len(r.Unchecked) == 0 }
+
+func (r *Report) differ(d Difference) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Differs++; len(r.Differences) < manyDifferences {
+		r.Differences = append(r.Differences, d)
+	}
+}
+
+// skip notes that something of a turn cannot be checked; turns that follow one another become one
+// note.
+func (r *Report) skip(turn uint64, format string, args ...any) {
+	what := fmt.Sprintf(format, args...)
+	i := slices.IndexFunc(r.Unchecked, func(u Unchecked) bool {
+		return u.What == what && (u.To == turn ||
+			u.To+1 == turn)
+	})
+	if i < 0 {
+		r.Unchecked = append(r.Unchecked, Unchecked{turn, turn, what})
+		return
+	}
+	r.Unchecked[i].To = turn
+}
+
+// userOf returns the first digits of the keyed hash of a user.
+func userOf(o reference.Owner) string { return hex.EncodeToString(o.ID[:5]) }

@@ -1,0 +1,136 @@
+package audit
+
+import (
+	"context"
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// compareSnapshots compares the snapshots of a turn with the accounts that it leaves: those of the
+// generation's ledger and, if a change followed, those of the ledger that it began with. Accounts
+// that are not known are taken from them.
+func (a *auditor) compareSnapshots(ctx context.Context, g *generation, t *reference.Turn) error {
+	ledgers := [][]*Ledger{g.ledgers}
+	for i := range a.all {
+		next := &a.all[i]
+		if next.header.FromTurn != t.Number+1 || next.ledgers[0] == g.ledgers[0] {
+			continue
+		}
+		known := true
+		for _, l := range g.ledgers {
+			known = known && l.known
+		}
+		anew := next.header.UserHash != g.header.UserHash // accounts begin anew
+		for _, l := range next.ledgers {
+			l.known = known || anew
+		}
+		if !anew {
+			ledgers = append(ledgers, next.ledgers)
+		}
+	}
+	a.replay.DropForgotten(t.Number + 1)
+	for _, all := range ledgers {
+		if err := a.compareLedger(ctx, all, t); err != nil {
+			return err
+		}
+	}
+	a.replay.Forget(func(o reference.Owner) bool { return t.Config.PeriodIsOver(o.Period, t.End) })
+	return nil
+}
+
+func (a *auditor) compareLedger(ctx context.Context, ledgers []*Ledger, t *reference.Turn) error {
+	there := map[int]map[reference.Owner]bool{} // by shard
+	for shard, l := range ledgers {
+		s, err := l.snapshot(ctx, a.client, t.Number)
+		if err != nil {
+			return err
+		}
+		switch {
+		case s == nil:
+		case l.known:
+			there[shard] = a.compareSnapshot(t, s)
+			a.report.Snapshots++
+		default:
+			if err := a.restore(t, l, s); err != nil {
+				return err
+			}
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	for o := range a.replay.Owners {
+		listed, compared := there[schemas.ShardOf(o.ID, len(ledgers))]
+		if compared && !listed[o] && !t.Config.PeriodIsOver(o.Period, t.End) {
+			a.report.differ(Difference{Turn: t.Number, What: "a snapshot lacks an account", User: userOf(o)})
+		}
+	}
+	return nil
+}
+
+// compareSnapshot compares a snapshot's accounts and returns them.
+func (a *auditor) compareSnapshot(t *reference.Turn, s *schemas.Snapshot) map[reference.Owner]bool {
+	there := make(map[reference.Owner]bool, len(s.Accounts))
+	for _, e := range s.Accounts {
+		o := reference.Owner{ID: e.ID, Period: e.Period}
+		there[o] = true
+		d := Difference{Turn: t.Number, User: userOf(o)}
+		account, known := a.replay.Account(o)
+		switch {
+		case t.Config.PeriodIsOver(e.Period, t.End):
+			d.What = "a snapshot has an account of a period that is over"
+			a.report.differ(d)
+		case !known || account.Spent.Cmp(bigOf(uint64(e.Account.Spent))) != 0:
+			d.What = "a snapshot has another amount in an account"
+			a.report.differ(d)
+		default:
+			for i, m := range t.Config.Metrics {
+				got := bucketOf(t, e, i)
+				if m.Burst > 0 && got.Balance.Cmp(account.BucketAt(m, got.At).Balance) != 0 {
+					d.What, d.Metric = "a snapshot leaves another amount in an allowance", m.Name
+					a.report.differ(d)
+				}
+			}
+		}
+	}
+	return there
+}
+
+// bucketOf returns what the debt of an account in a snapshot leaves in the bucket of a metric.
+func bucketOf(t *reference.Turn, e accounts.Entry, metric int) reference.Bucket {
+	allowance, debt := t.Config.Metrics[metric].Allowance(), units.Mu2(0)
+	if metric < len(e.Debts) {
+		debt = e.Debts[metric]
+	}
+	elapsed := t.Config.Elapsed(reference.Owner{ID: e.ID, Period: e.Period}, t.End)
+	missing := bigOf(uint64(accounts.Lacks(debt, allowance.Paid(elapsed))))
+	return reference.Bucket{Balance: missing.Sub(bigOf(uint64(allowance.Burst)), missing), At: elapsed}
+}
+
+// restore takes the accounts and open slices of a shard from a snapshot.
+func (a *auditor) restore(t *reference.Turn, l *Ledger, s *schemas.Snapshot) error {
+	for _, e := range s.Accounts {
+		account := reference.Account{Spent: bigOf(uint64(e.Account.Spent)), Buckets: map[string]reference.Bucket{}}
+		for i, m := range t.Config.Metrics {
+			if m.Burst > 0 {
+				account.Buckets[m.Name] = bucketOf(t, e, i)
+			}
+		}
+		a.replay.SetAccount(reference.Owner{ID: e.ID, Period: e.Period}, account)
+	}
+	for _, encoded := range s.Open {
+		open, err := schemas.DecodeOpenSlice(encoded)
+		if err != nil {
+			return err
+		}
+		l.keep(open.Turn, open.Labels, open.Users)
+	}
+	l.known = true
+	return nil
+}
+
+func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
