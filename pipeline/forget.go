@@ -65,9 +65,9 @@ type Remaining struct {
 // Forget then lists the records of the user on the events and dead-letter topics. If it is
 // interrupted, it can be repeated; a run in between finds the user as before, or the mark.
 //
-// Errors: ErrNotInitialised, ErrHeaderMismatch for another user-hash key, ErrInterruptedTurn,
-// ErrStopped, ErrLogFault, deployment.ErrSuperseded if a run goes on, schemas.ValidateUser's, or the
-// broker's error.
+// Errors: ErrNotInitialised, ErrHeaderMismatch unless d is in force, ErrInterruptedTurn, ErrStopped,
+// ErrLogFault, deployment.ErrSuperseded if a run goes on, schemas.ValidateUser's, or the broker's
+// error.
 func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o ForgetOptions) (*Forgotten, error) {
 	if err := schemas.ValidateUser(user); err != nil {
 		return nil, fmt.Errorf("forgetting a user: %w", err)

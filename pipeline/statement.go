@@ -170,7 +170,8 @@ func periodOf(d *deployment.Deployment, h *schemas.Header, period int64) (from, 
 
 // ReadStatement returns what the user with this id has spent, by the ledger, as of the last settled
 // turn. It changes nothing, and a run may go on. Errors: ErrNotInitialised, ErrHeaderMismatch for
-// another user-hash key, ErrLogFault, schemas.ValidateUser's, or the broker's error.
+// another user-hash key or budget period, ErrLogFault, schemas.ValidateUser's, or the broker's
+// error.
 func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (*Statement, error) {
 	if err := schemas.ValidateUser(user); err != nil {
 		return nil, fmt.Errorf("reading the account of a user: %w", err)

@@ -154,12 +154,12 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 	if err != nil {
 		return err
 	}
-	if found.Turn == snapshot.Turn {
-		if !sameState(&found, &snapshot) {
-			return fmt.Errorf("storing shard %d: another snapshot as of turn %d is there: %w", n, snapshot.Turn,
-				ErrForeignLedger)
-		}
+	switch {
+	case found.Turn == snapshot.Turn && sameState(&found, &snapshot):
 		return nil
+	case found.Turn == snapshot.Turn && found.Turn > 0: // as of turn 0 there are marks alone
+		return fmt.Errorf("storing shard %d: another snapshot as of turn %d is there: %w", n, snapshot.Turn,
+			ErrForeignLedger)
 	}
 	records, err := schemas.EncodeSnapshot(snapshot, 1-slot, maxLedgerRecord)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -381,8 +382,9 @@ func (c *Change) oldEngine() (*spend.Engine, func(), error) {
 // only looks whether it could. Errors: deployment.ErrInterruptedTurn, *deployment.TopicError for a
 // new ledger that is not empty, or the broker's error.
 func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapshot) (err error) {
-	if c.settled == 0 {
-		return nil // no user has an account yet
+	marked := func(s schemas.Snapshot) bool { return len(s.Forgotten) > 0 }
+	if c.settled == 0 && !slices.ContainsFunc(snapshots, marked) {
+		return nil // no user has an account yet, and none was forgotten
 	}
 	to, done := c.ledger(c.Next.Topics.Ledger)
 	defer done()

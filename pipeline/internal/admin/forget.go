@@ -6,27 +6,21 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// checkUserHash refuses a user-hash key that is not the deployment's (deployment.ErrHeaderMismatch).
-func (c *Change) checkUserHash() error {
-	if c.Old.UserHash != schemas.KeyFingerprintOf("user-hash", c.dep.Config.Keys.UserHash.Reveal()) {
-		return fmt.Errorf("the user-hash key is not that of the deployment: correct keys.user_hash: %w",
-			deployment.ErrHeaderMismatch)
-	}
-	return nil
-}
-
 // Forget takes an epoch, records on control by whom and why a user is removed, and removes the user
 // from the ledger as of the last settled turn, which it returns. It can be repeated. Errors:
-// deployment.ErrHeaderMismatch for another user-hash key, deployment.ErrInterruptedTurn, and those
-// of TakeEpoch.
+// deployment.ErrHeaderMismatch unless the configuration is in force, deployment.ErrInterruptedTurn,
+// and those of TakeEpoch.
 func (c *Change) Forget(ctx context.Context, user []byte, by, why string) (spend.Removed, uint64, error) {
 	var removed spend.Removed
-	if err := c.checkUserHash(); err != nil {
+	// Forget writes accounts: another budget period would drop those of everybody in the shard, and
+	// under another name of the deployment, older runs are not kept from writing.
+	if err := changes.Agrees(c.dep, c.Old); err != nil {
 		return removed, 0, err
 	}
 	if err := c.TakeEpoch(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -16,7 +17,8 @@ import (
 
 // Standings returns the accounts of one user as of the last settled turn, and when that ended, in
 // Unix milliseconds. It takes nothing from a run that goes on. Errors: deployment.ErrHeaderMismatch
-// for another user-hash key, deployment.ErrLogFault, *spend.StopError, or the broker's error.
+// for another user-hash key or budget period, deployment.ErrLogFault, *spend.StopError, or the
+// broker's error.
 func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standing, asOf int64, err error) {
 	id := schemas.NewHasher(c.dep.Config.Keys.UserHash.Reveal()).Account(user)
 	asOf, err = c.asOf(ctx, func(e *spend.Engine, end int64) (err error) {
@@ -41,10 +43,26 @@ func (c *Change) EachSpent(ctx context.Context, begin func(), fn func(period int
 	})
 }
 
+// checkAccounts refuses a user-hash key or a budget period that is not the deployment's
+// (deployment.ErrHeaderMismatch): they decide which accounts there are.
+func (c *Change) checkAccounts() error {
+	want, wrong := changes.Header(c.dep), ""
+	if c.Old.Metrics[0].Period != want.Metrics[0].Period {
+		wrong = "the budget period is not that of the deployment: correct privacy.period"
+	}
+	if c.Old.UserHash != want.UserHash {
+		wrong = "the user-hash key is not that of the deployment: correct keys.user_hash"
+	}
+	if wrong != "" {
+		return fmt.Errorf("%s: %w", wrong, deployment.ErrHeaderMismatch)
+	}
+	return nil
+}
+
 // asOf calls read with an engine and the end of the last settled turn, and again if a run has
 // settled turns meanwhile. It returns that end; without a settled turn it does not call read.
 func (c *Change) asOf(ctx context.Context, read func(e *spend.Engine, end int64) error) (end int64, err error) {
-	if err := c.checkUserHash(); err != nil {
+	if err := c.checkAccounts(); err != nil {
 		return 0, err
 	}
 	const attempts = 10 // while a run goes on
