@@ -102,8 +102,9 @@ func TestRuleAForgottenUserIsNowhereAndSpendsNothing(t *testing.T) {
 	}
 	visits(60, 80)
 	d.run()
-	if s := must.Have(pipeline.ReadStatement(t.Context(), d.compiled, []byte(user))); len(s.Accounts) != 0 {
-		t.Errorf("the user spends again: %+v", s)
+	if s := must.Have(pipeline.ReadStatement(t.Context(), d.compiled, []byte(user))); len(s.Accounts) != 0 ||
+		!s.Forgotten {
+		t.Errorf("the user spends again, or is not named as forgotten: %+v", s)
 	}
 }
 

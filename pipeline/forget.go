@@ -59,6 +59,9 @@ type Remaining struct {
 	Unread bool `json:"unread"`
 }
 
+// Found reports whether the topic has a record of the user.
+func (r Remaining) Found() bool { return len(r.Before) > 0 || r.Unread }
+
 // Forget removes a user from the ledger of a drained deployment: the accounts, and the events of
 // windows that are open. A mark takes their place, by which every later run leaves the user's events
 // out, for good: the user's budget cannot be spent a second time. Nobody else counts differently.

@@ -27,6 +27,8 @@ type Statement struct {
 	Delta      float64   `json:"delta"`
 	DeltaKeys  float64   `json:"delta_keys,omitempty"` // part of Delta for the names of private keys
 	Planned    float64   `json:"planned,omitempty"`    // part of the promise that was spent on choosing settings
+	// Forgotten is set if Forget has removed the user: the ledger has nothing left to show.
+	Forgotten bool `json:"forgotten,omitempty"`
 	// Accounts are those that are kept: one for each budget period, or one for life. None: no
 	// released value counts this user, or only values of periods that are over.
 	Accounts []StatementAccount `json:"accounts"`
@@ -186,13 +188,14 @@ func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (
 		return nil, err
 	}
 	h := control.Header
-	standings, asOf, err := admin.NewChange(d, client, control).Standings(ctx, user)
+	standings, forgotten, asOf, err := admin.NewChange(d, client, control).Standings(ctx, user)
 	if err != nil {
 		return nil, err
 	}
 	out := &Statement{
 		Deployment: h.Deployment, AsOf: time.UnixMilli(asOf).UTC(), Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta,
-		DeltaKeys: h.Budget.Whole().Keys.Float(), Planned: h.Budget.Planned.Share, Accounts: []StatementAccount{},
+		DeltaKeys: h.Budget.Whole().Keys.Float(), Planned: h.Budget.Planned.Share,
+		Forgotten: forgotten, Accounts: []StatementAccount{},
 	}
 	for i := range standings {
 		a := accountOf(&standings[i], h)

@@ -68,9 +68,10 @@ type Left struct {
 }
 
 // Standings returns the accounts of a user as of a settled turn, which ends at the reading end, in
-// order from the oldest period that is kept. They exclude turns that are decided but not settled.
-// It returns the errors of Checkpoint, without ErrInterrupted.
-func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, end int64) (out []Standing, err error) {
+// order from the oldest period that is kept, and whether the user was forgotten. They exclude turns
+// that are decided but not settled. It returns the errors of Checkpoint, without ErrInterrupted.
+func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, end int64) (out []Standing,
+	forgotten bool, err error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
 	s := e.shard(n)
 	s.mu.Lock()
@@ -83,7 +84,7 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 	}
 	defer func() { s.observe = nil }()
 	if err := e.asOf(ctx, n, s, -1, settled); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for entry := range s.accounts.store.All() {
 		if entry.ID != id {
@@ -100,7 +101,7 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 		}
 		out = append(out, standing)
 	}
-	return out, nil
+	return out, s.accounts.forgot(id), nil
 }
 
 // EachSpent calls fn with the period of every account of a shard and with the amount that it has

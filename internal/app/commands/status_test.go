@@ -137,4 +137,12 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 			t.Errorf("forget: %s", stdout)
 		}
 	}
+	if stdout, _ := mustRun(t, "statement", "person-1", "--config", cfg); !strings.Contains(stdout, "was removed") {
+		t.Errorf("the statement of a forgotten user: %s", stdout)
+	}
+	// A mistyped id is not taken for a person who was there.
+	if stdout, _ := mustRun(t, "forget", "Person-1", "--config", cfg, "--by", "Ada", "--why", "request 12"); !strings.
+		Contains(stdout, "is the id right?") {
+		t.Errorf("forget of an id that nobody has: %s", stdout)
+	}
 }

@@ -15,17 +15,18 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Standings returns the accounts of one user as of the last settled turn, and when that ended, in
-// Unix milliseconds. It takes nothing from a run that goes on. Errors: deployment.ErrHeaderMismatch
-// for another user-hash key or budget period, deployment.ErrLogFault, *spend.StopError, or the
-// broker's error.
-func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standing, asOf int64, err error) {
+// Standings returns the accounts of one user as of the last settled turn, whether the user was
+// forgotten, and when that turn ended, in Unix milliseconds. It takes nothing from a run that goes
+// on. Errors: deployment.ErrHeaderMismatch for another user-hash key or budget period,
+// deployment.ErrLogFault, *spend.StopError, or the broker's error.
+func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standing, forgotten bool, asOf int64,
+	err error) {
 	id := schemas.NewHasher(c.dep.Config.Keys.UserHash.Reveal()).Account(user)
 	asOf, err = c.asOf(ctx, func(e *spend.Engine, end int64) (err error) {
-		all, err = e.Standings(ctx, id, c.settled, wallclock.Of(c.Old.Zone).Reading(end))
+		all, forgotten, err = e.Standings(ctx, id, c.settled, wallclock.Of(c.Old.Zone).Reading(end))
 		return err
 	})
-	return all, asOf, err
+	return all, forgotten, asOf, err
 }
 
 // EachSpent calls fn with the period of every account and with the amount that it has spent, and

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +34,9 @@ func Forget(c *command.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget USER",
 		Short: "Remove one user from a drained deployment, for good",
-		Long: `Remove one user from a deployment, for good. First end the run (SIGTERM): no turn may
-be open.
+		Long: `Remove one user from a deployment, for good. First end the run (SIGTERM): forget refuses
+if a turn is open, and otherwise ends a run that is alive. Nobody can take it back: check
+the id with "tollgate statement" first.
 
 forget removes the user's accounts and the events of open windows from the ledger. A
 mark takes their place, a keyed hash, by which every later run leaves out the user's
@@ -108,16 +112,33 @@ func writeForgotten(b *strings.Builder, r *pipeline.Forgotten) {
 		again = " (and had been forgotten before)"
 	}
 	line("forgotten", "the user counts in no turn after turn %d%s", r.Turn, again)
-	line("removed", "%d accounts of the user and the events of open windows; %d records of the ledger have tombstones",
-		r.Accounts, r.Tombstones)
+	line("removed", "%s of the user and the events of open windows; %s of the ledger, which tombstones replace",
+		terminal.Count(r.Accounts, "account"), terminal.Count(r.Tombstones, "record"))
+	if r.Accounts == 0 && !r.Again && !slices.ContainsFunc(r.Topics, pipeline.Remaining.Found) {
+		line("check", "is the id right? Neither the ledger nor a topic had anything of this user, and the mark stays")
+	}
 	line("kept", "a mark on the ledger (a keyed hash), so that the user cannot spend a new budget")
-	line("compaction", "topic %s drops the old records once it is compacted: segment.ms %s, max.compaction.lag.ms %s, "+
-		"delete.retention.ms %s", terminal.Key(r.Ledger.Topic, 60), r.Ledger.Segment, r.Ledger.MaxLag,
-		r.Ledger.DeleteRetention)
+	line("compaction", "topic %s drops the old records once Kafka compacts it: segment.ms is %s, "+
+		"max.compaction.lag.ms %s, delete.retention.ms %s; set the first two to 86400000 (a day) or less",
+		terminal.Key(r.Ledger.Topic, 60), inDays(r.Ledger.Segment), inDays(r.Ledger.MaxLag),
+		inDays(r.Ledger.DeleteRetention))
 	for i := range r.Topics {
 		writeRemaining(line, &r.Topics[i])
 	}
 	line("published", "values stay: they would be almost as likely without the user")
+}
+
+// inDays adds to a setting in milliseconds how long that is, in days.
+func inDays(setting string) string {
+	ms, err := strconv.ParseInt(setting, 10, 64)
+	switch day := 24 * time.Hour.Milliseconds(); {
+	case err != nil:
+		return setting
+	case ms == math.MaxInt64:
+		return setting + " (no limit)"
+	default:
+		return fmt.Sprintf("%s (%s days)", setting, terminal.Number(float64(ms)/float64(day), 1))
+	}
 }
 
 // writeRemaining writes what the operator has to delete on a topic.
@@ -128,7 +149,7 @@ func writeRemaining(line func(name, format string, args ...any), t *pipeline.Rem
 		offsets = append(offsets, fmt.Sprintf(`{"topic": %q, "partition": %d, "offset": %d}`, t.Topic, p, t.Before[p]))
 	}
 	switch {
-	case len(offsets) == 0 && !t.Unread:
+	case !t.Found():
 		line("topic", "%s has no record of the user", topic)
 	case len(offsets) > 0 && t.Compact:
 		line("to do", "topic %s has records of the user and is compacted: write a tombstone under each of their keys",

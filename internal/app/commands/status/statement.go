@@ -132,8 +132,12 @@ func writeStatement(b *strings.Builder, s *pipeline.Statement) {
 	if s.Planned > 0 {
 		line("", "of which %s were spent on choosing settings", words.Percent(s.Planned))
 	}
-	if len(s.Accounts) == 0 {
-		line("spent", "nothing: no released value counts this user, or only values of periods that are over")
+	switch {
+	case s.Forgotten:
+		line("forgotten", "the account was removed, so what it had spent is not known any more; no later value "+
+			"counts this user")
+	case len(s.Accounts) == 0:
+		line("spent", "nothing: no released value counts a user with this id, or only values of periods that are over")
 	}
 	for _, a := range s.Accounts {
 		if a.From != nil {
