@@ -17,7 +17,9 @@ func TestBadKafkaCommandLines(t *testing.T) {
 	unreachable := commandtest.DeploymentFile(t, "127.0.0.1:1")
 	wrong := commandtest.DeploymentFile(t, "127.0.0.1:1", "window:", "windw:")
 	impossible := commandtest.DeploymentFile(t, "127.0.0.1:1", "absolute: 30", "absolute: 0.1")
-	environment := commandtest.DeploymentFile(t, "127.0.0.1:1", "{file: secrets/noise.key}", "{env: NOISE}")
+	mixed := commandtest.DeploymentFile(t, "127.0.0.1:1", "{file: secrets/noise.key}", "{env: NOISE}")
+	environment := commandtest.DeploymentFile(t, "127.0.0.1:1", "{file: secrets/noise.key}", "{env: NOISE}",
+		"{file: secrets/user-hash.key}", "{env: USER_HASH}")
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -30,7 +32,8 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"replication without topics", []string{"init", "--config", wrong, "--replication", "3"}, 2,
 			"are only used with --create-topics"},
 		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2,
-			"keys.noise names none"},
+			"keys names none"},
+		{"one key from the environment", []string{"init", "--config", mixed, "--generate-keys"}, 3, "NOISE"},
 		{"init of a wrong file", []string{"init", "--config", wrong}, 3, "did you mean window?"},
 		{"init without keys", []string{"init", "--config", unreachable}, 3,
 			"make it with tollgate init --generate-keys"},

@@ -258,6 +258,13 @@ func (f *Faults) Texts() (out []string) {
 			kind.Field), f.where(one))
 		out = append(out, text+f.meant(kind, one))
 	}
+	if others := kinds[len(out):]; len(others) > 0 {
+		var records uint64
+		for _, kind := range others {
+			records += f.kinds[kind].records
+		}
+		out = append(out, terminal.Number(float64(records), 0)+" in other ways")
+	}
 	return out
 }
 

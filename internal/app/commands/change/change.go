@@ -49,8 +49,8 @@ shards together with the name of the counts topic.
 The promise never becomes weaker. A metric's name always means the same: to count
 something else, use another name. You can add metrics with private keys only if
 privacy.delta_keys was reserved from the start; this part of delta stays reserved if
-you remove them. You cannot change the accountant, the period, the user-hash key or
-the record's user field.
+you remove them. You cannot change the accountant, the period or the record's user field.
+Another user-hash key can begin only with a budget period and a new ledger topic.
 
 To rotate the noise key, name a new one under keys.noise with a new id. After the
 change no turn needs the old key any more, and you can destroy it.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -13,10 +14,12 @@ import (
 // generateKeys makes the key files that do not exist, and returns their names.
 func (a *App) generateKeys(file *config.File) (all []string, err error) {
 	noise, userHash := file.KeyFiles()
+	if noise == "" && userHash == "" {
+		return nil, Usage(errors.New("--generate-keys creates files, but keys names none: leave the flag out"))
+	}
 	for _, key := range [...]struct{ field, path string }{{"keys.noise", noise}, {"keys.user_hash", userHash}} {
-		if key.path == "" {
-			return nil, Usage(fmt.Errorf("--generate-keys creates files, but %s names none: leave the flag out",
-				key.field))
+		if key.path == "" { // from the environment or a command
+			continue
 		}
 		if record, _ := file.RecordPlace(); key.path == userHash && !exists(userHash) {
 			if r, err := startrecord.Read(record); err != nil {
