@@ -66,11 +66,12 @@ func (r Remaining) Found() bool { return len(r.Before) > 0 || r.Unread }
 // windows that are open. A mark takes their place, by which every later run leaves the user's events
 // out, for good: the user's budget cannot be spent a second time. Nobody else counts differently.
 // Forget then lists the records of the user on the events and dead-letter topics. If it is
-// interrupted, it can be repeated; a run in between finds the user as before, or the mark.
+// interrupted, it can be repeated; a run in between finds the user as before, or the mark. It
+// supersedes a run that goes on, as another run would.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch unless d is in force, ErrInterruptedTurn, ErrStopped,
-// ErrLogFault, deployment.ErrSuperseded if a run goes on, schemas.ValidateUser's, or the broker's
-// error.
+// ErrLogFault, deployment.ErrSuperseded if a run or a change has superseded it,
+// schemas.ValidateUser's, or the broker's error.
 func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o ForgetOptions) (*Forgotten, error) {
 	if err := schemas.ValidateUser(user); err != nil {
 		return nil, fmt.Errorf("forgetting a user: %w", err)
