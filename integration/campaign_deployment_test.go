@@ -43,7 +43,6 @@ type subjectSettings struct {
 	name, events string
 	broker       string
 	window       time.Duration
-	catchUp      int
 	slots        int
 	appendTimes  bool
 	eventsExist  bool   // the events topic was made before
@@ -67,7 +66,7 @@ func (s subjectSettings) yaml() string {
 	err := file.Execute(&text, map[string]any{
 		"Name": s.name, "Brokers": strings.Split(s.broker, ","), "Events": s.events, "AppendTimes": s.appendTimes,
 		"Changes":  s.changes,
-		"NoiseEnv": s.noiseEnv, "Slots": s.slots, "CatchUp": s.catchUp,
+		"NoiseEnv": s.noiseEnv, "Slots": s.slots,
 	})
 	if err != nil {
 		panic(err)

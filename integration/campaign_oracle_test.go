@@ -64,7 +64,7 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 	}
 	row.printed = c.comparePrinted(s, counts)
 	row.deadLetters = c.compareDeadLetters(s)
-	if s.settings.catchUp == 1 && s.settings.changes == 0 {
+	if s.settings.changes == 0 {
 		began := time.Now()
 		c.compareUndisturbed(s, counts, tallies)
 		row.undisturbed, row.comparedBytes = time.Since(began), true

@@ -68,7 +68,7 @@ func startFlinkCampaign(t *testing.T) *flinkCampaign {
 	cluster := startFlink(t, realflink.Options{TaskManagers: 3, Slots: flinkSlots})
 	f := &flinkCampaign{campaign: startCampaign(t, 13, "-tags", "flink"), cluster: cluster}
 	f.s = f.newSubject(subjectSettings{name: "campaign-flink", events: "campaign-flink-events", broker: f.proxy.addr,
-		window: 10 * time.Second, catchUp: 1, slots: 10}, base)
+		window: 10 * time.Second, slots: 10}, base)
 	f.atParallelism(2)
 	f.run(f.s)
 	return f
@@ -171,7 +171,7 @@ func (f *flinkCampaign) twoJobs() bool {
 }
 
 // The same log gives the same counts and tallies in one process and on a cluster of Flink, at every
-// parallelism, with one READ or several; and spans are those that the CLOSEs say.
+// parallelism, with one READ or several.
 func TestInvariant5SameOutputOnFlink(t *testing.T) {
 	if os.Getenv(flinkVariable) != "1" {
 		t.Skipf("a real cluster of Flink takes a while: `.ci/run flink`, or %s=1", flinkVariable)
@@ -180,7 +180,7 @@ func TestInvariant5SameOutputOnFlink(t *testing.T) {
 		"flink")}
 	f.faultNow = "undisturbed"
 	f.s = f.newSubject(subjectSettings{name: "campaign-same", events: "campaign-same-events", broker: f.broker.Addr(),
-		window: 10 * time.Second, catchUp: 1, slots: 10}, base)
+		window: 10 * time.Second, slots: 10}, base)
 	await.That(t, patience, "there are windows", func() bool { return f.s.feed.ready(ahead) })
 	f.s.feed.finish(t)
 	tallies := f.toTheEnd(f.s)
@@ -192,15 +192,6 @@ func TestInvariant5SameOutputOnFlink(t *testing.T) {
 		twin := f.calm(f.s, fmt.Sprint("flink-", parallelism))
 		twin.args = f.flags(parallelism)
 		f.sameAs(f.s, twin, counts, tallies)
-	}
-	spans := f.newSubject(subjectSettings{name: "campaign-spans", events: "campaign-spans-events",
-		broker: f.broker.Addr(), window: 10 * time.Second, catchUp: 1, slots: 16}, base)
-	spans.args = f.flags(2)
-	await.That(t, patience, "there are windows", func() bool { return spans.feed.ready(ahead) })
-	spans.feed.finish(t)
-	f.toTheEnd(spans)
-	if err := spans.check(); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -235,7 +226,7 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			name := fmt.Sprint("campaign-wrong", i)
 			s := f.newSubject(subjectSettings{name: name, events: name + "-events", broker: f.proxy.addr,
-				window: 10 * time.Second, catchUp: 1, slots: 10, noiseEnv: test.env}, base)
+				window: 10 * time.Second, slots: 10, noiseEnv: test.env}, base)
 			s.args = f.flags(2)
 			p := f.start(s)
 			if test.begun != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -292,5 +293,34 @@ func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 	}
 	if over == 0 {
 		t.Error("nobody had spent more than the new budget: the case says little")
+	}
+}
+
+// A change takes closed turns back that no run has opened; they are closed again, with other cuts.
+func TestRuleAChangeTakesClosedTurnsBack(t *testing.T) {
+	t.Parallel()
+	d := newMixed(t, startBroker(t), "closed-change", 2)
+	d.load(scatter(backlog(780).arrivals(), 2, 1))
+	d.runTurns(1)
+	d.append(0, []arrival{at("later", "p00", 170*time.Second)})
+	d.change(func(c *pipeline.Config) { c.Time.Lateness += 2 * time.Second })
+	d.runTurns(1)
+	d.append(1, []arrival{at("later", "p00", 171*time.Second)})
+	d.change(func(c *pipeline.Config) { c.Metrics[1].MaxKeysPerUser = 1 })
+	d.run()
+	d.verify()
+	back, last := 0, uint64(0)
+	for _, r := range d.records(d.config.Outputs.Control, 0) {
+		switch body := must.Have(schemas.DecodeControl(r.Value)).Body.(type) {
+		case *schemas.Generation:
+			if last >= body.Header.FromTurn {
+				back++
+			}
+		case *schemas.Close:
+			last = body.Turn
+		}
+	}
+	if back != 2 {
+		t.Errorf("%d changes took turns back: the case says nothing", back)
 	}
 }

@@ -130,6 +130,13 @@ func shoppers(seed uint64) workload {
 	return w
 }
 
+// backlog returns a small one, for tests that run it several times.
+func backlog(seed uint64) workload {
+	w := shoppers(seed)
+	w.Windows, w.Events = 14, 80
+	return w
+}
+
 func shoppersAtPeace(seed uint64) workload {
 	w := calm(seed)
 	w.Bought, w.Windows = true, pick(14, 26)

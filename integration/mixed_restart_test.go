@@ -24,7 +24,7 @@ func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
 	d.tellsMuch()
 }
 
-// A turn, or a span of several, is interrupted at every point: with some of its deltas durable or
+// A turn is interrupted at every point: with some of its deltas durable or
 // all of them, with values published or not.
 func TestInvariant5MixedCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()

@@ -130,17 +130,6 @@ func insertAfter(statement, code string) mutation {
 	})
 }
 
-// both makes two changes in one function.
-func both(one, other mutation) mutation {
-	return func(lines []string, name string) ([]string, error) {
-		lines, err := one(lines, name)
-		if err == nil {
-			lines, err = other(lines, name)
-		}
-		return lines, err
-	}
-}
-
 // mutantHelpers are added to every package that is edited.
 const mutantHelpers = `package %s
 

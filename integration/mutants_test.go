@@ -20,7 +20,7 @@ func protocolMutants() []mutant {
 		{"ack-not-awaited", "handover.Wait", always("h.wait == nil"),
 			"TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt"},
 		{"open-ignored", "readEnvelope", never("epoch != newest"), "TestRuleAnEngineRestoreIsARestart"},
-		{"digest-unchecked", "Engine.decide", never("BodyDigest()"), "TestRuleAChangedLogStopsTheRun"},
+		{"digest-unchecked", "Engine.delta", never("BodyDigest()"), "TestRuleAChangedLogStopsTheRun"},
 		{"last-charge-forgotten", "Engine.acquire", insertBefore("d, ok := deltas[turn]", notCharged),
 			"TestInvariant5CrashBetweenTurns"},
 		{"clip-unkeyed", "clipper.leastRanks", replace("bytes.Compare(…)", "0"),
@@ -54,15 +54,11 @@ func protocolMutants() []mutant {
 			"if least > -1<<63 { least++ }"), everyMixedRecord},
 		{"unreleased-keys-taken", "ladders.following", never("Passed"), everyMixedRecord},
 		{"reservation-forgotten", "Account.Left", insertBefore("fixed.Fits(", "a = &Account{Spent: a.Spent}"),
-			spansTest},
-		{"span-unreserved", "Engine.decideSpan", both(insertBefore("e.decide(", earlierReservations("-")),
-			insertAfter("e.decide(", earlierReservations("+"))), spansTest},
-		{"open-span-forgotten-by-buckets", "shardAccounts.debt", insertBefore("range a.decided", "return debt"),
-			spansTest},
+			"transforms/spend.TestRuleAdmissionReservesTheWholeWorstCase"},
 		{"buckets-lose-the-worst-case", "shardAccounts.settle", insertBefore("a.store.SetDebt(", "actual = r.worst"),
-			spansTest},
+			"transforms/spend.TestRuleATurnReservesItsWorstCase"},
 		{"buckets-full-after-a-restore", "Engine.acquire", insertBefore("a.store.Restore(entry)", "entry.Debts = nil"),
-			"transforms/spend.TestARestartAtAnySpanFindsNoGap"},
+			"transforms/spend.TestARestartAtAnyTurnFindsNoGap"},
 		{"refilled-in-another-period", "shardAccounts.paid", replace("a.windows.Elapsed(w, period)",
 			"a.windows.Elapsed(w, 0)"), everyMixedRecord},
 		{"filled-above-the-burst", "Allowance.Take", replace("Lacks(debt, paid)", "debt - paid"),
@@ -71,7 +67,7 @@ func protocolMutants() []mutant {
 			everyMixedRecord},
 		{"closed-without-the-others", "Source.hasPassed", never("!others"), readersTest},
 		{"opened-without-the-others", "Source.compareCounts", never("!all"), readersTest},
-		{"others-not-counted", "Source.closeOf", drop("records += s.otherRecords(turn)"), readersTest},
+		{"others-not-counted", "Source.recordsOf", replace("g.Each[turn]", "0"), readersTest},
 		{"others-not-tallied", "Source.allTallies", drop("s.eachGroup("), readersTest},
 		{"passed-before-it-is-read-again", "Source.writePassed", never("!s.caughtUp()"), readersTest},
 		{"restart-without-marks", "GroupCut.For", never("m.Turn > turn"), readersTest},
@@ -85,7 +81,7 @@ func protocolMutants() []mutant {
 		{"tallies-outlive-their-close", "View.observeClose", drop("g.Tallies ="), readersSayTest},
 		{"others-ahead-forgotten", "Source.groupCut", insertBefore("return g", "g.Ahead = nil"),
 			"TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader"},
-		{"ticks-without-spans", "Source.open", replace("v.Epoch + v.Spans", "v.Epoch"), readersTest},
+		{"ticks-without-turns", "Source.open", replace("v.Epoch + v.Turns", "v.Epoch"), readersTest},
 		{"others-restart-at-cut", "Source.groupCut", never("m != nil"), lastPassedTest},
 		{"spent-without-the-others", "readEnvelope", replace("open.Groups", "0"),
 			"transforms/spend.TestAnEnvelopeWithoutOpenDoesNothing"},
@@ -152,8 +148,6 @@ const (
 	everyMixedRecord = "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"
 	readersSayTest   = "pipeline/internal/controllog.TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly"
 	forgottenTest    = "TestRuleAForgottenUserIsNowhereAndSpendsNothing"
-	// with accounts and buckets, each alone
-	spansTest = "transforms/spend.TestRuleASpanReservesTheWorstCaseOfAllItsTurns"
 )
 
 // Code of mutants that is too long for their lines.
@@ -168,21 +162,7 @@ const (
 	// the interval of a share with its variance, but for the (1 − s)²·n
 	onlyTheOthersNoise = `a, b, c = s.coefficient(all, all, s.Scale.buckets()-(end-first)), s.coefficient(in, all, ` +
 		`0), s.coefficient(in, in, 0)`
-	// of the turns settled together, only the last one is charged
-	onlyTheLast = `if n := len(a.decided); n > 1 { a.decided = a.decided[n-1:] }`
 )
-
-// earlierReservations takes what the turns that were decided before have reserved together out of
-// the accounts ("-"), or puts it back ("+"), when one more may have been decided.
-func earlierReservations(sign string) string {
-	earlier := "s.accounts.decided"
-	if sign == "+" {
-		earlier += "[:max(0, len(s.accounts.decided)-1)]"
-	}
-	return "for _, d := range " + earlier + " { for _, t := range d.reservations.list {" +
-		" a, _ := s.accounts.store.Get(t.id, t.period); a.Reserved " + sign +
-		"= t.worst; _ = s.accounts.store.Put(t.id, t.period, a) } }"
-}
 
 // located splits the name of a test of another package, "transforms/spend.Test…".
 func located(test string) (dir, name string) {

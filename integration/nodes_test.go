@@ -62,7 +62,7 @@ func (c *campaign) restart(nodes ...*realkafka.Broker) {
 func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 	c, nodes := startNodes(t)
 	s := c.newSubject(subjectSettings{name: "campaign-nodes", events: "campaign-nodes-events", broker: c.addr,
-		window: 10 * time.Second, catchUp: 1, slots: 10}, base)
+		window: 10 * time.Second, slots: 10}, base)
 	c.run(s)
 	losses := []struct {
 		fault string

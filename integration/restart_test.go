@@ -35,8 +35,8 @@ func (d *deployment) openTurn() (uint64, map[int32]int64) {
 	return tr.Last + 1, restart
 }
 
-// All deltas of the interrupted turn, or of all turns of a span, are durable: they are redone from
-// the ledger, and no shard needs their events.
+// All deltas of the interrupted turn are durable: it is redone from the ledger, and no shard needs
+// its events.
 func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)

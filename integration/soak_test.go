@@ -101,8 +101,8 @@ func (s *soak) goOn(broker string, lasts time.Duration) {
 	c, t := s.c, s.c.t
 	t.Helper()
 	s.subject = c.newSubject(subjectSettings{name: "campaign-soak", events: "campaign-soak-events", broker: broker,
-		window:  time.Second,
-		catchUp: 1, slots: 10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second))
+		window: time.Second,
+		slots:  10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second))
 	s.args = []string{"--listen", "127.0.0.1:0"}
 	c.run(s.subject)
 	stop := s.watchMetrics()

@@ -112,7 +112,6 @@ func TestRuleARunWithAnEndLeavesTheNextLoadItsWindows(t *testing.T) {
 	t.Parallel()
 	hours := []int{0, 1, 2, 12, 13, 36, 200}
 	for name, c := range map[string]struct {
-		change  func(*deployment.Config)
 		readers int
 		until   bool
 		grows   bool
@@ -121,17 +120,12 @@ func TestRuleARunWithAnEndLeavesTheNextLoadItsWindows(t *testing.T) {
 		"hourly":                  {loads: []int{0, 1, 2, 3}},
 		"after hours, days, week": {loads: hours},
 		"until a time":            {loads: hours, until: true},
-		"in spans":                {loads: hours, change: func(c *deployment.Config) { c.CatchUp = 16 }},
 		"several readers":         {loads: hours, readers: 2},
 		"new partitions":          {loads: hours, grows: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			change := c.change
-			if change == nil {
-				change = func(*deployment.Config) {}
-			}
-			b := newBatches(t, 2, change)
+			b := newBatches(t, 2, func(*deployment.Config) {})
 			for i, hour := range c.loads {
 				partition := int32(i % 2)
 				if c.grows && i > 1 {

@@ -48,7 +48,7 @@ type ChangeResult struct {
 	Generation    uint32    // number of the new generation; HEADER is generation 1
 	FromTurn      uint64    // the first turn of the generation
 	From          time.Time // start of that turn, UTC
-	// UnderWay is the last turn of a span that has decisions on the ledger and is not settled: a
+	// UnderWay is the turn that has decisions on the ledger and is not settled: a
 	// run under the generation in force has to finish it before the change. 0 for none.
 	UnderWay uint64
 	// GivenUp are the metrics with windows that are open before the change and are never released.

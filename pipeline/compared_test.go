@@ -55,7 +55,6 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.Registry.PasswordFile": "as it is", "Events.Registry.CAFile": "as it is",
 		"Events.AcceptSizeRetention": "what is checked of the topic",
 		"Time.IdleGrace":             "its verdicts stand in CLOSE",
-		"CatchUp":                    "the spans stand in CLOSE",
 		"Record":                     "it refuses a HEADER and decides nothing else",
 		"Outputs.Registry.URL":       "HEADER has the schema's id",
 		"Outputs.Registry.User":      "how the registry is reached",

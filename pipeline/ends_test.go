@@ -27,7 +27,7 @@ func TestABoundedRunReadsToTheCutsOfWhatIsClosed(t *testing.T) {
 	must.Succeed(t, control.Announce(ctx))
 	offsets := must.Have(w.Append(ctx, &schemas.Epoch{Run: before}))
 	closed := time.Date(2026, 1, 1, 0, 0, 1, 0, time.UTC).UnixMilli()
-	must.Have(w.Append(ctx, &schemas.Close{Epoch: offsets[0], First: 1, Turn: 1, Contributions: 10,
+	must.Have(w.Append(ctx, &schemas.Close{Epoch: offsets[0], Turn: 1, Contributions: 10,
 		Cuts: []schemas.Cut{{Cut: 10, Restart: 10, AppendTime: closed, LeaderEpoch: -1}}}))
 	s := newReader(t, d, client, control, reading.Options{Bounded: true, Ends: map[int32]int64{0: 5}})
 	position := transforms.Restriction{Epoch: -1, Tick: 1}

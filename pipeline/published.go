@@ -11,7 +11,7 @@ import (
 // Published values, under the names that most programs need. Package published has the same without
 // an engine.
 type (
-	// Published is what counts holds of a turn, or of the turns of a span.
+	// Published is what counts holds of a turn, or of several together.
 	Published = published.Turn
 	// Position is where FollowReleases begins: after a settled turn.
 	Position = published.Position

@@ -84,7 +84,7 @@ func readAll(ctx context.Context, b *testing.B, d *deployment.Deployment) (recor
 		}
 		open := must.Have(schemas.DecodeOpen(step.Elements[len(step.Elements)-1].Data))
 		records += open.Contributions
-		parts := must.Have(schemas.SplitSettled(schemas.Settled{Epoch: open.Epoch, First: open.First, Turn: open.Turn,
+		parts := must.Have(schemas.SplitSettled(schemas.Settled{Epoch: open.Epoch, Turn: open.Turn,
 			CountsEnd: make([]int64, d.Config.ReleaseShards)}, 1<<20))
 		must.Have(writer.Append(ctx, &parts[0]))
 	}

@@ -169,10 +169,8 @@ func (t Tallies) Broken() uint64 {
 func (a *adding) add(c *schemas.Close) {
 	a.read.Add(c.Tallies)
 	a.closed += c.Contributions
-	for turn := c.First; turn <= c.Turn; turn++ {
-		for i, index := range a.indexes {
-			a.windows[index] += c.Of(turn) * a.turns.WindowsOf(i, turn)
-		}
+	for i, index := range a.indexes {
+		a.windows[index] += c.Contributions * a.turns.WindowsOf(i, c.Turn)
 	}
 }
 

@@ -61,8 +61,8 @@ type RunOptions struct {
 	// OnTakeOver is called once, with the host and start of the previous run, if control does not
 	// record that run's end.
 	OnTakeOver func(from string)
-	// OnSettled is called after every settled turn, once for all turns of a span, in order,
-	// never twice at the same time. No stage waits for it; Run returns after the last call.
+	// OnSettled is called after every settled turn, in order, never twice at the same time. No
+	// stage waits for it; Run returns after the last call.
 	OnSettled func(Settlement)
 	// OnProgress is called about once a second while reading goes on, never twice at the
 	// same time. Not with Bounded: there no clock closes a window.
@@ -82,11 +82,11 @@ type RunOptions struct {
 	StallLimit time.Duration
 }
 
-// Settlement describes a settled turn, or a span: the turns First to Turn, settled together.
+// Settlement describes a settled turn.
 type Settlement struct {
-	First, Turn uint64    // turns are numbered from 1
-	WindowEnd   time.Time // where Turn ends, UTC
-	Keys        int       // how many values were released in all of these turns
+	Turn      uint64    // turns are numbered from 1
+	WindowEnd time.Time // where it ends, UTC
+	Keys      int       // how many values were released
 }
 
 // Progress is how far a run has read, and when its next counts can appear, by the deployment's

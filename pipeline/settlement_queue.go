@@ -22,7 +22,7 @@ type settlementQueue struct {
 	more    chan struct{} // has an element when waiting or closed has changed
 }
 
-// notifySettled calls notify with every span that this run settles from now on, and adds the
+// notifySettled calls notify with every turn that this run settles from now on, and adds the
 // records that users could not pay for to losses; if workers read, the records that they have read,
 // too. notify may be nil. The returned function waits until every settlement was passed on, and
 // ends the notifications.
@@ -41,8 +41,8 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 			outcomes.AddRead(read)
 		}
 		s.losses.Observe(time.Now(), &outcomes)
-		n.put(Settlement{First: settled.First, Turn: settled.Turn,
-			WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(), Keys: valuesOf(metrics, settled.Keys)})
+		n.put(Settlement{Turn: settled.Turn, WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(),
+			Keys: valuesOf(metrics, settled.Keys)})
 	})
 	go n.deliver()
 	return func() {

@@ -142,10 +142,9 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 // letters, and the number of these turns.
 func deadLettersOf(v *controllog.View) (level DeadLetterLevel, turns uint64) {
 	var sum schemas.ReadTallies
-	for turn, c := range v.Closes {
-		if turns++; turn == c.Turn { // a span has one CLOSE for all of its turns
-			sum.Add(c.Tallies)
-		}
+	for _, c := range v.Closes {
+		turns++
+		sum.Add(c.Tallies)
 	}
 	var dead uint64
 	for _, n := range sum.DeadLettered {

@@ -6,23 +6,13 @@ import (
 	"slices"
 )
 
-// Close fixes the end of a span: which records belong to the turns First to Turn, nearly always one
-// turn. Every later run keeps to it.
+// Close fixes the end of a turn: which records belong to it. Every later run keeps to it.
 type Close struct {
 	Epoch         int64
-	First, Turn   uint64
-	Contributions uint64   // accepted records of all turns of the span
-	Each          []uint64 // the same by turn, if there are several turns: the sum is Contributions
-	Cuts          []Cut    // where Turn ends, by partition, strictly ascending
+	Turn          uint64
+	Contributions uint64 // accepted records of the turn
+	Cuts          []Cut  // where it ends, by partition, strictly ascending
 	Tallies       ReadTallies
-}
-
-// Of returns the number of accepted records of one turn of the span.
-func (c *Close) Of(turn uint64) uint64 {
-	if i := turn - c.First; i < uint64(len(c.Each)) {
-		return c.Each[i]
-	}
-	return c.Contributions
 }
 
 // Cut is the end of a turn in one partition of the events topic.
@@ -83,31 +73,8 @@ func (c *Close) layout(w *wire) {
 	w.uint(&c.Contributions, "contributions")
 	list(w, &c.Cuts, 7, "cuts", (*Cut).layout)
 	c.Tallies.layout(w)
-	w.span(&c.First, c.Turn)
-	if before := span(c.First, c.Turn); before > 0 {
-		elements(w, &c.Each, int(before)+1, "contributions of turns", func(n *uint64, w *wire) {
-			w.uint(n, "contributions of a turn")
-		})
-	}
-	w.check(c.addsUp(), "the turns' contributions do not add up to the span's")
 	ascend(w, c.Cuts, "partitions", func(a, b *Cut) int { return cmp.Compare(a.Partition, b.Partition) })
 	w.check(len(c.Cuts) == 0 || c.Cuts[0].Partition >= 0, "partitions out of order")
-}
-
-// addsUp reports whether a span of several turns has a number of contributions for each turn, and
-// whether they add up to the span's.
-func (c *Close) addsUp() bool {
-	if span(c.First, c.Turn) == 0 {
-		return len(c.Each) == 0
-	}
-	rest := c.Contributions
-	for _, n := range c.Each {
-		if n > rest {
-			return false
-		}
-		rest -= n
-	}
-	return rest == 0 && uint64(len(c.Each)) == span(c.First, c.Turn)+1
 }
 
 func (c *Cut) layout(w *wire) {

@@ -33,7 +33,7 @@ type Passed struct {
 	Tallies ReadTallies   // tallies of the records before Cuts; without Cuts, of all records since the last ones
 	AtEnd   bool          // the group's partitions were read to their ends as of the start of the run
 	Last    uint64        // the last turn that owns an event of it, as far as it was read; 0 for none
-	// group 0 only: the last turn of the span that is redone from the ledger; 0 for no span
+	// group 0 only: the turn that is redone from the ledger; 0 for none
 	Redo uint64
 }
 

@@ -7,11 +7,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Settled is the result of the turns First to Turn: every released cell with its final precision,
-// and by metric the precision that an unlisted key has cost. Users are charged by it.
+// Settled is the result of a turn: every released cell with its final precision, and by metric the
+// precision that an unlisted key has cost. Users are charged by it.
 type Settled struct {
-	Epoch       int64
-	First, Turn uint64
+	Epoch int64
+	Turn  uint64
 
 	// Part of Parts and Digest are set by SplitSettled and cleared by JoinSettled. FirstRungs,
 	// CountsEnd and Tallies are in part 0.
@@ -49,7 +49,6 @@ func (s *Settled) fields(w *wire) {
 	w.ints(&s.CountsEnd, "ends of counts")
 	w.metricTallies(&s.Tallies)
 	w.settledKeys(&s.Keys)
-	w.span(&s.First, s.Turn)
 }
 
 // windows moves each window of a list as its difference from the one before: a turn has few windows
@@ -87,8 +86,8 @@ func settledDigest(s Settled) ([32]byte, error) {
 }
 
 // settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: the preamble,
-// six numbers of at most ten bytes, four counts, two part numbers, the digest, the span.
-const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32 + 1
+// six numbers of at most ten bytes, four counts, two part numbers, the digest.
+const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32
 
 // SplitSettled splits a settled turn into records whose EncodeControl is at most maxBytes long,
 // whatever their Back and BackEpoch. They share memory with s. Errors: ErrTooLarge, ErrInvalid.
@@ -111,7 +110,7 @@ func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
 		if used+len(scratch.out) > maxBytes && (i > first || len(parts) == 0) {
 			head.Keys = s.Keys[first:i]
 			parts = append(parts, head)
-			head = Settled{Epoch: s.Epoch, First: s.First, Turn: s.Turn}
+			head = Settled{Epoch: s.Epoch, Turn: s.Turn}
 			first, used, before = i, settledOverhead, windows{}
 			scratch.out = scratch.out[:0]
 			s.Keys[i].layout(&before, scratch)
@@ -144,8 +143,7 @@ func JoinSettled(parts []Settled) (Settled, error) {
 	keys := 0
 	for i := range parts {
 		p := &parts[i]
-		if p.Epoch != id.Epoch || p.First != id.First || p.Turn != id.Turn || p.Parts != id.Parts ||
-			p.Digest != id.Digest {
+		if p.Epoch != id.Epoch || p.Turn != id.Turn || p.Parts != id.Parts || p.Digest != id.Digest {
 			return Settled{}, malformed(KindSettled, "parts of different records")
 		}
 		if p.Part >= p.Parts {

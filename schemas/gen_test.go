@@ -161,14 +161,6 @@ func genMetric(t *rapid.T) MetricSpec {
 		Period: genText(t)}
 }
 
-// genFirst is the first turn of a span that ends with a turn.
-func genFirst(t *rapid.T, turn uint64) uint64 {
-	if turn == 0 || rapid.Bool().Draw(t, "ordinary") {
-		return turn
-	}
-	return turn - rapid.Uint64Range(0, min(MaxSpan, turn)-1).Draw(t, "span")
-}
-
 func genTallies(t *rapid.T) ReadTallies {
 	n := func() uint64 { return rapid.Uint64().Draw(t, "tally") }
 	out := ReadTallies{Read: n(), Skipped: n(), BeforeStart: n(), Late: n(), Future: n(), Overtaken: n(), Accepted: n()}
@@ -243,13 +235,6 @@ func genClose(t *rapid.T) *Close {
 	for i := range c.Cuts {
 		c.Cuts[i].Partition = int32(3 * i)
 	}
-	if c.First = genFirst(t, c.Turn); c.First < c.Turn {
-		c.Contributions = 0
-		for range c.Turn - c.First + 1 {
-			n := rapid.Uint64Range(0, 1<<50).Draw(t, "each")
-			c.Each, c.Contributions = append(c.Each, n), c.Contributions+n
-		}
-	}
 	return c
 }
 
@@ -267,8 +252,7 @@ func genMetricTallies(t *rapid.T) []MetricTally {
 }
 
 func genSettled(t *rapid.T) Settled {
-	turn := rapid.Uint64().Draw(t, "turn")
-	return Settled{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn,
+	return Settled{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
 		FirstRungs: genList(t, 3, genPrecision),
 		CountsEnd:  genList(t, 3, func(t *rapid.T) int64 { return rapid.Int64().Draw(t, "end") }),
 		Tallies:    genMetricTallies(t),
@@ -375,8 +359,7 @@ func genContributions(t *rapid.T) Contributions {
 }
 
 func genOpen(t *rapid.T) Open {
-	turn := rapid.Uint64().Draw(t, "turn")
-	return Open{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn,
+	return Open{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
 		Contributions: rapid.Uint64().Draw(t, "n"), Shard: rapid.Uint32().Draw(t, "shard"),
 		Shards: rapid.Uint32().Draw(t, "shards"), SettledAt: rapid.Int64().Draw(t, "settled"),
 		FromLedger: rapid.Bool().Draw(t, "ledger"), Group: rapid.Uint32().Draw(t, "group"),
@@ -385,10 +368,8 @@ func genOpen(t *rapid.T) Open {
 
 func genPartial(t *rapid.T) Partial {
 	u32 := func() uint32 { return rapid.Uint32().Draw(t, "shard") }
-	turn := rapid.Uint64().Draw(t, "turn")
-	return Partial{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn, Shard: u32(),
-		Shards:       u32(),
-		ReleaseShard: u32(), ReleaseShards: u32(), Records: rapid.Uint64().Draw(t, "records"),
+	return Partial{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"), Shard: u32(),
+		Shards: u32(), ReleaseShard: u32(), ReleaseShards: u32(), Records: rapid.Uint64().Draw(t, "records"),
 		Total: rapid.Uint64().Draw(t, "total"), Tallies: genMetricTallies(t),
 		Cells: genList(t, 8, func(t *rapid.T) Cell {
 			p := genMetricWindow(t)
@@ -398,8 +379,7 @@ func genPartial(t *rapid.T) Partial {
 }
 
 func genAck(t *rapid.T) Ack {
-	turn := rapid.Uint64().Draw(t, "turn")
-	return Ack{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn,
+	return Ack{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
 		ReleaseShard: rapid.Uint32().Draw(t, "shard"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
 		CountsEnd: rapid.Int64().Draw(t, "end"), Tallies: genMetricTallies(t), Keys: genList(t, 8, genSettledKey)}
 }

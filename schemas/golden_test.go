@@ -22,7 +22,7 @@ func goldenValue(c codec, i int) any {
 		{ID: accounts.ID{1, 2, 3}, Period: 7},
 		{accounts.ID{9}, -1, []KeyCount{{1, 1}}, nil}}
 	slice := OpenSlice{Turn: 3 + n, Filtered: []uint64{n, 4}, Labels: labels, Users: users}
-	open := Open{Epoch: 17, First: 5, Turn: 5 + n, Contributions: 1000, Shard: 3, Shards: 16, SettledAt: 40 - int64(n),
+	open := Open{Epoch: 17, Turn: 5 + n, Contributions: 1000, Shard: 3, Shards: 16, SettledAt: 40 - int64(n),
 		FromLedger: i == 1, Group: uint32(i), Groups: 3}
 	batch := Contributions{Epoch: 17, Turn: 5 + n, Shard: 3, Records: 4, Labels: labels, Users: users}
 	switch c.name {
@@ -54,12 +54,12 @@ func goldenValue(c codec, i int) any {
 	case "open":
 		return open
 	case "partial":
-		return Partial{Epoch: 17, First: 5, Turn: 5 + n, Shard: 3, Shards: 16, ReleaseShards: 1, Records: 4,
+		return Partial{Epoch: 17, Turn: 5 + n, Shard: 3, Shards: 16, ReleaseShards: 1, Records: 4,
 			Total:   1000,
 			Tallies: tallies, Cells: []Cell{{0, 1700000000000, 1700000060000, keys[1], 301},
 				{1, 1699999200000, 1700000060000, keys[2], -int64(n)}}}
 	case "ack":
-		return Ack{Epoch: 17, First: 5, Turn: 5 + n, ReleaseShards: 1, CountsEnd: 77, Tallies: tallies, Keys: settled}
+		return Ack{Epoch: 17, Turn: 5 + n, ReleaseShards: 1, CountsEnd: 77, Tallies: tallies, Keys: settled}
 	case "release-avro":
 		return encoded{goldenRelease(i, u), CountsEncoding{CountsAvro, 7}}
 	case "release-json":
@@ -104,12 +104,12 @@ func goldenBody(i int, u units.Precision, keys [][]byte, settled []SettledKey) C
 					1000, 2000, 5000, []Boundary{{0, 500}, {3, 17}}}},
 			Before: []MetricAllowance{{"views", accounts.Allowance{Burst: 40, Refill: 60, Horizon: 86400000}}}}
 	case 1:
-		return &Close{Epoch: 17, First: 4, Turn: 5, Contributions: 1000, Each: []uint64{300, 700},
+		return &Close{Epoch: 17, Turn: 5, Contributions: 1000,
 			Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, 3600000, []int64{491, 495}},
 				{3, 0, 0, -1, -1, true, 0, nil}}, Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7,
 				DeadLettered: map[string]uint64{"empty_user": 1, "bad_timestamp": 2}}}
 	case 2:
-		return &Settled{Epoch: 17, First: 4, Turn: 5, Parts: 1, Digest: [32]byte{4}, FirstRungs: []units.Precision{u},
+		return &Settled{Epoch: 17, Turn: 5, Parts: 1, Digest: [32]byte{4}, FirstRungs: []units.Precision{u},
 			CountsEnd: []int64{77}, Tallies: []MetricTally{{0, WindowTally{0, 7, 300}}}, Keys: settled}
 	default:
 		return goldenRunRecords()[i-3]

@@ -1,25 +1,25 @@
 package schemas
 
-// Open allows a shard to spend the turns First to Turn: every turn before them is settled.
+// Open allows a shard to spend a turn: every turn before it is settled.
 type Open struct {
 	Epoch         int64
-	First, Turn   uint64
-	Contributions uint64 // contributions to all turns of the span, over all shards
+	Turn          uint64
+	Contributions uint64 // contributions to the turn, over all shards
 	Shard, Shards uint32
-	SettledAt     int64 // control offset of the first part of the SETTLED of turn First−1; −1 without one
-	FromLedger    bool  // the turns are redone from their deltas; no contributions follow
-	// Group is which of Groups readers has passed on all its contributions to the turns with this
-	// OPEN: the turns may be spent with the OPENs of all readers. Groups 0 means 1.
+	SettledAt     int64 // control offset of the first part of the SETTLED of the turn before; −1 without one
+	FromLedger    bool  // the turn is redone from its delta; no contributions follow
+	// Group is which of Groups readers has passed on all its contributions to the turn with this
+	// OPEN: the turn may be spent with the OPENs of all readers. Groups 0 means 1.
 	Group, Groups uint32
 }
 
-// Partial is what one shard adds to the counts of one release shard in the turns First to Turn.
+// Partial is what one shard adds to the counts of one release shard in a turn.
 type Partial struct {
 	Epoch                                      int64
-	First, Turn                                uint64
+	Turn                                       uint64
 	Shard, Shards, ReleaseShard, ReleaseShards uint32
-	Records                                    uint64        // records of the turns in this shard
-	Total                                      uint64        // records of the turns in all shards, from OPEN
+	Records                                    uint64        // records of the turn in this shard
+	Total                                      uint64        // records of the turn in all shards, from OPEN
 	Tallies                                    []MetricTally // in the Partial for release shard 0 only
 	Cells                                      []Cell
 }
@@ -33,12 +33,12 @@ type Cell struct {
 	Count                  int64
 }
 
-// Ack reports that a release shard's values of the turns First to Turn are on the counts topic.
+// Ack reports that a release shard's values of a turn are on the counts topic.
 type Ack struct {
 	Epoch                       int64
-	First, Turn                 uint64
+	Turn                        uint64
 	ReleaseShard, ReleaseShards uint32
-	CountsEnd                   int64 // the offset after the turns' values, in the counts partition
+	CountsEnd                   int64 // the offset after the turn's values, in the counts partition
 	Tallies                     []MetricTally
 	Keys                        []SettledKey
 }
@@ -91,11 +91,6 @@ func PeekShard(b []byte) (int, error) {
 	return int(shard), r.err
 }
 
-// Holds reports whether a turn is one of those that are opened.
-func (o *Open) Holds(turn uint64) bool {
-	return turn <= o.Turn && o.Turn-turn <= span(o.First, o.Turn)
-}
-
 // EncodeOpen encodes an Open.
 func EncodeOpen(o Open) []byte {
 	w := newWriter(nil, KindOpen)
@@ -115,10 +110,9 @@ func (o *Open) layout(w *wire) {
 	w.bool(&o.FromLedger, "from ledger")
 	w.uint32(&o.Group, "group")
 	w.uint32(&o.Groups, "groups")
-	w.span(&o.First, o.Turn)
 }
 
-// EncodePartial encodes partial counts. Errors: ErrInvalid (a key too long, too many turns).
+// EncodePartial encodes partial counts. Errors: ErrInvalid (a key too long).
 func EncodePartial(p Partial) ([]byte, error) { return encode(KindPartial, &p, (*Partial).layout) }
 
 // DecodePartial is the inverse of EncodePartial. Errors: ErrMalformed, ErrVersion.
@@ -140,10 +134,9 @@ func (p *Partial) layout(w *wire) {
 		w.bytes(&c.Key, maxCellKeyBytes, "key")
 		w.int(&c.Count, "count")
 	})
-	w.span(&p.First, p.Turn)
 }
 
-// EncodeAck encodes an acknowledgement. Errors: ErrInvalid (a key too long, too many turns).
+// EncodeAck encodes an acknowledgement. Errors: ErrInvalid (a key too long).
 func EncodeAck(a Ack) ([]byte, error) { return encode(KindAck, &a, (*Ack).layout) }
 
 // DecodeAck is the inverse of EncodeAck. Errors: ErrMalformed, ErrVersion.
@@ -156,5 +149,4 @@ func (a *Ack) layout(w *wire) {
 	w.int(&a.CountsEnd, "end of counts")
 	w.metricTallies(&a.Tallies)
 	w.settledKeys(&a.Keys)
-	w.span(&a.First, a.Turn)
 }

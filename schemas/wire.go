@@ -95,8 +95,10 @@ const (
 func (k Kind) version() byte {
 	switch {
 	case k <= KindForget:
-		return 8
-	case k == KindLedgerSeal, k == KindSnapshotBody, k == KindDeltaBody, k == KindOpen, k == KindPartial, k == KindAck:
+		return 9
+	case k == KindOpen, k == KindPartial, k == KindAck:
+		return 4
+	case k == KindLedgerSeal, k == KindSnapshotBody, k == KindDeltaBody:
 		return 3
 	}
 	return 2

@@ -32,9 +32,6 @@ type Config struct {
 	Shards        int // account shards, and partitions of the ledger
 	ReleaseShards int // partitions of the counts topic
 	LedgerSlots   int // turns after which a ledger slot is used again
-	// CatchUp is how many turns a run that is behind may open at once, as one span:
-	// accounts then reserve the worst cases of all of these turns together.
-	CatchUp int
 	// Record lists the deployments that have begun under Keys: others are refused. nil: not known.
 	Record *Record `json:"-"`
 }

@@ -110,9 +110,6 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		})},
 		{"Metrics[0].Target", asMean(func(m *deployment.Metric) { m.Min, m.Target.Relative = 10, 1e-9 })},
 		{"Metrics[0].Target", asMean(func(m *deployment.Metric) { m.Target.Absolute = 1e300 })},
-		{"CatchUp", func(c *deployment.Config) { c.CatchUp, c.LedgerSlots = 2, 7 }},
-		{"CatchUp", func(c *deployment.Config) { c.CatchUp, c.LedgerSlots = 17, 640 }},
-		{"CatchUp", func(c *deployment.Config) { c.CatchUp = -1 }},
 		{"Metrics[0].Keys.Mode", func(c *deployment.Config) { c.Metrics[0].Keys.Mode = "secret" }},
 		{"Metrics[0].Keys", func(c *deployment.Config) {
 			c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate, List: []string{"a"}}

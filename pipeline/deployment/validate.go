@@ -33,10 +33,6 @@ func (c *Config) check() error {
 	switch {
 	case c.Time.Trust == TrustProducer && c.Time.Slack != 0:
 		return Invalid("Time.Slack", "it is only used with %s: leave it out", with("Time.Trust", TrustBroker))
-	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
-		return Invalid("CatchUp", "%d is above a quarter of %s (%d), of which a restore needs the rest: lower it, or "+
-			"give %s",
-			c.CatchUp, field("LedgerSlots"), c.LedgerSlots, with("LedgerSlots", 4*c.CatchUp))
 	case len(c.Keys.Noise.ID) > 64:
 		return Invalid("Keys.Noise.ID", "it is longer than 64 bytes")
 	case c.Keys.Noise.Secret.Reveal() == [32]byte{}:

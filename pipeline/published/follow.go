@@ -18,16 +18,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Turn is what counts holds of a turn, or of the turns of a span.
+// Turn is what counts holds of a turn, or of several: see Options.Together.
 type Turn struct {
-	Turn uint64 // the turn, or the last one of the span
+	Turn uint64 // the turn, or the last one
 	// Releases holds each value once, in the order of the windows' ends, metrics, the windows'
 	// starts and keys; empty if nothing was released.
 	Releases []schemas.Release
 	End      time.Time // where the turn ends
 	// Published is when its end was appended, or the end of a later turn that was read with it.
 	Published time.Time
-	// Generation is the configuration of the turn. Since is the end of the first turn of the span
+	// Generation is the configuration of the turn. Since is the end of the first of the turns
 	// that has it.
 	Generation uint32
 	Since      time.Time
@@ -45,8 +45,8 @@ type Position struct {
 // reads from control; with From, it reads only counts and the turns topic.
 type Options struct {
 	From *Position // where to begin, as RunOptions.OnStart is given it
-	// Together hands out turns that are settled already as one, as a span, as long as they have no
-	// more offsets on counts; 0: each turn alone. A long history is read many times as quickly.
+	// Together hands out turns that are settled already as one, as long as they have no more
+	// offsets on counts; 0: each turn alone. A long history is read many times as quickly.
 	Together int
 	// OnAnswer, if given, is called whenever the turns topic has responded: every few hundred
 	// milliseconds while brokers are there. current reports that every turn settled by then has

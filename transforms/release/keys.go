@@ -11,43 +11,39 @@ import (
 // tasks lists every cell that the shard must release, each once and in order. Keys that a metric
 // has from another metric are not among them: see following.
 func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([]task, error) {
-	turns := map[int64]uint64{} // by end of their windows
+	ends := map[int64]bool{}
 	var public []cellID
-	for turn := head.First; turn <= head.Turn; turn++ {
-		for _, w := range l.windows(turn) {
-			turns[w.WindowEnd] = turn
-			public = l.public(public, w, shard, int(head.ReleaseShards))
-		}
+	for _, w := range l.windows(head.Turn) {
+		ends[w.WindowEnd] = true
+		public = l.public(public, w, shard, int(head.ReleaseShards))
 	}
 	slices.SortFunc(public, cellID.Compare)
 	public = slices.Compact(public)
 	tasks := make([]task, 0, len(public)+len(counts))
 	for _, c := range counts {
-		turn, ends := turns[c.End]
 		switch {
 		case int(c.Metric) >= len(l.metrics):
 			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, c.Metric,
 				len(l.metrics))
 		case l.metrics[c.Metric].KeyMode == schemas.KeysFrom:
 			continue
-		case !ends:
-			return nil,
-				fmt.Errorf("releasing turns %d to %d: a partial count names a window that ends with none of them",
-					head.First, head.Turn)
+		case !ends[c.End]:
+			return nil, fmt.Errorf("releasing turn %d: a partial count names a window that does not end with it",
+				head.Turn)
 		}
 		order := -1
 		for len(public) > 0 && order < 0 {
 			if order = public[0].Compare(c.cellID); order < 0 {
-				tasks = append(tasks, task{cellID: public[0], turn: turns[public[0].End]})
+				tasks = append(tasks, task{cellID: public[0], turn: head.Turn})
 			}
 			if order <= 0 {
 				public = public[1:]
 			}
 		}
-		tasks = append(tasks, task{cellID: c.cellID, turn: turn, count: c.Sum})
+		tasks = append(tasks, task{cellID: c.cellID, turn: head.Turn, count: c.Sum})
 	}
 	for _, cell := range public {
-		tasks = append(tasks, task{cellID: cell, turn: turns[cell.End]})
+		tasks = append(tasks, task{cellID: cell, turn: head.Turn})
 	}
 	return tasks, nil
 }

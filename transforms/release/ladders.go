@@ -14,8 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// ladders releases the counts of a turn, or of all turns of a span: it decides which cells to
-// release, in which order, and with which noise. It is read-only and safe for concurrent use.
+// ladders releases the counts of a turn: it decides which cells to release, in which order, and
+// with which noise. It is read-only and safe for concurrent use.
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
@@ -66,8 +66,7 @@ type task struct {
 // releaseShard refines the count of every key of a release shard: of public keys also without any
 // contribution; of private keys only if they pass their threshold; and of keys from another metric
 // if that metric has just released them. It returns the releases in the order of window, metric and
-// key, each followed by its statistics, and the precisions that contributors pay for. The turns of
-// a span have no window in common, so each is released as it would be alone.
+// key, each followed by its statistics, and the precisions that contributors pay for.
 func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
 	tasks, err := l.tasks(shard, &partials[0], counts)

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// partialGroup are the partial counts of one span and release shard, in order of account shards.
+// partialGroup are the partial counts of one turn and release shard, in order of account shards.
 type partialGroup []schemas.Partial
 
 // newestPartials decodes the group of an engine: the blobs of the largest epoch, one per shard; nil
@@ -43,13 +43,13 @@ func newestPartials(blobs [][]byte) (partialGroup, error) {
 	return slices.CompactFunc(partials, same), nil
 }
 
-// Complete reports whether every shard is there, once, for one span.
+// Complete reports whether every shard is there, once, for one turn.
 func (p partialGroup) Complete() bool {
 	if len(p) == 0 || len(p) != int(p[0].Shards) {
 		return false
 	}
 	for i := range p {
-		if p[i].Shard != uint32(i) || p[i].First != p[0].First || p[i].Turn != p[0].Turn {
+		if p[i].Shard != uint32(i) || p[i].Turn != p[0].Turn {
 			return false
 		}
 	}
@@ -172,19 +172,18 @@ func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 		}
 	}
 	for i := range acks {
-		if acks[i].Turn == 0 || acks[i].First != acks[0].First || acks[i].Turn != acks[0].Turn {
+		if acks[i].Turn == 0 || acks[i].Turn != acks[0].Turn {
 			return nil, nil
 		}
 	}
 	return acks, nil
 }
 
-// settledOf makes the SETTLED record of a span from the acknowledgements of its release shards: the
+// settledOf makes the SETTLED record of a turn from the acknowledgements of its release shards: the
 // released keys, and the cost of unreleased ones.
 func settledOf(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	head := &acks[0]
-	settled := schemas.Settled{Epoch: head.Epoch, First: head.First, Turn: head.Turn,
-		CountsEnd: make([]int64, len(acks))}
+	settled := schemas.Settled{Epoch: head.Epoch, Turn: head.Turn, CountsEnd: make([]int64, len(acks))}
 	for i := range metrics {
 		settled.FirstRungs = append(settled.FirstRungs, metrics[i].First)
 		settled.Tallies = append(settled.Tallies, schemas.MetricTally{Metric: uint32(i)})

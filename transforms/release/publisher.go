@@ -26,14 +26,14 @@ type Publisher interface {
 		each func(turn uint64, key, value []byte) error) (CountsWriter, error)
 }
 
-// CountsWriter appends to the counts of one release shard. Append is called once for a turn (or for
-// all turns of a span, with the number of the last one), even if nothing is released: the counts
-// are complete up to the turn with these records. It is called again for a turn only with records
-// that were never appended. The values are durable in the order of Append; wait returns once they
-// are, and may be called repeatedly; it returns the offset after them, which lets consumers skip
-// settled values (schemas.Settled.CountsEnd; 0 if counts have no offsets). accounts.ErrSuperseded:
-// a newer epoch has acquired the counts. After any error the Releaser acquires them again. Not for
-// concurrent use. If it is an io.Closer, its Releaser closes it when it is not needed any more.
+// CountsWriter appends to the counts of one release shard. Append is called once for a turn, even
+// if nothing is released: the counts are complete up to the turn with these records. It is called
+// again for a turn only with records that were never appended. The values are durable in the order
+// of Append; wait returns once they are, and may be called repeatedly; it returns the offset after
+// them, which lets consumers skip settled values (schemas.Settled.CountsEnd; 0 if counts have no
+// offsets). accounts.ErrSuperseded: a newer epoch has acquired the counts. After any error the
+// Releaser acquires them again. Not for concurrent use. If it is an io.Closer, its Releaser closes
+// it when it is not needed any more.
 type CountsWriter interface {
 	Append(ctx context.Context, turn uint64, records []Record) (wait func(context.Context) (end int64, err error))
 }

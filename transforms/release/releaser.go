@@ -118,10 +118,10 @@ type counts struct {
 	mu      sync.Mutex
 	epoch   int64
 	writer  CountsWriter                               // nil: to be acquired
-	turn    uint64                                     // the last one of the span that is written
+	turn    uint64                                     // the turn that is written
 	found   map[string][]byte                          // values after the settled turn, found by Acquire
-	written map[string][]byte                          // values of the span, in this epoch
-	wait    func(context.Context) (end int64, e error) // for the appends of the span
+	written map[string][]byte                          // values of the turn, in this epoch
+	wait    func(context.Context) (end int64, e error) // for the appends of the turn
 }
 
 // Release implements transforms.Releaser.
@@ -158,7 +158,7 @@ func (r *Releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spen
 	if err := c.publish(ctx, shard, head.Turn, records); err != nil {
 		return nil, err
 	}
-	ack := schemas.Ack{Epoch: head.Epoch, First: head.First, Turn: head.Turn, ReleaseShard: uint32(shard),
+	ack := schemas.Ack{Epoch: head.Epoch, Turn: head.Turn, ReleaseShard: uint32(shard),
 		ReleaseShards: head.ReleaseShards, Tallies: partials.Tallies(), Keys: keys}
 	return &publishing{counts: c, ack: ack, wait: c.wait, lost: r.lost}, nil
 }
@@ -193,7 +193,7 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 		return fmt.Errorf("closing the counts of an earlier epoch: %w", err)
 	}
 	c.epoch, c.found, c.turn = head.Epoch, map[string][]byte{}, 0
-	settled := head.First - 1
+	settled := head.Turn - 1
 	writer, err := r.publisher.Acquire(ctx, shard, head.Epoch, settled, func(turn uint64, key, value []byte) error {
 		if turn <= settled {
 			return nil
@@ -242,7 +242,7 @@ func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []
 	if known != len(c.found) {
 		return conflict
 	}
-	// They belong to this span; the next one starts without them.
+	// They belong to this turn; the next one starts without them.
 	maps.Copy(c.written, c.found)
 	c.found = nil
 	// If the same turn is redone, everything is written, but it still has to wait: the

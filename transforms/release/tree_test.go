@@ -359,7 +359,7 @@ func TestRuleNoNodeOfAKeyBelowItsThresholdIsDrawn(t *testing.T) {
 	released := map[string]int64{"": 100_000, "a": 200_000, "ab": 300_000,
 		strings.Repeat("a", schemas.MaxKeyBytes): 400_000, "b": 500_000}
 	few := []string{"aa", "aab", "c", strings.Repeat("a", schemas.MaxKeyBytes-1)}
-	partials := partialGroup{{First: 1, Turn: 1, ReleaseShards: 1}, {First: 1, Turn: 1, ReleaseShards: 1}}
+	partials := partialGroup{{Turn: 1, ReleaseShards: 1}, {Turn: 1, ReleaseShards: 1}}
 	add := func(shard int, key string, value, n int64) {
 		leaf := schemas.NodeKey([]byte(key), scaleOf(t, &specs[len(specs)-1]).Leaf(value))
 		partials[shard].Cells = append(partials[shard].Cells, schemas.Cell{WindowEnd: 1000, Key: []byte(key), Count: n},

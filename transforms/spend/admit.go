@@ -8,13 +8,11 @@ import (
 )
 
 // decide assembles the windows that end with a turn, clips and admits their users and reserves
-// their worst cases, beside those of the turns before it in its span, which begins with first.
-// Every turn before the span must have been charged.
-func (a *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindow, own *contributions,
+// their worst cases. The turn before it must have been charged.
+func (a *shardAccounts) decide(turn uint64, windows []schemas.MetricWindow, own *contributions,
 	records uint64) (*schemas.Delta, error) {
-	if !a.follows(first, turn) {
-		return nil, fmt.Errorf("deciding turn %d of a span from turn %d where turns %d to %d are decided: out of order",
-			turn, first, a.first(), a.turn)
+	if err := a.follows(turn); err != nil {
+		return nil, err
 	}
 	ended, err := a.assemble(turn, windows, own)
 	if err != nil {
@@ -39,7 +37,7 @@ func (a *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindo
 
 func (a *shardAccounts) add(d *schemas.Delta, ended *endedWindows, r reservations) {
 	ended.forgetUsers()
-	a.turn, a.decided = d.Turn, append(a.decided, decision{d, ended, r})
+	a.turn, a.decided = d.Turn, &decision{d, ended, r}
 }
 
 // admission is the walk over a turn's users.
@@ -106,12 +104,11 @@ func (a *admission) admit(u *member) error {
 // applyDelta reserves what a delta from the ledger decided, as decide does, for the
 // windows that end with the turn. It is an error if it cannot reserve all of them: without its
 // reservation, an admission would never be charged.
-func (a *shardAccounts) applyDelta(first uint64, d *schemas.Delta, windows []schemas.MetricWindow) error {
-	switch {
-	case !a.follows(first, d.Turn):
-		return fmt.Errorf("applying the decisions of turn %d of a span from turn %d where turns %d to %d are "+
-			"decided: out of order", d.Turn, first, a.first(), a.turn)
-	case !slices.Equal(d.Windows, windows):
+func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWindow) error {
+	if err := a.follows(d.Turn); err != nil {
+		return err
+	}
+	if !slices.Equal(d.Windows, windows) {
 		return errOtherWindows
 	}
 	slice := &contributions{labels: d.Labels, filtered: d.Filtered, users: make([]schemas.ContribUser, len(d.Users))}

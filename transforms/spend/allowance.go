@@ -1,7 +1,6 @@
 package spend
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -13,31 +12,13 @@ import (
 // metric's bucket. place is the account's index.
 func (a *shardAccounts) left(place int, account *accounts.Account, u *member, w schemas.MetricWindow) units.Mu2 {
 	m := &a.rules.metrics[w.Metric]
-	return min(account.Left(a.rules.Budget), m.allowance.Left(a.debt(place, u, w.Metric), a.paid(m, w, u.Period)))
+	return min(account.Left(a.rules.Budget), m.allowance.Left(a.store.Debt(place, int(w.Metric)),
+		a.paid(m, w, u.Period)))
 }
 
 // paid returns what a metric's allowance has paid out when a window ends.
 func (a *shardAccounts) paid(m *metric, w schemas.MetricWindow, period int64) units.Mu2 {
 	return m.allowance.Paid(a.windows.Elapsed(w, period))
-}
-
-// debt returns the debt of a user's bucket for a metric, with what the turns of the open span have
-// reserved before this one.
-func (a *shardAccounts) debt(place int, u *member, metric uint32) units.Mu2 {
-	debt, m := a.store.Debt(place, int(metric)), &a.rules.metrics[metric]
-	for i := range a.decided {
-		d := &a.decided[i]
-		list := d.reservations.list
-		at, _ := slices.BinarySearchFunc(list, u, func(r reservation, u *member) int {
-			return cmp.Or(r.id.Compare(u.ID), cmp.Compare(r.period, u.Period))
-		})
-		for ; at < len(list) && list[at].id == u.ID && list[at].period == u.Period; at++ {
-			if w := d.delta.Windows[list[at].window]; w.Metric == metric {
-				debt = m.allowance.Take(debt, a.paid(m, w, u.Period), list[at].worst)
-			}
-		}
-	}
-	return debt
 }
 
 // settle takes what a user paid for a window out of the metric's bucket, as if that had been known

@@ -103,7 +103,7 @@ func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec,
 					m.Burst)
 			}
 		}
-		s := schemas.Settled{First: uint64(turn), Turn: uint64(turn), FirstRungs: []units.Precision{m.First}}
+		s := schemas.Settled{Turn: uint64(turn), FirstRungs: []units.Precision{m.First}}
 		for _, p := range partials {
 			for _, c := range p.Cells {
 				if float64(c.Count)+sigma*random.NormFloat64() <= plan.Threshold() {
@@ -154,8 +154,8 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 		n, seen := uint32(2), 0.0
 		for turn := uint64(1); turn <= turns; turn++ {
 			mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 2}}) // one key of two
-			counts := a.counts(&a.decided[0])
-			settled := schemas.Settled{First: turn, Turn: turn,
+			counts := a.counts(a.decided)
+			settled := schemas.Settled{Turn: turn,
 				FirstRungs: []units.Precision{metric.First, share.First}}
 			n = 2
 			for i, w := range s.windows(turn) {

@@ -9,25 +9,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// charge settles the decided turns that a settlement covers, in order: every admitted user pays for
-// the released keys, and the rest of the reservation is free again.
+// charge settles the decided turn: every admitted user pays for the released keys, and the rest of
+// the reservation is free again.
 func (a *shardAccounts) charge(s *Settlement) error {
-	if len(a.decided) == 0 || a.first() < s.First || a.first() > s.Turn {
-		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn,
-			a.first(), a.turn)
+	if a.decided == nil || a.turn != s.Turn {
+		return fmt.Errorf("charging turn %d out of order: turn %d is the last one, charged: %v", s.Turn, a.turn,
+			a.decided == nil)
 	}
-	for len(a.decided) > 0 && a.first() <= s.Turn {
-		if err := a.chargeTurn(&a.decided[0], s); err != nil {
-			return err
-		}
-		a.charged = a.decided[0].reservations
-		a.decided[0] = decision{} // its windows may be large
-		a.decided = a.decided[1:]
+	if err := a.chargeTurn(a.decided, s); err != nil {
+		return err
 	}
-	if len(a.decided) > 0 {
-		return nil
-	}
-	a.decided = nil
+	a.charged, a.decided = a.decided.reservations, nil
 	return a.dropPeriods()
 }
 
@@ -71,8 +63,7 @@ func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 	return nil
 }
 
-// dropPeriods drops the accounts of budget periods that no window can charge any more, once no
-// decided turn is left that charges them.
+// dropPeriods drops the accounts of budget periods that no window can charge any more.
 func (a *shardAccounts) dropPeriods() error {
 	least := a.windows.LeastPeriod(a.turn)
 	if least <= a.period {

@@ -38,11 +38,7 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 
 // asOf acquires a shard as of a settled turn, charged; found has the decisions after it.
 func (e *Engine) asOf(ctx context.Context, n int, s *shard, epoch int64, settled uint64) error {
-	// An OPEN this long finds every decision after the settled turn, however long its span.
-	if err := e.acquire(ctx, n, s, &schemas.Open{Epoch: epoch, First: settled + 1, Turn: settled + 1<<20}); err != nil {
-		return err
-	}
-	return e.charge(ctx, n, s.accounts)
+	return e.acquire(ctx, n, s, &schemas.Open{Epoch: epoch, Turn: settled + 1})
 }
 
 // Standing is the account of one user in one budget period, as of a settled turn.

@@ -104,31 +104,30 @@ func TestRuleAChangeKeepsEveryAccountAndNoOpenWindow(t *testing.T) {
 		m := newModel(s)
 		turn := uint64(0)
 		for range rapid.IntRange(1, 4).Draw(t, "generations") {
-			for range rapid.IntRange(0, 2*s.slots).Draw(t, "spans") {
-				span := drawSpan(t, s.slots)
-				first, last := turn+1, turn+uint64(len(span))
-				m.open(first, span)
-				got, err := w.playSpan(first, span, drawHappenings(t, s.shards))
+			for range rapid.IntRange(0, 2*s.slots).Draw(t, "turns") {
+				cs, next := drawContributions(t), turn+1
+				m.open(next, cs)
+				got, err := w.play(next, cs, drawHappenings(t, s.shards))
 				if err != nil {
-					t.Fatalf("turns %d to %d: %v", first, last, err)
+					t.Fatalf("turn %d: %v", next, err)
 				}
 				if err := w.agree(m, got); err != nil {
-					t.Fatalf("turns %d to %d: %v", first, last, err)
+					t.Fatalf("turn %d: %v", next, err)
 				}
 				if turn > 0 && rapid.IntRange(0, 9).Draw(t, "too early") == 0 {
 					// Another number of shards needs a new ledger, which knows nothing of the turn.
 					other := s
 					other.shards = 1 + (s.shards+rapid.IntRange(0, 1).Draw(t, "shards more")-1)%4
 					if _, err := w.change(turn, other); !errors.Is(err, ErrInterrupted) {
-						t.Fatalf("a change before turn %d is settled: %v", first, err)
+						t.Fatalf("a change before turn %d is settled: %v", next, err)
 					}
 					must.Succeed(t, w.restart())
-					if _, err := w.playSpan(first, span, nil); err != nil {
-						t.Fatalf("turns %d to %d again: %v", first, last, err)
+					if _, err := w.play(next, cs, nil); err != nil {
+						t.Fatalf("turn %d again: %v", next, err)
 					}
 				}
-				m.charge(w.settleSpan(first, last, got))
-				turn = last
+				m.charge(w.settle(next, got))
+				turn = next
 			}
 			if turn == 0 {
 				continue

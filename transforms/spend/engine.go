@@ -73,11 +73,11 @@ type shard struct {
 type known struct {
 	writer   accounts.LedgerWriter
 	accounts *shardAccounts              // nil: forgotten
-	wait     func(context.Context) error // for the append of the decided span; nil: nothing was to be appended
+	wait     func(context.Context) error // for the append of the decided turn; nil: nothing was to be appended
 
-	found    map[uint64]*schemas.Delta // the complete deltas of the open span, from the ledger
-	snapshot uint64                    // turn of the newest snapshot
-	slot     int                       // slot of that snapshot
+	found    map[uint64]schemas.Delta // the complete deltas after the settled turn, from the ledger
+	snapshot uint64                   // turn of the newest snapshot
+	slot     int                      // slot of that snapshot
 }
 
 // NewEngine checks its options.
@@ -107,20 +107,16 @@ func (e *Engine) shard(n int) *shard {
 	return s
 }
 
-// Spend decides one shard's turn, or its span of several turns, from an envelope's blobs. It
-// returns a nil Pending if there is nothing to pass on: there is no OPEN, or a newer epoch owns the
-// shard. A *StopError means that the deployment must stop.
+// Spend decides one shard's turn from an envelope's blobs. It returns a nil Pending if there is
+// nothing to pass on: there is no OPEN, or a newer epoch owns the shard. A *StopError means that
+// the deployment must stop.
 func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, error) {
 	open, batches, err := readEnvelope(n, blobs)
 	if err != nil || open == nil {
 		return nil, err
 	}
-	switch {
-	case int(open.Shards) != e.opts.Rules.Shards || open.Turn == 0:
+	if int(open.Shards) != e.opts.Rules.Shards || open.Turn == 0 {
 		return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the turn was opened for another number of shards"}
-	case open.Turn-open.First >= max(1, e.opts.Rules.LedgerSlots/4):
-		return nil, &StopError{Shard: n, Turn: open.Turn,
-			Reason: "more turns were opened at once than the ledger's slots allow"}
 	}
 	s := e.shard(n)
 	s.mu.Lock()
@@ -157,7 +153,7 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	if err := e.restore(ctx, n, s, open); err != nil {
 		return nil, err
 	}
-	if s.decided(open) { // the same span again within the epoch
+	if s.decided(open) { // the same turn again within the epoch
 		return e.handOn(n, s, open)
 	}
 	if err := e.charge(ctx, n, s.accounts); err != nil {
@@ -167,59 +163,51 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	if err != nil {
 		return nil, err
 	}
-	deltas, err := e.decideSpan(n, s, open, batches)
+	delta, err := e.decide(n, s, open, batches)
 	if err != nil {
 		return nil, err
 	}
 	s.found = nil
-	s.write(ctx, append(records, deltas...))
+	s.write(ctx, append(records, delta...))
 	return e.handOn(n, s, open)
 }
 
-// decideSpan decides the turns of the open span and returns what the ledger does not have of them.
-func (e *Engine) decideSpan(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
+// decide decides the open turn and returns the records of its delta, unless the ledger has them.
+func (e *Engine) decide(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
 	s.accounts.scratch = cmp.Or(<-e.scratch, new(scratch))
 	defer func() {
 		s.accounts.scratch.invalidate()
 		e.scratch <- s.accounts.scratch
 	}()
+	d, err := e.delta(n, s, open, batches)
+	if err != nil {
+		return nil, err
+	}
+	records, err := e.deltaRecords(s, d)
+	d.Users = nil // their memory is the scratch's, or the ledger has them
+	return records, err
+}
+
+// delta returns the delta of the open turn: the ledger's where it has one, which must be what the
+// records give, unless the turn is redone from the ledger alone.
+func (e *Engine) delta(n int, s *shard, open *schemas.Open, batches [][]byte) (*schemas.Delta, error) {
+	turn := open.Turn
+	found, known := s.found[turn]
+	if open.FromLedger {
+		if !known {
+			return nil, &StopError{Shard: n, Turn: turn,
+				Reason: "the turn is to be redone from the ledger, which does not hold it"}
+		}
+		if err := s.accounts.applyDelta(&found, e.opts.Ending(turn)); err != nil {
+			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be applied", Err: err}
+		}
+		return &found, nil
+	}
 	contributions, err := s.accounts.scratch.decode(n, open, batches)
 	if err != nil {
 		return nil, err
 	}
-	var records []schemas.LedgerRecord
-	for turn := open.First; turn <= open.Turn; turn++ {
-		d, err := e.decide(n, s, open, turn, contributions)
-		if err != nil {
-			return nil, err
-		}
-		delta, err := e.deltaRecords(s, d)
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, delta...)
-		d.Users = nil // their memory is the scratch's, or the ledger has them
-	}
-	return records, nil
-}
-
-// decide returns the delta of a turn of the open span: the ledger's where it has
-// one, which must be what the records give, unless the span is redone from the
-// ledger alone.
-func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64,
-	batches []schemas.Contributions) (*schemas.Delta, error) {
-	found := s.found[turn]
-	if open.FromLedger {
-		if found == nil {
-			return nil, &StopError{Shard: n, Turn: turn,
-				Reason: "the turn is to be redone from the ledger, which does not hold it"}
-		}
-		if err := s.accounts.applyDelta(open.First, found, e.opts.Ending(turn)); err != nil {
-			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be applied", Err: err}
-		}
-		return found, nil
-	}
-	own, records, err := gather(e.opts.Rules, &s.accounts.scratch.merged, ofTurn(batches, turn))
+	own, records, err := gather(e.opts.Rules, &s.accounts.scratch.merged, contributions)
 	if err != nil {
 		return nil, err
 	}
@@ -229,44 +217,34 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64,
 			return nil, &StopError{Shard: n, Turn: turn, Reason: errMisrouted}
 		}
 	}
-	d, err := s.accounts.decide(open.First, turn, e.opts.Ending(turn), own, records)
+	d, err := s.accounts.decide(turn, e.opts.Ending(turn), own, records)
 	if err != nil {
 		return nil, err
 	}
 	d.Epoch = open.Epoch
-	if found != nil && found.BodyDigest() != d.BodyDigest() {
+	if known && found.BodyDigest() != d.BodyDigest() {
 		return nil, &StopError{Shard: n, Turn: turn,
 			Reason: "the events give other decisions than the ledger holds (has the log or the configuration changed?)"}
 	}
 	return d, nil
 }
 
-func ofTurn(batches []schemas.Contributions, turn uint64) []schemas.Contributions {
-	var matching []schemas.Contributions
-	for i := range batches {
-		if batches[i].Turn == turn {
-			matching = append(matching, batches[i])
-		}
-	}
-	return matching
-}
-
-// charge settles all of the shard's decided turns.
+// charge settles the shard's decided turn, if it has one.
 func (e *Engine) charge(ctx context.Context, n int, a *shardAccounts) error {
-	for len(a.decided) > 0 {
-		turn := a.first()
-		s, err := e.opts.Settlements.Settlement(ctx, turn)
-		if err != nil {
-			return fmt.Errorf("charging turn %d: %w", turn, err)
-		}
-		if err := a.charge(s); err != nil {
-			return &StopError{Shard: n, Turn: turn, Reason: "the turn cannot be charged", Err: err}
-		}
+	if a.decided == nil {
+		return nil
+	}
+	s, err := e.opts.Settlements.Settlement(ctx, a.turn)
+	if err != nil {
+		return fmt.Errorf("charging turn %d: %w", a.turn, err)
+	}
+	if err := a.charge(s); err != nil {
+		return &StopError{Shard: n, Turn: a.turn, Reason: "the turn cannot be charged", Err: err}
 	}
 	return nil
 }
 
-// handOn makes the partial counts of the decided span. They wait for its append, even if the span
+// handOn makes the partial counts of the decided turn. They wait for its append, even if the turn
 // is passed on again: the bundle before may have failed without ever waiting.
 func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
 	blobs, err := s.accounts.partials(n, open)
@@ -355,14 +333,14 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 		return nil, nil, &StopError{Shard: n, Turn: open.Turn, Reason: errMisrouted}
 	}
 	for g := uint32(1); g < open.Groups; g++ {
-		if o, ok := opens[g]; !ok || o.First != open.First || o.Turn != open.Turn {
+		if o, ok := opens[g]; !ok || o.Turn != open.Turn {
 			return nil, nil, nil
 		}
 	}
 	return open, batches, nil
 }
 
-// decode returns the contributions to the open span.
+// decode returns the contributions to the open turn.
 func (s *scratch) decode(n int, open *schemas.Open, batches [][]byte) ([]schemas.Contributions, error) {
 	var all []schemas.Contributions
 	for _, b := range batches {
@@ -372,7 +350,7 @@ func (s *scratch) decode(n int, open *schemas.Open, batches [][]byte) ([]schemas
 			return nil, fmt.Errorf("reading an envelope: %w", err)
 		case int(c.Shard) != n:
 			return nil, &StopError{Shard: n, Turn: open.Turn, Reason: errMisrouted}
-		case open.Holds(c.Turn):
+		case c.Turn == open.Turn:
 			all = append(all, c)
 		}
 	}

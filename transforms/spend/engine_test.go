@@ -171,7 +171,7 @@ func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
 	contributions := w.batch(w.epoch, 1, 0, oneUser(1))
 	olderOpen := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: 1, Shards: 1})
 	open := func(epoch int64, turn uint64, group uint32) []byte {
-		return schemas.EncodeOpen(schemas.Open{Epoch: epoch, First: turn, Turn: turn, Contributions: 1, Shards: 1,
+		return schemas.EncodeOpen(schemas.Open{Epoch: epoch, Turn: turn, Contributions: 1, Shards: 1,
 			Group: group, Groups: 3})
 	}
 	first, second := open(w.epoch, 1, 0), open(w.epoch, 1, 1)

@@ -169,9 +169,9 @@ func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 		accounts := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
 		d := schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1),
 			Labels: []schemas.Label{{Key: []byte("a")}}, Users: c.users}
-		if err := accounts.applyDelta(1, &d, s.windows(1)); !errors.Is(err, c.err) || len(accounts.decided) != 0 &&
+		if err := accounts.applyDelta(&d, s.windows(1)); !errors.Is(err, c.err) || accounts.decided != nil &&
 			err != nil {
-			t.Errorf("users %s: %v with %d decisions, want %v", name, err, len(accounts.decided), c.err)
+			t.Errorf("users %s: %v with decisions %v, want %v", name, err, accounts.decided, c.err)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestErrorTextsCarryNoData(t *testing.T) {
 			s := oneMetric()
 			s.shards = 2
 			w := mustWorld(t, s)
-			open := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: 1, Turn: 1, Contributions: 1, Shards: 2,
+			open := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, Turn: 1, Contributions: 1, Shards: 2,
 				Shard: uint32(1 - schemas.ShardOf(testID(1), 2))})
 			_, err := w.spend(1-schemas.ShardOf(testID(1), 2),
 				[][]byte{w.batch(w.epoch, 1, 1-schemas.ShardOf(testID(1), 2), secret), open})

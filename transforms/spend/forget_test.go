@@ -26,30 +26,24 @@ func TestRuleAForgottenUserNeverCountsAgain(t *testing.T) {
 		with.maxRecord = rapid.SampledFrom([]int{200, maxLedgerRecord}).Draw(t, "bytes of a ledger record")
 		with.engine.maxRecord = with.maxRecord
 		turn, forgotten := uint64(0), false
-		play := func(spans int) {
-			for range spans {
-				span := drawSpan(t, s.slots)
-				others := make([][]contribution, len(span))
-				for i := range span {
-					others[i] = slices.DeleteFunc(slices.Clone(span[i]), func(c contribution) bool {
-						return c.user == gone
-					})
-				}
-				first, last := turn+1, turn+uint64(len(span))
-				turn = last
-				got := must.Have(with.playSpan(first, span, nil))
-				want := must.Have(without.playSpan(first, others, nil))
-				with.settleSpan(first, last, got)
-				without.settleSpan(first, last, got) // the same public record: the user's keys may have been released
+		play := func(turns int) {
+			for range turns {
+				all := drawContributions(t)
+				others := slices.DeleteFunc(slices.Clone(all), func(c contribution) bool { return c.user == gone })
+				turn++
+				got := must.Have(with.play(turn, all, nil))
+				want := must.Have(without.play(turn, others, nil))
+				with.settle(turn, got)
+				without.settle(turn, got) // the same public record: the user's keys may have been released
 				if d := cmp.Diff(nonzero(want), nonzero(got)); forgotten && d != "" {
-					t.Fatalf("turns %d to %d count the user: %s", first, last, d)
+					t.Fatalf("turn %d counts the user: %s", turn, d)
 				}
 				for shard := range with.shards {
-					addsUp(t, decidedDelta(t, with, shard, last), with.metrics)
+					addsUp(t, decidedDelta(t, with, shard, turn), with.metrics)
 				}
 			}
 		}
-		play(rapid.IntRange(0, 8).Draw(t, "spans before"))
+		play(rapid.IntRange(0, 8).Draw(t, "turns before"))
 		for torn := rapid.IntRange(0, 3).Draw(t, "attempts torn off"); torn > 0; torn-- {
 			landed := rapid.IntRange(0, 20).Draw(t, "records that land")
 			with.ledger.tear = func(_, records int) int {
@@ -87,12 +81,12 @@ func TestRuleAForgottenUserNeverCountsAgain(t *testing.T) {
 			}
 		}
 		absent()
-		play(rapid.IntRange(1, 10).Draw(t, "spans after"))
+		play(rapid.IntRange(1, 10).Draw(t, "turns after"))
 		if rapid.Bool().Draw(t, "reshard") {
 			s.shards, s.since = rapid.IntRange(1, 3).Draw(t, "other shards"), turn
 			with, without = must.Have(with.change(turn, s)), must.Have(without.change(turn, s))
 			with.ledger.compact()
-			play(rapid.IntRange(1, 4).Draw(t, "spans after the change"))
+			play(rapid.IntRange(1, 4).Draw(t, "turns after the change"))
 		}
 		absent()
 		if d := cmp.Diff(without.accounts(), with.accounts()); d != "" {
@@ -101,7 +95,7 @@ func TestRuleAForgottenUserNeverCountsAgain(t *testing.T) {
 	})
 }
 
-// nonzero returns the counts of a span that are not 0.
+// nonzero returns the counts of a turn that are not 0.
 func nonzero(partials []schemas.Partial) map[cell]int64 {
 	counts := map[cell]int64{}
 	for _, p := range partials {

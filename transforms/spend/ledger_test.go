@@ -180,12 +180,9 @@ func (m *memSettlements) Settlement(_ context.Context, turn uint64) (*Settlement
 func (m *memSettlements) settle(s schemas.Settled) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	settlement := NewSettlement(s)
 	m.newest = max(m.newest, s.Turn)
-	for turn := settlement.First; turn <= s.Turn; turn++ {
-		m.turns[turn] = settlement
-		if m.history > 0 && turn > m.history {
-			delete(m.turns, turn-m.history)
-		}
+	m.turns[s.Turn] = NewSettlement(s)
+	if m.history > 0 && s.Turn > m.history {
+		delete(m.turns, s.Turn-m.history)
 	}
 }

@@ -117,9 +117,9 @@ type model struct {
 	hasher       *schemas.Hasher
 	accounts     map[account]*modelAccount
 	past         map[uint64][]contribution
-	counts       map[cell]int64 // admitted, of the span that is open
+	counts       map[cell]int64 // admitted, of the open turn
 	tallies      []schemas.WindowTally
-	reservations []*modelReservation // reservations of the open span
+	reservations []*modelReservation // of the open turn
 	counted      map[inWindow]uint64 // events of admitted users
 }
 
@@ -133,7 +133,7 @@ type account struct {
 	period int64
 }
 
-// modelAccount is an account as it is settled, and with what the open span has reserved.
+// modelAccount is an account as it is settled, and with what the open turn has reserved.
 type modelAccount struct{ settled, open reference.Account }
 
 func (a *modelAccount) spent() *big.Int { return a.settled.Spent }
@@ -185,17 +185,10 @@ func (m *model) change(s settings) {
 	}
 }
 
-// open admits the contributions of a span's turns, one after the other: nothing
-// is charged in between.
-func (m *model) open(first uint64, span [][]contribution) {
+// open admits the contributions of a turn.
+func (m *model) open(turn uint64, cs []contribution) {
 	m.counts, m.reservations = map[cell]int64{}, nil
 	m.tallies = make([]schemas.WindowTally, len(m.metrics))
-	for i, cs := range span {
-		m.turn(first+uint64(i), cs)
-	}
-}
-
-func (m *model) turn(turn uint64, cs []contribution) {
 	m.past[turn] = cs
 	for _, w := range m.windows(turn) {
 		users := map[account][]contribution{}
@@ -323,7 +316,7 @@ func (m *model) account(at account) *modelAccount {
 	return a
 }
 
-// charge settles the open span: a key that is not released costs the first rung, unless it is
+// charge settles the open turn: a key that is not released costs the first rung, unless it is
 // another metric's.
 func (m *model) charge(s schemas.Settled) {
 	released := map[cell]units.Precision{}

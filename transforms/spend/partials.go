@@ -9,9 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// partials adds up the contributions of the users who were admitted in the open span. It returns
+// partials adds up the contributions of the users who were admitted in the open turn. It returns
 // one blob for each release shard, even an empty one, because a release shard
-// counts its blobs. Cells are in the order of turns, windows and keys.
+// counts its blobs. Cells are in the order of windows and keys.
 func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	shards := a.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
@@ -20,18 +20,14 @@ func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 		cells[to] = append(cells[to],
 			schemas.Cell{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd, Key: key, Count: count})
 	}
-	var records uint64
-	for i := range a.decided {
-		records += a.decided[i].delta.Records
-		a.cells(&a.decided[i], add)
-	}
+	a.cells(a.decided, add)
 	blobs := make([]Blob, shards)
 	for r := range blobs {
 		partial := schemas.Partial{
-			Epoch: open.Epoch, First: open.First, Turn: open.Turn,
+			Epoch: open.Epoch, Turn: open.Turn,
 			Shard: uint32(n), Shards: open.Shards,
 			ReleaseShard: uint32(r), ReleaseShards: uint32(shards),
-			Records: records, Total: open.Contributions,
+			Records: a.decided.delta.Records, Total: open.Contributions,
 			Cells: cells[r],
 		}
 		if r == 0 {
@@ -140,16 +136,14 @@ func lastUsers(a *shardAccounts, d *decision) [][]uint32 {
 	return last
 }
 
-// tallies adds up the decided turns' tallies by metric.
+// tallies adds up the decided turn's tallies by metric.
 func (a *shardAccounts) tallies() []schemas.MetricTally {
 	tallies := make([]schemas.MetricTally, len(a.rules.metrics))
 	for m := range tallies {
 		tallies[m].Metric = uint32(m)
 	}
-	for _, d := range a.decided {
-		for i, w := range d.delta.Windows {
-			tallies[w.Metric].WindowTally.Add(d.delta.Tallies[i])
-		}
+	for i, w := range a.decided.delta.Windows {
+		tallies[w.Metric].WindowTally.Add(a.decided.delta.Tallies[i])
 	}
 	return tallies
 }

@@ -40,8 +40,8 @@ func TestRuleAShardsCountsAreExact(t *testing.T) {
 				Tallies: make([]schemas.WindowTally, 1)}, reservations: drawReservations(t, want)}
 			d.ended = &endedWindows{windows: d.delta.Windows,
 				contributions: []*contributions{{keys: [][]byte{[]byte("a")}}}}
-			a.decided = []decision{d}
-			blobs := must.Have(a.partials(shard, &schemas.Open{Turn: 1, First: 1}))
+			a.decided = &d
+			blobs := must.Have(a.partials(shard, &schemas.Open{Turn: 1}))
 			partial := must.Have(schemas.DecodePartial(blobs[0].Data))
 			for _, c := range partial.Cells {
 				got.Add(got, big.NewInt(c.Count))
@@ -114,7 +114,7 @@ func TestRuleReadAndSpendCountTheSameRecords(t *testing.T) {
 	} {
 		w := mustWorld(t, oneMetric())
 		blobs := [][]byte{
-			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: 1, Turn: 1, Contributions: records(cs), Shards: 1,
+			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, Turn: 1, Contributions: records(cs), Shards: 1,
 				SettledAt: -1})}
 		for _, batch := range c.bring {
 			blobs = append(blobs, w.batch(w.epoch, 1, 0, batch))

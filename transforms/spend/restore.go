@@ -10,41 +10,30 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// restore brings a shard to the state before the open span, or to the open span itself if it was
+// restore brings a shard to the state before the open turn, or to the open turn itself if it was
 // decided in this epoch: from the process's own memory, or from the ledger.
 func (e *Engine) restore(ctx context.Context, n int, s *shard, open *schemas.Open) error {
-	if s.writer != nil && s.epoch == open.Epoch && (s.accounts.turn+1 == open.First || s.decided(open)) {
+	if s.writer != nil && s.epoch == open.Epoch && (s.accounts.turn+1 == open.Turn || s.decided(open)) {
 		return nil
 	}
-	return e.acquire(ctx, n, s, open)
-}
-
-// decided reports whether exactly the open span is decided and not charged yet.
-func (s *shard) decided(open *schemas.Open) bool {
-	return s.accounts.turn == open.Turn && s.accounts.first() == open.First
-}
-
-// replay applies the next delta of the past as it was decided: with everything before its span
-// charged, and nothing of the span, because a user's counted contributions depend on the
-// reservations at that time.
-func (e *Engine) replay(ctx context.Context, n int, a *shardAccounts, d *schemas.Delta) error {
-	span, err := e.opts.Settlements.Settlement(ctx, d.Turn)
-	if err != nil {
-		return fmt.Errorf("replaying turn %d: %w", d.Turn, err)
+	if err := e.acquire(ctx, n, s, open); err != nil {
+		return err
 	}
-	if a.first() < span.First {
-		if err := e.charge(ctx, n, a); err != nil {
-			return err
+	for turn := range s.found {
+		if turn > open.Turn {
+			return e.unfit(ctx, n, open, turn, "the ledger is ahead of the control log (has control lost records?)")
 		}
-	}
-	if err := a.applyDelta(a.first(), d, e.opts.Ending(d.Turn)); err != nil {
-		return &StopError{Shard: n, Turn: d.Turn, Reason: "decisions of the past cannot be applied", Err: err}
 	}
 	return nil
 }
 
-// acquire makes this process the shard's only writer and restores the shard from
-// the ledger as of the turn before the open span.
+// decided reports whether the open turn is decided and not charged yet.
+func (s *shard) decided(open *schemas.Open) bool {
+	return s.accounts.turn == open.Turn && s.accounts.decided != nil
+}
+
+// acquire makes this process the shard's only writer and restores the shard from the ledger as of
+// the turn before the open one, charged; found has the decisions after it.
 func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Open) error {
 	s.forget()
 	if s.epoch != open.Epoch {
@@ -57,7 +46,7 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 	if err != nil {
 		return fmt.Errorf("taking shard %d: %w", n, err)
 	}
-	settled := open.First - 1
+	settled := open.Turn - 1
 	snapshot, slot, err := newestSnapshot(&ledger, settled)
 	if err != nil {
 		return unreadable(n, open, err)
@@ -101,20 +90,15 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 				"the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost "+
 					"records? Restore them: without them accounts are not known, and recover does not help)")
 		}
-		if err := e.replay(ctx, n, a, &d); err != nil {
+		if err := a.applyDelta(&d, e.opts.Ending(turn)); err != nil {
+			return &StopError{Shard: n, Turn: turn, Reason: "decisions of the past cannot be applied", Err: err}
+		}
+		if err := e.charge(ctx, n, a); err != nil {
 			return err
 		}
+		delete(deltas, turn)
 	}
-	s.found = map[uint64]*schemas.Delta{}
-	for turn, d := range deltas {
-		if open.Holds(turn) {
-			s.found[turn] = &d
-		}
-		if turn > open.Turn {
-			return e.unfit(ctx, n, open, turn, "the ledger is ahead of the control log (has control lost records?)")
-		}
-	}
-	s.writer, s.accounts = writer, a
+	s.writer, s.accounts, s.found = writer, a, deltas
 	s.snapshot, s.slot = snapshot.Turn, slot
 	return nil
 }
@@ -136,7 +120,7 @@ func (a *shardAccounts) reopen(slices [][]byte) error {
 // a new one is on its way.
 var errPast = errors.New("the turn is settled already")
 
-// unfit returns the error for a ledger that does not end with the turn before the open span: a
+// unfit returns the error for a ledger that does not end with the turn before the open one: a
 // stop, unless the OPEN is of a past turn. Nothing may be written for a past turn, because later
 // turns use its slots.
 func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint64, reason string) error {

@@ -32,7 +32,7 @@ func keyExistsIffAdmitted(t *testing.T, m schemas.MetricSpec, user int) {
 	cs := []contribution{{user: user, key: "a", n: 10, passes: 1}, {user: user, key: "b", n: 10, passes: 1},
 		{user: user, key: "elsewhere", n: 1}}
 	a := mustAccounts(t, s, cs)
-	blobs := must.Have(a.partials(0, &schemas.Open{First: 1, Turn: 1, Shards: 1}))
+	blobs := must.Have(a.partials(0, &schemas.Open{Turn: 1, Shards: 1}))
 	p, err := schemas.DecodePartial(blobs[0].Data)
 	if err != nil || len(p.Cells) != 1 || p.Cells[0].Count != 10 || string(p.Cells[0].Key) == "elsewhere" {
 		t.Fatalf("cells are %+v (%v)", p.Cells, err)
@@ -40,7 +40,7 @@ func keyExistsIffAdmitted(t *testing.T, m schemas.MetricSpec, user int) {
 	// The same user again, without budget: no key at all.
 	must.Succeed(t, a.charge(released(unit(4), map[string]units.Precision{"a": unit(4), "b": unit(4)})))
 	mustDecide(t, a, s, cs)
-	counts := a.counts(a.last())
+	counts := a.counts(a.decided)
 	for _, there := range counts.there[0] {
 		if there {
 			t.Fatalf("a user without budget is counted: %v", counts)
@@ -60,7 +60,7 @@ func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 		cs := []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 1}}
 		for keys := range 2 {
 			a := mustAccounts(t, deployment(units.MaxMu2, m), cs[:keys+1])
-			if len(a.last().reservations.list) > 0 || a.accountOf(1) != (accounts.Account{}) {
+			if len(a.decided.reservations.list) > 0 || a.accountOf(1) != (accounts.Account{}) {
 				t.Errorf("%d events of the first of %d keys: admitted with %+v", n, keys+1, a.accountOf(1))
 			}
 		}
@@ -80,9 +80,9 @@ func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 			cs = append(cs, contribution{user: 1, key: key, n: 1})
 		}
 		a := mustAccounts(t, deployment(units.MaxMu2, half), cs)
-		if got := a.accountOf(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
+		if got := a.accountOf(1).Reserved; got != c.want || (len(a.decided.reservations.list) > 0) != (c.want > 0) {
 			t.Errorf("%d keys: %d reserved by %d admissions, want %d", len(c.keys), got,
-				len(a.last().reservations.list), c.want)
+				len(a.decided.reservations.list), c.want)
 		}
 	}
 }
@@ -107,8 +107,8 @@ func TestRuleSquaresOfATreeDoNotOverflow(t *testing.T) {
 		}
 		a := mustAccounts(t, deployment(units.MaxMu2, metrics...),
 			[]contribution{{user: 1, key: "a", n: 1<<32 - 1, value: math.MaxInt64}})
-		if got := a.accountOf(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
-			t.Errorf("%s: %d reserved by %d admissions, want %d", name, got, len(a.last().reservations.list), c.want)
+		if got := a.accountOf(1).Reserved; got != c.want || (len(a.decided.reservations.list) > 0) != (c.want > 0) {
+			t.Errorf("%s: %d reserved by %d admissions, want %d", name, got, len(a.decided.reservations.list), c.want)
 		}
 	}
 }

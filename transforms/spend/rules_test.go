@@ -55,7 +55,7 @@ func mustDecide(t testing.TB, a *shardAccounts, s settings, cs []contribution) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must.Have(a.decide(a.turn+1, a.turn+1, s.windows(a.turn+1), g, records))
+	must.Have(a.decide(a.turn+1, s.windows(a.turn+1), g, records))
 }
 
 func (a *shardAccounts) accountOf(user int) accounts.Account {
@@ -246,19 +246,19 @@ func TestRuleWhatCannotBePaidIsLeftOutAndTheWalkGoesOn(t *testing.T) {
 	s := deployment(150, dear, metric1("cheap"), dear, metric1("cheap again"))
 	s.metrics[2].Name = "dear again"
 	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
-	if got, want := fmt.Sprintf("%04b", a.last().delta.Users[0].Admitted[0]), "1011"; got != want {
+	if got, want := fmt.Sprintf("%04b", a.decided.delta.Users[0].Admitted[0]), "1011"; got != want {
 		t.Fatalf("admitted to %s, want %s (last window first)", got, want)
 	}
 	if got, want := a.accountOf(1), (accounts.Account{Reserved: 116}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
-	if got := a.last().delta.Tallies; got[0] != (schemas.WindowTally{Counted: 1, Beyond: 1}) ||
+	if got := a.decided.delta.Tallies; got[0] != (schemas.WindowTally{Counted: 1, Beyond: 1}) ||
 		got[2] != (schemas.WindowTally{Beyond: 2}) {
 		t.Fatalf("tallies of the dear windows are %+v", got)
 	}
 	s.budget.Mu2 = 8
 	a = mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
-	if got, want := fmt.Sprintf("%04b", a.last().delta.Users[0].Admitted[0]), "0010"; got != want {
+	if got, want := fmt.Sprintf("%04b", a.decided.delta.Users[0].Admitted[0]), "0010"; got != want {
 		t.Fatalf("with a budget for one window admitted to %s, want %s (last window first)", got, want)
 	}
 }

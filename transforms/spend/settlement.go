@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Settlement is a settled span, of the turns First to Turn: the final precision of every released
-// key. It is read-only and safe for concurrent use.
+// Settlement is a settled turn: the final precision of every released key. It is read-only and safe
+// for concurrent use.
 type Settlement struct {
-	First, Turn uint64
+	Turn uint64
 
 	firstRungs []units.Precision
 	released   []*schemas.SettledKey // in order of windows, metrics and keys
@@ -23,7 +23,7 @@ type Settlement struct {
 
 // NewSettlement indexes a complete SETTLED record, and keeps its keys.
 func NewSettlement(s schemas.Settled) *Settlement {
-	n := &Settlement{First: cmp.Or(s.First, s.Turn), Turn: s.Turn, firstRungs: s.FirstRungs,
+	n := &Settlement{Turn: s.Turn, firstRungs: s.FirstRungs,
 		released: make([]*schemas.SettledKey, len(s.Keys))}
 	for i := range s.Keys {
 		n.released[i] = &s.Keys[i]
@@ -87,8 +87,7 @@ func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private b
 // ErrForgotten is returned for a turn whose settlement is too old to be still available.
 var ErrForgotten = errors.New("the turn was settled long ago")
 
-// Settlements finds settled turns; every turn of a span has the settlement of the span.
-// Implementations must be safe for concurrent use.
+// Settlements finds settled turns. Implementations must be safe for concurrent use.
 type Settlements interface {
 	Settlement(ctx context.Context, turn uint64) (*Settlement, error)
 }

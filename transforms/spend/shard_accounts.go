@@ -26,8 +26,7 @@ var errOtherWindows = errors.New("the decided windows are not those that end wit
 var errUserMissed = errors.New("the users with decisions are not met one by one among those of the windows")
 
 // shardAccounts is one shard's accounts as of a turn. From a turn's admission to its settlement the
-// worst case of its admitted users is reserved: for every turn of a span at once, because nothing
-// of a span is charged before all of it is decided.
+// worst case of its admitted users is reserved.
 type shardAccounts struct {
 	rules   *Rules
 	windows Windows
@@ -35,7 +34,7 @@ type shardAccounts struct {
 	store   *accounts.Shard
 	open    []openSlice // slices of windows that end after turn, ascending
 	turn    uint64      // the last turn that was decided
-	decided []decision  // the turns up to it that are not charged, ascending
+	decided *decision   // of that turn; nil if it is charged
 	period  int64       // the first budget period whose accounts are still kept
 	// forgotten has the marks of users who count in no turn any more, ascending.
 	forgotten []schemas.ForgottenMark
@@ -86,11 +85,11 @@ func (a *shardAccounts) put(place int, u *member, account accounts.Account, to *
 	return nil
 }
 
-// first returns the first turn that is not charged.
-func (a *shardAccounts) first() uint64 { return a.turn + 1 - uint64(len(a.decided)) }
-
-// follows reports whether a turn may be decided now, as one of a span that begins with first: it is
-// the next one, and everything before the span is charged.
-func (a *shardAccounts) follows(first, turn uint64) bool {
-	return turn == a.turn+1 && first == a.first()
+// follows refuses to decide a turn that is not the next one, or before the last one is charged.
+func (a *shardAccounts) follows(turn uint64) error {
+	if turn != a.turn+1 || a.decided != nil {
+		return fmt.Errorf("deciding turn %d out of order: turn %d is the last one, charged: %v", turn, a.turn,
+			a.decided == nil)
+	}
+	return nil
 }

@@ -25,7 +25,7 @@ func TestRuleARestoredShareReservesWhatWasReserved(t *testing.T) {
 		{user: 2, key: "a", n: 1}, {user: 2, key: "b", n: 1}, // one key of two
 	})
 	restored := newShardAccounts(a.rules, oneSlice{})
-	if err := restored.applyDelta(1, a.decided[0].delta, s.windows(1)); err != nil {
+	if err := restored.applyDelta(a.decided.delta, s.windows(1)); err != nil {
 		t.Fatal(err)
 	}
 	for user := range 3 {

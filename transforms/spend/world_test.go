@@ -47,9 +47,8 @@ type world struct {
 	settlements *memSettlements
 	engine      *Engine
 	epoch       int64
-	forget      bool   // for the next element
-	first       uint64 // first turn of the open span
-	maxRecord   int    // bytes of a ledger record; 0: as in production
+	forget      bool // for the next element
+	maxRecord   int  // bytes of a ledger record; 0: as in production
 	rng         *rand.Rand
 }
 
@@ -77,26 +76,13 @@ func (w *world) restart() error {
 	return err
 }
 
-// envelope packs a shard's contributions to a turn.
+// envelope packs a shard's contributions to a turn, in any order.
 func (w *world) envelope(turn uint64, shard int, cs []contribution, fromLedger bool) [][]byte {
-	return w.spanEnvelope(turn, shard, [][]contribution{cs}, fromLedger)
-}
-
-// spanEnvelope packs a shard's contributions to the turns of a span, in any order.
-func (w *world) spanEnvelope(first uint64, shard int, span [][]contribution, fromLedger bool) [][]byte {
-	var all uint64
-	for _, cs := range span {
-		all += records(cs)
-	}
-	last := first + uint64(len(span)) - 1
 	blobs := [][]byte{
-		schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: first, Turn: last, Contributions: all,
-			Shard:  uint32(shard),
+		schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, Turn: turn, Contributions: records(cs), Shard: uint32(shard),
 			Shards: uint32(w.shards), SettledAt: -1, FromLedger: fromLedger})}
-	for i, cs := range span {
-		if !fromLedger {
-			blobs = append(blobs, w.batches(first+uint64(i), shard, cs)...)
-		}
+	if !fromLedger {
+		blobs = append(blobs, w.batches(turn, shard, cs)...)
 	}
 	w.rng.Shuffle(len(blobs), func(i, j int) { blobs[i], blobs[j] = blobs[j], blobs[i] })
 	return blobs
@@ -158,17 +144,12 @@ func (s settings) batch(epoch int64, turn uint64, shard int, cs []contribution) 
 	return data
 }
 
-// play spends one turn in all shards.
+// play spends a turn in all shards, whatever happens on the way, and returns the partial counts
+// without their epoch.
 func (w *world) play(turn uint64, cs []contribution, happens []happening) ([]schemas.Partial, error) {
-	return w.playSpan(turn, [][]contribution{cs}, happens)
-}
-
-// playSpan spends the turns of a span in all shards, whatever happens on the way,
-// and returns the partial counts without their epoch.
-func (w *world) playSpan(first uint64, span [][]contribution, happens []happening) ([]schemas.Partial, error) {
 	pending := slices.Clone(happens)
 	for {
-		partials, err := w.attempt(first, span, &pending)
+		partials, err := w.attempt(turn, cs, &pending)
 		if !errors.Is(err, errCrashed) {
 			return partials, err
 		}
@@ -178,19 +159,15 @@ func (w *world) playSpan(first uint64, span [][]contribution, happens []happenin
 	}
 }
 
-// attempt opens a span in all shards of the epoch: from the ledger, if all
-// shards have all of it there.
-func (w *world) attempt(first uint64, span [][]contribution, pending *[]happening) ([]schemas.Partial, error) {
-	fromLedger, last := true, first+uint64(len(span))-1
-	w.first = first
+// attempt opens a turn in all shards of the epoch: from the ledger, if all shards have it there.
+func (w *world) attempt(turn uint64, cs []contribution, pending *[]happening) ([]schemas.Partial, error) {
+	fromLedger := true
 	for shard := range w.shards {
 		r, err := w.ledger.reader(shard)
 		if err != nil {
 			return nil, err
 		}
-		for turn := first; turn <= last; turn++ {
-			fromLedger = fromLedger && slices.Contains(r.DeltaTurns(), turn)
-		}
+		fromLedger = fromLedger && slices.Contains(r.DeltaTurns(), turn)
 	}
 	var partials []schemas.Partial
 	for shard := range w.shards {
@@ -199,7 +176,7 @@ func (w *world) attempt(first uint64, span [][]contribution, pending *[]happenin
 			h = (*pending)[i]
 			*pending = slices.Delete(slices.Clone(*pending), i, i+1)
 		}
-		blobs, err := w.shardSpan(first, shard, span, fromLedger, h)
+		blobs, err := w.shardTurn(turn, shard, cs, fromLedger, h)
 		if err != nil {
 			return nil, err
 		}
@@ -208,10 +185,9 @@ func (w *world) attempt(first uint64, span [][]contribution, pending *[]happenin
 			if err != nil {
 				return nil, err
 			}
-			if p.Epoch != w.epoch || int(p.ReleaseShard) != b.Shard || int(p.Shard) != shard || p.First != first ||
-				p.Turn != last {
+			if p.Epoch != w.epoch || int(p.ReleaseShard) != b.Shard || int(p.Shard) != shard || p.Turn != turn {
 				return nil, fmt.Errorf("a partial of epoch %d, turn %d, shard %d instead of %d, %d, %d", p.Epoch,
-					p.Turn, p.Shard, w.epoch, last, shard)
+					p.Turn, p.Shard, w.epoch, turn, shard)
 			}
 			p.Epoch = 0
 			partials = append(partials, p)
@@ -220,9 +196,8 @@ func (w *world) attempt(first uint64, span [][]contribution, pending *[]happenin
 	return partials, nil
 }
 
-func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLedger bool,
-	h happening) ([]Blob, error) {
-	blobs := w.spanEnvelope(first, shard, span, fromLedger)
+func (w *world) shardTurn(turn uint64, shard int, cs []contribution, fromLedger bool, h happening) ([]Blob, error) {
+	blobs := w.envelope(turn, shard, cs, fromLedger)
 	switch h.kind {
 	case forgetShard:
 		w.forget = true
@@ -238,8 +213,8 @@ func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLe
 		defer func() { w.ledger.tear = nil }()
 	case staleBlobs:
 		old := []contribution{{user: 1, key: "stale", n: 7}}
-		blobs = append(blobs, w.batch(w.epoch-1, first, shard, old),
-			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: first + 5, Shard: uint32(shard),
+		blobs = append(blobs, w.batch(w.epoch-1, turn, shard, old),
+			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: turn + 5, Shard: uint32(shard),
 				Shards: uint32(w.shards)}))
 	}
 	pending, err := w.spend(shard, blobs)
@@ -251,7 +226,7 @@ func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLe
 		return nil, errCrashed
 	case redeliver, redeliverForgotten:
 		w.forget = h.kind == redeliverForgotten
-		blobs = w.spanEnvelope(first, shard, span, fromLedger)
+		blobs = w.envelope(turn, shard, cs, fromLedger)
 		if pending, err = w.spend(shard, blobs); err != nil {
 			return nil, err
 		}
@@ -280,11 +255,7 @@ type cell struct {
 
 // settle stops every ladder at a rung chosen by a hash of the key.
 func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled {
-	return w.settleSpan(turn, turn, partials)
-}
-
-func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schemas.Settled {
-	s := schemas.Settled{First: first, Turn: last}
+	s := schemas.Settled{Turn: turn}
 	counts := map[cell]int64{}
 	for _, p := range partials {
 		for _, c := range p.Cells {
@@ -294,11 +265,7 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 	for i := range w.metrics {
 		s.FirstRungs = append(s.FirstRungs, w.metrics[i].First)
 	}
-	var windows []schemas.MetricWindow
-	for turn := first; turn <= last; turn++ {
-		windows = append(windows, w.windows(turn)...)
-	}
-	for _, p := range windows {
+	for _, p := range w.windows(turn) {
 		for i := p.Metric; int(i) < len(w.metrics) &&
 			(i == p.Metric || w.metrics[i].Of == w.metrics[p.Metric].Name); i++ {
 			for _, k := range w.metrics[i].PublicKeys {

@@ -32,7 +32,6 @@ var table = sync.OnceValue(func() []Field {
 			Name: "ledger_slots", Path: "LedgerSlots", Kind: Integer, In: atLeast(4), Example: "64",
 			Absent: "64, or a quarter of the turns in the longest window if that is more, up to 1024", Change: byChange,
 		},
-		{Name: "catch_up", Path: "CatchUp", Kind: Integer, In: within(1, schemas.MaxSpan), Default: "1"},
 	}
 	explain(all, "", meanings())
 	return all

@@ -355,7 +355,7 @@ func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
 // Join assigns the Log to a run that was announced elsewhere.
 func (l *Log) Join(run int64, id [16]byte) { l.Run, l.RunID = run, id }
 
-// OnSettled registers fn, called with every span that is settled later, in order. fn runs under the
+// OnSettled registers fn, called with every turn that is settled later, in order. fn runs under the
 // Log's lock, like the function of Look.
 func (l *Log) OnSettled(fn OnSettled) {
 	l.WithView(func(v *View) { v.onSettled = fn })

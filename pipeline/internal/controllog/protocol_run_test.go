@@ -62,7 +62,7 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 	}
 	first, end := passedBy(5, 1, 3, 1, 1, 4), &schemas.End{Epoch: 5, Owed: 1}
 	closeAt := func(turn uint64, partitions ...int32) *schemas.Close {
-		c := &schemas.Close{Epoch: 5, First: turn, Turn: turn}
+		c := &schemas.Close{Epoch: 5, Turn: turn}
 		for _, id := range partitions {
 			c.Cuts = append(c.Cuts, schemas.Cut{Partition: id, Cut: 100 * int64(turn)})
 		}
@@ -170,7 +170,7 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 		"PASSED without partitions that CLOSE has": {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2)},
 			with(same, func(s *state) { s.Closed, s.Strays = 1, 1 })},
 		"PASSED without a partition of which CLOSE has nothing": {begun,
-			list{&schemas.Close{Epoch: 5, First: 1, Turn: 1, Cuts: []schemas.Cut{{Partition: 4}}},
+			list{&schemas.Close{Epoch: 5, Turn: 1, Cuts: []schemas.Cut{{Partition: 4}}},
 				passedBy(5, 1, 3, 2, 1)},
 			with(same, func(s *state) { s.Closed, s.Strays = 1, 1 })},
 		"PASSED with a partition that CLOSE has not": {begun, list{closeAt(1, 0, 1, 2), both},

@@ -59,7 +59,7 @@ func TestRuleEveryKindOfControlRecordCountsWhereItBelongsOnly(t *testing.T) {
 	begun := []schemas.ControlBody{&schemas.Header{Counts: inJSON, Generation: 1, LedgerSlots: 8}, &schemas.Run{},
 		&schemas.Run{}, &schemas.Epoch{Run: 2}}
 	closes := func(epoch int64, turn uint64) *schemas.Close {
-		return &schemas.Close{Epoch: epoch, First: turn, Turn: turn}
+		return &schemas.Close{Epoch: epoch, Turn: turn}
 	}
 	settles := func(epoch int64, turn uint64) schemas.ControlBody { return settledParts(t, epoch, turn, 1)[0] }
 	another := generationFrom(3, 1)

@@ -54,7 +54,7 @@ func (l *Log) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Se
 			return err
 		}
 		s, ok := c.Body.(*schemas.Settled)
-		if !ok || s.Turn < turn || s.First > turn ||
+		if !ok || s.Turn != turn ||
 			(len(parts) > 0 && (s.Epoch != parts[0].Epoch || s.Digest != parts[0].Digest)) {
 			return nil
 		}

@@ -24,14 +24,13 @@ type Closing struct {
 //   - A HEADER counts at offset 0 and nowhere else.
 //   - An EPOCH counts unless a run of a greater number has taken one before it.
 //   - CLOSE, SETTLED, GENERATION, STOP, PASSED, LOST and END count only if their epoch is the last
-//     EPOCH that counts before them; the first three only for the next turns, a SETTLED only for
-//     the turns of one CLOSE, a PASSED only from the last reader of its group before the EPOCH.
+//     EPOCH that counts before them; the first three only for the next turn, a SETTLED only for
+//     one with a CLOSE, a PASSED only from the last reader of its group before the EPOCH.
 //   - A READER or DRAIN counts for the run that it names, unless a run of a greater number has
 //     taken an epoch before it.
 //   - A RECOVER lifts the STOP that it names.
 //
-// State by turn exists for every turn of a span. Its exported fields are for reading. Not for
-// concurrent use: Log.WithView locks it.
+// Its exported fields are for reading. Not for concurrent use: Log.WithView locks it.
 type View struct {
 	Standing
 	Next     int64 // the first offset of control that was not read yet
@@ -43,7 +42,7 @@ type View struct {
 	StopAt  int64                           // its offset; without meaning where Stop is nil
 	Lost    bool                            // a stage has lost a partition to another writer in the epoch
 	Ended   *schemas.End                    // the END of the epoch; nil before
-	Spans   int64                           // how many spans were settled in the epoch
+	Turns   int64                           // how many turns were settled in the epoch
 	Epochs  int64                           // how many epochs have begun since reading began
 	Groups  map[uint32]*Group               // passed turns in the epoch, by group of partitions
 	readers map[int64]*readers              // by number of the run in force, and of those that may follow it
@@ -55,13 +54,13 @@ type View struct {
 	started bool                // some turn was closed
 	oldest  uint64              // the first turn that was closed
 	Closes  map[uint64]*Closing // the CLOSE of each turn that is remembered
-	Parts   []schemas.Settled   // the received parts of the next span's SETTLED
+	Parts   []schemas.Settled   // the received parts of the next turn's SETTLED
 	partsAt int64               // the offset of the first of these
 
 	SettledAt   map[uint64]int64             // by turn: the offset of the first part of its SETTLED
 	Header      *schemas.Header              // of the generation in force; nil if its record was not read
 	HeaderAt    int64                        // its offset
-	CountsEnd   map[uint64][]int64           // the end of a span on each partition of counts, by its last turn
+	CountsEnd   map[uint64][]int64           // the end of a turn on each partition of counts
 	settlements map[uint64]*spend.Settlement // the newest few turns
 	history     uint64                       // how many turns up to the settled one are remembered
 	onSettled   OnSettled                    // may be nil
@@ -75,7 +74,7 @@ type Standing struct {
 	Settled   uint64 // the last turn that is settled; 0 before the first
 }
 
-// OnSettled is called with a settled span, the tallies of its CLOSE, and the number of the run in
+// OnSettled is called with a settled turn, the tallies of its CLOSE, and the number of the run in
 // whose epoch it was settled.
 type OnSettled func(s schemas.Settled, read schemas.ReadTallies, run int64)
 
@@ -171,7 +170,7 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 func (v *View) beginEpoch(offset, run int64) {
 	v.Epoch, v.Run = offset, run
 	v.Epochs++
-	v.Parts, v.Lost, v.Ended, v.Spans = nil, false, nil, 0
+	v.Parts, v.Lost, v.Ended, v.Turns = nil, false, nil, 0
 	v.Groups = map[uint32]*Group{}
 	v.beginReaders(run)
 	maps.DeleteFunc(v.drained, func(number int64, _ struct{}) bool { return number < run })
@@ -179,17 +178,14 @@ func (v *View) beginEpoch(offset, run int64) {
 
 func (v *View) observeClose(offset int64, c *schemas.Close) {
 	known := v.anchored || v.started
-	if !v.inForce(c.Epoch) || (known && c.First != v.Closed+1) {
+	if !v.inForce(c.Epoch) || (known && c.Turn != v.Closed+1) {
 		return
 	}
 	if !v.started {
-		v.started, v.oldest = true, c.First
+		v.started, v.oldest = true, c.Turn
 	}
 	v.Closed = c.Turn
-	span := &Closing{Close: *c, offset: offset, lastEpoch: v.Epoch}
-	for turn := c.First; turn <= c.Turn; turn++ {
-		v.Closes[turn] = span
-	}
+	v.Closes[c.Turn] = &Closing{Close: *c, offset: offset, lastEpoch: v.Epoch}
 	for _, g := range v.Groups {
 		g.Tallies = schemas.ReadTallies{} // they are in the CLOSE
 	}
@@ -226,13 +222,10 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 		return nil
 	}
 	known := v.anchored || v.Settled > 0
-	if known && s.First != v.Settled+1 {
+	if known && s.Turn != v.Settled+1 {
 		return nil
 	}
-	switch c := v.Closes[s.Turn]; {
-	case c != nil && (c.First != s.First || c.Turn != s.Turn):
-		return nil
-	case c == nil && (v.anchored || v.started && s.Turn >= v.oldest):
+	if v.Closes[s.Turn] == nil && (v.anchored || v.started && s.Turn >= v.oldest) {
 		return nil // none of its CLOSEs counts; if reading began in the middle, one may be before that
 	}
 	if len(v.Parts) > 0 && (v.Parts[0].Turn != s.Turn || v.Parts[0].Digest != s.Digest) {
@@ -253,7 +246,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 	case err != nil:
 		return unreadable(offset, err)
 	}
-	v.Spans++
+	v.Turns++
 	v.settle(whole)
 	if v.onSettled != nil {
 		read := schemas.ReadTallies{}
@@ -272,21 +265,17 @@ func (v *View) settle(s schemas.Settled) {
 	}
 	v.CountsEnd[s.Turn] = s.CountsEnd
 	v.remember(spend.NewSettlement(s))
-	for turn := s.First; turn <= s.Turn; turn++ {
-		v.SettledAt[turn] = v.partsAt
-		if turn > v.history {
-			old := turn - v.history
-			delete(v.SettledAt, old)
-			delete(v.CountsEnd, old)
-			delete(v.Closes, old)
-		}
+	v.SettledAt[s.Turn] = v.partsAt
+	if s.Turn > v.history {
+		old := s.Turn - v.history
+		delete(v.SettledAt, old)
+		delete(v.CountsEnd, old)
+		delete(v.Closes, old)
 	}
 }
 
 func (v *View) remember(s *spend.Settlement) {
-	for turn := s.First; turn <= s.Turn; turn++ {
-		v.settlements[turn] = s
-	}
+	v.settlements[s.Turn] = s
 	full := s.Turn == v.Settled || len(v.settlements) > 2*keepSettlements // a restore looks at old ones, in order
 	for turn, old := range v.settlements {
 		if full && old != s && turn+keepSettlements <= v.Settled {

@@ -11,34 +11,27 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Deltas reports whether a shard's partition of the ledger contains the delta of at least one turn
-// from first to last, the span after the settled turn, and whether it contains all of them. It
-// reads the partition without fencing its owner, and reports foreign records to control. It is a
-// deployment.ErrLogFault if the newest turn of the partition is not one from first−1 to last: SPEND
-// writes every turn to every shard, and decides a span once the one before it is settled.
-func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
-	shard int32,
-	first, last uint64) (anyDelta, all bool, err error) {
+// Decided reports whether a shard's partition of the ledger contains the delta of the turn after
+// the settled one. It reads the partition without fencing its owner, and reports foreign records to
+// control. It is a deployment.ErrLogFault if the newest turn of the partition is neither of the
+// two: SPEND writes every turn to every shard, and decides a turn once the one before is settled.
+func Decided(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
+	shard int32, settled uint64) (bool, error) {
 	var ledger schemas.LedgerReader
 	topic := d.Config.Outputs.Ledger
 	if _, err := ReadOn(client, control, d, topic).Acquire(ctx, int(shard), 0, ledger.Add); err != nil {
-		return false, false, err
+		return false, err
 	}
 	there := ledger.DeltaTurns()
-	if err := sameMoment(&ledger, there, topic, shard, first-1, last); err != nil {
-		return false, false, err
+	if err := sameMoment(&ledger, there, topic, shard, settled); err != nil {
+		return false, err
 	}
-	all = true
-	for turn := first; turn <= last; turn++ {
-		has := slices.Contains(there, turn)
-		anyDelta, all = anyDelta || has, all && has
-	}
-	return anyDelta, all, nil
+	return slices.Contains(there, settled+1), nil
 }
 
-// sameMoment refuses a partition whose newest turn is before the settled one or after the span that
-// follows it: the ledger or control was restored from an older copy than the other.
-func sameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard int32, settled, last uint64) error {
+// sameMoment refuses a partition whose newest turn is before the settled one or after the next one:
+// the ledger or control was restored from an older copy than the other.
+func sameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard int32, settled uint64) error {
 	var newest uint64
 	for _, s := range l.Snapshots() {
 		newest = max(newest, s.Turn)
@@ -48,7 +41,7 @@ func sameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard in
 	}
 	behind, ahead := "the ledger", "control"
 	switch {
-	case newest > last:
+	case newest > settled+1:
 		behind, ahead = ahead, behind
 	case newest >= settled:
 		return nil

@@ -6,8 +6,7 @@ const (
 	// lookahead is how many turns after the settled one are read ahead: by
 	// event time, so that a partition that runs ahead waits for the others.
 	lookahead = 32
-	// closeAhead is how many turns may be closed ahead of settlement, or two
-	// spans, if that is more: never more than lookahead.
+	// closeAhead is how many turns may be closed ahead of settlement: never more than lookahead.
 	closeAhead = 16
 	// maxBuffered limits the events that are read ahead, except on the partition that the turn
 	// waits for.

@@ -11,73 +11,51 @@ import (
 )
 
 // closeTurns writes the CLOSEs of every turn that all partitions have passed, some ahead of
-// settlement: in spans of CatchUp turns, or of fewer if no other turn is closed ahead of
 // settlement. It reports whether it wrote any.
 func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if s.closeWritten > s.closed || !s.caughtUp() {
 		return false, nil // our own CLOSE is not read back yet, or a closed turn is not read to its cut
 	}
 	s.fixLastTurn()
+	last := s.lastClosable(settled)
+	if last == s.closed {
+		return false, nil
+	}
 	var bodies []schemas.ControlBody
-	closed := s.closed
-	for {
-		last := s.nextSpan(closed, settled)
-		if last == closed {
-			break
-		}
-		c := s.closeOf(closed+1, last)
+	for turn := s.closed + 1; turn <= last; turn++ {
+		c := s.closeOf(turn)
 		if len(bodies) == 0 {
 			c.Tallies = s.allTallies()
 		}
 		bodies = append(bodies, c)
-		closed = last
-	}
-	if len(bodies) == 0 {
-		return false, nil
 	}
 	if _, err := s.append(ctx, bodies...); err != nil {
 		return false, err
 	}
-	s.closeWritten = closed
+	s.closeWritten = last
 	s.markTallied()
 	return true, nil
 }
 
-// nextSpan returns the last turn of the span after closed that is to be closed now, or closed if
-// there is none. No turn waits for a later one: only if the first turn must wait for settlement
-// anyway does the span include turns that have passed meanwhile.
-func (s *Source) nextSpan(closed, settled uint64) uint64 {
-	most := uint64(s.dep.Config.CatchUp)
-	last := closed
-	for last < closed+most && last < settled+max(closeAhead, 2*most) && s.hasPassed(last+1) {
-		last++
+// lastClosable returns the last turn that can be closed now: a closed one, or a later one that has
+// passed.
+func (s *Source) lastClosable(settled uint64) uint64 {
+	turn := s.closed
+	for turn < settled+closeAhead && s.hasPassed(turn+1) {
+		turn++
 	}
-	if last < closed+most && closed > settled {
-		return closed
-	}
-	return last
+	return turn
 }
 
-// closeOf makes the CLOSE of the turns from first to last.
-func (s *Source) closeOf(first, last uint64) *schemas.Close {
-	c := &schemas.Close{Epoch: s.epoch.Load(), First: first, Turn: last}
-	for turn := first; turn <= last; turn++ {
-		var records uint64
-		if b := s.buffers[turn]; b != nil {
-			records = b.Records
-		}
-		records += s.otherRecords(turn)
-		c.Contributions += records
-		if first < last {
-			c.Each = append(c.Each, records)
-		}
-	}
+// closeOf makes the CLOSE of a turn.
+func (s *Source) closeOf(turn uint64) *schemas.Close {
+	c := &schemas.Close{Epoch: s.epoch.Load(), Turn: turn, Contributions: s.recordsOf(turn)}
 	for _, p := range s.partitions {
-		c.Cuts = append(c.Cuts, p.cut(s.restartMark(p, last)))
+		c.Cuts = append(c.Cuts, p.cut(s.restartMark(p, turn)))
 	}
 	s.eachGroup(func(g *controllog.Group) {
 		for i := range g.Cuts {
-			c.Cuts = append(c.Cuts, g.Cuts[i].For(last))
+			c.Cuts = append(c.Cuts, g.Cuts[i].For(turn))
 		}
 	})
 	slices.SortFunc(c.Cuts, func(a, b schemas.Cut) int { return cmp.Compare(a.Partition, b.Partition) })

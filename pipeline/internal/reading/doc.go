@@ -1,6 +1,6 @@
 // Package reading is READ: it starts an epoch, reads the events topic and the control log with one
 // poll, decides the outcome of every record (classify.go), closes turns (closing.go), and opens
-// them for the account shards (open_span.go). At every start it finds out where to continue
+// them for the account shards (open.go). At every start it finds out where to continue
 // (restart.go), and after every step whether the run ends: a drain, or the end of the input
 // (run_end.go).
 //

@@ -64,7 +64,7 @@ func (s *Source) beginReading(ctx context.Context) error {
 }
 
 // join joins the epoch of group 0, once there is one that includes this reader and group 0 has
-// announced whether a span is redone from the ledger. Until then it waits for records on control.
+// announced whether a turn is redone from the ledger. Until then it waits for records on control.
 func (s *Source) join(ctx context.Context) error {
 	ready, epoch, again := false, int64(-1), uint64(0)
 	err := s.checkMayRun(func(v *controllog.View) {
@@ -78,8 +78,8 @@ func (s *Source) join(ctx context.Context) error {
 		return err
 	}
 	if ready {
-		return s.resume(ctx, epoch, func(_, last uint64) (interruption, error) {
-			return interruption{redo: again > 0 && again == last}, nil
+		return s.resume(ctx, epoch, func(settled uint64) (interruption, error) {
+			return interruption{redo: again == settled+1}, nil
 		})
 	}
 	s.epoch.Store(-1)
@@ -117,7 +117,7 @@ func (s *Source) stepLimits() (open, idle time.Duration) {
 	return openStep, idleStep
 }
 
-// announceRedo has group 0 write whether it redoes a span from the ledger: the readers of the other
+// announceRedo has group 0 write whether it redoes a turn from the ledger: the readers of the other
 // groups wait for that.
 func (s *Source) announceRedo(ctx context.Context) error {
 	if s.opts.Group > 0 || s.opts.Groups == 1 {
@@ -268,13 +268,16 @@ func (s *Source) allTallies() schemas.ReadTallies {
 	return all
 }
 
-// otherRecords returns how many records of a turn the other groups have.
-func (s *Source) otherRecords(turn uint64) (records uint64) {
+// recordsOf returns how many records of a turn all groups have.
+func (s *Source) recordsOf(turn uint64) (records uint64) {
+	if b := s.buffers[turn]; b != nil {
+		records = b.Records
+	}
 	s.eachGroup(func(g *controllog.Group) { records += g.Each[turn] })
 	return records
 }
 
-// compareCounts reports whether every group has read the turns of a CLOSE. Group 0 also compares
+// compareCounts reports whether every group has read the turn of a CLOSE. Group 0 also compares
 // the sum of their records with the CLOSE; readers of other groups do not.
 func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 	if s.opts.Group > 0 {
@@ -285,16 +288,10 @@ func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 	if !all {
 		return false, nil
 	}
-	for turn := c.First; turn <= c.Turn; turn++ {
-		var mine uint64
-		if b := s.buffers[turn]; b != nil {
-			mine = b.Records
-		}
-		if mine+s.otherRecords(turn) != c.Of(turn) {
-			return false,
-				fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE: "+
-					"records were changed or lost, or the configuration was changed: %w", turn, deployment.ErrLogFault)
-		}
+	if s.recordsOf(c.Turn) != c.Contributions {
+		return false,
+			fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE: "+
+				"records were changed or lost, or the configuration was changed: %w", c.Turn, deployment.ErrLogFault)
 	}
 	return true, nil
 }

@@ -53,9 +53,7 @@ func (s *Source) start(ctx context.Context) error {
 	if newest != epoch {
 		return errReplaced
 	}
-	return s.resume(ctx, epoch, func(settled, last uint64) (interruption, error) {
-		return s.interrupted(ctx, settled, last)
-	})
+	return s.resume(ctx, epoch, func(settled uint64) (interruption, error) { return s.interrupted(ctx, settled) })
 }
 
 // checkMayRun calls read with the state of control, and returns an error if by that state this run
@@ -76,15 +74,14 @@ func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 	return err
 }
 
-// interruption is how far an earlier epoch got with the span after the settled turn. begun means
-// that some of its decisions are on the ledger; redo, that all are, so that this epoch redoes the
-// span from the ledger.
+// interruption is how far an earlier epoch got with the turn after the settled one. begun means
+// that decisions of some shards are on the ledger; redo, that those of all shards are, so that this
+// epoch redoes the turn from the ledger.
 type interruption struct{ begun, redo bool }
 
-// resume begins to read in an epoch. It calls interrupted for the span after the settled turn, up
-// to the last turn of that span.
+// resume begins to read in an epoch. It calls interrupted for the turn after the settled one.
 func (s *Source) resume(ctx context.Context, epoch int64,
-	interrupted func(settled, last uint64) (interruption, error)) error {
+	interrupted func(settled uint64) (interruption, error)) error {
 	var settled uint64
 	var closes map[uint64]*controllog.Closing
 	fresh := session{buffers: map[uint64]*packing.Buffer{}, tallies: newTallies(), openedAt: time.Now()}
@@ -92,12 +89,11 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 		settled, closes, fresh.closed = v.Settled, maps.Clone(v.Closes), v.Closed
 	})
 	fresh.opened, fresh.closeWritten = settled, fresh.closed
-	next := spanAfter(settled, closes)
-	before, err := interrupted(settled, next)
+	before, err := interrupted(settled)
 	if err != nil {
 		return err
 	}
-	base, err := baseOf(before, settled, next, closes)
+	base, err := baseOf(before, settled, closes)
 	if err != nil {
 		return err
 	}
@@ -116,8 +112,8 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 	if !s.opts.Until.IsZero() {
 		s.fixLastTurn() // READ keeps no contribution after it
 	}
-	if before.begun && closes[next] != nil {
-		s.underWay = max(s.underWay, next)
+	if before.begun && closes[settled+1] != nil {
+		s.underWay = max(s.underWay, settled+1)
 	}
 	s.epoch.Store(epoch)
 	s.refreshed = time.Now()
@@ -126,20 +122,13 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 	return s.announceRedo(ctx)
 }
 
-// spanAfter returns the last turn of the span after the settled turn.
-func spanAfter(settled uint64, closes map[uint64]*controllog.Closing) uint64 {
-	if c := closes[settled+1]; c != nil {
-		return c.Turn
-	}
-	return settled + 1
-}
-
-// baseOf returns the turn whose end is the start of reading: the settled one, or the last one,
-// next, of a span that is redone from the ledger.
-func baseOf(before interruption, settled, next uint64, closes map[uint64]*controllog.Closing) (uint64, error) {
+// baseOf returns the turn whose end is the start of reading: the settled one, or the next one if
+// that is redone from the ledger.
+func baseOf(before interruption, settled uint64, closes map[uint64]*controllog.Closing) (uint64, error) {
 	if !before.redo {
 		return settled, nil
 	}
+	next := settled + 1
 	if closes[next] == nil {
 		return 0,
 			fmt.Errorf("starting at turn %d: the ledger has decided it, but control has no CLOSE for it: control was "+
@@ -152,7 +141,7 @@ func baseOf(before interruption, settled, next uint64, closes map[uint64]*contro
 
 // Compare checks ledger, counts and events against control as a run does when it starts, without
 // writing. It refuses what such a run would refuse: topics that were restored as they were at
-// different moments, or that have lost records. underWay is the last turn of a span that is not
+// different moments, or that have lost records. underWay is the turn that is not
 // settled and has decisions on the ledger; 0 for none. If control changes during the comparison, a
 // run is active and has compared the topics itself; the result is then 0 and nil. Errors:
 // deployment.ErrLogFault, or the broker's.
@@ -178,42 +167,39 @@ func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 
 func (s *Source) compare(ctx context.Context, settled, closed uint64,
 	closes map[uint64]*controllog.Closing) (underWay uint64, err error) {
-	next := spanAfter(settled, closes)
-	before, err := s.interrupted(ctx, settled, next)
+	before, err := s.interrupted(ctx, settled)
 	if err != nil {
 		return 0, err
 	}
-	base, err := baseOf(before, settled, next, closes)
+	base, err := baseOf(before, settled, closes)
 	if err != nil {
 		return 0, err
 	}
 	if before.begun {
-		underWay = next
+		underWay = settled + 1
 	}
 	_, err = s.positions(ctx, base, closed, closes)
 	return underWay, err
 }
 
-// interrupted finds out which shards have ledger deltas of the span after the
-// settled turn, up to last. If all shards have all of them, that span may be published already,
-// and is redone from the ledger. If counts holds values of it and some shard lacks
-// a delta of any of its turns, a promise was broken: a span is released once all
-// of its deltas are durable.
-func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interruption, error) {
+// interrupted finds out which shards have a ledger delta of the turn after the settled one. If all
+// shards have one, that turn may be published already, and is redone from the ledger. If counts
+// holds values of it and some shard lacks a delta, a promise was broken: a turn is released once
+// all of its deltas are durable.
+func (s *Source) interrupted(ctx context.Context, settled uint64) (interruption, error) {
 	// Counts must be read before the ledger: an older run may still be writing, and the deltas of
 	// whatever it has published by now are on the ledger already.
 	published, err := countslog.PublishedAfter(ctx, s.client, s.dep, s.control, settled)
 	if err != nil {
 		return interruption{}, err
 	}
-	have, begun := 0, false
+	have := 0
 	for shard := range s.dep.Config.Shards {
-		anyDelta, all, err := ledgerlog.Deltas(ctx, s.client, s.control, s.dep, int32(shard), settled+1, last)
+		decided, err := ledgerlog.Decided(ctx, s.client, s.control, s.dep, int32(shard), settled)
 		if err != nil {
 			return interruption{}, err
 		}
-		begun = begun || anyDelta
-		if all {
+		if decided {
 			have++
 		}
 	}
@@ -230,7 +216,7 @@ func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interru
 					"new keys (docs/failover.md): %w",
 				settled+1, s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
 	}
-	return interruption{begun: begun}, nil
+	return interruption{begun: have > 0}, nil
 }
 
 // positions returns the partitions with the offsets at which to read: the restart offsets of the

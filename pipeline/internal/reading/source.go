@@ -76,7 +76,7 @@ type session struct {
 	unwritten    bool   // no window is closed until the topic has its first record: see awaitFirstRecord
 	opened       uint64 // the last turn opened in this epoch, or settled before
 	openedAt     time.Time
-	fromLedger   uint64      // the last turn of the span to be redone from the ledger; 0 for no span
+	fromLedger   uint64      // the turn to be redone from the ledger; 0 for none
 	closed       uint64      // the last turn closed on control, as far as it is known here
 	closeWritten uint64      // the last turn this run has written a CLOSE for
 	lastPassed   passedState // groups but the first: the newest PASSED
@@ -213,14 +213,14 @@ func (s *Source) endStep(at transforms.Restriction, err error) (transforms.Step,
 	return transforms.Step{}, err
 }
 
-// stepResult is the result of a step: a span was opened, reading is over, or neither.
+// stepResult is the result of a step: a turn was opened, reading is over, or neither.
 type stepResult struct {
 	elements     []transforms.Element
-	tick         int64 // tick of the opened span
+	tick         int64 // tick of the opened turn
 	opened, done bool
 }
 
-// advance reads and closes turns until a span can be opened, reading is over, or the step's time
+// advance reads and closes turns until one can be opened, reading is over, or the step's time
 // is up.
 func (s *Source) advance(ctx context.Context) (stepResult, error) {
 	openStep, idleStep := s.stepLimits()

@@ -173,8 +173,7 @@ func (c *Config) Top(metric int, _ string) *big.Int {
 }
 
 // admit decides over all metric windows of one individual in one turn, in the order of the
-// configuration. Everything that is reserved, also by the turns before in the same span, counts as
-// spent for the metric windows after it.
+// configuration. Everything that is reserved counts as spent for the metric windows after it.
 func (c *Config) admit(account *Account, m *Member, elapsed int64) {
 	for i := range m.Parts {
 		part := &m.Parts[i]

@@ -99,7 +99,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 func (f *planFlags) compileMetric(d *command.Loaded, m *pipeline.Metric) choice.Compile {
 	return func(s choice.Setting) (*pipeline.Deployment, error) {
 		cfg, c := d.Config, f.decided(s)
-		cfg.Privacy.Epsilon, cfg.LedgerSlots, cfg.CatchUp = s.Epsilon, 0, 0 // by the windows that are tried
+		cfg.Privacy.Epsilon, cfg.LedgerSlots = s.Epsilon, 0 // by the windows that are tried
 		cfg.Metrics = slices.Clone(cfg.Metrics)
 		i := slices.IndexFunc(cfg.Metrics, func(o pipeline.Metric) bool { return o.Name == m.Name })
 		tried := &cfg.Metrics[i]

@@ -56,7 +56,7 @@ func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progres
 // settle records a settlement. It never waits for the printing.
 func (o *runOutput) settle(s pipeline.Settlement) {
 	o.mu.Lock()
-	o.first = cmp.Or(o.first, s.First, s.Turn)
+	o.first = cmp.Or(o.first, s.Turn)
 	o.settled, o.end = s.Turn, s.WindowEnd
 	o.published += s.Keys
 	turns := int(s.Turn - o.first + 1)
@@ -81,7 +81,7 @@ func (o *runOutput) begin(ctx context.Context, after uint64, pause time.Duration
 	})
 }
 
-// print prints a turn, or a span, and adds it to the page.
+// print prints a turn, or several together, and adds it to the page.
 func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 	if err := o.chart(&p); err != nil {
 		return err

@@ -80,7 +80,7 @@ func TestRuleLinesAreWrittenWhole(t *testing.T) {
 	w := &atOnce{most: 3}
 	o.a.Stdout = w
 	o.begin(t.Context(), 0, 0, func(context.Context, func(pipeline.Published) error) error { return nil })
-	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 60})
+	o.settle(pipeline.Settlement{Turn: 1, Keys: 60})
 	var all []schemas.Release
 	for i := range 60 {
 		all = append(all, released(1, "public", strings.Repeat("k", 5*i)))
@@ -103,7 +103,7 @@ func TestRuleLinesAreWrittenWhole(t *testing.T) {
 func TestRuleOnlyAFailedWriteEndsTheRun(t *testing.T) {
 	t.Parallel()
 	o, out := newOutput(t, cli.JSON)
-	o.settle(pipeline.Settlement{First: 1, Turn: 4, Keys: 4})
+	o.settle(pipeline.Settlement{Turn: 4, Keys: 4})
 	turn := func(n uint64) pipeline.Published {
 		return pipeline.Published{Turn: n, Releases: []schemas.Release{released(n, "public", "a")}}
 	}

@@ -58,7 +58,7 @@ func newTurnText(d *pipeline.Deployment, f cli.Format, top, width int, progress 
 // outputs returns the topics that the deployment writes.
 func (t *turnText) outputs() *deployment.Outputs { return &t.deployment.Config.Outputs }
 
-// text returns what is printed of a turn, or of a span.
+// text returns what is printed of a turn, or of several together.
 func (t *turnText) text(p *pipeline.Published) ([]byte, error) {
 	releases := p.Releases
 	if t.format == cli.JSON {

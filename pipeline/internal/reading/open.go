@@ -26,10 +26,10 @@ func (s *Source) settleOverdue(settled uint64) bool {
 	return s.opts.Group == 0 && s.opened > settled && time.Since(s.openedAt) > limit
 }
 
-// open opens the span after the settled turn once control has its CLOSE and every
-// partition was read up to its cut; in group 0, every group's. A tick in Beam's time is the number
-// of the epoch and of the spans that were settled in it: the same for all groups, and later than
-// any of an earlier epoch, because every EPOCH and SETTLED is a record of its own.
+// open opens the turn after the settled one once control has its CLOSE and every partition was read
+// up to its cut; in group 0, every group's. A tick in Beam's time is the number of the epoch and of
+// the turns that were settled in it: the same for all groups, and later than any of an earlier
+// epoch, because every EPOCH and SETTLED is a record of its own.
 func (s *Source) open(settled uint64) (stepResult, error) {
 	turn := settled + 1
 	if s.opened >= turn || s.closed < turn {
@@ -44,59 +44,46 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 			settledAt = at
 		}
 		current = v.Epoch == s.epoch.Load() && v.Settled == settled
-		out.tick = v.Epoch + v.Spans
+		out.tick = v.Epoch + v.Turns
 	})
 	if !current {
 		return stepResult{}, nil // the epoch or the settled turn has changed meanwhile
 	}
-	if c == nil || c.First != turn {
+	if c == nil {
 		return stepResult{},
-			fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE that begins with it: %w", turn,
+			fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE of it: %w", turn,
 				deployment.ErrLogFault)
 	}
-	open := schemas.Open{Epoch: s.epoch.Load(), First: c.First, Turn: c.Turn, Contributions: c.Contributions,
-		SettledAt: settledAt, FromLedger: s.fromLedger == c.Turn,
+	open := schemas.Open{Epoch: s.epoch.Load(), Turn: turn, Contributions: c.Contributions,
+		SettledAt: settledAt, FromLedger: s.fromLedger == turn,
 		Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)}
+	b := s.buffers[turn]
 	if !open.FromLedger {
-		if !s.readTo(c.Cuts) || s.opts.Group > 0 && s.lastPassed.turn < c.Turn {
+		if !s.readTo(c.Cuts) || s.opts.Group > 0 && s.lastPassed.turn < turn {
 			return stepResult{}, nil
 		}
 		if all, err := s.compareCounts(&c.Close); err != nil || !all {
 			return stepResult{}, err
 		}
-		if err := s.contributions(&out, open.Epoch, c); err != nil {
-			return stepResult{}, err
+		if b != nil {
+			var err error
+			if out.elements, err = b.Contributions(out.elements, open.Epoch, turn); err != nil {
+				return stepResult{}, err
+			}
 		}
 	}
 	for n := range s.dep.Config.Shards {
 		open.Shard, open.Shards = uint32(n), uint32(s.dep.Config.Shards)
 		out.elements = append(out.elements, transforms.Element{Shard: n, Data: schemas.EncodeOpen(open)})
 	}
-	for turn := c.First; turn <= c.Turn; turn++ {
-		if b := s.buffers[turn]; b != nil {
-			s.buffered -= b.Records
-			delete(s.buffers, turn)
-			s.spare.Put(b)
-		}
+	if b != nil {
+		s.buffered -= b.Records
+		delete(s.buffers, turn)
+		s.spare.Put(b)
 	}
-	s.opened, s.openedAt = c.Turn, time.Now()
-	s.underWay = max(s.underWay, c.Turn)
+	s.opened, s.openedAt = turn, time.Now()
+	s.underWay = max(s.underWay, turn)
 	return out, nil
-}
-
-// contributions packs the contributions that this group has read for the turns of a span.
-func (s *Source) contributions(out *stepResult, epoch int64, c *controllog.Closing) error {
-	for turn := c.First; turn <= c.Turn; turn++ {
-		b := s.buffers[turn]
-		if b == nil {
-			continue
-		}
-		var err error
-		if out.elements, err = b.Contributions(out.elements, epoch, turn); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readTo reports whether every partition was read up to a CLOSE's cuts.
