@@ -71,3 +71,22 @@ func TestRuleAMarkOutlivesAChangeBeforeTheFirstTurn(t *testing.T) {
 		t.Error("nobody else counts")
 	}
 }
+
+// After a change that has given up windows, forget removes what is left of them: their metrics may be
+// others than those in force.
+func TestForgetAfterWindowsWereGivenUp(t *testing.T) {
+	t.Parallel()
+	var cfg deployment.Config
+	d := tenTurns(t, func(c *deployment.Config) {
+		c.Metrics[0].Window, c.Metrics[0].Slide = 2*time.Second, time.Second
+		cfg = *c
+	})
+	must.Have(Run(t.Context(), d, RunOptions{Until: time.Date(2026, 1, 1, 0, 0, 3, 0, time.UTC)}))
+	more := cfg.Metrics[0]
+	more.Name = "more"
+	cfg.Metrics = append([]deployment.Metric{more}, cfg.Metrics...)
+	d = mustCompile(t, cfg)
+	must.Have(Change(t.Context(), d, ChangeOptions{Now: true}))
+	must.Have(Forget(t.Context(), d, []byte("u29"), ForgetOptions{By: "Ada", Why: "request 12"}))
+	ran(t, d)
+}

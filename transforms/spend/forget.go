@@ -40,6 +40,9 @@ func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settle
 		slices.SortFunc(s.accounts.forgotten, schemas.ForgottenMark.Compare)
 	}
 	snapshot.Forgotten = s.accounts.forgotten
+	if settled+1 == e.opts.Rules.From {
+		snapshot.Open = nil // of windows that a change has given up: their metrics may be others
+	}
 	for i, slice := range snapshot.Open {
 		if snapshot.Open[i], err = s.accounts.withoutForgotten(slice); err != nil {
 			return Removed{}, err
