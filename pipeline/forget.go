@@ -64,7 +64,7 @@ func (r Remaining) Found() bool { return len(r.Before) > 0 || r.Unread }
 
 // Forget removes a user from the ledger of a drained deployment: the accounts, and the events of
 // windows that are open. A mark takes their place, by which every later run leaves the user's events
-// out, for good: the user's budget cannot be spent a second time. Nobody else counts differently.
+// out, for good: the user's budget cannot be spent a second time. Nothing changes for other users.
 // Forget then lists the records of the user on the events and dead-letter topics. If it is
 // interrupted, it can be repeated; a run in between finds the user as before, or the mark. It
 // supersedes a run that goes on, as another run would.

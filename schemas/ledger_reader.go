@@ -19,7 +19,7 @@ type LedgerReader struct {
 }
 
 // Add takes the next record of the partition; a nil value is a tombstone. The bytes are copied.
-// Errors: ErrMalformed, ErrVersion. A malformed record under a key of the ledger's replaces the
+// Errors: ErrMalformed, ErrVersion. A malformed record under a valid ledger key replaces the
 // earlier record with this key, as any later record does: the caller may go on, and finds that part
 // missing if it is needed. A malformed record under another key changes nothing.
 func (l *LedgerReader) Add(r LedgerRecord) error {
@@ -81,7 +81,7 @@ func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
 }
 
 // deltaSets maps each turn whose delta is complete to its parts. If two slots have the same turn,
-// because the number of slots has changed, the later epoch's counts.
+// because the number of slots has changed, it takes the delta of the later epoch.
 func (l *LedgerReader) deltaSets() map[uint64][]LedgerPart {
 	sets := make(map[uint64][]LedgerPart, len(l.deltas))
 	for _, slot := range slices.Sorted(maps.Keys(l.deltas)) {
@@ -103,7 +103,7 @@ func (l *LedgerReader) DeltaTurns() []uint64 {
 }
 
 // DeltasAfter returns the complete deltas of turns greater than turn, by turn: those that a
-// snapshot as of turn does not include; 0 for all. Errors: ErrMalformed, ErrVersion.
+// snapshot as of turn does not include; all of them if turn is 0. Errors: ErrMalformed, ErrVersion.
 func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	out := make(map[uint64]Delta)
 	for t, parts := range l.deltaSets() {
@@ -146,8 +146,9 @@ func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	return out
 }
 
-// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn, of two with the
-// same turn the one of the later epoch; false if there is no such snapshot. It returns the errors of JoinSnapshot.
+// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn, of two with
+// the same turn the one of the later epoch; false if there is no such snapshot. It returns the
+// errors of JoinSnapshot.
 func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	var best []LedgerPart
 	for i := range l.snapshots {

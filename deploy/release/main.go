@@ -28,10 +28,10 @@ func (t *texts) Set(text string) error {
 func run(args []string) error {
 	var tags, values texts
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	dockerfile := flags.String("dockerfile", "", "the description of the image")
-	context := flags.String("context", "", "directory with the files that it copies")
+	dockerfile := flags.String("dockerfile", "", "the Dockerfile of the image")
+	context := flags.String("context", "", "directory with the files that the Dockerfile copies")
 	arch := flags.String("arch", "", "amd64 or arm64")
-	out := flags.String("out", "", "the archive that is written")
+	out := flags.String("out", "", "the archive to write")
 	flags.Var(&tags, "tag", "name:version of the image; can be repeated")
 	flags.Var(&values, "arg", "NAME=value of an ARG of the Dockerfile; can be repeated")
 	if err := flags.Parse(args); err != nil {

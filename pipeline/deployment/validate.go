@@ -72,7 +72,7 @@ func (c *Config) checkTimes() error {
 	}
 	switch p := &c.Privacy; {
 	case p.Period == 0 && p.Lasts == 0:
-		return Invalid("Privacy", "it says neither how often users get a new budget nor how long one lasts: give %s "+
+		return Invalid("Privacy", "neither how often users get a new budget nor how long one lasts is set: give %s "+
 			"(a new one every 30 days), or %s (one budget for life, paid out over a year)",
 			with("Privacy.Period", "720h"), with("Privacy.Lasts", "8760h"))
 	case p.Period != 0 && p.Lasts != 0:
@@ -81,21 +81,21 @@ func (c *Config) checkTimes() error {
 	return nil
 }
 
-// checkDays refuses windows and periods in a time zone that are not of whole days: an hour of the
-// night in which clocks are set may have two hours, or none.
+// checkDays refuses windows and periods in a time zone that do not last whole days: in the night in
+// which the clocks change, an hour may occur twice, or not at all.
 func (c *Config) checkDays() error {
 	const day = 24 * time.Hour
 	if c.Time.WindowZone == "" {
 		return nil
 	}
 	if c.Privacy.Period%day != 0 {
-		return Invalid("Privacy.Period", "%s is no number of days, and with %s it must be: take a multiple of 24h",
+		return Invalid("Privacy.Period", "%s is not a whole number of days, which %s requires: take a multiple of 24h",
 			timespan.Text(c.Privacy.Period), field("Time.WindowZone"))
 	}
 	for i := range c.Metrics {
 		if m := &c.Metrics[i]; m.Window%day != 0 || m.Slide%day != 0 {
-			return inMetric(i, Invalid("Window", "windows of %s with a slide of %s are not of whole days, and with %s "+
-				"they must be: take multiples of 24h", timespan.Text(m.Window), timespan.Text(m.Slide),
+			return inMetric(i, Invalid("Window", "windows of %s with a slide of %s do not last whole days, which %s "+
+				"requires: take multiples of 24h", timespan.Text(m.Window), timespan.Text(m.Slide),
 				field("Time.WindowZone")))
 		}
 	}
@@ -133,10 +133,10 @@ func (c *Config) checkTopics() error {
 	return nil
 }
 
-const topicLetters = "is no name of a Kafka topic: it must have 1 to 249 of the letters a-z and A-Z, digits, dots, _ " +
+const topicLetters = "is not a valid name for a Kafka topic: it must be 1 to 249 letters (a-z, A-Z), digits, dots, _ " +
 	"and -, for example page-visits"
 
-// topicName reports whether Kafka takes the name for a topic.
+// topicName reports whether Kafka accepts the name for a topic.
 func topicName(name string) bool {
 	other := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
@@ -149,8 +149,8 @@ func (c *Config) checkCounts() error {
 	o := &c.Outputs
 	switch avro := o.CountsFormat == schemas.CountsAvro; {
 	case avro && o.Registry == nil:
-		return Invalid("Outputs.CountsFormat", "%s counts carry the id of a schema in a registry: name it (%s), or "+
-			"choose %s", schemas.CountsAvro, field("Outputs.Registry"), schemas.CountsJSON)
+		return Invalid("Outputs.CountsFormat", "%s counts carry the id of a schema in a registry: name a registry "+
+			"(%s), or choose %s", schemas.CountsAvro, field("Outputs.Registry"), schemas.CountsJSON)
 	case !avro && o.Registry != nil:
 		return Invalid("Outputs.Registry", "only counts in the format %s have a schema in a registry: leave it out, "+
 			"or %s", schemas.CountsAvro, with("Outputs.CountsFormat", o.CountsFormat))
@@ -166,11 +166,11 @@ const zeros = "the key is all zeros; it must be 256 random bits: openssl rand -h
 func (m *Metric) check() error {
 	switch {
 	case len(m.Name) > 200:
-		return Invalid("Name", "it has %d bytes and may have 200", len(m.Name))
+		return Invalid("Name", "it has %d bytes and may have at most 200", len(m.Name))
 	case schemas.ValidateMetricName(m.Name) != nil:
 		return Invalid("Name", "%q: %v, for example views", m.Name, schemas.ErrMetricName)
 	case m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
-		return Invalid("Slide", "%s: the size, %s, must be a multiple of it, at most %d times",
+		return Invalid("Slide", "%s: the window's size, %s, must be a multiple of it, and at most %d times as long",
 			timespan.Text(m.Slide), timespan.Text(m.Window), maxPerSize)
 	case m.Noise != 0 && metrickind.Of(m.Kind).CountTarget():
 		return Invalid("Noise", "it is only used with %s: give %s", metrickind.Plural(metrickind.Computed()),
@@ -190,7 +190,7 @@ func (m *Metric) checkValues() error {
 	case !kind.Values() && (m.Min != 0 || m.Max != 0):
 		return Invalid("Max", "min and max are only used with %s", metrickind.Plural(metrickind.Valued()))
 	case m.Min > m.Max:
-		return Invalid("Min", "%d is greater than max, %d: exchange them, or correct one", m.Min, m.Max)
+		return Invalid("Min", "%d is greater than max, %d: swap them, or correct one", m.Min, m.Max)
 	case kind.Values() && m.Min == 0 && m.Max == 0:
 		return Invalid("Max", "a %s needs min and max: values outside count as the nearer of the two, for example "+
 			"min: 0, max: 100", kind.Texts.Label)
@@ -355,8 +355,8 @@ func (c *Config) checkTogether() error {
 		}
 	}
 	if n := len(calendar.Coarse(slides)); n > calendar.MaxSlides {
-		return Invalid("Metrics", "they have %d slides of which none is a multiple of another, and may have %d: let "+
-			"slides be multiples of each other, for example 1m, 5m and 1h", n, calendar.MaxSlides)
+		return Invalid("Metrics", "they have %d slides of which none is a multiple of another, and may have at most "+
+			"%d: let slides be multiples of each other, for example 1m, 5m and 1h", n, calendar.MaxSlides)
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ type jsonNode struct {
 	value   jsonValue // in the record that was read last
 }
 
-// jsonValue is a value in the form that the record has. The kind is the first byte of the text, or
-// one of the constants below.
+// jsonValue is a value as it stands in the record. The kind is the first byte of the text, or one
+// of the constants below.
 type jsonValue struct {
 	kind byte
 	text []byte
@@ -99,8 +99,8 @@ const (
 	jsonSpace    = " \t\r\n"
 )
 
-// validJSON reports whether encoding/json accepts a text of valid UTF-8. gjson has no limit of
-// depth, so a text that is long enough to pass the limit is left to encoding/json.
+// validJSON reports whether encoding/json accepts a text of valid UTF-8. gjson has no depth
+// limit, so a text that is long enough to exceed the limit is left to encoding/json.
 func validJSON(text []byte) bool {
 	if len(text) > maxJSONDepth {
 		return json.Valid(text)
@@ -135,7 +135,7 @@ func (n *jsonNode) find() {
 	}
 }
 
-// below returns the value of a part of n as long as it is not found.
+// below returns the value that a part of n has unless it is found.
 func (n *jsonNode) below(s step) jsonValue {
 	switch kind := n.value.kind; {
 	case kind == 'n' || kind == jsonBelowNull:
@@ -171,7 +171,8 @@ func eachMember(b []byte, visit func(name, value []byte)) {
 	}
 }
 
-// valueLength returns the length of the valid value that b begins with, in an object or a list.
+// valueLength returns the length of the valid value at the beginning of b, the rest of an object or
+// a list.
 func valueLength(b []byte) int {
 	depth := 0
 	for i := 0; ; i++ {
@@ -235,7 +236,7 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 			return d.decodeValueText()
 		}
 		if escaped && !wholeString.Match(text) {
-			// Half a surrogate pair has no UTF-8: ids that differ only there would become one.
+			// Half a surrogate pair has no UTF-8 form: ids that differ only there would become one.
 			return loneSurrogateClass(i)
 		}
 		return ""
@@ -340,9 +341,9 @@ func memberPaths(record []byte) (paths []string) {
 
 func isObject(line []byte) bool { return line[0] == '{' && json.Valid(line) }
 
-// spreadObjects reports whether a text begins with an array of objects, with an object that goes
-// over several lines, as programs that indent write it, with one after a record separator (RFC
-// 7464), or with two that a comma or nothing separates.
+// spreadObjects reports whether a text begins with an array of objects, with an object that spans
+// several lines, as programs that indent write it, with an object after a record separator (RFC
+// 7464), or with two objects that a comma or nothing separates.
 func spreadObjects(head []byte) bool {
 	const space = " \t\r\n"
 	head = bytes.TrimLeft(head, space)

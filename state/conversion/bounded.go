@@ -15,12 +15,12 @@ import (
 //
 // A mechanism has ε-bounded range (Durfee and Rogers, "Practical Differentially Private Top-k
 // Selection with Pay-what-you-get Composition", 2019) if, for any two neighbouring inputs, its
-// privacy losses lie in an interval of length ε. As 0 is in that interval it is ε-DP, and ε-DP is
-// 2ε-bounded range. The exponential mechanism of ε-DP has ε-bounded range (shown there), and so for
-// small ε a quarter of the ρ of ε-DP as such.
+// privacy losses lie in an interval of length ε. As 0 is in that interval it is ε-DP, and ε-DP
+// implies 2ε-bounded range. The exponential mechanism of ε-DP has ε-bounded range (shown there), so
+// that for small ε its ρ is a quarter of that of ε-DP as such.
 //
 // Harrison and Manurangsi ("Exact zCDP Characterizations for Fundamental Differentially Private
-// Mechanisms", 2026) have this ρ. Proof. With k(s) = s·ln(2·sinh(sε/2)/s), which is odd,
+// Mechanisms", 2026) give this ρ. Proof. With k(s) = s·ln(2·sinh(sε/2)/s), which is odd,
 // BoundedRangeToRDP has (α−1)·D_α = k(α) − k(α−1) − k(1), a function of u = (α−½)² that is 0 at u =
 // ¼. It is concave for u ≥ ¼, so that its tangent there gives D_α ≤ α·D_1, with D_1 the ρ above. It
 // is concave because its derivative in u, with v = √u, is (k'(v+½) − k'(v−½))/(2v), the mean of
@@ -53,11 +53,11 @@ func boundedRho(epsilon float64) *big.Float {
 //
 //	ε + (α·ln A(α) − (α−1)·ln A(α−1) − ln A(1))/(α−1),
 //
-// the greatest over t of the pair on two outcomes whose losses are t and t−ε, which are the worst
-// pairs (BoundedRangeToGDP): with a = e^(t−ε) and c = e^ε, E_Q (P/Q)^α = a^(α−1)·(c^α − 1 −
+// the greatest value over t for the pair on two outcomes whose losses are t and t−ε: these are the
+// worst pairs (BoundedRangeToGDP). With a = e^(t−ε) and c = e^ε, E_Q (P/Q)^α = a^(α−1)·(c^α − 1 −
 // a·(c^α − c))/(c − 1) is greatest at a = (α−1)(c^α − 1)/(α(c^α − c)).
 //
-// 0 ≤ ε ≤ budgets.MaxEpsilon; the orders are above 1, finite and rise. The error is a
+// 0 ≤ ε ≤ budgets.MaxEpsilon; the orders are above 1, finite and ascending. The error is a
 // *units.RangeError.
 func BoundedRangeToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	z, err := BoundedRangeToZCDP(epsilon)
@@ -98,7 +98,7 @@ func BoundedRangeToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 // BoundedRangeToGDP returns the least μ for which ε-bounded range (see BoundedRangeToZCDP) is
 // μ-GDP, rounded up: the μ of PureToGDP for ε/2.
 //
-// A pair whose losses lie in [t−ε, t] is a processing of the pair on two outcomes whose
+// A pair whose losses lie in [t−ε, t] is a post-processing of the pair on two outcomes whose
 // losses are t and t−ε: the ratio P/Q has mean 1 under Q, and of all laws of mean 1 on an
 // interval the one on its ends is the greatest in the convex order (these are the worst
 // pairs of Dong, Durfee and Rogers, "Optimal Differential Privacy Composition for

@@ -19,7 +19,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
-// maxBytes is the largest size of a file: keys by the thousand belong into a list_file.
+// maxBytes is the largest size of a file: keys by the thousand belong in a list_file.
 const maxBytes = 1 << 20
 
 // position is a line and a column of the file, both from 1; columns are characters.
@@ -45,7 +45,7 @@ type document struct {
 	overrides   map[string]*override // by the path of a field
 }
 
-// byteOrderMark stands at the beginning of what some editors write, and means nothing in UTF-8.
+// byteOrderMark begins the files that some editors write, and means nothing in UTF-8.
 var byteOrderMark = []byte("\ufeff")
 
 func newDocument(name, dir string, body []byte) *document {
@@ -55,7 +55,7 @@ func newDocument(name, dir string, body []byte) *document {
 	}
 }
 
-// text returns a value that no field of the configuration has; "" if the file has none.
+// text returns a value that has no field in deployment.Config; "" if the file has none.
 func (doc *document) text(at string) string {
 	if all := doc.apart[at]; len(all) > 0 {
 		return all[0]
@@ -68,7 +68,7 @@ func (doc *document) fail(at position, field, format string, args ...any) {
 	doc.errs = append(doc.errs, doc.at(at, field, fmt.Sprintf(format, args...)))
 }
 
-// failAt notes an error of the value of a field.
+// failAt notes an error in the value of a field.
 func (doc *document) failAt(field, format string, args ...any) {
 	doc.fail(doc.place(field).value, field, format, args...)
 }
@@ -86,7 +86,7 @@ func (doc *document) at(at position, field, reason string) *Error {
 	return e
 }
 
-// place returns where a field stands, or the closest object that it belongs to.
+// place returns the place of a field, or of the closest object that it belongs to.
 func (doc *document) place(at string) place {
 	for at != "" {
 		if p, ok := doc.places[at]; ok {
@@ -122,7 +122,7 @@ func (doc *document) read(body []byte) {
 	}
 	switch node.(type) {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
-		doc.fail(position{}, "", "nothing is configured in this file. One to begin with, which validate takes; "+
+		doc.fail(position{}, "", "nothing is configured in this file. Here is a first one, which is valid; "+
 			"docs/configuration.md has every field:\n\n%s", Minimal())
 		doc.errs[0].Text = ""
 		return
@@ -164,7 +164,7 @@ func (doc *document) parse(body []byte) (node ast.Node, err error) {
 func (doc *document) broken(err *yaml.SyntaxError) {
 	at := positionOf(err.GetToken())
 	if quote, open := doc.openQuote(); open {
-		doc.fail(quote, "", "this is not YAML: the quote that opens here is not closed in this line")
+		doc.fail(quote, "", "this is not YAML: the quote that opens here is not closed on this line")
 		return
 	}
 	if where, name, found := doc.variable(at.line); found {
@@ -228,7 +228,7 @@ func (doc *document) object(at string, fields []settings.Field, node ast.Node, p
 	}
 }
 
-// entry reads one field that is there.
+// entry reads one field that is present.
 func (doc *document) entry(at string, fields []settings.Field, entry *ast.MappingValueNode, seen map[string]int) {
 	key := entry.Key.GetToken()
 	where, name := positionOf(key), key.Value
@@ -247,7 +247,7 @@ func (doc *document) entry(at string, fields []settings.Field, entry *ast.Mappin
 	}
 	full := join(at, name)
 	if line, again := seen[name]; again {
-		doc.fail(where, full, "this field is given twice, first in line %d", line)
+		doc.fail(where, full, "this field is given twice, first on line %d", line)
 		return
 	}
 	seen[name] = where.line
@@ -257,7 +257,7 @@ func (doc *document) entry(at string, fields []settings.Field, entry *ast.Mappin
 	}
 }
 
-// absent reads a field that is not there.
+// absent reads a field that is not present.
 func (doc *document) absent(at string, f *settings.Field, parent position) {
 	switch {
 	case doc.override(at, f, parent):
@@ -272,8 +272,8 @@ func hasNeeded(fields []settings.Field) bool {
 	return slices.ContainsFunc(fields, func(f settings.Field) bool { return f.Needed })
 }
 
-// begin makes room for an object that is there. If it is no pointer, its fields get their defaults
-// here: an object without any value would stand for an absent one.
+// begin makes room for an object that is present. If it is not a pointer, its fields get their
+// defaults here: an object without any value would stand for an absent one.
 func (doc *document) begin(f *settings.Field) {
 	if !f.Optional {
 		return
@@ -287,7 +287,7 @@ func (doc *document) begin(f *settings.Field) {
 	}
 }
 
-// field returns the value of a field in the configuration; one of its own if it has none there.
+// field returns the value of a field in the configuration; a new string if it has none there.
 func (doc *document) field(f *settings.Field) reflect.Value {
 	if f.Path == "" || f.Apart {
 		return reflect.New(reflect.TypeFor[string]()).Elem()

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// awayAfter is how long a broker must be unreachable before that is logged: at once, but for a
-	// restart that nothing has to wait for.
+	// awayAfter is how long a broker must be unreachable before that is logged: almost at
+	// once, but not for a restart so quick that nothing waits for it.
 	awayAfter = 2 * time.Second
 	// awayAsked is how old the last attempt may be: a broker that the client has stopped asking is
 	// not logged again. A dial that times out takes 10 s.
 	awayAsked = 15 * time.Second
 )
 
-// brokers names the brokers that cannot be reached, and those that can be again.
+// brokers logs the brokers that cannot be reached, and those that can be reached again.
 type brokers struct {
 	log  *slog.Logger
 	away map[string]*lasting // by address
@@ -31,7 +31,7 @@ func newBrokers(log *slog.Logger) brokers {
 	return brokers{log: log, away: map[string]*lasting{}}
 }
 
-// update is called every second. Where quiet, nothing is logged again.
+// update is called every second. If quiet, nothing is logged again.
 func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 	for i := range away {
 		a := &away[i]

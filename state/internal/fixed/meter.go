@@ -6,8 +6,8 @@ type Sum[S any] interface {
 	Cmp(S) int
 }
 
-// Fits reports whether more may be spent: whether it is at most the limit together with the taken
-// and reserved amounts. Every account and every filter that adds losses decides by it. A
+// Fits reports whether the amount more may be spent: whether taken, reserved and more add up to the
+// limit at most. Every account and every filter that adds losses uses it to decide. A
 // reservation counts in full, even if it is likely to settle for less: admission on the taken
 // amount alone overspends as soon as two reservations are open.
 func Fits[S Sum[S]](limit, taken, reserved, more S) bool {

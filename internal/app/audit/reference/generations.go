@@ -50,7 +50,8 @@ func (c *Config) since() int64 {
 	return c.Since
 }
 
-// names lists the metrics of all generations, each once, in the order of their coming.
+// names lists the metrics of all generations, each once, in the order in which they were
+// added.
 func names(all []Config) []string {
 	var out []string
 	for _, c := range all {

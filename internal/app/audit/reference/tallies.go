@@ -6,8 +6,8 @@ type RecordTallies struct {
 	DeadLettered                                                  map[string]uint64 // by class
 }
 
-// MetricTallies count what one metric made of the accepted records, once for every window that a
-// record lies in.
+// MetricTallies count the outcomes of the accepted records for one metric, once for every window
+// that a record lies in.
 type MetricTallies struct {
 	Filtered, Beyond, Counted, Open, GivenUp uint64
 }
@@ -15,8 +15,8 @@ type MetricTallies struct {
 // Tallies account for every record.
 type Tallies struct {
 	Records RecordTallies
-	// in the order of the configuration; with several generations, in the order of the metrics'
-	// coming
+	// in the order of the configuration; with several generations, in the order in which the
+	// metrics were added
 	Metrics []MetricTallies
 	Names   []string // of Metrics
 	Windows []uint64 // by metric: (accepted record, window) pairs; the sum of its tallies

@@ -34,17 +34,17 @@ func Command(c *command.App) *cobra.Command {
 		Use:   "audit",
 		Short: "Recompute the whole deployment and compare it with its topics",
 		Long: `Recompute the whole deployment from its events and keys, up to the last settled turn,
-and compare: which records belong to each turn, who was admitted with what, every
-precision and threshold, every published byte, and every account in a snapshot. The
-computation shares only the formats and the sampler of noise with a run.
+and compare: which records belong to each turn, which users were admitted with which
+amounts, every precision and threshold, every published byte, and every account in a
+snapshot. The computation shares only the formats and the noise sampler with a run.
 
-audit only reads, so a run may go on. It needs both keys, so only the trusted side can
-run it. It names users by the first digits of their keyed hash, and only keys that were
-released.
+audit only reads, so a run need not end. It needs both keys, so only the trusted side
+can run it. It names users by the first digits of their keyed hash, and only keys that
+were released.
 
-If events are deleted, audit takes the records of a turn from the ledger. What neither
-has any more is reported as unchecked. After a change of the noise key or of the format
-of events, give the earlier configuration with --past, once for each.
+If events are deleted, audit takes the records of a turn from the ledger. Data that
+neither has any more is reported as unchecked. After a change of the noise key or of
+the format of events, give the earlier configuration with --past, once for each.
 
 The exit code is 0 if everything was checked and nothing differs, 5 if nothing differs
 and something could not be checked, and 6 if something differs.`,

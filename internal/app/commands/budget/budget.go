@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 )
 
-// app is what the commands of this package use of the world outside.
+// app gives the commands of this package access to the outside world.
 type app struct{ *command.App }
 
 func Command(c *command.App) *cobra.Command {

@@ -37,8 +37,8 @@ type difference struct {
 	Values []pipeline.Value `json:"values"`
 }
 
-// effect is what a change does to a metric: how exact it is, in a line. The line is empty for a
-// metric that was not there, or will not be.
+// effect is the effect of a change on a metric: how exact it is, on one line. The line is empty for
+// a metric that did not exist, or will not.
 type effect struct {
 	Metric string `json:"metric"`
 	Was    string `json:"in_force,omitempty"`
@@ -65,7 +65,7 @@ func effects(before, after []deployment.Figures) []effect {
 	return slices.DeleteFunc(all, func(e effect) bool { return e.Was == e.Is })
 }
 
-// figuresText returns the figures in a line.
+// figuresText returns the figures on one line.
 func figuresText(f deployment.Figures) string {
 	parts := []string{
 		"noise σ at least " + command.Rounded(f.Sigma),
@@ -123,7 +123,7 @@ func (c *Changed) write(b *strings.Builder, path string, file *config.File) {
 		command.WriteValues(b, "    ", d.Values)
 	}
 	if len(c.Effects) > 0 {
-		b.WriteString("\nwhat that does:\n")
+		b.WriteString("\neffects:\n")
 	}
 	for _, e := range c.Effects {
 		fmt.Fprintf(b, "  %s\n", terminal.Key(e.Metric, 40))
@@ -149,7 +149,7 @@ func (c *Changed) write(b *strings.Builder, path string, file *config.File) {
 			b.WriteString("change refuses this without --now. There is no time at which all windows end\n")
 		}
 		if c.UnderWay > 0 {
-			fmt.Fprintf(b, "turn %d is under way and may be published in part. change refuses to go over it: run the "+
+			fmt.Fprintf(b, "turn %d is under way and may be published in part. change refuses to skip it: run the "+
 				"old configuration and drain it first\n", c.UnderWay)
 		}
 		return

@@ -31,8 +31,8 @@ func (a *App) ConfigPath(cmd *cobra.Command, to *string) {
 	}
 }
 
-// usualPath returns the configuration of a command that is told of none: that of TOLLGATE_CONFIG,
-// else usualConfig if it exists; "" for none.
+// usualPath returns the configuration of a command that is given none: that of TOLLGATE_CONFIG,
+// else UsualConfig if it exists; "" for none.
 func (a *App) usualPath() string {
 	if path := a.Getenv("TOLLGATE_CONFIG"); path != "" || !exists(UsualConfig) {
 		return path
@@ -41,7 +41,7 @@ func (a *App) usualPath() string {
 }
 
 // OrUsual is for a command that can do without a configuration: unless flags replace it, the usual
-// one counts if --config names none.
+// one is used if --config names none.
 func (a *App) OrUsual(config string, changed func(string) bool, replace []string) string {
 	if config != "" || changed("config") || slices.ContainsFunc(replace, changed) {
 		return config
@@ -124,8 +124,8 @@ func (d *Loaded) Spared(outputs ...NamedFile) error {
 	return Spared(outputs, inputs...)
 }
 
-// Explained marks errors of the configuration that only a command of the pipeline finds:
-// files of certificates, and differences from the HEADER. What only --strict refuses has the
+// Explained marks errors in the configuration that only a command of the pipeline finds: bad
+// certificate files, and differences from the HEADER. Errors that only --strict causes have the
 // same exit code.
 func (d *Loaded) Explained(err error) error {
 	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
@@ -135,8 +135,8 @@ func (d *Loaded) Explained(err error) error {
 	return inFile(d.File.Locate(err))
 }
 
-// Unrecorded returns a deployment that no command compares with the record of its keys, and that
-// record: init decides itself what it means.
+// Unrecorded returns a deployment that no command compares with the record of its keys, and the
+// record itself, which init interprets on its own.
 func (d *Loaded) Unrecorded() (*Loaded, *pipeline.Record) {
 	without := *d.Deployment
 	without.Config.Record = nil

@@ -39,7 +39,7 @@ func Command(c *command.App) *cobra.Command {
 		Use:   "dlq",
 		Short: "List, show and replay dead letters",
 		Long: `List, show and replay dead letters: the records that a run could not read as events. All
-numbers are exact and single records can be seen, so these commands are for the trusted
+numbers are exact and individual records are shown, so these commands are for the trusted
 side only.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -95,7 +95,7 @@ func (a *app) list() *cobra.Command {
 		Short: "Count dead letters by class",
 		Long: `Count dead letters by class, with the times at which the first and the last one were
 written. list shows nothing of the records themselves. After a crash, a dead letter can be
-there twice.`,
+on the topic twice.`,
 		Example: "  tollgate dlq list --config tollgate.yaml --from 2026-03-01",
 	}
 	a.flags(cmd, f)
@@ -169,9 +169,9 @@ of them. With --yes, it writes the records that the configuration can read now a
 windows are open. Late ones would not count.
 
 Each record goes to its partition, with its key, headers and timestamp, and with its
-origin in the header tollgate-replayed. If you repeat a replay, also one that was
-interrupted, it leaves out records that are there already. Do not run two at once. If a
-producer has sent a corrected record by itself, the event counts twice, and its user pays
+origin in the header tollgate-replayed. If you repeat a replay, even one that was
+interrupted, it leaves out records that are there already. Do not run two at once. If the
+producer has sent a corrected record as well, the event counts twice, and its user pays
 for both: the promise holds.`,
 		Example: `  tollgate dlq replay --config tollgate.yaml --class unknown_schema --dry-run
   tollgate dlq replay --config tollgate.yaml --class unknown_schema --yes`,

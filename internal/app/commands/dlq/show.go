@@ -33,10 +33,10 @@ func (a *app) show() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show some dead letters, masked",
-		Long: `Show some dead letters: where each record came from, which class it has, and what the
-configuration makes of it now: it is readable, or which field is wrong. Texts in the
-record are masked: x stands for a text, 9 for a number. So the output contains no user id
-and no key, unless you ask for the records with --records-trusted.`,
+		Long: `Show some dead letters: where each record came from, which class it has, and whether
+the configuration can read it now or which field is wrong. Texts in the record are masked: x
+stands for a text, 9 for a number. So the output contains no user id and no key, unless
+you ask for the records with --records-trusted.`,
 		Example: "  tollgate dlq show --config tollgate.yaml --class bad_timestamp --limit 3",
 	}
 	a.flags(cmd, f)

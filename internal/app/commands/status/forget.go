@@ -39,8 +39,8 @@ if a turn is open, and otherwise ends a run that is alive. Nobody can take it ba
 the id with "tollgate statement" first.
 
 forget removes the user's accounts and the events of open windows from the ledger. A
-mark takes their place, a keyed hash, by which every later run leaves out the user's
-events: the user cannot spend a new budget. Nobody else counts differently. Published
+mark, a keyed hash, takes their place. Every later run uses it to leave out the user's
+events: the user cannot spend a new budget. Nothing changes for other users. Published
 values stay.
 
 forget does not write to the events and dead-letter topics. It prints where they still

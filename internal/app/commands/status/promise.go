@@ -30,8 +30,8 @@ func Promise(c *command.App) *cobra.Command {
 		Long: `Show every promise that the deployment has made, from the first to the one in force:
 its budget and metrics, when it began, who made it and why (--by and --why of change
 and init), and its digest. The digest covers all promises up to this one, so a reader
-of the counts who keeps it notices every later change. promise only reads, so a run may
-go on. The output names no key.`,
+of the counts who keeps the digest notices if any of them is changed later. promise only
+reads, so a run need not end. The output names no key.`,
 		Example: "  tollgate promise --config tollgate.yaml --format json",
 		Args:    command.NoArguments("--config"),
 	}

@@ -32,9 +32,9 @@ func Statement(c *command.App) *cobra.Command {
 		Long: `Show what one user has spent of the privacy promise, as of the last counts: the share
 of the budget, the ε of all releases together, which releases it went to, and what is
 left of each metric's allowance. The ledger has the releases of the last turns one by
-one, and older ones as a sum. statement only reads, so a run may go on. It needs the
-user-hash key, so only the trusted side can run it. Show the result to nobody but this
-user.
+one, and older ones as a sum. statement only reads, so a run need not end. It needs
+the user-hash key, so only the trusted side can run it. Show the result to nobody but
+this user.
 
 USER is the id as it is in the events. With -, statement reads it from the standard
 input, so that it does not stay in the history of the shell. A statement does not cover
