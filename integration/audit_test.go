@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/audit"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -27,6 +28,11 @@ func TestRuleAnAuditPassesNothingThatItCannotCheck(t *testing.T) {
 	d.run()
 	d.verify()
 	last := must.Have(d.readTrusted()).Last
+	// An audit ignores foreign records, as a run does.
+	for _, topic := range []string{d.compiled.Config.Outputs.Control, d.config.Outputs.Ledger} {
+		foreign := must.Have(d.client.NewProducer(t.Context(), topic, 0, ""))
+		must.Have(foreign.Append(t.Context(), []kafkalog.Message{{Key: []byte("foreign"), Value: []byte("foreign")}}))
+	}
 	without := func(what string, o audit.Options, reason string, from, to uint64) {
 		t.Helper()
 		r := must.Have(audit.Run(t.Context(), d.compiled, o))

@@ -34,6 +34,9 @@ func ReadControl(ctx context.Context, client *kafkalog.Client, topic string) (*C
 	c := &Control{Closes: map[uint64]schemas.Close{}, Settled: map[uint64]schemas.Settled{}, epoch: -1, run: -1,
 		parts: map[uint64][]schemas.Settled{}, ahead: map[int32]map[int64]bool{}}
 	err := readAll(ctx, client, topic, 0, func(r kafkalog.Record) error {
+		if !schemas.Ours(r.Value) {
+			return nil // a foreign record, which runs ignore
+		}
 		record, err := schemas.DecodeControl(r.Value)
 		if err != nil {
 			return fmt.Errorf("reading record %d of %s: %w", r.Offset, topic, err)

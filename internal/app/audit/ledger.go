@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -54,6 +55,9 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 	newest := int64(-1)
 	err := readAll(ctx, client, topic, int32(shard), func(r kafkalog.Record) error {
 		part, err := l.part(r)
+		if errors.Is(err, schemas.ErrMalformed) {
+			return nil // a foreign record; what it has replaced is missing
+		}
 		if err != nil {
 			return fmt.Errorf("reading record %d of %s: %w", r.Offset, topic, err)
 		}
