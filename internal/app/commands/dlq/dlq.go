@@ -152,7 +152,7 @@ func known(class string) string {
 // reached reports that not all dead letters were read.
 func (a *app) reached(until time.Time) {
 	if !until.IsZero() {
-		fmt.Fprintf(a.Stderr, "the limit was reached: for later dead letters give --from %s\n",
+		fmt.Fprintf(a.Stderr, "the limit was reached: give a larger --limit, or --from %s for later dead letters\n",
 			until.Format(time.RFC3339))
 	}
 }

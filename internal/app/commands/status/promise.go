@@ -31,7 +31,7 @@ func Promise(c *command.App) *cobra.Command {
 its budget and metrics, when it began, who made it and why (--by and --why of change
 and init), and its digest. The digest covers all promises up to this one, so a reader
 of the counts who keeps the digest notices if any of them is changed later. promise only
-reads, so a run need not end. The output names no key.`,
+reads, so a run need not end. It needs no key, and the output names none.`,
 		Example: "  tollgate promise --config tollgate.yaml --format json",
 		Args:    command.NoArguments("--config"),
 	}
@@ -43,7 +43,7 @@ reads, so a run need not end. The output names no key.`,
 }
 
 func (a *app) runPromise(ctx context.Context, path string, f cli.Format) error {
-	d, err := a.Reach(ctx, path, config.Options{WithoutRegistries: true})
+	d, err := a.Reach(ctx, path, config.Options{WithoutKeys: true, WithoutRegistries: true})
 	if err != nil {
 		return err
 	}
