@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -55,4 +57,52 @@ func TestRuleAnAuditPassesNothingThatItCannotCheck(t *testing.T) {
 		d.deleteRecords(d.config.Events.Topic, p, end)
 	}
 	without("events", audit.Options{Past: d.given()[1:]}, "which records belong", 1, last)
+}
+
+// Whatever lacks in a topic, or is too much in it, is a difference: nothing is passed over, and the
+// audit waits for no record.
+func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
+	t.Parallel()
+	last := func(records []kafkalog.Record) *kafkalog.Record { return &records[len(records)-1] }
+	for topic, c := range map[string]struct {
+		edit func([]kafkalog.Record)
+		want string
+	}{
+		"stored-control": {func(records []kafkalog.Record) {
+			for i := range records {
+				c := must.Have(schemas.DecodeControl(records[i].Value))
+				if body, is := c.Body.(*schemas.Close); is {
+					body.Cuts[0].Cut += 1_000_000
+					records[i].Value = must.Have(schemas.EncodeControl(c))
+				}
+			}
+		}, "the events end before the turn does"},
+		"stored-ledger-2": {func(records []kafkalog.Record) {
+			for i := range records { // the first record again and again
+				records[i].Key, records[i].Value = records[0].Key, records[0].Value
+			}
+		}, "the ledger lacks the turn"},
+		"stored-counts": {func(records []kafkalog.Record) {
+			release := must.Have(schemas.DecodeRelease(last(records).Value))
+			release.Turn, release.Key = 999, "another"
+			last(records).Key = schemas.EncodeReleaseKey(release.Metric, release.WindowStart, []byte(release.Key))
+			last(records).Value = must.Have(schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON},
+				release))
+			records[0].Headers[0].Value = []byte("another")
+		}, "a value is there and control does not have the turn;a record of counts is no value"},
+	} {
+		d := restore(t, func(of string, records []kafkalog.Record) {
+			if of == topic {
+				c.edit(records)
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		r := must.Have(audit.Run(ctx, d.compiled, audit.Options{Past: d.given()[1:]}))
+		cancel()
+		for want := range strings.SplitSeq(c.want, ";") {
+			if !slices.ContainsFunc(r.Differences, func(d audit.Difference) bool { return d.What == want }) {
+				t.Errorf("%s: no difference %q, but %+v", topic, want, r.Differences)
+			}
+		}
+	}
 }

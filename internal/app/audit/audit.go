@@ -53,6 +53,7 @@ type events struct {
 	reader *kafkalog.RangeReader
 	start  int64 // offset of the first record that is there and can be decoded
 	next   int64
+	end    int64 // offset after the last record that was there when the audit began
 	id     int32
 }
 
@@ -61,6 +62,7 @@ type countsValue struct {
 	turn   uint64
 	metric string
 	hash   [16]byte
+	early  bool // it was there before control was read
 }
 
 // Run audits a deployment up to its last settled turn. Errors: deployment.ErrHeaderMismatch if the
@@ -73,10 +75,14 @@ func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, err
 	defer client.Close()
 	a := &auditor{Options: o, client: client, report: &Report{Differences: []Difference{}, Unchecked: []Unchecked{}},
 		counts: map[string]countsValue{}, countsFrom: map[string]uint64{}, unreleased: map[uint64]bool{}, whole: 1}
+	ends, err := a.ends(ctx, d.Config.Outputs.Counts)
+	if err != nil {
+		return nil, err
+	}
 	if a.control, err = ReadControl(ctx, client, d.Config.Outputs.Control); err != nil {
 		return nil, err
 	}
-	if err := a.prepare(ctx, d); err != nil {
+	if err := a.prepare(ctx, d, ends); err != nil {
 		return nil, err
 	}
 	for turn := uint64(1); turn <= a.control.Last; turn++ {

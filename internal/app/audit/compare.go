@@ -24,6 +24,13 @@ func (a *auditor) compareDeltas(g *generation, t *reference.Turn, deltas []*sche
 	}
 	var group errgroup.Group
 	for shard, l := range g.ledgers {
+		if g.hasher != nil && deltas[shard] == nil && !l.Complete(t.Number) {
+			if l.deleted {
+				a.report.skip(t.Number, "admissions and snapshots: they are deleted from %s", l.topic)
+			} else {
+				a.report.differ(Difference{Turn: t.Number, What: "the ledger lacks the turn"})
+			}
+		}
 		if d := deltas[shard]; d != nil && l.known {
 			group.Go(func() error {
 				a.compareDelta(g, t, l, d, members[shard], fromEvents)
@@ -171,8 +178,13 @@ func (a *auditor) compareCounts(g *generation, t *reference.Turn) {
 // leftOver reports the values of settled turns that must not be there.
 func (a *auditor) leftOver() {
 	for _, v := range a.counts {
-		if v.turn <= a.control.Last && !a.unreleased[v.turn] {
+		_, closed := a.control.Closes[v.turn]
+		switch {
+		case v.turn <= a.control.Last && !a.unreleased[v.turn]:
 			a.report.differ(Difference{Turn: v.turn, What: "a value must not be there", Metric: v.metric})
+		case v.turn > a.control.Last && v.early && !closed:
+			a.report.differ(Difference{Turn: v.turn, What: "a value is there and control does not have the turn",
+				Metric: v.metric})
 		}
 	}
 }

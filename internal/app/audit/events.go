@@ -15,7 +15,10 @@ func (a *auditor) readEvents(ctx context.Context, turn uint64) error {
 	for _, cut := range a.control.Closes[turn].Cuts {
 		for _, e := range a.events {
 			if e.id == cut.Partition {
-				group.Go(func() error { return a.readTo(ctx, e, cut.Cut) })
+				if cut.Cut > e.end {
+					a.report.differ(Difference{Turn: turn, What: "the events end before the turn does"})
+				}
+				group.Go(func() error { return a.readTo(ctx, e, min(cut.Cut, e.end)) })
 			}
 		}
 	}

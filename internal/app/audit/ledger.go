@@ -21,6 +21,7 @@ type Ledger struct {
 	snapshots map[uint64]extent
 	seal      *schemas.LedgerSeal
 	known     bool // its accounts are
+	deleted   bool // its first records are
 	slices    map[uint64]map[reference.Owner]slice
 }
 
@@ -47,13 +48,18 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 	l := &Ledger{topic: topic, shard: shard, seal: schemas.NewLedgerSeal(userHash, shard), deltas: map[uint64]extent{},
 		snapshots: map[uint64]extent{},
 		slices:    map[uint64]map[reference.Owner]slice{}}
+	offsets, err := client.Offsets(ctx, topic, int32(shard))
+	if err != nil {
+		return nil, err
+	}
+	l.deleted = offsets.Start > 0
 	type pieces struct {
 		extent
 		have map[uint32]bool
 	}
 	incomplete := map[schemas.PartSet]*pieces{}
 	newest := int64(-1)
-	err := readAll(ctx, client, topic, int32(shard), func(r kafkalog.Record) error {
+	err = readAll(ctx, client, topic, int32(shard), func(r kafkalog.Record) error {
 		part, err := l.part(r)
 		if errors.Is(err, schemas.ErrMalformed) {
 			return nil // a foreign record; what it has replaced is missing

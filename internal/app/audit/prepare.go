@@ -22,8 +22,25 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// readCounts reads the topic of published values.
-func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) error {
+// ends returns the ends of a topic's partitions.
+func (a *auditor) ends(ctx context.Context, topic string) (map[int32]int64, error) {
+	partitions, err := a.client.Partitions(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	ends := map[int32]int64{}
+	for _, p := range partitions {
+		offsets, err := a.client.Offsets(ctx, topic, p)
+		if err != nil {
+			return nil, err
+		}
+		ends[p] = offsets.High
+	}
+	return ends, nil
+}
+
+// readCounts reads the topic of published values; ends are those before control was read.
+func (a *auditor) readCounts(ctx context.Context, topic string, partitions int, ends map[int32]int64) error {
 	for partition := range int32(partitions) {
 		offsets, err := a.client.Offsets(ctx, topic, partition)
 		if err != nil {
@@ -32,17 +49,18 @@ func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) 
 		first := ^uint64(0)
 		err = a.client.ReadRange(ctx, topic, partition, offsets.Start, offsets.High, func(r kafkalog.Record) error {
 			release, err := schemas.DecodeRelease(r.Value)
-			if !slices.ContainsFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == schemas.HeaderType }) {
+			header := slices.IndexFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == schemas.HeaderType })
+			if header < 0 {
 				return nil // another program's
 			}
-			if err != nil {
+			if err != nil || string(r.Headers[header].Value) != schemas.TypeRelease {
 				a.report.differ(Difference{What: "a record of counts is no value"})
 				return nil
 			}
 			sum := sha256.Sum256(r.Value)
-			v := countsValue{release.Turn, release.Metric, [16]byte(sum[:16])}
+			v := countsValue{release.Turn, release.Metric, [16]byte(sum[:16]), r.Offset < ends[partition]}
 			first = min(first, release.Turn)
-			if known, again := a.counts[string(r.Key)]; again && known != v {
+			if known, again := a.counts[string(r.Key)]; again && known.hash != v.hash {
 				a.report.differ(Difference{Turn: release.Turn, What: "a value was published twice, differently",
 					Metric: release.Metric,
 					Key:    &release.Key})
@@ -61,7 +79,7 @@ func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) 
 }
 
 // prepare reads what the audit needs before the first turn.
-func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
+func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment, ends map[int32]int64) error {
 	newest := &a.control.Headers[len(a.control.Headers)-1]
 	a.report.Deployment, a.report.Incarnation = newest.Deployment, hex.EncodeToString(newest.Incarnation[:])
 	a.report.Generations, a.report.Turns = len(a.control.Headers), a.control.Last
@@ -115,7 +133,7 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 			return err
 		}
 	}
-	return a.openTopics(ctx, configs)
+	return a.openTopics(ctx, configs, d.Config.Outputs.Counts, ends)
 }
 
 // openEvents finds the first record of a partition that can be read.
@@ -126,7 +144,7 @@ func (a *auditor) openEvents(ctx context.Context, topic string, partition int32,
 	}
 	e := &events{reader: a.client.NewRangeReader(topic, partition), id: partition}
 	e.start = max(offsets.Start, unreadable[partition])
-	e.next = e.start
+	e.next, e.end = e.start, offsets.High
 	a.events = append(a.events, e)
 	for turn := uint64(1); turn <= a.control.Last; turn++ {
 		for _, cut := range a.control.Closes[turn].Cuts {
@@ -144,8 +162,10 @@ func (a *auditor) openEvents(ctx context.Context, topic string, partition int32,
 	return nil
 }
 
-// openTopics indexes the ledgers and the values of all generations.
-func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) error {
+// openTopics indexes the ledgers and the values of all generations; ends are those of the newest
+// counts topic before control was read.
+func (a *auditor) openTopics(ctx context.Context, configs []reference.Config, newest string,
+	ends map[int32]int64) error {
 	ledgers, counts := map[string][]*Ledger{}, map[string]bool{}
 	for i := range a.all {
 		g := &a.all[i]
@@ -172,7 +192,11 @@ func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) er
 		g.ledgers = ledgers[topics.Ledger]
 		if !counts[topics.Counts] {
 			counts[topics.Counts] = true
-			if err := a.readCounts(ctx, topics.Counts, int(g.header.ReleaseShards)); err != nil {
+			before := ends
+			if topics.Counts != newest {
+				before = nil
+			}
+			if err := a.readCounts(ctx, topics.Counts, int(g.header.ReleaseShards), before); err != nil {
 				return err
 			}
 		}
@@ -199,8 +223,11 @@ func (a *auditor) forgotten(ctx context.Context, l *Ledger) error {
 	before := uint64(0) // the snapshot before
 	for _, turn := range slices.Sorted(maps.Keys(l.snapshots)) {
 		s, err := l.snapshot(ctx, a.client, turn)
-		if err != nil || s == nil {
+		if err != nil {
 			return err
+		}
+		if s == nil { // compaction has taken it since
+			continue
 		}
 		for _, mark := range s.Forgotten {
 			if _, known := a.replay.Forgotten[mark]; known {
