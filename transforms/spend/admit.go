@@ -9,18 +9,18 @@ import (
 
 // decide assembles the windows that end with a turn, clips and admits their users and reserves
 // their worst cases. The turn before it must have been charged.
-func (a *shardAccounts) decide(turn uint64, windows []schemas.MetricWindow, own *contributions,
+func (a *shardAccounts) decide(turn uint64, windows []schemas.MetricWindow, slice *contributions,
 	records uint64) (*schemas.Delta, error) {
 	if err := a.follows(turn); err != nil {
 		return nil, err
 	}
-	ended, err := a.assemble(turn, windows, own)
+	ended, err := a.assemble(turn, windows, slice)
 	if err != nil {
 		return nil, err
 	}
-	a.scratch.reset(len(own.users))
+	a.scratch.reset(len(slice.users))
 	admitted := admission{shardAccounts: a, ended: ended, retention: a.newRetention(turn, ended),
-		tallies: make([]schemas.WindowTally, len(windows)), reservations: a.charged.reused(len(own.users))}
+		tallies: make([]schemas.WindowTally, len(windows)), reservations: a.charged.reused(len(slice.users))}
 	a.charged = reservations{}
 	if err := ended.members(admitted.admit); err != nil {
 		return nil, err
@@ -29,10 +29,10 @@ func (a *shardAccounts) decide(turn uint64, windows []schemas.MetricWindow, own 
 		admitted.tallies[i].Filtered = ended.contributions[i].filtered[w.Metric]
 	}
 	d := &schemas.Delta{Turn: turn, Records: records, Windows: windows, Tallies: admitted.tallies,
-		Filtered: own.filtered, Users: a.scratch.users}
-	d.Labels = compactLabels(own.labels, d.Users)
+		Filtered: slice.filtered, Users: a.scratch.users}
+	d.Labels = compactLabels(slice.labels, d.Users)
 	a.add(d, ended, admitted.reservations)
-	return d, a.keep(d)
+	return d, a.retainSlices(d)
 }
 
 func (a *shardAccounts) add(d *schemas.Delta, ended *endedWindows, r reservations) {
@@ -49,17 +49,17 @@ type admission struct {
 	tallies      []schemas.WindowTally
 }
 
-// admit decides about a user's contributions to every window that ends, in admission order: as much
-// of them counts as the account can reserve the worst case of. A user of whom nothing counts in a
+// admit decides about a user's contributions to every window that ends, in admission order: as many
+// count as the account can reserve the worst case of. A user with no counted contribution in a
 // window pays nothing for it; later windows are still tried.
 func (a *admission) admit(u *member) error {
 	place, account := a.store.Find(u.ID, u.Period)
 	admitted := a.scratch.bitsFor(len(a.ended.windows))
-	own := a.retention.forUser(u.own)
+	retained := a.retention.forUser(u.part)
 	a.clip.begin(len(a.ended.windows))
 	from := len(a.reservations.list)
 	for i, w := range a.ended.windows {
-		if u.of[i] == nil {
+		if u.byWindow[i] == nil {
 			continue
 		}
 		m, left := &a.rules.metrics[w.Metric], a.left(place, &account, u, w)
@@ -84,9 +84,9 @@ func (a *admission) admit(u *member) error {
 		a.clip.counted[i] = tally.Counted
 		a.tallies[i].Add(tally)
 		a.reservations.add(u, i, worst, a.clip)
-		own.mark(i)
+		retained.mark(i)
 	}
-	slice, records := own.retained(a.scratch)
+	slice, records := retained.retained(a.scratch)
 	reserved := len(a.reservations.list) > from
 	if reserved {
 		if err := a.put(place, u, account, &a.reservations, from); err != nil {
@@ -101,9 +101,9 @@ func (a *admission) admit(u *member) error {
 	return nil
 }
 
-// applyDelta reserves what a delta from the ledger decided, as decide does, for the
-// windows that end with the turn. It is an error if it cannot reserve all of them: without its
-// reservation, an admission would never be charged.
+// applyDelta makes the reservations of a delta from the ledger, as decide does, for the windows
+// that end with the turn. It is an error if it cannot reserve all of them: without its reservation,
+// an admission would never be charged.
 func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWindow) error {
 	if err := a.follows(d.Turn); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWin
 	next := 0
 	err = ended.members(func(u *member) error {
 		if next == len(d.Users) || d.Users[next].ID != u.ID || d.Users[next].Period != u.Period {
-			return nil // nothing in this slice, and admitted to nothing
+			return nil // no contribution in this slice, and no admission
 		}
 		decided := &d.Users[next]
 		next++
@@ -140,7 +140,7 @@ func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWin
 		return errUserMissed
 	}
 	a.add(d, ended, reserved)
-	return a.keep(d)
+	return a.retainSlices(d)
 }
 
 // reserve makes the reservations for a user's admissions, as the ledger has them.
@@ -152,7 +152,7 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 		if !admitted.Get(i) {
 			continue
 		}
-		if u.of[i] == nil {
+		if u.byWindow[i] == nil {
 			return errNothingKept
 		}
 		m, left := &a.rules.metrics[w.Metric], a.left(place, &account, u, w)
@@ -179,9 +179,9 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 	return a.put(place, u, account, to, from)
 }
 
-// retention decides which part of a turn's slice must be kept: everything of a metric's for those
-// who are admitted to one of its windows, because a restore computes from it what counts there,
-// until that is charged; and everything that belongs to a window which is still open.
+// retention selects the part of a turn's slice that must be kept: for users admitted to a window of
+// a metric, all their contributions to the metric until they are charged, because a restore
+// recomputes the counted ones; and all contributions to windows that are still open.
 type retention struct {
 	taken [][]bool // by window: the slice's labels that belong to its metric
 	sums  []bool   // by window: its metric needs records one by one
@@ -194,12 +194,12 @@ type retention struct {
 }
 
 func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention {
-	own := ended.own
-	n := retention{open: make([]bool, len(own.labels)), openSums: make([]bool, len(own.labels))}
+	slice := ended.slice
+	n := retention{open: make([]bool, len(slice.labels)), openSums: make([]bool, len(slice.labels))}
 	for i, w := range ended.windows {
 		m, taken := &a.rules.metrics[w.Metric], ended.taken[i]
-		if ended.contributions[i] != own {
-			taken = own.taken(m)
+		if ended.contributions[i] != slice {
+			taken = slice.taken(m)
 		}
 		n.taken, n.sums = append(n.taken, taken), append(n.sums, m.valued)
 	}
@@ -208,7 +208,7 @@ func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention
 		if !a.windows.Open(uint32(i), turn) {
 			continue
 		}
-		for l, taken := range own.taken(m) {
+		for l, taken := range slice.taken(m) {
 			n.open[l] = n.open[l] || taken
 			n.openSums[l] = n.openSums[l] || taken && m.valued
 		}
@@ -216,7 +216,7 @@ func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention
 	return n
 }
 
-// forUser turns to a user's part of the slice, which may be nil.
+// forUser starts a user's part of the slice, which may be nil.
 func (n *retention) forUser(u *schemas.ContribUser) *retention {
 	n.user, n.entries, n.records = u, n.entries[:0], n.records[:0]
 	if u == nil {
@@ -229,7 +229,7 @@ func (n *retention) forUser(u *schemas.ContribUser) *retention {
 	return n
 }
 
-// mark notes what an admission to a window rests on.
+// mark notes the entries and records that an admission to a window depends on.
 func (n *retention) mark(window int) {
 	if n.user == nil {
 		return
@@ -248,22 +248,21 @@ func (n *retention) retained(s *scratch) ([]schemas.KeyCount, []schemas.RecordVa
 	if n.user == nil {
 		return nil, nil
 	}
-	entries, records, at := len(s.entries), len(s.records), 0
+	entries, records, next := len(s.entries), len(s.records), 0
 	for i, e := range n.user.Entries {
 		if n.entries[i] {
 			s.entries = append(s.entries, e)
 		}
-		for ; at < len(n.user.Records) && n.user.Records[at].Key <= e.Key; at++ {
-			if n.records[i] && n.user.Records[at].Key == e.Key {
-				s.records = append(s.records, n.user.Records[at])
+		for ; next < len(n.user.Records) && n.user.Records[next].Key <= e.Key; next++ {
+			if n.records[i] && n.user.Records[next].Key == e.Key {
+				s.records = append(s.records, n.user.Records[next])
 			}
 		}
 	}
 	return s.entries[entries:len(s.entries):len(s.entries)], s.records[records:len(s.records):len(s.records)]
 }
 
-// compactLabels keeps the labels that some user's slice names and renumbers
-// them.
+// compactLabels keeps the labels that some user's slice names and renumbers them.
 func compactLabels(labels []schemas.Label, users []schemas.DeltaUser) []schemas.Label {
 	used := make([]bool, len(labels))
 	for i := range users {

@@ -8,21 +8,21 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// left returns what a user can pay for a metric window: the rest of the account, limited by the
-// metric's bucket. place is the account's index.
+// left returns the most that a user can pay for a metric window: the rest of the account, limited
+// by the metric's bucket. place is the account's index.
 func (a *shardAccounts) left(place int, account *accounts.Account, u *member, w schemas.MetricWindow) units.Mu2 {
 	m := &a.rules.metrics[w.Metric]
 	return min(account.Left(a.rules.Budget), m.allowance.Left(a.store.Debt(place, int(w.Metric)),
 		a.paid(m, w, u.Period)))
 }
 
-// paid returns what a metric's allowance has paid out when a window ends.
+// paid returns the amount that a metric's allowance has paid out when a window ends.
 func (a *shardAccounts) paid(m *metric, w schemas.MetricWindow, period int64) units.Mu2 {
 	return m.allowance.Paid(a.windows.Elapsed(w, period))
 }
 
-// settle takes what a user paid for a window out of the metric's bucket, as if that had been known
-// when the user was admitted.
+// settle takes a user's payment for a window out of the metric's bucket, as if it had been known at
+// admission.
 func (a *shardAccounts) settle(place int, r *reservation, w schemas.MetricWindow, actual units.Mu2) {
 	m := &a.rules.metrics[w.Metric]
 	a.store.SetDebt(place, int(w.Metric),
@@ -30,16 +30,16 @@ func (a *shardAccounts) settle(place int, r *reservation, w schemas.MetricWindow
 }
 
 // carry converts the debts of an account as of the turn before these rules: a metric's bucket lacks
-// as much as the bucket of the same name lacked then. A new metric begins with a full bucket.
+// as much as the bucket of the same name did. A new metric starts with a full bucket.
 func (a *shardAccounts) carry(e *accounts.Entry) []units.Mu2 {
 	elapsed := a.windows.Elapsed(schemas.MetricWindow{WindowEnd: a.rules.Begins}, e.Period)
 	debts := make([]units.Mu2, len(a.rules.metrics))
 	for i, debt := range e.Debts[:min(len(e.Debts), len(a.rules.Before))] {
 		was := &a.rules.Before[i]
-		at := slices.IndexFunc(a.rules.metrics, func(m metric) bool { return m.spec.Name == was.Metric })
-		if at >= 0 {
-			next := &a.rules.metrics[at].allowance
-			debts[at] = was.Carry(debt, was.Paid(elapsed), next, next.Paid(elapsed))
+		index := slices.IndexFunc(a.rules.metrics, func(m metric) bool { return m.spec.Name == was.Metric })
+		if index >= 0 {
+			next := &a.rules.metrics[index].allowance
+			debts[index] = was.Carry(debt, was.Paid(elapsed), next, next.Paid(elapsed))
 		}
 	}
 	return debts

@@ -23,23 +23,23 @@ func TestRuleAStatisticHasTheComponentsThatItNeeds(t *testing.T) {
 	quantiles.Kind, quantiles.Max = "quantiles", 100
 	mean := quantiles
 	mean.Kind = "mean"
-	of := func(m schemas.MetricSpec, kinds ...string) (all []schemas.MetricSpec) {
+	withAlso := func(m schemas.MetricSpec, kinds ...string) (all []schemas.MetricSpec) {
 		all = append(all, m)
 		for _, kind := range kinds {
 			all = append(all, part(m, kind))
 		}
 		return all
 	}
-	elsewhere := of(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes")
+	elsewhere := withAlso(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes")
 	elsewhere[1].Max = 50
-	wider := slices.Clone(of(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes"))
+	wider := slices.Clone(withAlso(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes"))
 	wider[2].Max = 200
 	statisticOfOthers, componentOfOthers := slices.Clone(elsewhere), slices.Clone(wider)
 	statisticOfOthers[1].Max, statisticOfOthers[1].KeysFrom = 100, "n"
 	componentOfOthers[2].Max, componentOfOthers[2].KeysFrom = 100, "n"
-	changed := func(at int, change func(*schemas.MetricSpec)) []schemas.MetricSpec {
-		all := of(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes")
-		change(&all[at])
+	changed := func(index int, change func(*schemas.MetricSpec)) []schemas.MetricSpec {
+		all := withAlso(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes")
+		change(&all[index])
 		return all
 	}
 	public := func(m *schemas.MetricSpec) { m.KeyMode, m.PublicKeys = schemas.KeysPublic, [][]byte{[]byte("a")} }
@@ -53,34 +53,36 @@ func TestRuleAStatisticHasTheComponentsThatItNeeds(t *testing.T) {
 		"a mean with keys of its own":      {changed(1, private), false},
 		"a mean at another confidence":     {changed(1, func(m *schemas.MetricSpec) { m.Confidence = 0.5 }), false},
 		"a component twice, for a variance that comes later": {
-			of(quantiles, "also_mean", "mean_offset", "mean_events", "also_variance", "mean_events", "quantile_nodes"),
+			withAlso(quantiles, "also_mean", "mean_offset", "mean_events", "also_variance", "mean_events",
+				"quantile_nodes"),
 			false},
-		"quantiles": {of(quantiles, "quantile_nodes"), true},
-		"with a mean": {of(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes"),
+		"quantiles": {withAlso(quantiles, "quantile_nodes"), true},
+		"with a mean": {withAlso(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes"),
 			true},
-		"with a deviation": {of(quantiles, "also_standard_deviation", "mean_offset", "mean_square",
+		"with a deviation": {withAlso(quantiles, "also_standard_deviation", "mean_offset", "mean_square",
 			"mean_events", "quantile_nodes"), true},
-		"a mean without its component": {of(quantiles, "also_mean", "mean_events", "quantile_nodes"), false},
-		"a mean without its number":    {of(quantiles, "also_mean", "mean_offset", "quantile_nodes"), false},
-		"two numbers": {of(quantiles, "also_mean", "mean_offset", "mean_events", "mean_events",
+		"a mean without its component": {withAlso(quantiles, "also_mean", "mean_events", "quantile_nodes"), false},
+		"a mean without its number":    {withAlso(quantiles, "also_mean", "mean_offset", "quantile_nodes"), false},
+		"two numbers": {withAlso(quantiles, "also_mean", "mean_offset", "mean_events", "mean_events",
 			"quantile_nodes"), false},
-		"a deviation without the third": {of(quantiles, "also_standard_deviation", "mean_offset", "mean_events",
+		"a deviation without the third": {withAlso(quantiles, "also_standard_deviation", "mean_offset", "mean_events",
 			"quantile_nodes"), false},
-		"components in another order": {of(quantiles, "also_standard_deviation", "mean_square", "mean_offset",
+		"components in another order": {withAlso(quantiles, "also_standard_deviation", "mean_square", "mean_offset",
 			"mean_events", "quantile_nodes"), false},
-		"a component for nothing":          {of(quantiles, "mean_offset", "mean_events", "quantile_nodes"), false},
-		"a number for nothing":             {of(quantiles, "mean_events", "quantile_nodes"), false},
-		"a number without a tree":          {of(mean, "mean_offset", "mean_events"), false},
-		"no nodes":                         {of(quantiles, "also_mean", "mean_offset", "mean_events"), false},
-		"the number of events twice":       {of(quantiles, "also_events", "quantile_nodes"), false},
+		"a component for nothing": {withAlso(quantiles, "mean_offset", "mean_events", "quantile_nodes"),
+			false},
+		"a number for nothing":             {withAlso(quantiles, "mean_events", "quantile_nodes"), false},
+		"a number without a tree":          {withAlso(mean, "mean_offset", "mean_events"), false},
+		"no nodes":                         {withAlso(quantiles, "also_mean", "mean_offset", "mean_events"), false},
+		"the number of events twice":       {withAlso(quantiles, "also_events", "quantile_nodes"), false},
 		"a mean of other values":           {elsewhere, false},
 		"a component of other values":      {wider, false},
 		"a mean for other keys":            {statisticOfOthers, false},
 		"a component for other keys":       {componentOfOthers, false},
-		"a mean with its number of events": {of(mean, "also_events", "mean_offset"), true},
-		"a mean with a variance":           {of(mean, "also_variance", "mean_offset", "mean_square"), true},
-		"a mean beside itself":             {of(mean, "also_mean", "mean_offset"), false},
-		"a mean beside a count":            {of(publicMetric("m", "a"), "also_mean", "mean_offset"), false},
+		"a mean with its number of events": {withAlso(mean, "also_events", "mean_offset"), true},
+		"a mean with a variance":           {withAlso(mean, "also_variance", "mean_offset", "mean_square"), true},
+		"a mean beside itself":             {withAlso(mean, "also_mean", "mean_offset"), false},
+		"a mean beside a count":            {withAlso(publicMetric("m", "a"), "also_mean", "mean_offset"), false},
 	} {
 		if _, err := NewRules(budgets.Budget{Mu2: 1}, testHashKey, c.metrics, 1, 1, 4); (err == nil) != c.fits {
 			t.Errorf("%s: %v", name, err)

@@ -9,9 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// charge settles the decided turn: every admitted user pays for the released keys, and the rest of
+// chargeSettled settles the decided turn: every admitted user pays for the released keys, and the rest of
 // the reservation is free again.
-func (a *shardAccounts) charge(s *Settlement) error {
+func (a *shardAccounts) chargeSettled(s *Settlement) error {
 	if a.decided == nil || a.turn != s.Turn {
 		return fmt.Errorf("charging turn %d out of order: turn %d is the last one, charged: %v", s.Turn, a.turn,
 			a.decided == nil)
@@ -39,7 +39,7 @@ func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 			}
 		}
 		for ; i < len(list) && list[i].id == first.id && list[i].period == first.period; i++ {
-			actual, err := prices.of(&d.reservations, &list[i])
+			actual, err := prices.cost(&d.reservations, &list[i])
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (a *shardAccounts) dropPeriods() error {
 	return nil
 }
 
-// prices are the costs of a contribution to a decided turn: a precision by window and key, one more
+// prices are the costs of a contribution to a decided turn: a precision by window and key, and one
 // for each further component.
 type prices struct {
 	rules    *Rules
@@ -116,10 +116,10 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	return p, nil
 }
 
-// of returns the cost of a user's contributions to a window, now that the turn is settled. If a
+// cost returns the cost of a user's contributions to a window, now that the turn is settled. If a
 // metric has the keys of another one, a key that was not released costs nothing, because no noise
 // was drawn for it. Released keys, and no others, have further components.
-func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
+func (p *prices) cost(all *reservations, r *reservation) (units.Mu2, error) {
 	window := int(r.window)
 	m := &p.rules.metrics[p.windows[window].Metric]
 	var actual units.Mu2
@@ -127,13 +127,13 @@ func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
 		var selected []leafCount
 		selected, leaves = firstTree(leaves)
 		key := selected[0].key
-		charge, err := p.nodes[window][key].charge(selected, m.scale.Levels(), !p.released[window][key].IsZero())
+		charge, err := p.nodes[window][key].price(selected, m.scale.Levels(), !p.released[window][key].IsZero())
 		if err != nil {
 			return 0, err
 		}
 		actual, _ = actual.Add(charge)
 	}
-	for i, k := range all.of(r) {
+	for i, k := range all.keptOf(r) {
 		for j, n := range all.furtherOf(r, i, len(m.further)) {
 			u := p.further[window][j][k.key]
 			if u.IsZero() != p.released[window][k.key].IsZero() {

@@ -20,9 +20,8 @@ var ErrInterrupted = errors.New("a turn was interrupted")
 // ErrForeignLedger is returned if the ledger has accounts that this deployment did not write.
 var ErrForeignLedger = errors.New("the ledger holds accounts that this deployment did not leave there")
 
-// Checkpoint acquires a shard for an epoch and returns its accounts and open slices
-// as of a settled turn, charged. Errors: ErrInterrupted, accounts.ErrSuperseded,
-// *StopError.
+// Checkpoint acquires a shard for an epoch and returns its accounts and open slices as of a settled
+// turn, charged. Errors: ErrInterrupted, accounts.ErrSuperseded, *StopError.
 func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uint64) (schemas.Snapshot, error) {
 	s := e.shard(n)
 	s.mu.Lock()
@@ -57,7 +56,7 @@ type Paid struct {
 	Cost units.Mu2
 }
 
-// Left is what the bucket of a metric holds.
+// Left is the content of a metric's bucket.
 type Left struct {
 	Metric      string
 	Left, Burst units.Mu2

@@ -15,9 +15,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// clipper chooses what counts of one user's contributions: within a metric's caps, if it has any,
-// and within the user's allowance. The choice depends on the user's own records and allowance, and
-// on keyed hashes of them, never on order, partition or other users. Not for concurrent use.
+// clipper chooses the counted part of one user's contributions, within a metric's caps, if any, and
+// the user's allowance. The choice depends on the user's own records and allowance, and on keyed
+// hashes of them, never on order, partition or other users. Not for concurrent use.
 type clipper struct {
 	rules  *Rules
 	hasher *schemas.Hasher
@@ -25,24 +25,22 @@ type clipper struct {
 	w      *contributions
 	u      *schemas.ContribUser
 
-	own     []ownKey
-	sizes   []uint64            // of own: how much could count of each
-	records []rankedRecord      // of own, where the metric looks at values
-	upper   bool                // prices are upper bounds, which need no ranks
-	ranks   map[uint32][16]byte // known ranks of a Person's keys; nil in a run
-	water   water
+	userKeys []ownKey
+	sizes    []uint64            // by user key: the countable part
+	records  []rankedRecord      // of the user's keys, if the metric reads values
+	upper    bool                // prices are upper bounds, which need no ranks
+	ranks    map[uint32][16]byte // known ranks of a Person's keys; nil in a run
+	water    water
 
 	kept []kept
-	// further is what the user adds to the further components of counts: of each of kept, one after
-	// the other.
+	// further has the user's parts of the further components of counts, for each of kept in turn.
 	further []int64
 	leaves  []leafCount // for the trees of kept, in their order and by leaf
-	// counted is, by window, how many of the user's events count there; 0 where the user is not
-	// admitted.
+	// counted is the number of the user's counted events, by window; 0 if the user is not admitted.
 	counted []uint64
 }
 
-// kept is what a metric counts of one user and key.
+// kept is the counted part of one user and key.
 type kept struct {
 	key   uint32 // index into the keys of the contributions
 	total int64  // the user's part of the count, see metrickind.Kind
@@ -84,20 +82,20 @@ func newClipper(r *Rules) *clipper {
 	return &clipper{rules: r, hasher: schemas.NewHasher(r.UserHash.Reveal())}
 }
 
-// begin turns to a user of so many windows, who is admitted to none of them yet.
+// begin starts a user with the given number of windows, not yet admitted to any.
 func (c *clipper) begin(windows int) {
 	c.counted = append(c.counted[:0], make([]uint64, windows)...)
 }
 
-// window returns what window i's metric counts of a user's contributions, as keep does. The user's
+// window returns what window i's metric counts of a user's contributions, as clipUser does. The user's
 // admissions to the windows before it must be known.
 func (c *clipper) window(m *metric, e *endedWindows, i int, u *member,
 	allowance units.Mu2) ([]kept, schemas.WindowTally, error) {
 	if m.kind.Share {
-		kept, tally := c.divide(m, e.taken[i], u.of[i], c.counted[e.of[i]])
+		kept, tally := c.divide(m, e.taken[i], u.byWindow[i], c.counted[e.bases[i]])
 		return kept, tally, nil
 	}
-	return c.keep(m, e.contributions[i], e.taken[i], u.of[i], allowance)
+	return c.clipUser(m, e.contributions[i], e.taken[i], u.byWindow[i], allowance)
 }
 
 // divide returns what a share counts of a user's contributions: the events that its metric has
@@ -127,35 +125,35 @@ func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser,
 	return c.kept, tally
 }
 
-// keep returns the user's contributions that the metric counts within the allowance, ascending by
+// clipUser returns the user's contributions that the metric counts within the allowance, ascending by
 // key, and the tally of the user's records: each is beyond a cap or the allowance, or counted.
 // c.further has the user's parts of further components for the same keys, and c.leaves those of
 // their trees. The lists are valid until the next call.
-func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser,
+func (c *clipper) clipUser(m *metric, w *contributions, taken []bool, u *schemas.ContribUser,
 	allowance units.Mu2) (out []kept, tally schemas.WindowTally, err error) {
 	c.m, c.w, c.u = m, w, u
-	c.own, c.sizes, c.records = c.own[:0], c.sizes[:0], c.records[:0]
+	c.userKeys, c.sizes, c.records = c.userKeys[:0], c.sizes[:0], c.records[:0]
 	for _, e := range u.Entries {
 		if !taken[e.Key] {
 			continue
 		}
 		key := w.keyOf[e.Key]
-		if n := len(c.own); n > 0 && c.own[n-1].key == key {
-			c.own[n-1].n += uint64(e.N)
+		if n := len(c.userKeys); n > 0 && c.userKeys[n-1].key == key {
+			c.userKeys[n-1].n += uint64(e.N)
 			continue
 		}
-		c.own = append(c.own, ownKey{key: key, n: uint64(e.N)})
+		c.userKeys = append(c.userKeys, ownKey{key: key, n: uint64(e.N)})
 	}
-	if limit := int(m.spec.MaxKeysPerUser); limit > 0 && len(c.own) > limit {
+	if limit := int(m.spec.MaxKeysPerUser); limit > 0 && len(c.userKeys) > limit {
 		c.leastRanks()
-		for _, k := range c.own[limit:] {
+		for _, k := range c.userKeys[limit:] {
 			tally.Beyond += k.n
 		}
-		c.own = c.own[:limit]
-		slices.SortFunc(c.own, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
+		c.userKeys = c.userKeys[:limit]
+		slices.SortFunc(c.userKeys, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
 	}
-	for i := range c.own {
-		k := &c.own[i]
+	for i := range c.userKeys {
+		k := &c.userKeys[i]
 		if m.valued {
 			if err := c.collect(k, taken); err != nil {
 				return nil, tally, err
@@ -170,7 +168,7 @@ func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.Con
 	}
 	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
 	for i, n := range c.choose(allowance) {
-		k, all := &c.own[i], c.sizes[i]
+		k, all := &c.userKeys[i], c.sizes[i]
 		counted := c.eventsOf(k, n, all)
 		tally.Counted += counted
 		tally.Beyond += k.n - counted
@@ -181,7 +179,7 @@ func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.Con
 	return c.kept, tally, nil
 }
 
-// eventsOf returns how many of a key's events count if part of all that they add counts.
+// eventsOf returns the number of a key's events that count if part of their total counts.
 func (c *clipper) eventsOf(k *ownKey, part, all uint64) uint64 {
 	switch {
 	case part == all:
@@ -197,7 +195,7 @@ func (c *clipper) eventsOf(k *ownKey, part, all uint64) uint64 {
 	return events
 }
 
-// choose returns how much counts of each of the user's keys.
+// choose returns the counted amount of each of the user's keys.
 func (c *clipper) choose(allowance units.Mu2) []uint64 {
 	if c.m.prefixes() {
 		c.upper = true
@@ -205,14 +203,14 @@ func (c *clipper) choose(allowance units.Mu2) []uint64 {
 		if c.upper = false; fits {
 			return c.sizes
 		}
-		for i := range c.own {
-			c.rankRecords(&c.own[i])
+		for i := range c.userKeys {
+			c.rankRecords(&c.userKeys[i])
 		}
 	}
 	return c.water.fill(c.sizes, allowance, c)
 }
 
-// count adds n of a key to what counts.
+// count adds n to the counted amount of a key.
 func (c *clipper) count(k *ownKey, n uint64) {
 	total := int64(n)
 	if c.m.prefixes() {
@@ -231,15 +229,15 @@ func (c *clipper) count(k *ownKey, n uint64) {
 }
 
 func (c *clipper) leastRanks() {
-	for i := range c.own {
-		c.own[i].rank = c.rank(i)
+	for i := range c.userKeys {
+		c.userKeys[i].rank = c.rank(i)
 	}
-	slices.SortFunc(c.own, func(a, b ownKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+	slices.SortFunc(c.userKeys, func(a, b ownKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 }
 
 // rank implements priced.
 func (c *clipper) rank(i int) [16]byte {
-	key := c.own[i].key
+	key := c.userKeys[i].key
 	rank, known := c.ranks[key]
 	if !known {
 		rank = c.hasher.ClipRank(c.m.rank, c.u.ID, c.u.Period, c.w.keys[key])
@@ -258,7 +256,7 @@ func (c *clipper) price(i int, n uint64) (units.Mu2, bool) {
 	if !m.prefixes() {
 		return units.Charge(n, m.spec.Top)
 	}
-	_, peaks := c.addUp(&c.own[i], n)
+	_, peaks := c.addUp(&c.userKeys[i], n)
 	sum, ok := units.Charge(peaks[0], m.spec.Top)
 	for j, component := range m.further {
 		charge, fits := units.Charge(peaks[j+1], c.rules.metrics[component].spec.Top)
@@ -266,7 +264,7 @@ func (c *clipper) price(i int, n uint64) (units.Mu2, bool) {
 	}
 	if m.nodes >= 0 && ok {
 		var charge units.Mu2
-		charge, ok = c.priceOfTree(&c.own[i], n)
+		charge, ok = c.priceOfTree(&c.userKeys[i], n)
 		sum, ok = addCharge(sum, charge, ok)
 	}
 	return sum, ok

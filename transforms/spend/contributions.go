@@ -87,16 +87,16 @@ func (c *contributions) mergeLabels(parts []*contributions) [][]uint32 {
 			refs = append(refs, labelRef{leadOf(p.labels[l].Key), uint32(i), uint32(l)})
 		}
 	}
-	at := func(r labelRef) *schemas.Label { return &parts[r.part].labels[r.label] }
+	labelAt := func(r labelRef) *schemas.Label { return &parts[r.part].labels[r.label] }
 	refs, _ = runs.Sort(refs, nil, func(a, b labelRef) int {
 		if a.lead != b.lead {
 			return cmp.Compare(a.lead, b.lead)
 		}
-		return at(a).Compare(*at(b))
+		return labelAt(a).Compare(*labelAt(b))
 	})
 	c.labels = make([]schemas.Label, 0, len(refs)/max(1, len(parts)))
 	for i := range refs {
-		l := at(refs[i])
+		l := labelAt(refs[i])
 		if n := len(c.labels); n == 0 || c.labels[n-1].Compare(*l) != 0 {
 			c.labels = append(c.labels, *l)
 		}
@@ -133,23 +133,24 @@ func (m *merged) join(c *contributions, parts []*contributions, renumbered [][]u
 			refs = append(refs, userRef{binary.BigEndian.Uint64(p.users[u].ID[:]), uint32(i), uint32(u)})
 		}
 	}
-	at := func(r userRef) *schemas.ContribUser { return &parts[r.part].users[r.user] }
+	userAt := func(r userRef) *schemas.ContribUser { return &parts[r.part].users[r.user] }
 	compare := func(a, b userRef) int {
 		if a.lead != b.lead {
 			return cmp.Compare(a.lead, b.lead)
 		}
-		return schemas.CompareUsers(at(a), at(b))
+		return schemas.CompareUsers(userAt(a), userAt(b))
 	}
 	refs, m.spare = runs.Sort(refs, m.spare, compare)
 	arena := slices.Grow(m.entries[:0], entries)
 	c.users = slices.Grow(m.users[:0], users)
 	for i := 0; i < len(refs); {
 		first := refs[i]
-		u := schemas.ContribUser{ID: at(first).ID, Period: at(first).Period}
+		u := schemas.ContribUser{ID: userAt(first).ID, Period: userAt(first).Period}
 		from := len(arena)
 		for ; i < len(refs) && compare(refs[i], first) == 0; i++ {
 			var err error
-			if arena, u.Records, err = renumber(arena, u.Records, at(refs[i]), renumbered[refs[i].part]); err != nil {
+			if arena, u.Records, err = renumber(arena, u.Records, userAt(refs[i]), renumbered[refs[i].part]); err !=
+				nil {
 				return err
 			}
 		}
@@ -274,7 +275,7 @@ func (c *contributions) leaveOut(a *shardAccounts) {
 	})
 }
 
-// taken returns for every label whether it belongs to a metric.
+// taken reports for every label whether it belongs to a metric.
 func (c *contributions) taken(m *metric) []bool {
 	out := make([]bool, len(c.labels))
 	for i, l := range c.labels {

@@ -156,14 +156,14 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	if s.decided(open) { // the same turn again within the epoch
 		return e.handOn(n, s, open)
 	}
-	if err := e.charge(ctx, n, s.accounts); err != nil {
+	if err := e.chargeDecided(ctx, n, s.accounts); err != nil {
 		return nil, err
 	}
 	records, err := e.snapshotRecords(n, s, open)
 	if err != nil {
 		return nil, err
 	}
-	delta, err := e.decide(n, s, open, batches)
+	delta, err := e.decideTurn(n, s, open, batches)
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +172,8 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	return e.handOn(n, s, open)
 }
 
-// decide decides the open turn and returns the records of its delta, unless the ledger has them.
-func (e *Engine) decide(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
+// decideTurn decides the open turn and returns the records of its delta, unless the ledger has them.
+func (e *Engine) decideTurn(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
 	s.accounts.scratch = cmp.Or(<-e.scratch, new(scratch))
 	defer func() {
 		s.accounts.scratch.invalidate()
@@ -207,17 +207,17 @@ func (e *Engine) delta(n int, s *shard, open *schemas.Open, batches [][]byte) (*
 	if err != nil {
 		return nil, err
 	}
-	own, records, err := gather(e.opts.Rules, &s.accounts.scratch.merged, contributions)
+	slice, records, err := gather(e.opts.Rules, &s.accounts.scratch.merged, contributions)
 	if err != nil {
 		return nil, err
 	}
-	own.leaveOut(s.accounts)
-	for i := range own.users {
-		if schemas.ShardOf(own.users[i].ID, e.opts.Rules.Shards) != n {
+	slice.leaveOut(s.accounts)
+	for i := range slice.users {
+		if schemas.ShardOf(slice.users[i].ID, e.opts.Rules.Shards) != n {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: errMisrouted}
 		}
 	}
-	d, err := s.accounts.decide(turn, e.opts.Ending(turn), own, records)
+	d, err := s.accounts.decide(turn, e.opts.Ending(turn), slice, records)
 	if err != nil {
 		return nil, err
 	}
@@ -229,8 +229,8 @@ func (e *Engine) delta(n int, s *shard, open *schemas.Open, batches [][]byte) (*
 	return d, nil
 }
 
-// charge settles the shard's decided turn, if it has one.
-func (e *Engine) charge(ctx context.Context, n int, a *shardAccounts) error {
+// chargeDecided settles the shard's decided turn, if it has one.
+func (e *Engine) chargeDecided(ctx context.Context, n int, a *shardAccounts) error {
 	if a.decided == nil {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (e *Engine) charge(ctx context.Context, n int, a *shardAccounts) error {
 	if err != nil {
 		return fmt.Errorf("charging turn %d: %w", a.turn, err)
 	}
-	if err := a.charge(s); err != nil {
+	if err := a.chargeSettled(s); err != nil {
 		return &StopError{Shard: n, Turn: a.turn, Reason: "the turn cannot be charged", Err: err}
 	}
 	return nil

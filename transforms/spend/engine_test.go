@@ -193,8 +193,7 @@ func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
 	}
 }
 
-// TestAMissingSettlementIsNoStop: the broker may be slow; the turn can be tried
-// again.
+// TestAMissingSettlementIsNoStop: the broker may be slow; the turn can be tried again.
 func TestAMissingSettlementIsNoStop(t *testing.T) {
 	w := mustWorld(t, oneMetric())
 	partials := must.Have(w.play(1, oneUser(1), nil))

@@ -94,9 +94,8 @@ func (w *world) forge(t *testing.T, d schemas.Delta) {
 	w.ledger.logs[0] = append(w.ledger.logs[0], records...)
 }
 
-// TestForgedDecisionsStop: a ledger whose decisions no budget allows, or that
-// speaks of unknown metrics, stops the run; it neither overspends nor
-// crashes.
+// TestForgedDecisionsStop: a ledger whose decisions no budget allows, or that speaks of unknown
+// metrics, stops the run; it neither overspends nor crashes.
 func TestForgedDecisionsStop(t *testing.T) {
 	window := func(m uint32) schemas.MetricWindow { return schemas.MetricWindow{Metric: m, WindowEnd: testTurn} }
 	earlier := schemas.MetricWindow{WindowStart: -testTurn}

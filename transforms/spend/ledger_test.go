@@ -62,8 +62,7 @@ func (l *memLedger) Acquire(_ context.Context, shard int, epoch int64,
 	return w, nil
 }
 
-// compact keeps the newest record of every key, as a broker does some time or
-// other.
+// compact keeps the newest record of every key, as a broker does some time or other.
 func (l *memLedger) compact() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,8 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// contribution is what one user did with one key in a turn: n records of the
-// same bytes.
+// contribution is what one user did with one key in a turn: n records of the same bytes.
 type contribution struct {
 	user   int
 	period int64
@@ -38,8 +37,7 @@ func (c *contribution) record() schemas.RecordID {
 	return schemas.NewHasher(testHashKey).Record(fmt.Append(nil, c.user, c.period, c.key, c.passes, c.value))
 }
 
-// settings are a deployment's, as far as SPEND is concerned. Turns are slices of
-// testTurn.
+// settings are a deployment's, as far as SPEND is concerned. Turns are slices of testTurn.
 type settings struct {
 	budget                       budgets.Budget
 	metrics                      []schemas.MetricSpec
@@ -105,8 +103,7 @@ func (s settings) Elapsed(w schemas.MetricWindow, period int64) int64 {
 	return w.WindowEnd - 3*testTurn*period
 }
 
-// LeastPeriod implements Windows: these contributions name their periods
-// themselves.
+// LeastPeriod implements Windows: these contributions name their periods themselves.
 func (s settings) LeastPeriod(uint64) int64 { return math.MinInt64 }
 
 // model computes what SPEND must decide by the rules of package reference: one sequence, no shards,
@@ -167,8 +164,8 @@ func (m *model) change(s settings) {
 	m.settings = s
 	m.rules = reference.Config{Metrics: s.metrics,
 		Budget: reference.Budget{Mu2: new(big.Int).SetUint64(uint64(s.budget.Mu2))}}
-	for at, a := range m.accounts {
-		elapsed := m.Elapsed(schemas.MetricWindow{WindowEnd: int64(s.since) * testTurn}, at.period)
+	for who, a := range m.accounts {
+		elapsed := m.Elapsed(schemas.MetricWindow{WindowEnd: int64(s.since) * testTurn}, who.period)
 		buckets := map[string]reference.Bucket{}
 		for _, was := range before {
 			i := slices.IndexFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Name == was.Name })
@@ -194,12 +191,12 @@ func (m *model) open(turn uint64, cs []contribution) {
 		users := map[account][]contribution{}
 		for t := m.First(w); t <= turn; t++ {
 			for _, c := range m.past[t] {
-				at := account{testID(c.user), c.period}
-				users[at] = append(users[at], c)
+				who := account{testID(c.user), c.period}
+				users[who] = append(users[who], c)
 			}
 		}
-		for at, events := range users {
-			m.admit(w, at, events)
+		for who, events := range users {
+			m.admit(w, who, events)
 		}
 		m.count(w)
 	}
@@ -227,19 +224,19 @@ func (m *model) visits(spec *schemas.MetricSpec, events []contribution,
 	return all
 }
 
-func (m *model) admit(w schemas.MetricWindow, at account, events []contribution) {
-	spec, tally, a := &m.metrics[w.Metric], &m.tallies[w.Metric], m.account(at)
-	elapsed := m.Elapsed(w, at.period)
+func (m *model) admit(w schemas.MetricWindow, who account, events []contribution) {
+	spec, tally, a := &m.metrics[w.Metric], &m.tallies[w.Metric], m.account(who)
+	elapsed := m.Elapsed(w, who.period)
 	available := m.rules.Available(a.open, *spec, elapsed)
-	r := &modelReservation{account: at, window: w}
+	r := &modelReservation{account: who, window: w}
 	if spec.Kind == metrickind.Counted {
-		r.Contribution = m.divide(w, at, events, available)
+		r.Contribution = m.divide(w, who, events, available)
 	} else {
 		visits := m.visits(spec, events, tally)
-		offer := m.rules.Offer(m.hasher, int(w.Metric), reference.Owner{ID: at.id, Period: at.period}, visits)
+		offer := m.rules.Offer(m.hasher, int(w.Metric), reference.Owner{ID: who.id, Period: who.period}, visits)
 		tally.Beyond += offer.Beyond
 		r.Contribution = m.rules.Fill(int(w.Metric), offer, available)
-		m.counted[inWindow{at, w}] = r.Counted
+		m.counted[inWindow{who, w}] = r.Counted
 	}
 	tally.Counted += r.Counted
 	tally.Beyond += r.Beyond
@@ -251,7 +248,7 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 
 // divide admits to a share: the events of a user that its metric has counted, and those that it has
 // left out.
-func (m *model) divide(w schemas.MetricWindow, at account, events []contribution,
+func (m *model) divide(w schemas.MetricWindow, who account, events []contribution,
 	available *big.Int) reference.Contribution {
 	share, tally, base := int(w.Metric), &m.tallies[w.Metric], w
 	base.Metric = uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool {
@@ -260,7 +257,7 @@ func (m *model) divide(w schemas.MetricWindow, at account, events []contribution
 	all := uint64(len(m.visits(&m.metrics[base.Metric], events, tally)))
 	kept := m.rules.KeptOfShare(share, all)
 	tally.Beyond += all - kept
-	c := reference.Contribution{Admitted: all > 0, Counts: reference.Divide(all, m.counted[inWindow{at, base}], kept),
+	c := reference.Contribution{Admitted: all > 0, Counts: reference.Divide(all, m.counted[inWindow{who, base}], kept),
 		Counted: kept}
 	if m.rules.Price(share, c, m.rules.Top).Cmp(available) > 0 {
 		return reference.Contribution{Beyond: kept}
@@ -289,9 +286,9 @@ func (m *model) count(w schemas.MetricWindow) {
 				add(int(w.Metric), key, c)
 			}
 		}
-		for j, at := range m.rules.FurtherOf(int(w.Metric)) {
+		for j, metric := range m.rules.FurtherOf(int(w.Metric)) {
 			for key, c := range r.Further[j] {
-				add(at, key, c)
+				add(metric, key, c)
 			}
 		}
 		for key, values := range r.Values {
@@ -306,12 +303,12 @@ func (m *model) count(w schemas.MetricWindow) {
 	}
 }
 
-func (m *model) account(at account) *modelAccount {
-	a := m.accounts[at]
+func (m *model) account(who account) *modelAccount {
+	a := m.accounts[who]
 	if a == nil {
 		a = &modelAccount{settled: reference.Account{Spent: new(big.Int), Buckets: map[string]reference.Bucket{}}}
 		a.reopen()
-		m.accounts[at] = a
+		m.accounts[who] = a
 	}
 	return a
 }

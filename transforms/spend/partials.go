@@ -15,8 +15,9 @@ import (
 func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	shards := a.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
-	add := func(w schemas.MetricWindow, of, key []byte, count int64) {
-		to := schemas.ReleaseShardOf(a.rules.metrics[w.Metric].spec.Route(), w.WindowStart, w.WindowEnd, of, shards)
+	add := func(w schemas.MetricWindow, shardKey, key []byte, count int64) {
+		to := schemas.ReleaseShardOf(a.rules.metrics[w.Metric].spec.Route(), w.WindowStart, w.WindowEnd, shardKey,
+			shards)
 		cells[to] = append(cells[to],
 			schemas.Cell{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd, Key: key, Count: count})
 	}
@@ -44,7 +45,7 @@ func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 
 // cells calls add for every count of a decided turn, with the key that determines its release
 // shard; several times for a count that does not fit 64 bits.
-func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, of, key []byte, count int64)) {
+func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, shardKey, key []byte, count int64)) {
 	sums := a.counts(d)
 	for i, w := range d.delta.Windows {
 		m := &a.rules.metrics[w.Metric]
@@ -101,10 +102,10 @@ func (a *shardAccounts) counts(d *decision) counts {
 			if c.leaves[r.window] == nil {
 				c.leaves[r.window] = map[leafCount]int128.Int{}
 			}
-			at := leafCount{key: l.key, leaf: l.leaf}
-			c.leaves[r.window][at] = c.leaves[r.window][at].Add(int64(l.n))
+			cell := leafCount{key: l.key, leaf: l.leaf}
+			c.leaves[r.window][cell] = c.leaves[r.window][cell].Add(int64(l.n))
 		}
-		for i, k := range d.reservations.of(r) {
+		for i, k := range d.reservations.keptOf(r) {
 			for j, n := range d.reservations.furtherOf(r, i, components) {
 				sum := &c.further[r.window][int(k.key)*components+j]
 				*sum = sum.Add(n)

@@ -16,13 +16,13 @@ type Person struct {
 	m     *metric
 	clip  *clipper
 	purse Purse
-	own   contributions
+	slice contributions
 	taken []bool
 	user  schemas.ContribUser
 	parts []Part
 }
 
-// Part is what a user adds to the count of a key.
+// Part is a user's contribution to the count of a key.
 type Part struct {
 	Key     uint32 // index into the keys of Begin
 	Total   int64
@@ -35,22 +35,22 @@ func NewPerson(b budgets.Budget, metrics []schemas.MetricSpec, name string) (*Pe
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
-	if at < 0 {
+	metric := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
+	if metric < 0 {
 		return nil, fmt.Errorf("preparing a forecast: there is no metric %s", name)
 	}
-	p := &Person{rules: r, m: &r.metrics[at], clip: newClipper(r)}
+	p := &Person{rules: r, m: &r.metrics[metric], clip: newClipper(r)}
 	p.clip.ranks = map[uint32][16]byte{}
 	return p, nil
 }
 
-// Begin turns to another user, who has contributed nothing yet and whose keys are these.
+// Begin starts another user with these keys and no contribution yet.
 func (p *Person) Begin(id accounts.ID, keys [][]byte) {
 	p.purse = Purse{}
 	p.user = schemas.ContribUser{ID: id}
-	p.own.keys, p.own.keyOf, p.taken = keys, p.own.keyOf[:0], p.taken[:0]
+	p.slice.keys, p.slice.keyOf, p.taken = keys, p.slice.keyOf[:0], p.taken[:0]
 	for i := range keys {
-		p.own.keyOf, p.taken = append(p.own.keyOf, uint32(i)), append(p.taken, true)
+		p.slice.keyOf, p.taken = append(p.slice.keyOf, uint32(i)), append(p.taken, true)
 	}
 	clear(p.clip.ranks)
 }
@@ -62,7 +62,7 @@ func (p *Person) Begin(id accounts.ID, keys [][]byte) {
 func (p *Person) Window(elapsed int64, entries []schemas.KeyCount, records []schemas.RecordValue) ([]Part, error) {
 	left := p.purse.Left(p.rules.Budget, &p.m.allowance, elapsed)
 	p.user.Entries, p.user.Records = entries, records
-	kept, _, err := p.clip.keep(p.m, &p.own, p.taken, &p.user, left)
+	kept, _, err := p.clip.clipUser(p.m, &p.slice, p.taken, &p.user, left)
 	if err != nil || len(kept) == 0 {
 		return nil, err
 	}

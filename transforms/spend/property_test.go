@@ -80,8 +80,8 @@ func drawAlso(t *rapid.T, m *schemas.MetricSpec) (also []string) {
 // furtherOf returns the further components of a metric, each with a top of its own, and the kinds
 // released beside it.
 func furtherOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec) {
-	for _, of := range also {
-		all = append(all, part(*m, metrickind.AlsoKind(of).Name))
+	for _, kind := range also {
+		all = append(all, part(*m, metrickind.AlsoKind(kind).Name))
 	}
 	for i, kind := range metrickind.Of(m.Kind).FurtherSums(also) {
 		top := units.Precision{Hi: m.Top.Hi, Lo: max(m.Top.Lo>>i, 1)}
@@ -285,10 +285,10 @@ func watchSlots(t *rapid.T, w *world) {
 					turn, before.Snapshots())
 			}
 		case schemas.KindSnapshotPart:
-			at, other := before.Snapshots()[part.Key.Slot], before.Snapshots()[1-part.Key.Slot]
-			if at.Complete && at.Turn >= other.Turn {
+			newest, other := before.Snapshots()[part.Key.Slot], before.Snapshots()[1-part.Key.Slot]
+			if newest.Complete && newest.Turn >= other.Turn {
 				t.Fatalf("shard %d: the snapshot of turn %d overwrites the newest complete one, of turn %d", shard,
-					turn, at.Turn)
+					turn, newest.Turn)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ type reservation struct {
 type reservations struct {
 	list []reservation
 	kept []kept
-	// further is what the kept add to further components, where metrics have them.
+	// further has the parts of the kept in further components, if metrics have them.
 	further []int64
 	leaves  []leafCount
 
@@ -40,32 +40,32 @@ type reservations struct {
 	last  accounts.ID
 }
 
-// of returns what counts in a reservation's window.
-func (r *reservations) of(one *reservation) []kept { return r.kept[one.from:one.to] }
+// keptOf returns the counted part in a reservation's window.
+func (r *reservations) keptOf(one *reservation) []kept { return r.kept[one.from:one.to] }
 
-// furtherOf returns what the i-th of what counts in a reservation's window adds to n further
+// furtherOf returns the parts of the i-th counted key in a reservation's window in n further
 // components.
 func (r *reservations) furtherOf(one *reservation, i, n int) []int64 {
 	return r.further[int(one.further)+i*n:][:n]
 }
 
-// leavesOf returns the leaves of the trees of what counts in a reservation's window.
+// leavesOf returns the leaves of the trees of the counted keys in a reservation's window.
 func (r *reservations) leavesOf(one *reservation) []leafCount {
 	return r.leaves[one.leaves[0]:one.leaves[1]]
 }
 
-// add appends a reservation for what the clipper has kept. Users ascend from call to call. The
-// index of the account is not known yet: see setAccount.
+// add appends a reservation for the part that the clipper has kept. Users ascend from call to call.
+// The index of the account is not known yet: see setAccount.
 func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 	if r.users == 0 || r.last != u.ID {
 		r.users, r.last = r.users+1, u.ID
 	}
-	from, at, leaf := uint32(len(r.kept)), uint32(len(r.further)), uint32(len(r.leaves))
+	from, further, leaf := uint32(len(r.kept)), uint32(len(r.further)), uint32(len(r.leaves))
 	r.kept, r.further, r.leaves = append(r.kept, c.kept...), append(r.further, c.further...),
 		append(r.leaves, c.leaves...)
 	r.list = append(r.list,
 		reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from,
-			to: uint32(len(r.kept)), further: at, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
+			to: uint32(len(r.kept)), further: further, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
 }
 
 // setAccount sets the index of the account of the reservations since from; −1 for one that is zero.

@@ -93,7 +93,7 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 		if err := a.applyDelta(&d, e.opts.Ending(turn)); err != nil {
 			return &StopError{Shard: n, Turn: turn, Reason: "decisions of the past cannot be applied", Err: err}
 		}
-		if err := e.charge(ctx, n, a); err != nil {
+		if err := e.chargeDecided(ctx, n, a); err != nil {
 			return err
 		}
 		delete(deltas, turn)

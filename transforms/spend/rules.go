@@ -14,8 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Rules are the settings that decide admission. They are read-only and
-// safe for concurrent use.
+// Rules are the settings that decide admission. They are read-only and safe for concurrent use.
 type Rules struct {
 	Budget        budgets.Budget
 	UserHash      secret.Of[[32]byte]
@@ -34,16 +33,16 @@ type metric struct {
 	spec      schemas.MetricSpec
 	allowance accounts.Allowance
 	kind      metrickind.Kind
-	bounds    metrickind.Bounds   // the caps on what a user adds to a key
+	bounds    metrickind.Bounds   // the caps on a user's contribution to a key
 	filter    uint64              // the bit that an event must have; 0: no filter
 	public    map[string]struct{} // nil unless keys are public
 	rank      string              // determines the order in which keys are clipped
 	further   []int               // the metrics of the further components of its counts
 	nodes     int                 // the metric of the nodes of its trees; −1: none
 	scale     *metrickind.Scale   // scale of its trees
-	of        int                 // the metric whose events this one counts, if it is a share
+	base      int                 // the metric whose events this one counts, if it is a share
 	valued    bool                // its kind has Values
-	// values are what an event adds to each component, of kinds with values
+	// values are an event's parts in each component, for kinds with values
 	values []func(value int64, b metrickind.Bounds) int64
 }
 
@@ -114,24 +113,24 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 
 // derive records the index of m in the metric that it is derived from.
 func (r *Rules) derive(m *metric) error {
-	of := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived() })
-	if of < 0 {
+	base := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived() })
+	if base < 0 {
 		return fmt.Errorf("preparing admission: metric %s is derived from %s and does not come after it", m.spec.Name,
 			m.spec.Of)
 	}
 	if m.kind.Share {
-		return r.share(m, of)
+		return r.share(m, base)
 	}
-	to := &r.metrics[of]
+	to := &r.metrics[base]
 	if m.spec.KeyMode != schemas.KeysFrom {
 		return fmt.Errorf("preparing admission: metric %s must take its keys from %s, which alone decides whether "+
 			"they are released", m.spec.Name, m.spec.Of)
 	}
 	switch {
 	case m.kind.Statistic != nil:
-		of := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf() != "" &&
+		belongs := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf() != "" &&
 			slices.Contains(to.kind.Also(), m.kind.ValueOf()) && m.bounded(to)
-		if !of || m.spec.Route() != to.spec.Route() || m.spec.Confidence != to.spec.Confidence {
+		if !belongs || m.spec.Route() != to.spec.Route() || m.spec.Confidence != to.spec.Confidence {
 			return fmt.Errorf("preparing admission: metric %s is no statistic of %s", m.spec.Name, m.spec.Of)
 		}
 	case m.kind.HasNodes():
@@ -145,7 +144,7 @@ func (r *Rules) derive(m *metric) error {
 		}
 		to.nodes, to.scale = len(r.metrics), scale
 	default: // a component
-		if at, sums := len(to.further), r.sumsOf(to); at >= len(sums) || sums[at].Name != m.kind.Name ||
+		if place, sums := len(to.further), r.sumsOf(to); place >= len(sums) || sums[place].Name != m.kind.Name ||
 			!m.bounded(to) || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
@@ -156,14 +155,14 @@ func (r *Rules) derive(m *metric) error {
 
 // bounded reports whether a derived metric has the bounds of the metric that it is derived from,
 // whose cap may be what a full bucket pays for.
-func (m *metric) bounded(of *metric) bool {
-	return m.bounds == of.bounds || m.bounds == of.spec.Bounds()
+func (m *metric) bounded(base *metric) bool {
+	return m.bounds == base.bounds || m.bounds == base.spec.Bounds()
 }
 
 // hasSums reports whether the further components of a metric are the sums that it needs, in order.
 func (r *Rules) hasSums(m *metric) bool {
-	return slices.EqualFunc(m.further, r.sumsOf(m), func(at int, of metrickind.Kind) bool {
-		return r.metrics[at].kind.Name == of.Name
+	return slices.EqualFunc(m.further, r.sumsOf(m), func(i int, kind metrickind.Kind) bool {
+		return r.metrics[i].kind.Name == kind.Name
 	})
 }
 
@@ -180,14 +179,15 @@ func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 }
 
 // share makes m the share of a metric: it takes the same events.
-func (r *Rules) share(m *metric, of int) error {
-	twice := slices.ContainsFunc(r.metrics, func(o metric) bool { return o.kind.Share && o.of == of })
-	fits := m.spec.WindowSize == r.metrics[of].spec.WindowSize && m.spec.WindowSlide == r.metrics[of].spec.WindowSlide
+func (r *Rules) share(m *metric, base int) error {
+	twice := slices.ContainsFunc(r.metrics, func(o metric) bool { return o.kind.Share && o.base == base })
+	fits := m.spec.WindowSize == r.metrics[base].spec.WindowSize &&
+		m.spec.WindowSlide == r.metrics[base].spec.WindowSlide
 	if keys := m.spec.PublicKeys; twice || !fits || len(keys) != 2 || string(keys[0]) != metrickind.EventsCounted ||
 		string(keys[1]) != metrickind.EventsLeftOut {
 		return fmt.Errorf("preparing admission: metric %s is no share of %s", m.spec.Name, m.spec.Of)
 	}
-	m.of, m.filter, m.public = of, r.metrics[of].filter, r.metrics[of].public
+	m.base, m.filter, m.public = base, r.metrics[base].filter, r.metrics[base].public
 	return nil
 }
 
@@ -197,13 +197,13 @@ func summable(m *schemas.MetricSpec) bool {
 		return false
 	}
 	greatest := max(m.Max, -m.Min) // −2⁶³ is its own negative
-	at := slices.IndexFunc(metrickind.SumComponents(), func(k metrickind.Kind) bool { return k.Name == m.Kind })
-	if at >= 0 { // which adds 2v − min − max
+	power := slices.IndexFunc(metrickind.SumComponents(), func(k metrickind.Kind) bool { return k.Name == m.Kind })
+	if power >= 0 { // which adds 2v − min − max
 		if greatest > math.MaxInt64>>2 {
 			return false
 		}
 		greatest *= 4
-		for range at { // which adds a power of max − min
+		for range power { // which adds a power of max − min
 			high, low := bits.Mul64(uint64(greatest), uint64(m.Max-m.Min))
 			if high != 0 || low > math.MaxInt64 {
 				return false
@@ -235,13 +235,13 @@ func (m *metric) counts(l schemas.Label) bool {
 	return ok
 }
 
-// prefixes reports whether what counts of a key is its first events by rank.
+// prefixes reports whether the counted part of a key is its first events by rank.
 func (m *metric) prefixes() bool { return m.valued && !m.kind.CountTarget() }
 
 // private reports whether the metric releases private keys itself.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
-// price returns the worst case of what a user contributes to a window of the metric, to the further
+// price returns the worst case of a user's contribution to a window of the metric, to the further
 // components of its counts and to all nodes of their trees; ok is false if it does not fit an
 // account.
 func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCount) (worst units.Mu2, ok bool) {

@@ -133,9 +133,9 @@ func decisionsOn(t *rapid.T, w *world, turn uint64, but int) []string {
 			}
 		}
 	}
-	for at, a := range w.accounts() {
-		if at.id != testID(but) {
-			lines = append(lines, fmt.Sprintf("%x %d %+v", at.id, at.period, a))
+	for who, a := range w.accounts() {
+		if who.id != testID(but) {
+			lines = append(lines, fmt.Sprintf("%x %d %+v", who.id, who.period, a))
 		}
 	}
 	slices.Sort(lines)
@@ -203,8 +203,8 @@ func TestRuleOneRecordMovesCountsByOne(t *testing.T) {
 // distance adds up by how much the counts of a metric's first window differ.
 func distance(a, b map[cell]int64, metric uint32) (sum int64) {
 	for _, key := range testKeys {
-		at := cell{metric, 0, testTurn, key}
-		sum += max(a[at]-b[at], b[at]-a[at])
+		counted := cell{metric, 0, testTurn, key}
+		sum += max(a[counted]-b[counted], b[counted]-a[counted])
 	}
 	return sum
 }
@@ -281,7 +281,7 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 		"above the top":      {metric1("m"), map[string]units.Precision{"a": {Lo: 4<<40 + 1}}, 0},
 	} {
 		a := mustAccounts(t, deployment(1<<40, c.metric), cs)
-		err := a.charge(released(unit(1), c.keys))
+		err := a.chargeSettled(released(unit(1), c.keys))
 		if c.paid == 0 {
 			if err == nil {
 				t.Errorf("%s: charged %d", name, a.accountOf(1).Spent)
@@ -298,23 +298,24 @@ func TestRuleAReleasedValuePaysForAllComponents(t *testing.T) {
 	m := metric1("m")
 	m.Kind, m.Min, m.Max = metrickind.Variance, 0, 3
 	metrics := append([]schemas.MetricSpec{m}, furtherOf(&m)...)
-	var of []schemas.SettledKey
+	var keys []schemas.SettledKey
 	for i := range metrics {
-		of = append(of, schemas.SettledKey{Metric: uint32(i), WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)})
+		keys = append(keys, schemas.SettledKey{Metric: uint32(i), WindowEnd: 1000, Key: []byte("a"),
+			Precision: unit(1)})
 	}
 	for name, c := range map[string]struct {
 		keys []schemas.SettledKey
 		paid units.Mu2 // 0: stops
 	}{
-		"all":                {of, 1 + 3*3 + 9*9}, // one event of value 3: N by 1, S by 3, Q by 9
-		"the first alone":    {of[:1], 0},
-		"without the third":  {of[:2], 0},
-		"without the second": {[]schemas.SettledKey{of[0], of[2]}, 0},
-		"without the first":  {of[1:], 0},
+		"all":                {keys, 1 + 3*3 + 9*9}, // one event of value 3: N by 1, S by 3, Q by 9
+		"the first alone":    {keys[:1], 0},
+		"without the third":  {keys[:2], 0},
+		"without the second": {[]schemas.SettledKey{keys[0], keys[2]}, 0},
+		"without the first":  {keys[1:], 0},
 		"below a threshold":  {nil, 1},
 	} {
 		a := mustAccounts(t, deployment(1<<40, metrics...), []contribution{{user: 1, key: "a", n: 1, value: 3}})
-		err := a.charge(
+		err := a.chargeSettled(
 			NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1), unit(1)},
 				Keys: c.keys}))
 		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.accountOf(1).Spent != c.paid) {
@@ -357,7 +358,7 @@ func TestRuleAReleasedTreePaysForItsDrawnNodes(t *testing.T) {
 		a := mustAccounts(t, deployment(1<<40, metrics...),
 			[]contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "a", n: 1, value: 4},
 				{user: 1, key: "a", n: 1, value: 60}})
-		err := a.charge(
+		err := a.chargeSettled(
 			NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(4)}, Keys: c.keys}))
 		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.accountOf(1).Spent != c.paid) {
 			t.Errorf("%s: charged %d, want %d (%v)", name, a.accountOf(1).Spent, c.paid, err)

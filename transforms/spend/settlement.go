@@ -72,8 +72,8 @@ func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private b
 		for step <= len(rest) && compare(rest[step-1], key) < 0 {
 			step *= 2
 		}
-		at, found := slices.BinarySearchFunc(rest[step/2:min(step, len(rest))], key, compare)
-		rest = rest[step/2+at:]
+		offset, found := slices.BinarySearchFunc(rest[step/2:min(step, len(rest))], key, compare)
+		rest = rest[step/2+offset:]
 		switch {
 		case found:
 			out[i] = rest[0].Precision

@@ -17,8 +17,7 @@ var errOverBudget = errors.New("an admitted user's worst case does not fit the b
 // errNothingKept: the ledger admits a user to a window in which no contribution of the user counts.
 var errNothingKept = errors.New("a user was admitted to a window without contributing to it")
 
-// errOtherWindows: the ledger decides about other windows than those that end
-// with the turn.
+// errOtherWindows: the ledger decides about other windows than those that end with the turn.
 var errOtherWindows = errors.New("the decided windows are not those that end with the turn")
 
 // errUserMissed: the users of the ledger's delta are out of order, or some of them

@@ -68,22 +68,22 @@ func (s *Settlement) drawnNodes(w schemas.MetricWindow, keys [][]byte) ([]drawnN
 		if !ok {
 			return nil, errNoPrice
 		}
-		at, there := slices.BinarySearchFunc(keys, key, slices.Compare[[]byte])
+		index, there := slices.BinarySearchFunc(keys, key, slices.Compare[[]byte])
 		if !there {
 			continue // no user of this shard has the key
 		}
-		of := &out[at]
-		if len(of.parents) > 0 && (of.precision != k.Precision || of.parents[len(of.parents)-1] >= node) {
+		nodes := &out[index]
+		if len(nodes.parents) > 0 && (nodes.precision != k.Precision || nodes.parents[len(nodes.parents)-1] >= node) {
 			return nil, errNoPrice
 		}
-		of.precision, of.parents = k.Precision, append(of.parents, node)
+		nodes.precision, nodes.parents = k.Precision, append(nodes.parents, node)
 	}
 	return out, nil
 }
 
-// charge returns what a user pays for the drawn nodes of a key's tree. If the key was released, at
+// price returns a user's cost of the drawn nodes of a key's tree. If the key was released, at
 // least the children of the root were drawn, else no node.
-func (d *drawnNodes) charge(leaves []leafCount, levels int, released bool) (units.Mu2, error) {
+func (d *drawnNodes) price(leaves []leafCount, levels int, released bool) (units.Mu2, error) {
 	if root := len(d.parents) > 0 && d.parents[0] == metrickind.Root; root != released {
 		return 0, errNoPrice
 	}

@@ -65,14 +65,15 @@ func TestRuleWaterFillsKeysToOneLevel(t *testing.T) {
 		v := vessels{ranks: rapid.Permutation([]byte{1, 2, 3, 4, 5}).Draw(t, "ranks")[:len(sizes)]}
 		if rapid.Bool().Draw(t, "prices") {
 			for _, size := range sizes {
-				of := []units.Mu2{0}
+				amounts := []units.Mu2{0}
 				for range size {
-					of = append(of, of[len(of)-1]+units.Mu2(rapid.Uint64Range(0, 30).Draw(t, "dearer")))
+					amounts = append(amounts, amounts[len(amounts)-1]+units.Mu2(rapid.Uint64Range(0, 30).Draw(t,
+						"dearer")))
 				}
 				if size > 0 && rapid.Bool().Draw(t, "beyond any account") {
-					of[size] = units.MaxMu2
+					amounts[size] = units.MaxMu2
 				}
-				v.prices = append(v.prices, of)
+				v.prices = append(v.prices, amounts)
 			}
 		}
 		allowance := units.Mu2(rapid.Uint64Range(0, 120).Draw(t, "allowance"))

@@ -49,17 +49,18 @@ type endedWindows struct {
 	windows       []schemas.MetricWindow
 	contributions []*contributions // by window; windows over the same slices share one
 	taken         [][]bool         // by window: the labels that belong to its metric
-	of            []int            // by window of a share: the window of its metric
+	bases         []int            // by window of a share: the window of its metric
 	each          []*contributions // each set of contributions once, the turn's own first
-	own           *contributions
+	slice         *contributions
 }
 
 // assemble assembles the windows that end with a turn, from the slices that are kept and the turn's
 // own.
 func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
-	own *contributions) (*endedWindows, error) {
+	slice *contributions) (*endedWindows, error) {
 	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)),
-		taken: make([][]bool, len(windows)), of: make([]int, len(windows)), own: own, each: []*contributions{own}}
+		taken: make([][]bool, len(windows)), bases: make([]int, len(windows)), slice: slice,
+		each: []*contributions{slice}}
 	byFirst := map[uint64]*contributions{}
 	for i, w := range windows {
 		m, err := a.metric(w)
@@ -69,11 +70,11 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 		first := min(a.windows.First(w), turn)
 		c := byFirst[first]
 		if c == nil {
-			if c, err = a.since(first, own); err != nil {
+			if c, err = a.since(first, slice); err != nil {
 				return nil, err
 			}
 			byFirst[first] = c
-			if c != own {
+			if c != slice {
 				e.each = append(e.each, c)
 			}
 		}
@@ -81,8 +82,8 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 		e.taken[i] = c.taken(m)
 		if m.kind.Share {
 			derived := w
-			derived.Metric = uint32(m.of)
-			if e.of[i] = slices.Index(windows[:i], derived); e.of[i] < 0 {
+			derived.Metric = uint32(m.base)
+			if e.bases[i] = slices.Index(windows[:i], derived); e.bases[i] < 0 {
 				return nil,
 					fmt.Errorf("assembling a window of metric %s: %s, of which it is a share, has no such window",
 						m.spec.Name, m.spec.Of)
@@ -93,7 +94,7 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 }
 
 // since merges the kept slices from a turn on with the open turn's own.
-func (a *shardAccounts) since(first uint64, own *contributions) (*contributions, error) {
+func (a *shardAccounts) since(first uint64, slice *contributions) (*contributions, error) {
 	parts := []*contributions{}
 	for _, s := range a.open {
 		if s.turn < first {
@@ -106,9 +107,9 @@ func (a *shardAccounts) since(first uint64, own *contributions) (*contributions,
 		parts = append(parts, &contributions{labels: o.Labels, users: o.Users, filtered: o.Filtered})
 	}
 	if len(parts) == 0 {
-		return own, nil
+		return slice, nil
 	}
-	return new(merged).merge(append(parts, own))
+	return new(merged).merge(append(parts, slice))
 }
 
 func (e *endedWindows) keysOf(window int, m *metric) [][]byte {
@@ -122,8 +123,8 @@ func (e *endedWindows) keysOf(window int, m *metric) [][]byte {
 // slice and to each window; nil for nothing.
 type member struct {
 	schemas.ContribUser
-	own *schemas.ContribUser
-	of  []*schemas.ContribUser
+	part     *schemas.ContribUser
+	byWindow []*schemas.ContribUser
 }
 
 // forgetUsers drops the users once they are admitted: charging does not need them.
@@ -138,11 +139,11 @@ func (e *endedWindows) forgetUsers() {
 func (e *endedWindows) members(fn func(m *member) error) error {
 	next := make([]int, len(e.each))
 	least := make([]*schemas.ContribUser, len(e.each)) // by set: the part of its least user
-	at := make([]int, len(e.contributions))
+	positions := make([]int, len(e.contributions))
 	for i, c := range e.contributions {
-		at[i] = slices.Index(e.each, c)
+		positions[i] = slices.Index(e.each, c)
 	}
-	m := member{of: make([]*schemas.ContribUser, len(e.windows))}
+	m := member{byWindow: make([]*schemas.ContribUser, len(e.windows))}
 	for {
 		found := false
 		for i, c := range e.each {
@@ -165,9 +166,9 @@ func (e *endedWindows) members(fn func(m *member) error) error {
 		if !found {
 			return nil
 		}
-		m.own = least[0]
-		for i := range m.of {
-			m.of[i] = least[at[i]]
+		m.part = least[0]
+		for i := range m.byWindow {
+			m.byWindow[i] = least[positions[i]]
 		}
 		if err := fn(&m); err != nil {
 			return err
@@ -180,9 +181,9 @@ func (e *endedWindows) members(fn func(m *member) error) error {
 	}
 }
 
-// keep retains the decided turn's slice for open windows, and drops the slices that no open window
+// retainSlices retains the decided turn's slice for open windows, and drops the slices that no open window
 // needs.
-func (a *shardAccounts) keep(d *schemas.Delta) error {
+func (a *shardAccounts) retainSlices(d *schemas.Delta) error {
 	needed := a.windows.Needed(d.Turn)
 	rest := a.open[:0]
 	for _, s := range a.open {

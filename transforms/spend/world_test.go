@@ -125,15 +125,16 @@ func (s settings) batch(epoch int64, turn uint64, shard int, cs []contribution) 
 	b := schemas.Contributions{Epoch: epoch, Turn: turn, Shard: uint32(shard), Records: records(cs)}
 	index := map[string]uint32{}
 	for _, c := range cs {
-		at, known := index[labelKey(c.label())]
+		number, known := index[labelKey(c.label())]
 		if !known {
-			at = uint32(len(b.Labels))
-			index[labelKey(c.label())] = at
+			number = uint32(len(b.Labels))
+			index[labelKey(c.label())] = number
 			b.Labels = append(b.Labels, c.label())
 		}
-		u := schemas.ContribUser{ID: testID(c.user), Period: c.period, Entries: []schemas.KeyCount{{Key: at, N: c.n}}}
+		u := schemas.ContribUser{ID: testID(c.user), Period: c.period, Entries: []schemas.KeyCount{{Key: number,
+			N: c.n}}}
 		if s.recordsOf() {
-			u.Records = []schemas.RecordValue{{Key: at, N: c.n, Value: c.value, ID: c.record()}}
+			u.Records = []schemas.RecordValue{{Key: number, N: c.n, Value: c.value, ID: c.record()}}
 		}
 		b.Users = append(b.Users, u)
 	}
@@ -284,14 +285,14 @@ func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled 
 	var trees []cell
 	for _, c := range slices.Clone(released) {
 		for i := range w.metrics {
-			at := cell{uint32(i), c.Start, c.End, c.Key}
+			key := cell{uint32(i), c.Start, c.End, c.Key}
 			switch {
 			case w.metrics[i].KeysFrom != w.metrics[c.Metric].Name && w.metrics[i].Of != w.metrics[c.Metric].Name:
 			case metrickind.Of(w.metrics[i].Kind).Statistic != nil: // which has no draws of its own
 			case metrickind.Of(w.metrics[i].Kind).HasNodes():
-				trees = append(trees, at)
+				trees = append(trees, key)
 			case w.metrics[i].KeysFrom == w.metrics[c.Metric].Name:
-				released = append(released, at)
+				released = append(released, key)
 			}
 		}
 	}
@@ -299,13 +300,13 @@ func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled 
 	for _, c := range released {
 		m := &w.metrics[c.Metric]
 		span := new(big.Int).Sub(m.Top.Big(), m.First.Big())
-		of := c
+		whole := c
 		// one precision for a tree
 		if key, _, ok := schemas.SplitNodeKey([]byte(c.Key)); ok && metrickind.Of(m.Kind).HasNodes() {
-			of.Key = string(key)
+			whole.Key = string(key)
 		}
-		at := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(of)>>8%5))
-		u, err := units.PrecisionFromBig(at.Div(at, big.NewInt(4)).Add(at, m.First.Big()))
+		share := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(whole)>>8%5))
+		u, err := units.PrecisionFromBig(share.Div(share, big.NewInt(4)).Add(share, m.First.Big()))
 		if err != nil {
 			panic(err) // a mistake of the test's
 		}
@@ -328,20 +329,20 @@ func drawnTrees(trees []cell, metrics []schemas.MetricSpec) (drawn []cell) {
 		}
 		if edges := len(metrics[c.Metric].PublicKeys); edges > 0 { // a histogram
 			for parent := metrickind.Root; int(parent-metrickind.Root)*metrickind.Branching < edges-1; parent++ {
-				at := c
-				at.Key = string(schemas.NodeKey([]byte(c.Key), parent))
-				drawn = append(drawn, at)
+				part := c
+				part.Key = string(schemas.NodeKey([]byte(c.Key), parent))
+				drawn = append(drawn, part)
 			}
 			continue
 		}
 		for range scale.Levels() {
 			var next []metrickind.Node
 			for _, n := range level {
-				at := c
-				at.Key = string(schemas.NodeKey([]byte(c.Key), n))
-				drawn = append(drawn, at)
+				part := c
+				part.Key = string(schemas.NodeKey([]byte(c.Key), n))
+				drawn = append(drawn, part)
 				for i := range metrickind.Branching {
-					if at.Key = string(schemas.NodeKey([]byte(c.Key), n.Child(i))); hashOf(at)%3 == 0 {
+					if part.Key = string(schemas.NodeKey([]byte(c.Key), n.Child(i))); hashOf(part)%3 == 0 {
 						next = append(next, n.Child(i))
 					}
 				}
@@ -392,9 +393,9 @@ func (w *world) agree(m *model, partials []schemas.Partial) error {
 		return fmt.Errorf("tallies are %v, the model says %v", tallies, m.tallies)
 	}
 	accounts := w.accounts()
-	for at, want := range m.accounts {
-		got := accounts[at]
-		delete(accounts, at)
+	for who, want := range m.accounts {
+		got := accounts[who]
+		delete(accounts, who)
 		if new(big.Int).SetUint64(uint64(got.Spent)).Cmp(want.spent()) != 0 ||
 			new(big.Int).SetUint64(uint64(got.Reserved)).Cmp(want.reserved()) != 0 {
 			return fmt.Errorf("an account is %+v, the model says spent %v, reserved %v", got, want.spent(),

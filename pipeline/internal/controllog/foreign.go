@@ -4,8 +4,7 @@ import (
 	"fmt"
 )
 
-// NotOurs is the text about a record that no version of this program has written, for
-// TellForeign.
+// NotOurs is the text about a record that no version of this program has written, for TellForeign.
 const NotOurs = "was not written by Tollgate and is ignored: check who may write to the topic"
 
 // ReportForeign logs a warning about an ignored record, once; what is the reason. In one partition

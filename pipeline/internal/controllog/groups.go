@@ -80,12 +80,12 @@ func (v *View) misplaced(p *schemas.Passed) string {
 		return ""
 	}
 	for _, c := range last.Cuts {
-		at, has := cuts[c.Partition]
+		cut, has := cuts[c.Partition]
 		switch {
 		case uint32(c.Partition)%r.groups != p.Group:
 		case !has:
 			return "are not all of its group"
-		case at < c.Cut:
+		case cut < c.Cut:
 			return "end before those of the last CLOSE"
 		}
 	}
@@ -134,8 +134,8 @@ func (v *View) beginReaders(run int64) {
 // group began before the EPOCH, the claim is accepted: a reader knows the epoch only from a log
 // that has both.
 func (v *View) TakesPart(group uint32, reader int64) bool {
-	if at, known := v.part[group]; known {
-		return at == reader
+	if newest, known := v.part[group]; known {
+		return newest == reader
 	}
 	return group == 0 || reader >= 0 && reader < min(v.begun, v.Epoch)
 }
@@ -153,8 +153,8 @@ func (v *View) Joining(run, since int64) (waits bool, groups int) {
 	if r == nil {
 		return false, 0
 	}
-	for _, at := range r.last {
-		if at > since {
+	for _, offset := range r.last {
+		if offset > since {
 			groups++
 		}
 	}

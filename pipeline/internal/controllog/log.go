@@ -44,9 +44,8 @@ type Log struct {
 	// HeaderAt the offset of the record that holds it. The View has those in force now.
 	Header   *schemas.Header
 	HeaderAt int64
-	// Run is the number of the run, or change, that Announce has announced or that Join has
-	// named: the offset of its RUN record. RunID is its name, 128 random bits. Both are zero
-	// before.
+	// Run is the number of the run, or change, that Announce has announced or that Join has named:
+	// the offset of its RUN record. RunID is its name, 128 random bits. Both are zero before.
 	Run   int64
 	RunID [16]byte
 }
@@ -163,15 +162,15 @@ func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error)
 
 // WrittenAt returns when the record at an offset was written, by the broker's clock where the topic
 // has append times.
-func (l *Log) WrittenAt(ctx context.Context, offset int64) (at time.Time, err error) {
+func (l *Log) WrittenAt(ctx context.Context, offset int64) (written time.Time, err error) {
 	err = l.client.ReadRange(ctx, l.Topic, Partition, offset, offset+1, func(r kafkalog.Record) error {
-		at = time.UnixMilli(r.Timestamp).UTC()
+		written = time.UnixMilli(r.Timestamp).UTC()
 		return nil
 	})
 	if err != nil {
-		return at, fmt.Errorf("reading control, topic %s: %w", l.Topic, err)
+		return written, fmt.Errorf("reading control, topic %s: %w", l.Topic, err)
 	}
-	return at, nil
+	return written, nil
 }
 
 // newest returns the last record of this program before an offset.

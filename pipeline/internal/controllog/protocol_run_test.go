@@ -22,8 +22,8 @@ func passedBy(epoch int64, group uint32, reader int64, turn uint64, partitions .
 		Each:    []schemas.TurnRecords{{Turn: turn, Records: 10 * turn}},
 		Tallies: schemas.ReadTallies{Read: 10 * turn, Accepted: 10 * turn}}
 	for _, id := range partitions {
-		at := 100 * int64(turn)
-		p.Cuts = append(p.Cuts, schemas.GroupCut{Cut: schemas.Cut{Partition: id, Cut: at, Restart: at}})
+		offset := 100 * int64(turn)
+		p.Cuts = append(p.Cuts, schemas.GroupCut{Cut: schemas.Cut{Partition: id, Cut: offset, Restart: offset}})
 	}
 	return p
 }
@@ -53,8 +53,8 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 		change(&s)
 		return s
 	}
-	// told adds ignored and logged records.
-	told := func(s state, n int) state { return with(s, func(s *state) { s.Strays = n }) }
+	// tallied adds ignored and logged records.
+	tallied := func(s state, n int) state { return with(s, func(s *state) { s.Strays = n }) }
 	// reads is with the readers of another run, which may follow.
 	reads := func(s state, run int64) state { return with(s, func(s *state) { s.Others = []int64{run} }) }
 	passes := func(group uint32, p *schemas.Passed) state {
@@ -113,7 +113,7 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 		"READER after one of a later run": {begun, list{&schemas.Run{}, readerOf(6, 1, 2), readerOf(2, 2, 3)},
 			reads(with(same, func(s *state) { s.Joining = map[uint32]int64{1: 3, 2: 8} }), 6)},
 		"READER of no run":                   {begun, list{readerOf(6, 1, 3), readerOf(-1, 1, 3)}, same},
-		"READER of another number of groups": {begun, list{readerOf(2, 1, 2), readerOf(2, 3, 5)}, told(same, 2)},
+		"READER of another number of groups": {begun, list{readerOf(2, 1, 2), readerOf(2, 3, 5)}, tallied(same, 2)},
 		"READER after END": {begun, list{end, readerOf(2, 1, 3)},
 			with(same, func(s *state) { s.Ended, s.Joining = end, map[uint32]int64{1: 7, 2: 4} })},
 
@@ -163,8 +163,8 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 1,
 					Each: []schemas.TurnRecords{{Turn: 1, Records: 10}}}},
 			with(same, func(s *state) { s.Closed, s.Settled, s.Groups = 1, 1, map[uint32]*Group{1: {Turn: 1}} })},
-		"PASSED with a partition of another group":   {begun, list{passedBy(5, 1, 3, 1, 1, 2)}, told(same, 1)},
-		"PASSED with a partition of the first group": {begun, list{passedBy(5, 1, 3, 1, 0, 1)}, told(same, 1)},
+		"PASSED with a partition of another group":   {begun, list{passedBy(5, 1, 3, 1, 1, 2)}, tallied(same, 1)},
+		"PASSED with a partition of the first group": {begun, list{passedBy(5, 1, 3, 1, 0, 1)}, tallied(same, 1)},
 		"PASSED without a partition that CLOSE has": {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2, 1)},
 			with(same, func(s *state) { s.Closed, s.Strays = 1, 1 })},
 		"PASSED without partitions that CLOSE has": {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2)},

@@ -21,8 +21,8 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 		if s, ok := l.view.settlements[turn]; ok {
 			return s, nil
 		}
-		if at, ok := l.view.SettledAt[turn]; ok {
-			s, err := l.settledFrom(ctx, turn, at)
+		if offset, ok := l.view.SettledAt[turn]; ok {
+			s, err := l.settledFrom(ctx, turn, offset)
 			if err != nil {
 				return nil, err
 			}
@@ -46,9 +46,9 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 }
 
 // settledFrom reads the settlement of a turn, whose first part is at an offset.
-func (l *Log) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Settlement, error) {
+func (l *Log) settledFrom(ctx context.Context, turn uint64, offset int64) (*spend.Settlement, error) {
 	var parts []schemas.Settled
-	err := l.client.ReadRange(ctx, l.Topic, Partition, at, l.view.Next, func(r kafkalog.Record) error {
+	err := l.client.ReadRange(ctx, l.Topic, Partition, offset, l.view.Next, func(r kafkalog.Record) error {
 		c, _, err := Decode(&r)
 		if err != nil {
 			return err

@@ -191,9 +191,8 @@ func (v *View) observeClose(offset int64, c *schemas.Close) {
 	}
 }
 
-// observeGeneration puts another generation in force, if every turn before it is
-// settled. Turns that were closed after those are open again: nothing of them was
-// published.
+// observeGeneration puts another generation in force, if every turn before it is settled. Turns
+// that were closed after those are open again: nothing of them was published.
 func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 	h := &g.Header
 	known := v.anchored || v.Settled > 0

@@ -178,9 +178,9 @@ func TestRuleAChangeBeginsAfterTheLastSettledTurn(t *testing.T) {
 	if v.Header != first {
 		t.Fatal("a generation of an older epoch counted")
 	}
-	at := v.Next
+	offset := v.Next
 	feedView(t, v, generationFrom(epoch, 3))
-	if v.Header == first || v.HeaderAt != at || v.Closed != 2 || v.Closes[3] != nil || v.Closes[4] != nil ||
+	if v.Header == first || v.HeaderAt != offset || v.Closed != 2 || v.Closes[3] != nil || v.Closes[4] != nil ||
 		v.Closes[2] == nil {
 		t.Fatalf("after the change: closed %d, %d CLOSEs", v.Closed, len(v.Closes))
 	}

@@ -58,23 +58,23 @@ func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (clas
 		}
 		return classification{Outcome: watch.DeadLettered, class: bad.Class}, nil
 	}
-	at := f.event.Millis
+	millis := f.event.Millis
 	reached := max(r.Timestamp, minus(p.appendTime, by.slack))
 	switch {
-	case f.turns != nil && at < f.turns.Start:
+	case f.turns != nil && millis < f.turns.Start:
 		return classification{Outcome: watch.BeforeStart}, nil
-	case at < minus(reached, by.lateness) && !ahead:
+	case millis < minus(reached, by.lateness) && !ahead:
 		return classification{Outcome: watch.Late}, nil
 	case ahead:
 		return classification{Outcome: watch.Future}, nil
-	case !by.noFuture && at > plus(r.Timestamp, by.skew) && r.Timestamp == noTimestamp:
+	case !by.noFuture && millis > plus(r.Timestamp, by.skew) && r.Timestamp == noTimestamp:
 		return classification{Outcome: watch.Unstamped}, nil
-	case !by.noFuture && at > plus(r.Timestamp, by.skew):
+	case !by.noFuture && millis > plus(r.Timestamp, by.skew):
 		return classification{Outcome: watch.Future}, nil
 	}
 	v := classification{Outcome: watch.Accepted}
 	if f.turns != nil {
-		v.turn = f.turns.Of(at)
+		v.turn = f.turns.Of(millis)
 	}
 	return v, nil
 }

@@ -32,17 +32,17 @@ func TestAPassedFitsInARecordHoweverFarWasRead(t *testing.T) {
 				s.buffers[turn] = &packing.Buffer{Records: 1,
 					First: map[int32]packing.Mark{1: {Offset: int64(turn) - 1, AppendTime: 1000*int64(turn) - 1}}}
 			}
-			said := &schemas.Passed{Group: 1, Turn: s.passedUpTo()}
-			s.describe(said, closed)
-			data, err := schemas.EncodeControl(schemas.Control{Body: said})
+			passed := &schemas.Passed{Group: 1, Turn: s.passedUpTo()}
+			s.describe(passed, closed)
+			data, err := schemas.EncodeControl(schemas.Control{Body: passed})
 			if err != nil || len(data) > controllog.MaxRecord/100 {
 				t.Fatalf("%d bytes, %v", len(data), err)
 			}
-			if said.Turn != closed+lookahead || len(said.Each) != lookahead {
-				t.Errorf("passed %d turns, with %d numbers of records", said.Turn-closed, len(said.Each))
+			if passed.Turn != closed+lookahead || len(passed.Each) != lookahead {
+				t.Errorf("passed %d turns, with %d numbers of records", passed.Turn-closed, len(passed.Each))
 			}
-			for turn := uint64(closed + 1); turn <= said.Turn; turn++ {
-				if c := said.Cuts[0].For(turn); c.Cut != turns || c.Restart != int64(turn) ||
+			for turn := uint64(closed + 1); turn <= passed.Turn; turn++ {
+				if c := passed.Cuts[0].For(turn); c.Cut != turns || c.Restart != int64(turn) ||
 					c.AppendTime != 1000*int64(turn+1)-1 {
 					t.Fatalf("turn %d: %+v", turn, c)
 				}

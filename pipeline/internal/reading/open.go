@@ -40,8 +40,8 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 	out := stepResult{opened: true}
 	s.control.WithView(func(v *controllog.View) {
 		c = v.Closes[turn]
-		if at, ok := v.SettledAt[settled]; ok {
-			settledAt = at
+		if offset, ok := v.SettledAt[settled]; ok {
+			settledAt = offset
 		}
 		current = v.Epoch == s.epoch.Load() && v.Settled == settled
 		out.tick = v.Epoch + v.Turns

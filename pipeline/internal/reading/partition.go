@@ -46,9 +46,8 @@ func (p *partition) watermark(t schemas.MetricSpec) int64 {
 	return max(p.idleUntil, minus(p.appendTime, t.Slack+t.Lateness))
 }
 
-// minus returns time − d, and plus time + d, for d ≥ 0, without wrapping around: a
-// producer may write any int64 as a record's time, and one that wraps around would close
-// every window.
+// minus returns time − d, and plus time + d, for d ≥ 0, without wrapping around: a producer may
+// write any int64 as a record's time, and one that wraps around would close every window.
 func minus(time, d int64) int64 {
 	if time < calendar.Never+d {
 		return calendar.Never
@@ -112,7 +111,7 @@ func (p *partition) cut(restart *packing.Mark) schemas.Cut {
 	if restart != nil {
 		c.Restart, c.AppendTime = restart.Offset, restart.AppendTime
 	}
-	at, _ := slices.BinarySearch(p.ahead, min(c.Restart, p.talliedTo))
-	c.Ahead = slices.Clone(p.ahead[at:])
+	i, _ := slices.BinarySearch(p.ahead, min(c.Restart, p.talliedTo))
+	c.Ahead = slices.Clone(p.ahead[i:])
 	return c
 }

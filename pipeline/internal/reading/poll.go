@@ -163,18 +163,18 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 
 // checkFetched returns an error if the log is not one that the promise can rest on.
 func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
-	at := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
+	place := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {
 	case errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange):
 		return fmt.Errorf("%s: these records are gone, but turns that are closed and not settled need them: check "+
-			"the retention of the events topic: %w: %w", at, deployment.ErrLogFault, g.Err)
+			"the retention of the events topic: %w: %w", place, deployment.ErrLogFault, g.Err)
 	case g.Err != nil:
-		return fmt.Errorf("%s: %w", at, g.Err)
+		return fmt.Errorf("%s: %w", place, g.Err)
 	case len(g.Records) > 0 && !g.AppendTime && s.dep.Config.Time.Trust == deployment.TrustBroker:
 		return fmt.Errorf(
 			"%s: batches have producers' times, and the deployment trusts the broker's: begin a new deployment with "+
 				"new keys, on another topic with message.timestamp.type=LogAppendTime, or with time.trust: "+
-				"producer: %w", at, deployment.ErrLogFault)
+				"producer: %w", place, deployment.ErrLogFault)
 	}
 	return nil
 }

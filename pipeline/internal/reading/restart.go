@@ -149,16 +149,16 @@ func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 	log *slog.Logger) (underWay uint64, err error) {
 	s := &Source{dep: d, client: client, control: control, log: log, clock: newTrustedTime(d.Config.Time.Skew, log),
 		opts: Options{Groups: 1}, classifier: classifier{clock: clockOf(d)}}
-	var at, now controllog.Standing
+	var before, now controllog.Standing
 	var closes map[uint64]*controllog.Closing
-	control.WithView(func(v *controllog.View) { at, closes = v.Standing, maps.Clone(v.Closes) })
-	underWay, err = s.compare(ctx, at.Settled, at.Closed, closes)
+	control.WithView(func(v *controllog.View) { before, closes = v.Standing, maps.Clone(v.Closes) })
+	underWay, err = s.compare(ctx, before.Settled, before.Closed, closes)
 	if err != nil || underWay > 0 {
 		if failed := control.Update(ctx); failed != nil {
 			return 0, failed
 		}
 		control.WithView(func(v *controllog.View) { now = v.Standing })
-		if now != at {
+		if now != before {
 			return 0, nil
 		}
 	}

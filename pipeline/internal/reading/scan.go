@@ -77,8 +77,8 @@ func (f *classifier) scan(r *kafkalog.Record, o ScanOptions, seen *ScanCounts, f
 	if err != nil {
 		return err
 	}
-	at := f.event.Millis
-	inside := (o.From.IsZero() || at >= o.From.UnixMilli()) && (o.To.IsZero() || at < o.To.UnixMilli())
+	millis := f.event.Millis
+	inside := (o.From.IsZero() || millis >= o.From.UnixMilli()) && (o.To.IsZero() || millis < o.To.UnixMilli())
 	switch {
 	case v.Outcome == watch.Skipped:
 	case v.Outcome == watch.DeadLettered:
@@ -111,11 +111,11 @@ func (f *classifier) scanRange(ctx context.Context, client *kafkalog.Client, top
 	if f.clock.trustProducer || f.clock.noFuture || o.From.IsZero() {
 		return from, to, nil
 	}
-	at, found, err := client.OffsetAt(ctx, topic, id, max(0, minus(o.From.UnixMilli(), f.clock.skew)))
+	offset, found, err := client.OffsetAt(ctx, topic, id, max(0, minus(o.From.UnixMilli(), f.clock.skew)))
 	if err != nil {
 		return 0, 0, err
 	}
-	if from = max(from, at); !found {
+	if from = max(from, offset); !found {
 		from = to
 	}
 	return from, to, nil

@@ -160,8 +160,8 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 
 // Step implements transforms.Source. A position that differs from the last Step's means that the
 // engine has restored an earlier state: READ then starts a new epoch.
-func (s *Source) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
-	ctx, calls, expected := s.beginStep(ctx, at)
+func (s *Source) Step(ctx context.Context, from transforms.Restriction) (transforms.Step, error) {
+	ctx, calls, expected := s.beginStep(ctx, from)
 	s.step.Lock()
 	defer s.step.Unlock()
 	if ctx.Err() != nil {
@@ -169,13 +169,13 @@ func (s *Source) Step(ctx context.Context, at transforms.Restriction) (transform
 	}
 	if !expected {
 		if err := s.beginReading(ctx); err != nil {
-			return s.endStep(at, err)
+			return s.endStep(from, err)
 		}
 	}
-	next := transforms.Restriction{Group: at.Group, Calls: calls, Tick: at.Tick}
+	next := transforms.Restriction{Group: from.Group, Calls: calls, Tick: from.Tick}
 	out, err := s.advance(ctx)
 	if err != nil {
-		return s.endStep(at, err)
+		return s.endStep(from, err)
 	}
 	next.Epoch = s.epoch.Load() // a stalled turn takes a new one
 	next.Done = out.done
@@ -187,13 +187,13 @@ func (s *Source) Step(ctx context.Context, at transforms.Restriction) (transform
 
 // beginStep registers a call and interrupts one that an engine has abandoned but that still runs.
 // expected reports that the position is the last call's.
-func (s *Source) beginStep(ctx context.Context, at transforms.Restriction) (context.Context, int64, bool) {
+func (s *Source) beginStep(ctx context.Context, from transforms.Restriction) (context.Context, int64, bool) {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
 	if s.stopIt != nil {
 		s.stopIt()
 	}
-	expected := s.calls > 0 && at.Calls == s.calls && at.Epoch == s.epoch.Load()
+	expected := s.calls > 0 && from.Calls == s.calls && from.Epoch == s.epoch.Load()
 	s.calls++
 	ctx, s.stopIt = context.WithCancel(ctx)
 	return ctx, s.calls, expected
@@ -205,10 +205,10 @@ var errReplaced = errors.New("another process of this run has started to read th
 
 // endStep ends reading without an error if another run has taken the epoch, or if control contains
 // the reason that stopped the deployment.
-func (s *Source) endStep(at transforms.Restriction, err error) (transforms.Step, error) {
+func (s *Source) endStep(from transforms.Restriction, err error) (transforms.Step, error) {
 	if errors.Is(err, deployment.ErrSuperseded) || errors.Is(err, deployment.ErrStopped) {
-		at.Done = true
-		return transforms.Step{Next: at}, nil
+		from.Done = true
+		return transforms.Step{Next: from}, nil
 	}
 	return transforms.Step{}, err
 }

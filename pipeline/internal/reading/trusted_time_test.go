@@ -93,8 +93,8 @@ func TestRuleFetchedRecordsAreJudgedByTheTrustedClock(t *testing.T) {
 		p.next, p.asked = 0, noon
 		s.clock.now()
 		wall += c.step
-		at := noon + c.stamp
-		fetch(kafkalog.Record{Timestamp: at, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, at)})
+		stamp := noon + c.stamp
+		fetch(kafkalog.Record{Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, stamp)})
 		if s.tallies.Accepted != 1 {
 			t.Errorf("%+v: the record does not count: %+v", c, s.tallies)
 		}
@@ -150,8 +150,8 @@ func TestRuleAClockThatGoesOnIsBelievedAfterAnHour(t *testing.T) {
 	wall += 60_000
 	for _, c := range []struct{ after, ahead int64 }{{0, 0}, {adoptAfter.Milliseconds(), 0}, {1, 60_000}} {
 		passed += c.after
-		if at, _ := clock.now(); at != 1.7e12+passed+c.ahead {
-			t.Errorf("%d ms after the step the time is %d ms ahead, want %d", c.after, at-1.7e12-passed, c.ahead)
+		if now, _ := clock.now(); now != 1.7e12+passed+c.ahead {
+			t.Errorf("%d ms after the step the time is %d ms ahead, want %d", c.after, now-1.7e12-passed, c.ahead)
 		}
 	}
 }

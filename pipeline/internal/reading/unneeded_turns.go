@@ -10,12 +10,12 @@ type unneededTurns struct {
 }
 
 // skipEvent records the position of an event whose turn this run does not settle.
-func (s *Source) skipEvent(partition int32, turn uint64, at packing.Mark) {
+func (s *Source) skipEvent(partition int32, turn uint64, position packing.Mark) {
 	if s.unneeded.first == nil {
 		s.unneeded.first = map[int32]packing.Mark{}
 	}
 	if _, seen := s.unneeded.first[partition]; !seen {
-		s.unneeded.first[partition] = at
+		s.unneeded.first[partition] = position
 	}
 	s.unneeded.last = max(s.unneeded.last, turn)
 }

@@ -47,8 +47,8 @@ func TestRuleNoPartitionStarves(t *testing.T) {
 		first, last := int64(calendar.Forever), int64(calendar.Never)
 		for _, p := range s.partitions {
 			if p.next < chunks {
-				at := s.classifier.turns.Start + p.next*step(p.id)
-				first, last = min(first, at), max(last, at)
+				millis := s.classifier.turns.Start + p.next*step(p.id)
+				first, last = min(first, millis), max(last, millis)
 			}
 		}
 		if first < last && last-first > 2*400 {
