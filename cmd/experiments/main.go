@@ -71,7 +71,7 @@ type command struct {
 	data, report   string
 	size           experiment.Size
 	format         cli.Format
-	accepted       bool // other flags would not avoid the error
+	accepted       bool // the flags are valid; a later error is not about usage
 }
 
 func (c *command) root() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// mechanism returns how to authenticate.
+// mechanism returns the configured way to authenticate.
 func mechanism(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) {
 	if strings.EqualFold(s.Mechanism, deployment.SASLOAuthBearer) {
 		return newBearer(s, logger)
@@ -30,7 +30,7 @@ func mechanism(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) 
 	return passwordMechanism{current, current.last.Reveal().Name(), s.User}, nil
 }
 
-// passwordOf returns the password of the moment.
+// passwordOf returns the current password.
 func passwordOf(s *deployment.SASL) (string, error) {
 	if s.PasswordFile == "" {
 		return s.Password.Reveal(), nil
@@ -54,7 +54,7 @@ func withPassword(s *deployment.SASL, password string) (sasl.Mechanism, error) {
 	return m, nil
 }
 
-// passwordMechanism authenticates by the password of the moment.
+// passwordMechanism authenticates with the current password.
 type passwordMechanism struct {
 	current    *reloaded[sasl.Mechanism]
 	name, user string

@@ -15,7 +15,7 @@ var ErrOtherPromise = errors.New("the record beside the keys has another deploym
 type Record struct {
 	From       string      // where the record is, for people
 	Begun      []Beginning // in their order
-	Unfinished []Beginning // those whose HEADER may not have been written: nothing of them was released
+	Unfinished []Beginning // deployments whose HEADER may be missing: they have released nothing
 	// Named is set if the configuration names the place of the record, and the record there is
 	// empty.
 	Named bool
@@ -50,12 +50,12 @@ func (r *Record) find(incarnation [16]byte) (Beginning, bool) {
 	return Beginning{}, false
 }
 
-// Refuses compares the deployment with an incarnation that control has on a cluster with the
-// record. The error is ErrOtherPromise if the record has only others. elsewhere is set if the
-// record has it on another cluster, which is not an error: mirrored topics and a restored backup
-// carry the ledger with them. A nil record, or one without any line, refuses nothing: an earlier
-// version began the deployment. But a record that the configuration names must exist: a deployment
-// that continues without it could be begun a second time by mistake.
+// Refuses compares a cluster's deployment, by its incarnation on control, with the record. The
+// error is ErrOtherPromise if the record has only others. elsewhere is set if the record has it on
+// another cluster, which is not an error: mirrored topics and a restored backup carry the ledger
+// with them. A nil record, or one without any line, refuses nothing: an earlier version began the
+// deployment. But a record that the configuration names must exist: a deployment that continues
+// without it could be begun a second time by mistake.
 func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Beginning, err error) {
 	switch {
 	case r == nil:

@@ -4,7 +4,7 @@ import "math"
 
 // wide is the unevaluated sum hi + lo of two float64, |lo| ≤ ulp(hi)/2: about 106 bits (Dekker,
 // 1971). A transform is raised to the power of a count, which multiplies its error by that count;
-// with 106 bits that error stays out of sight for any count.
+// with 106 bits that error is negligible for any count.
 type wide struct{ hi, lo float64 }
 
 // exactSum returns a + b as a wide without error (Knuth's two-sum).

@@ -36,7 +36,7 @@ func (g Gaussian) fill(d Direction, c *intervals) error { return g.mixture().fil
 // one individual: q·N(1, σ²) + (1−q)·N(0, σ²) and N(0, σ²) (Zhu, Dong and Wang, 2022, Theorem 11;
 // Koskela, Tobaben and Honkela, Appendix D.3).
 type SubsampledGaussian struct {
-	Sigma    float64 // as of Gaussian
+	Sigma    float64 // as in Gaussian
 	Sampling float64 // q, above 0 and at most 1
 }
 
@@ -86,9 +86,8 @@ func (m mixtureLine) loss(x float64) float64 {
 	return math.Log(1 - m.q + float64(m.q*math.Exp(v)))
 }
 
-// boundary returns an x and how far the loss at x is from l at most. All terms of
-// loss are positive, so it is exact to a few units of 2^-53 of its parts: the bound
-// holds however badly x was found.
+// boundary returns an x and a bound on the distance of the loss at x from l. All terms of loss are
+// positive, so it is exact to a few units of 2^-53 of its parts: the bound holds for any x.
 func (m mixtureLine) boundary(l float64) (x, wrong float64) {
 	switch {
 	case m.q == 1:
@@ -141,7 +140,7 @@ func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
 // normal distributions.
 type mixtureEdge struct {
 	zero, one edge
-	wrong     float64 // how far the loss is from that value at most
+	wrong     float64 // bound on the distance of the loss from that value
 }
 
 // edge returns the output at which the loss in direction d is l: the losses of the
@@ -154,8 +153,8 @@ func (m mixtureLine) edge(d Direction, l float64) mixtureEdge {
 	return mixtureEdge{zero: edgeAt(x), one: edgeAt(x - m.mu), wrong: wrong}
 }
 
-// largestExponent keeps e^ε finite. A smaller ε in the excess is an upper bound, with
-// which losses above it are about rounded up to the next grid point.
+// largestExponent keeps e^ε finite. For a greater ε, the excess at this one is an upper bound: its
+// losses are about rounded up to the next grid point.
 const largestExponent = 700
 
 // between returns upper bounds of the probability under P of the outputs between

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// The scales of noise that the mechanisms take.
+	// Range of the scale of noise.
 	leastScale    = 0x1p-23
 	greatestScale = 0x1p40
 
-	// greatestValue bounds what can be released.
+	// greatestValue bounds the values that can be released.
 	greatestValue = 0x1p900
 )
 
-// lattice is the multiples of 2^-exponent. Values are rounded to it before the
-// noise, which lies on it, is added: the sum then has the same low digits
-// whatever the value was. All of them contain the integers.
+// lattice is the multiples of 2^-exponent. Values are rounded to it before the noise, which lies on
+// it, is added: the sum then has the same low digits whatever the value was. Every lattice contains
+// the integers.
 type lattice struct{ exponent uint }
 
 // latticeFor returns the lattice with 2^points to 2^(points+1) points per scale, at
@@ -26,9 +26,9 @@ func latticeFor(scale float64, points int) lattice {
 	return lattice{uint(max(0, points-math.Ilogb(scale)))}
 }
 
-// nearest returns the multiple of the spacing nearest to a value, in multiples. A value halfway
-// goes up: then values c apart, for any c, end up at most ⌈c⌉ spacings apart, which rounding half
-// to even does not give (0.5 and 1.5 become 0 and 2).
+// nearest returns the multiple of the spacing nearest to a value, in multiples. A value halfway is
+// rounded up: then values c apart, for any c, are at most ⌈c⌉ spacings apart, unlike with rounding
+// half to even (0.5 and 1.5 become 0 and 2).
 func (l lattice) nearest(value float64) (float64, error) {
 	if !(math.Abs(value) <= greatestValue) {
 		return 0, &units.RangeError{Parameter: "value", Value: value, Range: "between -2^900 and 2^900"}
@@ -48,8 +48,8 @@ func (l lattice) noisy(base float64, noise int64) float64 {
 	return math.Ldexp(sum, -int(l.exponent))
 }
 
-// steps returns by how many spacings two values may end up apart that differ by
-// the sensitivity: ⌈sensitivity/spacing⌉.
+// steps returns the greatest distance, in spacings, between two rounded values that differ by the
+// sensitivity: ⌈sensitivity/spacing⌉.
 func (l lattice) steps(sensitivity float64) (float64, error) {
 	if !(sensitivity >= 0 && sensitivity <= greatestValue) {
 		return 0, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "between 0 and 2^900"}

@@ -140,8 +140,8 @@ func unreadable(n int, open *schemas.Open, err error) error {
 	return &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger holds a record that cannot be read", Err: err}
 }
 
-// earliestSnapshot returns the turn of the earliest snapshot that a generation can go on from, and
-// after which the ledger has every turn up to the settled one.
+// earliestSnapshot returns the turn of the earliest snapshot from which a generation can continue,
+// and after which the ledger has every turn up to the settled one.
 func earliestSnapshot(l *schemas.LedgerReader, from, settled uint64) uint64 {
 	first, deltas := settled+1, l.DeltaTurns()
 	for first > from && slices.Contains(deltas, first-1) {
@@ -159,8 +159,8 @@ func earliestSnapshot(l *schemas.LedgerReader, from, settled uint64) uint64 {
 	return least
 }
 
-// newestSnapshot finds the newest complete snapshot as of a turn, and its slot. Without any it is
-// the empty one of turn 0, "in" slot 1.
+// newestSnapshot finds the newest complete snapshot as of a turn, and its slot. If there is none,
+// it returns the empty snapshot of turn 0, as if in slot 1.
 func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, int, error) {
 	found, ok, err := l.NewestSnapshot(settled)
 	if err != nil {

@@ -19,7 +19,7 @@ func NewGenerated(c generate.Config) (*Generated, error) {
 	return &Generated{config: c}, nil
 }
 
-// Traits of a generated stream: JSON, with a lateness and two partitions.
+// Traits returns the format and the settings of a generated stream.
 func (g *Generated) Traits() Traits {
 	return Traits{
 		Format: event.Format{
@@ -31,7 +31,7 @@ func (g *Generated) Traits() Traits {
 	}
 }
 
-// Range is the windows of the configuration.
+// Range returns the range of the configuration's windows.
 func (g *Generated) Range() (from, to time.Time) { return g.config.Start, g.config.End() }
 
 // Each generates the stream anew.
@@ -48,5 +48,5 @@ func (g *Generated) Each(fn func(kafkalog.Message) error) error {
 	return nil
 }
 
-// Unreadable is empty: there always is a range.
+// Unreadable returns nil: a generated stream always has a range.
 func (g *Generated) Unreadable() map[string]uint64 { return nil }

@@ -14,7 +14,7 @@ const (
 	plotLeft, plotRight   = 70.0, 740.0
 	plotTop, plotBottom   = 40.0, 300.0
 	legendTop, legendLine = 350.0, 18.0
-	curves                = 8 // that have a colour of their own
+	curves                = 8 // those with a colour of their own
 )
 
 // figureStyle has the colours that the pages of package report have.

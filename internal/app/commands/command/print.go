@@ -21,7 +21,7 @@ func (a *App) Print(text string) error {
 	return nil
 }
 
-// PrintAs writes a value as a line of JSON, or what text writes for people.
+// PrintAs writes a value as a line of JSON, or as the text for people.
 func (a *App) PrintAs(f cli.Format, value any, text func(b *strings.Builder)) error {
 	var b strings.Builder
 	if f != cli.JSON {
@@ -64,7 +64,7 @@ func (pairs object) MarshalJSON() ([]byte, error) {
 	return append(append([]byte("{"), bytes.TrimPrefix(b.Bytes(), []byte(","))...), '}'), nil
 }
 
-// WriteValues writes fields with what they were and are, a line each.
+// WriteValues writes fields with their old and new values, one a line.
 func WriteValues(b *strings.Builder, indent string, values []pipeline.Value) {
 	for _, v := range values {
 		fmt.Fprintf(b, "%s%s: %s → %s\n", indent, v.Field, v.Was, v.Is)

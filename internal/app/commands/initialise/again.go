@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// initialisedAlready ends an init that found a HEADER: without an error where it is that of this
-// configuration and the topics are as they must be, so that init can be repeated after a crash or
+// initialisedAlready ends an init that found a HEADER. It succeeds if the HEADER matches this
+// configuration and the topics are set up correctly, so that init can be repeated after a crash or
 // by a script.
 func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.Loaded, record *pipeline.Record,
 	e *pipeline.InitialisedError) error {
@@ -41,7 +41,8 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.L
 	return a.Print(b.String())
 }
 
-// differsFrom says how a configuration differs from the one in force, and what to do.
+// differsFrom returns the error for a configuration that differs from the one in force, with the
+// remedy.
 func differsFrom(f *initFlags, d *command.Loaded, e *pipeline.InitialisedError) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is initialised already on topic %s, with another configuration (generation %d, incarnation "+

@@ -48,7 +48,7 @@ func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32,
 	return offset, err == nil && offset >= 0, err
 }
 
-// listOffset asks one question: brokers refuse two about the same partition in a request.
+// listOffset asks for one offset: brokers refuse two for the same partition in one request.
 func (c *Client) listOffset(ctx context.Context, topic string, partition int32, timestamp int64,
 	isolation int8) (int64, error) {
 	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: isolation, Topics: []listoffsets.RequestTopic{{

@@ -31,8 +31,8 @@ type Config struct {
 	// with the pauses that it asks for, of at most a minute; 0 is 15 minutes. These retries do not
 	// count as attempts.
 	Patience time.Duration
-	// Waiting is called once for each question that has waited some seconds because of that; nil is
-	// not called.
+	// Waiting, if set, is called once for each request that has waited some seconds because of
+	// that.
 	Waiting func(why error)
 }
 
@@ -86,8 +86,7 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 		return text, nil
 	}
 	if id > math.MaxInt32 {
-		// Registries count in 32 bits with a sign, and take a greater number for a page that they
-		// do not have.
+		// Registries use signed 32-bit ids, and respond to a greater number as to an unknown page.
 		return "", event.ErrUnknownSchema
 	}
 	var s sr.Schema
@@ -129,8 +128,8 @@ func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	return s.Schema.Schema, nil
 }
 
-// avroOnly returns why a response is not one Avro schema. A response without a schema is not a
-// registry's, but some proxies send it.
+// avroOnly returns an error unless a response is one Avro schema. A response without a schema is
+// from a proxy, not a registry.
 func (c *Client) avroOnly(s sr.Schema) error {
 	switch {
 	case s.Type != sr.TypeAvro:
@@ -145,5 +144,5 @@ func (c *Client) avroOnly(s sr.Schema) error {
 	return nil
 }
 
-// Event decoders ask a Client.
+// Event decoders get schemas from a Client.
 var _ event.SchemaSource = (*Client)(nil)
