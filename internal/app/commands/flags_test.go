@@ -68,7 +68,7 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 func TestUnknownCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"frobnicate":    `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
+		"frobnicate":    `unknown command "frobnicate" for "tollgate": there are audit, budget, change,`,
 		"dmeo --help":   "is demo meant?",
 		"budget compos": "is compose meant?",
 		"budget nope -h": `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, ` +

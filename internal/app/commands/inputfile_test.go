@@ -28,7 +28,7 @@ func TestTheStandardInputIsAFile(t *testing.T) {
 	}
 	flags := []string{"--input", "-", "--input-format", "csv", "--header", "--user-field", "who", "--key-field",
 		"where", "--time-field", "when", "--window", "24h"}
-	for name, want := range map[string]string{"demo": "every record of the file is accounted for",
+	for name, want := range map[string]string{"demo": "every record is accounted for",
 		"plan": "4,000 events"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestProcess$")
 		cmd.Env = append(os.Environ(), processVariable+"="+strings.Join(append([]string{name}, flags...), "\n"))
