@@ -70,62 +70,44 @@ func Named(name string) (Accountant, bool) {
 	return Accountant{}, false
 }
 
-// Tightest returns the accountant that is tightest for a list in theory: gdp if all of it is
-// Gaussian noise without sampling, which gdp composes exactly; else pld, which rounds to a grid and
-// may not apply at a very small δ. Best tries several.
-func Tightest(list []Mechanism) Accountant {
-	name := "gdp"
-	if slices.ContainsFunc(list, func(m Mechanism) bool { return m.mu == 0 }) {
-		name = "pld"
-	}
-	a, _ := Named(name)
-	return a
-}
-
-// Best returns the least result of all accountants that apply to a list. It runs Tightest alone if
-// that is gdp, which is exact, and skips accountants that are never below pld if pld applies. The
-// dominating pair of a mechanism is as tight as the mechanism, except for bounded range, whose pair
-// covers several worst pairs. others are the accountants that do not apply, with the reasons. The
-// error is a *NotApplicableError with every reason if no accountant applies, or a *units.RangeError
-// as for Compose.
+// Best returns the least result of all accountants that apply to a list. It runs gdp alone if all of
+// the list is Gaussian noise without sampling, which gdp composes exactly, and skips accountants that
+// are never below pld if pld applies. The dominating pair of a mechanism is as tight as the mechanism,
+// except for bounded range, whose pair covers several worst pairs. others are the accountants that do
+// not apply, with the reasons. The error is a *NotApplicableError with every reason if no accountant
+// applies, or a *units.RangeError as for Compose.
 func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err error) {
-	if a := Tightest(list); a.budget == budgets.GDP {
-		if together, err := a.Compose(list, q); err == nil {
-			return Verdict{Accountant: a, Loss: together}, nil, nil
+	if !slices.ContainsFunc(list, func(m Mechanism) bool { return m.mu == 0 }) {
+		gdp, _ := Named("gdp")
+		if together, err := gdp.Compose(list, q); err == nil {
+			return Verdict{Accountant: gdp, Loss: together}, nil, nil
 		}
 	}
-	can, rest := []Accountant(nil), []Accountant(nil)
-	for _, a := range accountants() {
-		if a.wins != nil && a.wins(list) {
-			can = append(can, a)
-		} else {
-			rest = append(rest, a)
-		}
-	}
-	verdicts, err := ask(can, list, q)
+	wins := func(a Accountant) bool { return a.wins != nil && a.wins(list) }
+	never := func(a Accountant) bool { return !wins(a) }
+	verdicts, err := ask(slices.DeleteFunc(accountants(), never), list, q)
 	byPLD := func(v Verdict) bool { return v.Accountant.name == "pld" && v.NotApplicable == nil }
 	if i := slices.IndexFunc(verdicts, byPLD); err == nil && (i < 0 || verdicts[i].Loss.Delta < leastOfGrid) {
 		var more []Verdict
-		if more, err = ask(rest, list, q); err == nil {
-			verdicts = ordered(append(verdicts, more...))
-		}
+		more, err = ask(slices.DeleteFunc(accountants(), wins), list, q)
+		verdicts = ordered(append(verdicts, more...))
 	}
 	if err != nil {
 		return Verdict{}, nil, err
 	}
-	from := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.NotApplicable != nil })
-	if from < 0 {
-		return verdicts[0], nil, nil
-	}
-	others = verdicts[from:]
-	if from > 0 {
-		return verdicts[0], others, nil
-	}
 	var reasons []string
-	for _, v := range others {
-		reasons = append(reasons, v.Accountant.Name()+": "+v.NotApplicable.Reason)
+	for i, v := range verdicts {
+		if v.NotApplicable != nil {
+			others = append(others, v)
+			reasons = append(reasons, v.Accountant.Name()+": "+v.NotApplicable.Reason)
+		} else if i == 0 {
+			best = v
+		}
 	}
-	return Verdict{}, others, notApplicable("no accountant has an answer: %s", strings.Join(reasons, "; "))
+	if len(others) == len(verdicts) {
+		err = notApplicable("no accountant has an answer: %s", strings.Join(reasons, "; "))
+	}
+	return best, others, err
 }
 
 // Name returns the accountant's name, as flags and configurations write it.

@@ -3,7 +3,7 @@
 //
 //	list := []compose.Mechanism{noise, laplace} // made by Gaussian, Laplace, …, and Times
 //	question, err := compose.EpsilonAt(1e-6)
-//	cost, err := compose.Tightest(list).Compose(list, question)
+//	best, _, err := compose.Best(list, question)
 //
 // Compare runs all accountants. Calibrate solves the inverse problem: it returns the noise with
 // which a number of releases stays within an (ε, δ). To add an accountant, start in accountants.go:

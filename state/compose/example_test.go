@@ -22,12 +22,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tightest := compose.Tightest(list)
-	cost, err := tightest.Compose(list, question)
+	best, _, err := compose.Best(list, question)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s: ε = %.3f at δ = %v\n", tightest.Name(), cost.Epsilon, cost.Delta)
+	fmt.Printf("%s: ε = %.3f at δ = %v\n", best.Accountant.Name(), best.Loss.Epsilon, best.Loss.Delta)
 
 	verdicts, err := compose.Compare(list, question)
 	if err != nil {

@@ -57,14 +57,9 @@ func byHomogeneous(list []Mechanism, q Question) (float64, error) {
 
 // failsOnce returns 1 − (1−δ)^k, or k·δ if that is less, rounded up.
 func failsOnce(each loss.Approx, count int) *big.Float {
-	if each.Delta == 0 {
-		return bigmath.Zero()
-	}
-	all := bigmath.Log(bigmath.Zero().Sub(bigmath.New(1), bigmath.New(each.Delta)))
-	all = bigmath.Expm1(all.Mul(all, bigmath.New(float64(count))))
-	all.Neg(all)
-	// ln(1 − δ) has an absolute error below 2^-180.
-	all.Add(all, bigmath.Zero().SetMantExp(bigmath.New(float64(count)), -170))
+	one := bigmath.New(1)
+	all := bigmath.Zero().Sub(one, power(bigmath.Zero().Sub(one, bigmath.New(each.Delta)), count))
+	all.Add(all, bigmath.Zero().SetMantExp(one, -300))
 	if sum := bigmath.New(rounding.ProductUp(each.Delta, float64(count))); sum.Cmp(all) < 0 {
 		return sum
 	}
@@ -86,14 +81,17 @@ func newResponses(epsilon float64, count int) *responses {
 	r.up, r.down = bigmath.Exp(bigmath.New(epsilon)), bigmath.Exp(bigmath.New(-2*epsilon))
 	r.less = bigmath.Exp(bigmath.Zero().Mul(bigmath.New(epsilon), bigmath.New(float64(count))))
 	all := bigmath.Zero().Add(r.up, bigmath.New(1))
-	r.q = bigmath.New(1)
-	for n := count; n > 0; n >>= 1 {
-		if n&1 == 1 {
-			r.q.Quo(r.q, all)
-		}
-		all.Mul(all, all)
-	}
+	r.q = bigmath.Zero().Quo(bigmath.New(1), power(all, count))
 	return r
+}
+
+// power returns x^n. Its relative error is below 2^-360: n is at most maxResponses.
+func power(x *big.Float, n int) *big.Float {
+	all := bigmath.New(1)
+	for range n {
+		all.Mul(all, x)
+	}
+	return all
 }
 
 // next adds loss l to the sums, and goes on to the loss below.

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -17,77 +16,100 @@ import (
 // parameters are the numbers of a value of --mechanism, by their names.
 type parameters map[string]float64
 
-// kind is a kind of mechanism: the parameters that it needs and those that it may have.
-type kind struct {
-	name       string
-	needs, may []string
-	make       func(v parameters) (compose.Mechanism, error)
+// option is a parameter that may be left out.
+type option struct {
+	name     string
+	fallback float64
+	most     int // for an integer, which is at least fallback
 }
 
-func kinds() []kind {
-	return []kind{
-		{"gaussian", []string{"sigma"}, []string{"sensitivity", "sampling"}, gaussian},
-		{"gaussian-without-replacement", []string{"sigma", "sampling"}, []string{"sensitivity"},
-			gaussianWithoutReplacement},
-		{"discrete-gaussian", []string{"sigma"}, []string{"sensitivity", "sampling"}, discreteGaussian},
-		{"laplace", []string{"scale"}, []string{"sensitivity", "sampling"}, laplace},
-		{"randomized-response", []string{"epsilon"}, []string{"values"}, randomizedResponse},
-		{"exponential", []string{"scale"}, []string{"swing"}, exponential},
-		{"sparse-vector", []string{"threshold", "value"}, []string{"positives", "sensitivity", "monotone"},
-			sparseVector},
-		{"eps-delta", []string{"epsilon", "delta"}, nil, epsDelta},
-		{"zcdp", []string{"rho"}, nil, func(v parameters) (compose.Mechanism, error) {
-			return compose.ZCDP(loss.ZCDP{Rho: v["rho"]})
+var (
+	count       = option{"count", 1, compose.MaxCount}
+	sensitivity = option{name: "sensitivity", fallback: 1}
+	sampling    = option{name: "sampling", fallback: 1}
+)
+
+// kind is a kind of mechanism: the parameters that it needs and those that it may have.
+type kind struct {
+	name  string
+	needs []string
+	may   []option
+	make  func(v parameters) (compose.Mechanism, error)
+}
+
+var kinds = []kind{
+	{"gaussian", []string{"sigma"}, []option{sensitivity, sampling, count},
+		func(v parameters) (compose.Mechanism, error) {
+			return compose.SampledGaussian(v["sigma"], v["sensitivity"], v["sampling"])
 		}},
-	}
+	{"gaussian-without-replacement", []string{"sigma", "sampling"}, []option{sensitivity, count},
+		func(v parameters) (compose.Mechanism, error) {
+			return compose.GaussianWithoutReplacement(v["sigma"], v["sensitivity"], v["sampling"])
+		}},
+	{"discrete-gaussian", []string{"sigma"}, []option{{"sensitivity", 1, compose.MaxSensitivity}, sampling, count},
+		func(v parameters) (compose.Mechanism, error) {
+			return compose.SampledDiscreteGaussian(v["sigma"], int(v["sensitivity"]), v["sampling"])
+		}},
+	{"laplace", []string{"scale"}, []option{sensitivity, sampling, count},
+		func(v parameters) (compose.Mechanism, error) {
+			return compose.SampledLaplace(v["scale"], v["sensitivity"], v["sampling"])
+		}},
+	{"randomized-response", []string{"epsilon"}, []option{{"values", 2, compose.MaxValues}, count},
+		func(v parameters) (compose.Mechanism, error) {
+			return compose.RandomizedResponse(v["epsilon"], int(v["values"]))
+		}},
+	{"exponential", []string{"scale"}, []option{{name: "swing", fallback: 1}, count},
+		func(v parameters) (compose.Mechanism, error) { return compose.Exponential(v["scale"], v["swing"]) }},
+	{"sparse-vector", []string{"threshold", "value"},
+		[]option{{"positives", 1, 1 << 30}, sensitivity, {"monotone", 0, 1}, count},
+		func(v parameters) (compose.Mechanism, error) {
+			return compose.SparseVector(v["threshold"], v["value"], v["sensitivity"], int(v["positives"]),
+				v["monotone"] == 1)
+		}},
+	{"eps-delta", []string{"epsilon", "delta"}, []option{count}, func(v parameters) (compose.Mechanism, error) {
+		return compose.Approx(loss.Approx{Epsilon: v["epsilon"], Delta: v["delta"]})
+	}},
+	{"zcdp", []string{"rho"}, []option{count}, func(v parameters) (compose.Mechanism, error) {
+		return compose.ZCDP(loss.ZCDP{Rho: v["rho"]})
+	}},
 }
 
 // parseMechanism reads "gaussian:sigma=100:count=500". Its errors do not repeat
 // the text.
 func parseMechanism(text string) (compose.Mechanism, error) {
 	parts := strings.Split(text, ":")
-	all := kinds()
-	at := slices.IndexFunc(all, func(k kind) bool { return k.name == parts[0] })
-	if at < 0 {
-		var names []string
-		for _, k := range all {
-			names = append(names, k.name)
+	var names []string
+	for _, k := range kinds {
+		if names = append(names, k.name); k.name != parts[0] {
+			continue
 		}
-		return compose.Mechanism{}, fmt.Errorf("unknown mechanism %q: it must be %s", parts[0], spelling.List(names,
-			" or "))
-	}
-	k := all[at]
-	values, err := parseParameters(parts, append(append([]string{"count"}, k.needs...), k.may...))
-	if err != nil {
-		return compose.Mechanism{}, err
-	}
-	for _, key := range k.needs {
-		if _, ok := values[key]; !ok {
-			return compose.Mechanism{}, fmt.Errorf("%s is missing: %s:%s=…", key, parts[0], strings.Join(k.needs,
-				"=…:"))
+		values, err := k.parse(parts[1:])
+		if err != nil {
+			return compose.Mechanism{}, err
 		}
+		m, err := k.make(values)
+		if err != nil {
+			return compose.Mechanism{}, err
+		}
+		return m.Times(int(values["count"]))
 	}
-	count, err := values.whole("count", 1, compose.MaxCount)
-	if err != nil {
-		return compose.Mechanism{}, err
-	}
-	m, err := k.make(values)
-	if err != nil {
-		return compose.Mechanism{}, err
-	}
-	return m.Times(count)
+	return compose.Mechanism{}, fmt.Errorf("unknown mechanism %q: it must be %s", parts[0],
+		spelling.List(names, " or "))
 }
 
-// parseParameters reads the key=number parts after the name.
-func parseParameters(parts, keys []string) (parameters, error) {
-	values := parameters{}
-	for _, part := range parts[1:] {
+// parse reads the key=number parts after the name.
+func (k kind) parse(parts []string) (parameters, error) {
+	values, keys := parameters{}, slices.Clone(k.needs)
+	for _, o := range k.may {
+		keys = append(keys, o.name)
+	}
+	for _, part := range parts {
 		key, number, ok := strings.Cut(part, "=")
 		if !ok {
 			return nil, fmt.Errorf("%q is not of the form key=number", part)
 		}
 		if !slices.Contains(keys, key) {
-			return nil, fmt.Errorf("%s has no %q: it takes %s", parts[0], key, strings.Join(keys, ", "))
+			return nil, fmt.Errorf("%s has no %q: it takes %s", k.name, key, strings.Join(keys, ", "))
 		}
 		if _, twice := values[key]; twice {
 			return nil, fmt.Errorf("%s is given twice", key)
@@ -101,71 +123,19 @@ func parseParameters(parts, keys []string) (parameters, error) {
 		}
 		values[key] = v
 	}
+	for _, key := range k.needs {
+		if _, ok := values[key]; !ok {
+			return nil, fmt.Errorf("%s is missing: %s:%s=…", key, k.name, strings.Join(k.needs, "=…:"))
+		}
+	}
+	for _, o := range k.may {
+		v, ok := values[o.name]
+		if !ok {
+			values[o.name] = o.fallback
+		} else if o.most > 0 && (v != math.Trunc(v) || v < o.fallback || v > float64(o.most)) {
+			return nil, &units.RangeError{Parameter: o.name, Value: v,
+				Range: fmt.Sprintf("an integer from %v to %d", o.fallback, o.most)}
+		}
+	}
 	return values, nil
-}
-
-// whole returns an integer parameter, or its least value where it was not given.
-func (v parameters) whole(key string, least, most int) (int, error) {
-	value, ok := v[key]
-	if !ok {
-		return least, nil
-	}
-	if value != math.Trunc(value) || value < float64(least) || value > float64(most) {
-		return 0, &units.RangeError{Parameter: key, Value: value, Range: fmt.Sprintf("an integer from %d to %d", least,
-			most)}
-	}
-	return int(value), nil
-}
-
-// orOne returns a parameter, 1 where it was not given.
-func (v parameters) orOne(key string) float64 {
-	if value, ok := v[key]; ok {
-		return value
-	}
-	return 1
-}
-
-func gaussian(v parameters) (compose.Mechanism, error) {
-	return compose.SampledGaussian(v["sigma"], v.orOne("sensitivity"), v.orOne("sampling"))
-}
-
-func gaussianWithoutReplacement(v parameters) (compose.Mechanism, error) {
-	return compose.GaussianWithoutReplacement(v["sigma"], v.orOne("sensitivity"), v["sampling"])
-}
-
-func discreteGaussian(v parameters) (compose.Mechanism, error) {
-	sensitivity, err := v.whole("sensitivity", 1, compose.MaxSensitivity)
-	if err != nil {
-		return compose.Mechanism{}, err
-	}
-	return compose.SampledDiscreteGaussian(v["sigma"], sensitivity, v.orOne("sampling"))
-}
-
-func laplace(v parameters) (compose.Mechanism, error) {
-	return compose.SampledLaplace(v["scale"], v.orOne("sensitivity"), v.orOne("sampling"))
-}
-
-func randomizedResponse(v parameters) (compose.Mechanism, error) {
-	values, err := v.whole("values", 2, compose.MaxValues)
-	if err != nil {
-		return compose.Mechanism{}, err
-	}
-	return compose.RandomizedResponse(v["epsilon"], values)
-}
-
-func exponential(v parameters) (compose.Mechanism, error) {
-	return compose.Exponential(v["scale"], v.orOne("swing"))
-}
-
-func sparseVector(v parameters) (compose.Mechanism, error) {
-	positives, err1 := v.whole("positives", 1, 1<<30)
-	monotone, err2 := v.whole("monotone", 0, 1)
-	if err := cmp.Or(err1, err2); err != nil {
-		return compose.Mechanism{}, err
-	}
-	return compose.SparseVector(v["threshold"], v["value"], v.orOne("sensitivity"), positives, monotone == 1)
-}
-
-func epsDelta(v parameters) (compose.Mechanism, error) {
-	return compose.Approx(loss.Approx{Epsilon: v["epsilon"], Delta: v["delta"]})
 }
