@@ -42,8 +42,8 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	}
 }
 
-// checkStatements compares the statements of users with the reference, and returns how many of their
-// accounts it has seen. whole: the ledger still has all releases.
+// checkStatements compares the statements of users with the reference, and returns how many of
+// their accounts it has seen. whole: the ledger still has all releases.
 func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool) (spent int) {
 	t.Helper()
 	tr := must.Have(d.readTrusted())

@@ -21,8 +21,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// storedTopics has all topics of a deployment that an earlier build has left in the middle of a turn
-// of its second generation: docs/formats.md promises that later builds continue it.
+// storedTopics has all topics of a deployment that an earlier build has left in the middle of a
+// turn of its second generation: docs/formats.md promises that later builds continue it.
 const storedTopics = "testdata/topics.json.gz"
 
 // storedPartition is one partition of it. Records keep their offsets.
@@ -160,8 +160,8 @@ func (d *deployment) refill(one storedPartition) {
 	}
 }
 
-// A deployment that an earlier build has left goes on: everything that it has published and charged,
-// before and after, is what the reference makes of its events from the beginning.
+// A deployment that an earlier build has left goes on: everything that it has published and
+// charged, before and after, is what the reference makes of its events from the beginning.
 func TestRuleAStoredDeploymentGoesOn(t *testing.T) {
 	if golden.Updating() {
 		storeTopics(t)

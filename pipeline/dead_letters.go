@@ -41,8 +41,8 @@ type DeadLetter struct {
 }
 
 // EachDeadLetter calls fn with the chosen dead letters, until fn returns false. limit bounds those
-// that it reads, chosen or not. If it has ended before the end of the topic, until is the time of the
-// last one that was read. It changes nothing.
+// that it reads, chosen or not. If it has ended before the end of the topic, until is the time of
+// the last one that was read. It changes nothing.
 func EachDeadLetter(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice, limit int,
 	fn func(*DeadLetter) bool) (until time.Time, err error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -131,10 +131,11 @@ type DeadLetterReplay struct {
 	Written   uint64 `json:"written"`
 }
 
-// ReplayDeadLetters appends the originals of chosen dead letters to the events topic, those that the
-// configuration can read now and whose windows are open: in their partition, with their key, headers
-// and timestamp. With write false it only counts. Each record has its origin in a header, and a
-// record whose origin is there already is not written again; two replays must not run at once.
+// ReplayDeadLetters appends the originals of chosen dead letters to the events topic, those that
+// the configuration can read now and whose windows are open: in their partition, with their key,
+// headers and timestamp. With write false it only counts. Each record has its origin in a header,
+// and a record whose origin is there already is not written again; two replays must not run at
+// once.
 //
 // Whether a record is written depends on no other user's records, except by the closed windows and
 // partition times that the run itself goes by: so there is no limit that cuts off the last ones.
@@ -214,8 +215,8 @@ func (r *deadLetterReplay) choose(ctx context.Context) error {
 	return err
 }
 
-// leaveOutReplayed reads what was appended after the origins, and leaves out those that a replay has
-// written.
+// leaveOutReplayed reads what was appended after the origins, and leaves out those that a replay
+// has written.
 func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
 	topic := r.dep.Config.Events.Topic
 	for p, from := range r.from {

@@ -54,8 +54,8 @@ type Remaining struct {
 	Compact bool   `json:"compact"` // the topic is compacted: records go away by tombstones under their keys
 	// Before has, by partition, the offset before which records must be deleted.
 	Before map[int32]int64 `json:"delete_before"`
-	// Unread reports that further records of the user are needed or not read yet: repeat Forget once a
-	// later run has passed them. None of them counts.
+	// Unread reports that further records of the user are needed or not read yet: repeat Forget
+	// once a later run has passed them. None of them counts.
 	Unread bool `json:"unread"`
 }
 
@@ -63,14 +63,14 @@ type Remaining struct {
 func (r Remaining) Found() bool { return len(r.Before) > 0 || r.Unread }
 
 // Forget removes a user from the ledger of a drained deployment: the accounts, and the events of
-// windows that are open. A mark takes their place, by which every later run leaves the user's events
-// out, for good: the user's budget cannot be spent a second time. Nothing changes for other users.
-// Forget then lists the records of the user on the events and dead-letter topics. If it is
+// windows that are open. A mark takes their place, by which every later run leaves the user's
+// events out, for good: the user's budget cannot be spent a second time. Nothing changes for other
+// users. Forget then lists the records of the user on the events and dead-letter topics. If it is
 // interrupted, it can be repeated; a run in between finds the user as before, or the mark. It
 // supersedes a run that goes on, as another run would.
 //
-// Errors: ErrNotInitialised, ErrHeaderMismatch unless d is in force, ErrInterruptedTurn, ErrStopped,
-// ErrLogFault, deployment.ErrSuperseded if a run or a change has superseded it,
+// Errors: ErrNotInitialised, ErrHeaderMismatch unless d is in force, ErrInterruptedTurn,
+// ErrStopped, ErrLogFault, deployment.ErrSuperseded if a run or a change has superseded it,
 // schemas.ValidateUser's, or the broker's error.
 func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o ForgetOptions) (*Forgotten, error) {
 	if err := schemas.ValidateUser(user); err != nil {

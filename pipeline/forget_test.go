@@ -72,8 +72,8 @@ func TestRuleAMarkOutlivesAChangeBeforeTheFirstTurn(t *testing.T) {
 	}
 }
 
-// After a change that has given up windows, forget removes what is left of them: their metrics may be
-// others than those in force.
+// After a change that has given up windows, forget removes what is left of them: their metrics may
+// be others than those in force.
 func TestForgetAfterWindowsWereGivenUp(t *testing.T) {
 	t.Parallel()
 	var cfg deployment.Config

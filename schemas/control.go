@@ -57,8 +57,8 @@ type Recover struct {
 	Stop int64  // the offset of the STOP
 }
 
-// Forget records that a user was removed from the ledger as of a settled turn. It names no user, and
-// no reader obeys it: the ledger has the user's mark.
+// Forget records that a user was removed from the ledger as of a settled turn. It names no user,
+// and no reader obeys it: the ledger has the user's mark.
 type Forget struct {
 	Epoch   int64
 	Turn    uint64

@@ -24,8 +24,8 @@ const (
 	DeadLetterHeadersDropped = DeadLetterPrefix + "headers-dropped" // how many headers found no room
 )
 
-// DeadLetterReplayed is the header that a replayed record has on the events topic: the partition and
-// the offset of its origin, as DeadLetterRecord.ReplayMark writes them.
+// DeadLetterReplayed is the header that a replayed record has on the events topic: the partition
+// and the offset of its origin, as DeadLetterRecord.ReplayMark writes them.
 const DeadLetterReplayed = DeadLetterPrefix + "replayed"
 
 // DefaultDeadLetterBytes is a size of dead letters that brokers accept by default, in bytes.

@@ -14,8 +14,8 @@ type Snapshot struct {
 	Turn     uint64
 	Epoch    int64            // not part of the body, like a delta's
 	Accounts []accounts.Entry // strictly ascending by (ID, Period), without reservations, none zero
-	// Forgotten has the marks of users who were forgotten, strictly ascending. They count in no turn
-	// after the snapshot.
+	// Forgotten has the marks of users who were forgotten, strictly ascending. They count in no
+	// turn after the snapshot.
 	Forgotten []ForgottenMark
 	Open      [][]byte // encoded OpenSlices, strictly ascending by turn
 }

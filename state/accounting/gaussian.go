@@ -10,10 +10,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// NewGaussian returns the Gaussian filter: squares of μ add (Koskela, Tobaben and Honkela, Theorem 12).
-// Everything accepted together is μ-GDP with the budget's μ, 2^-40 ≤ μ < 2^24. It holds μ² without
-// rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k) if those are at
-// least 2^-52, as they are for k ≤ 2^24. The error is a *units.RangeError.
+// NewGaussian returns the Gaussian filter: squares of μ add (Koskela, Tobaben and Honkela, Theorem
+// 12). Everything accepted together is μ-GDP with the budget's μ, 2^-40 ≤ μ < 2^24. It holds μ²
+// without rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k) if those are
+// at least 2^-52, as they are for k ≤ 2^24. The error is a *units.RangeError.
 //
 // The theorem is about a run up to the first refusal. This filter continues after it; that is
 // Theorem 11 on the filtered mechanism: a refused mechanism counts as one that releases nothing, so
@@ -40,8 +40,8 @@ func NewGaussianFor(budget loss.Approx) (*Filter[loss.GDP], error) {
 	return newGaussian(limit), nil
 }
 
-// NewGaussianSquare returns the Gaussian filter of a B² in the units of accounts, exactly: the B² of a
-// budgets.Budget, or the rest of an account. It is at least one unit (2^-40); the error is a
+// NewGaussianSquare returns the Gaussian filter of a B² in the units of accounts, exactly: the B²
+// of a budgets.Budget, or the rest of an account. It is at least one unit (2^-40); the error is a
 // *units.RangeError.
 func NewGaussianSquare(budget units.Mu2) (*Filter[loss.GDP], error) {
 	if err := units.Require(budget > 0, "mu²", budget.Float(), "at least 2^-40"); err != nil {
@@ -88,7 +88,8 @@ func checkMu(mu float64) error {
 	return units.Require(mu >= 0x1p-40 && mu < 0x1p24, "mu", mu, "at least 2^-40 (9.1e-13) and below 2^24")
 }
 
-// NewGaussianTotal returns √Σμ² of everything recorded. For every B fixed in advance, all releases up to
-// the last moment when the total was at most B are B-GDP: the Gaussian filter of budget B (Koskela,
-// Tobaben and Honkela, Theorem 11), read for all B at once. It is +Inf once the sum reaches 2^48.
+// NewGaussianTotal returns √Σμ² of everything recorded. For every B fixed in advance, all releases
+// up to the last moment when the total was at most B are B-GDP: the Gaussian filter of budget B
+// (Koskela, Tobaben and Honkela, Theorem 11), read for all B at once. It is +Inf once the sum
+// reaches 2^48.
 func NewGaussianTotal() *Odometer[loss.GDP, loss.GDP] { return newTotal("gdp total", gaussianSums, 1) }

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// chargeSettled settles the decided turn: every admitted user pays for the released keys, and the rest of
-// the reservation is free again.
+// chargeSettled settles the decided turn: every admitted user pays for the released keys, and the
+// rest of the reservation is free again.
 func (a *shardAccounts) chargeSettled(s *Settlement) error {
 	if a.decided == nil || a.turn != s.Turn {
 		return fmt.Errorf("charging turn %d out of order: turn %d is the last one, charged: %v", s.Turn, a.turn,

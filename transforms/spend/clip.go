@@ -87,8 +87,8 @@ func (c *clipper) begin(windows int) {
 	c.counted = append(c.counted[:0], make([]uint64, windows)...)
 }
 
-// window returns what window i's metric counts of a user's contributions, as clipUser does. The user's
-// admissions to the windows before it must be known.
+// window returns what window i's metric counts of a user's contributions, as clipUser does. The
+// user's admissions to the windows before it must be known.
 func (c *clipper) window(m *metric, e *endedWindows, i int, u *member,
 	allowance units.Mu2) ([]kept, schemas.WindowTally, error) {
 	if m.kind.Share {
@@ -125,8 +125,8 @@ func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser,
 	return c.kept, tally
 }
 
-// clipUser returns the user's contributions that the metric counts within the allowance, ascending by
-// key, and the tally of the user's records: each is beyond a cap or the allowance, or counted.
+// clipUser returns the user's contributions that the metric counts within the allowance, ascending
+// by key, and the tally of the user's records: each is beyond a cap or the allowance, or counted.
 // c.further has the user's parts of further components for the same keys, and c.leaves those of
 // their trees. The lists are valid until the next call.
 func (c *clipper) clipUser(m *metric, w *contributions, taken []bool, u *schemas.ContribUser,

@@ -172,7 +172,8 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	return e.handOn(n, s, open)
 }
 
-// decideTurn decides the open turn and returns the records of its delta, unless the ledger has them.
+// decideTurn decides the open turn and returns the records of its delta, unless the ledger has
+// them.
 func (e *Engine) decideTurn(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
 	s.accounts.scratch = cmp.Or(<-e.scratch, new(scratch))
 	defer func() {

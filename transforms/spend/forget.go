@@ -20,8 +20,8 @@ type Removed struct {
 // Forget removes a user from the user's shard as of a settled turn, which must be the shard's last
 // one, and makes sure that no later event of the user counts. It writes a snapshot in which a mark
 // takes the place of the user's accounts and of the user's events in open windows; then a tombstone
-// for every other key of the ledger's. If it is interrupted, the next start finds the user as before
-// or the mark, and Forget can be repeated. It returns the errors of Checkpoint.
+// for every other key of the ledger's. If it is interrupted, the next start finds the user as
+// before or the mark, and Forget can be repeated. It returns the errors of Checkpoint.
 func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settled uint64) (Removed, error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
 	snapshot, err := e.Checkpoint(ctx, n, epoch, settled)

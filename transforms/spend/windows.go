@@ -181,8 +181,8 @@ func (e *endedWindows) members(fn func(m *member) error) error {
 	}
 }
 
-// retainSlices retains the decided turn's slice for open windows, and drops the slices that no open window
-// needs.
+// retainSlices retains the decided turn's slice for open windows, and drops the slices that no open
+// window needs.
 func (a *shardAccounts) retainSlices(d *schemas.Delta) error {
 	needed := a.windows.Needed(d.Turn)
 	rest := a.open[:0]

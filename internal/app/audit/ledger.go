@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Ledger is one ledger partition: where its deltas and snapshots are, and the slices of windows that
-// are open.
+// Ledger is one ledger partition: where its deltas and snapshots are, and the slices of windows
+// that are open.
 type Ledger struct {
 	topic     string
 	shard     int
@@ -40,9 +40,9 @@ type labelled struct {
 	passes uint64
 }
 
-// OpenLedger goes through a ledger partition in the order of the log. A turn may be written again by
-// a later epoch, but never with another body, and nothing of an earlier epoch may follow a record of
-// a later one.
+// OpenLedger goes through a ledger partition in the order of the log. A turn may be written again
+// by a later epoch, but never with another body, and nothing of an earlier epoch may follow a
+// record of a later one.
 func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte, topic string, shard int,
 	differ func(Difference)) (*Ledger, error) {
 	l := &Ledger{topic: topic, shard: shard, seal: schemas.NewLedgerSeal(userHash, shard), deltas: map[uint64]extent{},

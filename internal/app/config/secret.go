@@ -14,7 +14,8 @@ import (
 )
 
 // key reads 256 bits from the file, variable or command that a field names. If the file is missing
-// and Options.MissingKeys accepts that, the key is a stand-in; with Options.WithoutKeys it always is.
+// and Options.MissingKeys accepts that, the key is a stand-in; with Options.WithoutKeys it always
+// is.
 func (f *File) key(at string, o Options, standIn byte) (key [32]byte) {
 	if o.WithoutKeys {
 		return [32]byte{standIn}

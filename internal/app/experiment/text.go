@@ -29,7 +29,8 @@ func (c Column) Format(cell any) string {
 	return unknown
 }
 
-// WriteText writes a result for people: tables, then notes. Figures are named; WritePage draws them.
+// WriteText writes a result for people: tables, then notes. Figures are named; WritePage draws
+// them.
 func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s\n%s; seed %d, size %s\n", e.Title, e.Source, o.Seed, o.Size)

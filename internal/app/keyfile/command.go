@@ -46,8 +46,8 @@ func FromCommand(ctx context.Context, dir string, argv []string) (string, error)
 	return string(stdout.text), nil
 }
 
-// printed keeps the first bytes that a command prints. Beyond them it fails, or, with cut, drops the
-// rest.
+// printed keeps the first bytes that a command prints. Beyond them it fails, or, with cut, drops
+// the rest.
 type printed struct {
 	text      []byte
 	cut, full bool

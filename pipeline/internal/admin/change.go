@@ -24,8 +24,8 @@ import (
 
 // Change is one change of a deployment that is under way. Its steps, in order: ReadState; as a
 // rehearsal, without writing, MakeNext, CheckSize, WindUp, CheckUnused and WriteSnapshots; then
-// CheckUnmoved and TakeEpoch; and for good MakeNext, WindUp, WriteSnapshots and WriteGeneration. Not
-// for concurrent use.
+// CheckUnmoved and TakeEpoch; and for good MakeNext, WindUp, WriteSnapshots and WriteGeneration.
+// Not for concurrent use.
 type Change struct {
 	Now      bool                   // ends windows early
 	dep      *deployment.Deployment // as it shall be
@@ -207,8 +207,8 @@ func (c *Change) checkWindows() error {
 		deployment.ErrOpenWindows, strings.Join(metrics, ", "), remedy)
 }
 
-// CheckPeriod refuses another user-hash key in Next within a budget period (deployment.ErrOpenPeriod):
-// every user who has an account in the period would get a second one.
+// CheckPeriod refuses another user-hash key in Next within a budget period
+// (deployment.ErrOpenPeriod): every user who has an account in the period would get a second one.
 func (c *Change) CheckPeriod() error {
 	turns := c.turns()
 	if !c.newAccounts() || turns.PeriodEnds(c.settled) {

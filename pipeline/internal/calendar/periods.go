@@ -29,8 +29,8 @@ func (t *Turns) PeriodEnds(turn uint64) bool {
 	return t.period > 0 && Align(end, t.period) == end
 }
 
-// NextPeriod returns the first time after the end of a turn at which both a turn and a budget period
-// end: Forever if there is none within a hundred years.
+// NextPeriod returns the first time after the end of a turn at which both a turn and a budget
+// period end: Forever if there is none within a hundred years.
 func (t *Turns) NextPeriod(turn uint64) int64 {
 	end, next := t.end(turn), int64(Forever)
 	for _, m := range t.metrics {

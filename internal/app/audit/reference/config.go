@@ -26,8 +26,9 @@ type Config struct {
 	Skew        int64
 	Slack       int64
 	NoFuture    bool // the tests for the future are off
-	// Clock limits the trust in producers' times: stamps beyond it + Skew are the future's and do not
-	// count. 0 trusts all. Ahead has the offsets, by partition, that were ahead of a reader's clock.
+	// Clock limits the trust in producers' times: stamps beyond it + Skew are the future's and do
+	// not count. 0 trusts all. Ahead has the offsets, by partition, that were ahead of a reader's
+	// clock.
 	Clock   int64
 	Ahead   map[int32]map[int64]bool
 	Zone    *wallclock.Clock // windows and periods begin by it
@@ -40,8 +41,8 @@ type Config struct {
 	Since  int64
 	Below  map[int32]int64
 
-	// By metric, set by Compile: ladders, nil for components and statistics; the precisions at which
-	// everything is reserved; and the metrics of further components.
+	// By metric, set by Compile: ladders, nil for components and statistics; the precisions at
+	// which everything is reserved; and the metrics of further components.
 	ladders []*ladder
 	tops    []*big.Int
 	further [][]int

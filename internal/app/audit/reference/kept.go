@@ -2,7 +2,8 @@ package reference
 
 import "math/big"
 
-// kept is an account between two turns: there are many, and a big.Int takes more room than a number.
+// kept is an account between two turns: there are many, and a big.Int takes more room than a
+// number.
 type kept struct {
 	spent   uint64
 	buckets []keptBucket

@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// A window is [start, end) in milliseconds since 1970 by the clock of the zone, as all times are here
-// if nothing else is said. The starts of a metric's windows lie on multiples of its slide.
+// A window is [start, end) in milliseconds since 1970 by the clock of the zone, as all times are
+// here if nothing else is said. The starts of a metric's windows lie on multiples of its slide.
 type window struct{ start, end int64 }
 
 // floorDivide returns ⌊a/b⌋ for b > 0, also before 1970.

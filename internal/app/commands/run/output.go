@@ -67,8 +67,9 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 // following reads what is published, as pipeline.FollowReleases does.
 type following func(context.Context, func(pipeline.Published) error) error
 
-// begin prints what is published after a turn, until ctx ends or printing fails. An error of reading
-// the topics ends neither the printing nor the run, which waits for the same brokers and says so.
+// begin prints what is published after a turn, until ctx ends or printing fails. An error of
+// reading the topics ends neither the printing nor the run, which waits for the same brokers and
+// says so.
 func (o *runOutput) begin(ctx context.Context, after uint64, pause time.Duration, follow following) {
 	o.handout = handout.Start(ctx, after, handout.Options{
 		Follow: follow, Pause: pause,
@@ -127,8 +128,8 @@ func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 const (
 	// followLimit is how long stdout may accept nothing when the run has ended.
 	followLimit = 30 * time.Second
-	// pageLimit is how long the reader of a page may take nothing after a signal: a page of this size
-	// is written in a second or two.
+	// pageLimit is how long the reader of a page may take nothing after a signal: a page of this
+	// size is written in a second or two.
 	pageLimit = 10 * time.Second
 )
 

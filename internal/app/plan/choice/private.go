@@ -446,8 +446,8 @@ func largeFrom(cells []int64, all int64) cellSize {
 	return cellSize{0, 1}
 }
 
-// above returns Σ max(0, count − noise − size), where a count lies two fifths of the way from one to
-// the other: allowances leave room for about so much with √2 of the noise.
+// above returns Σ max(0, count − noise − size), where a count lies two fifths of the way from one
+// to the other: allowances leave room for about so much with √2 of the noise.
 func (s cellSize) above(one, other []int64, noise int64) int64 {
 	sum, many, least := int64(0), uint64(0), 5*s.a/s.b
 	for i, n := range one {
