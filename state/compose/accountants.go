@@ -70,12 +70,12 @@ func Named(name string) (Accountant, bool) {
 	return Accountant{}, false
 }
 
-// Best returns the least result of all accountants that apply to a list. It runs gdp alone if all of
-// the list is Gaussian noise without sampling, which gdp composes exactly, and skips accountants that
-// are never below pld if pld applies. The dominating pair of a mechanism is as tight as the mechanism,
-// except for bounded range, whose pair covers several worst pairs. others are the accountants that do
-// not apply, with the reasons. The error is a *NotApplicableError with every reason if no accountant
-// applies, or a *units.RangeError as for Compose.
+// Best returns the least result of all accountants that apply to a list. It runs gdp alone if all
+// of the list is Gaussian noise without sampling, which gdp composes exactly, and skips accountants
+// that are never below pld if pld applies. The dominating pair of a mechanism is as tight as the
+// mechanism, except for bounded range, whose pair covers several worst pairs. others are the
+// accountants that do not apply, with the reasons. The error is a *NotApplicableError with every
+// reason if no accountant applies, or a *units.RangeError as for Compose.
 func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err error) {
 	if !slices.ContainsFunc(list, func(m Mechanism) bool { return m.mu == 0 }) {
 		gdp, _ := Named("gdp")

@@ -19,7 +19,7 @@ type Options struct {
 	// Follow hands out what is published, as pipeline.FollowReleases does: from the same position
 	// at each call.
 	Follow func(context.Context, func(pipeline.Published) error) error
-	// Take takes turns, or spans, in order, each value once. Its error ends the handing out.
+	// Take takes turns in order, each value once. Its error ends the handing out.
 	Take func(pipeline.Published) error
 	// OnUnread, if given, is called when Follow fails. Follow is then called again, after pauses
 	// that grow from Pause to a minute, and begin again once something was taken. Without OnUnread,
