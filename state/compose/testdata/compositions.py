@@ -2,6 +2,7 @@
 for each the ε at δ by dp_accounting, from below and from above, and the CPU seconds of the latter."""
 
 import json
+import math
 import os
 import sys
 import time
@@ -9,8 +10,9 @@ import time
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[threads] = "1"
 
-from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
+
+GRID = 1e-4  # the default of dp_accounting
 
 
 def one(kind, a, b, above):
@@ -24,7 +26,10 @@ def one(kind, a, b, above):
         # The probability of a random value: e^epsilon = 1 + k(1 − p)/p for k values.
         return pld.from_randomized_response(a, int(b), pessimistic_estimate=above)
     if kind == "eps-delta":
-        return pld.from_privacy_parameters(common.DifferentialPrivacyParameters(a, b), pessimistic_estimate=above)
+        # from_privacy_parameters only rounds up.
+        rounded = math.ceil if above else math.floor
+        mass = {rounded(a / GRID): (1 - b) / (1 + math.exp(-a)), rounded(-a / GRID): (1 - b) / (1 + math.exp(a))}
+        return pld.PrivacyLossDistribution.create_from_rounded_probability(mass, b, GRID, pessimistic_estimate=above)
     raise ValueError(kind)
 
 
