@@ -45,6 +45,15 @@ func (o Options) Random(labels ...any) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendln(nil, append([]any{o.Seed}, labels...)...))))
 }
 
+// Must returns v. It panics if there is an error: it is for functions that do not fail in the setting
+// of an experiment.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // Experiment is what can be run by its name.
 type Experiment struct {
 	Name   string // lower case, hyphens
@@ -132,6 +141,9 @@ type Series struct {
 	X    []float64 `json:"x"`
 	Y    []float64 `json:"y"`
 }
+
+// Add adds a point.
+func (s *Series) Add(x, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) }
 
 // check reports a result that cannot be written.
 func (r *Result) check() error {

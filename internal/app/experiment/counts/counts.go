@@ -89,7 +89,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 			row = append(row, sum.mean())
 			quality = append(quality, sum.errors/sum.answered, sum.within/sum.answered)
 			worst = max(worst, sum.deviation())
-			line.X, line.Y = append(line.X, target), append(line.Y, sum.mean())
+			line.Add(target, sum.mean())
 		}
 		table.Rows = append(table.Rows, append(row, worst))
 		right.Rows = append(right.Rows, quality)
@@ -113,11 +113,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 
 // trial asks for one count after the other until the budget ends.
 func (o *outcome) trial(m method, truth []float64, target float64, random *rand.Rand) error {
-	pay, err := m.open()
-	if err != nil {
-		return err
-	}
-	n := 0.0
+	pay, n := m.open(), 0.0
 	for _, count := range truth {
 		noisy, done, err := m.answer(pay, count, target, random)
 		if err != nil {

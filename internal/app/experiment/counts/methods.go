@@ -1,11 +1,11 @@
 package counts
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"sync"
 
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -17,7 +17,7 @@ import (
 // of its noise; a count changes by at most 1 with one record.
 type payer interface {
 	// fits reports whether a ladder that ends at this rung can be paid.
-	fits(sigma float64) (bool, error)
+	fits(sigma float64) bool
 	// pay charges a ladder that ended at this rung.
 	pay(sigma float64) error
 }
@@ -25,7 +25,7 @@ type payer interface {
 // method is a way to release counts.
 type method struct {
 	name string
-	open func() (payer, error)
+	open func() payer
 	// answer shows a count with less and less noise until it is exact enough. done is false if the
 	// budget ends before.
 	answer func(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error)
@@ -43,8 +43,8 @@ func (m ladder) answer(p payer, count, target float64, random *rand.Rand) (noisy
 	paid := math.Inf(1) // amount that fits as long as nothing else is paid
 	for sigma := coarsest; sigma >= finest; sigma /= m.step {
 		if sigma < paid || m.every {
-			if paid, err = fitting(p, sigma); err != nil || paid > sigma {
-				return 0, false, err
+			if paid = fitting(p, sigma); paid > sigma {
+				return 0, false, nil
 			}
 		}
 		noisy = next(sigma)
@@ -63,13 +63,13 @@ func (m ladder) answer(p payer, count, target float64, random *rand.Rand) (noisy
 
 // fitting returns a rung that can be paid: sigma or one far below, which saves asking for each on
 // the way, and +Inf where sigma cannot.
-func fitting(p payer, sigma float64) (float64, error) {
+func fitting(p payer, sigma float64) float64 {
 	for _, to := range []float64{sigma / 4, sigma} {
-		if ok, err := p.fits(to); err != nil || ok {
-			return to, err
+		if p.fits(to) {
+			return to
 		}
 	}
-	return math.Inf(1), nil
+	return math.Inf(1)
 }
 
 // brownian goes down the variances of one Brownian motion: what it shows at a rung has that rung's
@@ -152,53 +152,40 @@ func refine(y, s, t float64, random *rand.Rand) float64 {
 // product goes along the ladder of package noisereduction, whose rule promises the target for 95 of
 // 100 counts and whose next rung follows from what the last one showed.
 func product(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error) {
-	plan, err := planFor(target)
-	if err != nil {
-		return 0, false, err
-	}
-	out := plan.Imitate(count, random.NormFloat64)
+	out := planFor(target).Imitate(count, random.NormFloat64)
 	sigma := math.Sqrt(1 / out.Precision.Float())
 	// A ladder that would exceed the rest ends before it, unfinished.
-	if ok, err := p.fits(sigma); err != nil || !ok || !out.Met {
-		return 0, false, err
+	if !p.fits(sigma) || !out.Met {
+		return 0, false, nil
 	}
 	return count + out.Error, true, p.pay(sigma)
 }
 
 var plans sync.Map // by target
 
-func planFor(target float64) (*noisereduction.Plan, error) {
+func planFor(target float64) *noisereduction.Plan {
 	if plan, ok := plans.Load(target); ok {
-		return plan.(*noisereduction.Plan), nil
+		return plan.(*noisereduction.Plan)
 	}
-	first, err1 := units.PrecisionFromSigma(coarsest)
-	square, err2 := budgets.LargestSquare(epsilon, delta, budgets.GDP)
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	most, _ := square.Float64()
-	top, err := units.PrecisionFromFloat(most, units.RoundDown)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // a constant budget
-	}
-	plan, err := noisereduction.Compile(noisereduction.Spec{
-		Kind: noisereduction.Adaptive, First: first, Top: top,
+	most, _ := experiment.Must(budgets.LargestSquare(epsilon, delta, budgets.GDP)).Float64()
+	plan := experiment.Must(noisereduction.Compile(noisereduction.Spec{
+		Kind:   noisereduction.Adaptive,
+		First:  experiment.Must(units.PrecisionFromSigma(coarsest)),
+		Top:    experiment.Must(units.PrecisionFromFloat(most, units.RoundDown)),
 		Target: noisereduction.Target{Relative: target, Confidence: 0.95},
-	})
-	if err == nil {
-		plans.Store(target, plan)
-	}
-	return plan, err //nolint:wrapcheck // a constant plan
+	}))
+	plans.Store(target, plan)
+	return plan
 }
 
 func methods() []method {
 	half := math.Sqrt2 // of the standard deviation: half the variance
-	reduction, doubling := ladder{step: half, rungs: brownian}.answer, ladder{step: half, rungs: fresh,
-		every: true}.answer
+	reduction := ladder{step: half, rungs: brownian}.answer
+	doubling := ladder{step: half, rungs: fresh, every: true}.answer
 	return []method{
 		{"noise reduction, Gaussian filter, product's rule", openGaussian, product},
-		{"noise reduction, Gaussian filter, fine rungs", openGaussian, ladder{step: math.Pow(2, 1.0/32),
-			rungs: brownian}.answer},
+		{"noise reduction, Gaussian filter, fine rungs", openGaussian,
+			ladder{step: math.Pow(2, 1.0/32), rungs: brownian}.answer},
 		{"noise reduction, Gaussian filter", openGaussian, reduction},
 		{"noise reduction, unified zCDP filter, product's rule", openUnified, product},
 		{"noise reduction, unified zCDP filter", openUnified, reduction},
@@ -212,79 +199,50 @@ func methods() []method {
 
 type gdpPayer struct{ *accounting.Filter[loss.GDP] }
 
-func openGaussian() (payer, error) {
-	f, err := accounting.NewGaussianFor(budget)
-	return gdpPayer{f}, err //nolint:wrapcheck // a constant budget
-}
+func openGaussian() payer { return gdpPayer{experiment.Must(accounting.NewGaussianFor(budget))} }
 
-func (p gdpPayer) fits(sigma float64) (bool, error) { return p.Fits(loss.GDP{Mu: 1 / sigma}), nil }
-func (p gdpPayer) pay(sigma float64) error          { return p.Spend(loss.GDP{Mu: 1 / sigma}) }
+func (p gdpPayer) fits(sigma float64) bool { return p.Fits(loss.GDP{Mu: 1 / sigma}) }
+func (p gdpPayer) pay(sigma float64) error { return p.Spend(loss.GDP{Mu: 1 / sigma}) }
 
 type zcdpPayer struct{ *accounting.Filter[loss.ZCDP] }
 
 // openUnified has the greatest ρ whose best conversion is within the budget, as the Gaussian filter
 // has the greatest μ: what is compared is how losses add up.
-func openUnified() (payer, error) {
-	square, err := budgets.LargestSquare(epsilon, delta, budgets.ZCDP)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // a constant budget
-	}
-	twice, _ := square.Float64()
-	f, err := accounting.NewUnified(math.Nextafter(twice, 0)/2, 0)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // a constant budget
-	}
-	return zcdpPayer{&f.Filter}, nil
+func openUnified() payer {
+	twice, _ := experiment.Must(budgets.LargestSquare(epsilon, delta, budgets.ZCDP)).Float64()
+	return zcdpPayer{&experiment.Must(accounting.NewUnified(math.Nextafter(twice, 0)/2, 0)).Filter}
 }
 
 // openClosedForm has the ρ of ε = ρ + 2·√(ρ·ln 1/δ), the paper's conversion.
-func openClosedForm() (payer, error) {
-	f, err := accounting.NewUnifiedFor(budget, 0)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // a constant budget
-	}
-	return zcdpPayer{&f.Filter}, nil
+func openClosedForm() payer {
+	return zcdpPayer{&experiment.Must(accounting.NewUnifiedFor(budget, 0)).Filter}
 }
 
 func rho(sigma float64) loss.ZCDP { return loss.ZCDP{Rho: 1 / (2 * sigma * sigma)} }
 
-func (p zcdpPayer) fits(sigma float64) (bool, error) { return p.Fits(rho(sigma)), nil }
-func (p zcdpPayer) pay(sigma float64) error          { return p.Spend(rho(sigma)) }
+func (p zcdpPayer) fits(sigma float64) bool { return p.Fits(rho(sigma)) }
+func (p zcdpPayer) pay(sigma float64) error { return p.Spend(rho(sigma)) }
 
 // exPostPayer adds up ex-post losses (Lemma 5.2): a ladder must end before its bound exceeds what
 // is left, which a rung is asked for before it is drawn.
 type exPostPayer struct {
 	*accounting.Reserver[loss.Approx]
-	bound func(sigma float64) (loss.Approx, error)
+	bound func(sigma float64) loss.Approx
 }
 
 // openBrownianExPost has a boundary for every count that is asked; their δ add up to that of the
 // budget. How many may be asked is fixed before: 1.5 times as many as ever are.
-func openBrownianExPost() (payer, error) {
+func openBrownianExPost() payer {
 	const asked = 48
-	b, err1 := accounting.NewMixtureFor(delta/asked, 4)
-	f, err2 := accounting.NewExPost(loss.Approx{Epsilon: epsilon, Delta: delta * (1 + 1e-9)})
-	return exPostPayer{f, func(sigma float64) (loss.Approx, error) { return b.At(1, sigma*sigma) }},
-		errors.Join(err1, err2)
+	b := experiment.Must(accounting.NewMixtureFor(delta/asked, 4))
+	f := experiment.Must(accounting.NewExPost(loss.Approx{Epsilon: epsilon, Delta: delta * (1 + 1e-9)}))
+	return exPostPayer{f, func(sigma float64) loss.Approx { return experiment.Must(b.At(1, sigma*sigma)) }}
 }
 
-func openLaplaceExPost() (payer, error) {
-	f, err := accounting.NewExPost(loss.Approx{Epsilon: epsilon})
-	return exPostPayer{f, func(sigma float64) (loss.Approx, error) {
-		return loss.Approx{Epsilon: math.Sqrt2 / sigma},
-			nil
-	}}, err //nolint:wrapcheck // a constant budget
+func openLaplaceExPost() payer {
+	f := experiment.Must(accounting.NewExPost(loss.Approx{Epsilon: epsilon}))
+	return exPostPayer{f, func(sigma float64) loss.Approx { return loss.Approx{Epsilon: math.Sqrt2 / sigma} }}
 }
 
-func (p exPostPayer) fits(sigma float64) (bool, error) {
-	l, err := p.bound(sigma)
-	return err == nil && p.Fits(l), err
-}
-
-func (p exPostPayer) pay(sigma float64) error {
-	l, err := p.bound(sigma)
-	if err != nil {
-		return err
-	}
-	return p.Spend(l) //nolint:wrapcheck // fits has accepted it
-}
+func (p exPostPayer) fits(sigma float64) bool { return p.Fits(p.bound(sigma)) }
+func (p exPostPayer) pay(sigma float64) error { return p.Spend(p.bound(sigma)) }

@@ -1,6 +1,7 @@
 package descent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -31,87 +32,76 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	}
 	r := &experiment.Result{Notes: []string{
 		"The paper's records are those of MIMIC-III, which may not be passed on: only the comparison of clips " +
-			"carries " +
-			"over, not its values, which are in figures. The model is the logistic one of descent-census, with its " +
-			"tuned clip and rate.",
+			"carries over, not its values, which are in figures. The model is the logistic one of descent-census, " +
+			"with its tuned clip and rate.",
 	}}
 	if found == nil {
 		found, r.Notes = census(o, train, test), append(r.Notes, adultData.Missing())
 	}
+	columns := []experiment.Column{{Name: "ε", Digits: 2}, {Name: "clip over the tuned one", Digits: 1}}
 	table := experiment.Table{
 		Title: fmt.Sprintf("Figures 6, 9 and 10: filtered gradient descent on %s, δ = 1e-5", found.name),
-		Columns: append([]experiment.Column{{Name: "ε", Digits: 2}, {Name: "clip over the tuned one", Digits: 1}},
-			experiment.Columns(4, "AUC, epoch 50", "AUC, epoch 100", "active in epoch 51", "active at the end")...),
+		Columns: slices.Concat(columns,
+			experiment.Columns(4, "AUC, epoch 50", "AUC, epoch 100", "active in epoch 51", "active at the end")),
 		Note: "AUC is the area under the ROC curve on the test set; active is the share of the examples that can " +
 			"still pay. One trial.",
 	}
 	losses := experiment.Table{
 		Title: "Figures 7 and 8: share of the examples by their own ε after 50 epochs, in tenths of the budget",
-		Columns: append([]experiment.Column{{Name: "ε", Digits: 2}, {Name: "clip over the tuned one", Digits: 1}},
-			experiment.Columns(3, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10")...),
+		Columns: slices.Concat(columns,
+			experiment.Columns(3, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10")),
 	}
 	auc := experiment.Figure{Title: "Figures 6, 9 and 10, left", X: "epoch", Y: "AUC"}
 	active := experiment.Figure{Title: "Figures 6, 9 and 10, right", X: "epoch", Y: "% of the examples"}
 	for i, f := range clipped {
-		o.Tell(i, len(clipped), fmt.Sprintf("ε = %v, clip %v", f.epsilon, f.clips))
-		row, tenths, lines, err := f.run(ctx, found, o)
+		name := fmt.Sprintf("ε = %v, clip %v", f.epsilon, f.clips)
+		o.Tell(i, len(clipped), name)
+		area, share := experiment.Series{Name: name}, experiment.Series{Name: name}
+		tenths, err := f.run(ctx, found, o, &area, &share)
 		if err != nil {
 			return nil, err
 		}
-		table.Rows, losses.Rows = append(table.Rows, row), append(losses.Rows, tenths)
-		auc.Series, active.Series = append(auc.Series, lines[0]), append(active.Series, lines[1])
+		table.Rows = append(table.Rows, []any{f.epsilon, f.clips, area.Y[paidEpochs-1], area.Y[lastEpoch-1],
+			share.Y[paidEpochs-1] / 100, share.Y[lastEpoch-1] / 100})
+		losses.Rows = append(losses.Rows, append([]any{f.epsilon, f.clips}, tenths...))
+		auc.Series, active.Series = append(auc.Series, area), append(active.Series, share)
 	}
 	r.Tables, r.Figures = []experiment.Table{table, losses}, []experiment.Figure{auc, active}
 	return r, nil
 }
 
-// run trains to the last epoch. It returns a row of each table, and AUC and active by epoch.
-func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options) (row, tenths []any,
-	lines [2]experiment.Series, err error) {
-	budget, err := conversion.GDPWithin(loss.Approx{Epsilon: f.epsilon, Delta: delta})
-	if err != nil {
-		return nil, nil, lines, err //nolint:wrapcheck // constants
+// run trains to the last epoch. It adds AUC and active by epoch to the curves, and returns the shares
+// of the examples by their own ε.
+func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, area,
+	share *experiment.Series) (tenths []any, err error) {
+	within := func(tenths float64) float64 { // μ of so many tenths of ε
+		return experiment.Must(conversion.GDPWithin(loss.Approx{Epsilon: f.epsilon * tenths / 10, Delta: delta})).Mu
 	}
 	tuned := ofCensus.models[0].tuning
-	at := setting{math.Sqrt(paidEpochs) / budget.Mu, tuned.clip * f.clips, tuned.rate, paidEpochs}
-	going, err := newDescent(model{"logistic", d.inputs, d.classes, 0, false}, at, d.train, o.Random("clips", d.name,
-		f))
-	if err != nil {
-		return nil, nil, lines, err
-	}
-	name := fmt.Sprintf("ε = %v, clip %v", f.epsilon, f.clips)
-	lines[0].Name, lines[1].Name = name, name
-	row, tenths = []any{f.epsilon, f.clips}, []any{f.epsilon, f.clips}
+	at := setting{math.Sqrt(paidEpochs) / within(10), tuned.clip * f.clips, tuned.rate, paidEpochs}
+	going := newDescent(model{"logistic", d.inputs, d.classes, 0, false}, at, d.train, o.Random("clips", d.name, f))
 	n := float64(len(going.accounts))
 	for epoch := 1; epoch <= lastEpoch; epoch++ {
 		if err := going.run(ctx, 1); err != nil {
-			return nil, nil, lines, err
+			return nil, err
 		}
-		share := float64(going.active()) / n
-		lines[0].X, lines[0].Y = append(lines[0].X, float64(epoch)), append(lines[0].Y, going.model.area(going.theta,
-			d.test))
-		lines[1].X, lines[1].Y = append(lines[1].X, float64(epoch)), append(lines[1].Y, 100*share)
+		area.Add(float64(epoch), going.model.area(going.theta, d.test))
+		share.Add(float64(epoch), 100*(float64(going.active())/n))
 		if epoch != paidEpochs {
 			continue
 		}
 		below := 0.0
 		for tenth := 1; tenth <= 10; tenth++ {
-			up, err := conversion.GDPWithin(loss.Approx{Epsilon: f.epsilon * float64(tenth) / 10, Delta: delta})
-			if err != nil {
-				return nil, nil, lines, err //nolint:wrapcheck // constants
-			}
-			within := 0.0
+			most, paid := math.Pow(within(float64(tenth))*at.sigma, 2), 0.0
 			for _, a := range going.accounts {
-				if tenth == 10 || float64(a.Spent())/unit <= math.Pow(up.Mu*at.sigma, 2) {
-					within += 1 / n
+				if tenth == 10 || float64(a.Spent())/unit <= most {
+					paid += 1 / n
 				}
 			}
-			tenths, below = append(tenths, within-below), within
+			tenths, below = append(tenths, paid-below), paid
 		}
 	}
-	area, share := lines[0].Y, lines[1].Y
-	row = append(row, area[paidEpochs-1], area[lastEpoch-1], share[paidEpochs-1]/100, share[lastEpoch-1]/100)
-	return row, tenths, lines, nil
+	return tenths, nil
 }
 
 // area returns the area under the ROC curve of two classes: the probability that an example of
@@ -120,16 +110,11 @@ func (m model) area(theta []float64, d part) float64 {
 	w := m.newWork(len(d.classes))
 	m.forward(w, theta, d.x)
 	order := make([]int, len(d.classes))
-	score := func(i int) float64 { return row(w.outputs, i)[1] - row(w.outputs, i)[0] }
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		if score(i) < score(j) {
-			return -1
-		}
-		return 1
-	})
+	score := func(i int) float64 { return row(w.outputs, i)[1] - row(w.outputs, i)[0] }
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(score(i), score(j)) })
 	below, pairs := 0, 0
 	for _, i := range order {
 		if d.classes[i] == 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -122,10 +123,7 @@ func (s sample) cells() []any {
 }
 
 func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Result, error) {
-	costs, err := privacy(s.promises)
-	if err != nil {
-		return nil, err
-	}
+	costs := privacy(s.promises)
 	if o.Size == experiment.Small {
 		s.train, s.test, s.trials = 20_000, 5_000, 1
 		s.figureOf, s.promises = s.models[0].name, s.promises[len(s.promises)-1:]
@@ -136,21 +134,19 @@ func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Resul
 	if err != nil {
 		return nil, err
 	}
-	sets := []*dataset{found, s.madeUp(o, s.train, s.test)}
+	sets, total := []*dataset{found, s.madeUp(o, s.train, s.test)}, 2*s.rows()
 	result := &experiment.Result{Tables: []experiment.Table{costs}, Notes: append(append([]string(nil), s.notes...),
 		notes...)}
 	if found == nil {
 		result.Notes = append(result.Notes, s.data.Missing())
+		total /= 2
 	}
 	done := 0
 	for _, v := range variants {
 		table := s.table(v)
 		for _, t := range s.models {
-			if !t.has(v) {
-				continue
-			}
 			for _, p := range s.promises {
-				if !s.tries(v, p) {
+				if !s.tries(t, v, p) {
 					continue
 				}
 				for i, d := range sets {
@@ -158,17 +154,15 @@ func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Resul
 						table.Rows = append(table.Rows, s.row(v, t, p, s.data.Name, nil))
 						continue
 					}
-					o.Tell(done, s.rows(found != nil), fmt.Sprintf("%s, %s, ε = %v, %s", d.name, t.name, p.epsilon,
-						v.name))
+					o.Tell(done, total, fmt.Sprintf("%s, %s, ε = %v, %s", d.name, t.name, p.epsilon, v.name))
 					m, err := s.trial(ctx, o, d, v, t, p)
 					if err != nil {
 						return nil, err
 					}
 					done++
-					name := d.name
-					table.Rows = append(table.Rows, s.row(v, t, p, name, m))
+					table.Rows = append(table.Rows, s.row(v, t, p, d.name, m))
 					if t.name == s.figureOf && (i == 0 || found == nil) {
-						s.draw(result, v, p, name, t, m.active)
+						s.draw(result, v, p, d.name, t, m.active)
 					}
 				}
 			}
@@ -193,33 +187,25 @@ var notes = []string{
 }
 
 func (t tried) has(v variant) bool {
-	for _, own := range t.variants {
-		if own.name == v.name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.variants, func(w variant) bool { return w.name == v.name })
 }
 
 // tries leaves out what the paper does not have of its own data where that takes minutes.
-func (s study) tries(v variant, p promise) bool {
+func (s study) tries(t tried, v variant, p promise) bool {
 	_, has := s.paper[v.name][p.epsilon]
-	return has || !s.onlyPaper
+	return t.has(v) && (has || !s.onlyPaper)
 }
 
-// rows counts those that are measured.
-func (s study) rows(real bool) (n int) {
+// rows counts those that are measured of one data set.
+func (s study) rows() (n int) {
 	for _, t := range s.models {
 		for _, v := range t.variants {
 			for _, p := range s.promises {
-				if s.tries(v, p) {
+				if s.tries(t, v, p) {
 					n++
 				}
 			}
 		}
-	}
-	if real {
-		n *= 2
 	}
 	return n
 }
@@ -263,7 +249,7 @@ func (s study) draw(r *experiment.Result, v variant, p promise, data string, t t
 	}
 	line := experiment.Series{Name: fmt.Sprintf("ε = %v", p.epsilon)}
 	for step, share := range active {
-		line.X, line.Y = append(line.X, float64(step)), append(line.Y, 100*share)
+		line.Add(float64(step), 100*share)
 	}
 	f := &r.Figures[len(r.Figures)-1]
 	f.Series = append(f.Series, line)
@@ -278,16 +264,9 @@ func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v va
 	m := &measured{}
 	for trial := range s.trials {
 		labels := fmt.Sprintf("%s, %s, %s, %v, %d", d.name, t.name, v.name, p.epsilon, trial)
-		going, err := newDescent(net, at, d.train, o.Random("descent", labels))
-		if err != nil {
-			return nil, err
-		}
-		counts, err1 := newStop(p, o, labels)
-		sparse, err2 := newSparseStop(p, len(d.train.classes), o, labels)
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, err
-		}
-		active, err := m.learn(ctx, going, d.test, counts, sparse)
+		going := newDescent(net, at, d.train, o.Random("descent", labels))
+		active, err := m.learn(ctx, going, d.test, newStop(p, o, labels),
+			newSparseStop(p, len(d.train.classes), o, labels))
 		if err != nil {
 			return nil, err
 		}
@@ -349,16 +328,13 @@ type stop struct {
 	left    int
 }
 
-func newStop(p promise, o experiment.Options, labels string) (*stop, error) {
-	matrix, sigma, _, err := counterOf(p)
-	if err != nil {
-		return nil, err
-	}
+func newStop(p promise, o experiment.Options, labels string) *stop {
+	matrix, sigma, _ := counterOf(p)
 	random := o.Random("stop", labels)
-	counter, err := continual.NewCounter(matrix, sigma, func(total int64, sigma float64) (float64, error) {
+	release := func(total int64, sigma float64) (float64, error) {
 		return float64(total) + sigma*random.NormFloat64(), nil
-	})
-	return &stop{counter: counter}, err //nolint:wrapcheck // constants
+	}
+	return &stop{counter: experiment.Must(continual.NewCounter(matrix, sigma, release))}
 }
 
 // now publishes how many have left and reports whether too few of n continue.
@@ -382,14 +358,10 @@ type seeded struct{ *rand.Rand }
 
 func (s seeded) Word() uint64 { return s.Uint64() }
 
-func newSparseStop(p promise, n int, o experiment.Options, labels string) (*sparseStop, error) {
-	sparse, _, err := sparseOf(p)
-	if err != nil {
-		return nil, err
-	}
-	s := &sparseStop{source: seeded{o.Random("sparse", labels)}}
-	s.search, err = sparse.Begin((1-enough)*float64(n), s.source)
-	return s, err //nolint:wrapcheck // constants
+func newSparseStop(p promise, n int, o experiment.Options, labels string) *sparseStop {
+	sparse, _ := sparseOf(p)
+	source := seeded{o.Random("sparse", labels)}
+	return &sparseStop{search: experiment.Must(sparse.Begin((1-enough)*float64(n), source)), source: source}
 }
 
 // now reports whether so many of n have left that training ends, at this look or at one before.

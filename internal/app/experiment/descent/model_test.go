@@ -96,10 +96,7 @@ func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 func TestWithoutNoiseItIsGradientDescent(t *testing.T) {
 	m, o := model{"linear", 3, 2, 0, true}, experiment.Options{Seed: 1}
 	data := examples(2*chunk+17, 3, 2, o.Random("data"))
-	d, err := newDescent(m, setting{sigma: 0, clip: 1e6, rate: 0.5, steps: 30}, data, o.Random("descent"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := newDescent(m, setting{sigma: 0, clip: 1e6, rate: 0.5, steps: 30}, data, o.Random("descent"))
 	if err := d.run(t.Context(), 30); err != nil {
 		t.Fatal(err)
 	}

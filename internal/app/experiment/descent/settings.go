@@ -1,7 +1,6 @@
 package descent
 
 import (
-	"errors"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
@@ -82,38 +81,25 @@ const (
 
 // counterOf returns what counts the examples that have left, each once, at so many looks, its noise
 // and the μ of everything together.
-func counterOf(p promise) (m continual.Matrix, sigma float64, total loss.GDP, err error) {
-	tree, err := continual.NewTree(looks)
-	if err != nil {
-		return nil, 0, loss.GDP{}, err //nolint:wrapcheck // constants
-	}
-	price, err := continual.Price(tree, 1, []continual.Contribution{{Step: 0, Count: 1}})
-	if err != nil {
-		return nil, 0, loss.GDP{}, err //nolint:wrapcheck // constants
-	}
+func counterOf(p promise) (m continual.Matrix, sigma float64, total loss.GDP) {
+	tree := experiment.Must(continual.NewTree(looks))
+	price := experiment.Must(continual.Price(tree, 1, []continual.Contribution{{Step: 0, Count: 1}}))
 	sigma = price.Mu / (countShare * p.mu())
-	return tree, sigma, loss.GDP{Mu: math.Hypot(p.mu(), price.Mu/sigma)}, nil
+	return tree, sigma, loss.GDP{Mu: math.Hypot(p.mu(), price.Mu/sigma)}
 }
 
 // sparseOf returns the mechanism that compares the number of examples that have left with a
 // threshold at every look, and the μ of everything together. An example changes all these numbers
 // in one direction, by at most 1. What is ε-DP is μ-GDP with μ = √(π/2)·ε for small ε.
-func sparseOf(p promise) (*mechanisms.SparseVector, loss.GDP, error) {
+func sparseOf(p promise) (*mechanisms.SparseVector, loss.GDP) {
 	scale := 2 * math.Sqrt(math.Pi/2) / (countShare * p.mu()) // of the threshold's noise and of each look's
-	sparse, err := mechanisms.NewSparseVector(scale, scale, 1)
-	if err != nil {
-		return nil, loss.GDP{}, err //nolint:wrapcheck // constants
-	}
-	pure, err := sparse.WorstMonotone(1)
-	if err != nil {
-		return nil, loss.GDP{}, err //nolint:wrapcheck // constants
-	}
-	price, err := conversion.PureToGDP(pure.Epsilon)
-	return sparse, loss.GDP{Mu: math.Hypot(p.mu(), price.Mu)}, err //nolint:wrapcheck // constants
+	sparse := experiment.Must(mechanisms.NewSparseVector(scale, scale, 1))
+	price := experiment.Must(conversion.PureToGDP(experiment.Must(sparse.WorstMonotone(1)).Epsilon))
+	return sparse, loss.GDP{Mu: math.Hypot(p.mu(), price.Mu)}
 }
 
 // privacy returns the cost of the settings, by the paper and exactly.
-func privacy(ps []promise) (experiment.Table, error) {
+func privacy(ps []promise) experiment.Table {
 	t := experiment.Table{
 		Title: "What training costs, δ = 1e-5",
 		Columns: append(append([]experiment.Column{{Name: "paper's ε", Digits: 1}, {Name: "σ"}, {Name: "k"}},
@@ -125,28 +111,16 @@ func privacy(ps []promise) (experiment.Table, error) {
 			"what 1.2 was made of.",
 	}
 	for _, p := range ps {
-		exact, err := conversion.GDPToEpsilon(loss.GDP{Mu: p.mu()}, delta)
-		if err != nil {
-			return t, err //nolint:wrapcheck // constants
+		row := []any{p.epsilon, nil, nil, p.rho(), p.byPaper()}
+		_, _, counted := counterOf(p)
+		_, sparse := sparseOf(p)
+		for _, total := range []loss.GDP{{Mu: p.mu()}, counted, sparse} {
+			row = append(row, experiment.Must(conversion.GDPToEpsilon(total, delta)))
 		}
-		_, _, total, err := counterOf(p)
-		if err != nil {
-			return t, err
-		}
-		_, sparse, err := sparseOf(p)
-		if err != nil {
-			return t, err
-		}
-		with, err1 := conversion.GDPToEpsilon(total, delta)
-		sparsely, err2 := conversion.GDPToEpsilon(sparse, delta)
-		if err := errors.Join(err1, err2); err != nil {
-			return t, err
-		}
-		row := []any{p.epsilon, nil, nil, p.rho(), p.byPaper(), exact, with, sparsely}
 		if p.steps > 0 {
 			row[1], row[2] = int(p.sigma), p.steps
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t, nil
+	return t
 }

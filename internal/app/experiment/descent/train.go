@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 )
 
@@ -83,19 +84,15 @@ type descent struct {
 
 // newDescent begins with the parameters that model.first draws from random, and takes the noise of
 // all steps from it.
-func newDescent(m model, s setting, examples part, random *rand.Rand) (*descent, error) {
+func newDescent(m model, s setting, examples part, random *rand.Rand) *descent {
 	d := &descent{model: m, setting: s, examples: examples, theta: m.first(random), noise: random}
 	for range examples.classes {
-		account, err := accounting.NewNorm(accounting.SquaredNorm(s.steps) * unit)
-		if err != nil {
-			return nil, err //nolint:wrapcheck // of the setting
-		}
-		d.accounts = append(d.accounts, account)
+		d.accounts = append(d.accounts, experiment.Must(accounting.NewNorm(accounting.SquaredNorm(s.steps)*unit)))
 	}
 	for range (len(examples.classes) + chunk - 1) / chunk {
 		d.partial = append(d.partial, make([]float64, len(d.theta)))
 	}
-	return d, nil
+	return d
 }
 
 // active counts the examples that can still pay.

@@ -56,10 +56,7 @@ func TestTheFirstStepsAreThoseWithoutFiltering(t *testing.T) {
 	o := experiment.Options{Seed: 1}
 	m, data := model{"logistic", 4, 3, 0, false}, examples(50, 4, 3, o.Random("data"))
 	after := func(budget int) []float64 {
-		d, err := newDescent(m, setting{sigma: 2, clip: 0.1, rate: 3, steps: budget}, data, o.Random("descent"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := newDescent(m, setting{sigma: 2, clip: 0.1, rate: 3, steps: budget}, data, o.Random("descent"))
 		if err := d.run(t.Context(), 6); err != nil {
 			t.Fatal(err)
 		}
@@ -115,18 +112,13 @@ func play(t *testing.T, games, budget, steps int, sigma float64) (ratios []float
 	random, w := rand.New(runseed.PCG(t, uint64(budget), uint64(games))), m.newWork(1)
 	s := setting{sigma: sigma, clip: 0.5, rate: 0.3, steps: budget}
 	for range max(games, -games) {
-		d, err := newDescent(m, s, data, random)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := newDescent(m, s, data, random)
 		account := d.accounts[0]
 		if games < 0 {
-			if account, err = accounting.NewNorm(account.Budget()); err == nil {
-				err = d.accounts[0].Spend(account.Budget()) // its gradients are nothing
-			}
-			if err != nil {
+			if err := d.accounts[0].Spend(account.Budget()); err != nil { // its gradients are nothing
 				t.Fatal(err)
 			}
+			account = experiment.Must(accounting.NewNorm(account.Budget()))
 		}
 		ratio := 0.0
 		for range steps {
@@ -181,10 +173,7 @@ func TestAGradientThatIsNotFiniteCountsForNothing(t *testing.T) {
 	o := experiment.Options{Seed: 1}
 	m, data := model{"linear", 2, 2, 0, true}, examples(3, 2, 2, o.Random("data"))
 	data.x.Data[0] = math.Inf(1)
-	d, err := newDescent(m, setting{sigma: 1, clip: 1, rate: 1, steps: 2}, data, o.Random("descent"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := newDescent(m, setting{sigma: 1, clip: 1, rate: 1, steps: 2}, data, o.Random("descent"))
 	d.theta[0] = 1
 	d.step()
 	for j, v := range d.theta {

@@ -43,18 +43,9 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 	if o.Size == experiment.Small {
 		size = 50
 	}
-	budget, err := conversion.GDPWithin(loss.Approx{Epsilon: groupEpsilon, Delta: groupBase})
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
-	per, err := accounting.NewGaussian(budget.Mu)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
-	accounts, err := accounting.NewPerUser[int](accounting.ForRound, per)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
+	budget := experiment.Must(conversion.GDPWithin(loss.Approx{Epsilon: groupEpsilon, Delta: groupBase}))
+	per := experiment.Must(accounting.NewGaussian(budget.Mu))
+	accounts := experiment.Must(accounting.NewPerUser[int](accounting.ForRound, per))
 	paid := 0
 	for one := per.Fresh(); one.Spend(loss.GDP{Mu: 1 / groupSigma}) == nil; paid++ {
 	}
@@ -68,15 +59,11 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 	}
 	active := make([][]int, len(groupsOf)) // by group and epoch
 	before := make([]float64, len(groupsOf))
-	mean := func(group int) (sum float64, err error) {
+	mean := func(group int) (sum float64) {
 		for user := group * size; user < (group+1)*size; user++ {
-			epsilon, err := conversion.GDPToEpsilon(accounts.Spent(user), groupBase)
-			if err != nil {
-				return 0, err //nolint:wrapcheck // named
-			}
-			sum += epsilon / float64(size)
+			sum += experiment.Must(conversion.GDPToEpsilon(accounts.Spent(user), groupBase)) / float64(size)
 		}
-		return sum, nil
+		return sum
 	}
 	for epoch := range trainsFor {
 		if err := ctx.Err(); err != nil {
@@ -85,9 +72,7 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 		o.Tell(epoch, trainsFor, "epochs")
 		if epoch == filtersFrom {
 			for i := range before {
-				if before[i], err = mean(i); err != nil {
-					return nil, err
-				}
+				before[i] = mean(i)
 			}
 		}
 		round, err := accounts.Round(func(yield func(int, loss.GDP) bool) {
@@ -111,7 +96,7 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 	return tellGroups(size, paid, math.Sqrt(filtersFrom)/budget.Mu, mean, before, active)
 }
 
-func tellGroups(size, paid int, sigma float64, mean func(int) (float64, error), before []float64,
+func tellGroups(size, paid int, sigma float64, mean func(int) float64, before []float64,
 	active [][]int) (*experiment.Result, error) {
 	start := experiment.Table{
 		Title: "When the filter begins to leave users out: σ = 10.61, (ε, δ) = (2.75, 1e-5)",
@@ -134,15 +119,12 @@ func tellGroups(size, paid int, sigma float64, mean func(int) (float64, error), 
 	figure := experiment.Figure{Title: "Users who take part", X: "epoch", Y: "users"}
 	var all []float64
 	for i, g := range groupsOf {
-		end, err := mean(i)
-		if err != nil {
-			return nil, err
-		}
+		end := mean(i)
 		all = append(all, before[i], end)
 		table.Rows = append(table.Rows, []any{g.name, before[i], end, active[i][filtersFrom], active[i][trainsFor-1]})
 		line := experiment.Series{Name: g.name}
 		for epoch, n := range active[i] {
-			line.X, line.Y = append(line.X, float64(epoch+1)), append(line.Y, float64(n))
+			line.Add(float64(epoch+1), float64(n))
 		}
 		figure.Series = append(figure.Series, line)
 	}
@@ -152,7 +134,6 @@ func tellGroups(size, paid int, sigma float64, mean func(int) (float64, error), 
 	return &experiment.Result{
 		Tables: []experiment.Table{start, table}, Figures: []experiment.Figure{figure},
 		Notes: []string{"Filtering brings the groups' mean ε together, as in the paper: those with small " +
-			"gradients go " +
-			"on. What it does to accuracy needs the data, and is not reproduced."},
+			"gradients go on. What it does to accuracy needs the data, and is not reproduced."},
 	}, nil
 }

@@ -16,28 +16,17 @@ const (
 )
 
 func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) {
-	one, err := units.PrecisionFromSigma(stepSigma)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // a constant
-	}
+	cost, _ := units.Charge(1, experiment.Must(units.PrecisionFromSigma(stepSigma)))
 	// epsilonOf is ε of so many steps.
 	epsilonOf := func(k uint64, a budgets.Accountant) float64 {
-		cost, _ := units.Charge(1, one)
 		return budgets.EpsilonOf(cost*units.Mu2(k), stepDelta, a)
 	}
-	most := func(epsilon float64, a budgets.Accountant) (int, error) {
-		budget, err := budgets.NewBudget(epsilon, stepDelta, a, 0)
-		if err != nil {
-			return 0, err //nolint:wrapcheck // constants
-		}
-		n, err := budgets.ReleasesBeforeRefusal(budget, stepSigma, 1)
-		return int(n), err //nolint:wrapcheck // constants
+	most := func(epsilon float64, a budgets.Accountant) int {
+		budget := experiment.Must(budgets.NewBudget(epsilon, stepDelta, a, 0))
+		return int(experiment.Must(budgets.ReleasesBeforeRefusal(budget, stepSigma, 1)))
 	}
 	byRDP, byGDP := epsilonOf(rdpSteps, budgets.ZCDP), epsilonOf(rdpSteps, budgets.GDP)
-	same, err := most(byRDP, budgets.GDP)
-	if err != nil {
-		return nil, err
-	}
+	same := most(byRDP, budgets.GDP)
 	atSame := experiment.Table{
 		Title:   "Figure 3: the private gradient descent of Feldman and Zrnic, σ = 100, δ = 1e-5",
 		Columns: append([]experiment.Column{{Name: ""}}, experiment.Columns(4, "paper", "measured", "deviation")...),
@@ -58,40 +47,25 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 		Note: "The paper has this as curves without values in its text. RDP is the conversion of Canonne, Kamath " +
 			"and Steinke with the best order.",
 	}
-	accountants := []struct {
-		name string
-		by   budgets.Accountant
-	}{{"GDP", budgets.GDP}, {"RDP", budgets.ZCDP}}
-	curves := make([]experiment.Series, 2*len(accountants))
 	points, top := 40, uint64(1000)
 	if o.Size == experiment.Small {
 		points = 10
 	}
-	for i, a := range accountants {
-		curves[i].Name, curves[i+len(accountants)].Name = a.name, a.name
+	for _, a := range []struct {
+		name string
+		by   budgets.Accountant
+	}{{"GDP", budgets.GDP}, {"RDP", budgets.ZCDP}} {
+		loss, number := experiment.Series{Name: a.name}, experiment.Series{Name: a.name}
 		for j := 1; j <= points; j++ {
-			k := top * uint64(j) / uint64(points)
-			curves[i].X, curves[i].Y = append(curves[i].X, float64(k)), append(curves[i].Y, epsilonOf(k, a.by))
-			epsilon := float64(j) / float64(points)
-			n, err := most(epsilon, a.by)
-			if err != nil {
-				return nil, err
-			}
-			c := &curves[i+len(accountants)]
-			c.X, c.Y = append(c.X, epsilon), append(c.Y, float64(n))
+			k, epsilon := top*uint64(j)/uint64(points), float64(j)/float64(points)
+			loss.Add(float64(k), epsilonOf(k, a.by))
+			number.Add(epsilon, float64(most(epsilon, a.by)))
 		}
+		bySteps.Series, byEpsilon.Series = append(bySteps.Series, loss), append(byEpsilon.Series, number)
 	}
-	bySteps.Series, byEpsilon.Series = curves[:len(accountants)], curves[len(accountants):]
 	for _, epsilon := range []float64{0.2, 0.4, 0.6, 0.8, 1} {
-		row := []any{epsilon}
-		for _, a := range accountants {
-			n, err := most(epsilon, a.by)
-			if err != nil {
-				return nil, err
-			}
-			row = append(row, n)
-		}
-		admitted.Rows = append(admitted.Rows, append(row, float64(row[1].(int))/float64(row[2].(int))))
+		byGDP, byRDP := most(epsilon, budgets.GDP), most(epsilon, budgets.ZCDP)
+		admitted.Rows = append(admitted.Rows, []any{epsilon, byGDP, byRDP, float64(byGDP) / float64(byRDP)})
 	}
 	return &experiment.Result{
 		Tables: []experiment.Table{atSame, admitted}, Figures: []experiment.Figure{bySteps, byEpsilon},

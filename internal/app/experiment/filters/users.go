@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -37,19 +38,10 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	if o.Size == experiment.Small {
 		z = sizes{users: 24, levels: 48, divergences: 140, points: 1 << 14, interval: 0x1p-11}
 	}
-	ladder, err := bucket.NewGeometricLadder(noise, noise*clip/leastNorm, z.levels)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
+	ladder := experiment.Must(bucket.NewGeometricLadder(noise, noise*clip/leastNorm, z.levels))
 	o.Tell(0, z.users, "transforming a grid of noise levels")
-	pairs, err := ladder.Pairs(sampling)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
-	table, err := bucket.NewTable(pairs, bucket.Options{Interval: z.interval, Points: z.points})
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
+	grid := bucket.Options{Interval: z.interval, Points: z.points}
+	table := experiment.Must(bucket.NewTable(experiment.Must(ladder.Pairs(sampling)), grid))
 	o.Tell(0, z.users, "Rényi divergences of a finer grid")
 	fine, err := newDivergences(z.divergences)
 	if err != nil {
@@ -62,12 +54,7 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	if err := account(ctx, o, ladder, table, fine, all); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b spent) int {
-		if a.byPLD < b.byPLD {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(all, func(a, b spent) int { return cmp.Compare(a.byPLD, b.byPLD) })
 	quantiles := experiment.Table{
 		Title: "Figure 1, right: ε of single users after 50 epochs, δ = 1e-6",
 		Columns: append([]experiment.Column{{Name: "users below"}}, experiment.Columns(4, "by PLD", "by RDP",
@@ -87,8 +74,8 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 		if u.byPLD > u.byRDP {
 			above++
 		}
-		pld.X, pld.Y = append(pld.X, float64(i+1)), append(pld.Y, u.byPLD)
-		rdp.X, rdp.Y = append(rdp.X, float64(i+1)), append(rdp.Y, u.byRDP)
+		pld.Add(float64(i+1), u.byPLD)
+		rdp.Add(float64(i+1), u.byRDP)
 	}
 	curves.Series = []experiment.Series{pld, rdp}
 	below := experiment.Table{
@@ -274,8 +261,8 @@ func coverOf(table *bucket.Table, u spent) (experiment.Table, experiment.Figure,
 			return t, f, err
 		}
 		b += slack
-		own.X, own.Y, covers.X, covers.Y = append(own.X, epsilon), append(own.Y, a), append(covers.X, epsilon),
-			append(covers.Y, b)
+		own.Add(epsilon, a)
+		covers.Add(epsilon, b)
 		if i%4 == 0 {
 			t.Rows = append(t.Rows, []any{epsilon, math.Log10(a), math.Log10(b)})
 		}

@@ -2,6 +2,7 @@ package odometers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -33,24 +34,16 @@ type claims struct {
 
 // claimsOf asks the odometers for their bounds after every step.
 func claimsOf(w walk) (*claims, error) {
-	advanced, err := accounting.NewAdvancedOdometer(delta, grid)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
+	advanced := experiment.Must(accounting.NewAdvancedOdometer(delta, grid))
 	// The mixture is least at a Σρ that is named: that of the last horizon.
 	rho := epsilon * epsilon / 2
-	concentrated, err := accounting.NewConcentratedOdometer(delta, rho*float64(w.steps))
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
+	concentrated := experiment.Must(accounting.NewConcentratedOdometer(delta, rho*float64(w.steps)))
 	out := &claims{}
 	for k := range w.steps + 1 {
 		if k > 0 {
-			if err := advanced.Record(loss.Approx{Epsilon: epsilon}); err != nil {
-				return nil, err //nolint:wrapcheck // a constant loss
-			}
-			if err := concentrated.Record(loss.ZCDP{Rho: rho}); err != nil {
-				return nil, err //nolint:wrapcheck // a constant loss
+			err1, err2 := advanced.Record(loss.Approx{Epsilon: epsilon}), concentrated.Record(loss.ZCDP{Rho: rho})
+			if err := errors.Join(err1, err2); err != nil {
+				return nil, err
 			}
 		}
 		out.basic = append(out.basic, float64(k)*epsilon)
@@ -117,7 +110,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 			return nil, err
 		}
 		least = append(least, factor)
-		needed.X, needed.Y = append(needed.X, float64(k)), append(needed.Y, factor)
+		needed.Add(float64(k), factor)
 		order = append(order, math.Sqrt(math.Log(math.Log2(float64(k))/delta)/math.Log(1/delta)))
 	}
 	cost.Rows = append(cost.Rows, least)
@@ -129,7 +122,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		for _, k := range horizons {
 			factor := (claim.bound[k] - w.mean(k)) / (c.composed[k] - w.mean(k))
 			row = append(row, factor)
-			line.X, line.Y = append(line.X, float64(k)), append(line.Y, factor)
+			line.Add(float64(k), factor)
 		}
 		cost.Rows = append(cost.Rows, row)
 		over.Series = append(over.Series, line)
@@ -142,7 +135,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	}{"basic composition", c.basic}) {
 		line := experiment.Series{Name: claim.name}
 		for k := 1.0; int(k) <= w.steps; k *= 1.2 {
-			line.X, line.Y = append(line.X, float64(int(k))), append(line.Y, claim.bound[int(k)])
+			line.Add(float64(int(k)), claim.bound[int(k)])
 		}
 		curves.Series = append(curves.Series, line)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -44,27 +45,18 @@ type walk struct {
 	counted []uint64
 }
 
-func (y *year) walk(s setting, path int) (*walk, error) {
-	b, err := budgets.NewBudget(Epsilon, Delta, budgets.GDP, 0)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
+func (y *year) walk(s setting, path int) *walk {
+	b := experiment.Must(budgets.NewBudget(Epsilon, Delta, budgets.GDP, 0))
 	ladder := noisereduction.Spec{Kind: noisereduction.Adaptive,
 		Target: noisereduction.Target{Absolute: s.noise, Relative: s.within / 100, Confidence: 0.95}}
-	if ladder.Top, err = noisereduction.TopFor(ladder); err != nil {
-		return nil, err //nolint:wrapcheck // of the grid
-	}
+	ladder.Top = experiment.Must(noisereduction.TopFor(ladder))
 	if ladder.First = ladder.Top; s.within > 0 {
-		if ladder.First, err = units.PrecisionFromFloat(ladder.Top.Float()*0x1p-24, units.RoundDown); err != nil {
-			return nil, err //nolint:wrapcheck // of the grid
-		}
+		ladder.First = experiment.Must(units.PrecisionFromFloat(ladder.Top.Float()*0x1p-24, units.RoundDown))
 	}
-	plan, err := noisereduction.Compile(ladder)
 	burst := units.Mu2(s.burst * float64(b.Mu2))
 	return &walk{budget: b, allowance: accounts.Allowance{Burst: burst, Refill: b.Mu2 - burst, Horizon: int64(y.days)},
-			plan:   plan,
-			purses: make([]spend.Purse, y.users), random: y.options.Random(y.Name, path)},
-		err //nolint:wrapcheck // of the grid
+		plan: experiment.Must(noisereduction.Compile(ladder)), purses: make([]spend.Purse, y.users),
+		random: y.options.Random(y.Name, path)}
 }
 
 func (w *walk) rank(key int) (rank [16]byte) {
@@ -115,10 +107,7 @@ func (y *year) account(ctx context.Context, days [][]visit, s setting, paths int
 	errors = make([]float64, len(days))
 	all, within := 0.0, 0.0
 	for path := range paths {
-		w, err := y.walk(s, path)
-		if err != nil {
-			return nil, 0, err
-		}
+		w := y.walk(s, path)
 		for day, visits := range days {
 			wrong, truth, counted, err := w.day(day, visits)
 			if err != nil {

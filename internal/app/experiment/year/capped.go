@@ -3,18 +3,15 @@ package year
 import (
 	"math"
 
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // Sigma is the standard deviation of the Gaussian noise of counts to which a user adds at most 1 in
-// each of so many keys on each of so many days. Errors: none but of the constants.
-func Sigma(keys, days int) (float64, error) {
-	square, err := budgets.LargestSquare(Epsilon, Delta, budgets.GDP)
-	if err != nil {
-		return 0, err //nolint:wrapcheck // constants
-	}
-	budget, _ := square.Float64()
-	return math.Sqrt(float64(keys*days) / budget), nil
+// each of so many keys on each of so many days.
+func Sigma(keys, days int) float64 {
+	budget, _ := experiment.Must(budgets.LargestSquare(Epsilon, Delta, budgets.GDP)).Float64()
+	return math.Sqrt(float64(keys*days) / budget)
 }
 
 // capped are the errors of counts to which every user adds on the first so many days on which they
@@ -24,11 +21,8 @@ func Sigma(keys, days int) (float64, error) {
 //
 // Where all days of the year are paid, no user is left out: that is the promise divided beforehand,
 // as a job a day needs it. Of the keys of a user who has more than count, each is as likely.
-func (y *year) capped(events []Event, days, keys int) (errors []float64, beyond float64, err error) {
-	sigma, err := Sigma(keys, days)
-	if err != nil {
-		return nil, 0, err
-	}
+func (y *year) capped(events []Event, days, keys int) (errors []float64, beyond float64) {
+	sigma := Sigma(keys, days)
 	perDay, lost := make([]float64, y.days), make([]float64, y.days*Keys)
 	for i := 0; i < len(events); {
 		user, visits := events[i].User, 0
@@ -56,7 +50,7 @@ func (y *year) capped(events []Event, days, keys int) (errors []float64, beyond 
 		}
 		errors = append(errors, 100*wrong/n)
 	}
-	return errors, beyond, nil
+	return errors, beyond
 }
 
 // folded is the mean of |x| where x is normal with this mean and deviation.

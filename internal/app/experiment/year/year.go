@@ -26,8 +26,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	out := &experiment.Result{Notes: []string{
 		"Each method has the setting with the least mean error that the same search found: how many keys of a user " +
 			"count in a day, and for how many days a budget pays; or the least noise, the burst of the allowance, " +
-			"and " +
-			"with noise reduction the target.",
+			"and with noise reduction the target.",
 		"A promise that is divided pays for all days of all users: who comes twice a year has paid for 365.",
 	}}
 	all := Populations()
@@ -66,7 +65,8 @@ type method struct {
 
 func (y *year) methods(events []Event) []method {
 	capped := func(_ context.Context, s setting, _ int) ([]float64, float64, error) {
-		return y.capped(events, int(s.days), int(s.keys))
+		errors, beyond := y.capped(events, int(s.days), int(s.keys))
+		return errors, beyond, nil
 	}
 	days := y.visitsOf(events)
 	account := func(ctx context.Context, s setting, paths int) ([]float64, float64, error) {
@@ -134,9 +134,9 @@ func (y *year) run(ctx context.Context, to *experiment.Result) error {
 			row = append(row, errors[day-1])
 		}
 		table.Rows = append(table.Rows, append(row, mean(errors), beyond))
-		curve := experiment.Series{Name: m.name, Y: errors}
-		for day := range errors {
-			curve.X = append(curve.X, float64(day+1))
+		curve := experiment.Series{Name: m.name}
+		for day, size := range errors {
+			curve.Add(float64(day+1), size)
 		}
 		wrong.Series = append(wrong.Series, curve)
 	}

@@ -47,11 +47,7 @@ func recomputed(t *testing.T, found *experiment.Result) {
 // is that of Balle and Wang 2018, Theorem 8.
 func TestDividedBudgetsAreSpentOnTheLastDay(t *testing.T) {
 	for _, days := range []int{1, 365} {
-		sigma, err := Sigma(2, days)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mu := math.Sqrt(2*float64(days)) / sigma
+		mu := math.Sqrt(2*float64(days)) / Sigma(2, days)
 		phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 		spent := phi(-Epsilon/mu+mu/2) - math.Exp(Epsilon)*phi(-Epsilon/mu-mu/2)
 		if math.Abs(spent/Delta-1) > 1e-6 {
@@ -68,14 +64,8 @@ func TestACapLosesWhatComesLater(t *testing.T) {
 	for day := range 3 {
 		events = append(events, Event{0, day, 4}, Event{0, day, 7})
 	}
-	errors, beyond, err := y.capped(events, 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sigma, err := Sigma(1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errors, beyond := y.capped(events, 2, 1)
+	sigma := Sigma(1, 2)
 	for day, lost := range []float64{0.5, 0.5, 1} {
 		want := 100 * ((Keys-2)*sigma*math.Sqrt(2/math.Pi) + 2*folded(lost, sigma)) / 2
 		if math.Abs(errors[day]/want-1) > 1e-12 {
