@@ -114,8 +114,8 @@ func examples() map[string]string {
 func completeValues(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if words := strings.Split(flag.Value.Type(), "|"); len(words) > 1 {
-			cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(words,
-				cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
+			complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+			cmd.RegisterFlagCompletionFunc(flag.Name, complete) //nolint:errcheck // the flag exists
 		}
 	})
 	if cmd.Flags().Lookup("config") != nil {
