@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -39,13 +40,10 @@ func (r Releases) mechanisms(sigma float64) ([]Mechanism, error) {
 }
 
 func (r Releases) validate() error {
-	if err := integer("releases", r.Count, 1, MaxCount); err != nil {
-		return err
-	}
-	if !(r.Contribution >= MinContribution && r.Contribution <= MaxContribution) {
-		return &units.RangeError{Parameter: "contribution", Value: r.Contribution, Range: "between 1e-30 and 1e30"}
-	}
-	return pld.SubsampledGaussian{Sigma: 1, Sampling: r.Sampling}.Validate()
+	return cmp.Or(integer("releases", r.Count, 1, MaxCount),
+		units.Require(r.Contribution >= MinContribution && r.Contribution <= MaxContribution, "contribution",
+			r.Contribution, "between 1e-30 and 1e30"),
+		pld.SubsampledGaussian{Sigma: 1, Sampling: r.Sampling}.Validate())
 }
 
 // Calibrate returns a standard deviation σ with which all the releases are within the budget, and
@@ -61,15 +59,9 @@ func (r Releases) validate() error {
 // epsilon, delta, releases, contribution or sampling; or a *NotApplicableError if no σ in that
 // range is enough for any accountant.
 func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err error) {
-	if !(budget.Epsilon > 0 && budget.Epsilon <= budgets.MaxEpsilon) {
-		return 0, Verdict{}, &units.RangeError{Parameter: "epsilon", Value: budget.Epsilon,
-			Range: "above 0 and at most 1e6"}
-	}
 	q, err := EpsilonAt(budget.Delta)
-	if err != nil {
-		return 0, Verdict{}, err
-	}
-	if err := r.validate(); err != nil {
+	if err := cmp.Or(units.Require(budget.Epsilon > 0 && budget.Epsilon <= budgets.MaxEpsilon, "epsilon",
+		budget.Epsilon, "above 0 and at most 1e6"), err, r.validate()); err != nil {
 		return 0, Verdict{}, err
 	}
 	c := calibration{Releases: r, budget: budget, question: q}

@@ -17,28 +17,23 @@ import (
 func byGDP(list []Mechanism, q Question) (float64, error) {
 	var squares total
 	for _, m := range list {
-		mu := m.mu
+		g, err := loss.GDP{Mu: m.mu}, error(nil)
 		switch {
 		case m.approximate():
-			return 0, notApplicable("an eps-delta mechanism with a delta above 0 is not μ-GDP for any μ")
+			err = notApplicable("an eps-delta mechanism with a delta above 0 is not μ-GDP for any μ")
 		case m.bounded > 0:
-			g, err := conversion.BoundedRangeToGDP(m.bounded)
-			if err != nil {
-				return 0, err
-			}
-			mu = g.Mu
+			g, err = conversion.BoundedRangeToGDP(m.bounded)
 		case m.fixed != nil:
-			g, err := conversion.PureToGDP(m.fixed.Epsilon)
-			if err != nil {
-				return 0, err
-			}
-			mu = g.Mu
+			g, err = conversion.PureToGDP(m.fixed.Epsilon)
 		case m.sample() != "":
-			return 0, notApplicable("on %s the least μ is that of all data: leave sampling out, or use pld", m.sample())
-		case mu == 0:
-			return 0, notApplicable("no μ is known for %s", m.name)
+			err = notApplicable("on %s the least μ is that of all data: leave sampling out, or use pld", m.sample())
+		case m.mu == 0:
+			err = notApplicable("no μ is known for %s", m.name)
 		}
-		squares.add(rounding.ProductUp(mu, mu), m.count)
+		if err != nil {
+			return 0, err
+		}
+		squares.add(rounding.ProductUp(g.Mu, g.Mu), m.count)
 	}
 	g := loss.GDP{Mu: rounding.RootUp(squares.value())}
 	if q.forDelta {

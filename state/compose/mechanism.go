@@ -103,11 +103,8 @@ func SampledLaplace(scale, sensitivity, sampling float64) (Mechanism, error) {
 		return m, err
 	}
 	m.pair = pld.Sampled{Pair: m.pair, Sampling: sampling}
-	if err := m.pair.Validate(); err != nil {
-		return Mechanism{}, err
-	}
 	epsilon, err := conversion.SampledPure(m.fixed.Epsilon, sampling)
-	if err != nil {
+	if err := cmp.Or(m.pair.Validate(), err); err != nil {
 		return Mechanism{}, err
 	}
 	m.fixed = &loss.Approx{Epsilon: epsilon}
@@ -238,13 +235,9 @@ func positive(name string, v float64) error {
 	return units.Require(v > 0 && v <= math.MaxFloat64, name, v, "finite and above 0")
 }
 
-func outOfRange(name string, v float64, want string) error {
-	return &units.RangeError{Parameter: name, Value: v, Range: want}
-}
-
 func integer(name string, v, least, most int) error {
-	return units.Require(v >= least && v <= most, name, float64(v), fmt.Sprintf("an integer from %d to %d", least,
-		most))
+	return units.Require(v >= least && v <= most, name, float64(v),
+		fmt.Sprintf("an integer from %d to %d", least, most))
 }
 
 func countError(v float64) error {

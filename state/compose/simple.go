@@ -38,8 +38,7 @@ func newCurves(list []Mechanism) (*curves, error) {
 			continue
 		case m.mu > 0:
 			c.epsilonAt[i] = func(delta float64) (float64, error) {
-				return conversion.GDPToEpsilon(loss.GDP{Mu: m.mu},
-					delta)
+				return conversion.GDPToEpsilon(loss.GDP{Mu: m.mu}, delta)
 			}
 		case m.concentrated > 0:
 			c.epsilonAt[i] = func(delta float64) (float64, error) {
@@ -137,11 +136,8 @@ func byAdvanced(list []Mechanism, q Question) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		return least(func(epsilon float64) bool {
-			return accepts(loss.Approx{Epsilon: epsilon, Delta: q.delta},
-				prices)
-		},
-			1e-12, budgets.MaxEpsilon, "the filter does not accept them with any budget")
+		within := func(epsilon float64) bool { return accepts(loss.Approx{Epsilon: epsilon, Delta: q.delta}, prices) }
+		return least(within, 1e-12, budgets.MaxEpsilon, "the filter does not accept them with any budget")
 	}
 	return least(func(delta float64) bool {
 		prices, err := c.prices(delta / 2)

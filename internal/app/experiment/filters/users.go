@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -129,14 +131,10 @@ type divergences struct {
 
 // newDivergences computes those of a grid of so many levels: 560 are in steps of 1 %.
 func newDivergences(levels int) (*divergences, error) {
-	d := &divergences{}
+	d := &divergences{ladder: experiment.Must(bucket.NewGeometricLadder(noise, noise*clip/leastNorm, levels))}
 	// The users who lose least have their best orders at some thousands.
 	for order := 2.0; order <= conversion.MaxSampledOrder; order = math.Ceil(order * 1.08) {
 		d.orders = append(d.orders, order)
-	}
-	var err error
-	if d.ladder, err = bucket.NewGeometricLadder(noise, noise*clip/leastNorm, levels); err != nil {
-		return nil, err //nolint:wrapcheck // constants
 	}
 	d.levels = make([]loss.RDP, d.ladder.Len())
 	var all errgroup.Group
@@ -167,43 +165,24 @@ func (d *divergences) of(sigma float64) (loss.RDP, error) {
 func account(ctx context.Context, o experiment.Options, ladder bucket.Ladder, table *bucket.Table, fine *divergences,
 	all []spent) error {
 	group, ctx := errgroup.WithContext(ctx)
-	done := make(chan struct{})
-	next := make(chan int)
+	var next atomic.Int64
+	var progress sync.Mutex
+	ended := 0
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() error {
 			curve := table.NewCurve()
-			for i := range next {
-				if err := all[i].account(ladder, table, curve, fine); err != nil {
+			for i := next.Add(1) - 1; i < int64(len(all)); i = next.Add(1) - 1 {
+				if err := errors.Join(ctx.Err(), all[i].account(ladder, table, curve, fine)); err != nil {
 					return err
 				}
-				select {
-				case done <- struct{}{}:
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
+				progress.Lock()
+				ended++
+				o.Tell(ended, len(all), "accounting for users")
+				progress.Unlock()
 			}
 			return nil
 		})
 	}
-	group.Go(func() error {
-		defer close(next)
-		for given, ended := 0, 0; ended < len(all); {
-			to, i := next, given
-			if given == len(all) {
-				to = nil
-			}
-			select {
-			case to <- i:
-				given++
-			case <-done:
-				ended++
-				o.Tell(ended, len(all), "accounting for users")
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-		return nil
-	})
 	return group.Wait() //nolint:wrapcheck // named
 }
 

@@ -27,18 +27,21 @@ func Experiments() []experiment.Experiment {
 	}}
 }
 
-// claims are bounds on the realised loss after so many steps.
-type claims struct {
-	basic, composed, advanced, concentrated []float64 // by step, from 0
+// claim is a bound on the realised loss after so many steps.
+type claim struct {
+	name  string
+	bound []float64 // by step, from 0
 }
 
-// claimsOf asks the odometers for their bounds after every step.
-func claimsOf(w walk) (*claims, error) {
+// claimsOf asks the odometers for their bounds after every step. The first claim is the composition of
+// fixed length, the last basic composition.
+func claimsOf(w walk) ([]claim, error) {
 	advanced := experiment.Must(accounting.NewAdvancedOdometer(delta, grid))
 	// The mixture is least at a Σρ that is named: that of the last horizon.
 	rho := epsilon * epsilon / 2
 	concentrated := experiment.Must(accounting.NewConcentratedOdometer(delta, rho*float64(w.steps)))
-	out := &claims{}
+	out := []claim{{name: "composition of fixed length"}, {name: "advanced odometer (Theorem 6.2)"},
+		{name: "concentrated odometer (mixture)"}, {name: "basic composition"}}
 	for k := range w.steps + 1 {
 		if k > 0 {
 			err1, err2 := advanced.Record(loss.Approx{Epsilon: epsilon}), concentrated.Record(loss.ZCDP{Rho: rho})
@@ -46,10 +49,10 @@ func claimsOf(w walk) (*claims, error) {
 				return nil, err
 			}
 		}
-		out.basic = append(out.basic, float64(k)*epsilon)
-		out.composed = append(out.composed, w.composed(k, delta))
-		out.advanced = append(out.advanced, advanced.Bound().Epsilon)
-		out.concentrated = append(out.concentrated, concentrated.Bound().Epsilon)
+		for i, bound := range []float64{w.composed(k, delta), advanced.Bound().Epsilon, concentrated.Bound().Epsilon,
+			float64(k) * epsilon} {
+			out[i].bound = append(out[i].bound, bound)
+		}
 	}
 	return out, nil
 }
@@ -60,7 +63,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		horizons = horizons[:3]
 	}
 	w := walk{epsilon, horizons[len(horizons)-1]}
-	c, err := claimsOf(w)
+	claims, err := claimsOf(w)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +78,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		Note: "The claim of fixed length is true at every step that is chosen beforehand, and false at the one " +
 			"that the adversary chooses. Odometers stay below δ at every horizon.",
 	}
-	named := []struct {
-		name  string
-		bound []float64
-	}{
-		{"composition of fixed length", c.composed},
-		{"advanced odometer (Theorem 6.2)", c.advanced},
-		{"concentrated odometer (mixture)", c.concentrated},
-	}
+	named, fixed := claims[:3], claims[0].bound
 	for i, claim := range named {
 		o.Tell(i, len(named)+len(horizons), claim.name)
 		p, err := w.exceeds(ctx, horizons, func(k int) float64 { return claim.bound[k] })
@@ -120,7 +116,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		row := []any{claim.name}
 		line := experiment.Series{Name: claim.name}
 		for _, k := range horizons {
-			factor := (claim.bound[k] - w.mean(k)) / (c.composed[k] - w.mean(k))
+			factor := (claim.bound[k] - w.mean(k)) / (fixed[k] - w.mean(k))
 			row = append(row, factor)
 			line.Add(float64(k), factor)
 		}
@@ -129,10 +125,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	}
 	cost.Rows = append(cost.Rows, order)
 	curves := experiment.Figure{Title: "Claims on the realised loss", X: "steps", Y: "ε", LogX: true, LogY: true}
-	for _, claim := range append(named, struct {
-		name  string
-		bound []float64
-	}{"basic composition", c.basic}) {
+	for _, claim := range claims {
 		line := experiment.Series{Name: claim.name}
 		for k := 1.0; int(k) <= w.steps; k *= 1.2 {
 			line.Add(float64(int(k)), claim.bound[int(k)])
