@@ -89,6 +89,10 @@ func TestComposeAgreesWithOthers(t *testing.T) {
 		{"Laplace added up", []Mechanism{repeated(t, 4)(Laplace(8, 1))}, delta, 0.5, "basic", "basic", 0, eps(0.5, 0)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			best, _, err := Best(tc.list, asked(t, tc.ask, tc.given))
+			if tc.accountant == "" && (err != nil || best.Accountant.Name() != tc.used) {
+				t.Errorf("the best is %s, want %s: %v", best.Accountant.Name(), tc.used, err)
+			}
 			got := by(t, tc.accountant, tc.list, asked(t, tc.ask, tc.given))
 			if math.Abs(got.Epsilon-tc.want.Epsilon) > tc.within || math.Abs(got.Delta-tc.want.Delta) > tc.within {
 				t.Errorf("got %+v, want %+v within %v", got, tc.want, tc.within)
