@@ -98,7 +98,7 @@ func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, err
 		for _, e := range a.events {
 			offsets, err := client.Offsets(ctx, e.reader.Topic, e.id)
 			if err == nil {
-				err = a.readTo(ctx, e, offsets.High)
+				err = a.readTo(ctx, e, offsets.LastStable)
 			}
 			if err != nil {
 				return nil, err

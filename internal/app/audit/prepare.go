@@ -144,7 +144,7 @@ func (a *auditor) openEvents(ctx context.Context, topic string, partition int32,
 	}
 	e := &events{reader: a.client.NewRangeReader(topic, partition), id: partition}
 	e.start = max(offsets.Start, unreadable[partition])
-	e.next, e.end = e.start, offsets.High
+	e.next, e.end = e.start, offsets.LastStable
 	a.events = append(a.events, e)
 	for turn := uint64(1); turn <= a.control.Last; turn++ {
 		for _, cut := range a.control.Closes[turn].Cuts {

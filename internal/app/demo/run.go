@@ -114,7 +114,8 @@ func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options)
 		case <-ctx.Done():
 		}
 	}()
-	out := handout.Start(ctx, 0, handout.Options{
+	out := handout.New(0)
+	out.Start(ctx, handout.Options{
 		Follow: func(ctx context.Context, fn func(pipeline.Published) error) error {
 			return pipeline.FollowReleases(ctx, d, pipeline.FollowOptions{From: &pipeline.Position{}}, fn)
 		},

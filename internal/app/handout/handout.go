@@ -48,17 +48,21 @@ type Handout struct {
 	hangs  bool  // Wait has given up on Take
 }
 
-// Start begins to hand out the turns after one, until ctx ends.
-func Start(ctx context.Context, after uint64, o Options) *Handout {
+// New returns a Handout of the turns after the given one. Start begins it.
+func New(after uint64) *Handout {
 	h := &Handout{ended: make(chan struct{})}
 	h.done.Store(after)
+	return h
+}
+
+// Start begins, once, to hand out, until ctx ends.
+func (h *Handout) Start(ctx context.Context, o Options) {
 	go func() {
 		defer close(h.ended)
 		if h.err = h.run(ctx, o); h.err != nil && o.OnError != nil {
 			o.OnError(h.err)
 		}
 	}()
-	return h
 }
 
 func (h *Handout) run(ctx context.Context, o Options) error {

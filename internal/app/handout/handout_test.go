@@ -18,7 +18,8 @@ func TestEachValueIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	var tries int
 	var taken []string
-	h := Start(t.Context(), 50, Options{
+	h := New(50)
+	h.Start(t.Context(), Options{
 		Follow: func(_ context.Context, fn func(pipeline.Published) error) error {
 			tries++
 			for _, turn := range []uint64{50, 51, 53}[:tries] {

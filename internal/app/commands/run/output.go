@@ -71,7 +71,8 @@ type following func(context.Context, func(pipeline.Published) error) error
 // reading the topics ends neither the printing nor the run, which waits for the same brokers and
 // says so.
 func (o *runOutput) begin(ctx context.Context, after uint64, pause time.Duration, follow following) {
-	o.handout = handout.Start(ctx, after, handout.Options{
+	o.handout = handout.New(after)
+	o.handout.Start(ctx, handout.Options{
 		Follow: follow, Pause: pause,
 		Take: func(p pipeline.Published) error { return o.print(ctx, p) },
 		OnUnread: func(err error) {
