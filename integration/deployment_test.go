@@ -248,7 +248,7 @@ func (d *deployment) job() job {
 	return job{Config: d.config, Bounded: true}
 }
 
-// records reads one partition of a topic from its first record.
+// records reads one partition of a topic from its first record, up to an open transaction.
 func (d *deployment) records(topic string, partition int32) []kafkalog.Record {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -258,7 +258,7 @@ func (d *deployment) records(topic string, partition int32) []kafkalog.Record {
 		d.t.Fatalf("asking for the offsets of %s/%d: %v", topic, partition, err)
 	}
 	var records []kafkalog.Record
-	err = d.client.ReadRange(ctx, topic, partition, offsets.Start, offsets.High, func(r kafkalog.Record) error {
+	err = d.client.ReadRange(ctx, topic, partition, offsets.Start, offsets.LastStable, func(r kafkalog.Record) error {
 		records = append(records, r)
 		return nil
 	})

@@ -45,8 +45,8 @@ func (o Options) Random(labels ...any) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendln(nil, append([]any{o.Seed}, labels...)...))))
 }
 
-// Must returns v. It panics if there is an error: it is for functions that do not fail in the setting
-// of an experiment.
+// Must returns v. It panics if there is an error: it is for functions that do not fail in the
+// setting of an experiment.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

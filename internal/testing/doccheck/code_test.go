@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Programs (package main, and the experiments' Must) and tests (package must) may end the process; libraries
-// return errors.
+// Programs (package main, and the experiments' Must) and tests (package must) may end the process;
+// libraries return errors.
 func TestLibrariesNeverEndTheProcess(t *testing.T) {
 	ending := regexp.MustCompile(`\b(panic|os\.Exit|runtime\.Goexit|log\.(Fatal|Panic)\w*)\(`)
 	programs := []string{"internal/testing/must", "internal/app/experiment"}

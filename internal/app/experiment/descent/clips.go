@@ -70,8 +70,8 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	return r, nil
 }
 
-// run trains to the last epoch. It adds AUC and active by epoch to the curves, and returns the shares
-// of the examples by their own ε.
+// run trains to the last epoch. It adds AUC and active by epoch to the curves, and returns the
+// shares of the examples by their own ε.
 func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, area,
 	share *experiment.Series) (tenths []any, err error) {
 	within := func(tenths float64) float64 { // μ of so many tenths of ε

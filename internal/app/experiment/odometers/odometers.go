@@ -33,8 +33,8 @@ type claim struct {
 	bound []float64 // by step, from 0
 }
 
-// claimsOf asks the odometers for their bounds after every step. The first claim is the composition of
-// fixed length, the last basic composition.
+// claimsOf asks the odometers for their bounds after every step. The first claim is the composition
+// of fixed length, the last basic composition.
 func claimsOf(w walk) ([]claim, error) {
 	advanced := experiment.Must(accounting.NewAdvancedOdometer(delta, grid))
 	// The mixture is least at a Σρ that is named: that of the last horizon.
