@@ -8,8 +8,9 @@ function remember(chart) {
   for (const key of chart.choice || []) view.append("key", key);
   if (!all && chart.to >= m.to) view.set("last", Math.round((chart.to - chart.from) / 1e3) + "s");
   else if (!all) Object.entries({ from: chart.from, to: chart.to }).forEach(([name, ms]) => view.set(name, iso(Math.round(ms))));
+  const before = location.hash; // a link that the reader follows meanwhile is newer
   clearTimeout(pending);
-  pending = setTimeout(() => history.replaceState(null, "", "#" + view), 200);
+  pending = setTimeout(() => location.hash === before && history.replaceState(null, "", "#" + view), 200);
 }
 
 // recall shows what the address holds, and moves there unless the reader is to stay.
