@@ -172,7 +172,7 @@ Each record goes to its partition, with its key, headers and timestamp, and with
 origin in the header tollgate-replayed. If you repeat a replay, even one that was
 interrupted, it leaves out records that are there already. Do not run two at once. If the
 producer has sent a corrected record as well, the event counts twice, and its user pays
-for both: the promise holds.`,
+for both. Newer records decide which records are late (docs/guarantee.md, section 1).`,
 		Example: `  tollgate dlq replay --config tollgate.yaml --class unknown_schema --dry-run
   tollgate dlq replay --config tollgate.yaml --class unknown_schema --yes`,
 	}
