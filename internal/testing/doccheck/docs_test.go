@@ -40,7 +40,6 @@ func TestPagesExplainWhatTheCodeNames(t *testing.T) {
 		dirs, expr, before, page string
 		least                    int
 	}{
-		{`^internal/app/(commands|cli)(/|$)`, flag, "`--", "docs/configuration.md", 40},
 		{`^cmd/experiments$`, flag, "`--", "docs/experiments.md", 3},
 		{`^pipeline$`, sentinel, "`pipeline.", "docs/runbook.md", 5},
 		{`^internal/base/kafka/kafkalog$`, sentinel, "`kafkalog.", "docs/runbook.md", 3},
