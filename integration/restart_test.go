@@ -248,17 +248,16 @@ func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 	t.Cleanup(old.Close)
 	d := newDeployment(t, old.ListenAddrs()[0], "changed", 2, tight, sharded(16, 1))
 	w := calm(503)
-	w.Windows = 40
+	w.Events = 600 // so many that every shard has some in every turn
 	d.load(scatter(w.arrivals(), 2, 7))
 	before := d.eventLog()
-	for turn := uint64(3); ; turn++ {
-		j := d.job()
-		j.CrashAt, j.CrashTurn, j.Skip = crashpoint.DeltaWritten, turn, 2
-		d.crashed(j)
-		if !d.completeTurn(must.Have(d.readTrusted()).Last + 1) {
-			break // else all shards were quicker than the crash: go on with the next turn
-		}
+	d.crashAt(crashpoint.SettledWritten, 3, 0)
+	j := d.job()
+	j.CrashAt, j.Skip, j.Delays = crashpoint.DeltaWritten, 2, map[string]time.Duration{}
+	for shard := 3; shard < d.config.Shards; shard++ {
+		j.Delays[inShard(crashpoint.DeltaWriting, shard)] = time.Hour // not even on its way to the broker
 	}
+	d.crashed(j)
 	d.replaceEvents(changedLog(d, before))
 	if end := startRunner(t, d.job()).last(t); end == nil || end.Error == "" {
 		t.Fatalf("over a log that is not the one before, the run ended with: %s", end)
@@ -277,7 +276,7 @@ func changedLog(d *deployment, log events) events {
 	for p, records := range log {
 		for _, r := range records {
 			if r.Timestamp >= ends[turn-1]-10_000 {
-				r.Value = bytes.ReplaceAll(bytes.Clone(r.Value), []byte(`"p00"`), []byte(`"p01"`))
+				r.Value = bytes.ReplaceAll(bytes.Clone(r.Value), []byte(`"p0`), []byte(`"q0`))
 			}
 			changed[p] = append(changed[p], r)
 		}
