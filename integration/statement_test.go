@@ -138,29 +138,26 @@ func checkReleases(t *testing.T, user string, a *pipeline.StatementAccount, char
 // checkSpentByAll compares the quantiles over all users with the reference.
 func checkSpentByAll(t *testing.T, d *deployment) {
 	t.Helper()
-	got, asOf, err := pipeline.ReadSpentByAll(t.Context(), d.compiled)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Have(pipeline.ReadSpentByAll(t.Context(), d.compiled))
 	config, shares := d.referenceConfig(), map[int64][]float64{}
 	for owner, account := range d.reference().accounts {
-		if !config.PeriodIsOver(owner.Period, asOf.UnixMilli()) {
+		if !config.PeriodIsOver(owner.Period, got.AsOf.UnixMilli()) {
 			units, _ := new(big.Float).SetInt(account.Spent).Float64()
 			shares[owner.Period*config.Period] = append(shares[owner.Period*config.Period],
 				units/float64(d.compiled.Budget.Mu2))
 		}
 	}
-	if len(got) != len(shares) || len(got) == 0 {
-		t.Fatalf("%d periods, want %d", len(got), len(shares))
+	if len(got.Periods) != len(shares) || len(shares) == 0 {
+		t.Fatalf("%d periods, want %d", len(got.Periods), len(shares))
 	}
-	for _, p := range got {
+	for _, p := range got.Periods {
 		want := slices.Sorted(slices.Values(shares[p.From.UnixMilli()]))
-		if p.Users != uint64(len(want)) {
+		if p.Users != len(want) {
 			t.Fatalf("%d users, want %d", p.Users, len(want))
 		}
 		for _, q := range p.Quantiles {
 			exact := want[max(1, int(math.Ceil(q.Users*float64(len(want)))))-1]
-			if q.Share < exact-1e-12 || q.Share-exact > pipeline.SpentStep+1e-12 {
+			if !near(q.Share, exact) {
 				t.Errorf("the share of %v of the users is %v, want %v", q.Users, q.Share, exact)
 			}
 		}

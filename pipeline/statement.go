@@ -34,10 +34,15 @@ type Statement struct {
 	Accounts []StatementAccount `json:"accounts"`
 }
 
+// BudgetPeriod has the bounds of a budget period, UTC; nil with one budget for life.
+type BudgetPeriod struct {
+	From *time.Time `json:"from,omitempty"`
+	To   *time.Time `json:"to,omitempty"`
+}
+
 // StatementAccount is what a user has spent in one budget period.
 type StatementAccount struct {
-	From *time.Time `json:"from,omitempty"` // the period, UTC; nil with one budget for life
-	To   *time.Time `json:"to,omitempty"`
+	BudgetPeriod
 	// Share is the spent part of the budget B². Epsilon, rounded up, is the ε at Statement.Delta of
 	// all releases together. Noise is the equivalent noise of a single Gaussian release of
 	// sensitivity 1; 0 if nothing is spent.
@@ -82,12 +87,16 @@ type StatementAllowance struct {
 	Left   float64 `json:"share_left"` // part of the burst, 0 to 1
 }
 
-// SpentByAll is what all users have spent of one budget period, exactly: for the trusted side only.
+// SpentByAll is what all users have spent, exactly, by budget period: for the trusted side only.
 type SpentByAll struct {
-	From  *time.Time `json:"from,omitempty"` // the period, UTC; nil with one budget for life
-	To    *time.Time `json:"to,omitempty"`
-	Users uint64     `json:"users"` // that have an account
-	// Quantiles are of the users' shares of the budget, rounded up to SpentStep.
+	AsOf    time.Time       `json:"as_of"`
+	Periods []SpentInPeriod `json:"periods"`
+}
+
+// SpentInPeriod has quantiles over the users who have an account of a budget period.
+type SpentInPeriod struct {
+	BudgetPeriod
+	Users     int             `json:"users"`
 	Quantiles []SpentQuantile `json:"quantiles"`
 }
 
@@ -98,57 +107,39 @@ type SpentQuantile struct {
 	Epsilon float64 `json:"epsilon_spent"` // of Share, rounded up
 }
 
-// SpentStep is how finely the quantiles of SpentByAll are known.
-const SpentStep = 1e-4
-
-// SpentParts are the parts of the users for which SpentByAll has a quantile.
-func SpentParts() []float64 { return []float64{0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1} }
-
-// ReadSpentByAll returns how much of each budget period that is kept the users have spent, and the
-// end of the last settled turn. It keeps one shard at a time in memory. Errors are those of
+// ReadSpentByAll returns how much of each budget period that is kept the users have spent. It keeps
+// one shard at a time in memory, and eight bytes for every account. Errors are those of
 // ReadStatement.
-func ReadSpentByAll(ctx context.Context, d *deployment.Deployment) (all []SpentByAll, asOf time.Time, err error) {
+func ReadSpentByAll(ctx context.Context, d *deployment.Deployment) (*SpentByAll, error) {
+	out := &SpentByAll{Periods: []SpentInPeriod{}}
+	err := readAccounts(ctx, d, func(c *admin.Change) error {
+		accounts, asOf, err := c.Spent(ctx)
+		out.AsOf = utc(asOf)
+		for _, period := range slices.Sorted(maps.Keys(accounts)) {
+			spent := slices.Sorted(slices.Values(accounts[period]))
+			one := SpentInPeriod{BudgetPeriod: periodOf(d, c.Old, period), Users: len(spent)}
+			for _, part := range []float64{0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1} {
+				most := spent[int(math.Ceil(part*float64(len(spent))))-1]
+				one.Quantiles = append(one.Quantiles, SpentQuantile{part, shareOf(most, c.Old), epsilonOf(most, c.Old)})
+			}
+			out.Periods = append(out.Periods, one)
+		}
+		return err
+	})
+	return out, err
+}
+
+func readAccounts(ctx context.Context, d *deployment.Deployment, read func(*admin.Change) error) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
-		return nil, asOf, err
+		return err
 	}
 	defer client.Close()
 	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, asOf, err
+		return err
 	}
-	h := control.Header
-	const steps = 1 / SpentStep
-	var counts map[int64]*[steps + 1]uint64
-	end, err := admin.NewChange(d, client, control).EachSpent(ctx, func() { counts = map[int64]*[steps + 1]uint64{} },
-		func(period int64, spent units.Mu2) {
-			if counts[period] == nil {
-				counts[period] = new([steps + 1]uint64)
-			}
-			counts[period][min(steps, int(math.Ceil(shareOf(spent, h)*steps)))]++
-		})
-	if err != nil {
-		return nil, asOf, err
-	}
-	for _, period := range slices.Sorted(maps.Keys(counts)) {
-		one := SpentByAll{}
-		one.From, one.To = periodOf(d, h, period)
-		for _, n := range counts[period] {
-			one.Users += n
-		}
-		step, upTo := 0, counts[period][0]
-		for _, part := range SpentParts() {
-			for float64(upTo) < part*float64(one.Users) {
-				step++
-				upTo += counts[period][step]
-			}
-			share := float64(step) / steps
-			one.Quantiles = append(one.Quantiles, SpentQuantile{part, share,
-				epsilonOf(units.Mu2(math.Ceil(share*float64(h.Budget.Mu2))), h)})
-		}
-		all = append(all, one)
-	}
-	return all, time.UnixMilli(end).UTC(), nil
+	return read(admin.NewChange(d, client, control))
 }
 
 func shareOf(spent units.Mu2, h *schemas.Header) float64 {
@@ -159,50 +150,39 @@ func epsilonOf(spent units.Mu2, h *schemas.Header) float64 {
 	return budgets.EpsilonOf(spent, h.Budget.Delta-h.Budget.Whole().Keys.Float(), h.Budget.Accountant)
 }
 
-// periodOf returns the bounds of a budget period; nil with one budget for life.
-func periodOf(d *deployment.Deployment, h *schemas.Header, period int64) (from, to *time.Time) {
-	length, clock := d.Config.Privacy.Period.Milliseconds(), wallclock.Of(h.Zone)
-	if length == 0 {
-		return nil, nil
+func periodOf(d *deployment.Deployment, h *schemas.Header, period int64) (p BudgetPeriod) {
+	if length := d.Config.Privacy.Period.Milliseconds(); length > 0 {
+		clock := wallclock.Of(h.Zone)
+		from, to := utc(clock.Time(period*length)), utc(clock.Time((period+1)*length))
+		p = BudgetPeriod{&from, &to}
 	}
-	begin := time.UnixMilli(clock.Time(period * length)).UTC()
-	end := time.UnixMilli(clock.Time((period + 1) * length)).UTC()
-	return &begin, &end
+	return p
 }
+
+func utc(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
 // ReadStatement returns what the user with this id has spent, by the ledger, as of the last settled
 // turn. It changes nothing, and a run may go on. Errors: ErrNotInitialised, ErrHeaderMismatch for
 // another user-hash key or budget period, ErrLogFault, schemas.ValidateUser's, or the broker's
 // error.
-func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (*Statement, error) {
+func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (out *Statement, err error) {
 	if err := schemas.ValidateUser(user); err != nil {
 		return nil, fmt.Errorf("reading the account of a user: %w", err)
 	}
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil, err
-	}
-	h := control.Header
-	standings, forgotten, asOf, err := admin.NewChange(d, client, control).Standings(ctx, user)
-	if err != nil {
-		return nil, err
-	}
-	out := &Statement{
-		Deployment: h.Deployment, AsOf: time.UnixMilli(asOf).UTC(), Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta,
-		DeltaKeys: h.Budget.Whole().Keys.Float(), Planned: h.Budget.Planned.Share,
-		Forgotten: forgotten, Accounts: []StatementAccount{},
-	}
-	for i := range standings {
-		a := accountOf(&standings[i], h)
-		a.From, a.To = periodOf(d, h, standings[i].Period)
-		out.Accounts = append(out.Accounts, a)
-	}
-	return out, nil
+	err = readAccounts(ctx, d, func(c *admin.Change) error {
+		standings, forgotten, asOf, err := c.Standings(ctx, user)
+		h := c.Old
+		out = &Statement{Deployment: h.Deployment, AsOf: utc(asOf), Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta,
+			DeltaKeys: h.Budget.Whole().Keys.Float(), Planned: h.Budget.Planned.Share, Forgotten: forgotten,
+			Accounts: []StatementAccount{}}
+		for i := range standings {
+			a := accountOf(&standings[i], h)
+			a.BudgetPeriod = periodOf(d, h, standings[i].Period)
+			out.Accounts = append(out.Accounts, a)
+		}
+		return err
+	})
+	return out, err
 }
 
 func accountOf(s *spend.Standing, h *schemas.Header) StatementAccount {
@@ -213,8 +193,8 @@ func accountOf(s *spend.Standing, h *schemas.Header) StatementAccount {
 	}
 	clock, earlier := wallclock.Of(h.Zone), s.Spent
 	for _, p := range s.Paid {
-		a.Releases = append(a.Releases, StatementRelease{p.Metric, time.UnixMilli(clock.Time(p.WindowStart)).UTC(),
-			time.UnixMilli(clock.Time(p.WindowEnd)).UTC(), shareOf(p.Cost, h)})
+		a.Releases = append(a.Releases, StatementRelease{p.Metric, utc(clock.Time(p.WindowStart)),
+			utc(clock.Time(p.WindowEnd)), shareOf(p.Cost, h)})
 		a.Events = append(a.Events, dpEvent(p.Cost))
 		earlier -= p.Cost
 	}

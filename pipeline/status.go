@@ -51,8 +51,9 @@ type Status struct {
 	// partitions. Producers' times may lie long ago and advance at any pace; with them, Due is at
 	// least a turn's length after the last counts, or HEADER, were written. Lag is the delay past
 	// Due; 0 if nothing is due.
-	Due time.Time     `json:"due"`
-	Lag time.Duration `json:"-"`
+	Due        time.Time     `json:"due"`
+	Lag        time.Duration `json:"-"`
+	LagSeconds float64       `json:"lag_seconds"`
 
 	// DeadLetters is the level of dead letters among the records of the last turns, and
 	// DeadLetterTurns how many turns that looks back. Coarse, for the trusted side.
@@ -123,6 +124,7 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 		s.Due = paced
 	}
 	s.Lag = max(0, now.Sub(s.Due))
+	s.LagSeconds = s.Lag.Seconds()
 	if settledAt >= 0 {
 		written, err := control.WrittenAt(ctx, settledAt)
 		if err != nil {

@@ -99,10 +99,9 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 	return out, s.accounts.forgot(id), nil
 }
 
-// EachSpent calls fn with the period of every account of a shard and with the amount that it has
-// spent as of a settled turn. It returns the errors of Standings.
-func (e *Engine) EachSpent(ctx context.Context, n int, settled uint64,
-	fn func(period int64, spent units.Mu2)) error {
+// Spent adds to all, by period, what each account of a shard has spent as of a settled turn. It
+// returns the errors of Standings.
+func (e *Engine) Spent(ctx context.Context, n int, settled uint64, all map[int64][]units.Mu2) error {
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +109,7 @@ func (e *Engine) EachSpent(ctx context.Context, n int, settled uint64,
 		return err
 	}
 	for entry := range s.accounts.store.All() {
-		fn(entry.Period, entry.Account.Spent)
+		all[entry.Period] = append(all[entry.Period], entry.Account.Spent)
 	}
 	s.forget() // so that one shard at a time is in memory
 	return nil

@@ -29,19 +29,18 @@ func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standi
 	return all, forgotten, asOf, err
 }
 
-// EachSpent calls fn with the period of every account and with the amount that it has spent, and
-// begin before the first account, also if it must begin again. Result and errors are those of
-// Standings.
-func (c *Change) EachSpent(ctx context.Context, begin func(), fn func(period int64, spent units.Mu2)) (int64, error) {
-	return c.asOf(ctx, func(e *spend.Engine, _ int64) error {
-		begin()
+// Spent returns by period what every account has spent. Result and errors are as for Standings.
+func (c *Change) Spent(ctx context.Context) (all map[int64][]units.Mu2, asOf int64, err error) {
+	asOf, err = c.asOf(ctx, func(e *spend.Engine, _ int64) error {
+		all = map[int64][]units.Mu2{}
 		for n := range int(c.Old.Shards) {
-			if err := e.EachSpent(ctx, n, c.settled, fn); err != nil {
+			if err := e.Spent(ctx, n, c.settled, all); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+	return all, asOf, err
 }
 
 // checkAccounts refuses a user-hash key or a budget period that is not the deployment's

@@ -99,9 +99,7 @@ func (a *app) run(ctx context.Context, path string, past []string, f cli.Format)
 
 // write writes a report for people.
 func write(b *strings.Builder, r *audit.Report) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := command.Lines(b, 10)
 	line("deployment", "%s, incarnation %s", terminal.Key(r.Deployment, 60), r.Incarnation)
 	line("checked", "%s of %s: %s and %s are equal", terminal.Count(int(r.Turns), "settled turn"),
 		terminal.Count(r.Generations, "generation"), terminal.Count(r.Values, "value"), terminal.Count(r.Snapshots,

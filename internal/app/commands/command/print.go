@@ -48,6 +48,13 @@ func (a *App) PrintFields(f cli.Format, pairs []any) error {
 	})
 }
 
+// Lines returns a function that writes one line: a name in a column of this width, then a text.
+func Lines(b *strings.Builder, width int) func(name, format string, args ...any) {
+	return func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%-*s %s\n", width, name, fmt.Sprintf(format, args...))
+	}
+}
+
 // object is an object of JSON whose members, pairs of names and values, are in this order.
 type object []any
 

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,65 +19,44 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// forgetFlags are the flags of forget as they were given.
-type forgetFlags struct {
-	config, by, why string
-	format          cli.Format
-}
-
-func Forget(c *command.App) *cobra.Command {
-	a := &app{c}
-	var f forgetFlags
+func Forget(a *command.App) *cobra.Command {
+	v, by, why := &view{App: a}, "", ""
 	cmd := &cobra.Command{
 		Use:   "forget USER",
 		Short: "Remove one user from a drained deployment, for good",
 		Long: `Remove one user from a deployment, for good. First end the run (SIGTERM): forget refuses
 if a turn is open, and otherwise ends a run that is alive. Nobody can take it back: check
-the id with "tollgate statement" first.
+the id with "tollgate statement" first. If forget is interrupted, repeat it.
 
 forget removes the user's accounts and the events of open windows from the ledger. A
-mark, a keyed hash, takes their place. Every later run uses it to leave out the user's
-events: the user cannot spend a new budget. Nothing changes for other users. Published
-values stay.
+mark, a keyed hash, takes their place, so that no later run counts the user. Published
+values stay. forget prints where the events and dead-letter topics still hold records
+of the user and which offsets to delete.
 
-forget does not write to the events and dead-letter topics. It prints where they still
-hold records of the user and which offsets to delete, for kafka-delete-records.sh.
-Kafka drops the old records of the ledger when it compacts the topic.
-
-If forget is interrupted, repeat it. USER is the id as it is in the events. With -,
-forget reads it from the standard input, so that it does not stay in the history of
-the shell. --by and --why are recorded on the control topic, without the id.`,
+USER is the id as it is in the events; with -, forget reads it from the standard input,
+so that it does not stay in the history of the shell.`,
 		Example: `  echo -n u17 | tollgate forget - --config tollgate.yaml --by Ada --why "request 1234"`,
 		Args:    oneUser,
 	}
 	cmd.Flags().SortFlags = false
-	a.ConfigPath(cmd, &f.config)
-	cmd.Flags().StringVar(&f.by, "by", "", "who removes the user")
-	cmd.Flags().StringVar(&f.why, "why", "", "the reason, or where it is written down; without the user's id")
-	cli.FormatFlag(cmd, &f.format)
+	a.ConfigPath(cmd, &v.path)
+	cmd.Flags().StringVar(&by, "by", "", "who removes the user; recorded on the control topic")
+	cmd.Flags().StringVar(&why, "why", "", "the reason, without the user's id; recorded on the control topic")
+	cli.FormatFlag(cmd, &v.format)
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		return a.runForget(cmd.Context(), cmd.Flags().Arg(0), cmd.InOrStdin(), f)
+		if by == "" || why == "" {
+			return command.Usage(errors.New("give --by and --why: who removes the user, and the reason"))
+		}
+		id, err := userID(cmd)
+		if err != nil {
+			return err
+		}
+		forget := func(ctx context.Context, d *pipeline.Deployment) (*pipeline.Forgotten, error) {
+			return pipeline.Forget(ctx, d, id, pipeline.ForgetOptions{By: by, Why: why})
+		}
+		return show(cmd.Context(), v, config.Options{}, forget, writeForgotten)
 	})
 	return cmd
-}
-
-func (a *app) runForget(ctx context.Context, user string, stdin io.Reader, f forgetFlags) error {
-	if f.by == "" || f.why == "" {
-		return command.Usage(errors.New("give --by and --why: who removes the user, and the reason"))
-	}
-	id, err := userID(user, stdin)
-	if err != nil {
-		return err
-	}
-	d, err := a.Reach(ctx, f.config, config.Options{})
-	if err != nil {
-		return err
-	}
-	result, err := pipeline.Forget(ctx, d.Deployment, id, pipeline.ForgetOptions{By: f.by, Why: f.why})
-	if err != nil {
-		return d.Explained(err)
-	}
-	return a.PrintAs(f.format, result, func(b *strings.Builder) { writeForgotten(b, result) })
 }
 
 func oneUser(_ *cobra.Command, args []string) error {
@@ -91,11 +67,12 @@ func oneUser(_ *cobra.Command, args []string) error {
 }
 
 // userID returns the argument USER as bytes; -: the standard input.
-func userID(user string, stdin io.Reader) ([]byte, error) {
+func userID(cmd *cobra.Command) ([]byte, error) {
+	user := cmd.Flags().Arg(0)
 	if user != "-" {
 		return []byte(user), nil
 	}
-	text, err := io.ReadAll(io.LimitReader(stdin, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 1<<20))
 	if err != nil {
 		return nil, fmt.Errorf("reading the user id from the standard input: %w", err)
 	}
@@ -104,9 +81,7 @@ func userID(user string, stdin io.Reader) ([]byte, error) {
 
 // writeForgotten writes for people what was removed, what they have to delete, and what stays.
 func writeForgotten(b *strings.Builder, r *pipeline.Forgotten) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := command.Lines(b, 10)
 	again := ""
 	if r.Again {
 		again = " (and had been forgotten before)"
@@ -118,27 +93,13 @@ func writeForgotten(b *strings.Builder, r *pipeline.Forgotten) {
 		line("check", "is the id right? Neither the ledger nor a topic had anything of this user, and the mark stays")
 	}
 	line("kept", "a mark on the ledger (a keyed hash), so that the user cannot spend a new budget")
-	line("compaction", "topic %s drops the old records once Kafka compacts it: segment.ms is %s, "+
-		"max.compaction.lag.ms %s, delete.retention.ms %s; set the first two to 86400000 (a day) or less",
-		terminal.Key(r.Ledger.Topic, 60), inDays(r.Ledger.Segment), inDays(r.Ledger.MaxLag),
-		inDays(r.Ledger.DeleteRetention))
+	line("compaction", "topic %s drops the old records once Kafka compacts it: set segment.ms (%s) and "+
+		"max.compaction.lag.ms (%s) to 86400000, a day, or less; delete.retention.ms is %s",
+		terminal.Key(r.Ledger.Topic, 60), r.Ledger.Segment, r.Ledger.MaxLag, r.Ledger.DeleteRetention)
 	for i := range r.Topics {
 		writeRemaining(line, &r.Topics[i])
 	}
 	line("published", "values stay: they would be almost as likely without the user")
-}
-
-// inDays adds to a setting in milliseconds how long that is, in days.
-func inDays(setting string) string {
-	ms, err := strconv.ParseInt(setting, 10, 64)
-	switch day := 24 * time.Hour.Milliseconds(); {
-	case err != nil:
-		return setting
-	case ms == math.MaxInt64:
-		return setting + " (no limit)"
-	default:
-		return fmt.Sprintf("%s (%s days)", setting, terminal.Number(float64(ms)/float64(day), 1))
-	}
 }
 
 // writeRemaining writes what the operator has to delete on a topic.

@@ -2,7 +2,6 @@ package status
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -18,47 +17,31 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-func Promise(c *command.App) *cobra.Command {
-	a := &app{c}
-	var (
-		path string
-		f    cli.Format
-	)
+func Promise(a *command.App) *cobra.Command {
+	v := &view{App: a}
 	cmd := &cobra.Command{
 		Use:   "promise",
 		Short: "Show every promise that the deployment has made, who changed it, and why",
-		Long: `Show every promise that the deployment has made, from the first to the one in force:
-its budget and metrics, when it began, who made it and why (--by and --why of change
-and init), and its digest. The digest covers all promises up to this one, so a reader
-of the counts who keeps the digest notices if any of them is changed later. promise only
-reads, so a run need not end. It needs no key, and the output names none.`,
+		Long: `Show every promise that the deployment has made: its budget and metrics, when it began,
+who made it and why, and its digest. The digest covers all promises up to this one, so
+whoever keeps it notices if any of them is changed later. promise only reads, so a run
+need not end. It needs no key, and the output names none.`,
 		Example: "  tollgate promise --config tollgate.yaml --format json",
 		Args:    command.NoArguments("--config"),
 	}
 	cmd.Flags().SortFlags = false
-	a.ConfigPath(cmd, &path)
-	cli.FormatFlag(cmd, &f)
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runPromise(cmd.Context(), path, f) })
+	a.ConfigPath(cmd, &v.path)
+	cli.FormatFlag(cmd, &v.format)
+	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+		return show(cmd.Context(), v, config.Options{WithoutKeys: true, WithoutRegistries: true}, pipeline.ReadPromise,
+			writePromises)
+	})
 	return cmd
-}
-
-func (a *app) runPromise(ctx context.Context, path string, f cli.Format) error {
-	d, err := a.Reach(ctx, path, config.Options{WithoutKeys: true, WithoutRegistries: true})
-	if err != nil {
-		return err
-	}
-	all, err := pipeline.ReadPromise(ctx, d.Deployment)
-	if err != nil {
-		return d.Explained(err)
-	}
-	return a.PrintAs(f, all, func(b *strings.Builder) { writePromises(b, all) })
 }
 
 // writePromises writes the generations of a promise for people.
 func writePromises(b *strings.Builder, all []pipeline.PromiseGeneration) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := command.Lines(b, 10)
 	for i := range all {
 		g := &all[i]
 		if i > 0 {

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
-
-	"github.com/tollgate-dp/tollgate/internal/app/words"
 
 	"github.com/spf13/cobra"
 
@@ -16,33 +13,23 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-func Statement(c *command.App) *cobra.Command {
-	a := &app{c}
-	var (
-		path string
-		all  bool
-		f    cli.Format
-	)
+func Statement(a *command.App) *cobra.Command {
+	v, all := &view{App: a}, false
 	cmd := &cobra.Command{
 		Use:   "statement USER",
 		Short: "Show what one user has spent of the privacy promise",
 		Long: `Show what one user has spent of the privacy promise, as of the last counts: the share
 of the budget, the ε of all releases together, which releases it went to, and what is
-left of each metric's allowance. The ledger has the releases of the last turns one by
-one, and older ones as a sum. statement only reads, so a run need not end. It needs
-the user-hash key, so only the trusted side can run it. Show the result to nobody but
-this user.
+left of each metric's allowance. statement only reads, so a run need not end. It needs
+the user-hash key, and leaves out budget periods that are over. Show the result to
+nobody but this user.
 
-USER is the id as it is in the events. With -, statement reads it from the standard
-input, so that it does not stay in the history of the shell. A statement does not cover
-budget periods that are over.
-
-With --all-trusted and without USER, statement shows which part of the budget the users
-have spent, as quantiles over all of them. They are exact, without any noise: never
-publish them.`,
+USER is the id as it is in the events; with -, statement reads it from the standard
+input, so that it does not stay in the history of the shell.`,
 		Example: `  tollgate statement u17 --config tollgate.yaml
   echo -n u17 | tollgate statement - --config tollgate.yaml --format json
   tollgate statement --all-trusted --config tollgate.yaml`,
@@ -57,76 +44,48 @@ publish them.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	a.ConfigPath(cmd, &path)
-	cmd.Flags().BoolVar(&all, "all-trusted", false,
-		"show exact quantiles of what all users have spent, for the trusted side only")
-	cli.FormatFlag(cmd, &f)
+	a.ConfigPath(cmd, &v.path)
+	cmd.Flags().BoolVar(&all, "all-trusted", false, "instead show which part of the budget all users have spent, as "+
+		"exact quantiles without noise: never publish them")
+	cli.FormatFlag(cmd, &v.format)
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+		o := config.Options{WithoutRegistries: true}
 		if all {
-			return a.runAll(cmd.Context(), path, f)
+			return show(cmd.Context(), v, o, pipeline.ReadSpentByAll, writeSpentByAll)
 		}
-		return a.runStatement(cmd.Context(), path, cmd.Flags().Arg(0), cmd.InOrStdin(), f)
+		id, err := userID(cmd)
+		if err != nil {
+			return err
+		}
+		read := func(ctx context.Context, d *pipeline.Deployment) (*pipeline.Statement, error) {
+			return pipeline.ReadStatement(ctx, d, id)
+		}
+		return show(cmd.Context(), v, o, read, writeStatement)
 	})
 	return cmd
 }
 
-func (a *app) runStatement(ctx context.Context, path, user string, stdin io.Reader, f cli.Format) error {
-	id, err := userID(user, stdin)
-	if err != nil {
-		return err
-	}
-	d, err := a.Reach(ctx, path, config.Options{WithoutRegistries: true})
-	if err != nil {
-		return err
-	}
-	s, err := pipeline.ReadStatement(ctx, d.Deployment, id)
-	if err != nil {
-		return d.Explained(err)
-	}
-	return a.PrintAs(f, s, func(b *strings.Builder) { writeStatement(b, s) })
-}
-
-func (a *app) runAll(ctx context.Context, path string, f cli.Format) error {
-	d, err := a.Reach(ctx, path, config.Options{WithoutRegistries: true})
-	if err != nil {
-		return err
-	}
-	all, asOf, err := pipeline.ReadSpentByAll(ctx, d.Deployment)
-	if err != nil {
-		return d.Explained(err)
-	}
-	value := struct {
-		AsOf    time.Time             `json:"as_of"`
-		Periods []pipeline.SpentByAll `json:"periods"`
-	}{asOf, all}
-	return a.PrintAs(f, value, func(b *strings.Builder) {
-		fmt.Fprintf(b, "exact, never publish this; counts up to %s\n", asOf.Format(time.RFC3339))
-		if len(all) == 0 {
-			fmt.Fprintln(b, "no user has an account")
-		}
-		for i := range all {
-			writeSpentByAll(b, &all[i])
-		}
-	})
-}
-
 func writeSpentByAll(b *strings.Builder, s *pipeline.SpentByAll) {
-	if s.From != nil {
-		fmt.Fprintf(b, "period %s to %s\n", s.From.Format(time.RFC3339), s.To.Format(time.RFC3339))
+	fmt.Fprintf(b, "exact, never publish this; counts up to %s\n", s.AsOf.Format(time.RFC3339))
+	if len(s.Periods) == 0 {
+		fmt.Fprintln(b, "no user has an account")
 	}
-	rows := [][]string{{"of " + terminal.Count(s.Users, "user"), "have spent at most", "ε of that"}}
-	for _, q := range s.Quantiles {
-		rows = append(rows, []string{words.Percent(q.Users), words.Percent(q.Share) + " of the budget",
-			words.Digits(q.Epsilon)})
+	for _, p := range s.Periods {
+		if p.From != nil {
+			fmt.Fprintf(b, "period %s to %s\n", p.From.Format(time.RFC3339), p.To.Format(time.RFC3339))
+		}
+		rows := [][]string{{"of " + terminal.Count(p.Users, "user"), "have spent at most", "ε of that"}}
+		for _, q := range p.Quantiles {
+			rows = append(rows, []string{words.Percent(q.Users), words.Percent(q.Share) + " of the budget",
+				words.Digits(q.Epsilon)})
+		}
+		b.WriteString(words.Table(rows...))
 	}
-	b.WriteString(words.Table(rows...))
 }
 
 // writeStatement writes a statement for people. It does not repeat the user's id.
 func writeStatement(b *strings.Builder, s *pipeline.Statement) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := command.Lines(b, 10)
 	line("deployment", "%s, counts up to %s", terminal.Key(s.Deployment, 60), s.AsOf.Format(time.RFC3339))
 	line("promise", "(%s, %s)-differential privacy", words.Digits(s.Epsilon), words.Digits(s.Delta))
 	if s.Planned > 0 {

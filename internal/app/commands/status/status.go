@@ -21,52 +21,42 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// app is what the commands of this package use of the world outside.
-type app struct{ *command.App }
-
-func Command(c *command.App) *cobra.Command {
-	a := &app{c}
-	var (
-		path   string
-		maxLag time.Duration
-		f      cli.Format
-	)
+func Command(a *command.App) *cobra.Command {
+	v := &view{App: a}
+	var maxLag time.Duration
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show how far a deployment is, and whether it has stopped itself",
 		Long: `Show how far a deployment is: up to when counts are published, since when the next
 ones are due, which run is in force, and whether the deployment has stopped itself.
-If at least ten of the last records are dead letters, it says coarsely how many.
-status reads only the control topic; it needs no key and changes nothing. The control
-topic shows when a run has ended, but not whether a process is alive; while a run is
-alive, the published time advances.
+status reads only the control topic and needs no key. That topic shows when a run has
+ended, but not whether a process is alive.
 
 status exits with 1 if the deployment has stopped itself, and with --max-lag also if
 the next counts have been due for longer than that. Counts are due when the clock
-closes the next window. With trust: producer, events may be older than the clock: then
-the next counts are due no sooner than one turn after the last ones. To see how far
-reading lags, use the metric tollgate_lag_seconds of the run.`,
+closes the next window. With trust: producer, they are due no sooner than one turn
+after the last ones.`,
 		Example: `  tollgate status --config tollgate.yaml
   tollgate status --config tollgate.yaml --max-lag 5m --format json`,
 		Args: command.NoArguments("--config"),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	a.ConfigPath(cmd, &path)
+	a.ConfigPath(cmd, &v.path)
 	command.DurationFlag(flags, &maxLag, "max-lag", 0, "exit with 1 if counts have been due for longer than this "+
 		"(default: no limit)")
-	cli.FormatFlag(cmd, &f)
+	cli.FormatFlag(cmd, &v.format)
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		if cmd.Flags().Changed("max-lag") && maxLag <= 0 {
+		if flags.Changed("max-lag") && maxLag <= 0 {
 			return command.Must("max-lag", "above 0")
 		}
-		return a.runStatus(cmd.Context(), path, maxLag, f)
+		return runStatus(cmd.Context(), v, maxLag)
 	})
 	return cmd
 }
 
-func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, f cli.Format) error {
-	d, err := a.Reach(ctx, path, config.Options{WithoutKeys: true, WithoutRegistries: true})
+func runStatus(ctx context.Context, v *view, maxLag time.Duration) error {
+	d, err := v.Reach(ctx, v.path, config.Options{WithoutKeys: true, WithoutRegistries: true})
 	if err != nil {
 		return err
 	}
@@ -75,14 +65,8 @@ func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, 
 	if err != nil {
 		return d.Explained(err)
 	}
-	withLag := struct {
-		*pipeline.Status
-		Lag float64 `json:"lag_seconds"`
-	}{s, s.Lag.Seconds()}
-	if err := a.PrintAs(f, withLag, func(b *strings.Builder) {
-		writeStatus(b, s, d.Config.Outputs.DeadLetter,
-			now)
-	}); err != nil {
+	err = v.PrintAs(v.format, s, func(b *strings.Builder) { writeStatus(b, s, d.Config.Outputs.DeadLetter, now) })
+	if err != nil {
 		return err
 	}
 	if maxLag > 0 && s.Lag > maxLag {
@@ -94,9 +78,7 @@ func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, 
 
 // writeStatus writes a status for people.
 func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now time.Time) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-11s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := command.Lines(b, 11)
 	unit := ""
 	if s.PeriodSeconds > 0 {
 		unit = fmt.Sprintf(" for a user in one period of %s",
@@ -104,12 +86,15 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now
 	}
 	line("deployment", "%s, generation %d: (%s, %s)-differential privacy%s", terminal.Key(s.Deployment, 60),
 		s.Generation, words.Digits(s.Epsilon), words.Digits(s.Delta), unit)
-	switch {
-	case s.Settled == 0:
+	if s.Settled == 0 {
 		line("published", "nothing yet; time begins at %s", command.Moment(s.Start, now))
-	default:
-		line("published", "counts of events before %s, settled%s as turn %s", command.Moment(s.SettledTo, now),
-			settledAgo(s.SettledAt, now), terminal.Number(float64(s.Settled), 0))
+	} else {
+		settled := ""
+		if s.SettledAt != nil {
+			settled = " " + ago(now.Sub(*s.SettledAt)) + " ago"
+		}
+		line("published", "counts of events before %s, settled%s as turn %s", command.Moment(s.SettledTo, now), settled,
+			terminal.Number(float64(s.Settled), 0))
 	}
 	switch {
 	case s.Stop != nil:
@@ -149,14 +134,6 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now
 		ended = "; it has ended"
 	}
 	line("run", "%d, epoch %d (both grow with every start)%s", s.Run, s.Epoch, ended)
-}
-
-// settledAgo says how long ago a turn was settled, if that is known.
-func settledAgo(at *time.Time, now time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return " " + ago(now.Sub(*at)) + " ago"
 }
 
 // ago writes how long something was ago.

@@ -1,0 +1,32 @@
+package status
+
+import (
+	"context"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// view is a deployment, and the format in which a command prints its state.
+type view struct {
+	*command.App
+	path   string
+	format cli.Format
+}
+
+// show prints the result of read, for people by write.
+func show[T any](ctx context.Context, v *view, o config.Options,
+	read func(context.Context, *pipeline.Deployment) (T, error), write func(*strings.Builder, T)) error {
+	d, err := v.Reach(ctx, v.path, o)
+	if err != nil {
+		return err
+	}
+	value, err := read(ctx, d.Deployment)
+	if err != nil {
+		return d.Explained(err)
+	}
+	return v.PrintAs(v.format, value, func(b *strings.Builder) { write(b, value) })
+}
