@@ -1,155 +1,109 @@
 package terminal
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
-
-	"github.com/tollgate-dp/tollgate/internal/app/words"
 )
 
-// ChartOptions say what a chart covers.
+// ChartOptions configure a chart.
 type ChartOptions struct {
-	From, To   time.Time     // windows that were settled
-	Window     time.Duration // size of a window
-	Confidence float64
-	Target     bool     // there is one; else nothing is said of whether it was met
-	Width      int      // columns; at least 40
-	Height     int      // lines of a panel
-	Keys       []string // order of the keys; nil: by size
-	MaxKeys    int      // keys with panels at most
-	Color      bool
+	From, To time.Time     // settled windows
+	Window   time.Duration // size of a window
+	Target   bool          // the metric has one; else the chart does not count the values that met it
+	Width    int           // columns
+	MaxKeys  int           // keys that are drawn at most, the largest ones
 }
 
-// Chart draws one panel for each key and each of its statistics: a bar for each window with a
-// whisker for its interval. It draws nothing without rows.
-func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
+// Chart returns a bar for each window of each key and each of its statistics, and their figures. It
+// is empty without rows.
+func Chart(rows []Row, opt ChartOptions) string {
 	if len(rows) == 0 {
-		return nil
+		return ""
 	}
-	keys := panelOrder(rows, opt.Keys)
-	left := len(keys) - min(len(keys), opt.MaxKeys)
-	keys = keys[:len(keys)-left]
+	keys := groups(rows, keyOf)
+	slices.SortFunc(keys, func(a, b []Row) int { return cmp.Compare(a[0].Key, b[0].Key) })
+	largestFirst(keys)
 
-	grid := newGrid(opt)
-	b := bufio.NewWriter(raw(w))
-	less := ""
-	if opt.Target {
-		less = "   ┄ less exact"
-	}
-	fmt.Fprintf(b, "█ released value   │ %s %% interval%s   · nothing released\n", words.Digits(100*opt.Confidence),
-		less)
-	if grid.group > 1 {
-		fmt.Fprintf(b, "each bar is the mean of %d windows\n", grid.group)
-	}
-	for _, rows := range keys {
-		for _, one := range byStatistic(rows) {
-			fmt.Fprintln(b)
-			newPanel(panelTitle(one[0]), one, grid, opt).draw(b)
-		}
-	}
-	fmt.Fprintln(b, grid.labels())
-	if left > 0 {
-		fmt.Fprintf(b, "keys without a chart: %s\n", Number(float64(left), 0))
-	}
-	return b.Flush()
-}
-
-// panelOrder returns the rows of each key: of the keys in the order given, then of all others by
-// the size of their own values.
-func panelOrder(rows []Row, given []string) [][]Row {
-	groups := byKey(rows)
-	slices.SortFunc(groups, func(a, b []Row) int { return cmp.Compare(a[0].Key, b[0].Key) })
-	largestFirst(groups)
-	rank := func(rows []Row) int {
-		if at := slices.Index(given, rows[0].Key); at >= 0 {
-			return at
-		}
-		return len(given)
-	}
-	slices.SortStableFunc(groups, func(a, b []Row) int { return cmp.Compare(rank(a), rank(b)) })
-	return groups
-}
-
-// byStatistic groups the rows of a key by what they are values of, in the order of the first
-// window.
-func byStatistic(rows []Row) (groups [][]Row) {
-	for _, r := range rows {
-		at := slices.IndexFunc(groups, func(g []Row) bool { return g[0].Statistic == r.Statistic })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[at] = append(groups[at], r)
-	}
-	return groups
-}
-
-const gutter = 8 // columns of the axis
-
-// grid maps windows to columns.
-type grid struct {
-	from   time.Time
-	size   time.Duration
-	count  int // windows
-	group  int // windows a bar
-	bars   int
-	column int // columns a bar with its whisker
-}
-
-func newGrid(opt ChartOptions) grid {
 	// Times may be thousands of years apart: more than a time.Duration can be.
-	g := grid{from: opt.From, size: opt.Window,
-		count: max(1, int((opt.To.UnixMilli()-opt.From.UnixMilli())/opt.Window.Milliseconds()))}
-	room := max(opt.Width, 40) - gutter
-	g.group = (g.count + room/2 - 1) / (room / 2)
-	g.bars = (g.count + g.group - 1) / g.group
-	g.column = min(6, room/g.bars)
-	return g
-}
-
-// index returns the bar of a window.
-func (g grid) index(start time.Time) int {
-	return min(g.bars-1, max(0, int((start.UnixMilli()-g.from.UnixMilli())/g.size.Milliseconds())/g.group))
-}
-
-// labels returns the line of times below the last panel.
-func (g grid) labels() string {
-	layout := "01-02 15:04"
-	switch {
-	case g.size >= 24*time.Hour:
-		layout = "2006-01-02"
-	case g.size < time.Minute:
-		layout = "15:04:05"
+	windows := max(1, int((opt.To.UnixMilli()-opt.From.UnixMilli())/opt.Window.Milliseconds()))
+	group := (windows + opt.Width - 1) / opt.Width
+	var b strings.Builder
+	means := ""
+	if group > 1 {
+		means = fmt.Sprintf(", means of %d", group)
 	}
-	line := ""
-	columns := 0
-	for i := range g.bars {
-		at := gutter + i*g.column
-		text := time.UnixMilli(g.from.UnixMilli() + int64(i*g.group)*g.size.Milliseconds()).UTC().Format(layout)
-		if columns > 0 && at < columns+3 || at+len(text) > gutter+g.bars*g.column && i > 0 {
-			continue
-		}
-		line = pad(line, at) + text
-		columns = at + len(text)
-	}
-	return line
-}
-
-// niceTop returns the least round number that is ≥ v.
-func niceTop(v float64) float64 {
-	if !(v > 0) {
-		return 1
-	}
-	power := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, step := range []float64{1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9} {
-		if v <= step*power {
-			return step * power
+	const layout = "2006-01-02 15:04"
+	fmt.Fprintf(&b, "windows from %s to %s%s; · no value\n", opt.From.UTC().Format(layout), opt.To.UTC().Format(layout),
+		means)
+	for _, key := range keys[:min(len(keys), opt.MaxKeys)] {
+		for _, values := range groups(key, func(r Row) string { return r.Statistic }) {
+			title := cmp.Or(Key(values[0].Key, 30), "all together")
+			if values[0].Statistic != "" {
+				title += ", " + values[0].Statistic
+			}
+			fmt.Fprintf(&b, "\n%s\n%s\n%s\n", title, bars(values, opt, windows, group), figures(values, opt.Target))
 		}
 	}
-	return 10 * power
+	if left := len(keys) - opt.MaxKeys; left > 0 {
+		fmt.Fprintf(&b, "\nkeys without a chart: %s\n", Number(float64(left), 0))
+	}
+	return b.String()
+}
+
+// figures sums up the values of a key or of one of its statistics.
+func figures(values []Row, target bool) string {
+	met, margins, least, most := 0, []float64(nil), math.Inf(1), math.Inf(-1)
+	for _, r := range values {
+		least, most, margins = min(least, r.Value), max(most, r.Value), append(margins, r.margin())
+		target = target && !r.Unasked
+		if r.Met {
+			met++
+		}
+	}
+	fine := values[0].Lopsided
+	span := func(low, high float64) string {
+		digits := decimals(slices.Min(margins), fine)
+		from, to := Number(low, digits), Number(high, digits)
+		if from == to {
+			return from
+		}
+		return from + " to " + to
+	}
+	text := fmt.Sprintf("%s, noise ± %s", span(least, most), span(slices.Min(margins), slices.Max(margins)))
+	if target {
+		text += fmt.Sprintf(", as asked in %d of %d", met, len(values))
+	}
+	return text
+}
+
+// bars returns a bar for each group of windows. They reach from 0, or from the least value if that
+// is negative, to the greatest.
+func bars(values []Row, opt ChartOptions, windows, group int) string {
+	sums, counts := make([]float64, (windows+group-1)/group), make([]float64, (windows+group-1)/group)
+	for _, r := range values {
+		window := int((r.Start.UnixMilli() - opt.From.UnixMilli()) / opt.Window.Milliseconds())
+		i := min(max(0, window/group), len(sums)-1)
+		sums[i], counts[i] = sums[i]+r.Value, counts[i]+1
+	}
+	least, most := 0.0, 0.0
+	for i, n := range counts {
+		if n > 0 {
+			sums[i] /= n
+			least, most = min(least, sums[i]), max(most, sums[i])
+		}
+	}
+	heights := []rune("▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	for i, n := range counts {
+		bar := '·'
+		if n > 0 {
+			bar = heights[min(int((sums[i]-least)/max(most-least, math.SmallestNonzeroFloat64)*8), 7)]
+		}
+		b.WriteRune(bar)
+	}
+	return b.String()
 }

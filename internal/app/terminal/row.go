@@ -29,19 +29,22 @@ func (r Row) interval(decimals int) string {
 	return Number(r.Low, decimals) + " to " + Number(r.High, decimals)
 }
 
-// byKey groups rows by their keys, which stay in the order in which they first appear.
-func byKey(rows []Row) (groups [][]Row) {
-	at := map[string]int{}
+func keyOf(r Row) string { return r.Key }
+
+// groups puts the rows with the same name together. The groups are in the order in which their names
+// first appear.
+func groups(rows []Row, name func(Row) string) (all [][]Row) {
+	index := map[string]int{}
 	for _, r := range rows {
-		i, some := at[r.Key]
-		if !some {
-			i = len(groups)
-			at[r.Key] = i
-			groups = append(groups, nil)
+		i, known := index[name(r)]
+		if !known {
+			i = len(all)
+			index[name(r)] = i
+			all = append(all, nil)
 		}
-		groups[i] = append(groups[i], r)
+		all[i] = append(all[i], r)
 	}
-	return groups
+	return all
 }
 
 // size returns the sum of a key's own values. Statistics do not count: a standard deviation in

@@ -126,7 +126,7 @@ func (t *Table) Empty(start, end time.Time, windows int) error {
 func (t *Table) rows(b *bufio.Writer, rows []Row) {
 	left := 0
 	if t.Top > 0 {
-		groups := byKey(rows)
+		groups := groups(rows, keyOf)
 		rows = slices.Concat(t.top(groups)...)
 		left = len(groups) - len(t.written)
 	}

@@ -23,13 +23,6 @@ func Terminal(w io.Writer) (bool, int) {
 	return true, width
 }
 
-// Color reports whether colours may be written to w: on a terminal that has
-// them, unless NO_COLOR is set (https://no-color.org).
-func Color(w io.Writer, getenv func(string) string) bool {
-	terminal, _ := Terminal(w)
-	return terminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
-}
-
 // sameTerminal reports whether two streams are one and the same terminal.
 func sameTerminal(a, b io.Writer) bool {
 	if a == b {

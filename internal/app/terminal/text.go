@@ -57,34 +57,6 @@ func decimals(margin float64, fine bool) int {
 	return digits
 }
 
-// short writes an axis label in at most six columns.
-func short(v float64) string {
-	if v <= -1e4 && v > -1e5 { // with its sign, one character more than there is room for
-		return strconv.FormatFloat(v/1e3, 'g', 3, 64) + "k"
-	}
-	if v < 0 {
-		return "-" + short(-v)
-	}
-	if v == 0 {
-		return "0" // also of -0
-	}
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e5, "k"}} {
-		if v >= unit.size {
-			if unit.name == "k" {
-				return Number(v/1e3, 0) + "k"
-			}
-			return strconv.FormatFloat(v/unit.size, 'g', 3, 64) + unit.name
-		}
-	}
-	if v < 10 {
-		return strconv.FormatFloat(v, 'g', 2, 64)
-	}
-	return Number(v, 0)
-}
-
 // Key makes a key safe to print and fits it into width columns: characters that do not print are
 // escaped, and a key that is too long has "…" in its middle: paths that begin alike stay apart.
 func Key(key string, width int) string {

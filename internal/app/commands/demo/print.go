@@ -2,7 +2,6 @@ package demo
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -146,12 +145,6 @@ func (p *printer) end(result demo.Result) error {
 	if err := p.skipped(); err != nil || p.j.flags.format == cli.JSON || len(p.rows) == 0 {
 		return err
 	}
-	from, _ := p.j.source.Range()
-	options := terminal.ChartOptions{
-		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
-		Confidence: p.j.settings.Target.Confidence, Target: p.hasTarget(), Width: p.width, Height: 6,
-		Keys: p.j.panelKeys(), Color: terminal.Color(p.a.Stdout, p.a.Getenv),
-	}
 	rows, drawn := p.rows, len(p.j.deployment.Metrics)
 	tree := p.j.flags.kindOf().Tree
 	if tree != nil && tree.Edges { // its shares have no charts of their own
@@ -161,11 +154,13 @@ func (p *printer) end(result demo.Result) error {
 		})
 		drawn = 1 + len(also)
 	}
-	options.MaxKeys = min(mostCharts, cmp.Or(p.j.flags.top, max(1, mostCharts/drawn)))
-	return p.j.progress.Interrupt(p.a.Stdout, func() error {
-		return errors.Join(p.a.Print("\n"), terminal.Chart(p.a.Stdout, rows, options), p.a.Print("\n"+p.summary(result)+
-			"\n"))
+	from, _ := p.j.source.Range()
+	chart := terminal.Chart(rows, terminal.ChartOptions{
+		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
+		Target: p.hasTarget(), Width: p.width, MaxKeys: min(mostCharts, cmp.Or(p.j.flags.top,
+			max(1, mostCharts/drawn))),
 	})
+	return p.print("\n" + chart + "\n" + p.summary(result) + "\n")
 }
 
 // summary says how many values were released, and how many are as exact as asked.
@@ -190,12 +185,3 @@ func (p *printer) summary(result demo.Result) string {
 
 // mostCharts is how many charts are drawn unless --top asks for those of more keys.
 const mostCharts = 8
-
-// panelKeys returns the order of the chart: made-up pages as they were made up; nil for the
-// default.
-func (j *job) panelKeys() []string {
-	if j.flags.input == "" && j.flags.publicKeys == "" {
-		return j.settings.PublicKeys
-	}
-	return nil
-}
