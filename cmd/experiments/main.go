@@ -149,11 +149,11 @@ func (c *command) list() error {
 // repeat runs an experiment and prints its findings.
 func (c *command) repeat(ctx context.Context, name string) error {
 	all := experiments()
-	at := slices.IndexFunc(all, func(e experiment.Experiment) bool { return e.Name == name })
-	if at < 0 {
+	i := slices.IndexFunc(all, func(e experiment.Experiment) bool { return e.Name == name })
+	if i < 0 {
 		return fmt.Errorf("there is no experiment %q: it must be %s", name, spelling.List(names(), " or "))
 	}
-	e := &all[at]
+	e := &all[i]
 	if err := c.checkData(e); err != nil {
 		return err
 	}
@@ -201,8 +201,8 @@ func (c *command) find(ctx context.Context, e *experiment.Experiment,
 	progress := terminal.NewProgress(c.stderr, tty, time.Now)
 	defer progress.Flush()
 	written, last := time.Now(), ""
-	o.Progress = func(done, of int, what string) {
-		line := fmt.Sprintf("%d of %d done: %s", done, of, what)
+	o.Progress = func(done, total int, what string) {
+		line := fmt.Sprintf("%d of %d done: %s", done, total, what)
 		if now := time.Now(); now.Sub(written) > progressEvery && line != last {
 			written, last = now, line
 			progress.Note("%s", line)

@@ -36,7 +36,7 @@ func beginning(cfg string, more ...string) []string {
 }
 
 func recordOf(cfg string) string {
-	return startrecord.Of(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key"))
+	return startrecord.Path(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key"))
 }
 
 // nothingOn fails where a broker has a topic of the deployment.

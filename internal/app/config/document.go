@@ -56,16 +56,16 @@ func newDocument(name, dir string, body []byte) *document {
 }
 
 // text returns a value that has no field in deployment.Config; "" if the file has none.
-func (doc *document) text(at string) string {
-	if all := doc.apart[at]; len(all) > 0 {
+func (doc *document) text(path string) string {
+	if all := doc.apart[path]; len(all) > 0 {
 		return all[0]
 	}
 	return ""
 }
 
 // fail notes an error.
-func (doc *document) fail(at position, field, format string, args ...any) {
-	doc.errs = append(doc.errs, doc.at(at, field, fmt.Sprintf(format, args...)))
+func (doc *document) fail(pos position, field, format string, args ...any) {
+	doc.errs = append(doc.errs, doc.newError(pos, field, fmt.Sprintf(format, args...)))
 }
 
 // failAt notes an error in the value of a field.
@@ -73,12 +73,12 @@ func (doc *document) failAt(field, format string, args ...any) {
 	doc.fail(doc.place(field).value, field, format, args...)
 }
 
-// at returns an error with its position; secrets in it are hidden.
-func (doc *document) at(at position, field, reason string) *Error {
+// newError returns an error with its position; secrets in it are hidden.
+func (doc *document) newError(pos position, field, reason string) *Error {
 	if o := doc.overrides[field]; o != nil {
 		return &Error{File: "the environment variable " + o.variable, Field: field, Reason: doc.secrets.hide(reason)}
 	}
-	e := &Error{File: doc.name, Line: max(at.line, 1), Column: max(at.column, 1), Field: field,
+	e := &Error{File: doc.name, Line: max(pos.line, 1), Column: max(pos.column, 1), Field: field,
 		Reason: doc.secrets.hide(reason)}
 	if e.Line <= len(doc.lines) {
 		e.Text = excerpt(printable(doc.secrets.hideLine(strings.TrimRight(doc.lines[e.Line-1], "\r"))), e.Column)
@@ -87,16 +87,16 @@ func (doc *document) at(at position, field, reason string) *Error {
 }
 
 // place returns the place of a field, or of the closest object that it belongs to.
-func (doc *document) place(at string) place {
-	for at != "" {
-		if p, ok := doc.places[at]; ok {
+func (doc *document) place(path string) place {
+	for path != "" {
+		if p, ok := doc.places[path]; ok {
 			return p
 		}
-		cut := strings.LastIndexAny(at, ".[")
+		cut := strings.LastIndexAny(path, ".[")
 		if cut < 0 {
 			break
 		}
-		at = at[:cut]
+		path = path[:cut]
 	}
 	return place{position{1, 1}, position{1, 1}}
 }
@@ -162,12 +162,12 @@ func (doc *document) parse(body []byte) (node ast.Node, err error) {
 
 // broken notes an error of the parser.
 func (doc *document) broken(err *yaml.SyntaxError) {
-	at := positionOf(err.GetToken())
+	pos := positionOf(err.GetToken())
 	if quote, open := doc.openQuote(); open {
 		doc.fail(quote, "", "this is not YAML: the quote that opens here is not closed on this line")
 		return
 	}
-	if where, name, found := doc.variable(at.line); found {
+	if where, name, found := doc.variable(pos.line); found {
 		doc.fail(where, "", "a variable within braces or brackets needs quotes: \"${%s}\"", name)
 		return
 	}
@@ -175,7 +175,7 @@ func (doc *document) broken(err *yaml.SyntaxError) {
 	if strings.Contains(err.GetMessage(), "'\t'") {
 		hint = ": YAML indents with spaces, not with tabs"
 	}
-	doc.fail(at, "", "this is not YAML: %s%s", err.GetMessage(), hint)
+	doc.fail(pos, "", "this is not YAML: %s%s", err.GetMessage(), hint)
 }
 
 func positionOf(t *token.Token) position {
@@ -197,14 +197,14 @@ func start(n ast.Node, otherwise position) position {
 	case *ast.LiteralNode:
 		return positionOf(v.Start)
 	}
-	if at := positionOf(n.GetToken()); at.line > 0 {
-		return at
+	if pos := positionOf(n.GetToken()); pos.line > 0 {
+		return pos
 	}
 	return otherwise
 }
 
 // object reads an object's fields; a nil node is an object without fields.
-func (doc *document) object(at string, fields []settings.Field, node ast.Node, parent position) {
+func (doc *document) object(path string, fields []settings.Field, node ast.Node, parent position) {
 	var entries []*ast.MappingValueNode
 	switch v := node.(type) {
 	case nil:
@@ -214,26 +214,26 @@ func (doc *document) object(at string, fields []settings.Field, node ast.Node, p
 		entries = []*ast.MappingValueNode{v}
 	default:
 		_, names := settings.Meant(fields, "")
-		doc.fail(start(node, parent), at, "an object is needed here, not %s%s", describe(node), names)
+		doc.fail(start(node, parent), path, "an object is needed here, not %s%s", describe(node), names)
 		return
 	}
 	seen := map[string]int{}
 	for _, entry := range entries {
-		doc.entry(at, fields, entry, seen)
+		doc.entry(path, fields, entry, seen)
 	}
 	for i := range fields {
 		if _, there := seen[fields[i].Name]; !there {
-			doc.absent(join(at, fields[i].Name), &fields[i], parent)
+			doc.absent(join(path, fields[i].Name), &fields[i], parent)
 		}
 	}
 }
 
 // entry reads one field that is present.
-func (doc *document) entry(at string, fields []settings.Field, entry *ast.MappingValueNode, seen map[string]int) {
+func (doc *document) entry(path string, fields []settings.Field, entry *ast.MappingValueNode, seen map[string]int) {
 	key := entry.Key.GetToken()
 	where, name := positionOf(key), key.Value
 	if t := entry.Key.Type(); t != ast.StringType {
-		doc.fail(where, at, "the name of a field is needed here as plain text, not %s", strings.ToLower(t.YAMLName()))
+		doc.fail(where, path, "the name of a field is needed here as plain text, not %s", strings.ToLower(t.YAMLName()))
 		return
 	}
 	f := settings.Find(fields, name)
@@ -242,10 +242,10 @@ func (doc *document) entry(at string, fields []settings.Field, entry *ast.Mappin
 		if _, there := seen[meant]; !there {
 			seen[meant] = where.line // one error is enough
 		}
-		doc.fail(where, at, "there is no field %s here%s", settings.Quote(name), hint)
+		doc.fail(where, path, "there is no field %s here%s", settings.Quote(name), hint)
 		return
 	}
-	full := join(at, name)
+	full := join(path, name)
 	if line, again := seen[name]; again {
 		doc.fail(where, full, "this field is given twice, first on line %d", line)
 		return
@@ -258,13 +258,13 @@ func (doc *document) entry(at string, fields []settings.Field, entry *ast.Mappin
 }
 
 // absent reads a field that is not present.
-func (doc *document) absent(at string, f *settings.Field, parent position) {
+func (doc *document) absent(path string, f *settings.Field, parent position) {
 	switch {
-	case doc.override(at, f, parent):
+	case doc.override(path, f, parent):
 	case f.Kind == settings.Object && !f.Optional && (!f.Needed || hasNeeded(f.Fields)):
-		doc.object(at, f.Fields, nil, parent) // reports fields that are needed
+		doc.object(path, f.Fields, nil, parent) // reports fields that are needed
 	case f.Needed:
-		doc.fail(parent, at, "%s", f.Missing())
+		doc.fail(parent, path, "%s", f.Missing())
 	}
 }
 
@@ -296,14 +296,14 @@ func (doc *document) field(f *settings.Field) reflect.Value {
 	return v
 }
 
-func join(at, name string) string {
-	if at == "" {
+func join(path, name string) string {
+	if path == "" {
 		return name
 	}
-	return at + "." + name
+	return path + "." + name
 }
 
-func element(at string, i int) string { return at + "[" + strconv.Itoa(i) + "]" }
+func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // withoutMark returns a file's text without the byte order mark.
 func withoutMark(body []byte) []byte { return bytes.TrimPrefix(body, byteOrderMark) }

@@ -159,13 +159,13 @@ func (doc *document) leftOver() {
 var variable = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(:-)?([^}]*)\})?`)
 
 // expand replaces the variables in a value; ok is false if one of them is an error.
-func (doc *document) expand(at, text string, where position) (out string, replaced, ok bool) {
+func (doc *document) expand(path, text string, where position) (out string, replaced, ok bool) {
 	ok = true
 	out = variable.ReplaceAllStringFunc(text, func(found string) string {
 		parts := variable.FindStringSubmatch(found)
 		name, otherwise, rest := parts[1], parts[2] != "", parts[3]
 		value := doc.environment.get(name)
-		why := notExpanded(at)
+		why := notExpanded(path)
 		switch {
 		case strings.HasPrefix(found, "$$"):
 			return found[1:]
@@ -184,12 +184,12 @@ func (doc *document) expand(at, text string, where position) (out string, replac
 		case value == "":
 			value = rest
 		}
-		if _, err := keyfile.ParseSecret(value); err == nil && strings.HasPrefix(at, "keys.") {
+		if _, err := keyfile.ParseSecret(value); err == nil && strings.HasPrefix(path, "keys.") {
 			why = fmt.Sprintf("the environment variable %s has a key itself, not the name of a file: write  env: %s",
 				name, name)
 		}
 		if why != "" && ok {
-			doc.fail(where, at, "%s", why)
+			doc.fail(where, path, "%s", why)
 			ok = false
 		}
 		replaced = true
@@ -200,14 +200,14 @@ func (doc *document) expand(at, text string, where position) (out string, replac
 
 // notExpanded returns the reason that variables are not replaced in a field, or "" if they are.
 // Secrets have fields that name a variable, and keys and filters may contain ${ themselves.
-func notExpanded(at string) string {
+func notExpanded(path string) string {
 	const refused = "variables such as ${NAME} are not replaced in this field: "
-	field := at[strings.LastIndexByte(at, '.')+1:]
+	field := path[strings.LastIndexByte(path, '.')+1:]
 	switch {
 	case field == "password":
 		return refused + "write  password_env: NAME  in place of this line (a password that really has these " +
 			"characters goes into password_file)"
-	case strings.Contains(at, "keys.list["):
+	case strings.Contains(path, "keys.list["):
 		return refused + "write the key (one that really has these characters goes into list_file)"
 	case field == "filter":
 		return refused + "write the value (one that really has these characters can be matched: matches " +
@@ -222,10 +222,10 @@ func (doc *document) variable(line int) (where position, name string, found bool
 	if line < 1 || line > len(doc.lines) {
 		return position{}, "", false
 	}
-	at := variable.FindStringSubmatchIndex(doc.lines[line-1])
-	if at == nil || at[2] < 0 {
+	match := variable.FindStringSubmatchIndex(doc.lines[line-1])
+	if match == nil || match[2] < 0 {
 		return position{}, "", false
 	}
-	before := doc.lines[line-1][:at[0]]
-	return position{line, len([]rune(before)) + 1}, doc.lines[line-1][at[2]:at[3]], true
+	before := doc.lines[line-1][:match[0]]
+	return position{line, len([]rune(before)) + 1}, doc.lines[line-1][match[2]:match[3]], true
 }

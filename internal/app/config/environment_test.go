@@ -27,8 +27,8 @@ func TestVariablesAreReplaced(t *testing.T) {
 	}
 }
 
-// of returns an environment with some variables.
-func of(all map[string]string) config.Environment {
+// withVariables returns an environment with some variables.
+func withVariables(all map[string]string) config.Environment {
 	return config.Environment{
 		Get:   func(name string) string { return all[name] },
 		Names: func() []string { return slices.Collect(maps.Keys(all)) },
@@ -37,7 +37,7 @@ func of(all map[string]string) config.Environment {
 
 // A variable takes the place of what the file says of a field, or of what it leaves out.
 func TestVariablesOverrideFields(t *testing.T) {
-	f, err := config.Parse("f.yaml", []byte(config.Minimal()), of(map[string]string{
+	f, err := config.Parse("f.yaml", []byte(config.Minimal()), withVariables(map[string]string{
 		"TOLLGATE__KAFKA__BROKERS": "a:1, b:2", "TOLLGATE__KAFKA__TLS": "true",
 		"TOLLGATE__KAFKA__SASL__MECHANISM": "plain", "TOLLGATE__KAFKA__SASL__USER": "ada",
 		"TOLLGATE__KAFKA__SASL__PASSWORD_ENV": "SECRET", "SECRET": "hunter2\r\n", "TOLLGATE__DEPLOYMENT": "other",
@@ -77,7 +77,7 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 		"TOLLGATE__":                             "there is no field \"\" here",
 		"TOLLGATE__EVENTS__FORMAT":               "events.format: \"x\" is not one of",
 	} {
-		f, err := config.Parse("f.yaml", []byte(config.Minimal()), of(map[string]string{name: "x"}))
+		f, err := config.Parse("f.yaml", []byte(config.Minimal()), withVariables(map[string]string{name: "x"}))
 		if err == nil || !strings.HasPrefix(err.Error(), "the environment variable "+name+": ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", name, f, err)
@@ -85,7 +85,7 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 	}
 	// Also where only compiling finds it: not the line of the file, which says something else.
 	f, err := config.Parse("f.yaml", []byte(config.Minimal()),
-		of(map[string]string{"TOLLGATE__METRICS__0__TARGET__ABSOLUTE": "0.01"}))
+		withVariables(map[string]string{"TOLLGATE__METRICS__0__TARGET__ABSOLUTE": "0.01"}))
 	if err == nil {
 		err = f.Resolve(config.Options{MissingKeys: true})
 	}
@@ -111,7 +111,7 @@ func TestKeysInPlaceOfNamesAreNotShown(t *testing.T) {
 			body = strings.NewReplacer("{file: noise.key}", "{env: NAME}", "{file: user-hash.key}",
 				"{env: NAME}").Replace(body)
 		}
-		f, err := config.Parse("f.yaml", []byte(body), of(map[string]string{variable: value}))
+		f, err := config.Parse("f.yaml", []byte(body), withVariables(map[string]string{variable: value}))
 		if err == nil {
 			err = f.Resolve(config.Options{MissingKeys: true})
 			t.Errorf("%s: accepted: missing %q", variable, f.Missing)

@@ -128,10 +128,11 @@ func (s secrets) hide(text string) string {
 
 // hideLine is hide for a line of the file. It also hides everything after an unknown field name.
 func (s secrets) hideLine(line string) string {
-	for _, at := range s.field.FindAllStringIndex(line, -1) {
-		if name := strings.Trim(line[at[0]:at[1]], " \t-\"':"); !s.known[name] && strings.TrimSpace(line[at[1]:]) !=
-			"" {
-			line = strings.TrimRight(line[:at[1]], " \t") + " …"
+	for _, span := range s.field.FindAllStringIndex(line, -1) {
+		if name := strings.Trim(line[span[0]:span[1]], " \t-\"':"); !s.known[name] &&
+			strings.TrimSpace(line[span[1]:]) !=
+				"" {
+			line = strings.TrimRight(line[:span[1]], " \t") + " …"
 			break
 		}
 	}

@@ -92,9 +92,9 @@ func Parse(name string, body []byte, e Environment) (*File, error) {
 // together checks rules between fields that the pipeline cannot check.
 func (doc *document) together() {
 	for i := range doc.config.Metrics {
-		if at := element("metrics", i) + ".keys"; len(doc.config.Metrics[i].Keys.List) > 0 &&
-			doc.text(at+".list_file") != "" {
-			doc.failAt(at, "give list or list_file, not both")
+		if path := element("metrics", i) + ".keys"; len(doc.config.Metrics[i].Keys.List) > 0 &&
+			doc.text(path+".list_file") != "" {
+			doc.failAt(path, "give list or list_file, not both")
 		}
 		doc.outermost(i)
 	}
@@ -123,15 +123,15 @@ func (doc *document) outermost(i int) {
 		return
 	}
 	for end, name := range []string{"min", "max"} {
-		at, edge := element("metrics", i)+".bounds."+name, m.Edges[end*(len(m.Edges)-1)]
-		if _, given := doc.places[at]; given && edge != 0 {
-			doc.failAt(at, "it must be the outermost edge, %v: leave it out, or correct it", edge)
+		path, edge := element("metrics", i)+".bounds."+name, m.Edges[end*(len(m.Edges)-1)]
+		if _, given := doc.places[path]; given && edge != 0 {
+			doc.failAt(path, "it must be the outermost edge, %v: leave it out, or correct it", edge)
 		}
 	}
 }
 
-func (doc *document) oneSource(at string) {
-	file, env, command := doc.text(at+".file"), doc.text(at+".env"), doc.apart[at+".command"]
+func (doc *document) oneSource(path string) {
+	file, env, command := doc.text(path+".file"), doc.text(path+".env"), doc.apart[path+".command"]
 	given := 0
 	for _, name := range []string{file, env, strings.Join(command, "")} {
 		if name != "" {
@@ -140,20 +140,22 @@ func (doc *document) oneSource(at string) {
 	}
 	switch {
 	case slices.ContainsFunc(command, isKey):
-		doc.failAt(at+".command", "this is a key itself, which others see among the arguments of the command: "+
+		doc.failAt(path+".command", "this is a key itself, which others see among the arguments of the command: "+
 			"give a command that reads the key, and take a new key if others may have read this one")
 	case len(command) > 0 && command[0] == "":
-		doc.failAt(at+".command", "the name of the program is empty")
+		doc.failAt(path+".command", "the name of the program is empty")
 	case isKey(filepath.Base(file)):
-		doc.failAt(at+".file", "this is a key itself, not the name of a file: write the key into a file of its own, "+
+		doc.failAt(path+".file", "this is a key itself, not the name of a file: write the key into a file of its own, "+
 			"and take a new one if others may have read this one")
 	case isKey(env):
-		doc.failAt(at+".env", "this is a key itself, not the name of a variable: give the variable the key, and take "+
+		doc.failAt(path+".env", "this is a key itself, not the name of a variable: give the variable the key, and "+
+			"take "+
 			"a new one if others may have read this one")
 	case given > 1:
-		doc.fail(doc.place(at).key, at, "give only one of file, env and command")
+		doc.fail(doc.place(path).key, path, "give only one of file, env and command")
 	case given == 0:
-		doc.fail(doc.place(at).key, at, "where is the key? For example {file: noise.key}, which holds what openssl "+
+		doc.fail(doc.place(path).key, path, "where is the key? For example {file: noise.key}, which holds what "+
+			"openssl "+
 			"rand -hex 32 prints, or {env: NAME}, a variable that does")
 	}
 }
@@ -165,15 +167,16 @@ func isKey(text string) bool {
 	return err == nil
 }
 
-func (doc *document) onePassword(at, value, file string, needed bool) {
-	given := slices.DeleteFunc([]string{value, file, doc.text(at + ".password_env")}, func(text string) bool {
+func (doc *document) onePassword(path, value, file string, needed bool) {
+	given := slices.DeleteFunc([]string{value, file, doc.text(path + ".password_env")}, func(text string) bool {
 		return text == ""
 	})
 	switch {
 	case len(given) > 1:
-		doc.fail(doc.place(at).key, at, "give only one of password, password_env and password_file")
+		doc.fail(doc.place(path).key, path, "give only one of password, password_env and password_file")
 	case len(given) == 0 && needed:
-		doc.fail(doc.place(at).key, at, "where is the password? For example  password_env: NAME, a variable of the "+
+		doc.fail(doc.place(path).key, path, "where is the password? For example  password_env: NAME, a variable of "+
+			"the "+
 			"environment, or password_file")
 	}
 }
@@ -227,7 +230,7 @@ func firstOf(names []string) (first string, more []string) {
 
 // withPassword returns a copy of a registry's settings with the password from its source; nil
 // if none is configured.
-func (f *File) withPassword(at string, registry *deployment.Registry, o Options) *deployment.Registry {
+func (f *File) withPassword(path string, registry *deployment.Registry, o Options) *deployment.Registry {
 	if registry == nil {
 		return nil
 	}
@@ -235,7 +238,7 @@ func (f *File) withPassword(at string, registry *deployment.Registry, o Options)
 	if o.WithoutRegistries {
 		with.PasswordFile = ""
 	} else {
-		f.password(at, &with.Password, with.PasswordFile)
+		f.password(path, &with.Password, with.PasswordFile)
 	}
 	return &with
 }
@@ -244,15 +247,15 @@ func (f *File) withPassword(at string, registry *deployment.Registry, o Options)
 func (f *File) lists(cfg *deployment.Config) {
 	cfg.Metrics = slices.Clone(cfg.Metrics)
 	for i := range cfg.Metrics {
-		keys, at := &cfg.Metrics[i].Keys, element("metrics", i)+".keys.list_file"
-		name := f.document.text(at)
+		keys, path := &cfg.Metrics[i].Keys, element("metrics", i)+".keys.list_file"
+		name := f.document.text(path)
 		if name == "" {
 			continue
 		}
 		before := len(f.document.errs)
-		keys.List = slices.DeleteFunc(Lines(f.read(at, name, maxKeys)), func(key string) bool { return key == "" })
+		keys.List = slices.DeleteFunc(Lines(f.read(path, name, maxKeys)), func(key string) bool { return key == "" })
 		if len(keys.List) == 0 && len(f.document.errs) == before {
-			f.document.failAt(at, "the file %s has no key in it: write a key in each line", name)
+			f.document.failAt(path, "the file %s has no key in it: write a key in each line", name)
 		}
 	}
 }
@@ -263,10 +266,10 @@ const (
 )
 
 // read reads a file that a field names, and notes an error at that field.
-func (f *File) read(at, name string, limit int64) string {
+func (f *File) read(path, name string, limit int64) string {
 	text, err := ReadSmall(name, limit)
 	if err != nil {
-		f.document.failAt(at, "reading %s: %v; a relative name begins where this file is", name, cause(err))
+		f.document.failAt(path, "reading %s: %v; a relative name begins where this file is", name, cause(err))
 	}
 	return text
 }
@@ -286,7 +289,7 @@ func (f *File) KeyFiles() (noise, userHash string) {
 func (f *File) RecordPlace() (file, variable string) {
 	file, variable = f.document.text("keys.record.file"), f.document.text("keys.record.env")
 	if key := f.document.text("keys.user_hash.file"); file == "" && variable == "" && key != "" {
-		return startrecord.Of(key), ""
+		return startrecord.Path(key), ""
 	}
 	return file, variable
 }

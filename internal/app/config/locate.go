@@ -31,9 +31,9 @@ func (f *File) Locate(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	doc, at := f.document, pathOf(wrong.Field)
+	doc, path := f.document, pathOf(wrong.Field)
 	doc.errs = nil
-	doc.fail(doc.place(at).key, at, "%s", wrong.Reason(func(s deployment.Setting) string {
+	doc.fail(doc.place(path).key, path, "%s", wrong.Reason(func(s deployment.Setting) string {
 		name := strings.TrimPrefix(pathOf(s.Field), "metrics.")
 		if s.Value == "" {
 			return name
@@ -67,9 +67,9 @@ func pathOf(field string) string {
 var indices = regexp.MustCompile(`\[[0-9]+\]`)
 
 // goNames adds the paths in a file of fields, by their paths in deployment.Config.
-func goNames(to map[string]string, at string, fields []settings.Field) map[string]string {
+func goNames(to map[string]string, parent string, fields []settings.Field) map[string]string {
 	for i := range fields {
-		path := join(at, fields[i].Name)
+		path := join(parent, fields[i].Name)
 		to[fields[i].Path] = path
 		goNames(to, path, fields[i].Fields)
 	}

@@ -4,7 +4,7 @@ import "strings"
 
 // openQuote returns where a quote opens that its line does not close. The parser takes the lines
 // below for a part of the text, and finds fault with the first quote after it.
-func (doc *document) openQuote() (at position, found bool) {
+func (doc *document) openQuote() (pos position, found bool) {
 	for i, line := range doc.lines {
 		if column := openQuoteIn([]rune(line)); column > 0 {
 			return position{i + 1, column}, true

@@ -49,10 +49,10 @@ func TestReferenceIsInTheDocumentation(t *testing.T) {
 }
 
 // all lists the specification with paths.
-func all(at string, fields []settings.Field) map[string]*settings.Field {
+func all(path string, fields []settings.Field) map[string]*settings.Field {
 	out := map[string]*settings.Field{}
 	for i := range fields {
-		name := join(at, fields[i].Name)
+		name := join(path, fields[i].Name)
 		out[name] = &fields[i]
 		for n, f := range all(name, fields[i].Fields) {
 			out[n] = f
@@ -116,27 +116,27 @@ func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 }
 
 // leaves are the paths that docs/configuration.md must have.
-func leaves(typ reflect.Type, at string) []string {
+func leaves(typ reflect.Type, path string) []string {
 	var out []string
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		below := f.Type
 		for below.Kind() == reflect.Slice || below.Kind() == reflect.Pointer && f.Name != "Record" {
 			if below.Kind() == reflect.Pointer {
-				out = append(out, at+f.Name)
+				out = append(out, path+f.Name)
 			}
 			below = below.Elem()
 		}
 		if below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/tollgate/") &&
 			!strings.HasSuffix(below.PkgPath(), "/secret") {
-			name := at + f.Name + "."
+			name := path + f.Name + "."
 			if f.Anonymous {
-				name = at
+				name = path
 			}
 			out = append(out, leaves(below, name)...)
 			continue
 		}
-		out = append(out, at+f.Name)
+		out = append(out, path+f.Name)
 	}
 	return out
 }
@@ -149,10 +149,10 @@ func referenceTable() string {
 	return b.String()
 }
 
-func rows(b *strings.Builder, at string, fields []settings.Field) {
+func rows(b *strings.Builder, path string, fields []settings.Field) {
 	for i := range fields {
 		f := &fields[i]
-		name := join(at, f.Name)
+		name := join(path, f.Name)
 		inGo := ""
 		if f.Path != "" {
 			inGo = "`" + f.Path + "`"

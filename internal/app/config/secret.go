@@ -16,24 +16,25 @@ import (
 // key reads 256 bits from the file, variable or command that a field names. If the file is missing
 // and Options.MissingKeys accepts that, the key is a stand-in; with Options.WithoutKeys it always
 // is.
-func (f *File) key(at string, o Options, standIn byte) (key [32]byte) {
+func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 	if o.WithoutKeys {
 		return [32]byte{standIn}
 	}
-	doc, file, text := f.document, f.document.text(at+".file"), ""
-	if variable := doc.text(at + ".env"); variable != "" {
-		at += ".env"
+	doc, file, text := f.document, f.document.text(path+".file"), ""
+	if variable := doc.text(path + ".env"); variable != "" {
+		path += ".env"
 		switch text = doc.environment.get(variable); {
 		case text == "" && o.MissingKeys:
 			f.Missing = append(f.Missing, "$"+variable)
 			return [32]byte{standIn}
 		case text == "":
-			doc.failAt(at, "the environment variable %s is not set or empty; give it a key with: export %s=$(openssl "+
+			doc.failAt(path, "the environment variable %s is not set or empty; give it a key with: export "+
+				"%s=$(openssl "+
 				"rand -hex 32), and keep that key", variable, variable)
 			return key
 		}
-	} else if command := doc.apart[at+".command"]; len(command) > 0 {
-		at += ".command"
+	} else if command := doc.apart[path+".command"]; len(command) > 0 {
+		path += ".command"
 		ctx, cancel := context.WithTimeout(context.Background(), keyfile.CommandTime)
 		defer cancel()
 		var err error
@@ -42,41 +43,42 @@ func (f *File) key(at string, o Options, standIn byte) (key [32]byte) {
 			f.Failed = append(f.Failed, fmt.Sprintf("%s: %v", command[0], doc.secrets.hide(err.Error())))
 			return [32]byte{standIn}
 		case err != nil:
-			doc.failAt(at, "running %s: %v", command[0], err)
+			doc.failAt(path, "running %s: %v", command[0], err)
 			return key
 		}
 	} else {
-		at += ".file"
+		path += ".file"
 		var err error
 		text, err = ReadSmall(file, 4096)
-		f.private(at, file)
+		f.private(path, file)
 		switch gone := errors.Is(err, fs.ErrNotExist); {
 		case gone && o.MissingKeys:
 			f.Missing = append(f.Missing, file)
 			return [32]byte{standIn}
 		case gone:
-			doc.failAt(at, "%s", noKey(at, file))
+			doc.failAt(path, "%s", noKey(path, file))
 			return key
 		case err != nil:
-			doc.failAt(at, "reading %s: %v", file, cause(err))
+			doc.failAt(path, "reading %s: %v", file, cause(err))
 			return key
 		}
 	}
 	key, err := keyfile.ParseSecret(text)
 	if err != nil {
-		doc.failAt(at, "%v, and nothing else; make one with: openssl rand -hex 32", err)
+		doc.failAt(path, "%v, and nothing else; make one with: openssl rand -hex 32", err)
 	}
 	return key
 }
 
 // password reads a password from the file or the variable that a field names, if it names
 // one.
-func (f *File) password(at string, to *secret.Of[string], file string) {
+func (f *File) password(path string, to *secret.Of[string], file string) {
 	doc := f.document
-	if variable := doc.text(at + ".password_env"); variable != "" {
+	if variable := doc.text(path + ".password_env"); variable != "" {
 		text := secret.Line(doc.environment.get(variable))
 		if *to = secret.New(text); text == "" {
-			doc.failAt(at+".password_env", "the environment variable %s is not set or empty: set it for this command "+
+			doc.failAt(path+".password_env", "the environment variable %s is not set or empty: set it for this "+
+				"command "+
 				"(export %s=…), or name a file with password_file", variable, variable)
 		}
 		return
@@ -84,23 +86,23 @@ func (f *File) password(at string, to *secret.Of[string], file string) {
 	if file == "" {
 		return
 	}
-	at += ".password_file"
+	path += ".password_file"
 	text, err := ReadSmall(file, 1<<16)
-	f.private(at, file)
+	f.private(path, file)
 	if err != nil {
-		doc.failAt(at, "reading %s: %v; write the password into that file, or correct its name", file, cause(err))
+		doc.failAt(path, "reading %s: %v; write the password into that file, or correct its name", file, cause(err))
 		return
 	}
 	if *to = secret.New(secret.Line(text)); to.Reveal() == "" {
-		doc.failAt(at, "the file %s is empty: write the password into it", file)
+		doc.failAt(path, "the file %s is empty: write the password into it", file)
 	}
 }
 
 // noKey returns what to do about a missing key file. Only the noise key can be replaced.
-func noKey(at, file string) string {
+func noKey(path, file string) string {
 	text := fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the "+
 		"deployment has begun, put the copy of its own key there", file, MakeKey(file))
-	if at == "keys.noise.file" {
+	if path == "keys.noise.file" {
 		text += ", or make a new noise key with tollgate change --generate-keys"
 	}
 	return text
@@ -121,10 +123,10 @@ func exists(file string) bool {
 }
 
 // private notes a file with a secret that others than its owner can read or change.
-func (f *File) private(at, file string) {
+func (f *File) private(path, file string) {
 	if reason := Exposed(file); reason != "" {
 		doc := f.document
-		f.exposed = append(f.exposed, doc.at(doc.place(at).value, at, reason))
+		f.exposed = append(f.exposed, doc.newError(doc.place(path).value, path, reason))
 	}
 }
 

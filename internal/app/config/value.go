@@ -14,58 +14,58 @@ import (
 )
 
 // value reads the value of a field that is there.
-func (doc *document) value(at string, f *settings.Field, node ast.Node, key position) {
+func (doc *document) value(path string, f *settings.Field, node ast.Node, key position) {
 	where := start(node, key)
 	switch node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		doc.fail(where, at, "anchors, aliases and tags are not used here: write the value")
+		doc.fail(where, path, "anchors, aliases and tags are not used here: write the value")
 		return
 	case *ast.NullNode:
-		doc.fail(key, at, "it has no value; %sgive it %s", f.OrLeaveOut(), article(f.Kind))
+		doc.fail(key, path, "it has no value; %sgive it %s", f.OrLeaveOut(), article(f.Kind))
 		return
 	}
 	switch f.Kind {
 	case settings.Object:
 		if b, ok := node.(*ast.BoolNode); ok && f.Switch {
-			doc.turn(at, f, b.Value, key)
+			doc.turn(path, f, b.Value, key)
 			return
 		}
 		doc.begin(f)
-		doc.object(at, f.Fields, node, key)
+		doc.object(path, f.Fields, node, key)
 	case settings.Objects, settings.List, settings.Numbers:
-		doc.entries(at, f, node, where)
+		doc.entries(path, f, node, where)
 	default:
-		doc.scalar(at, f, node, where)
+		doc.scalar(path, f, node, where)
 	}
 }
 
 // turn reads the switch that may stand for an object.
-func (doc *document) turn(at string, f *settings.Field, on bool, key position) {
+func (doc *document) turn(path string, f *settings.Field, on bool, key position) {
 	if on {
 		doc.begin(f)
-		doc.object(at, f.Fields, nil, key)
+		doc.object(path, f.Fields, nil, key)
 	}
 }
 
 // entries reads a list.
-func (doc *document) entries(at string, f *settings.Field, node ast.Node, where position) {
+func (doc *document) entries(path string, f *settings.Field, node ast.Node, where position) {
 	seq, ok := node.(*ast.SequenceNode)
 	switch {
 	case !ok && f.Single:
-		doc.scalar(at, f, node, where)
+		doc.scalar(path, f, node, where)
 		return
 	case !ok:
-		doc.fail(where, at, "a list like [a, b] is needed here, not %s", describe(node))
+		doc.fail(where, path, "a list like [a, b] is needed here, not %s", describe(node))
 		return
 	case len(seq.Values) == 0:
-		doc.fail(where, at, "the list is empty: %sgive it an entry", f.OrLeaveOut())
+		doc.fail(where, path, "the list is empty: %sgive it an entry", f.OrLeaveOut())
 		return
 	}
 	if f.Kind == settings.Objects {
 		doc.config.Metrics = make([]deployment.Metric, len(seq.Values))
 	}
 	for i, one := range seq.Values {
-		full, here := element(at, i), start(one, where)
+		full, here := element(path, i), start(one, where)
 		doc.places[full] = place{here, here}
 		_, null := one.(*ast.NullNode)
 		switch {
@@ -81,16 +81,16 @@ func (doc *document) entries(at string, f *settings.Field, node ast.Node, where 
 }
 
 // scalar reads a single value, or an entry of a list.
-func (doc *document) scalar(at string, f *settings.Field, node ast.Node, where position) {
+func (doc *document) scalar(path string, f *settings.Field, node ast.Node, where position) {
 	textual := slices.Contains([]settings.Kind{settings.Text, settings.File, settings.List}, f.Kind)
 	hint := ""
 	switch v := node.(type) {
 	case *ast.StringNode:
-		value, replaced, ok := doc.expand(at, v.Value, where)
+		value, replaced, ok := doc.expand(path, v.Value, where)
 		quoted := v.Token.Type == token.SingleQuoteType || v.Token.Type == token.DoubleQuoteType
 		if textual || replaced || !quoted && f.Kind != settings.Boolean {
 			if ok {
-				doc.set(at, f, value, where)
+				doc.set(path, f, value, where)
 			}
 			return
 		}
@@ -99,19 +99,19 @@ func (doc *document) scalar(at string, f *settings.Field, node ast.Node, where p
 		}
 	case *ast.LiteralNode:
 		if textual {
-			if value, _, ok := doc.expand(at, v.Value.Value, where); ok {
-				doc.set(at, f, strings.TrimRight(value, "\n"), where)
+			if value, _, ok := doc.expand(path, v.Value.Value, where); ok {
+				doc.set(path, f, strings.TrimRight(value, "\n"), where)
 			}
 			return
 		}
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
 		if !textual && f.Kind != settings.Boolean {
-			doc.set(at, f, node.GetToken().Value, where)
+			doc.set(path, f, node.GetToken().Value, where)
 			return
 		}
 	case *ast.BoolNode:
 		if f.Kind == settings.Boolean {
-			doc.set(at, f, strconv.FormatBool(v.Value), where)
+			doc.set(path, f, strconv.FormatBool(v.Value), where)
 			return
 		}
 	}
@@ -128,11 +128,11 @@ func (doc *document) scalar(at string, f *settings.Field, node ast.Node, where p
 	if kind == "" {
 		kind = f.Kind
 	}
-	doc.fail(where, at, "%s is needed here, not %s%s", article(kind), describe(node), hint)
+	doc.fail(where, path, "%s is needed here, not %s%s", article(kind), describe(node), hint)
 }
 
 // set gives a field its value, or a list one more entry.
-func (doc *document) set(at string, f *settings.Field, text string, where position) {
+func (doc *document) set(path string, f *settings.Field, text string, where position) {
 	if f.Kind == settings.File && text != "" {
 		if !filepath.IsAbs(text) {
 			text = filepath.Join(doc.dir, text)
@@ -140,13 +140,13 @@ func (doc *document) set(at string, f *settings.Field, text string, where positi
 		doc.files = append(doc.files, text)
 	}
 	if f.Kind == settings.List && (f.Path == "" || f.Apart) {
-		at, _, _ = strings.Cut(at, "[")
+		path, _, _ = strings.Cut(path, "[")
 	} else if reason := f.Set(doc.field(f), text); reason != "" {
-		doc.fail(where, at, "%s", reason)
+		doc.fail(where, path, "%s", reason)
 		return
 	}
 	if f.Path == "" || f.Apart {
-		doc.apart[at] = append(doc.apart[at], text)
+		doc.apart[path] = append(doc.apart[path], text)
 	}
 }
 

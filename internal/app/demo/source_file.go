@@ -91,7 +91,7 @@ func (f *File) Close() error { return f.data.Close() }
 
 // clock decodes a record as the pipeline will, for its event time.
 func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
-	f.format = head.Of(f.opt.Format)
+	f.format = head.Complete(f.opt.Format)
 	f.faults.Begin(head)
 	read := f.format
 	if f.opt.NoUser != "" {

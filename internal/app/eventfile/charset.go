@@ -48,8 +48,8 @@ func sniffed(head []byte) string {
 			return charset
 		}
 		n := min(len(head)/2, pairs)
-		for at := 0; at < 2*n; at += 2 {
-			if head[at+i] == 0 || head[at+1-i] != 0 {
+		for pair := 0; pair < 2*n; pair += 2 {
+			if head[pair+i] == 0 || head[pair+1-i] != 0 {
 				n = 0
 			}
 		}

@@ -115,13 +115,13 @@ func CheckColumns(names []string, fields ...string) error {
 		}
 	}
 	for _, field := range fields {
-		at := slices.Index(names, field)
-		if at < 0 {
+		column := slices.Index(names, field)
+		if column < 0 {
 			return &ColumnError{Column: field, Reason: missing(names, field)}
 		}
-		if again := slices.Index(names[at+1:], field); again >= 0 {
+		if again := slices.Index(names[column+1:], field); again >= 0 {
 			return &ColumnError{Column: field, Reason: fmt.Sprintf("columns %d and %d are both called %q: give one of "+
-				"them another name", at+1, at+again+2, field)}
+				"them another name", column+1, column+again+2, field)}
 		}
 	}
 	return nil

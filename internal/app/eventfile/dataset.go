@@ -48,8 +48,8 @@ func OptionsOf(f event.Format, header bool) Options {
 	return o
 }
 
-// Of returns a format completed by the file's head.
-func (h Head) Of(f event.Format) event.Format {
+// Complete returns a format completed by the file's head.
+func (h Head) Complete(f event.Format) event.Format {
 	f.Columns, f.Schema = h.Columns, h.Schema
 	return f
 }
@@ -76,9 +76,9 @@ func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, 
 	d := &Dataset{First: math.MaxInt64, Last: math.MinInt64, sorter: NewSorter(opt.TempDir, opt.Memory)}
 	err := Scan(path, opt, func(h Head) (func(Record) error, error) {
 		d.Head = h
-		at, err := clock(h)
+		timeOf, err := clock(h)
 		last := int64(math.MinInt64)
-		return func(r Record) error { return d.add(r, at, &last) }, err
+		return func(r Record) error { return d.add(r, timeOf, &last) }, err
 	})
 	if err != nil {
 		d.Close() //nolint:errcheck // the first error counts
@@ -169,9 +169,9 @@ func readHead(split *Splitter, opt Options) (h Head, err error) {
 }
 
 // add adds a record; last is the time of the last one before it that has one.
-func (d *Dataset) add(record Record, at Clock, last *int64) error {
+func (d *Dataset) add(record Record, timeOf Clock, last *int64) error {
 	d.Records++
-	millis, ok := at(record)
+	millis, ok := timeOf(record)
 	if !ok && millis == LeftOut {
 		return nil
 	}

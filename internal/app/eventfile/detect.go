@@ -46,7 +46,7 @@ func headOf(r *bufio.Reader) []byte {
 // Errors: *FormatError, ErrEncoding.
 func mismatch(given event.Encoding, head []byte) error {
 	for _, f := range foreign {
-		if len(head) > f.at && bytes.HasPrefix(head[f.at:], []byte(f.mark)) {
+		if len(head) > f.offset && bytes.HasPrefix(head[f.offset:], []byte(f.mark)) {
 			return fmt.Errorf("%w: %s", ErrEncoding, f.found)
 		}
 	}

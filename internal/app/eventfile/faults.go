@@ -51,8 +51,8 @@ func NewFaults(format event.Format) *Faults {
 
 // Begin takes the head of a file.
 func (f *Faults) Begin(h Head) {
-	f.Unit, f.values = h.Unit, newOtherValues(h.Of(f.format))
-	f.times = &Times{format: h.Of(f.format), now: time.Now().AddDate(0, 0, 1).UnixMilli()}
+	f.Unit, f.values = h.Unit, newOtherValues(h.Complete(f.format))
+	f.times = &Times{format: h.Complete(f.format), now: time.Now().AddDate(0, 0, 1).UnixMilli()}
 }
 
 // badTime is the kind of records whose time cannot be read.
@@ -97,7 +97,7 @@ func (f *Faults) BadValues() (n uint64, where string, tooMany bool) {
 	if one == nil {
 		return 0, "", false
 	}
-	return one.records, f.where(one), f.values != nil && f.values.tooMany(f.total-one.records-f.of(noValue))
+	return one.records, f.where(one), f.values != nil && f.values.tooMany(f.total-one.records-f.count(noValue))
 }
 
 // Undecodable returns how many records are no records of the format, or rows that are too short,
@@ -140,9 +140,9 @@ func (f *Faults) Event(e *event.Event, r Record) {
 }
 
 // WithoutValue returns how many records have no value, whether they are broken or left out.
-func (f *Faults) WithoutValue() uint64 { return f.skipped + f.of(noValue) }
+func (f *Faults) WithoutValue() uint64 { return f.skipped + f.count(noValue) }
 
-func (f *Faults) of(kind event.Error) uint64 {
+func (f *Faults) count(kind event.Error) uint64 {
 	if one := f.kinds[kind]; one != nil {
 		return one.records
 	}

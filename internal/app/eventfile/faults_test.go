@@ -19,7 +19,7 @@ func faultsOf(t *testing.T, format event.Format, text string) *Faults {
 	err := Scan(file(t, text), OptionsOf(format, format.Columns == nil && format.Format == event.CSV),
 		func(h Head) (func(Record) error, error) {
 			faults.Begin(h)
-			d, err := event.NewDecoder(h.Of(format))
+			d, err := event.NewDecoder(h.Complete(format))
 			return func(r Record) error {
 				var e event.Event
 				err := d.Decode(r.Value, &e)

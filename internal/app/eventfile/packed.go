@@ -27,7 +27,7 @@ type packing struct {
 
 // foreign are packings that cannot be read, by bytes near the beginning of a file.
 var foreign = [...]struct {
-	at          int
+	offset      int
 	mark, found string
 }{
 	{0, "PK\x03\x04", "a .zip archive; unpack it first, for example with unzip -p"},

@@ -111,17 +111,17 @@ func (s *Sorter) spill() (err error) {
 // order sorts the entries in memory. To sort times and indexes and then move each entry once is
 // several times faster than a stable sort of the entries themselves.
 func (s *Sorter) order() {
-	type position struct{ millis, at int64 }
+	type position struct{ millis, index int64 }
 	keys := make([]position, len(s.buffer))
 	for i, e := range s.buffer {
 		keys[i] = position{e.Millis, int64(i)}
 	}
 	slices.SortFunc(keys, func(a, b position) int {
-		return cmp.Or(cmp.Compare(a.millis, b.millis), cmp.Compare(a.at, b.at))
+		return cmp.Or(cmp.Compare(a.millis, b.millis), cmp.Compare(a.index, b.index))
 	})
 	sorted := make([]Entry, len(s.buffer))
 	for i, k := range keys {
-		sorted[i] = s.buffer[k.at]
+		sorted[i] = s.buffer[k.index]
 	}
 	s.buffer = sorted
 }

@@ -38,8 +38,8 @@ func TestSorterIsAStableSort(t *testing.T) {
 		s := NewSorter(dir, limit)
 		defer s.Close()
 		want := make([]Entry, len(times))
-		for i, at := range times {
-			want[i] = Entry{Millis: at, Value: []byte(strconv.Itoa(i))}
+		for i, millis := range times {
+			want[i] = Entry{Millis: millis, Value: []byte(strconv.Itoa(i))}
 			if err := s.Add(want[i]); err != nil {
 				rt.Fatal(err)
 			}

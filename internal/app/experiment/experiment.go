@@ -29,13 +29,13 @@ type Options struct {
 	Size Size // Default or Small
 	// Progress is called with the progress of the experiment, by one goroutine at a time. May be
 	// nil.
-	Progress func(done, of int, what string)
+	Progress func(done, total int, what string)
 }
 
-// Tell calls Progress if it is set.
-func (o Options) Tell(done, of int, what string) {
+// ReportProgress calls Progress if it is set.
+func (o Options) ReportProgress(done, total int, what string) {
 	if o.Progress != nil {
-		o.Progress(done, of, what)
+		o.Progress(done, total, what)
 	}
 }
 

@@ -48,12 +48,12 @@ func (f Figure) SVG() string {
 	x, y := f.axes()
 	text(plotLeft, 20, "start", "title", f.Title)
 	for _, v := range x.ticks() {
-		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %gV%g"/>`, x.at(v), plotTop, plotBottom)
-		text(x.at(v), plotBottom+18, "middle", "tick", tick(v))
+		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %gV%g"/>`, x.position(v), plotTop, plotBottom)
+		text(x.position(v), plotBottom+18, "middle", "tick", tick(v))
 	}
 	for _, v := range y.ticks() {
-		fmt.Fprintf(&b, `<path class="grid" d="M%g %.1fH%g"/>`, plotLeft, y.at(v), plotRight)
-		text(plotLeft-8, y.at(v)+4, "end", "tick", tick(v))
+		fmt.Fprintf(&b, `<path class="grid" d="M%g %.1fH%g"/>`, plotLeft, y.position(v), plotRight)
+		text(plotLeft-8, y.position(v)+4, "end", "tick", tick(v))
 	}
 	fmt.Fprintf(&b, `<path class="axis" d="M%g %gV%gH%g"/>`, plotLeft, plotTop, plotBottom, plotRight)
 	text((plotLeft+plotRight)/2, plotBottom+36, "middle", "name", f.X)
@@ -70,7 +70,7 @@ func (f Figure) SVG() string {
 			if j == 0 {
 				step = 'M'
 			}
-			fmt.Fprintf(&b, "%c%.1f %.1f", step, x.at(s.X[j]), y.at(s.Y[j]))
+			fmt.Fprintf(&b, "%c%.1f %.1f", step, x.position(s.X[j]), y.position(s.Y[j]))
 		}
 		if len(s.X) == 1 {
 			b.WriteString("h6") // a point
@@ -95,19 +95,19 @@ func (f Figure) axes() (x, y axis) {
 	y = axis{math.Inf(1), math.Inf(-1), plotBottom, plotTop, f.LogY}
 	for _, s := range f.Series {
 		for i := range s.X {
-			x.take(s.X[i])
-			y.take(s.Y[i])
+			x.include(s.X[i])
+			y.include(s.Y[i])
 		}
 	}
 	if !f.LogY {
-		y.take(0)
+		y.include(0)
 	}
 	x.widen()
 	y.widen()
 	return x, y
 }
 
-func (a *axis) take(v float64) { a.low, a.high = min(a.low, v), max(a.high, v) }
+func (a *axis) include(v float64) { a.low, a.high = min(a.low, v), max(a.high, v) }
 
 // widen gives an axis of one value a length, and room above the highest one.
 func (a *axis) widen() {
@@ -120,7 +120,7 @@ func (a *axis) widen() {
 	}
 }
 
-func (a axis) at(v float64) float64 {
+func (a axis) position(v float64) float64 {
 	low, high := a.low, a.high
 	if a.log {
 		low, high, v = math.Log(low), math.Log(high), math.Log(v)

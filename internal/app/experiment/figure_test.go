@@ -42,7 +42,7 @@ func TestFiguresAreDrawnWithinTheirFrame(t *testing.T) {
 		}
 		for _, s := range f.Series {
 			for i := range s.X {
-				if px, py := x.at(s.X[i]), y.at(s.Y[i]); !(px >= plotLeft-1e-6 && px <= plotRight+1e-6 &&
+				if px, py := x.position(s.X[i]), y.position(s.Y[i]); !(px >= plotLeft-1e-6 && px <= plotRight+1e-6 &&
 					py >= plotTop-1e-6 && py <= plotBottom+1e-6) {
 					t.Errorf("(%v, %v) is drawn at (%v, %v)", s.X[i], s.Y[i], px, py)
 				}

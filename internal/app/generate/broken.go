@@ -9,42 +9,42 @@ import (
 type kind struct {
 	class string // as the pipeline calls it
 	rare  bool   // long records: one in twenty of the others
-	make  func(c Config, user, page string, at int64) []byte
+	make  func(c Config, user, page string, millis int64) []byte
 }
 
 // kinds has one way for every class of broken record.
 var kinds = []kind{
-	{class: "undecodable", make: func(_ Config, user, page string, at int64) []byte {
-		whole := record(user, page, at)
+	{class: "undecodable", make: func(_ Config, user, page string, millis int64) []byte {
+		whole := record(user, page, millis)
 		return whole[:len(whole)*2/3]
 	}},
-	{class: "missing_field", make: func(_ Config, _, page string, at int64) []byte {
-		return fmt.Appendf(nil, `{"page":%q,"ts":%d}`, page, at)
+	{class: "missing_field", make: func(_ Config, _, page string, millis int64) []byte {
+		return fmt.Appendf(nil, `{"page":%q,"ts":%d}`, page, millis)
 	}},
-	{class: "null_field", make: func(_ Config, user, _ string, at int64) []byte {
-		return fmt.Appendf(nil, `{"user":%q,"page":null,"ts":%d}`, user, at)
+	{class: "null_field", make: func(_ Config, user, _ string, millis int64) []byte {
+		return fmt.Appendf(nil, `{"user":%q,"page":null,"ts":%d}`, user, millis)
 	}},
-	{class: "wrong_type", make: func(_ Config, user, page string, at int64) []byte {
-		return fmt.Appendf(nil, `{"user":[%q],"page":%q,"ts":%d}`, user, page, at)
+	{class: "wrong_type", make: func(_ Config, user, page string, millis int64) []byte {
+		return fmt.Appendf(nil, `{"user":[%q],"page":%q,"ts":%d}`, user, page, millis)
 	}},
-	{class: "bad_timestamp", make: func(_ Config, user, page string, at int64) []byte {
-		return fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d000000}`, user, page, at)
+	{class: "bad_timestamp", make: func(_ Config, user, page string, millis int64) []byte {
+		return fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d000000}`, user, page, millis)
 	}},
-	{class: "empty_user", make: func(_ Config, _, page string, at int64) []byte {
-		return record("", page, at)
+	{class: "empty_user", make: func(_ Config, _, page string, millis int64) []byte {
+		return record("", page, millis)
 	}},
-	{class: "user_too_long", rare: true, make: func(_ Config, user, page string, at int64) []byte {
-		return record(strings.Repeat(user, 200), page, at)
+	{class: "user_too_long", rare: true, make: func(_ Config, user, page string, millis int64) []byte {
+		return record(strings.Repeat(user, 200), page, millis)
 	}},
-	{class: "key_too_long", rare: true, make: func(_ Config, user, page string, at int64) []byte {
-		return record(user, page+strings.Repeat("/x", 300), at)
+	{class: "key_too_long", rare: true, make: func(_ Config, user, page string, millis int64) []byte {
+		return record(user, page+strings.Repeat("/x", 300), millis)
 	}},
 	// Half a surrogate pair: JSON can say it, UTF-8 cannot.
-	{class: "bad_key", make: func(_ Config, user, page string, at int64) []byte {
-		return fmt.Appendf(nil, `{"user":%q,"page":"%s\ud800","ts":%d}`, user, page, at)
+	{class: "bad_key", make: func(_ Config, user, page string, millis int64) []byte {
+		return fmt.Appendf(nil, `{"user":%q,"page":"%s\ud800","ts":%d}`, user, page, millis)
 	}},
-	{class: "oversized", rare: true, make: func(c Config, user, page string, at int64) []byte {
-		head := fmt.Sprintf(`{"user":%q,"page":%q,"ts":%d,"note":"`, user, page, at)
+	{class: "oversized", rare: true, make: func(c Config, user, page string, millis int64) []byte {
+		head := fmt.Sprintf(`{"user":%q,"page":%q,"ts":%d,"note":"`, user, page, millis)
 		return []byte(head + strings.Repeat("x", c.MaxRecordBytes+1-len(head)-2) + `"}`)
 	}},
 }

@@ -69,7 +69,7 @@ func (g *Generator) Next() (Event, bool) {
 		g.open()
 	}
 	last := len(g.fraction) - 1
-	arrival := g.plan.at(g.slice, g.fraction[last])
+	arrival := g.plan.millis(g.slice, g.fraction[last])
 	g.fraction = g.fraction[:last]
 	g.made++
 	g.truth.Read++
@@ -108,18 +108,18 @@ func (g *Generator) value(arrival int64) []byte {
 		return kind.make(g.c, user, page, arrival)
 	}
 	draw -= g.c.Broken
-	at := g.happened(arrival, draw)
+	millis := g.happened(arrival, draw)
 	switch {
-	case at < g.c.Start.UnixMilli():
+	case millis < g.c.Start.UnixMilli():
 		g.truth.BeforeStart++
-	case at < arrival-g.c.Lateness.Milliseconds():
+	case millis < arrival-g.c.Lateness.Milliseconds():
 		g.truth.Late++
-	case at > arrival+g.c.Skew.Milliseconds():
+	case millis > arrival+g.c.Skew.Milliseconds():
 		g.truth.Future++
 	default:
 		g.truth.Accepted++
 	}
-	return record(user, page, at)
+	return record(user, page, millis)
 }
 
 // happened draws the event time. An event both late and before the start is on time instead, so
@@ -127,9 +127,9 @@ func (g *Generator) value(arrival int64) []byte {
 func (g *Generator) happened(arrival int64, draw float64) int64 {
 	lateness, skew := g.c.Lateness.Milliseconds(), g.c.Skew.Milliseconds()
 	if draw < g.c.Late {
-		at := arrival - lateness - 1 - int64(g.r.ExpFloat64()*600_000)
-		if at >= g.c.Start.UnixMilli() {
-			return at
+		millis := arrival - lateness - 1 - int64(g.r.ExpFloat64()*600_000)
+		if millis >= g.c.Start.UnixMilli() {
+			return millis
 		}
 	} else if draw < g.c.Late+g.c.Future {
 		return arrival + skew + 1 + int64(g.r.ExpFloat64()*3_600_000)
@@ -153,8 +153,8 @@ func (g *Generator) page(arrival int64) int {
 }
 
 // record returns a well-formed event.
-func record(user, page string, at int64) []byte {
+func record(user, page string, millis int64) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, `{"user":%q,"page":%q,"ts":%d}`, user, page, at)
+	fmt.Fprintf(&b, `{"user":%q,"page":%q,"ts":%d}`, user, page, millis)
 	return []byte(b.String())
 }

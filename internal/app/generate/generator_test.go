@@ -98,12 +98,12 @@ func count(sum *Truth, c Config, e Event) {
 		}
 		return
 	}
-	switch at := decoded.Millis; {
-	case at < c.Start.UnixMilli():
+	switch millis := decoded.Millis; {
+	case millis < c.Start.UnixMilli():
 		sum.BeforeStart++
-	case at < e.Arrival-c.Lateness.Milliseconds():
+	case millis < e.Arrival-c.Lateness.Milliseconds():
 		sum.Late++
-	case at > e.Arrival+c.Skew.Milliseconds():
+	case millis > e.Arrival+c.Skew.Milliseconds():
 		sum.Future++
 	default:
 		sum.Accepted++

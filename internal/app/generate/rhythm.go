@@ -42,7 +42,7 @@ func newArrivals(c Config) arrivals {
 	return a
 }
 
-// at returns the time of the fraction in [0, 1) of a slice, in Unix milliseconds.
-func (a arrivals) at(slice int, fraction float64) int64 {
+// millis returns the time of the fraction in [0, 1) of a slice, in Unix milliseconds.
+func (a arrivals) millis(slice int, fraction float64) int64 {
 	return int64(math.Floor(a.start + a.span*(float64(slice)+fraction)/pieces))
 }

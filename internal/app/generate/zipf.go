@@ -24,6 +24,6 @@ func NewZipf(n int, exponent float64) Zipf {
 // Draw draws a rank.
 func (z Zipf) Draw(r *rand.Rand) int {
 	n := len(z.cumulated)
-	at := r.Float64() * z.cumulated[n-1]
-	return min(sort.SearchFloat64s(z.cumulated, at), n-1)
+	draw := r.Float64() * z.cumulated[n-1]
+	return min(sort.SearchFloat64s(z.cumulated, draw), n-1)
 }

@@ -9,11 +9,11 @@ import (
 
 // Loss has the number of records that were lost before counting, the number of all, and reasons.
 type Loss struct {
-	Lost, Of float64
-	refused  float64 // part of Lost: not beyond the allowance
-	bad      float64 // part of Lost: the value cannot be read
-	valued   float64 // part of Of: not broken in another way
-	reasons  []reason
+	Lost, Records float64
+	refused       float64 // part of Lost: not beyond the allowance
+	bad           float64 // part of Lost: the value cannot be read
+	valued        float64 // part of Records: not broken in another way
+	reasons       []reason
 }
 
 // reason is one way to lose records, and the number that were lost.
@@ -59,8 +59,8 @@ func Lost(before, now pipeline.Tallies) Loss {
 		out.Lost += r.n
 	}
 	out.refused = out.Lost
-	out.Of = out.Lost + max(since(before.Accepted, now.Accepted), decided)
-	out.valued = out.Of - out.reasons[1].n
+	out.Records = out.Lost + max(since(before.Accepted, now.Accepted), decided)
+	out.valued = out.Records - out.reasons[1].n
 	if took > 0 {
 		gone := reason{"beyond the allowances of their users", most * lost / took}
 		out.Lost += gone.n
@@ -79,15 +79,15 @@ func named(metrics []pipeline.MetricTallies, name string) pipeline.MetricTallies
 }
 
 // Most reports whether more than half of the records were lost. --strict refuses such a run.
-func (l Loss) Most() bool { return 2*l.Lost > l.Of }
+func (l Loss) Most() bool { return 2*l.Lost > l.Records }
 
 // BadValues reports whether at least ten values, and more than 2 % of all, could not be read. The
 // others are then not representative.
 func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 
-// Some reports whether at least ten records, and one in a hundred, were lost for other reasons than
-// allowances.
-func (l Loss) Some() bool { return l.refused >= 10 && 100*l.refused >= l.Of }
+// Notable reports whether at least ten records, and one in a hundred, were lost for other reasons
+// than allowances.
+func (l Loss) Notable() bool { return l.refused >= 10 && 100*l.refused >= l.Records }
 
 // Why names the reasons without numbers: "most are late; some are of the future". It leaves out
 // reasons of fewer than one record in a hundred.
@@ -95,9 +95,9 @@ func (l Loss) Why() string {
 	var parts []string
 	for _, r := range l.reasons {
 		switch {
-		case 2*r.n > l.Of:
+		case 2*r.n > l.Records:
 			parts = append(parts, "most are "+r.words)
-		case r.n > 0 && 100*r.n >= l.Of:
+		case r.n > 0 && 100*r.n >= l.Records:
 			parts = append(parts, "some are "+r.words)
 		}
 	}

@@ -17,7 +17,7 @@ type row struct {
 	indent  int
 	name    string
 	records uint64
-	of      uint64
+	whole   uint64
 }
 
 // Part writes a part of a whole with its share: "3 of 40 records (7.5 %)".
@@ -40,16 +40,16 @@ func Table(t pipeline.Tallies) string {
 	b.WriteString("what became of the records (exact, for the holder of the data only):\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "  %-*s  %*s  %8s\n", name, strings.Repeat("  ", r.indent)+r.name, number, count(r.records),
-			Share(float64(r.records), float64(r.of)))
+			Share(float64(r.records), float64(r.whole)))
 	}
 	return b.String()
 }
 
 func rowsOf(t pipeline.Tallies) []row {
 	rows := []row{{0, "read", t.Read, t.Read}}
-	add := func(indent int, name string, n, of uint64) {
+	add := func(indent int, name string, n, whole uint64) {
 		if n > 0 {
-			rows = append(rows, row{indent, name, n, of})
+			rows = append(rows, row{indent, name, n, whole})
 		}
 	}
 	for _, class := range slices.Sorted(maps.Keys(t.DeadLettered)) {

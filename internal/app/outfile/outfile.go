@@ -120,11 +120,11 @@ func uncreated(path string, err error) error {
 // cause returns an error of the operating system without its path, which may be a temporary file's;
 // any other error unchanged.
 func cause(err error) error {
-	var at *os.PathError
+	var pathError *os.PathError
 	var link *os.LinkError
 	switch {
-	case errors.As(err, &at):
-		return at.Err
+	case errors.As(err, &pathError):
+		return pathError.Err
 	case errors.As(err, &link):
 		return link.Err
 	}
@@ -177,15 +177,15 @@ func (f *File) Discard() error {
 
 // Same reports whether two paths lead to one file, also to one that is not there yet.
 func Same(a, b string) bool {
-	at, errA := os.Stat(a)
+	one, errA := os.Stat(a)
 	other, errB := os.Stat(b)
 	if errA == nil && errB == nil {
-		return os.SameFile(at, other)
+		return os.SameFile(one, other)
 	}
 	if filepath.Base(a) != filepath.Base(b) {
 		return false
 	}
-	at, errA = os.Stat(filepath.Dir(a))
+	one, errA = os.Stat(filepath.Dir(a))
 	other, errB = os.Stat(filepath.Dir(b))
-	return filepath.Clean(a) == filepath.Clean(b) || errA == nil && errB == nil && os.SameFile(at, other)
+	return filepath.Clean(a) == filepath.Clean(b) || errA == nil && errB == nil && os.SameFile(one, other)
 }

@@ -215,16 +215,16 @@ func (r *Replay) write(ctx context.Context, user, value []byte, broken bool) err
 		}
 	}
 	r.result.Written++
-	if at := time.UnixMilli(r.last); !broken && at.Before(r.options.CountedFrom) {
+	if eventTime := time.UnixMilli(r.last); !broken && eventTime.Before(r.options.CountedFrom) {
 		r.result.BeforeStart++
 	}
 	if skew := r.options.Skew; !broken && skew != nil && time.UnixMilli(r.last).After(time.Now().Add(*skew)) {
 		r.result.Future++
 	}
 	if late := r.options.Lateness; !broken && late != nil {
-		partition := r.partitions.of(user)
-		newest, some := r.newest[partition]
-		if some && r.last < newest-late.Milliseconds() {
+		partition := r.partitions.index(user)
+		newest, seen := r.newest[partition]
+		if seen && r.last < newest-late.Milliseconds() {
 			r.result.Late++
 		}
 		r.newest[partition] = max(newest, r.last)

@@ -39,8 +39,8 @@ func newPartitionWriters(ctx context.Context, client *kafkalog.Client, topic str
 	return w, nil
 }
 
-// of returns the index of a user's partition.
-func (w *partitionWriters) of(user []byte) int {
+// index returns the index of a user's partition.
+func (w *partitionWriters) index(user []byte) int {
 	h := fnv.New64a()
 	h.Write(user) //nolint:errcheck // a hash never fails
 	return int(h.Sum64() % uint64(len(w.producers)))
@@ -48,7 +48,7 @@ func (w *partitionWriters) of(user []byte) int {
 
 // add puts a message into the partition of a user. The bytes are kept.
 func (w *partitionWriters) add(ctx context.Context, user []byte, m kafkalog.Message) error {
-	partition := w.of(user)
+	partition := w.index(user)
 	m.Value = bytes.Clone(m.Value)
 	w.pending[partition] = append(w.pending[partition], m)
 	w.records++

@@ -101,7 +101,7 @@ func TestTheResultSaysWhatWasWritten(t *testing.T) {
 		last := ""
 		for _, v := range values {
 			when, who, _ := strings.Cut(v, ",")
-			if at, known := where[who]; known && at != p {
+			if partition, known := where[who]; known && partition != p {
 				t.Errorf("%s is in both partitions", who)
 			}
 			where[who] = p

@@ -15,10 +15,10 @@ import (
 var ErrRecord = errors.New("the record of the deployments that have begun is damaged, or a later version wrote it: " +
 	"restore it, or use that version. If only its last line is incomplete, delete that line")
 
-// Of returns the path of a user-hash key's record: that key never changes under a deployment, while
-// the noise key may. It is beside the key's file, where symbolic links lead to it, so that every
-// name of a key has the same record.
-func Of(userHashFile string) string {
+// Path returns the path of a user-hash key's record: that key never changes under a deployment,
+// while the noise key may. It is beside the key's file, where symbolic links lead to it, so that
+// every name of a key has the same record.
+func Path(userHashFile string) string {
 	if file, err := filepath.EvalSymlinks(userHashFile); err == nil {
 		userHashFile = file
 	}

@@ -44,6 +44,6 @@ func (j *job) sumUp(result demo.Result, released int, compared *comparison) erro
 	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)
 	return command.RefuseLosses(loss, j.flags.strict, func() {
 		j.progress.Note("warning: %s of %s (%s) were lost before counting", terminal.Number(loss.Lost, 0),
-			terminal.Count(int(loss.Of), "record"), outcomes.Share(loss.Lost, loss.Of))
+			terminal.Count(int(loss.Records), "record"), outcomes.Share(loss.Lost, loss.Records))
 	})
 }

@@ -321,7 +321,7 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error,
 	err := eventfile.Scan(f.input, eventfile.OptionsOf(layout, f.header),
 		func(h eventfile.Head) (func(eventfile.Record) error, error) {
 			faults.Begin(h)
-			decoder, err := event.NewDecoder(h.Of(layout))
+			decoder, err := event.NewDecoder(h.Complete(layout))
 			var e event.Event
 			return func(r eventfile.Record) error {
 				if records++; records%(1<<16) == 0 {

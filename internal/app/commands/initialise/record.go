@@ -46,7 +46,7 @@ func mayBegin(f *initFlags, d *command.Loaded, record *pipeline.Record, cluster 
 	_, userHash := d.File.KeyFiles()
 	records := []*pipeline.Record{record}
 	if userHash != "" { // whatever keys.record names
-		beside, err := startrecord.Read(startrecord.Of(userHash))
+		beside, err := startrecord.Read(startrecord.Path(userHash))
 		if err != nil {
 			return nil, command.Contents(err)
 		}
@@ -98,9 +98,9 @@ func willBegin(d *command.Loaded, b pipeline.Beginning) error {
 // another one meanwhile under the same keys, this one does not count.
 func (a *app) hasBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning) error {
 	file, variable := d.File.RecordPlace()
-	if _, userHash := d.File.KeyFiles(); userHash != "" && file != startrecord.Of(userHash) {
+	if _, userHash := d.File.KeyFiles(); userHash != "" && file != startrecord.Path(userHash) {
 		// If a configuration does not name the record, it is beside the key.
-		if err := startrecord.Add(startrecord.Of(userHash), b, true, f.second); err != nil &&
+		if err := startrecord.Add(startrecord.Path(userHash), b, true, f.second); err != nil &&
 			!startrecord.Unwritable(err) {
 			return err
 		}

@@ -64,7 +64,7 @@ func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progr
 		return nil
 	}
 	lost := outcomes.Lost(l.before, now)
-	if lost.Some() && !lost.Most() {
+	if lost.Notable() && !lost.Most() {
 		progress.Note("warning: some of the records of this run (at least one in a hundred) were lost before "+
 			"counting: %s", lost.Why())
 	}

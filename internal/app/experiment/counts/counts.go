@@ -75,7 +75,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		line := experiment.Series{Name: m.name}
 		worst := 0.0
 		for _, target := range targets {
-			o.Tell(i, len(all), m.name)
+			o.ReportProgress(i, len(all), m.name)
 			random := o.Random(m.name, target)
 			var sum outcome
 			for _, truth := range truths {

@@ -76,12 +76,12 @@ func fitting(p payer, sigma float64) float64 {
 // variance, and given it the ones before tell nothing more of the count (Rogers et al. 2023,
 // Definition 4.4).
 func brownian(count, sigma float64, random *rand.Rand) func(float64) float64 {
-	at := sigma * sigma
+	variance := sigma * sigma
 	noise := sigma * random.NormFloat64()
 	return func(sigma float64) float64 {
-		if to := sigma * sigma; to < at {
-			noise = noise*to/at + math.Sqrt(to*(at-to)/at)*random.NormFloat64()
-			at = to
+		if to := sigma * sigma; to < variance {
+			noise = noise*to/variance + math.Sqrt(to*(variance-to)/variance)*random.NormFloat64()
+			variance = to
 		}
 		return count + noise
 	}
@@ -131,10 +131,10 @@ func refine(y, s, t float64, random *rand.Rand) float64 {
 		jump * (math.Exp(-y/s) - math.Exp(-y/t)) / minus, // 0 ≤ x < y
 		jump * math.Exp(-y/t) / plus,                     // y ≤ x
 	}
-	at := random.Float64() * (weights[0] + weights[1] + weights[2] + weights[3])
+	draw := random.Float64() * (weights[0] + weights[1] + weights[2] + weights[3])
 	part := 0
-	for part < 3 && at >= weights[part] {
-		at -= weights[part]
+	for part < 3 && draw >= weights[part] {
+		draw -= weights[part]
 		part++
 	}
 	switch part {

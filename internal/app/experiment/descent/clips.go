@@ -55,7 +55,7 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	active := experiment.Figure{Title: "Figures 6, 9 and 10, right", X: "epoch", Y: "% of the examples"}
 	for i, f := range clipped {
 		name := fmt.Sprintf("ε = %v, clip %v", f.epsilon, f.clips)
-		o.Tell(i, len(clipped), name)
+		o.ReportProgress(i, len(clipped), name)
 		area, share := experiment.Series{Name: name}, experiment.Series{Name: name}
 		tenths, err := f.run(ctx, found, o, &area, &share)
 		if err != nil {
@@ -78,8 +78,8 @@ func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, are
 		return experiment.Must(conversion.GDPWithin(loss.Approx{Epsilon: f.epsilon * tenths / 10, Delta: delta})).Mu
 	}
 	tuned := ofCensus.models[0].tuning
-	at := setting{math.Sqrt(paidEpochs) / within(10), tuned.clip * f.clips, tuned.rate, paidEpochs}
-	going := newDescent(model{"logistic", d.inputs, d.classes, 0, false}, at, d.train, o.Random("clips", d.name, f))
+	start := setting{math.Sqrt(paidEpochs) / within(10), tuned.clip * f.clips, tuned.rate, paidEpochs}
+	going := newDescent(model{"logistic", d.inputs, d.classes, 0, false}, start, d.train, o.Random("clips", d.name, f))
 	n := float64(len(going.accounts))
 	for epoch := 1; epoch <= lastEpoch; epoch++ {
 		if err := going.run(ctx, 1); err != nil {
@@ -92,7 +92,7 @@ func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, are
 		}
 		below := 0.0
 		for tenth := 1; tenth <= 10; tenth++ {
-			most, paid := math.Pow(within(float64(tenth))*at.sigma, 2), 0.0
+			most, paid := math.Pow(within(float64(tenth))*start.sigma, 2), 0.0
 			for _, a := range going.accounts {
 				if tenth == 10 || float64(a.Spent())/unit <= most {
 					paid += 1 / n

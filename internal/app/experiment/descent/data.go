@@ -108,13 +108,13 @@ func census(o experiment.Options, train, test int) *dataset {
 	draw := func(n int, random *rand.Rand) (p part, scores []float64) {
 		p = newPart(n, inputs)
 		for i := range n {
-			x, at := row(p.x, i), censusNumbers
+			x, column := row(p.x, i), censusNumbers
 			for j := range censusNumbers {
 				x[j] = 1 / (1 + math.Exp(-random.NormFloat64()))
 			}
 			for _, values := range censusCategories {
-				x[at+int(float64(values)*math.Pow(random.Float64(), 3))] = 1
-				at += values
+				x[column+int(float64(values)*math.Pow(random.Float64(), 3))] = 1
+				column += values
 			}
 			score := 0.0
 			for j, w := range weights {

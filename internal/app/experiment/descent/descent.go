@@ -154,7 +154,7 @@ func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Resul
 						table.Rows = append(table.Rows, s.row(v, t, p, s.data.Name, nil))
 						continue
 					}
-					o.Tell(done, total, fmt.Sprintf("%s, %s, ε = %v, %s", d.name, t.name, p.epsilon, v.name))
+					o.ReportProgress(done, total, fmt.Sprintf("%s, %s, ε = %v, %s", d.name, t.name, p.epsilon, v.name))
 					m, err := s.trial(ctx, o, d, v, t, p)
 					if err != nil {
 						return nil, err
@@ -260,11 +260,11 @@ func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v va
 	error) {
 	net := model{t.name, d.inputs, d.classes, t.hidden, t.squared}
 	steps := t.tuning.steps[p.epsilon]
-	at := v.apply(setting{p.sigmaFor(steps), t.tuning.clip, t.tuning.rate, steps}, p.off)
+	start := v.apply(setting{p.sigmaFor(steps), t.tuning.clip, t.tuning.rate, steps}, p.off)
 	m := &measured{}
 	for trial := range s.trials {
 		labels := fmt.Sprintf("%s, %s, %s, %v, %d", d.name, t.name, v.name, p.epsilon, trial)
-		going := newDescent(net, at, d.train, o.Random("descent", labels))
+		going := newDescent(net, start, d.train, o.Random("descent", labels))
 		active, err := m.learn(ctx, going, d.test, newStop(p, o, labels),
 			newSparseStop(p, len(d.train.classes), o, labels))
 		if err != nil {
@@ -292,7 +292,7 @@ func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop,
 		}
 	}
 	best, filtered, stopped, sparsely := -1.0, 0.0, -1.0, -1.0
-	for look := range looks {
+	for look := range checks {
 		for range min(look, 1) * between {
 			if err := step(); err != nil {
 				return nil, err
@@ -310,10 +310,10 @@ func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop,
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		if stopped < 0 && (end || look == looks-1) {
+		if stopped < 0 && (end || look == checks-1) {
 			stopped = accuracy
 		}
-		if sparsely < 0 && (ends || look == looks-1) {
+		if sparsely < 0 && (ends || look == checks-1) {
 			sparsely = accuracy
 		}
 	}

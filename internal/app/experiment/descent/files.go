@@ -60,13 +60,13 @@ func readFile(o experiment.Options, name string) ([]byte, error) {
 }
 
 // all reads the files of a data set: nil if --data has none of them, an error if it has only some.
-func all(o experiment.Options, of *experiment.Data) ([][]byte, error) {
+func all(o experiment.Options, set *experiment.Data) ([][]byte, error) {
 	if o.Data == "" {
 		return nil, nil
 	}
 	var contents [][]byte
 	var missing []string
-	for _, name := range of.Files {
+	for _, name := range set.Files {
 		content, err := readFile(o, name)
 		if err != nil {
 			return nil, err
@@ -77,10 +77,10 @@ func all(o experiment.Options, of *experiment.Data) ([][]byte, error) {
 		contents = append(contents, content)
 	}
 	switch {
-	case len(missing) == len(of.Files):
+	case len(missing) == len(set.Files):
 		return nil, nil
 	case len(missing) > 0:
-		return nil, fmt.Errorf("%s has some files of %s, but not %s: put all there, or none", o.Data, of.Name,
+		return nil, fmt.Errorf("%s has some files of %s, but not %s: put all there, or none", o.Data, set.Name,
 			strings.Join(missing, " and "))
 	}
 	return contents, nil
@@ -225,12 +225,12 @@ func incomesOf(content []byte) (part, error) {
 		}
 		line, _ := text.FieldPos(0)
 		x := make([]float64, inputs)
-		at := 0
+		first := 0
 		for j, c := range adultColumns {
-			if err := c.put(x[at:], strings.TrimSpace(record[j])); err != nil {
+			if err := c.put(x[first:], strings.TrimSpace(record[j])); err != nil {
 				return part{}, fmt.Errorf("line %d, %s: %w", line, c.name, err)
 			}
-			at += max(1, len(c.names))
+			first += max(1, len(c.names))
 		}
 		class, known := map[string]uint8{"<=50K": 0,
 			">50K": 1}[strings.TrimRight(strings.TrimSpace(record[len(adultColumns)]), ".")]

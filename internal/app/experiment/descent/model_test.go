@@ -42,8 +42,8 @@ func (m model) loss(w *work, theta []float64, d part) (sum float64) {
 			}
 			continue
 		}
-		own := outputs[class]
-		sum += softmax(outputs) - own
+		target := outputs[class]
+		sum += softmax(outputs) - target
 	}
 	return sum
 }
@@ -62,12 +62,12 @@ func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 			differences := func(d part) []float64 {
 				const h = 1e-5
 				out := make([]float64, len(theta))
-				for i, at := range theta {
-					theta[i] = at + h
+				for i, weight := range theta {
+					theta[i] = weight + h
 					up := m.loss(w, theta, d)
-					theta[i] = at - h
+					theta[i] = weight - h
 					out[i] = (up - m.loss(w, theta, d)) / (2 * h)
-					theta[i] = at
+					theta[i] = weight
 				}
 				return out
 			}

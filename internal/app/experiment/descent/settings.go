@@ -72,7 +72,7 @@ var variants = []variant{
 
 // After the steps that every account pays for, looks at what to stop at, and steps between them.
 const (
-	looks, between = 8, 5
+	checks, between = 8, 5
 	// The private stop: the first look at which fewer examples than that can still pay, counted
 	// with noise that costs a hundredth of the whole ρ.
 	enough     = 0.8
@@ -82,7 +82,7 @@ const (
 // counterOf returns what counts the examples that have left, each once, at so many looks, its noise
 // and the μ of everything together.
 func counterOf(p promise) (m continual.Matrix, sigma float64, total loss.GDP) {
-	tree := experiment.Must(continual.NewTree(looks))
+	tree := experiment.Must(continual.NewTree(checks))
 	price := experiment.Must(continual.Price(tree, 1, []continual.Contribution{{Step: 0, Count: 1}}))
 	sigma = price.Mu / (countShare * p.mu())
 	return tree, sigma, loss.GDP{Mu: math.Hypot(p.mu(), price.Mu/sigma)}

@@ -69,7 +69,7 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		o.Tell(epoch, trainsFor, "epochs")
+		o.ReportProgress(epoch, trainsFor, "epochs")
 		if epoch == filtersFrom {
 			for i := range before {
 				before[i] = mean(i)

@@ -41,10 +41,10 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 		z = sizes{users: 24, levels: 48, divergences: 140, points: 1 << 14, interval: 0x1p-11}
 	}
 	ladder := experiment.Must(bucket.NewGeometricLadder(noise, noise*clip/leastNorm, z.levels))
-	o.Tell(0, z.users, "transforming a grid of noise levels")
+	o.ReportProgress(0, z.users, "transforming a grid of noise levels")
 	grid := bucket.Options{Interval: z.interval, Points: z.points}
 	table := experiment.Must(bucket.NewTable(experiment.Must(ladder.Pairs(sampling)), grid))
-	o.Tell(0, z.users, "Rényi divergences of a finer grid")
+	o.ReportProgress(0, z.users, "Rényi divergences of a finer grid")
 	fine, err := newDivergences(z.divergences)
 	if err != nil {
 		return nil, err
@@ -148,17 +148,17 @@ func newDivergences(levels int) (*divergences, error) {
 	return d, all.Wait() //nolint:wrapcheck // named
 }
 
-// of returns the divergences of the level above sigma, which are less: those that distributions are
-// compared with are at most too low.
-func (d *divergences) of(sigma float64) (loss.RDP, error) {
-	at, err := d.ladder.Bucket(sigma)
+// above returns the divergences of the level above sigma, which are less: those that distributions
+// are compared with are at most too low.
+func (d *divergences) above(sigma float64) (loss.RDP, error) {
+	level, err := d.ladder.Bucket(sigma)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // named
 	}
-	if d.ladder.Sigma(at) < sigma {
-		at = min(at+1, len(d.levels)-1)
+	if d.ladder.Sigma(level) < sigma {
+		level = min(level+1, len(d.levels)-1)
 	}
-	return d.levels[at], nil
+	return d.levels[level], nil
 }
 
 // account computes every user's ε in both ways, with all cores.
@@ -177,7 +177,7 @@ func account(ctx context.Context, o experiment.Options, ladder bucket.Ladder, ta
 				}
 				progress.Lock()
 				ended++
-				o.Tell(ended, len(all), "accounting for users")
+				o.ReportProgress(ended, len(all), "accounting for users")
 				progress.Unlock()
 			}
 			return nil
@@ -193,12 +193,12 @@ func (u *spent) account(ladder bucket.Ladder, table *bucket.Table, curve *bucket
 		total[i].Alpha = order
 	}
 	for _, sigma := range u.sigmas {
-		at, err1 := ladder.Bucket(sigma)
-		step, err2 := fine.of(sigma)
+		level, err1 := ladder.Bucket(sigma)
+		step, err2 := fine.above(sigma)
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		u.counts[at] += batches
+		u.counts[level] += batches
 		for i := range step {
 			total[i].Epsilon += batches * step[i].Epsilon
 		}
@@ -230,7 +230,7 @@ func coverOf(table *bucket.Table, u spent) (experiment.Table, experiment.Figure,
 		Note: "Covered by " + experiment.Column{Digits: 4}.Format(mu) + "-GDP, up to 1e-9.",
 	}
 	f := experiment.Figure{Title: "Figure 1, left: δ(ε) of the median user", X: "ε", Y: "δ", LogY: true}
-	own, covers := experiment.Series{Name: "the user's own"}, experiment.Series{Name: "the Gaussian guarantee that " +
+	user, covers := experiment.Series{Name: "the user's own"}, experiment.Series{Name: "the Gaussian guarantee that " +
 		"covers it"}
 	for i := 0; i <= 16; i++ {
 		epsilon := u.byPLD * 1.2 * float64(i) / 16
@@ -240,12 +240,12 @@ func coverOf(table *bucket.Table, u spent) (experiment.Table, experiment.Figure,
 			return t, f, err
 		}
 		b += slack
-		own.Add(epsilon, a)
+		user.Add(epsilon, a)
 		covers.Add(epsilon, b)
 		if i%4 == 0 {
 			t.Rows = append(t.Rows, []any{epsilon, math.Log10(a), math.Log10(b)})
 		}
 	}
-	f.Series = []experiment.Series{own, covers}
+	f.Series = []experiment.Series{user, covers}
 	return t, f, nil
 }

@@ -80,7 +80,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	}
 	named, fixed := claims[:3], claims[0].bound
 	for i, claim := range named {
-		o.Tell(i, len(named)+len(horizons), claim.name)
+		o.ReportProgress(i, len(named)+len(horizons), claim.name)
 		p, err := w.exceeds(ctx, horizons, func(k int) float64 { return claim.bound[k] })
 		if err != nil {
 			return nil, err
@@ -100,7 +100,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	least, order := []any{"least that holds up to the horizon"}, []any{"√(ln(log₂(k)/δ)/ln(1/δ))"}
 	needed := experiment.Series{Name: "least that holds up to the horizon"}
 	for i, k := range horizons {
-		o.Tell(len(named)+i, len(named)+len(horizons), "the least valid claim")
+		o.ReportProgress(len(named)+i, len(named)+len(horizons), "the least valid claim")
 		factor, err := w.factor(ctx, k, delta)
 		if err != nil {
 			return nil, err

@@ -32,16 +32,16 @@ func TestProbabilitiesAreThoseOfAllWays(t *testing.T) {
 		horizons := []int{1, 5, steps}
 		want := make([]float64, len(horizons))
 		for way := range 1 << steps {
-			p, at, first := 1.0, 0, steps+1
+			p, position, first := 1.0, 0, steps+1
 			for k := 1; k <= steps; k++ {
 				if way>>(k-1)&1 == 1 {
 					p *= w.up()
-					at++
+					position++
 				} else {
 					p *= 1 - w.up()
-					at--
+					position--
 				}
-				if math.Abs(float64(at)) > claim(k)/w.epsilon*(1+1e-12) {
+				if math.Abs(float64(position)) > claim(k)/w.epsilon*(1+1e-12) {
 					first = min(first, k)
 				}
 			}

@@ -30,10 +30,10 @@ func (w walk) exceeds(ctx context.Context, horizons []int, claim func(k int) flo
 	up := w.up()
 	down := 1 - up
 	last := horizons[len(horizons)-1]
-	// at[i] is the probability to be at the loss (2i − k)·ε and never above a claim.
-	at := make([]float64, last+2)
-	at[0] = 1
-	low, high := 0, 0 // where at is not 0
+	// mass[i] is the probability to be at the loss (2i − k)·ε and never above a claim.
+	mass := make([]float64, last+2)
+	mass[0] = 1
+	low, high := 0, 0 // mass is 0 elsewhere
 	out := make([]float64, 0, len(horizons))
 	gone := 0.0
 	for k := 1; k <= last; k++ {
@@ -43,23 +43,23 @@ func (w walk) exceeds(ctx context.Context, horizons []int, claim func(k int) flo
 			}
 		}
 		high++
-		at[high] = 0
+		mass[high] = 0
 		for i := high; i > low; i-- {
-			at[i] = at[i]*down + at[i-1]*up
+			mass[i] = mass[i]*down + mass[i-1]*up
 		}
-		at[low] *= down
+		mass[low] *= down
 		most := claim(k) / w.epsilon * (1 + 1e-12)
 		for ; low <= high && float64(2*low-k) < -most; low++ {
-			gone += at[low]
+			gone += mass[low]
 		}
 		for ; high >= low && float64(2*high-k) > most; high-- {
-			gone += at[high]
+			gone += mass[high]
 		}
-		for ; low < high && at[low] < 1e-18; low++ {
-			at[low+1] += at[low] // keeps the sum, moves less than 1e-18 a step
+		for ; low < high && mass[low] < 1e-18; low++ {
+			mass[low+1] += mass[low] // keeps the sum, moves less than 1e-18 a step
 		}
-		for ; low < high && at[high] < 1e-18; high-- {
-			at[high-1] += at[high]
+		for ; low < high && mass[high] < 1e-18; high-- {
+			mass[high-1] += mass[high]
 		}
 		for len(out) < len(horizons) && horizons[len(out)] == k {
 			out = append(out, gone)

@@ -72,11 +72,11 @@ func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err 
 	for _, v := range visits {
 		left := w.purses[v.user].Left(w.budget, &w.allowance, elapsed)
 		w.second = byte(w.random.IntN(2))
-		some, _ := w.filler.Fill(one[:len(v.keys)], left, w.plan.Top(), w.rank)
-		w.counted = append(w.counted, some...)
+		taken, _ := w.filler.Fill(one[:len(v.keys)], left, w.plan.Top(), w.rank)
+		w.counted = append(w.counted, taken...)
 		for i, key := range v.keys {
 			real[key]++
-			counts[key] += float64(some[i])
+			counts[key] += float64(taken[i])
 		}
 	}
 	var price [Keys]units.Mu2

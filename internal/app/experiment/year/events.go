@@ -49,14 +49,14 @@ func (p Population) Events(random *rand.Rand, users, days int) []Event {
 	keys := generate.NewZipf(Keys, p.law)
 	var all []Event
 	for user := range users {
-		often, own := p.often(random), keys.Draw(random)
+		often, favourite := p.often(random), keys.Draw(random)
 		for day := range days {
 			if random.Float64() >= often {
 				continue
 			}
-			all = append(all, Event{user, day, own})
+			all = append(all, Event{user, day, favourite})
 			if random.IntN(10) < 3 {
-				if other := keys.Draw(random); other != own {
+				if other := keys.Draw(random); other != favourite {
 					all = append(all, Event{user, day, other})
 				}
 			}

@@ -14,10 +14,10 @@ type grid [][]float64
 func (g grid) search(cost func(point []float64) (float64, error)) ([]float64, error) {
 	costs := map[string]float64{}
 	var point []float64
-	try := func(at []int) (float64, error) {
+	try := func(index []int) (float64, error) {
 		point = point[:0]
 		for i := range g {
-			point = append(point, g[i][at[i]])
+			point = append(point, g[i][index[i]])
 		}
 		name := fmt.Sprint(point)
 		if c, tried := costs[name]; tried {

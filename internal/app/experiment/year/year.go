@@ -32,7 +32,10 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	all := Populations()
 	for i, p := range all {
 		y := &year{Population: p, users: p.Users / part, days: days, paths: paths, options: o}
-		y.options.Progress = func(done, of int, what string) { o.Tell(i*of+done, len(all)*of, p.Name+": "+what) }
+		y.options.Progress = func(done, total int, what string) {
+			o.ReportProgress(i*total+done, len(all)*total,
+				p.Name+": "+what)
+		}
 		if err := y.run(ctx, out); err != nil {
 			return nil, err
 		}
@@ -89,10 +92,10 @@ func (y *year) methods(events []Event) []method {
 
 func (y *year) run(ctx context.Context, to *experiment.Result) error {
 	events := y.Events(y.options.Random(y.Name), y.users, y.days)
-	told := []int{1, 10, 100, y.days}
+	shown := []int{1, 10, 100, y.days}
 	columns := append([]experiment.Column{{Name: "method"}}, experiment.Columns(0, "keys", "days", "noise ±")...)
 	columns = append(columns, experiment.Column{Name: "burst", Digits: 2}, experiment.Column{Name: "within %"})
-	for _, day := range told {
+	for _, day := range shown {
 		columns = append(columns, experiment.Column{Name: fmt.Sprintf("day %d", day), Digits: 1})
 	}
 	table := experiment.Table{
@@ -107,7 +110,7 @@ func (y *year) run(ctx context.Context, to *experiment.Result) error {
 		LogY: true}
 	methods := y.methods(events)
 	for i, m := range methods {
-		y.options.Tell(i, len(methods), m.name)
+		y.options.ReportProgress(i, len(methods), m.name)
 		best, err := m.grid.search(func(p []float64) (float64, error) {
 			errors, _, err := m.errors(ctx, settingOf(p), 1)
 			return mean(errors), err
@@ -130,7 +133,7 @@ func (y *year) run(ctx context.Context, to *experiment.Result) error {
 				row = append(row, int(v))
 			}
 		}
-		for _, day := range told {
+		for _, day := range shown {
 			row = append(row, errors[day-1])
 		}
 		table.Rows = append(table.Rows, append(row, mean(errors), beyond))
