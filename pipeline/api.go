@@ -153,7 +153,6 @@ var (
 // Secret returns a value that prints redacted: a key of 256 random bits, or a password.
 func Secret[T any](value T) secret.Of[T] { return secret.New(value) }
 
-// Compile checks a configuration, fills in its defaults, and computes the budget, its
-// division over the metrics, ladders and digests. It asks no broker.
-// Errors: *ConfigError names the field.
+// Compile checks a configuration, fills in its defaults, and computes the budget, its division over
+// the metrics, ladders and digests. It asks no broker. Errors: *ConfigError names the field.
 func Compile(cfg Config) (*Deployment, error) { return deployment.Compile(cfg) }

@@ -15,11 +15,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Tallies account for every record: exact numbers for the trusted side only, never
-// for logs or standard output. Read = DeadLettered + Skipped + BeforeStart + Late + Future +
-// Overtaken + Accepted. In a metric a record counts once for every window that
-// holds it: Filtered + Beyond + Counted + Open + GivenUp is the number
-// of these.
+// Tallies account for every record: exact numbers for the trusted side only, never for logs or
+// standard output. Read = DeadLettered + Skipped + BeforeStart + Late + Future + Overtaken +
+// Accepted. In a metric a record counts once for every window that holds it: Filtered + Beyond +
+// Counted + Open + GivenUp is the number of these.
 type Tallies struct {
 	Read         uint64            `json:"read"`
 	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class

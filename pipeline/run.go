@@ -76,9 +76,8 @@ type RunOptions struct {
 	// about topics that are not durable, and does not log coarse record losses, which its caller
 	// knows exactly.
 	Disposable bool
-	// StallLimit is how long an open turn may take, beside Outputs.PublishEvery,
-	// before the run takes a new epoch; default 2 minutes. It doubles while the same turn
-	// is held up.
+	// StallLimit is how long an open turn may take, beside Outputs.PublishEvery, before the run
+	// takes a new epoch; default 2 minutes. It doubles while the same turn is held up.
 	StallLimit time.Duration
 }
 

@@ -58,11 +58,10 @@ func (s *Step) tick(restriction Restriction) int64 {
 	return restriction.Tick
 }
 
-// Source is READ's side of a Runtime. Step is called by one goroutine at a
-// time for every group in a healthy run; it must itself refuse to run twice at once,
-// because an engine's restore may start a second call while a lost one still runs. While
-// a turn is open it returns within 20 ms: some engines hand a watermark on only
-// then.
+// Source is READ's side of a Runtime. Step is called by one goroutine at a time for every group in
+// a healthy run; it must itself refuse to run twice at once, because an engine's restore may start
+// a second call while a lost one still runs. While a turn is open it returns within 20 ms: some
+// engines hand a watermark on only then.
 type Source interface {
 	Step(ctx context.Context, from Restriction) (Step, error)
 }

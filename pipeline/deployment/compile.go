@@ -40,9 +40,8 @@ type CompiledMetric struct {
 	Scale   *metrickind.Scale    // scale of the trees of its counts; nil if they have none
 }
 
-// Compile checks a configuration, fills in its defaults, and computes the budget, its
-// division over the metrics, ladders and digests. It asks no broker.
-// Errors: *ConfigError names the field.
+// Compile checks a configuration, fills in its defaults, and computes the budget, its division over
+// the metrics, ladders and digests. It asks no broker. Errors: *ConfigError names the field.
 func Compile(cfg Config) (*Deployment, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {

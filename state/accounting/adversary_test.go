@@ -155,10 +155,9 @@ func TestTimeUniformOdometersHoldAgainstAdaptiveChoice(t *testing.T) {
 }
 
 // Theorem 3.3 of Rogers et al. (2016) is not true of the realised losses of (ε, δ)-private
-// mechanisms: the Gaussian mechanism of μ = 1 is
-// (1, δ)-private with δ = 0.126936737506644 (Balle and Wang, 2018, Theorem 8), and
-// its loss, normal with mean 1/2 and variance 1, is outside ±1 with probability
-// 0.3753. Hence basic odometers take point-wise losses only, and PointWise makes them.
+// mechanisms: the Gaussian mechanism of μ = 1 is (1, δ)-private with δ = 0.126936737506644 (Balle
+// and Wang, 2018, Theorem 8), and its loss, normal with mean 1/2 and variance 1, is outside ±1 with
+// probability 0.3753. Hence basic odometers take point-wise losses only, and PointWise makes them.
 func TestPrivateIsLessThanPointWise(t *testing.T) {
 	const delta = 0.126936737506644
 	above := 0.5 * math.Erfc(0.5/math.Sqrt2)

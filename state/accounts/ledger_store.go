@@ -22,10 +22,9 @@ type LedgerRecord struct {
 // published can be charged again from it. Implementations live outside this
 // package; they must be safe for use by several goroutines, one per shard.
 type LedgerStore interface {
-	// Acquire makes the caller the shard's only writer for epoch: a writer of an
-	// older epoch can append nothing any more once Acquire returns. Acquire then calls each
-	// with every record of the shard, in log order. ErrSuperseded: epoch is not the
-	// newest.
+	// Acquire makes the caller the shard's only writer for epoch: a writer of an older epoch can
+	// append nothing any more once Acquire returns. Acquire then calls each with every record of
+	// the shard, in log order. ErrSuperseded: epoch is not the newest.
 	Acquire(ctx context.Context, shard int, epoch int64, each func(LedgerRecord) error) (LedgerWriter, error)
 }
 

@@ -81,9 +81,8 @@ func resized(s []float64, n int) []float64 {
 	return s
 }
 
-// overflow returns an upper bound of the probability that the finite losses add up
-// to their window's top or more: the least of Chernoff's bounds
-// e^(Σ log moment − λ·distance).
+// overflow returns an upper bound of the probability that the finite losses add up to their
+// window's top or more: the least of Chernoff's bounds e^(Σ log moment − λ·distance).
 func overflow(t *Table, spectra []*spectrum, counts Counts, distance float64) float64 {
 	best := 0.0
 	for j, l := range lambdas {

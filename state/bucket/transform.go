@@ -30,9 +30,8 @@ func newRoots(n int) roots {
 	return r
 }
 
-// transform replaces (re, im) by its discrete Fourier transform
-// Σ_j x_j e^(−2πijk/n): decimation in time, radix 2. len(re) = len(im) = n, a power
-// of two.
+// transform replaces (re, im) by its discrete Fourier transform Σ_j x_j e^(−2πijk/n): decimation in
+// time, radix 2. len(re) = len(im) = n, a power of two.
 func (r roots) transform(re, im []wide) {
 	n := len(re)
 	shift := bits.UintSize - bits.TrailingZeros(uint(n))

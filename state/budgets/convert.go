@@ -16,10 +16,9 @@ const (
 	MaxMu = 4096
 )
 
-// Conversion is one guarantee stated in every way: a mechanism that is μ-GDP (by
-// the accountant gdp) or ρ-zCDP with ρ = μ²/2 (by zcdp) is (ε, δ)-DP.
-// Whatever was computed is rounded so that the statement stays true: ε and δ up,
-// the μ and ρ that an (ε, δ) allows down.
+// Conversion is one guarantee stated in every way: a mechanism that is μ-GDP (by the accountant
+// gdp) or ρ-zCDP with ρ = μ²/2 (by zcdp) is (ε, δ)-DP. Whatever was computed is rounded so that the
+// statement stays true: ε and δ up, the μ and ρ that an (ε, δ) allows down.
 type Conversion struct {
 	Epsilon    float64
 	Delta      float64

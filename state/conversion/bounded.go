@@ -98,18 +98,17 @@ func BoundedRangeToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 // BoundedRangeToGDP returns the least μ for which ε-bounded range (see BoundedRangeToZCDP) is
 // μ-GDP, rounded up: the μ of PureToGDP for ε/2.
 //
-// A pair whose losses lie in [t−ε, t] is a post-processing of the pair on two outcomes whose
-// losses are t and t−ε: the ratio P/Q has mean 1 under Q, and of all laws of mean 1 on an
-// interval the one on its ends is the greatest in the convex order (these are the worst
-// pairs of Dong, Durfee and Rogers, "Optimal Differential Privacy Composition for
-// Exponential Mechanisms", 2020). Let P and Q give the first outcome the
-// probabilities p and q: the curve has one corner, and a Gaussian one is below it from
-// μ = Φ⁻¹(p) − Φ⁻¹(q) on, where logit p − logit q = ε whatever t is. The slope of the
-// probit as a function of the logit, Φ(z)Φ(−z)/φ(z) at z, is symmetric and falls for z > 0:
-// its derivative has the sign of −k, k = φ·(2Φ−1) − z·Φ(z)Φ(−z), where k(0) = k(∞) = 0 and
-// k' = 2φ² − Φ(z)Φ(−z) is positive first and changes its sign once, as
-// k" = φ·(2Φ−1−4zφ) does and k' ends at 0 from below. So k ≥ 0, and the greatest μ is that
-// of the symmetric pair, logit p = ε/2 = −logit q: randomised response of ε/2.
+// A pair whose losses lie in [t−ε, t] is a post-processing of the pair on two outcomes whose losses
+// are t and t−ε: the ratio P/Q has mean 1 under Q, and of all laws of mean 1 on an interval the one
+// on its ends is the greatest in the convex order (these are the worst pairs of Dong, Durfee and
+// Rogers, "Optimal Differential Privacy Composition for Exponential Mechanisms", 2020). Let P and Q
+// give the first outcome the probabilities p and q: the curve has one corner, and a Gaussian one is
+// below it from μ = Φ⁻¹(p) − Φ⁻¹(q) on, where logit p − logit q = ε whatever t is. The slope of the
+// probit as a function of the logit, Φ(z)Φ(−z)/φ(z) at z, is symmetric and falls for z > 0: its
+// derivative has the sign of −k, k = φ·(2Φ−1) − z·Φ(z)Φ(−z), where k(0) = k(∞) = 0 and k' = 2φ² −
+// Φ(z)Φ(−z) is positive first and changes its sign once, as k" = φ·(2Φ−1−4zφ) does and k' ends at 0
+// from below. So k ≥ 0, and the greatest μ is that of the symmetric pair, logit p = ε/2 = −logit q:
+// randomised response of ε/2.
 //
 // 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func BoundedRangeToGDP(epsilon float64) (loss.GDP, error) {

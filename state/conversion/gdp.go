@@ -24,11 +24,10 @@ func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
 	return c.Epsilon, err
 }
 
-// GDPToDelta returns the least δ for which μ-GDP is (ε, δ)-DP, rounded up:
-// Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), exact for Gaussian noise (Dong, Roth and Su,
-// 2022, Corollary 2.13; Koskela, Tobaben and Honkela, Corollary C.2).
-// 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ μ ≤ budgets.MaxMu, a positive μ below budgets.MinMu
-// is taken as that. The error is a *units.RangeError.
+// GDPToDelta returns the least δ for which μ-GDP is (ε, δ)-DP, rounded up: Φ(−ε/μ + μ/2) −
+// e^ε·Φ(−ε/μ − μ/2), exact for Gaussian noise (Dong, Roth and Su, 2022, Corollary 2.13; Koskela,
+// Tobaben and Honkela, Corollary C.2). 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ μ ≤ budgets.MaxMu, a
+// positive μ below budgets.MinMu is taken as that. The error is a *units.RangeError.
 func GDPToDelta(g loss.GDP, epsilon float64) (delta float64, err error) {
 	if err := cmp.Or(g.Validate(), checkEpsilon(epsilon)); err != nil {
 		return 0, err

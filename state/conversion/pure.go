@@ -13,11 +13,10 @@ const smallEpsilon = 0x1p-60
 
 // PureToZCDP returns the least ρ for which ε-DP is ρ-zCDP, rounded up: ε·tanh(ε/2).
 //
-// Every ε-DP pair is a processing of randomised response (Kairouz, Oh and Viswanath,
-// 2015, Theorem 3.3), whose Rényi divergence is
-// D_α = (ln cosh((α−½)ε) − ln cosh(ε/2))/(α−1). As ln cosh(ε√u) is concave in u and
-// α(α−1) = (α−½)² − ¼, its tangent at u = ¼ gives D_α ≤ α·ε·tanh(ε/2), with equality
-// for α → 1. The older ε²/2 (Bun and Steinke, 2016, Proposition 1.4) is a bound of it.
+// Every ε-DP pair is a processing of randomised response (Kairouz, Oh and Viswanath, 2015, Theorem
+// 3.3), whose Rényi divergence is D_α = (ln cosh((α−½)ε) − ln cosh(ε/2))/(α−1). As ln cosh(ε√u) is
+// concave in u and α(α−1) = (α−½)² − ¼, its tangent at u = ¼ gives D_α ≤ α·ε·tanh(ε/2), with
+// equality for α → 1. The older ε²/2 (Bun and Steinke, 2016, Proposition 1.4) is a bound of it.
 //
 // 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func PureToZCDP(epsilon float64) (loss.ZCDP, error) {

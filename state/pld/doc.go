@@ -29,10 +29,9 @@
 //
 // # Limits
 //
-// It is not a filter: with dominating pairs that depend on earlier answers the
-// composed curve guarantees nothing. It gives no lower bounds. It does not know
-// how a mechanism is implemented: if you price floating-point noise as Gaussian, that is
-// your claim.
+// It is not a filter: with dominating pairs that depend on earlier answers the composed curve
+// guarantees nothing. It gives no lower bounds. It does not know how a mechanism is implemented: if
+// you price floating-point noise as Gaussian, that is your claim.
 //
 // # Concurrency
 //

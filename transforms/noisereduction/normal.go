@@ -102,9 +102,8 @@ func (n *normal) keepFraction(k int, src digits) bool {
 	return true
 }
 
-// halfExp returns true with probability exp(−1/2): the longest run
-// 1/2 > U₁ > U₂ > … has length ≥ n with probability (1/2)^n/n!, so that its
-// parity is even with the probability wanted.
+// halfExp returns true with probability exp(−1/2): the longest run 1/2 > U₁ > U₂ > … has length ≥ n
+// with probability (1/2)^n/n!, so that its parity is even with the probability wanted.
 func (n *normal) halfExp(src digits) bool {
 	last, next := &n.first, &n.second
 	*last = (*last)[:0]

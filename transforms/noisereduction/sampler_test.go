@@ -274,10 +274,9 @@ func deviationCovers(t rapid.TB, u units.Precision) {
 	}
 }
 
-// TestRuleClampNeverTheNoise: the rounded noise of a draw does not depend
-// on how large the count beside it is, up to the greatest count; nothing
-// is cut at zero or at the ends of an integer, neither of the draw nor of the
-// released value.
+// TestRuleClampNeverTheNoise: the rounded noise of a draw does not depend on how large the count
+// beside it is, up to the greatest count; nothing is cut at zero or at the ends of an integer,
+// neither of the draw nor of the released value.
 func TestRuleClampNeverTheNoise(t *testing.T) {
 	k := testKey()
 	var s Sampler

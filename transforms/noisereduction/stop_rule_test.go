@@ -2,10 +2,9 @@ package noisereduction
 
 import "math"
 
-// sweptRule is a ladder and a stop rule in units of the true count: f = 1, so
-// that a precision is s = u·f² and the estimate in standard deviations is
-// X = √s + N(0, 1). The mechanism has no other scale, which is why one
-// table serves every count.
+// sweptRule is a ladder and a stop rule in units of the true count: f = 1, so that a precision is s
+// = u·f² and the estimate in standard deviations is X = √s + N(0, 1). The mechanism has no other
+// scale, which is why one table serves every count.
 type sweptRule struct {
 	Relative   float64 // r, the relative target
 	Confidence float64 // confidence of the accuracy promise

@@ -212,9 +212,8 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 	return nil
 }
 
-// publish writes the values that are not published yet. If a published value differs, or would
-// not be released now, it stops the deployment: nothing is ever released twice
-// with different values.
+// publish writes the values that are not published yet. If a published value differs, or would not
+// be released now, it stops the deployment: nothing is ever released twice with different values.
 func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []Record) error {
 	conflict := &spend.StopError{Shard: shard, Turn: turn,
 		Reason: "a value that was published differs from what the log gives now", Err: ErrConflict}

@@ -9,8 +9,7 @@ import (
 
 // This file decides what a shard writes to the ledger, and when. For every turn, before any of its
 // counts leaves the shard: its delta, unless the ledger has it, and from time to time a snapshot
-// before the delta. A change of the deployment stores snapshots of its own:
-// checkpoint.go.
+// before the delta. A change of the deployment stores snapshots of its own: checkpoint.go.
 
 // write starts to append the records of a turn. Nothing of the turn may leave the shard before
 // s.wait has returned without an error.

@@ -153,9 +153,8 @@ func generationFrom(epoch int64, from uint64) *schemas.Generation {
 		Generation: 2, FromTurn: from, LedgerSlots: 8, Past: []schemas.PastGeneration{{}}}}
 }
 
-// TestRuleAChangeBeginsAfterTheLastSettledTurn: a GENERATION counts only in the
-// last epoch and for the turn right after the settled one; CLOSEs of that turn and later
-// ones are taken back.
+// TestRuleAChangeBeginsAfterTheLastSettledTurn: a GENERATION counts only in the last epoch and for
+// the turn right after the settled one; CLOSEs of that turn and later ones are taken back.
 func TestRuleAChangeBeginsAfterTheLastSettledTurn(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)

@@ -137,9 +137,8 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 	return t, nil
 }
 
-// checkSameDeployment looks for topics that cannot stem from one deployment: one is
-// empty or missing while another holds what can only have been written after
-// it.
+// checkSameDeployment looks for topics that cannot stem from one deployment: one is empty or
+// missing while another holds what can only have been written after it.
 func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	missing map[string]bool) ([]*deployment.TopicError, error) {
 	out := &d.Config.Outputs
