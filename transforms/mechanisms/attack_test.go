@@ -32,10 +32,10 @@ func TestAttackOnGDPFilter(t *testing.T) {
 	holds(t, promise(), 0.85, gambler(t, func() filter[loss.GDP] { return base.Fresh() }, menu))
 }
 
-// refiner spends an ex-post budget on Laplace reductions of the value. It stops a refinement
-// that goes against it, to have more left for the next.
+// refiner spends an ex-post budget on pairs of releases of the value: one with much Laplace noise,
+// and only if it favours 1 another one, which costs the rest of the worst case.
 type refiner struct {
-	open   func(worst loss.Approx) bool // may a refinement of this worst case begin?
+	open   func(worst loss.Approx) bool // may a pair of this worst case begin?
 	settle func(worst, realised loss.Approx)
 	left   func() float64
 }
@@ -47,32 +47,22 @@ func (c refiner) play(secret float64, src mechanisms.Source) float64 {
 		if left < 0.05 {
 			break
 		}
-		finest := 1 / (left * hair)
-		m := must(mechanisms.NewLaplaceReduction(8*finest, finest))
-		worst := must(m.Worst(1))
+		fine := 8.0 / 7 / (left * hair)
+		first, second := must(mechanisms.NewLaplace(7*fine)), must(mechanisms.NewLaplace(fine))
+		realised := must(first.Approx(1))
+		worst := loss.Approx{Epsilon: realised.Epsilon + must(second.Approx(1)).Epsilon}
 		if !c.open(worst) {
 			break
 		}
-		ratio, realised := refine(m, 8*finest, secret, src)
+		ratio := laplaceRatio(must(first.Release(secret, src)), 7*fine)
+		if ratio > 0 {
+			ratio += laplaceRatio(must(second.Release(secret, src)), fine)
+			realised = worst
+		}
 		c.settle(worst, realised)
 		score += ratio
 	}
 	return score
-}
-
-// refine halves the scale down to the finest unless a rung favours 0 by more than half of its
-// maximum.
-func refine(m *mechanisms.LaplaceReduction, scale, secret float64,
-	src mechanisms.Source) (ratio float64, realised loss.Approx) {
-	c := must(m.Begin(secret))
-	for range 4 {
-		ratio = laplaceRatio(must(c.Next(scale, src)), scale)
-		if ratio < -0.5/scale {
-			break
-		}
-		scale /= 2
-	}
-	return ratio, must(c.Price(1))
 }
 
 // exPostRefiner keeps to the rules of an ex-post filter.

@@ -51,9 +51,6 @@ func expFraction(n, d uint64, src Source) bool {
 	}
 }
 
-// expMinus returns true with probability exp(−n/d).
-func expMinus(n, d uint64, src Source) bool { return expMinusProduct(n, 1, d, src) }
-
 // expMinusProduct returns true with probability exp(−x·y/d); the product may have 128 bits.
 func expMinusProduct(x, y, d uint64, src Source) bool {
 	hi, lo := bits.Mul64(x, y)
@@ -73,35 +70,28 @@ func expMinusProduct(x, y, d uint64, src Source) bool {
 // negligible.
 const mostBlocks = 4096
 
-// geometric draws Y ≥ 0 with P(Y = y) proportional to exp(−y·s/t): the magnitude in Algorithm 2 of
-// Canonne, Kamath and Steinke. Requires s ≥ 1, t ≥ 1, and 4096·t/s < 2^63.
-func geometric(s, t uint64, src Source) (uint64, error) {
+// geometric draws Y ≥ 0 with P(Y = y) proportional to exp(−y/t): the magnitude in Algorithm 2 of
+// Canonne, Kamath and Steinke. Requires t ≥ 1, and 4096·t < 2^63.
+func geometric(t uint64, src Source) (uint64, error) {
 	var low uint64
 	for {
 		if low = uniform(t, src); expFraction(low, t, src) {
 			break
 		}
 	}
-	blocks := uint64(0)
-	for expFraction(1, 1, src) {
-		if blocks++; blocks == mostBlocks {
-			return 0, ErrDigits
+	for blocks := uint64(0); blocks < mostBlocks; blocks++ {
+		if !expFraction(1, 1, src) {
+			return blocks*t + low, nil
 		}
 	}
-	hi, lo := bits.Mul64(t, blocks)
-	lo, carry := bits.Add64(lo, low, 0)
-	if s == 1 {
-		return lo, nil
-	}
-	y, _ := bits.Div64(hi+carry, lo, s)
-	return y, nil
+	return 0, ErrDigits
 }
 
-// twoSided draws an integer with P(X = x) proportional to exp(−|x|·s/t), exactly: Algorithm 2 of
+// twoSided draws an integer with P(X = x) proportional to exp(−|x|/t), exactly: Algorithm 2 of
 // Canonne, Kamath and Steinke. It requires the same as geometric.
-func twoSided(s, t uint64, src Source) (int64, error) {
+func twoSided(t uint64, src Source) (int64, error) {
 	for {
-		y, err := geometric(s, t, src)
+		y, err := geometric(t, src)
 		if err != nil {
 			return 0, err
 		}

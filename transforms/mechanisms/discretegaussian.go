@@ -70,12 +70,12 @@ func (d *DiscreteGaussian) noise(src Source) (int64, error) {
 	c := d.scratch.Get().(*trial)
 	defer d.scratch.Put(c)
 	for {
-		y, err := twoSided(1, d.scale, src)
+		y, err := twoSided(d.scale, src)
 		if err != nil {
 			return 0, err
 		}
 		// (|Y| − num/(den·t))²·den/(2·num) = (|Y|·den·t − num)²/(2·num·den·t²).
-		c.distance.SetUint64(magnitude(y))
+		c.distance.Abs(c.distance.SetInt64(y))
 		c.distance.Mul(&c.distance, d.step)
 		c.distance.Sub(&c.distance, d.num)
 		c.distance.Mul(&c.distance, &c.distance)

@@ -2,9 +2,8 @@
 // the noise that those filters price. A tollgate deployment draws nothing from it: the noise of its
 // counts is in transforms/noisereduction.
 //
-// There is Gaussian, Laplace and discrete Gaussian noise, and Laplace noise reduction (gradual
-// release). Exponential and PermuteAndFlip select a candidate, SparseVector finds values above a
-// threshold.
+// There is Gaussian, Laplace and discrete Gaussian noise. Exponential and PermuteAndFlip select a
+// candidate, SparseVector finds values above a threshold.
 //
 // Each mechanism releases one number, index or comparison, and prices it in the types of
 // state/loss, for a sensitivity that the caller gives: for all individuals or for one.

@@ -2,10 +2,8 @@ package mechanisms_test
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/tollgate-dp/tollgate/state/accounting"
-	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
@@ -29,37 +27,6 @@ func ExampleGaussian() {
 	// 1221.27 for mu 0.10
 	// 1246.53 for mu 0.10
 	// loss does not fit what is left of the budget
-}
-
-// A refinement continues until the value is accurate enough, and pays for its last scale only.
-func ExampleLaplaceReduction() {
-	reduction, _ := mechanisms.NewLaplaceReduction(64, 2)
-	budget, _ := accounting.NewExPost(loss.Approx{Epsilon: 1})
-	worst, _ := reduction.Worst(1)
-	if err := budget.Reserve(worst); err != nil {
-		fmt.Println(err)
-		return
-	}
-	refinement, _ := reduction.Begin(500)
-	src := mechanisms.NewKeyed([32]byte{1}, []byte("example"))
-	for scale := 64.0; scale >= 2; scale /= 2 {
-		y, _ := refinement.Next(scale, src)
-		fmt.Printf("scale %g: %.1f\n", scale, y)
-		if 3*scale < 0.1*math.Abs(y) { // within 10 % with probability 1 − e^-3
-			break
-		}
-	}
-	realised, _ := refinement.Price(1)
-	if err := budget.Settle(worst, realised); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("paid %.4f of the %.1f reserved, left %.4f\n", realised.Epsilon, worst.Epsilon, budget.Left().Epsilon)
-	// Output:
-	// scale 64: 465.9
-	// scale 32: 535.8
-	// scale 16: 524.3
-	// paid 0.0625 of the 0.5 reserved, left 0.9375
 }
 
 // The most popular of four pages. One user adds at most 1 to each count: the swing is 1.

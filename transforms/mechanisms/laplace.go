@@ -37,7 +37,7 @@ func (l *Laplace) Release(value float64, src Source) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	noise, err := twoSided(1, l.scale, src)
+	noise, err := twoSided(l.scale, src)
 	if err != nil {
 		return 0, err
 	}

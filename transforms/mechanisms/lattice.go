@@ -10,6 +10,8 @@ const (
 	// Range of the scale of noise.
 	leastScale    = 0x1p-23
 	greatestScale = 0x1p40
+	// greatestCoarse is the greatest scale of a lattice with at least 2^30 points per scale.
+	greatestCoarse = 0x1p30
 
 	// greatestValue bounds the values that can be released.
 	greatestValue = 0x1p900

@@ -10,8 +10,7 @@ import (
 
 func TestBadNumbersAreNamed(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	g, l, d, m := must(NewGaussian(1)), must(NewLaplace(1)), must(NewDiscreteGaussian(1)),
-		must(NewLaplaceReduction(8, 1))
+	g, l, d := must(NewGaussian(1)), must(NewLaplace(1)), must(NewDiscreteGaussian(1))
 	for _, c := range []struct {
 		name  string
 		bad   []float64
@@ -22,21 +21,15 @@ func TestBadNumbersAreNamed(t *testing.T) {
 		}},
 		{"scale", []float64{nan, inf, -inf, -1, 0, 0x1p-24, 0x1p41},
 			func(x float64) []error { return []error{second(NewLaplace(x))} }},
-		{"coarsest scale", []float64{nan, inf, -1, 0, 0x1p-24, 0x1p41},
-			func(x float64) []error { return []error{second(NewLaplaceReduction(x, 1))} }},
-		{"finest scale", []float64{nan, inf, -1, 0, 0x1p-24, 0x1p41, 0x1p-19},
-			func(x float64) []error { return []error{second(NewLaplaceReduction(8, x))} }},
 		{"value", []float64{nan, inf, -inf, 0x1p901, -0x1p901}, func(x float64) []error {
 			src := seeded(t, 1)
-			return []error{second(g.Release(x, src)), second(l.Release(x, src)), second(d.Release(x, src)),
-				second(m.Begin(x))}
+			return []error{second(g.Release(x, src)), second(l.Release(x, src)), second(d.Release(x, src))}
 		}},
 		{"sensitivity", []float64{nan, inf, -inf, -1e-300, 0x1p901}, func(x float64) []error {
 			return []error{
 				second(g.GDP(x)), second(g.ZCDP(x)), second(g.RDP(x, 2)), second(g.Approx(x, 1e-6)),
 				second(l.Approx(x)), second(l.GDP(x)),
 				second(l.ZCDP(x)), second(l.RDP(x, 2)), second(d.ZCDP(x)), second(d.Approx(x, 1e-6)),
-				second(m.Worst(x)),
 			}
 		}},
 		// its square has no float64

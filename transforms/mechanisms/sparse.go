@@ -62,10 +62,10 @@ type SparseVector struct {
 // positives, from 1 to 2^30. Scales are from 2^-23 to 2^30, neither more than 2^10 times the
 // other, and rounded up by less than a relative 2^-28. The error is a *units.RangeError.
 func NewSparseVector(threshold, value float64, positives int) (*SparseVector, error) {
-	if err := checkScale("scale of the threshold's noise", threshold, greatestCoarsest); err != nil {
+	if err := checkScale("scale of the threshold's noise", threshold, greatestCoarse); err != nil {
 		return nil, err
 	}
-	if err := checkScale("scale of the values' noise", value, greatestCoarsest); err != nil {
+	if err := checkScale("scale of the values' noise", value, greatestCoarse); err != nil {
 		return nil, err
 	}
 	lesser, greater := min(threshold, value), max(threshold, value)
@@ -112,7 +112,7 @@ func (s *SparseVector) Begin(threshold float64, src Source) (*Search, error) {
 	if err != nil {
 		return nil, err
 	}
-	noise, err := twoSided(1, s.threshold, src)
+	noise, err := twoSided(s.threshold, src)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (c *Search) Above(value float64, src Source) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	noise, err := twoSided(1, c.mechanism.value, src)
+	noise, err := twoSided(c.mechanism.value, src)
 	if err != nil {
 		return false, err
 	}
