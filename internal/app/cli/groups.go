@@ -12,14 +12,8 @@ import (
 // groupKey is the annotation of a flag with the title of its group.
 const groupKey = "group"
 
-// Group puts the flags that were added since the last group under a title in the help.
-func Group(flags *pflag.FlagSet, title string) {
-	flags.VisitAll(func(flag *pflag.Flag) {
-		if flag.Annotations[groupKey] == nil {
-			flags.SetAnnotation(flag.Name, groupKey, []string{title}) //nolint:errcheck // the flag exists
-		}
-	})
-}
+// Group puts a flag under a title in the help.
+func Group(flag *pflag.Flag, title string) { flag.Annotations = map[string][]string{groupKey: {title}} }
 
 // GroupHelp shows the flags of a command in their groups: --help the usual ones, --help-all all of
 // them. The command must have its flags and its RunE.

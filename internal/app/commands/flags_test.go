@@ -68,11 +68,9 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 func TestUnknownCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"frobnicate":    `unknown command "frobnicate" for "tollgate": there are audit, budget, change,`,
-		"dmeo --help":   "is demo meant?",
-		"budget compos": "is compose meant?",
-		"budget nope -h": `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, ` +
-			`convert, releases`,
+		"frobnicate":    `unknown command "frobnicate" for "tollgate"`,
+		"dmeo --help":   "Did you mean this?\n\tdemo",
+		"budget compos": `unknown command "compos" for "tollgate budget"`,
 	} {
 		code, stdout, stderr := tollgate(t, strings.Fields(args)...)
 		if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
@@ -82,7 +80,7 @@ func TestUnknownCommandsAreRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"": "Available Commands:", "help": "Available Commands:", "help demo": "tollgate demo [flags]",
 		"help budget compose": "tollgate budget compose [flags]",
-		"budget --help":       "tollgate budget [command]", "help help": "help [command]",
+		"budget --help":       "tollgate budget [command]",
 	} {
 		if stdout, _ := mustRun(t, strings.Fields(args)...); !strings.Contains(stdout, want) {
 			t.Errorf("%s: stdout %q", args, stdout)

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -12,26 +13,23 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 )
 
+//go:embed man.txt
+var manHelp string
+
 // man writes manual pages, of which each command has one.
 func man(a *command.App) *cobra.Command {
 	var dir string
-	cmd := &cobra.Command{
-		Use:     "man",
-		Short:   "Write manual pages of all commands",
-		Example: `  tollgate man --dir /usr/local/share/man/man1`,
-		Args:    command.NoArguments("--dir"),
-	}
-	cmd.Flags().StringVar(&dir, "dir", "", "directory to write them to; man creates it if it is missing")
-	cmd.MarkFlagRequired("dir") //nolint:errcheck // the flag exists
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+	return a.New("man", manHelp, func(cmd *cobra.Command) {
+		cmd.Flags().StringVar(&dir, "dir", "", "")
+		cmd.MarkFlagRequired("dir") //nolint:errcheck // the flag exists
+	}, func(cmd *cobra.Command) error {
 		if dir == "" {
 			return command.Usage(errors.New("--dir is empty: name a directory"))
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("writing manual pages: %w", err)
 		}
-		// The same pages whenever they are made.
-		day := time.Unix(0, 0).UTC()
+		day := time.Unix(0, 0).UTC() // the same pages whenever they are made
 		header := &doc.GenManHeader{Title: "TOLLGATE", Section: "1", Date: &day, Source: "Tollgate " +
 			a.Build().Version, Manual: "Tollgate"}
 		root := cmd.Root()
@@ -41,5 +39,4 @@ func man(a *command.App) *cobra.Command {
 		}
 		return nil
 	})
-	return cmd
 }

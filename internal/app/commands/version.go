@@ -14,13 +14,8 @@ import (
 
 func version(a *command.App) *cobra.Command {
 	var f cli.Format
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, its build, the formats that it writes and reads, and its engines",
-		Args:  command.NoArguments(""),
-	}
-	cli.FormatFlag(cmd, &f)
-	cmd.RunE = a.Run(func(*cobra.Command) error {
+	const help = "Print the version, its build, the formats that it writes and reads, and its engines"
+	return a.New("version", help, func(cmd *cobra.Command) { cli.FormatFlag(cmd, &f) }, func(*cobra.Command) error {
 		b := a.Build()
 		return a.PrintFields(f, []any{
 			"module", b.Module, "version", b.Version, "revision", b.Revision,
@@ -29,7 +24,6 @@ func version(a *command.App) *cobra.Command {
 			"engines", command.Names(run.EngineNames()),
 		})
 	})
-	return cmd
 }
 
 // formats lists the formats on a deployment's topics, each with its version.

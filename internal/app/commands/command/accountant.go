@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -14,7 +14,7 @@ import (
 // Accountant is the value of --accountant where a deployment's budget is computed.
 type Accountant budgets.Accountant
 
-func AccountantFlag(cmd *cobra.Command, to *Accountant) {
+func AccountantFlag(flags *pflag.FlagSet, to *Accountant) {
 	*to = Accountant(budgets.GDP)
 	names := budgets.AccountantNames()
 	for i, name := range names {
@@ -22,7 +22,7 @@ func AccountantFlag(cmd *cobra.Command, to *Accountant) {
 			names[i] += " (" + a.Note() + ")"
 		}
 	}
-	cmd.Flags().Var(to, "accountant", "how (epsilon, delta) becomes a budget: "+spelling.List(names, " or "))
+	flags.Var(to, "accountant", "how (epsilon, delta) becomes a budget: "+spelling.List(names, " or "))
 }
 
 func (v *Accountant) String() string { return string(*v) }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -47,6 +49,12 @@ func CheckTop(top int, f cli.Format, changed func(string) bool) error {
 		return Usage(errors.New("--top is for the table: leave it out with --format json, which has all values"))
 	}
 	return nil
+}
+
+// Progress returns the notes that a command writes to stderr while it works.
+func (a *App) Progress() *terminal.Progress {
+	tty, _ := terminal.Terminal(a.Stderr)
+	return terminal.NewProgress(a.Stderr, tty, time.Now)
 }
 
 // NoArguments refuses arguments without a flag: nearly always a file whose flag was left out, or

@@ -23,10 +23,7 @@ func Execute(ctx context.Context, a *App, build func(*App) *cobra.Command, args 
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	cli.Prepare(root)
-	cmd, err := known(root, args)
-	if err == nil {
-		cmd, err = root.ExecuteContextC(ctx)
-	}
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return ExitOK
 	}

@@ -8,10 +8,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// StrictLosses is what --strict of run refuses beside what strictFlag says.
-const StrictLosses = "; fail (exit code 4) if more than 2 % of the values cannot be read or, with --until or " +
-	"--until-end, if more than half of the records were lost before counting"
-
 // StrictFlag adds --strict to a command that checks the topics.
 func StrictFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "strict", false, "fail (exit code 3) where this command only warns otherwise: topics that "+

@@ -4,55 +4,43 @@
 package demo
 
 import (
+	_ "embed"
+
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // app is what the commands of this package use of the world outside.
 type app struct{ *command.App }
 
+var (
+	//go:embed demo.txt
+	demoHelp string
+	//go:embed plan.txt
+	planHelp string
+	//go:embed flags.txt
+	flagsHelp string
+)
+
+// newCommand makes a command whose help has the flags of demo and plan.
+func (a *app) newCommand(use, help, window string, register func(*cobra.Command),
+	work func(*cobra.Command) error) *cobra.Command {
+	return a.New(use, help+"\n"+flagsHelp, register, work, "{window}", window,
+		"{formats}", input.AnyFormat(), "{quoted}", input.QuotedFormats(), "{rows}", input.RowFormats(" or "),
+		"{schemas}", input.SchemaFormats(), "{kinds}", spelling.List(metrickind.Names(metrickind.Offered()), " or "),
+		"{valued}", spelling.List(metrickind.Names(metrickind.Valued()), " and "),
+		"{also}", spelling.List(metrickind.AllAlso(), " or "))
+}
+
 func Command(c *command.App) *cobra.Command {
-	a := &app{c}
-	f := &demoFlags{stream: generate.Defaults()}
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Run everything in one process, on made-up events or on your own file",
-		Long: `Run the whole pipeline in one process, with an embedded broker in place of Kafka, and
-print the counts: as a table and a chart, or as JSON lines.
-
-Without --input, demo makes the events up: users and pages by Zipf's law, a daily
-rhythm, some late and some broken records. The noise also comes from --seed, so that
-you can repeat a run; such noise protects no user.
-
-With --input FILE, demo counts your own events. The file may be of any size and in any
-order. demo leaves out broken records and reports them. Every run draws new noise and makes
-a promise of its own: over several runs, the privacy losses of the users in the file
-add up.
-
-The promise is (epsilon, delta)-differential privacy for each user with all of their
-events, if the times in the file are right. Without --from and --to, the data decide
-how many windows there are, and this number is not protected: it can reveal a single
-record with a time far away from the others. Without --public-keys, demo releases a
-key only if enough of its events count.
-
---kind says what demo computes from a file: the number of events or users, or the sum,
-mean, variance, standard deviation, quantiles or histogram of a field of numbers. Values
-outside --min and --max count as the nearer of the two. Without them, demo chooses a
-range and pays for it from the promise. For a histogram, give them, or --edges.`,
-		Example: `  tollgate demo
-  tollgate demo --relative 0.05 --events 2000000
-  tollgate demo --input visits.csv --header --user-field user --key-field page \
-    --time-field when --time-unit rfc3339 --window 24h
-  tollgate demo --input orders.csv --header --user-field user --key-field country \
-    --time-field when --kind mean --value-field amount --min 0 --max 200`,
-		Args: command.NoArguments("--input"),
-	}
-	f.register(cmd)
-	f.flags = cmd.Flags()
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runDemo(cmd.Context(), f, cmd.Flags().Changed) })
-	cli.GroupHelp(cmd, usualFlags()...)
-	return cmd
+	a, f := &app{c}, &demoFlags{stream: generate.Defaults()}
+	const window = "size of a window, like 15m, 1h30m or 1d (default 1h for made-up events; chosen for a file)"
+	return a.newCommand("demo", demoHelp, window, f.register, func(cmd *cobra.Command) error {
+		return a.runDemo(cmd.Context(), f, cmd.Flags().Changed)
+	})
 }

@@ -32,28 +32,21 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.input, "input", "", "file with your own events, also one that is compressed with gzip or zstd; "+
-		"- reads the standard input")
-	flags.StringVar(&f.inputFormat, "input-format", "", input.AnyFormat()+" (default: by the name of the file)")
-	flags.StringVar(&f.separator, "separator", "", "character between the fields of "+input.QuotedFormats()+
-		" rows, if it is not a comma: ';'")
+	flags.StringVar(&f.input, "input", "", "")
+	flags.StringVar(&f.inputFormat, "input-format", "", "")
+	flags.StringVar(&f.separator, "separator", "", "")
 	input.EncodingFlag(flags, &f.encoding)
-	flags.BoolVar(&f.header, "header", false, "the first record of a "+input.RowFormats(" or ")+
-		" file names the columns")
-	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns if the file has no header: a,b,c")
-	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
+	flags.BoolVar(&f.header, "header", false, "")
+	flags.StringSliceVar(&f.columns, "columns", nil, "")
+	flags.StringVar(&f.userField, "user-field", "", "")
 	input.NoUserFlag(flags, &f.noUser)
-	flags.StringVar(&f.keyField, "key-field", "", "column or path of the key, or up to four with commas between them: "+
-		"country,page; without it all events are counted together")
-	flags.StringVar(&f.timeField, "time-field", "", input.TimeFieldUsage)
+	flags.StringVar(&f.keyField, "key-field", "", "")
+	flags.StringVar(&f.timeField, "time-field", "", "")
 	f.times.Register(flags)
-	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "accept a file with many times that cannot be read, or "+
-		"seem wrong; records whose time cannot be read are left out")
-	flags.BoolVar(&f.skipUndecodable, "skip-undecodable", false, "leave out rows, lines or records that cannot be "+
-		"read, even if these are more than 2 % of all")
-	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single "+
-		"early record can add windows")
-	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
+	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "")
+	flags.BoolVar(&f.skipUndecodable, "skip-undecodable", false, "")
+	flags.Var(&f.from, "from", "")
+	flags.Var(&f.to, "to", "")
 }
 
 // checkInput decides the layout of the file.

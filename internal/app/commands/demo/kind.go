@@ -21,19 +21,20 @@ type kindFlags struct {
 	buckets    int
 }
 
-// register adds the flags. without says what happens where no range of values is given.
-func (f *kindFlags) register(flags *pflag.FlagSet, c *chosenFlags, without string) {
+func (f *kindFlags) register(flags *pflag.FlagSet, c *chosenFlags) {
 	f.kind = metrickind.Offered()[0].Name
-	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
-	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind",
-		"what to compute from a file, a `kind` of metric as in a configuration: "+
-			spelling.List(metrickind.Names(metrickind.Offered()), " or "))
-	f.RegisterValues(flags, "for "+labels+": ", ", and --min, --max, --edges and the values shown are in hundredths")
-	flags.Int64Var(&c.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+
-		"; for a histogram, give it or --edges)")
-	flags.Int64Var(&c.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+
-		"; for a histogram, give it or --edges)")
-	f.registerStatistics(flags)
+	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "")
+	f.RegisterValues(flags)
+	flags.Int64Var(&c.min, "min", 0, "")
+	flags.Int64Var(&c.max, "max", 0, "")
+	s := &f.statistics
+	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks",
+		"")
+	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50",
+		check: checkEdges}, "edges", "")
+	flags.IntVar(&f.buckets, "buckets", 10, "")
+	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "")
+	flags.StringSliceVar(&s.Also, "also", nil, "")
 }
 
 // kindOf is the kind that is counted.

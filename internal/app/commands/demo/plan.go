@@ -33,67 +33,26 @@ type planFlags struct {
 }
 
 func Plan(c *command.App) *cobra.Command {
-	a := &app{c}
-	f := &planFlags{}
-	cmd := &cobra.Command{
-		Use:   "plan",
-		Short: "Recommend windows and noise for your events, and show how exact the values would be",
-		Long: `Read a file of events once, search for the window and the noise that fit it, and show how
-far values would typically be from the real ones. The recommended setting is ready for a
-configuration file and for "tollgate demo".
-
-The typical error is the median over the cells (a key in a window) that hold half of
-the events, the largest first; a cell that does not come out counts as 100 %.
-
-plan changes and releases nothing. Its output comes from raw data and is for you alone.
-The recommended setting has round numbers and no key of the data, but plan chose it by
-looking at raw data, and that choice is not protected.
-
-plan keeps what you give and chooses the rest. Without --window it takes the smallest
-of 1h, 6h, 1d, 7d, 30d, 90d and 365d (for dates without a time of day, of 1d and more)
-whose values are typically within 10 % of the real ones, or else the one with the least
-error. Give several --window to compare sizes.
-
-With --config, or without flags that describe a file, plan reads the events topic of a
-configuration in place of a file and plans one of its metrics, in windows of the
-metric's size unless you give others.`,
-		Example: `  tollgate plan --input visits.csv --header --user-field user --key-field page \
-    --time-field when
-  tollgate plan --input visits.csv --header --user-field user --key-field page \
-    --time-field when --window 1h --window 1d
-  tollgate plan --config tollgate.yaml --from 2025-03-01 --to 2025-03-08`,
-		Args: command.NoArguments("--input"),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	f.inputFlags.register(flags)
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its "+
-		"topic between --from and --to, "+
-		"in place of --input (default without --input: $TOLLGATE_CONFIG, else "+command.UsualConfig+")")
-	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
-	cli.Group(flags, "Input")
-	f.kindFlags.register(flags, &f.chosenFlags, "default: plan chooses")
-	flags.Var(&f.windows, "window",
-		"size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: plan chooses)")
-	f.registerTarget(flags, "plan")
-	cli.Group(flags, "What to compute")
-	flags.StringVar(&f.publicKeys, "public-keys", "",
-		"the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is "+
-			"protected)")
-	f.registerPromise(cmd, "plan")
-	cli.Group(flags, "Privacy")
-	cli.FormatFlag(cmd, &f.format)
-	cli.Group(flags, "Output")
-	f.flags = flags
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, ofFiles()); f.config != "" ||
+	a, f := &app{c}, &planFlags{}
+	const window = "size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: chosen)"
+	return a.newCommand("plan", planHelp, window, func(cmd *cobra.Command) {
+		flags := cmd.Flags()
+		f.flags = flags
+		f.inputFlags.register(flags)
+		flags.StringVar(&f.config, "config", "", "")
+		flags.StringVar(&f.metric, "metric", "", "")
+		f.kindFlags.register(flags, &f.chosenFlags)
+		flags.Var(&f.windows, "window", "")
+		flags.StringVar(&f.publicKeys, "public-keys", "", "")
+		f.registerPromise(flags)
+		cli.FormatFlag(cmd, &f.format)
+	}, func(cmd *cobra.Command) error {
+		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, settingFlags()); f.config != "" ||
 			cmd.Flags().Changed("config") {
 			return a.runPlanTopic(cmd.Context(), f, cmd.Flags().Changed)
 		}
 		return a.runPlan(cmd.Context(), f, cmd.Flags().Changed)
 	})
-	cli.GroupHelp(cmd, append(usualFlags(), "config")...)
-	return cmd
 }
 
 // durationList is a flag that may be given more than once.
@@ -167,8 +126,7 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	if err != nil {
 		return err
 	}
-	tty, _ := terminal.Terminal(a.Stderr)
-	progress := terminal.NewProgress(a.Stderr, tty, time.Now)
+	progress := a.Progress()
 	defer progress.Flush()
 	e, broken, err := f.collect(ctx, progress, keys)
 	if err != nil {

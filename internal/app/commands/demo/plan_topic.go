@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
@@ -23,21 +22,23 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ofFiles returns the flags whose values a configuration has.
-func ofFiles() []string {
-	f, cmd := new(demoFlags), new(cobra.Command)
-	f.registerPromise(cmd, "")
-	f.registerTarget(cmd.Flags(), "")
-	ofPromise := cli.FlagNames(func(flags *pflag.FlagSet) { flags.AddFlagSet(cmd.Flags()) })
-	names := slices.Concat([]string{"input", "public-keys"}, fileFlags(), ofPromise)
+// settingFlags returns the flags whose values a configuration has.
+func settingFlags() []string {
+	names := cli.FlagNames(func(flags *pflag.FlagSet) {
+		f := new(demoFlags)
+		f.inputFlags.register(flags)
+		f.kindFlags.register(flags, &f.chosenFlags)
+		flags.StringVar(&f.publicKeys, "public-keys", "", "")
+		f.registerPromise(flags)
+	})
 	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.Contains([]string{"from", "to", "skip-bad-values", "all-windows"}, name)
+		return slices.Contains([]string{"from", "to", "skip-bad-values"}, name)
 	})
 }
 
 // runPlanTopic plans a metric of a configuration by the events on its topic.
 func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(string) bool) error {
-	for _, name := range ofFiles() {
+	for _, name := range settingFlags() {
 		if changed(name) {
 			return command.Usage(fmt.Errorf("--config already sets what --%s sets: leave one of them out", name))
 		}
@@ -59,8 +60,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		return command.Usage(err)
 	}
 	f.kind, f.confidence = m.Kind, m.Target.Confidence
-	tty, _ := terminal.Terminal(a.Stderr)
-	progress := terminal.NewProgress(a.Stderr, tty, time.Now)
+	progress := a.Progress()
 	defer progress.Flush()
 	e, seen, err := f.look(ctx, d, m, progress)
 	if err != nil {

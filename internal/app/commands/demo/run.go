@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
@@ -32,8 +31,7 @@ type job struct {
 }
 
 func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
-	tty, _ := terminal.Terminal(a.Stderr)
-	j := &job{flags: f, progress: terminal.NewProgress(a.Stderr, tty, time.Now)}
+	j := &job{flags: f, progress: a.Progress()}
 	defer j.progress.Flush()
 	if err := f.check(changed); err != nil {
 		return err

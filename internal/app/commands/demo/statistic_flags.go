@@ -9,33 +9,10 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/words"
 
-	"github.com/spf13/pflag"
-
-	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
-	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
-
-// registerStatistics adds the flags of quantiles and histograms, and of what is released beside a
-// value.
-func (f *kindFlags) registerStatistics(flags *pflag.FlagSet) {
-	s := &f.statistics
-	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks",
-		"for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
-	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50",
-		check: checkEdges}, "edges", "for a histogram: the edges of its buckets, such as 0,10,20,50 for buckets from "+
-		"0, 10 and 20 (default: computed from --buckets)")
-	flags.IntVar(&f.buckets, "buckets", 10, "for a histogram without --edges: into how many buckets to divide the "+
-		"range from --min to --max")
-	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale",
-		"for quantiles and histograms: divide the range into parts of the same width (linear), or into wider parts "+
-			"for greater values (logarithmic)")
-	flags.StringSliceVar(&s.Also, "also", nil, "for means, variances, standard deviations, quantiles and histograms: "+
-		"further statistics of the same values, with commas between them: "+spelling.List(metrickind.AllAlso(), " or ")+
-		", but none that the kind releases anyway")
-}
 
 // numbersValue is a flag with a list of numbers, each above low and below high. must and like say
 // in errors what is expected, and give an example.

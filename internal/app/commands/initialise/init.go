@@ -4,6 +4,7 @@ package initialise
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,63 +34,25 @@ type initFlags struct {
 	by, why         string
 }
 
+//go:embed init.txt
+var help string
+
 func Command(c *command.App) *cobra.Command {
-	a := &app{c}
-	f := &initFlags{start: startValue{text: "now"}}
-	cmd := &cobra.Command{
-		Use:   "init",
-		Short: "Begin a deployment: write what it promises to its control topic",
-		Long: `Write the HEADER of a deployment to its control topic: the promise to users, the
-metrics, fingerprints of the keys, and the start of the first window. From then on
-"tollgate run" refuses to start with anything else. "tollgate change" can change the
-metrics, the noise key and more (see its help), and lower the budget; the promise
-never becomes weaker. If there is a HEADER already, init changes nothing. It exits
-with 0 if the deployment has this configuration; otherwise it lists the differences
-and exits with 3.
-
-Tollgate does not count events before --start. "earliest" starts at the timestamp of
-the first record of the events topic, the lowest of all partitions. With producer
-times, a later record may hold an older event, which is not counted either. init
-rounds the start down to the beginning of a window. With time.window_zone,
-Tollgate reads a time without an offset in that zone: --start 2026-01-01.
-
-Two deployments with the same keys make two promises to the same people, and what both
-reveal about a person adds up. So init records on which cluster a deployment has
-begun, beside the file of the user-hash key or where keys.record says. It refuses a
-second deployment, for example if the address of the brokers is wrong or the control
-topic was lost, unless you ask for one with --begin-second-promise. If the keys come
-from the environment and there is no record, or if an init on another cluster or topic
-was interrupted, confirm with --begin-first-promise that no deployment has begun with
-these keys.
-
-With --create-topics, init creates the deployment's topics that are missing, with the
-settings that a restart needs; it does not touch topics that exist. With
---generate-keys, it creates the key files that are missing, readable only by their
-owner.`,
-		Example: `  tollgate init --config tollgate.yaml --generate-keys --create-topics --replication 3
-  tollgate init --config tollgate.yaml --start 2026-01-01T00:00:00Z`,
-		Args: command.NoArguments("--config"),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	a.ConfigPath(cmd, &f.config)
-	flags.Var(&f.start, "start", "start of the first window: now, earliest (one record can decide it), or a time like "+
-		"2026-01-01T00:00:00Z")
-	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
-	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: also create the events topic, with "+
-		"this many partitions")
-	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the "+
-		"brokers' setting)")
-	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
-	flags.BoolVar(&f.first, "begin-first-promise", false, "confirm that no deployment has begun with these keys: if "+
-		"they come from the environment and there is no record, or if an init was interrupted elsewhere")
-	flags.BoolVar(&f.second, "begin-second-promise", false, "begin another deployment with the keys of an existing "+
-		"one: what both reveal about the same people adds up")
-	flags.StringVar(&f.by, "by", "", "who begins it; recorded for good, see tollgate promise")
-	flags.StringVar(&f.why, "why", "", "what for, or where it is written down; recorded for good")
-	command.StrictFlag(cmd, &f.strict)
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runInit(cmd.Context(), f) })
-	return cmd
+	a, f := &app{c}, &initFlags{start: startValue{text: "now"}}
+	return a.New("init", help, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &f.config)
+		flags := cmd.Flags()
+		flags.Var(&f.start, "start", "")
+		flags.BoolVar(&f.createTopics, "create-topics", false, "")
+		flags.IntVar(&f.eventPartitions, "event-partitions", 0, "")
+		flags.IntVar(&f.replication, "replication", 0, "")
+		flags.BoolVar(&f.generateKeys, "generate-keys", false, "")
+		flags.BoolVar(&f.first, "begin-first-promise", false, "")
+		flags.BoolVar(&f.second, "begin-second-promise", false, "")
+		flags.StringVar(&f.by, "by", "", "")
+		flags.StringVar(&f.why, "why", "", "")
+		command.StrictFlag(cmd, &f.strict)
+	}, func(cmd *cobra.Command) error { return a.runInit(cmd.Context(), f) })
 }
 
 func (f *initFlags) check() error {

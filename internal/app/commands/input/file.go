@@ -141,10 +141,6 @@ func ExplainColumns(err error, flags ...[2]string) error {
 	return err
 }
 
-// TimeFieldUsage describes --time-field.
-const TimeFieldUsage = "column or path of the time of the event, or up to four with commas between them, whose texts " +
-	"are read as one: date,time"
-
 // EncodingFlag adds the flag that names the encoding of a file's text.
 func EncodingFlag(flags *pflag.FlagSet, encoding *string) {
 	flags.StringVar(encoding, "encoding", "", "encoding of the file's text: latin1, cp1252 or another name that web "+

@@ -18,13 +18,9 @@ type TimeFlags struct {
 
 func (f *TimeFlags) Register(flags *pflag.FlagSet) {
 	f.Unit = event.TimeText
-	flags.Var(cli.OneOf(&f.Unit, event.TimeUnits()...), "time-unit", "`unit` of times: seconds (s), ms, us, ns, "+
-		"minutes (min), hours (h) or days (d) since 1970, Excel's days (excel), Windows' filetime, rfc3339, or text "+
-		"in a usual layout like 2025-03-03 00:00:01, 2025-03-03, 03 Mar 2025 00:00:01 +0100, 03/Mar/2025:00:00:01 "+
-		"+0100 (default for "+SchemaFormats()+": as the schema says)")
-	flags.Var(&f.Layout, "time-layout", "another layout of times, as strptime has it: %d.%m.%Y %H:%M:%S, or %m/%d/%Y "+
-		"%I:%M %p, or %Y for years")
-	flags.Var(&f.Zone, "time-zone", "time zone of days, and of times that have none, like Europe/Zurich (default UTC)")
+	flags.Var(cli.OneOf(&f.Unit, event.TimeUnits()...), "time-unit", "")
+	flags.Var(&f.Layout, "time-layout", "")
+	flags.Var(&f.Zone, "time-zone", "")
 }
 
 // Check sets what follows from the format of the file.

@@ -16,12 +16,10 @@ type ValueFlags struct {
 	SkipBadValues bool
 }
 
-func (f *ValueFlags) RegisterValues(flags *pflag.FlagSet, of, units string) {
-	flags.StringVar(&f.ValueField, "value-field", "", of+"column or path of the value of an event, a whole number "+
-		"unless --decimals is given")
-	flags.IntVar(&f.Decimals, "decimals", 0, "how many decimals of values to keep: with 2, 12.345 is 1235 hundredths"+
-		units+" (default: values are whole numbers)")
-	flags.BoolVar(&f.comma, "decimal-comma", false, "values have a decimal comma: 12,5 or 1.234,56")
+func (f *ValueFlags) RegisterValues(flags *pflag.FlagSet) {
+	flags.StringVar(&f.ValueField, "value-field", "", "")
+	flags.IntVar(&f.Decimals, "decimals", 0, "")
+	flags.BoolVar(&f.comma, "decimal-comma", false, "")
 	NoValueFlags(flags, &f.NoValue, &f.SkipBadValues)
 }
 

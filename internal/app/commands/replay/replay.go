@@ -4,6 +4,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"time"
@@ -37,52 +38,25 @@ type replayFlags struct {
 	acceptLate                   bool
 }
 
+//go:embed replay.txt
+var help string
+
 func Command(c *command.App) *cobra.Command {
-	a := &app{c}
-	f := &replayFlags{}
-	cmd := &cobra.Command{
-		Use:   "replay",
-		Short: "Write a file to an events topic",
-		Long: `Write the records of a file to the events topic of a deployment, unchanged and in the
-order of the file. A hash of the user's id chooses the partition, and the time of the
-event becomes the time of the Kafka record. A record without a usable time gets the
-time of the record before it; a run will put it with the dead letters. replay leaves
-out records longer than 900,000 bytes.
-
-replay does not sort. With time.trust: producer, a record with a later time makes the
-records that follow it in its partition late, unless time.lateness covers them: sort the
-file first.
-
-replay writes the records of an Avro container file in the form in which a run reads
-them. If the topic is read with a schema file (events.schema), it writes them bare, and
-the file must have been written with that schema. If the topic is read with a schema
-registry (events.registry), each record begins with the id of the file's schema; replay
-registers the schema under the subject TOPIC-value if it is not there yet.
-
-On a topic with append times (message.timestamp.type=LogAppendTime) the broker
-replaces the times, so old events are late and none of them is counted. replay refuses
-such a topic unless you give --accept-late.`,
-		Example: `  tollgate replay --config tollgate.yaml --input events.jsonl
-  tollgate replay --config tollgate.yaml --input visits.csv --header --rate 1000`,
-		Args: command.NoArguments("--input"),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	a.ConfigPath(cmd, &f.config)
-	flags.StringVar(&f.input, "input", "", "file with the events, also one that is compressed with gzip or zstd; - "+
-		"reads the standard input")
-	flags.StringVar(&f.inputFormat, "input-format", "", input.AnyFormat()+" (default: by the name of the file)")
-	input.EncodingFlag(flags, &f.encoding)
-	flags.BoolVar(&f.header, "header", false, "the first record of a "+input.RowFormats(" or ")+
-		" file names the columns and is not written")
-	input.NoUserFlag(flags, &f.noUser)
-	input.NoValueFlags(flags, &f.noValue, &f.skipBadValues)
-	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as possible)")
-	flags.BoolVar(&f.acceptLate, "accept-late", false, "write even to a topic with append times, where old events are "+
-		"late")
-	cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f, cmd.Flags().Changed) })
-	return cmd
+	a, f := &app{c}, &replayFlags{}
+	return a.New("replay", help, func(cmd *cobra.Command) {
+		flags := cmd.Flags()
+		flags.StringVar(&f.input, "input", "", "")
+		a.ConfigPath(cmd, &f.config)
+		flags.StringVar(&f.inputFormat, "input-format", "", "")
+		input.EncodingFlag(flags, &f.encoding)
+		flags.BoolVar(&f.header, "header", false, "")
+		input.NoUserFlag(flags, &f.noUser)
+		input.NoValueFlags(flags, &f.noValue, &f.skipBadValues)
+		flags.Float64Var(&f.rate, "rate", 0, "")
+		flags.BoolVar(&f.acceptLate, "accept-late", false, "")
+		cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
+	}, func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f, cmd.Flags().Changed) },
+		"{formats}", input.AnyFormat(), "{rows}", input.RowFormats(" or "))
 }
 
 // replayTo is where a replay goes, and how its records are read there.
@@ -166,8 +140,7 @@ func (f *replayFlags) checkHeader(format event.Format) error {
 
 // writeFile writes the file to the topic, and reports on stderr how far it is.
 func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Client, to replayTo) error {
-	tty, _ := terminal.Terminal(a.Stderr)
-	progress := terminal.NewProgress(a.Stderr, tty, time.Now)
+	progress := a.Progress()
 	defer progress.Flush()
 	from := to.countedFrom(ctx)
 	r, err := replay.Open(ctx, client, replay.Options{
@@ -185,7 +158,8 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	drain, stop := a.DrainOnSignal(progress, func() string {
 		return "ending once the records that were read are " +
 			"written"
-	}, a.Exit)
+	},
+		a.Exit)
 	defer stop()
 	result, err := r.Run(ctx, drain)
 	input.NoteFaults(progress, r.Faults().Texts())

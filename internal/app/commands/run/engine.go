@@ -42,20 +42,6 @@ func (v *addressValue) Set(text string) error {
 }
 func (v *addressValue) Type() string { return "string" }
 
-// clusterFlags adds --engine and what goes with a cluster.
-func clusterFlags(cmd *cobra.Command, f *runFlags) {
-	f.engine.name = "direct"
-	flags := cmd.Flags()
-	flags.Var(&f.engine, "engine", "where the stages run; the counts are the same: direct, in this process; flink, in "+
-		"the workers of a Flink cluster (only in binaries built with -tags flink)")
-	flags.Var(&f.flink, "flink", "with --engine flink: address of the JobManager's REST interface, for example "+
-		"http://localhost:8081")
-	flags.IntVar(&f.parallelism, "parallelism", 1, "with --engine flink: parallelism of the job, which needs as many "+
-		"slots")
-	flags.IntVar(&f.readers, "readers", 0, "with --engine flink: how many READs share the partitions of the events "+
-		"topic (default: --parallelism, but not more than there are partitions)")
-}
-
 // checkCluster refuses flags that do not go together.
 func (f *runFlags) checkCluster(changed func(string) bool) error {
 	cluster := f.engine.name == "flink"

@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,31 +50,23 @@ func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.W
 		Spread: flink.Spread(f.parallelism)}, nil
 }
 
+//go:embed worker.txt
+var workerHelp string
+
 func worker(a *command.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "worker",
-		Short: "Run stages for a TaskManager of Flink, which starts this command",
-		Long: `Run the stages that a TaskManager of Flink gives this process, until the
-TaskManager ends it. TaskManagers start it themselves when "tollgate run --engine flink"
-has submitted a job: with the arguments of Beam's PROCESS environment, and without
-naming this command. It reads the configuration file that the job names, and the keys
-and passwords that the file names, on its own machine and in the environment of its
-TaskManager: the job contains no secret. If file or keys are not those that were
-submitted, the worker says which part differs, and the job ends. It logs to the
-TaskManager's log.`,
-		DisableFlagParsing: true,
-		RunE: a.Run(func(cmd *cobra.Command) error {
-			if !flink.IsWorker(os.Args[1:]) {
-				return cmd.Help()
+	cmd := a.New("worker", workerHelp, func(*cobra.Command) {}, func(cmd *cobra.Command) error {
+		if !flink.IsWorker(os.Args[1:]) {
+			return cmd.Help()
+		}
+		pipeline.OpenRuns(func(path string) (*pipeline.Deployment, error) {
+			d, err := a.Load(path, config.Options{WithoutRecord: true})
+			if err != nil {
+				return nil, err
 			}
-			pipeline.OpenRuns(func(path string) (*pipeline.Deployment, error) {
-				d, err := a.Load(path, config.Options{WithoutRecord: true})
-				if err != nil {
-					return nil, err
-				}
-				return d.Deployment, nil
-			}, flink.NewLogger())
-			return flink.Worker(cmd.Context(), os.Args[1:])
-		}),
-	}
+			return d.Deployment, nil
+		}, flink.NewLogger())
+		return flink.Worker(cmd.Context(), os.Args[1:])
+	})
+	cmd.DisableFlagParsing, cmd.Args = true, nil
+	return cmd
 }

@@ -3,8 +3,6 @@ package run
 import (
 	"errors"
 
-	"github.com/spf13/pflag"
-
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/monitor"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -15,15 +13,6 @@ import (
 type monitorFlags struct {
 	listen            string
 	trusted, profiles bool
-}
-
-func (f *monitorFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "listen", "", "serve /metrics for Prometheus, /-/healthy and /-/ready on this address "+
-		"(host:port): seconds and states only (default: serve nothing)")
-	flags.BoolVar(&f.trusted, "metrics-trusted", false, "with --listen: also serve exact numbers of records; only for "+
-		"a network of the trusted side")
-	flags.BoolVar(&f.profiles, "pprof", false, "with --listen: serve profiles of this process under /debug/pprof/; "+
-		"they show its memory: only for the trusted side")
 }
 
 func (f *monitorFlags) checkMonitor(changed func(string) bool) error {

@@ -5,6 +5,7 @@ package run
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,65 +46,31 @@ type runFlags struct {
 	monitorFlags
 }
 
+//go:embed run.txt
+var help string
+
 func Command(c *command.App) *cobra.Command {
-	a := &app{c}
-	f := &runFlags{}
-	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Read events from Kafka, publish counts, and print them as they are published",
-		Long: `Run a deployment that "tollgate init" has begun: read its events topic, publish to its
-counts topic, and print every value that this run publishes. You can stop it at any
-time; when you start it again, it continues where it was. SIGINT or SIGTERM drains
-it: it finishes the open turn (the time between two ends of windows) and ends. A
-second signal ends it at once, which is as safe as any crash. If no broker answers,
-the first signal ends the run within ten seconds with exit code 1; the next run
-repeats the unfinished work.
-
-If no broker answers at the start, the run says so and waits for as long as
---wait-for-broker allows.
-
-While windows fill up, stderr says when the next counts are due and how far the reader
-is behind. It says roughly what is wrong and where to look: for example, that more
-than half of the records are late, or that some are dead-lettered. stderr never shows
-a user id, a key or a number of records. With --trusted-report FILE, the run writes
-exact tallies of all records that were read when it ends.
-
-With --until, the run ends when every window that ends by the given time is settled;
-"now" means every window that is over when the run begins. No record changes which
-windows these are. With --until-end, it ends when the shortest windows of every event
-that was on the topic at the start are settled; longer and overlapping windows that are
-still open wait for later events. One record can decide which window is the last, and
-how long that takes: the event that is furthest ahead (time.skew limits how far;
-with time.no_future there is no limit). Neither flag closes a window early: if only
-the clock can close the last windows, the run waits. --wait limits this time: the run
-then drains, says how many turns are open, until when, and what closes them, and exits
-with 1.`,
-		Example: `  tollgate run --config tollgate.yaml
-  tollgate run --config tollgate.yaml --format json
-  tollgate run --config tollgate.yaml --until now --wait 10m`,
-		Args: command.NoArguments("--config"),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	a.ConfigPath(cmd, &f.config)
-	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
-	flags.BoolVar(&f.untilEnd, "until-end", false, "end when every event that is on the topic now is settled; one "+
-		"record can decide when")
-	command.DurationFlag(flags, &f.wait, "wait", 0, "with --until or --until-end: drain the run if it has not ended "+
-		"after this long (default: no limit)")
-	cli.FormatFlag(cmd, &f.format)
-	command.TopFlag(cmd, &f.top)
-	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for "+
-		"publication")
-	flags.StringVar(&f.report, "report", "", "file for an HTML page of the published counts: charts, tables, the "+
-		"promise")
-	clusterFlags(cmd, f)
-	command.StrictFlag(cmd, &f.strict)
-	flags.Lookup("strict").Usage += command.StrictLosses
-	f.monitorFlags.register(flags)
-	command.DurationFlag(flags, &f.waitForBroker, "wait-for-broker", defaultWaitForBroker,
-		"how long to wait at the start for a broker that does not answer yet; 0: do not wait")
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
+	a, f := &app{c}, &runFlags{engine: engineValue{"direct"}}
+	cmd := a.New("run", help, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &f.config)
+		flags := cmd.Flags()
+		flags.Var(&f.until, "until", "")
+		flags.BoolVar(&f.untilEnd, "until-end", false, "")
+		command.DurationFlag(flags, &f.wait, "wait", 0, "")
+		cli.FormatFlag(cmd, &f.format)
+		command.TopFlag(cmd, &f.top)
+		flags.StringVar(&f.trustedReport, "trusted-report", "", "")
+		flags.StringVar(&f.report, "report", "", "")
+		flags.Var(&f.engine, "engine", "")
+		flags.Var(&f.flink, "flink", "")
+		flags.IntVar(&f.parallelism, "parallelism", 1, "")
+		flags.IntVar(&f.readers, "readers", 0, "")
+		command.StrictFlag(cmd, &f.strict)
+		flags.StringVar(&f.listen, "listen", "", "")
+		flags.BoolVar(&f.trusted, "metrics-trusted", false, "")
+		flags.BoolVar(&f.profiles, "pprof", false, "")
+		command.DurationFlag(flags, &f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "")
+	}, func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
 	a.LogFlag(cmd)
 	return cmd
 }
@@ -156,8 +123,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err != nil {
 		return err
 	}
-	tty, _ := terminal.Terminal(a.Stderr)
-	progress := terminal.NewProgress(a.Stderr, tty, time.Now)
+	progress := a.Progress()
 	defer progress.Flush()
 	watched, err := f.serve(a, progress)
 	if err != nil {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -17,27 +18,19 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
+//go:embed probe.txt
+var probeHelp string
+
 func Probe(c *command.App) *cobra.Command {
 	a := &app{c}
 	var (
 		address string
 		wait    time.Duration
 	)
-	cmd := &cobra.Command{
-		Use:   "probe",
-		Short: "Ask a run or a page that listens whether it is ready",
-		Long: `Ask an address of a process that was started with --listen. The exit code is 0 if the
-answer is 200, otherwise 1. Use this command as the health check in an image that
-contains only this program.`,
-		Example: `  tollgate probe
-  tollgate probe --url http://localhost:8080/-/healthy`,
-		Args: command.NoArguments("--url"),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&address, "url", "http://localhost:9464/-/ready", "the address to ask")
-	command.DurationFlag(flags, &wait, "timeout", 5*time.Second, "how long an answer may take")
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+	return a.New("probe", probeHelp, func(cmd *cobra.Command) {
+		cmd.Flags().StringVar(&address, "url", "http://localhost:9464/-/ready", "")
+		command.DurationFlag(cmd.Flags(), &wait, "timeout", 5*time.Second, "")
+	}, func(cmd *cobra.Command) error {
 		if wait <= 0 {
 			return command.Must("timeout", "above 0")
 		}
@@ -51,13 +44,12 @@ contains only this program.`,
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), wait)
 		defer cancel()
-		said, err := ask(ctx, address)
+		text, err := ask(ctx, address)
 		if err != nil {
 			return err
 		}
-		return a.Print(said + "\n")
+		return a.Print(text + "\n")
 	})
-	return cmd
 }
 
 // ask returns the text of a response with status 200, and an error with the text of any other.
@@ -71,21 +63,21 @@ func ask(ctx context.Context, address string) (string, error) {
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	answer, err := client.Do(request)
+	response, err := client.Do(request)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return "", fmt.Errorf("asking %s: nothing listens there (connection refused): check that the process runs "+
+			"and was started with --listen", address)
+	}
 	if err != nil {
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			return "", fmt.Errorf("asking %s: nothing listens there (connection refused): check that the process runs "+
-				"and was started with --listen", address)
-		}
 		return "", fmt.Errorf("asking: %w", err)
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		return "", fmt.Errorf("reading the answer of %s: %w", address, err)
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return "", fmt.Errorf("reading the response of %s: %w", address, err)
 	}
-	said := terminal.Key(strings.TrimSpace(string(text)), 200)
-	if answer.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s answers %s: %s", address, answer.Status, said)
+	text := terminal.Key(strings.TrimSpace(string(body)), 200)
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s responds %s: %s", address, response.Status, text)
 	}
-	return said, nil
+	return text, nil
 }

@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"log/slog"
 	"os/signal"
@@ -27,40 +28,20 @@ type serveFlags struct {
 	refresh               time.Duration
 }
 
+//go:embed serve.txt
+var serveHelp string
+
 func Command(c *command.App) *cobra.Command {
-	a := &app{c}
-	f := &serveFlags{}
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Show released values to the public: a live page and a JSON API",
-		Long: `Serve the published values of a deployment over HTTP, in a process of its own. The
-page has charts and tables, and shows new values as they are published. The JSON API
-has /v1/releases, /v1/shares and /v1/metrics; /openapi.yaml describes it. For operators
-there are /-/healthy, /-/ready and /metrics.
-
-serve reads only the counts topic and the topic with the ends of turns, so its Kafka
-user needs to read only these two. It needs no keys: it reads neither key files nor
-files with a registry's password, and starts without them. It waits for brokers,
-topics and values; /-/ready says why it is not ready.
-
-serve speaks plain HTTP. Put a proxy in front that does TLS, limits each client, and
-passes on only what the public may see (/, /v1/ and /openapi.yaml). SIGINT or SIGTERM
-ends it.`,
-		Example: `  tollgate serve --config tollgate.yaml
-  tollgate serve --config tollgate.yaml --listen 0.0.0.0:8080 --title "Visits of our site"`,
-		Args: command.NoArguments("--config"),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	a.ConfigPath(cmd, &f.config)
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port to listen on; 0.0.0.0:8080 for all "+
-		"addresses of this machine")
-	flags.StringVar(&f.title, "title", "", "title of the page (default: the deployment's name)")
-	flags.IntVar(&f.keep, "keep", 500, "how many windows of each metric serve keeps and shows: the newest ones")
-	flags.IntVar(&f.clients, "max-clients", 1000, "how many connections serve accepts at once; it refuses more")
-	command.DurationFlag(flags, &f.refresh, "refresh", 5*time.Second, "how often, about, an open page asks for new "+
-		"values")
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runServe(cmd.Context(), f) })
+	a, f := &app{c}, &serveFlags{}
+	cmd := a.New("serve", serveHelp, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &f.config)
+		flags := cmd.Flags()
+		flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "")
+		flags.StringVar(&f.title, "title", "", "")
+		flags.IntVar(&f.keep, "keep", 500, "")
+		flags.IntVar(&f.clients, "max-clients", 1000, "")
+		command.DurationFlag(flags, &f.refresh, "refresh", 5*time.Second, "")
+	}, func(cmd *cobra.Command) error { return a.runServe(cmd.Context(), f) })
 	a.LogFlag(cmd)
 	return cmd
 }

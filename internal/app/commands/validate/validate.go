@@ -3,6 +3,7 @@ package validate
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,36 +29,18 @@ type validateFlags struct {
 	format                 cli.Format
 }
 
-func Command(c *command.App) *cobra.Command {
-	a := &app{c}
-	f := &validateFlags{}
-	cmd := &cobra.Command{
-		Use:   "validate",
-		Short: "Check a configuration, and show what it promises and how long its budget lasts",
-		Long: `Check a configuration file and show what follows from it: the promise to users and,
-for every metric, which counts are released, how exact they are, and in how many
-windows every user can take part. --exact adds the figures of the theory.
+//go:embed validate.txt
+var help string
 
-validate then checks the topics on the brokers and the deployment on them, as "tollgate
-run" does before it reads. It reports a difference that "tollgate change" can put in
-force; a difference that no change can put in force is an error. --offline skips these
-checks. A key file that does not exist yet is not an error.`,
-		Example: `  tollgate validate --config tollgate.yaml --offline
-  tollgate validate --config tollgate.yaml --format json`,
-		Args: command.NoArguments("--config"),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	a.ConfigPath(cmd, &f.config)
-	flags.BoolVar(&f.offline, "offline", false, "check only the file, not the brokers")
-	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: accountant, privacy loss, parts of δ, deviations "+
-		"of the noise")
-	command.StrictFlag(cmd, &f.strict)
-	cli.FormatFlag(cmd, &f.format)
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		return a.runValidate(cmd.Context(), f)
-	})
-	return cmd
+func Command(c *command.App) *cobra.Command {
+	a, f := &app{c}, &validateFlags{}
+	return a.New("validate", help, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &f.config)
+		cmd.Flags().BoolVar(&f.offline, "offline", false, "")
+		cmd.Flags().BoolVar(&f.exact, "exact", false, "")
+		command.StrictFlag(cmd, &f.strict)
+		cli.FormatFlag(cmd, &f.format)
+	}, func(cmd *cobra.Command) error { return a.runValidate(cmd.Context(), f) })
 }
 
 func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
@@ -80,7 +63,12 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 	if err := p.AddCounts(d.Deployment); err != nil {
 		return err
 	}
-	if err := a.printPlan(p, f.exact, f.format); err != nil {
+	if err := a.PrintAs(f.format, p, func(b *strings.Builder) {
+		command.WritePromise(b, p, f.exact)
+		writeMetrics(b, p, f.exact)
+		writeCounts(b, p)
+		writeLimits(b, p)
+	}); err != nil {
 		return err
 	}
 	if err := a.WarnAbout(d, f.strict, false); err != nil {
@@ -129,13 +117,4 @@ func (a *app) validateTopics(ctx context.Context, d *command.Loaded, strict bool
 	}
 	fmt.Fprintln(a.Stderr, "the topics are as they must be")
 	return nil
-}
-
-func (a *app) printPlan(p *plan.Plan, exact bool, f cli.Format) error {
-	return a.PrintAs(f, p, func(b *strings.Builder) {
-		command.WritePromise(b, p, exact)
-		writeMetrics(b, p, exact)
-		writeCounts(b, p)
-		writeLimits(b, p)
-	})
 }
