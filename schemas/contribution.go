@@ -10,24 +10,24 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// ContribUser is what one (user, period) contributed to a slice of event time.
+// ContribUser has the contributions of one (user, period) to a slice of event time.
 type ContribUser struct {
 	ID      accounts.ID
 	Period  int64
-	Entries []KeyCount    // how many events of each label
-	Records []RecordValue // the same events one by one, if a deployment has sums
+	Entries []KeyCount    // events by label
+	Records []RecordValue // the same events one by one, if the deployment has sums
 }
 
-// KeyCount is a number of events of a label, which Key names by its index in a dictionary.
+// KeyCount is the number of events of a label.
 type KeyCount struct {
-	Key uint32
+	Key uint32 // index of the label in a dictionary
 	N   uint32
 }
 
-// RecordValue is a record that a sum may take, with the number N of records of the same bytes.
+// RecordValue is a record that a sum may include.
 type RecordValue struct {
 	Key   uint32 // index of the label
-	N     uint32
+	N     uint32 // number of records with the same bytes
 	Value int64
 	ID    RecordID
 }
@@ -44,8 +44,8 @@ func CompareUsers(a, b *ContribUser) int {
 	return cmp.Compare(a.Period, b.Period)
 }
 
-// UserMemory is memory for the users of batches, to be used again once they are not needed any
-// more. The zero value is ready for use. Not for concurrent use.
+// UserMemory is reusable memory for the users of batches. The zero value is ready for use. Not for
+// concurrent use.
 type UserMemory struct {
 	users   []ContribUser
 	entries []KeyCount
@@ -58,8 +58,8 @@ func (m *UserMemory) Reset() {
 	m.users, m.entries = m.users[:0], m.entries[:0]
 }
 
-// piece extends s by n items, which keep their old values, and returns only these. If there is no
-// room, earlier pieces stay in the old memory.
+// piece extends s by n items, which keep their old values, and returns these. If s is full, earlier
+// pieces stay in the old memory.
 func piece[T any](s *[]T, n int) []T {
 	if cap(*s)-len(*s) < n {
 		*s = make([]T, 0, max(n, 2*cap(*s)))
@@ -69,8 +69,8 @@ func piece[T any](s *[]T, n int) []T {
 	return (*s)[from : from+n : from+n]
 }
 
-// users moves the users of a batch; sorted demands that they, their entries and their records are
-// strictly ascending.
+// users moves the users of a batch; sorted requires that users, entries and records ascend
+// strictly.
 func (w *wire) users(users *[]ContribUser, m *UserMemory, labels int, sorted bool) {
 	entries := 0
 	for i := range *users {
@@ -100,20 +100,19 @@ func (w *wire) users(users *[]ContribUser, m *UserMemory, labels int, sorted boo
 	row.end(w)
 }
 
-// userRow encodes users one after the other. A user has an id, a head, a period if it differs from
-// the last user's, the form's part of the head, entries and records.
+// userRow encodes users one after the other: an id, a head, the period if it differs from the
+// previous user's, the bytes of a form, entries, and records if the head announces them.
 type userRow struct {
-	labels   int  // number of labels in the dictionary, above every label of entries and records
+	labels   int  // number of labels in the dictionary
 	sorted   bool // users, entries and records are strictly ascending
-	formBits int  // bits of a head that the record uses
+	formBits int  // bits of a head for the form
 	period   int64
-	free     []KeyCount // reading: for the entries of all users that follow
+	free     []KeyCount // reading: memory for the entries of the remaining users
 	records  bool       // reading: the user has records
 }
 
-// append writes a user. The head tells whether there are records; without them nothing is written
-// for them.
-func (r *userRow) append(dst []byte, u *ContribUser, form uint64, ofForm []byte) []byte {
+// append writes a user.
+func (r *userRow) append(dst []byte, u *ContribUser, form uint64, formBytes []byte) []byte {
 	head := uint64(len(u.Entries)) << 1
 	if len(u.Records) > 0 {
 		head |= 1
@@ -127,9 +126,7 @@ func (r *userRow) append(dst []byte, u *ContribUser, form uint64, ofForm []byte)
 	} else {
 		dst = binary.AppendUvarint(dst, head)
 	}
-	if len(ofForm) > 0 {
-		dst = append(dst, ofForm...)
-	}
+	dst = append(dst, formBytes...)
 	for _, e := range u.Entries {
 		dst = binary.AppendUvarint(dst, uint64(e.Key))
 		dst = binary.AppendUvarint(dst, uint64(e.N))
@@ -147,7 +144,7 @@ func (r *userRow) append(dst []byte, u *ContribUser, form uint64, ofForm []byte)
 	return dst
 }
 
-// readHead decodes the fields before a user's entries, except the form's part.
+// readHead reads the fields of a user before the bytes of the form.
 func (r *userRow) readHead(w *wire, u *ContribUser) (form uint64) {
 	copy(u.ID[:], w.next(len(u.ID), "user"))
 	head := w.readUint(math.MaxUint64, "user head")
@@ -187,7 +184,7 @@ func (r *userRow) readEvents(w *wire, u *ContribUser) {
 	}
 }
 
-// check demands the order of a user after the one before, if any, and of what the user has.
+// check requires the order of users, entries and records; before may be nil.
 func (r *userRow) check(w *wire, before, u *ContribUser) {
 	if r.sorted && before != nil && CompareUsers(before, u) >= 0 {
 		w.fail("users out of order")

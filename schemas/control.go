@@ -2,16 +2,12 @@ package schemas
 
 import "fmt"
 
-// Control is a record of the control log. A record counts only if its epoch is the last EPOCH
-// before it; readers apply that rule, the codec does not.
+// Control is a record of the control log. Readers, not the codec, ignore a record whose epoch is
+// not the last EPOCH before it.
 type Control struct {
-	// Back is the offset at which a reader that starts at this record must begin.
-	Back int64
-	// BackEpoch is the offset of the last EPOCH before Back, or −1.
-	BackEpoch int64
-	// Generation is the offset of the newest GENERATION before the record; without one it is 0, the
-	// offset of the HEADER.
-	Generation int64
+	Back       int64 // offset at which a reader that starts at this record must begin
+	BackEpoch  int64 // offset of the last EPOCH before Back, or −1
+	Generation int64 // offset of the newest GENERATION before the record, or 0, the HEADER's
 	Body       ControlBody
 }
 
@@ -22,43 +18,41 @@ type ControlBody interface {
 	layout(w *wire) // moves the fields after Back, BackEpoch and Generation
 }
 
-// Run announces a run, or a change, before it looks at anything. The run's number is the record's
-// offset, so that runs have an order that no slow start can reverse.
+// Run announces a run, or a change, before it reads anything. The run's number is the record's
+// offset, so a slow start cannot change the order of runs.
 type Run struct {
 	ID [16]byte // random
 }
 
 // Epoch begins an epoch of a run; the epoch's number is the record's offset. It counts unless a run
-// of a greater number has taken an epoch before it.
+// with a greater number already has an epoch.
 type Epoch struct {
-	RunID   [16]byte // the name of the run that takes the epoch
-	Run     int64    // the run's number
-	Settled uint64   // the greatest turn up to which every turn was settled when the epoch began
-	Host    string   // host of the run, for people
-	Began   int64    // Unix milliseconds, when it was taken, for people
-	// Cluster and EventsID are the ids of the cluster and of the events topic that are read in the
-	// epoch; zero if they are not known.
-	Cluster  string
-	EventsID [16]byte
+	RunID    [16]byte // random id of the run
+	Run      int64    // the run's number
+	Settled  uint64   // last turn settled, with all before it, when the epoch began
+	Host     string   // host of the run, for people
+	Began    int64    // start of the epoch in Unix milliseconds, for people
+	Cluster  string   // id of the Kafka cluster; "" if unknown
+	EventsID [16]byte // id of the events topic; zero if unknown
 }
 
-// Stop ends all runs until a Recover: the control log and the ledger differ, or the log itself is
-// at fault. It counts only if its epoch is the last EPOCH before it: the findings of a superseded
-// run do not concern its successor. Reason is for the trusted side and holds no user, key or count.
+// Stop ends all runs until a Recover: the control log contradicts the ledger or itself. It counts
+// only if its epoch is the last EPOCH before it: the findings of a superseded run do not concern
+// its successor.
 type Stop struct {
 	Epoch  int64
 	Turn   uint64
-	Reason string // at most 64 KiB
+	Reason string // for the trusted side: no user, key or count; at most 64 KiB
 }
 
-// Recover lifts the one Stop that an operator has looked into, and no later one.
+// Recover lifts the one Stop that an operator has examined, and no later one.
 type Recover struct {
 	By   string // the operator's name; at most 64 KiB
-	Stop int64  // the offset of the STOP
+	Stop int64  // offset of the STOP
 }
 
-// Forget records that a user was removed from the ledger as of a settled turn. It names no user,
-// and no reader obeys it: the ledger has the user's mark.
+// Forget records that a user was removed from the ledger as of a settled turn. It does not name the
+// user and affects no reader: the ledger has the user's mark.
 type Forget struct {
 	Epoch   int64
 	Turn    uint64
@@ -95,9 +89,7 @@ func DecodeControl(b []byte) (Control, error) {
 }
 
 func (c *Control) layout(w *wire) {
-	w.int(&c.Back, "back")
-	w.int(&c.BackEpoch, "back epoch")
-	w.int(&c.Generation, "generation")
+	w.fields("back, back epoch, generation", &c.Back, &c.BackEpoch, &c.Generation)
 	c.Body.layout(w)
 }
 
@@ -107,32 +99,12 @@ func (*Stop) controlKind() Kind    { return KindStop }
 func (*Recover) controlKind() Kind { return KindRecover }
 func (*Forget) controlKind() Kind  { return KindForget }
 
-func (b *Run) layout(w *wire) { w.fixed(b.ID[:], "run id") }
+func (b *Run) layout(w *wire)     { w.fields("run id", b.ID[:]) }
+func (s *Stop) layout(w *wire)    { w.fields("epoch, turn, reason", &s.Epoch, &s.Turn, &s.Reason) }
+func (c *Recover) layout(w *wire) { w.fields("by, stop", &c.By, &c.Stop) }
+func (f *Forget) layout(w *wire)  { w.fields("epoch, turn, by, why", &f.Epoch, &f.Turn, &f.By, &f.Why) }
 
 func (e *Epoch) layout(w *wire) {
-	w.fixed(e.RunID[:], "run id")
-	w.int(&e.Run, "run")
-	w.uint(&e.Settled, "settled")
-	w.text(&e.Host, "host")
-	w.int(&e.Began, "began")
-	w.text(&e.Cluster, "cluster")
-	w.fixed(e.EventsID[:], "id of the events topic")
-}
-
-func (s *Stop) layout(w *wire) {
-	w.int(&s.Epoch, "epoch")
-	w.uint(&s.Turn, "turn")
-	w.text(&s.Reason, "reason")
-}
-
-func (c *Recover) layout(w *wire) {
-	w.text(&c.By, "by")
-	w.int(&c.Stop, "stop")
-}
-
-func (f *Forget) layout(w *wire) {
-	w.int(&f.Epoch, "epoch")
-	w.uint(&f.Turn, "turn")
-	w.text(&f.By, "by")
-	w.text(&f.Why, "why")
+	w.fields("run id, run, settled, host, began, cluster, id of the events topic", e.RunID[:], &e.Run, &e.Settled,
+		&e.Host, &e.Began, &e.Cluster, e.EventsID[:])
 }

@@ -6,35 +6,35 @@ import (
 	"slices"
 )
 
-// Close fixes the end of a turn: which records belong to it. Every later run keeps to it.
+// Close fixes the end of a turn, and so the records that belong to it, for every later run.
 type Close struct {
 	Epoch         int64
 	Turn          uint64
 	Contributions uint64 // accepted records of the turn
-	Cuts          []Cut  // where it ends, by partition, strictly ascending
+	Cuts          []Cut  // its ends, by partition, strictly ascending
 	Tallies       ReadTallies
 }
 
 // Cut is the end of a turn in one partition of the events topic.
 type Cut struct {
 	Partition   int32
-	Cut         int64 // the first offset after the turn
-	Restart     int64 // the lowest offset that contributes to a later turn, else Cut
-	AppendTime  int64 // the largest append time before Restart, Unix milliseconds
+	Cut         int64 // first offset after the turn
+	Restart     int64 // lowest offset that contributes to a later turn, or Cut
+	AppendTime  int64 // largest append time before Restart, Unix milliseconds
 	LeaderEpoch int32
-	Idle        bool  // the partition's end was taken by the idle rule
-	Lag         int64 // in milliseconds, not negative: by how far its records are behind the clock when they arrive
-	// Ahead has the offsets from Restart to Cut whose producer's stamp was ahead of the reader's
-	// clock, ascending: the clock's verdict, kept so that reading them again gives the same.
+	Idle        bool  // the idle rule set the end
+	Lag         int64 // delay of its records behind the clock on arrival, in milliseconds; at least 0
+	// Ahead lists the offsets from Restart to Cut whose producer's stamp was ahead of the reader's
+	// clock, ascending. A restarted reader reuses this verdict.
 	Ahead []int64
 }
 
-// ReadTallies counts READ's records by outcome. These are trusted-side numbers: never on standard
-// output, in logs or in metrics.
+// ReadTallies counts READ's records by outcome. The numbers are for the trusted side only: never on
+// standard output, in logs or in metrics.
 type ReadTallies struct {
 	Read, BeforeStart, Late, Future, Overtaken, Accepted uint64
-	// Skipped counts records that are not events by design: tombstones, deletes, and records that
-	// no filter needs. The encoding lists them among the classes of dead letters.
+	// Skipped counts records that are not events by design: tombstones, deletes, and records no
+	// filter needs. The encoding lists them among the classes of dead letters.
 	Skipped      uint64
 	DeadLettered map[string]uint64 // by class
 }
@@ -56,7 +56,7 @@ func (t *ReadTallies) Add(o ReadTallies) {
 	}
 }
 
-// Balanced reports whether every record that was read is accounted for once.
+// Balanced reports whether every record read has exactly one outcome.
 func (t ReadTallies) Balanced() bool {
 	sum := t.Skipped + t.BeforeStart + t.Late + t.Future + t.Overtaken + t.Accepted
 	for _, n := range t.DeadLettered {
@@ -68,9 +68,7 @@ func (t ReadTallies) Balanced() bool {
 func (*Close) controlKind() Kind { return KindClose }
 
 func (c *Close) layout(w *wire) {
-	w.int(&c.Epoch, "epoch")
-	w.uint(&c.Turn, "turn")
-	w.uint(&c.Contributions, "contributions")
+	w.fields("epoch, turn, contributions", &c.Epoch, &c.Turn, &c.Contributions)
 	list(w, &c.Cuts, 7, "cuts", (*Cut).layout)
 	c.Tallies.layout(w)
 	ascend(w, c.Cuts, "partitions", func(a, b *Cut) int { return cmp.Compare(a.Partition, b.Partition) })
@@ -78,16 +76,12 @@ func (c *Close) layout(w *wire) {
 }
 
 func (c *Cut) layout(w *wire) {
-	w.int32(&c.Partition, "partition")
-	w.int(&c.Cut, "cut")
-	w.int(&c.Restart, "restart")
-	w.int(&c.AppendTime, "append time")
-	w.int32(&c.LeaderEpoch, "leader epoch")
 	idle := uint64(c.Lag) << 1
 	if c.Idle {
 		idle++
 	}
-	w.uint(&idle, "idle and lag")
+	w.fields("partition, cut, restart, append time, leader epoch, idle and lag", &c.Partition, &c.Cut, &c.Restart,
+		&c.AppendTime, &c.LeaderEpoch, &idle)
 	c.Idle, c.Lag = idle&1 == 1, int64(idle>>1)
 	last := c.Restart
 	list(w, &c.Ahead, 1, "offsets ahead", func(offset *int64, w *wire) {
@@ -100,7 +94,7 @@ func (c *Cut) layout(w *wire) {
 	})
 }
 
-// numbers lists the tallies that every record has, in the order of the encoding.
+// numbers lists the tallies other than Skipped and DeadLettered, in the order of the encoding.
 func (t *ReadTallies) numbers() [6]*uint64 {
 	return [...]*uint64{&t.Read, &t.BeforeStart, &t.Late, &t.Future, &t.Overtaken, &t.Accepted}
 }

@@ -8,15 +8,14 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// PastGeneration is what later generations must know of an earlier one. No window reaches over a
-// change, so that is nothing of its turns.
+// PastGeneration keeps the parts of an earlier generation that later ones need. It has nothing of
+// its turns: no window spans a change.
 type PastGeneration struct {
 	Metrics []MetricIdentity // names that keep their meaning
-	// Lateness, Skew and Slack, in milliseconds, decide about the records below Below, even if they
+	// Lateness, Skew and Slack, in milliseconds, apply to the records below Below, even when they
 	// are read again.
 	Lateness, Skew, Slack int64
-	// Below is the cut of the generation's last turn, by partition, ascending.
-	Below []Boundary
+	Below                 []Boundary // cuts of the generation's last turn, by partition, ascending
 }
 
 // Boundary is an offset in a partition of the events topic.
@@ -25,12 +24,11 @@ type Boundary struct {
 	Offset    int64
 }
 
-// MetricIdentity is the fixed meaning of a metric's name for a deployment's whole life: a metric
-// with another identity must have another name.
+// MetricIdentity is the meaning of a metric's name, fixed for a deployment's whole life: a metric
+// with a different identity needs a different name.
 type MetricIdentity struct {
 	Name, Kind, Filter, Of, KeyMode, KeysFrom string
-	// Fields lists the fields of an event that the metric reads, including its filter's, with their
-	// places and decodings, see EventIdentity.
+	// Fields describes the event fields that the metric and its filter read, as EventIdentity does.
 	Fields                  string
 	WindowSize, WindowSlide int64
 }
@@ -39,14 +37,13 @@ type MetricIdentity struct {
 func (h *Header) Identity(i int) MetricIdentity {
 	m := &h.Metrics[i]
 	id := MetricIdentity{Name: m.Name, Kind: m.Kind, Filter: m.Filter, Of: m.Of, KeyMode: m.KeyMode,
-		KeysFrom:   m.KeysFrom,
-		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide}
+		KeysFrom: m.KeysFrom, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide}
 	fields := []string{h.Events.Key, h.Events.Time}
 	if metrickind.Of(m.Kind).Values() {
 		fields = append(fields, h.Events.Value)
 	}
-	if at := slices.Index(Filters(h.Metrics), m.Filter); at >= 0 && at < len(h.Events.Filters) {
-		fields = append(fields, h.Events.Filters[at])
+	if i := slices.Index(Filters(h.Metrics), m.Filter); i >= 0 && i < len(h.Events.Filters) {
+		fields = append(fields, h.Events.Filters[i])
 	}
 	id.Fields = strings.Join(fields, "; ")
 	return id
@@ -58,7 +55,7 @@ type MetricAllowance struct {
 	accounts.Allowance
 }
 
-// Allowances returns the allowances of all metrics, in their order.
+// Allowances returns the allowances of all metrics, in order.
 func (h *Header) Allowances() (all []MetricAllowance) {
 	for i := range h.Metrics {
 		all = append(all, MetricAllowance{h.Metrics[i].Name, h.Metrics[i].Allowance()})
@@ -66,7 +63,7 @@ func (h *Header) Allowances() (all []MetricAllowance) {
 	return all
 }
 
-// AsPast returns what later generations keep of this one.
+// AsPast returns the parts of this generation that later ones keep.
 func (h *Header) AsPast() PastGeneration {
 	p := PastGeneration{}
 	if len(h.Metrics) > 0 {
@@ -78,14 +75,12 @@ func (h *Header) AsPast() PastGeneration {
 	return p
 }
 
-// Generation changes a deployment at the end of a turn: its Header is in force from the turn
-// Header.FromTurn. It counts only if its epoch is the last EPOCH before it and every turn before
-// FromTurn is settled. It revokes every CLOSE of FromTurn and later turns, which have published
-// nothing.
+// Generation changes a deployment at the end of a turn: Header applies from turn Header.FromTurn.
+// It counts only if its epoch is the last EPOCH before it and every turn before FromTurn is
+// settled. It revokes every CLOSE from FromTurn on; those turns have published nothing.
 type Generation struct {
-	Epoch int64
-	// CountsEnd is the offset, by release shard, at which the counts of the generation begin.
-	CountsEnd []int64
+	Epoch     int64
+	CountsEnd []int64 // by release shard: the offset of the generation's first count
 	Header    Header
 }
 
@@ -101,32 +96,22 @@ func (g *Generation) layout(w *wire) {
 
 // layoutPast moves a header's fields about earlier generations.
 func (h *Header) layoutPast(w *wire) {
-	w.uint(&h.FromTurn, "first turn")
-	w.int(&h.SliceStart, "start of the first turn")
+	w.fields("first turn, start of the first turn", &h.FromTurn, &h.SliceStart)
 	list(w, &h.Past, 5, "past generations", (*PastGeneration).layout)
 	list(w, &h.Before, 4, "allowances before", func(a *MetricAllowance, w *wire) {
-		w.text(&a.Metric, "metric")
-		w.uint((*uint64)(&a.Burst), "burst")
-		w.uint((*uint64)(&a.Refill), "refill")
-		w.int(&a.Horizon, "horizon")
+		w.fields("metric, burst, refill, horizon", &a.Metric, &a.Burst, &a.Refill, &a.Horizon)
 	})
 }
 
 func (p *PastGeneration) layout(w *wire) {
 	list(w, &p.Metrics, 9, "metrics", (*MetricIdentity).layout)
-	for _, ms := range [...]*int64{&p.Lateness, &p.Skew, &p.Slack} {
-		w.int(ms, "lateness")
-	}
+	w.fields("lateness, skew, slack", &p.Lateness, &p.Skew, &p.Slack)
 	list(w, &p.Below, 2, "boundaries", func(b *Boundary, w *wire) {
-		w.int32(&b.Partition, "partition")
-		w.int(&b.Offset, "boundary")
+		w.fields("partition, boundary", &b.Partition, &b.Offset)
 	})
 }
 
 func (m *MetricIdentity) layout(w *wire) {
-	for _, text := range [...]*string{&m.Name, &m.Kind, &m.Filter, &m.Of, &m.KeyMode, &m.KeysFrom, &m.Fields} {
-		w.text(text, "metric")
-	}
-	w.int(&m.WindowSize, "window")
-	w.int(&m.WindowSlide, "slide")
+	w.fields("metric, kind, filter, base metric, key mode, source of keys, fields, window, slide", &m.Name, &m.Kind,
+		&m.Filter, &m.Of, &m.KeyMode, &m.KeysFrom, &m.Fields, &m.WindowSize, &m.WindowSlide)
 }

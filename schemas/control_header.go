@@ -5,8 +5,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// Header is the first record of the control log, and the body of every later generation: the
-// promise of a deployment. A run refuses to start unless its configuration agrees with the newest.
+// Header is the first record of the control log and the body of every later generation: the promise
+// of a deployment. A run refuses to start unless its configuration agrees with the newest Header.
 type Header struct {
 	Incarnation [16]byte // random; part of the input of every noise draw
 	Generation  uint32
@@ -16,109 +16,84 @@ type Header struct {
 
 	Shards, ReleaseShards, LedgerSlots uint32
 
-	// By and Why are the author of the generation and the reason for it, as given by the operator;
-	// "" if none was given.
-	By, Why string
-
-	// Deployment is the prefix of the transactional ids that fence older runs.
-	Deployment  string
-	StartMillis int64 // events before it belong to no turn; Unix milliseconds
+	By, Why     string // author of the generation and reason for it, if the operator gave them
+	Deployment  string // prefix of the transactional ids that fence older runs
+	StartMillis int64  // Unix milliseconds; earlier events belong to no turn
 	EventsTopic string
-	// Events describes how the records of EventsTopic are decoded. Its filters are in the order of
-	// the function Filters.
-	Events EventIdentity
-	// Trust and NoFuture limit the trust in the times of events.
-	Trust    string
-	NoFuture bool
-	// Zone is the time zone by whose clock windows and budget periods begin: see package wallclock.
-	// "" is UTC. The times in a header are moments, of no zone.
+	Events      EventIdentity // decoding of the records of EventsTopic
+	Trust       string        // whose event times are trusted
+	NoFuture    bool          // event times in the future are accepted
+	// Zone is the time zone in which windows and budget periods begin (package wallclock); "" is
+	// UTC. The times in a header are instants and do not depend on it.
 	Zone string
 
 	Metrics []MetricSpec
 	Topics  Topics
-	// Counts is the encoding of this generation's values on Topics.Counts: a turn that is redone
-	// gives the same bytes.
-	Counts CountsEncoding
+	Counts  CountsEncoding // encoding of this generation's values: a turn that is redone gives the same bytes
 
-	// FromTurn is the first turn of this generation: 1 in a HEADER. It begins at SliceStart, where
-	// the turn before it ends: StartMillis in a HEADER. No window of the generation begins before
-	// that. Unix milliseconds.
-	FromTurn   uint64
-	SliceStart int64
-	// Past has the generations before this one, oldest first.
-	Past []PastGeneration
-	// Before has the allowances behind the ledger's debts of accounts when the generation begins,
-	// in their order: the allowances of the last generation that settled a turn.
+	FromTurn   uint64 // first turn of this generation: 1 in a HEADER
+	SliceStart int64  // start of FromTurn and earliest window start, Unix milliseconds: StartMillis in a HEADER
+
+	Past []PastGeneration // generations before this one, oldest first
+	// Before lists the allowances under which the ledger's debts arose, in the order of the debts:
+	// those of the last generation that settled a turn.
 	Before []MetricAllowance
 }
 
-// EventIdentity describes how a format decodes records. Two formats of the same identity decode
-// every record alike. If they agree in User, every record that is an event in both has the same
-// user in both, and likewise for Key, Time, Value and each of Filters: the text describes the place
-// of a field in the bytes and its decoding, not its name. The texts are for people, too.
+// EventIdentity describes, for programs and people, how a format decodes records. Two formats with
+// the same identity decode every record alike. If only User is the same, every record that is an
+// event in both has the same user in both; likewise Key, Time, Value and each filter. A text
+// describes the place of a field in the bytes and its decoding, not its name.
 type EventIdentity struct {
-	// Records, together with the other texts, determines which records are events at all.
-	Records                string
-	User, Key, Time, Value string // Value is "" without a value field
-	// Filters has, by filter of the format, the fields that the filter names.
-	Filters []string
+	Records                string   // with the other texts, it determines which records are events
+	User, Key, Time, Value string   // Value is "" without a value field
+	Filters                []string // by filter, in the order of the function Filters: the fields it reads
 }
 
-// KeyFingerprint names a noise key and the first turn whose noise is drawn from it.
+// KeyFingerprint identifies a noise key and the first turn that uses it.
 type KeyFingerprint struct {
 	ID          string
 	FromTurn    uint64
 	Fingerprint [32]byte
 }
 
-// Topics has the names of the deployment's own topics.
+// Topics names the deployment's own topics.
 type Topics struct {
 	Counts, Control, Ledger, DeadLetter string
-	Turns                               string // the ends of turns, for consumers
+	Turns                               string // ends of turns, for consumers
 }
 
 func (*Header) controlKind() Kind { return KindHeader }
 
 func (h *Header) layout(w *wire) {
-	w.fixed(h.Incarnation[:], "incarnation")
-	w.uint32(&h.Generation, "generation")
+	w.fields("incarnation, generation", h.Incarnation[:], &h.Generation)
 	list(w, &h.NoiseKeys, 34, "noise keys", func(k *KeyFingerprint, w *wire) {
-		w.text(&k.ID, "noise key id")
-		w.uint(&k.FromTurn, "noise key turn")
-		w.fixed(k.Fingerprint[:], "noise key fingerprint")
+		w.fields("noise key id, noise key turn, noise key fingerprint", &k.ID, &k.FromTurn, k.Fingerprint[:])
 	})
-	w.fixed(h.UserHash[:], "user hash fingerprint")
-	w.float(&h.Budget.Epsilon, "epsilon")
-	w.float(&h.Budget.Delta, "delta")
-	w.text((*string)(&h.Budget.Accountant), "accountant")
-	w.uint((*uint64)(&h.Budget.Mu2), "budget")
-	w.delta(&h.Budget.Keys, "key budget")
-	for _, n := range [...]*uint32{&h.Shards, &h.ReleaseShards, &h.LedgerSlots} {
-		w.uint32(n, "shards")
-	}
-	w.int(&h.StartMillis, "start")
-	e, t := &h.Events, &h.Topics
-	for _, s := range [...]*string{&h.Deployment, &h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value,
-		&h.Trust,
-		&t.Counts, &t.Control, &t.Ledger, &t.DeadLetter, &t.Turns, (*string)(&h.Counts.Format), &h.By, &h.Why} {
-		w.text(s, "names")
-	}
-	w.uint32(&h.Counts.SchemaID, "schema of counts")
+	b, e, t := &h.Budget, &h.Events, &h.Topics
+	w.fields("user hash fingerprint, epsilon, delta, accountant, budget, key budget", h.UserHash[:], &b.Epsilon,
+		&b.Delta,
+		(*string)(&b.Accountant), &b.Mu2, &b.Keys)
+	w.fields("shards, release shards, ledger slots, start, deployment, events topic", &h.Shards, &h.ReleaseShards,
+		&h.LedgerSlots, &h.StartMillis, &h.Deployment, &h.EventsTopic)
+	w.fields("records, user, key, time, value, trust", &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust)
+	w.fields("counts topic, control topic, ledger topic, dead-letter topic, turns topic", &t.Counts, &t.Control,
+		&t.Ledger, &t.DeadLetter, &t.Turns)
+	w.fields("format of counts, by, why, schema of counts, future test", (*string)(&h.Counts.Format), &h.By, &h.Why,
+		&h.Counts.SchemaID, &h.NoFuture)
 	if what := h.Counts.check(); what != "" {
 		w.fail(what)
 	}
-	w.bool(&h.NoFuture, "future test")
 	// The shortest metric has more than 48 bytes: four floats, eight texts, numbers.
 	list(w, &h.Metrics, 48, "metrics", (*MetricSpec).layout)
 	elements(w, &e.Filters, len(Filters(h.Metrics)), "fields of filters", func(f *string, w *wire) {
 		w.text(f, "fields of a filter")
 	})
 	h.layoutPast(w)
-	// A deployment that planned nothing and counts in UTC has nothing more, and one in UTC no zone.
+	// The rest is left out if the deployment planned nothing and counts in UTC; in UTC, so is the
+	// zone.
 	if p := &h.Budget.Planned; w.more(*p != budgets.Planned{} || h.Zone != "") {
-		w.float(&p.Share, "planned share")
-		w.uint((*uint64)(&p.Mu2), "planned part of the budget")
-		w.delta(&p.Keys, "planned part of the key budget")
+		w.fields("planned share, planned part of the budget, planned part of the key budget", &p.Share, &p.Mu2, &p.Keys)
 		zone := w.more(h.Zone != "")
 		w.check(p.Share > 0 && p.Share < 1 || zone && *p == budgets.Planned{},
 			"the planned share is not between 0 and 1")

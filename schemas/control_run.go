@@ -8,44 +8,43 @@ import (
 
 // Reader announces that a process of a run has begun to read a group of partitions; the reader's
 // number is the record's offset. The reader belongs to all later epochs until another reader of its
-// group begins. Group 0 needs none: its reader takes the epochs.
+// group begins. Group 0 has no Reader records: its reader begins the epochs.
 type Reader struct {
 	Run    int64  // the run's number
 	Group  uint32 // 1 ≤ Group < Groups
 	Groups uint32 // number of groups of the run; at most MaxGroups
 }
 
-// MaxGroups bounds the groups of partitions of a run.
+// MaxGroups limits the groups of partitions of a run.
 const MaxGroups = 1 << 12
 
 // Passed reports the progress of the reader of a group of partitions. It counts only if its epoch
 // is the last EPOCH before it, and its reader the last one of the group before that EPOCH. The
-// first one that names a turn assigns to the turn, for the group, the records before its cuts.
+// first Passed that names a turn assigns the records before its cuts to that turn.
 type Passed struct {
 	Epoch  int64
-	Group  uint32 // 0: from the reader that takes the epochs, with Redo only
-	Reader int64  // the number of the reader; 0 for group 0
-	// Turn is the last turn that every partition of the group has passed, or that was read up to
-	// the cuts of its CLOSE; the greatest uint64 where the group has read all that the run reads.
+	Group  uint32 // 0: from the reader that begins the epochs, with Redo only
+	Reader int64  // the reader's number; 0 for group 0
+	// Turn is the last turn that every partition of the group has passed, or has read up to the
+	// cuts of its CLOSE; the greatest uint64 if the group has read everything the run reads.
 	Turn    uint64
-	Each    []TurnRecords // by turn, strictly ascending, up to Turn; of a turn that is not in it there are none
-	Cuts    []GroupCut    // by partition, strictly ascending; none where every turn up to Turn is closed
-	Tallies ReadTallies   // tallies of the records before Cuts; without Cuts, of all records since the last ones
-	AtEnd   bool          // the group's partitions were read to their ends as of the start of the run
-	Last    uint64        // the last turn that owns an event of it, as far as it was read; 0 for none
-	// group 0 only: the turn that is redone from the ledger; 0 for none
-	Redo uint64
+	Each    []TurnRecords // by turn up to Turn, strictly ascending; turns without records are absent
+	Cuts    []GroupCut    // by partition, strictly ascending; empty if every turn up to Turn is closed
+	Tallies ReadTallies   // records before Cuts; without Cuts, all records since the last ones
+	AtEnd   bool          // the partitions were read to their ends as of the start of the run
+	Last    uint64        // last turn, as far as was read, with an event of the group; 0 for none
+	Redo    uint64        // group 0 only: turn that is redone from the ledger; 0 for none
 }
 
-// TurnRecords is how many records of a turn a group has accepted before its cuts.
+// TurnRecords is the number of records of a turn that a group accepted before its cuts.
 type TurnRecords struct{ Turn, Records uint64 }
 
-// GroupCut is a partition's cut in a Passed. Its Restart and AppendTime are those for turns after
-// the last one that was passed.
+// GroupCut is a partition's cut in a Passed. Its Restart and AppendTime apply to turns after the
+// last one passed.
 type GroupCut struct {
 	Cut
-	// Marks are the offsets at which passed turns must be read again: the partition's first
-	// accepted record of each turn that is not closed, by turn, strictly ascending, before the cut.
+	// Marks has the partition's first accepted record of each turn passed but not closed, before
+	// the cut, strictly ascending by turn.
 	Marks []TurnMark
 }
 
@@ -53,11 +52,11 @@ type GroupCut struct {
 type TurnMark struct {
 	Turn       uint64
 	Offset     int64
-	AppendTime int64 // the largest append time before Offset, Unix milliseconds
+	AppendTime int64 // largest append time before Offset, Unix milliseconds
 }
 
-// For returns the cut for a CLOSE of turns up to one that was passed: with the first record of any
-// later turn as its Restart.
+// For returns the cut for a CLOSE of a turn that was passed. Its Restart is the first record of any
+// later turn.
 func (g *GroupCut) For(turn uint64) Cut {
 	c := g.Cut
 	for _, m := range g.Marks {
@@ -68,25 +67,22 @@ func (g *GroupCut) For(turn uint64) Cut {
 	return c
 }
 
-// Lost reports that a stage has lost a partition to another writer in an epoch, which ends the
-// epoch. It counts only if its epoch is the last EPOCH before it.
+// Lost ends an epoch in which a stage lost a partition to another writer. It counts only if its
+// epoch is the last EPOCH before it.
 type Lost struct{ Epoch int64 }
 
-// Drain asks a run to finish the open turn and to end. It counts for the run whose number it names.
+// Drain asks the run of the given number to finish the open turn and end.
 type Drain struct{ Run int64 }
 
-// End reports that a run has ended as planned. It counts only if its epoch is the last EPOCH before
-// it.
+// End reports that a run ended as planned. It counts only if its epoch is the last EPOCH before it.
 type End struct {
 	Epoch   int64
 	Drained bool
-	// the last turn that the run was to settle; 0 if no turn was named, OwedUnknown if it was not
-	// read yet
-	Owed    uint64
-	Tallies ReadTallies // tallies of records that no CLOSE has tallied: the next run reads them again
+	Owed    uint64      // last turn the run was to settle; 0 if none was set; may be OwedUnknown
+	Tallies ReadTallies // records that no CLOSE has tallied; the next run reads them again
 }
 
-// OwedUnknown is Owed of a run that was drained before it had read all that it was to settle.
+// OwedUnknown is End.Owed of a run that was drained before it had read everything it was to settle.
 const OwedUnknown = math.MaxUint64
 
 func (*Reader) controlKind() Kind { return KindReader }
@@ -96,53 +92,44 @@ func (*Drain) controlKind() Kind  { return KindDrain }
 func (*End) controlKind() Kind    { return KindEnd }
 
 func (r *Reader) layout(w *wire) {
-	w.int(&r.Run, "run")
-	w.uint32(&r.Group, "group")
-	w.uint32(&r.Groups, "groups")
+	w.fields("run, group, groups", &r.Run, &r.Group, &r.Groups)
 	w.check(r.Group > 0 && r.Group < r.Groups && r.Groups <= MaxGroups, "no such group")
 }
 
 func (p *Passed) layout(w *wire) {
 	p.fields(w)
 	w.check(p.Group < MaxGroups, "no such group")
-	w.check(p.Group == 0 || p.Redo == 0, "what is done again, and not of the reader that takes the epochs")
+	w.check(p.Group == 0 || p.Redo == 0, "a turn done again, but not from the reader that begins the epochs")
 	if p.Group == 0 {
 		all, redo := newWriter(nil, KindPassed), newWriter(nil, KindPassed)
 		p.fields(all)
 		(&Passed{Epoch: p.Epoch, Redo: p.Redo}).fields(redo)
-		w.check(bytes.Equal(all.out, redo.out), "of the reader that takes the epochs, and more than what is done again")
+		w.check(bytes.Equal(all.out, redo.out), "from the reader that begins the epochs, with more than a turn done "+
+			"again")
 	}
 }
 
 func (p *Passed) fields(w *wire) {
-	w.int(&p.Epoch, "epoch")
-	w.uint32(&p.Group, "group")
-	w.int(&p.Reader, "reader")
-	w.uint(&p.Turn, "turn")
+	w.fields("epoch, group, reader, turn", &p.Epoch, &p.Group, &p.Reader, &p.Turn)
 	list(w, &p.Each, 2, "turns", func(e *TurnRecords, w *wire) {
-		w.uint(&e.Turn, "turn")
-		w.uint(&e.Records, "contributions of a turn")
+		w.fields("turn, contributions of a turn", &e.Turn, &e.Records)
 		w.check(e.Turn > 0 && e.Turn <= p.Turn, "a turn that was not passed")
 	})
 	ascend(w, p.Each, "turns", func(a, b *TurnRecords) int { return cmp.Compare(a.Turn, b.Turn) })
 	list(w, &p.Cuts, 8, "cuts", func(g *GroupCut, w *wire) { g.layout(w, p.Turn) })
 	ascend(w, p.Cuts, "partitions", func(a, b *GroupCut) int { return cmp.Compare(a.Partition, b.Partition) })
 	p.Tallies.layout(w)
-	w.bool(&p.AtEnd, "at the end")
-	w.uint(&p.Last, "last turn")
-	w.uint(&p.Redo, "turn done again")
+	w.fields("at the end, last turn, turn done again", &p.AtEnd, &p.Last, &p.Redo)
 }
 
 func (g *GroupCut) layout(w *wire, passed uint64) {
 	g.Cut.layout(w)
 	w.check(g.Partition >= 0 && g.Restart >= 0 && g.Restart <= g.Cut.Cut,
-		"a cut of no partition, or one that stands before its restart")
+		"a cut of no partition, or one before its restart")
 	list(w, &g.Marks, 3, "marks", func(m *TurnMark, w *wire) {
-		w.uint(&m.Turn, "turn")
-		w.int(&m.Offset, "offset")
-		w.int(&m.AppendTime, "append time")
+		w.fields("turn, offset, append time", &m.Turn, &m.Offset, &m.AppendTime)
 		w.check(m.Turn <= passed, "a mark of a turn that was not passed")
-		w.check(m.Offset >= 0 && m.Offset < g.Cut.Cut, "a mark that does not stand before the cut")
+		w.check(m.Offset >= 0 && m.Offset < g.Cut.Cut, "a mark that is not before the cut")
 	})
 	ascend(w, g.Marks, "marks", func(a, b *TurnMark) int { return cmp.Compare(a.Turn, b.Turn) })
 }
@@ -151,9 +138,7 @@ func (l *Lost) layout(w *wire)  { w.int(&l.Epoch, "epoch") }
 func (r *Drain) layout(w *wire) { w.int(&r.Run, "run") }
 
 func (e *End) layout(w *wire) {
-	w.int(&e.Epoch, "epoch")
-	w.bool(&e.Drained, "drained")
-	w.uint(&e.Owed, "last turn")
+	w.fields("epoch, drained, last turn", &e.Epoch, &e.Drained, &e.Owed)
 	if w.more(e.Tallies.Read > 0) {
 		e.Tallies.layout(w)
 		w.check(e.Tallies.Read > 0, "tallies of no record")

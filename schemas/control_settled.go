@@ -7,20 +7,20 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Settled is the result of a turn: every released cell with its final precision, and by metric the
-// precision that an unlisted key has cost. Users are charged by it.
+// Settled is the result of a turn, from which users are charged: every released cell with its final
+// precision, and by metric the precision that an unlisted key cost.
 type Settled struct {
 	Epoch int64
 	Turn  uint64
 
-	// Part of Parts and Digest are set by SplitSettled and cleared by JoinSettled. FirstRungs,
-	// CountsEnd and Tallies are in part 0.
+	// SplitSettled sets Part, Parts and Digest, and JoinSettled clears them. FirstRungs, CountsEnd
+	// and Tallies are in part 0.
 	Part, Parts uint32
 	Digest      [32]byte
 
 	FirstRungs []units.Precision // by metric index
 	CountsEnd  []int64           // by release shard: the offset after the turn's counts
-	Tallies    []MetricTally     // the turn's records by metric and outcome
+	Tallies    []MetricTally     // records of the turn by metric and outcome
 	Keys       []SettledKey
 }
 
@@ -40,20 +40,16 @@ func (s *Settled) layout(w *wire) {
 }
 
 func (s *Settled) fields(w *wire) {
-	w.int(&s.Epoch, "epoch")
-	w.uint(&s.Turn, "turn")
-	w.uint32(&s.Part, "part")
-	w.uint32(&s.Parts, "parts")
-	w.fixed(s.Digest[:], "digest")
+	w.fields("epoch, turn, part, parts, digest", &s.Epoch, &s.Turn, &s.Part, &s.Parts, s.Digest[:])
 	list(w, &s.FirstRungs, 1, "first rungs", func(p *units.Precision, w *wire) { w.precision(p, "first rung") })
 	w.ints(&s.CountsEnd, "ends of counts")
 	w.metricTallies(&s.Tallies)
 	w.settledKeys(&s.Keys)
 }
 
-// windows moves each window of a list as its difference from the one before: a turn has few windows
-// and many keys, so that a key costs three bytes beside its text and its precision. The differences
-// may wrap around; reading wraps them back.
+// windows moves each window of a list as its difference from the previous one. A turn has few
+// windows and many keys, so a key costs three bytes besides its text and its precision. Differences
+// that wrap around are read back correctly.
 type windows struct{ start, length int64 }
 
 func (before *windows) layout(from, to *int64, w *wire) {
@@ -85,11 +81,11 @@ func settledDigest(s Settled) ([32]byte, error) {
 	return sha256.Sum256(all), err
 }
 
-// settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: the preamble,
+// settledOverhead bounds the bytes of a part besides FirstRungs, CountsEnd and Keys: the preamble,
 // six numbers of at most ten bytes, four counts, two part numbers, the digest.
 const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32
 
-// SplitSettled splits a settled turn into records whose EncodeControl is at most maxBytes long,
+// SplitSettled splits a settled turn into parts that encode to at most maxBytes bytes each,
 // whatever their Back and BackEpoch. They share memory with s. Errors: ErrTooLarge, ErrInvalid.
 func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
 	digest, err := settledDigest(s)
@@ -131,9 +127,9 @@ func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
 	return parts, nil
 }
 
-// JoinSettled puts the parts of one settled turn together, given in any order; a part that is given
-// twice counts once. Errors: ErrIncomplete if a part is missing, ErrMalformed if the parts are not
-// of one record or the digest differs.
+// JoinSettled joins the parts of one settled turn, in any order; repeated parts are ignored.
+// Errors: ErrIncomplete if a part is missing, ErrMalformed if the parts belong to different records
+// or the digest differs.
 func JoinSettled(parts []Settled) (Settled, error) {
 	if len(parts) == 0 {
 		return Settled{}, fmt.Errorf("joining settled turn: %w: no parts", ErrIncomplete)

@@ -5,32 +5,26 @@ import (
 	"math"
 )
 
-// CountsFormat is the encoding of values on the counts topic. It is text in configuration files and
-// in HEADER.
+// CountsFormat is a format of values on the counts topic, as named in configuration files.
 type CountsFormat string
 
 const (
-	// CountsAvro is Avro as schema registries frame it: a zero byte, the schema's id in four bytes,
-	// most significant first, and the fields.
+	// CountsAvro is Avro as schema registries frame it: a zero byte, the schema's id in four
+	// big-endian bytes, and the fields.
 	CountsAvro CountsFormat = "avro"
-	// CountsJSON is one JSON object without spaces.
-	CountsJSON CountsFormat = "json"
+	CountsJSON CountsFormat = "json" // one JSON object without spaces
 )
 
 // CountsFormats returns the names of all formats.
-func CountsFormats() []string {
-	return []string{string(CountsAvro), string(CountsJSON)}
-}
+func CountsFormats() []string { return []string{string(CountsAvro), string(CountsJSON)} }
 
-// CountsEncoding is what, together with a release, decides the bytes of its value on counts.
+// CountsEncoding determines the encoding of releases on the counts topic.
 type CountsEncoding struct {
-	Format CountsFormat
-	// SchemaID is the id of ReleaseSchema in the deployment's registry: 1 to 2^31−1 for CountsAvro,
-	// 0 for CountsJSON.
-	SchemaID uint32
+	Format   CountsFormat
+	SchemaID uint32 // id of ReleaseSchema in the registry: 1 to 2^31−1 for CountsAvro, 0 for CountsJSON
 }
 
-// String names the encoding, as in "avro with schema id 7".
+// String describes the encoding, as in "avro with schema id 7".
 func (e CountsEncoding) String() string {
 	if e.Format == CountsAvro {
 		return fmt.Sprintf("%s with schema id %d", e.Format, e.SchemaID)
@@ -38,7 +32,7 @@ func (e CountsEncoding) String() string {
 	return string(e.Format)
 }
 
-// Check refuses an encoding that no value can have. Errors: ErrInvalid.
+// Check refuses an impossible encoding. Errors: ErrInvalid.
 func (e CountsEncoding) Check() error {
 	if what := e.check(); what != "" {
 		return invalid(KindRelease, what)
@@ -46,7 +40,7 @@ func (e CountsEncoding) Check() error {
 	return nil
 }
 
-// check returns what makes the encoding impossible, or "".
+// check returns the reason that the encoding is impossible, or "".
 func (e CountsEncoding) check() string {
 	switch e.Format {
 	case CountsAvro:

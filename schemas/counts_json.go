@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -9,13 +10,12 @@ import (
 	"time"
 )
 
-// MarshalJSON writes what a reader of results needs, as a program prints it: the first twelve
-// fields of a value of counts in the format CountsJSON, with the same bytes. Counts are exact
-// decimals, times RFC 3339 with Z, the precision is in 1/count². It fails where EncodeRelease
-// would.
+// MarshalJSON returns the JSON that a program prints: the first twelve fields of a value in the
+// format CountsJSON, with the same bytes. Counts are exact decimals, times are RFC 3339 with Z, and
+// the precision is in 1/count². It fails if EncodeRelease would.
 func (r Release) MarshalJSON() ([]byte, error) { return r.JSON("") }
 
-// JSON is MarshalJSON with the unit of the events' values in a further field, unless it is "".
+// JSON is MarshalJSON with a further field for the unit of the events' values, unless it is "".
 func (r Release) JSON(valueUnit string) ([]byte, error) {
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -27,43 +27,20 @@ func (r Release) JSON(valueUnit string) ([]byte, error) {
 	return append(o.b, '}'), nil
 }
 
-// releaseFields are the fields of a value of counts in JSON, in their order.
-type releaseFields struct {
-	Metric         string      `json:"metric"`
-	WindowStart    string      `json:"window_start"`
-	WindowEnd      string      `json:"window_end"`
-	Key            string      `json:"key"`
-	Value          json.Number `json:"value"`
-	StdDev         float64     `json:"stddev"`
-	Low            float64     `json:"low"`
-	High           float64     `json:"high"`
-	Confidence     float64     `json:"confidence"`
-	Met            bool        `json:"met"`
-	Rungs          uint32      `json:"rungs"`
-	Precision      float64     `json:"precision"`
-	Value1024ths   int64       `json:"value_1024ths"`
-	PrecisionUnits string      `json:"precision_units"`
-	Turn           uint64      `json:"turn"`
-	Generation     uint32      `json:"generation"`
-	MetricDigest   string      `json:"metric_digest"`
-	NoiseKeyID     string      `json:"noise_key_id"`
-}
-
-// appendJSON writes the fields one by one: the output of encoding/json has changed between releases
-// of Go (the escapes of control characters), and a redone turn must give the same bytes.
+// appendJSON writes the fields itself: the escapes of encoding/json have changed between releases
+// of Go, and a redone turn must give the same bytes.
 func (r *Release) appendJSON(dst []byte) []byte {
-	f := r.derived()
 	o := r.printed(dst)
 	o.integer("value_1024ths", r.Value)
-	o.text("precision_units", f.precisionUnits)
+	o.text("precision_units", r.Precision.Big().String())
 	o.integer("turn", int64(r.Turn))
 	o.integer("generation", int64(r.Generation))
-	o.text("metric_digest", f.digest)
+	o.text("metric_digest", hex.EncodeToString(r.MetricDigest[:]))
 	o.text("noise_key_id", r.NoiseKeyID)
 	return append(o.b, '}')
 }
 
-// printed writes the fields of MarshalJSON, and leaves the object open.
+// printed writes the fields of MarshalJSON and leaves the object open.
 func (r *Release) printed(dst []byte) jsonObject {
 	o := jsonObject{b: append(dst, '{')}
 	o.text("metric", r.Metric)
@@ -83,44 +60,24 @@ func (r *Release) printed(dst []byte) jsonObject {
 	return o
 }
 
-var releaseNames = sync.OnceValue(func() map[string]json.RawMessage {
-	names := map[string]json.RawMessage{}
-	_ = json.Unmarshal(new(Release).appendJSON(nil), &names) // a test decodes what appendJSON gives
+// releaseNames has the fields of appendJSON.
+var releaseNames = sync.OnceValue(func() (names map[string]json.RawMessage) {
+	_ = json.Unmarshal(new(Release).appendJSON(nil), &names) // a test decodes the output of appendJSON
 	return names
 })
 
-// decodeReleaseJSON decodes the fields. DecodeRelease checks the derived fields, and that b holds
-// nothing else.
-func decodeReleaseJSON(b []byte) (Release, error) {
-	var names map[string]json.RawMessage
-	if json.Unmarshal(b, &names) != nil {
-		return Release{}, malformed(KindRelease, "not one JSON object")
+func readReleaseJSON(b []byte) (*releaseFields, error) {
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(b, &raw) != nil {
+		return nil, malformed(KindRelease, "not one JSON object")
 	}
 	for name := range releaseNames() {
-		if _, ok := names[name]; !ok || len(names) != len(releaseNames()) {
-			return Release{}, &MalformedError{Kind: KindRelease,
+		if _, ok := raw[name]; !ok || len(raw) != len(releaseNames()) {
+			return nil, &MalformedError{Kind: KindRelease,
 				What: "a JSON object with other fields than those of a release", cause: ErrVersion}
 		}
 	}
-	var f releaseFields
-	if json.Unmarshal(b, &f) != nil {
-		return Release{}, malformed(KindRelease, "a field is of another type")
-	}
-	r := Release{
-		Metric: f.Metric, Key: f.Key, Value: f.Value1024ths, StdDev: f.StdDev, Low: f.Low, High: f.High,
-		Confidence: f.Confidence, Met: f.Met, Rungs: f.Rungs, Turn: f.Turn, Generation: f.Generation,
-		NoiseKeyID: f.NoiseKeyID,
-	}
-	var fromStart, toEnd bool
-	r.WindowStart, fromStart = parseMillis(f.WindowStart)
-	r.WindowEnd, toEnd = parseMillis(f.WindowEnd)
-	if !fromStart || !toEnd {
-		return Release{}, malformed(KindRelease, "a time is not in RFC 3339")
-	}
-	if what := r.setDerived(derived{f.PrecisionUnits, f.MetricDigest}); what != "" {
-		return Release{}, malformed(KindRelease, what)
-	}
-	return r, nil
+	return &releaseFields{raw: raw}, nil
 }
 
 // jsonObject writes the fields of a JSON object.
@@ -138,7 +95,7 @@ func (o *jsonObject) integer(name string, v int64) {
 	o.b = strconv.AppendInt(o.b, v, 10)
 }
 
-// float writes the shortest decimal that reads back as the same number, as JavaScript writes it
+// float writes the shortest decimal that reads back as the same number, as JavaScript does
 // (ECMA-262, Number::toString).
 func (o *jsonObject) float(name string, f float64) {
 	o.name(name)
@@ -153,7 +110,7 @@ func (o *jsonObject) float(name string, f float64) {
 	}
 }
 
-// text writes valid UTF-8 with the escapes that JSON demands, and no others.
+// text writes valid UTF-8 with only the escapes that JSON requires.
 func (o *jsonObject) text(name, s string) {
 	const digits = "0123456789abcdef"
 	o.name(name)
@@ -173,8 +130,8 @@ func (o *jsonObject) text(name, s string) {
 
 func formatMillis(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
-// parseMillis is the inverse of formatMillis, even for years that RFC 3339 cannot write: the
-// calendar repeats itself every 400 years.
+// parseMillis is the inverse of formatMillis, even for years outside RFC 3339: the calendar repeats
+// every 400 years.
 func parseMillis(text string) (ms int64, ok bool) {
 	const cycle = 146097 * 24 * 60 * 60 * 1000 // 400 years in milliseconds
 	dash := strings.LastIndex(text, "-")
@@ -194,8 +151,7 @@ func parseMillis(text string) (ms int64, ok bool) {
 	return ms, formatMillis(ms) == text
 }
 
-// appendValue writes a value in units of 2^-10 as its exact decimal, with at most ten digits after
-// the point and without trailing zeros.
+// appendValue writes a value in units of 2^-10 as an exact decimal without trailing zeros.
 func appendValue(dst []byte, v int64) []byte {
 	u := uint64(v)
 	if v < 0 {

@@ -5,21 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// ReleaseKey is the Kafka key of a release: the cell whose count it is. A metric has one window
-// size as long as its deployment lives, so that metric, start and key name one window, and the cell
-// has one value for ever.
+// ReleaseKey is the Kafka key of a release and identifies its cell. A metric's window size never
+// changes, so metric, start and key name one cell, whose value never changes.
 type ReleaseKey struct {
 	Metric      string
 	WindowStart int64 // Unix milliseconds
 	Key         string
 }
 
-// keySeparator separates the parts of a release's key. No metric's name contains it, see
-// ValidateMetricName; of the other parts only the last one can.
+// keySeparator separates the parts of a release's key. Only the last part may contain it: see
+// ValidateMetricName.
 const keySeparator = "|"
 
-// EncodeReleaseKey writes the Kafka key of a release as text: the metric, the start of the window
-// in RFC 3339 with Z, and the key, as in views|2025-03-01T00:00:00Z|/home. Different arguments give
+// EncodeReleaseKey returns the Kafka key of a release as text: the metric, the window's start in
+// RFC 3339 with Z, and the key, as in views|2025-03-01T00:00:00Z|/home. Different arguments give
 // different bytes if ValidateMetricName accepts the metrics.
 func EncodeReleaseKey(metric string, windowStart int64, key []byte) []byte {
 	dst := make([]byte, 0, len(metric)+len(key)+32)

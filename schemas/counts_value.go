@@ -2,7 +2,9 @@ package schemas
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
+	"encoding/json"
 	"math"
 	"math/big"
 	"strings"
@@ -11,7 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Kinds of records on the counts topic, the values of the Kafka header HeaderType.
+// HeaderType is the Kafka header with the kind of a record on the counts topic; TypeRelease is its
+// only value.
 const (
 	HeaderType  = "tollgate-type"
 	TypeRelease = "release"
@@ -21,7 +24,7 @@ const (
 type Release struct {
 	Turn                   uint64 // at most 2^63−1
 	Generation             uint32
-	Metric                 string // without '|'
+	Metric                 string // does not contain '|'
 	MetricDigest           [32]byte
 	WindowStart, WindowEnd int64 // Unix milliseconds
 	Key                    string
@@ -34,7 +37,7 @@ type Release struct {
 	NoiseKeyID             string
 }
 
-// Count returns the value in the unit of the count: exact while it is below 2^43, else rounded.
+// Count returns the value in the unit of the count, exact below 2^43 and rounded above.
 func (r *Release) Count() float64 { return math.Ldexp(float64(r.Value), -10) }
 
 func (r *Release) check() string {
@@ -58,9 +61,9 @@ func (r *Release) check() string {
 	return ""
 }
 
-// EncodeRelease encodes a release as a value of the counts topic. The bytes are a function of the
-// arguments alone: a turn that is redone by a later version of the program gives the same. Errors:
-// ErrInvalid (an impossible encoding, numbers not finite, no rung, a text too long or not UTF-8).
+// EncodeRelease encodes a release as a value of the counts topic. The bytes depend on the arguments
+// only: a later version of the program that redoes a turn writes the same bytes. Errors: ErrInvalid
+// (an impossible encoding, numbers not finite, no rung, a text too long or not UTF-8).
 func EncodeRelease(enc CountsEncoding, r Release) ([]byte, error) {
 	if what := enc.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -72,38 +75,37 @@ func EncodeRelease(enc CountsEncoding, r Release) ([]byte, error) {
 }
 
 func (r *Release) append(dst []byte, enc CountsEncoding) ([]byte, error) {
-	switch enc.Format {
-	case CountsJSON:
+	if enc.Format == CountsJSON {
 		return r.appendJSON(dst), nil
-	default:
-		return r.appendAvro(append(dst, registryPrefix(enc.SchemaID)...))
 	}
+	return r.appendAvro(append(dst, registryPrefix(enc.SchemaID)...))
 }
 
-// DecodeRelease is the inverse of EncodeRelease in every encoding, which it recognises by the first
+// DecodeRelease is the inverse of EncodeRelease in every encoding, which it recognizes by the first
 // bytes. It accepts only bytes that EncodeRelease produces. Errors: ErrMalformed; ErrVersion if a
 // JSON object has other fields.
 func DecodeRelease(b []byte) (Release, error) {
-	var r Release
+	var fields *releaseFields
 	var enc CountsEncoding
 	var err error
 	switch {
 	case len(b) > 0 && b[0] == '{':
 		enc.Format = CountsJSON
-		r, err = decodeReleaseJSON(b)
+		fields, err = readReleaseJSON(b)
 	case len(b) > 0 && b[0] == registryMagic:
-		r, enc, err = decodeReleaseRegistry(b)
+		fields, enc, err = readReleaseAvro(b)
 	default:
 		err = malformed(KindRelease, "it begins as no format of counts")
 	}
 	if err != nil {
 		return Release{}, err
 	}
-	if what := r.check(); what != "" {
+	r, what := fields.release()
+	if what = cmp.Or(what, r.check()); what != "" {
 		return Release{}, malformed(KindRelease, what)
 	}
-	// One release has one encoding, so that whatever follows from another field, such as value from
-	// value_1024ths, need not be looked at.
+	// A release has only one encoding. This also checks the redundant fields, such as value, which
+	// follows from value_1024ths.
 	if again, err := r.append(make([]byte, 0, len(b)), enc); err != nil || !bytes.Equal(again, b) {
 		return Release{}, malformed(KindRelease,
 			"fields that contradict each other, or are not in the form in which this program writes them")
@@ -111,28 +113,69 @@ func DecodeRelease(b []byte) (Release, error) {
 	return r, nil
 }
 
-// derived are the fields that hold a part of a release in another form.
-type derived struct{ precisionUnits, digest string }
-
-func (r *Release) derived() derived {
-	return derived{r.Precision.Big().String(), hex.EncodeToString(r.MetricDigest[:])}
+// releaseFields are the encoded fields of a release: in Avro as goavro decodes them, in JSON raw.
+type releaseFields struct {
+	native map[string]any
+	raw    map[string]json.RawMessage // nil for Avro
+	fault  string                     // the first fault
 }
 
-// setDerived is the inverse of derived; "" if the texts are possible.
-func (r *Release) setDerived(f derived) string {
-	counted, ok := new(big.Int).SetString(f.precisionUnits, 10)
-	if !ok || len(f.precisionUnits) > 39 { // 2^128 has 39 digits
-		return "precision_units is no integer"
+// fieldOf returns a field, or notes that it is missing or of another type.
+func fieldOf[T any](f *releaseFields, name string) (v T) {
+	ok := false
+	if f.raw == nil {
+		v, ok = f.native[name].(T)
+	} else {
+		decoded := new(T)
+		ok = json.Unmarshal(f.raw[name], decoded) == nil
+		v = *decoded
+	}
+	if !ok {
+		f.fault = cmp.Or(f.fault, name+" is missing or of another type")
+	}
+	return v
+}
+
+// millis returns a time, which JSON has as text.
+func (f *releaseFields) millis(name string) int64 {
+	if f.raw == nil {
+		return fieldOf[int64](f, name)
+	}
+	ms, ok := parseMillis(fieldOf[string](f, name))
+	if !ok {
+		f.fault = cmp.Or(f.fault, "a time is not in RFC 3339")
+	}
+	return ms
+}
+
+// release returns the release with these fields, or the first fault.
+func (f *releaseFields) release() (r Release, fault string) {
+	r = Release{
+		Metric: fieldOf[string](f, "metric"), Key: fieldOf[string](f, "key"), WindowStart: f.millis("window_start"),
+		WindowEnd: f.millis("window_end"), Value: fieldOf[int64](f, "value_1024ths"),
+		StdDev: fieldOf[float64](f, "stddev"), Low: fieldOf[float64](f, "low"), High: fieldOf[float64](f, "high"),
+		Confidence: fieldOf[float64](f, "confidence"), Met: fieldOf[bool](f, "met"),
+		NoiseKeyID: fieldOf[string](f, "noise_key_id"),
+	}
+	rungs, turn, generation := fieldOf[int32](f, "rungs"), fieldOf[int64](f, "turn"), fieldOf[int64](f, "generation")
+	precision, digest := fieldOf[string](f, "precision_units"), fieldOf[string](f, "metric_digest")
+	switch {
+	case f.fault != "":
+		return r, f.fault
+	case rungs < 1 || turn < 0 || generation < 0 || generation > math.MaxUint32:
+		return r, "a number out of range"
+	}
+	r.Rungs, r.Turn, r.Generation = uint32(rungs), uint64(turn), uint32(generation)
+	counted, ok := new(big.Int).SetString(precision, 10)
+	if !ok || len(precision) > 39 { // 2^128 has 39 digits
+		return r, "precision_units is not an integer"
 	}
 	var err error
 	if r.Precision, err = units.PrecisionFromBig(counted); err != nil {
-		return "precision_units out of range"
+		return r, "precision_units out of range"
 	}
-	if len(f.digest) != 64 {
-		return "metric_digest of another size"
+	if n, err := hex.Decode(r.MetricDigest[:], []byte(digest[:min(len(digest), 64)])); err != nil || n != 32 {
+		return r, "metric_digest is not hexadecimal of 32 bytes"
 	}
-	if _, err := hex.Decode(r.MetricDigest[:], []byte(f.digest)); err != nil {
-		return "metric_digest is not hexadecimal"
-	}
-	return ""
+	return r, ""
 }

@@ -7,28 +7,29 @@ import (
 	"strconv"
 )
 
-// The headers of a dead-lettered record, which precede the record's own. The digests are SHA-256 in
-// hexadecimal of the whole key or value, and present only if it was cut.
+// The headers of a dead letter, which precede the record's own. The digests are hexadecimal SHA-256
+// of the whole key or value, present only if it was cut.
 const (
 	DeadLetterPrefix    = "tollgate-"
 	DeadLetterClass     = DeadLetterPrefix + "class"
 	DeadLetterTopic     = DeadLetterPrefix + "topic"
 	DeadLetterPartition = DeadLetterPrefix + "partition"
 	DeadLetterOffset    = DeadLetterPrefix + "offset"
-	DeadLetterTimestamp = DeadLetterPrefix + "timestamp" // record's timestamp, Unix milliseconds
-	// of the original value, bytes, or "null"; the last of these
+	DeadLetterTimestamp = DeadLetterPrefix + "timestamp" // of the record, Unix milliseconds
+	// DeadLetterLength is the length of the original value in bytes, or "null". It is the last of
+	// these headers.
 	DeadLetterLength         = DeadLetterPrefix + "length"
 	DeadLetterSHA256         = DeadLetterPrefix + "sha256"
 	DeadLetterKeyLength      = DeadLetterPrefix + "key-length"
 	DeadLetterKeySHA256      = DeadLetterPrefix + "key-sha256"
-	DeadLetterHeadersDropped = DeadLetterPrefix + "headers-dropped" // how many headers found no room
+	DeadLetterHeadersDropped = DeadLetterPrefix + "headers-dropped" // number of headers left out
 )
 
-// DeadLetterReplayed is the header that a replayed record has on the events topic: the partition
-// and the offset of its origin, as DeadLetterRecord.ReplayMark writes them.
+// DeadLetterReplayed is the header of a replayed record on the events topic. Its value is
+// DeadLetterRecord.ReplayMark.
 const DeadLetterReplayed = DeadLetterPrefix + "replayed"
 
-// DefaultDeadLetterBytes is a size of dead letters that brokers accept by default, in bytes.
+// DefaultDeadLetterBytes limits a dead letter to a size that brokers accept by default.
 const DefaultDeadLetterBytes = 1000000
 
 // Origin is the position of a record in Kafka.
@@ -51,20 +52,18 @@ type DeadLetterMessage struct {
 	Headers    []RecordHeader
 }
 
-// The most bytes that the framing of a message and of a header take beside their texts.
+// The maximum sizes of the framing of a message and of a header, in bytes.
 const (
 	messageFraming = 128
 	headerFraming  = 10
 )
 
-// DeadLetter makes the message that preserves a record that is not an event. It has the original
-// key and value, headers with the record's position and the reason why it is a dead letter, and
-// after them the original headers. Key, value, headers and framing together are at most maxBytes
-// (0: DefaultDeadLetterBytes; less than 4096 counts as 4096). A longer value is cut and its length
-// and digest are noted, and so is a key beyond a quarter of the limit; original headers have room
-// for another quarter, and those that do not fit are counted. A topic name is at most 249 bytes in
-// Kafka; a class must be one of event.Classes or as short. The message shares memory with the
-// arguments.
+// DeadLetter returns a message that preserves a record that is not an event: its key and value,
+// headers with its position and the class of its fault, and then its own headers. Key, value,
+// headers and framing together take at most maxBytes (0 is DefaultDeadLetterBytes; the minimum is
+// 4096). A key beyond a quarter of that is cut, and so is a value that does not fit; their lengths
+// and digests are noted. Headers beyond another quarter are counted only. class must be one of
+// event.Classes, or as short. The message shares memory with the arguments.
 func DeadLetter(origin Origin, class string, key, value []byte, headers []RecordHeader,
 	maxBytes int) DeadLetterMessage {
 	if maxBytes <= 0 {
@@ -111,13 +110,13 @@ func DeadLetter(origin Origin, class string, key, value []byte, headers []Record
 	return m
 }
 
-// DeadLetterRecord is a dead letter taken apart.
+// DeadLetterRecord is the record in a dead letter.
 type DeadLetterRecord struct {
 	Origin     Origin
 	Class      string
-	Key, Value []byte         // of the record
-	Headers    []RecordHeader // its own
-	Cut        bool           // the dead letter does not have all of the record
+	Key, Value []byte
+	Headers    []RecordHeader
+	Cut        bool // parts of the record are missing
 }
 
 // ReplayMark is the value of DeadLetterReplayed.
@@ -125,7 +124,7 @@ func (r *DeadLetterRecord) ReplayMark() string {
 	return strconv.Itoa(int(r.Origin.Partition)) + "/" + strconv.FormatInt(r.Origin.Offset, 10)
 }
 
-// ParseDeadLetter takes apart what DeadLetter has made; false for any other message.
+// ParseDeadLetter is the inverse of DeadLetter; ok is false for any other message.
 func ParseDeadLetter(m DeadLetterMessage) (r DeadLetterRecord, ok bool) {
 	end := slices.IndexFunc(m.Headers, func(h RecordHeader) bool { return h.Key == DeadLetterLength })
 	if end < 0 {

@@ -6,23 +6,19 @@ import (
 )
 
 var (
-	// ErrMalformed is found (errors.Is) in every error of a decoder about bytes that no encoder of
-	// this package wrote.
+	// ErrMalformed means that no encoder of this package wrote the bytes.
 	ErrMalformed = errors.New("malformed record")
-	// ErrVersion is found in an error about a record of a version that this program does not know:
-	// another version of the program wrote it.
+	// ErrVersion means that another version of the program wrote the record.
 	ErrVersion = errors.New("unsupported format version")
-	// ErrIncomplete is found in an error about a record of several parts if some are missing.
+	// ErrIncomplete means that parts of a record are missing.
 	ErrIncomplete = errors.New("incomplete record")
-	// ErrTooLarge is found in an encoder's error about a limit that is too small for the
-	// indivisible part of a record.
+	// ErrTooLarge means that the limit is too small for an indivisible part of a record.
 	ErrTooLarge = errors.New("record too large")
-	// ErrInvalid is found in an encoder's error about a value that has no encoding, such as users
-	// out of order.
+	// ErrInvalid means that a value has no encoding, for example because users are out of order.
 	ErrInvalid = errors.New("invalid value")
 )
 
-// MalformedError names the format that was being decoded and the fault. It holds no data of the
+// MalformedError names the format that was being decoded and the fault. It has no data of the
 // record.
 type MalformedError struct {
 	Kind  Kind
@@ -30,7 +26,7 @@ type MalformedError struct {
 	cause error  // ErrMalformed or ErrVersion
 }
 
-// Error names the format and the fault.
+// Error implements error.
 func (e *MalformedError) Error() string {
 	text := fmt.Sprintf("decoding %s: %v: %s", e.Kind, e.cause, e.What)
 	if errors.Is(e.cause, ErrVersion) {
@@ -39,7 +35,7 @@ func (e *MalformedError) Error() string {
 	return text
 }
 
-// Unwrap makes errors.Is find ErrMalformed or ErrVersion.
+// Unwrap returns ErrMalformed or ErrVersion.
 func (e *MalformedError) Unwrap() error { return e.cause }
 
 func malformed(k Kind, what string) error {

@@ -60,7 +60,7 @@ func codecs() []codec {
 				}
 				p, err := DecodeLedgerPart(records[0].Key, records[0].Value)
 				return p.Chunk, err
-			}, decodeSnapshotBody),
+			}, func(b []byte) (Snapshot, error) { return decode(b, KindSnapshotBody, (*Snapshot).layout) }),
 		codecOf("open-slice", genOpenSlice, EncodeOpenSlice, DecodeOpenSlice),
 		codecOf("contributions", genContributions, EncodeContributions, DecodeContributions),
 		codecOf("open", genOpen, noError(EncodeOpen), DecodeOpen),

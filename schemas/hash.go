@@ -11,9 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Domain bytes keep the uses of one key apart: an account id, a rank and a fingerprint are never
-// the same function of the same input. Every input after its domain byte is length-prefixed or of
-// fixed length, hence injective.
+// Domain bytes separate the uses of one key: account ids, ranks and fingerprints are different
+// functions of the input. After the domain byte, every part but the last has a fixed length or a
+// length prefix, so the input is injective.
 const (
 	domainAccount     = 1
 	domainClipRank    = 2
@@ -25,7 +25,7 @@ const (
 )
 
 // Hasher derives account ids, record ids and clipping ranks from the user-hash key by HMAC-SHA-256.
-// It is not safe for concurrent use: give every goroutine its own Clone.
+// Not for concurrent use: give every goroutine a Clone.
 type Hasher struct {
 	key     secret.Of[[32]byte]
 	mac     hash.Hash
@@ -33,8 +33,7 @@ type Hasher struct {
 	sum     [sha256.Size]byte
 }
 
-// NewHasher makes a hasher for the deployment's user-hash key, which must be 256 random bits and
-// never change.
+// NewHasher returns a hasher for the deployment's user-hash key: 256 random bits that never change.
 func NewHasher(key [32]byte) *Hasher {
 	return &Hasher{key: secret.New(key), mac: hmac.New(sha256.New, key[:])}
 }
@@ -42,16 +41,15 @@ func NewHasher(key [32]byte) *Hasher {
 // Clone returns an independent hasher with the same key.
 func (h *Hasher) Clone() *Hasher { return NewHasher(h.key.Reveal()) }
 
-// Account returns the account id of a user: 128 bits, so that two among 10^8 users share one with
-// probability 1.5e-23. The user id must have passed ValidateUser.
+// Account returns the account id of a user who passed ValidateUser. It has 128 bits: two among 10^8
+// users share one with probability 1.5e-23.
 func (h *Hasher) Account(user []byte) accounts.ID {
-	h.scratch = append(h.scratch[:0], domainAccount)
-	h.scratch = append(h.scratch, user...)
+	h.scratch = append(append(h.scratch[:0], domainAccount), user...)
 	return accounts.ID(h.finish())
 }
 
-// Unnamed returns the account id of the user of one record, which has no user id: a function of the
-// record's position on the events topic. No user id and no other position has it.
+// Unnamed returns the account id for one record without a user id, from its position on the events
+// topic. No user id and no other position has the same.
 func (h *Hasher) Unnamed(partition int32, offset int64) accounts.ID {
 	b := append(h.scratch[:0], domainUnnamed)
 	b = binary.BigEndian.AppendUint32(b, uint32(partition))
@@ -59,8 +57,8 @@ func (h *Hasher) Unnamed(partition int32, offset int64) accounts.ID {
 	return accounts.ID(h.finish())
 }
 
-// ForgottenMark stands for the account of a user who was forgotten. Without the user-hash key it
-// reveals nothing about the user, and nobody can compute it from the account id.
+// ForgottenMark identifies the account of a forgotten user. Without the user-hash key it reveals
+// nothing about the user, and cannot be computed from the account id.
 type ForgottenMark [16]byte
 
 // Compare orders marks.
@@ -72,37 +70,31 @@ func (h *Hasher) Forgotten(id accounts.ID) ForgottenMark {
 	return h.finish()
 }
 
-// ClipRank returns the rank that orders the keys of one user for one metric: the keys with the
-// least ranks are kept. It is a function of the user's own data only, hence never of offsets or
-// arrival order.
+// ClipRank returns the rank of a user's key for a metric: the keys with the lowest ranks are kept.
+// It depends on the user's own data only, not on offsets or arrival order.
 func (h *Hasher) ClipRank(metric string, id accounts.ID, period int64, key []byte) [16]byte {
-	b := append(h.scratch[:0], domainClipRank)
-	b = appendString(b, metric)
-	b = append(b, id[:]...)
-	b = binary.BigEndian.AppendUint64(b, uint64(period))
-	h.scratch = append(b, key...)
-	return h.finish()
+	return h.rank(domainClipRank, metric, id, period, key)
 }
 
-// Record returns the id of a record, which is a function of its bytes: the ledger can order a
-// user's records without keeping them. Equal bytes are equal records.
+// Record returns the id of a record, a function of its bytes. With it the ledger can order a user's
+// records without storing them.
 func (h *Hasher) Record(value []byte) RecordID {
-	h.scratch = append(h.scratch[:0], domainRecord)
-	h.scratch = append(h.scratch, value...)
+	h.scratch = append(append(h.scratch[:0], domainRecord), value...)
 	return h.finish()
 }
 
 // RecordID identifies a record's bytes under the user-hash key.
 type RecordID [16]byte
 
-// RecordRank returns the rank that orders the records of one user and key for one metric: a sum
-// keeps those with the least ranks.
+// RecordRank returns the rank of a record among those of one user and key for a metric: a sum keeps
+// the records with the lowest ranks.
 func (h *Hasher) RecordRank(metric string, id accounts.ID, period int64, record RecordID) [16]byte {
-	b := append(h.scratch[:0], domainRecordRank)
-	b = appendString(b, metric)
-	b = append(b, id[:]...)
-	b = binary.BigEndian.AppendUint64(b, uint64(period))
-	h.scratch = append(b, record[:]...)
+	return h.rank(domainRecordRank, metric, id, period, record[:])
+}
+
+func (h *Hasher) rank(domain byte, metric string, id accounts.ID, period int64, last []byte) [16]byte {
+	b := append(appendString(append(h.scratch[:0], domain), metric), id[:]...)
+	h.scratch = append(binary.BigEndian.AppendUint64(b, uint64(period)), last...)
 	return h.finish()
 }
 
@@ -113,9 +105,9 @@ func (h *Hasher) finish() (out [16]byte) {
 	return out
 }
 
-// KeyFingerprintOf returns a fingerprint that identifies a secret key in public and trusted records
-// without revealing it: two deployments that show the same fingerprint for the same label have the
-// same key. label is the purpose of the key.
+// KeyFingerprintOf returns a fingerprint that identifies a secret key without revealing it: two
+// deployments with the same fingerprint for the same label have the same key. label is the purpose
+// of the key.
 func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
 	mac := hmac.New(sha256.New, secret[:])
 	mac.Write(appendString([]byte{domainFingerprint}, label))
@@ -123,8 +115,8 @@ func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
 	return out
 }
 
-// ShardOf returns the shard of an account, from 0 to shards−1 (fewer shards than 1 count as 1). The
-// shards are uniform, because account ids are.
+// ShardOf returns the shard of an account, from 0 to shards−1; shards below 1 count as 1. Shards
+// are uniform because account ids are.
 func ShardOf(id accounts.ID, shards int) int {
 	if shards <= 1 {
 		return 0
@@ -132,8 +124,8 @@ func ShardOf(id accounts.ID, shards int) int {
 	return int(binary.BigEndian.Uint64(id[8:]) % uint64(shards))
 }
 
-// ReleaseShardOf returns the release shard of a cell, from 0 to shards−1 (fewer shards than 1 count
-// as 1). Window bounds are in Unix milliseconds.
+// ReleaseShardOf returns the release shard of a cell, from 0 to shards−1; shards below 1 count as
+// 1. Window bounds are in Unix milliseconds.
 func ReleaseShardOf(metric string, windowStart, windowEnd int64, key []byte, shards int) int {
 	if shards <= 1 {
 		return 0
@@ -148,8 +140,7 @@ func ReleaseShardOf(metric string, windowStart, windowEnd int64, key []byte, sha
 	for _, c := range key {
 		h = (h ^ uint64(c)) * fnvPrime
 	}
-	// FNV's low bits mix poorly; the finaliser of MurmurHash3 spreads them before the remainder is
-	// taken.
+	// FNV's low bits mix poorly: MurmurHash3's finalizer spreads them before the remainder.
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd
 	h ^= h >> 33
@@ -168,7 +159,7 @@ func appendString(dst []byte, s string) []byte {
 }
 
 func fnvWord(h, w uint64) uint64 {
-	for i := 0; i < 8; i++ {
+	for range 8 {
 		h = (h ^ (w & 0xff)) * fnvPrime
 		w >>= 8
 	}

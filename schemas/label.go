@@ -5,9 +5,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
-// Label is an event without its user, time and value: its key, and the deployment's filters that it
+// Label is an event without user, time and value: its key and the deployment's filters that it
 // passes. Contributions, deltas and slices have dictionaries of labels.
 type Label struct {
 	Key    []byte
@@ -19,8 +20,8 @@ func (l Label) Compare(o Label) int {
 	return cmp.Or(bytes.Compare(l.Key, o.Key), cmp.Compare(l.Passes, o.Passes))
 }
 
-// labels moves a dictionary; sorted demands strictly ascending order. In deployments without
-// filters, Passes takes one byte for all labels together.
+// labels moves a dictionary; sorted requires strictly ascending order. Without filters, Passes
+// takes one byte for all labels together.
 func (w *wire) labels(labels *[]Label, sorted bool) {
 	if w.reading {
 		*labels = w.readLabels()
@@ -66,10 +67,5 @@ func (w *wire) readLabels() []Label {
 }
 
 func anyPasses(labels []Label) bool {
-	for i := range labels {
-		if labels[i].Passes != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(labels, func(l Label) bool { return l.Passes != 0 })
 }

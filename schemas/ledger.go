@@ -75,13 +75,12 @@ type LedgerPart struct {
 	place     string // LedgerRecord.Place
 }
 
-// PartSet identifies the record that a part belongs to: parts are joined only with parts of the
-// same set.
+// PartSet identifies the record that a part belongs to; only parts of one set are joined.
 type PartSet struct {
 	Turn   uint64
 	Epoch  int64
 	Parts  uint32
-	Digest [32]byte // SHA-256 of the body, which holds everything but the epoch
+	Digest [32]byte // SHA-256 of the body, which has everything except the epoch
 }
 
 // DecodeLedgerPart decodes one ledger record. Errors: ErrMalformed, ErrVersion.
@@ -106,12 +105,8 @@ func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
 }
 
 func (p *LedgerPart) layout(w *wire) {
-	part := p.Key.Part
-	w.uint(&p.Set.Turn, "turn")
-	w.int(&p.Set.Epoch, "epoch")
-	w.uint32(&part, "part")
-	w.uint32(&p.Set.Parts, "parts")
-	w.fixed(p.Set.Digest[:], "digest")
+	part, s := p.Key.Part, &p.Set
+	w.fields("turn, epoch, part, parts, digest", &s.Turn, &s.Epoch, &part, &s.Parts, s.Digest[:])
 	if w.reading {
 		p.Chunk = w.next(len(w.rest), "chunk")
 	} else {
@@ -122,10 +117,10 @@ func (p *LedgerPart) layout(w *wire) {
 	w.check(len(p.Chunk) > 0, "empty part")
 }
 
-// partOverhead is the most that a part's fields and its key take beside the chunk.
+// partOverhead is the maximum size of a part's fields and key without the chunk.
 const partOverhead = preambleBytes + 10 + 10 + 5 + 5 + 32 + len(snapshotPrefix) + 20 + 1 + 10
 
-// splitBody cuts a body into parts, the key and value of each at most maxBytes long together.
+// splitBody cuts a body into parts; key and value together are at most maxBytes long.
 func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes int) ([]LedgerRecord, error) {
 	chunk := maxBytes - partOverhead
 	if chunk < 1 {
@@ -144,8 +139,7 @@ func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes 
 	return out, nil
 }
 
-// joinBody is the inverse of splitBody for the parts of one set in ascending order, each exactly
-// once.
+// joinBody is the inverse of splitBody. The parts ascend without gaps or repetitions.
 func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 	if len(parts) == 0 {
 		return nil, PartSet{}, fmt.Errorf("joining %s: %w: no parts", kind, ErrIncomplete)
@@ -177,8 +171,8 @@ func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 	return body, set, nil
 }
 
-// joinRecord puts the record together whose parts are given in ascending order, and returns the set
-// that they are of. turn returns the record's own turn.
+// joinRecord decodes a record from its parts, in ascending order, and returns their set. turn
+// returns the turn in the record's body.
 func joinRecord[T any](part, body Kind, parts []LedgerPart, layout func(*T, *wire),
 	turn func(*T) uint64) (T, PartSet, error) {
 	var none T

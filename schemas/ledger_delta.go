@@ -6,16 +6,16 @@ import (
 )
 
 // Delta is one shard's part of one turn: each user's contributions to the turn's slice, and the
-// windows ending in the turn to which each user was admitted. Every charge follows from it and the
-// settled record of the turn, without the events.
+// windows ending in the turn to which the user was admitted. Every charge follows from the delta
+// and the turn's settled record, without the events.
 type Delta struct {
 	Turn    uint64
 	Epoch   int64  // not part of the body: a turn redone in a later epoch has the same BodyDigest
 	Records uint64 // records of the turn in this shard
 
-	Windows  []MetricWindow // the metric windows that end in the turn, in admission order
+	Windows  []MetricWindow // metric windows that end in the turn, in admission order
 	Tallies  []WindowTally  // by metric window
-	Filtered []uint64       // by metric: records of the turn's slice that the metric does not take
+	Filtered []uint64       // by metric: records of the turn's slice that its filter excludes
 	Labels   []Label        // dictionary, strictly ascending
 	Users    []DeltaUser    // strictly ascending by (ID, Period)
 }
@@ -41,20 +41,20 @@ func NewBits(n int) Bits { return make(Bits, (n+7)/8) }
 // Get reports whether i is in the set; it returns false beyond the capacity.
 func (b Bits) Get(i int) bool { return i>>3 < len(b) && b[i>>3]&(1<<(i&7)) != 0 }
 
-// Set puts i, which must be within the capacity, into the set.
+// Set adds i, which must be within the capacity.
 func (b Bits) Set(i int) { b[i>>3] |= 1 << (i & 7) }
 
-// How a user's admissions are written. In most turns a user is admitted to every metric window, and
-// then has no bit field.
+// Forms of a user's admissions. In most turns a user is admitted to every metric window and needs
+// no bit field.
 const (
 	admittedNone = 0
 	admittedAll  = 1
 	admittedSome = 2 // a bit field of (windows+7)/8 bytes follows
 )
 
-// EncodeDelta encodes a delta into records whose key and value together are at most maxBytes long
-// (Kafka's own framing is not included), for the slot Turn mod slots. Errors: ErrInvalid (order,
-// sizes), ErrTooLarge (maxBytes below 108).
+// EncodeDelta encodes a delta for slot Turn mod slots. Key and value of each record are together at
+// most maxBytes long, without Kafka's own framing. Errors: ErrInvalid (order, sizes), ErrTooLarge
+// (maxBytes below 108).
 func EncodeDelta(d Delta, slots uint64, maxBytes int) ([]LedgerRecord, error) {
 	if slots == 0 {
 		return nil, invalid(KindDeltaBody, "no slots")
@@ -66,7 +66,7 @@ func EncodeDelta(d Delta, slots uint64, maxBytes int) ([]LedgerRecord, error) {
 	return splitBody(KindDeltaPart, d.Turn%slots, d.Turn, d.Epoch, body, maxBytes)
 }
 
-// JoinDelta puts a delta together from its parts in ascending order. Errors: ErrIncomplete,
+// JoinDelta decodes a delta from its parts, in ascending order. Errors: ErrIncomplete,
 // ErrMalformed, ErrVersion.
 func JoinDelta(parts ...LedgerPart) (Delta, error) {
 	d, set, err := joinRecord(KindDeltaPart, KindDeltaBody, parts, (*Delta).layout, func(d *Delta) uint64 {
@@ -76,14 +76,11 @@ func JoinDelta(parts ...LedgerPart) (Delta, error) {
 	return d, err
 }
 
-// BodyDigest returns the SHA-256 of everything but Epoch: equal digests mean equal contributions
+// BodyDigest returns the SHA-256 of everything except Epoch: equal digests mean equal contributions
 // and equal decisions.
-func (d Delta) BodyDigest() [32]byte {
-	w := d.write()
-	return sha256.Sum256(w.out)
-}
+func (d Delta) BodyDigest() [32]byte { return sha256.Sum256(d.write().out) }
 
-// body is everything but Epoch. Errors: ErrInvalid.
+// body encodes everything except Epoch. Errors: ErrInvalid.
 func (d *Delta) body() ([]byte, error) { return d.write().written() }
 
 func (d *Delta) write() *wire {
@@ -94,8 +91,7 @@ func (d *Delta) write() *wire {
 }
 
 func (d *Delta) layout(w *wire) {
-	w.uint(&d.Turn, "turn")
-	w.uint(&d.Records, "records")
+	w.fields("turn, records", &d.Turn, &d.Records)
 	n := w.length(len(d.Windows), 3+tallyBytes, "metric windows")
 	if w.reading {
 		d.Windows, d.Tallies = make([]MetricWindow, n), make([]WindowTally, n)

@@ -9,19 +9,22 @@ import (
 )
 
 // LedgerReader collects a ledger partition's records in log order and returns the complete deltas
-// and the newest snapshot. A part replaces an earlier part with its key, as compaction does, so
-// that the result does not depend on whether the topic has been compacted; a set counts as absent
-// if a part of it is missing or was replaced. It keeps copies of the parts in force and nothing
-// else. Not for concurrent use; the zero value is ready.
+// and the newest snapshot. A part replaces an earlier part with the same key, so compaction of the
+// topic makes no difference; a set with a missing or replaced part is ignored. The reader keeps
+// copies of the current parts only. Not for concurrent use; the zero value is ready.
 type LedgerReader struct {
-	deltas    map[uint64]map[uint32]LedgerPart // by slot and part
-	snapshots [2]map[uint32]LedgerPart
+	slots map[ledgerSlot]map[uint32]LedgerPart // by part number
 }
 
-// Add takes the next record of the partition; a nil value is a tombstone. The bytes are copied.
-// Errors: ErrMalformed, ErrVersion. A malformed record under a valid ledger key replaces the
-// earlier record with this key, as any later record does: the caller may go on, and finds that part
-// missing if it is needed. A malformed record under another key changes nothing.
+type ledgerSlot struct {
+	kind Kind // KindDeltaPart or KindSnapshotPart
+	slot uint64
+}
+
+// Add adds the next record of the partition; a nil value is a tombstone. The bytes are copied.
+// Errors: ErrMalformed, ErrVersion. After a malformed record the caller may continue: under a valid
+// ledger key it replaces the earlier record, so its part is missing; under another key it changes
+// nothing.
 func (l *LedgerReader) Add(r LedgerRecord) error {
 	p, err := DecodeLedgerPart(r.Key, r.Value)
 	if err != nil {
@@ -37,33 +40,22 @@ func (l *LedgerReader) Add(r LedgerRecord) error {
 }
 
 func (l *LedgerReader) put(p LedgerPart) {
-	switch p.Key.Kind {
-	case KindSnapshotPart:
-		if l.snapshots[p.Key.Slot] == nil {
-			l.snapshots[p.Key.Slot] = make(map[uint32]LedgerPart)
-		}
-		putPart(l.snapshots[p.Key.Slot], p)
-	default:
-		if l.deltas == nil {
-			l.deltas = make(map[uint64]map[uint32]LedgerPart)
-		}
-		if l.deltas[p.Key.Slot] == nil {
-			l.deltas[p.Key.Slot] = make(map[uint32]LedgerPart)
-		}
-		putPart(l.deltas[p.Key.Slot], p)
-	}
-}
-
-func putPart(slot map[uint32]LedgerPart, p LedgerPart) {
+	id := ledgerSlot{p.Key.Kind, p.Key.Slot}
 	if p.Tombstone {
-		delete(slot, p.Key.Part)
+		delete(l.slots[id], p.Key.Part)
 		return
 	}
-	slot[p.Key.Part] = p
+	if l.slots == nil {
+		l.slots = make(map[ledgerSlot]map[uint32]LedgerPart)
+	}
+	if l.slots[id] == nil {
+		l.slots[id] = make(map[uint32]LedgerPart)
+	}
+	l.slots[id][p.Key.Part] = p
 }
 
-// complete returns the parts of the set that a slot has in full, in order. Part 0 names the set: it
-// is written first, so that the newest set either has it or has no part at all.
+// complete returns the parts of a slot's complete set, in order. Part 0 identifies the set: it is
+// written first, so the newest set has it or has no part at all.
 func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
 	head, ok := slot[0]
 	if !ok || int64(head.Set.Parts) > int64(len(slot)) {
@@ -80,12 +72,18 @@ func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
 	return parts, true
 }
 
-// deltaSets maps each turn whose delta is complete to its parts. If two slots have the same turn,
-// because the number of slots has changed, it takes the delta of the later epoch.
+// deltaSets maps each turn with a complete delta to its parts. If two slots have the same turn,
+// because the number of slots has changed, the delta of the later epoch counts, or of the lower
+// slot.
 func (l *LedgerReader) deltaSets() map[uint64][]LedgerPart {
-	sets := make(map[uint64][]LedgerPart, len(l.deltas))
-	for _, slot := range slices.Sorted(maps.Keys(l.deltas)) {
-		parts, ok := complete(l.deltas[slot])
+	sets := make(map[uint64][]LedgerPart, len(l.slots))
+	for _, id := range slices.SortedFunc(maps.Keys(l.slots), func(a, b ledgerSlot) int {
+		return cmp.Compare(a.slot, b.slot)
+	}) {
+		if id.kind != KindDeltaPart {
+			continue
+		}
+		parts, ok := complete(l.slots[id])
 		if !ok {
 			continue
 		}
@@ -97,13 +95,11 @@ func (l *LedgerReader) deltaSets() map[uint64][]LedgerPart {
 	return sets
 }
 
-// DeltaTurns lists the turns whose delta is complete, ascending, without decoding the deltas.
-func (l *LedgerReader) DeltaTurns() []uint64 {
-	return slices.Sorted(maps.Keys(l.deltaSets()))
-}
+// DeltaTurns lists the turns with a complete delta, ascending, without decoding the deltas.
+func (l *LedgerReader) DeltaTurns() []uint64 { return slices.Sorted(maps.Keys(l.deltaSets())) }
 
-// DeltasAfter returns the complete deltas of turns greater than turn, by turn: those that a
-// snapshot as of turn does not include; all of them if turn is 0. Errors: ErrMalformed, ErrVersion.
+// DeltasAfter returns the complete deltas after a turn: those that a snapshot as of that turn does
+// not include. Errors: ErrMalformed, ErrVersion.
 func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	out := make(map[uint64]Delta)
 	for t, parts := range l.deltaSets() {
@@ -119,13 +115,13 @@ func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	return out, nil
 }
 
-// damaged adds to the error of joining parts the position of the first part, and a remedy.
+// damaged adds the position of the first part, and a remedy, to an error of joining parts.
 func damaged(parts []LedgerPart, err error) error {
-	cure := ""
+	remedy := ""
 	if !errors.Is(err, ErrVersion) {
-		cure = "; it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
+		remedy = "; it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
 	}
-	return fmt.Errorf("%s: %w%s", cmp.Or(parts[0].place, string(parts[0].Key.Bytes())), err, cure)
+	return fmt.Errorf("%s: %w%s", cmp.Or(parts[0].place, string(parts[0].Key.Bytes())), err, remedy)
 }
 
 // SnapshotInfo identifies the snapshot in a slot.
@@ -135,24 +131,23 @@ type SnapshotInfo struct {
 	Epoch    int64
 }
 
-// Snapshots returns the snapshots of the two slots: the next snapshot goes to the slot without the
-// newest one.
+// Snapshots returns the snapshots of the two slots. The next one goes to the slot without the
+// newest.
 func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	for i := range out {
-		if parts, ok := complete(l.snapshots[i]); ok {
+		if parts, ok := complete(l.slots[ledgerSlot{KindSnapshotPart, uint64(i)}]); ok {
 			out[i] = SnapshotInfo{Complete: true, Turn: parts[0].Set.Turn, Epoch: parts[0].Set.Epoch}
 		}
 	}
 	return out
 }
 
-// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn, of two with
-// the same turn the one of the later epoch; false if there is no such snapshot. It returns the
-// errors of JoinSnapshot.
+// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn and, among two
+// of the same turn, the later epoch; false if there is none. Errors are those of JoinSnapshot.
 func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	var best []LedgerPart
-	for i := range l.snapshots {
-		parts, ok := complete(l.snapshots[i])
+	for slot := range uint64(2) {
+		parts, ok := complete(l.slots[ledgerSlot{KindSnapshotPart, slot}])
 		if !ok || parts[0].Set.Turn > maxTurn {
 			continue
 		}

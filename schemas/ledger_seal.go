@@ -11,15 +11,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// LedgerSeal encrypts the values of a ledger's records and authenticates them, so that nobody
-// without the user-hash key reads the keys of events, accounts or numbers of a ledger. Its keys
-// follow from the user-hash key, because that key stays for a ledger's whole life.
+// LedgerSeal encrypts and authenticates the values of a ledger's records: without the user-hash
+// key, nobody can read the event keys, accounts and numbers in a ledger. Its keys are derived from
+// the user-hash key, which never changes.
 //
 // The construction is SIV (Rogaway and Shrimpton): the HMAC-SHA-256 of a value is both its tag and
-// the first counter block of AES-256 in counter mode. So equal records have equal bytes, and a
-// repeated nonce reveals no more than that two records are equal. The tag covers the shard and the
-// record's Kafka key: a record that was moved is not accepted. Values are padded: their length
-// shows the size of a delta or a snapshot in steps of sealStep bytes.
+// the first counter block of AES-256 in counter mode. Equal records have equal bytes, and a
+// repeated nonce reveals only that two records are equal. The tag covers the shard and the record's
+// Kafka key, so a record that was moved is refused. Padding hides the size of a value up to
+// sealStep bytes.
 //
 // Safe for concurrent use.
 type LedgerSeal struct {
@@ -42,7 +42,7 @@ func NewLedgerSeal(userHash [32]byte, shard int) *LedgerSeal {
 	}
 }
 
-// Seal returns the value under which a record is stored on the topic. A tombstone stays one.
+// Seal returns the value that is stored on the topic for a record. A tombstone stays a tombstone.
 func (s *LedgerSeal) Seal(r LedgerRecord) []byte {
 	if r.Value == nil {
 		return nil
@@ -58,9 +58,9 @@ func (s *LedgerSeal) Seal(r LedgerRecord) []byte {
 	return out
 }
 
-// Open is the inverse of Seal for the value stored under a Kafka key. Errors: ErrMalformed for a
-// value that this shard has not sealed for this key; ErrVersion for one of another version, among
-// them those in clear.
+// Open is the inverse of Seal for the value stored under a Kafka key. Errors: ErrMalformed if this
+// shard did not seal the value for this key; ErrVersion for another version, such as an unencrypted
+// value.
 func (s *LedgerSeal) Open(key, value []byte) ([]byte, error) {
 	if value == nil {
 		return nil, nil
@@ -89,8 +89,8 @@ func (s *LedgerSeal) Open(key, value []byte) ([]byte, error) {
 	return text[:end], nil
 }
 
-// OpenRecord opens a record as it stands on the topic. A value that this shard has not sealed
-// becomes an empty one, which no LedgerReader accepts. Errors: ErrVersion.
+// OpenRecord opens a record from the topic. A value that this shard did not seal becomes an empty
+// one, which LedgerReader refuses. Errors: ErrVersion.
 func (s *LedgerSeal) OpenRecord(r LedgerRecord) (LedgerRecord, error) {
 	value, err := s.Open(r.Key, r.Value)
 	switch {
@@ -108,7 +108,7 @@ func (s *LedgerSeal) tagOf(key, text []byte) []byte {
 	return sum[:sealTag]
 }
 
-// flip encrypts a text in place, or decrypts it.
+// flip encrypts or decrypts a text in place.
 func (s *LedgerSeal) flip(tag, text []byte) {
 	key := s.encrypt.Reveal()
 	block, _ := aes.NewCipher(key[:]) // it fails for keys of other lengths only

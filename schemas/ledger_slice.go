@@ -1,10 +1,10 @@
 package schemas
 
-// OpenSlice is what the shard's users contributed to the slice of one turn, kept while a window
-// that contains the slice is open.
+// OpenSlice has the contributions of a shard's users to the slice of one turn. It is kept while a
+// window that contains the slice is open.
 type OpenSlice struct {
 	Turn     uint64
-	Filtered []uint64      // by metric: records of the slice that the metric does not take
+	Filtered []uint64      // by metric: records of the slice that its filter excludes
 	Labels   []Label       // dictionary, strictly ascending
 	Users    []ContribUser // strictly ascending by (ID, Period), entries and records strictly ascending
 }

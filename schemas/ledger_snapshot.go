@@ -8,21 +8,19 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Snapshot is a shard's accounts, charged up to and including Turn, and its slices of the windows
-// that are still open.
+// Snapshot has a shard's accounts, charged up to and including Turn, and its slices of open
+// windows.
 type Snapshot struct {
-	Turn     uint64
-	Epoch    int64            // not part of the body, like a delta's
-	Accounts []accounts.Entry // strictly ascending by (ID, Period), without reservations, none zero
-	// Forgotten has the marks of users who were forgotten, strictly ascending. They count in no
-	// turn after the snapshot.
-	Forgotten []ForgottenMark
-	Open      [][]byte // encoded OpenSlices, strictly ascending by turn
+	Turn      uint64
+	Epoch     int64            // not part of the body, as in a Delta
+	Accounts  []accounts.Entry // strictly ascending by (ID, Period), without reservations, none zero
+	Forgotten []ForgottenMark  // forgotten users, who count in no later turn; strictly ascending
+	Open      [][]byte         // encoded OpenSlices, strictly ascending by turn
 }
 
-// EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are
-// at most maxBytes long (Kafka's own framing is not included). Errors: ErrInvalid, ErrTooLarge
-// (maxBytes below 108), and the errors of accounts.Encode.
+// EncodeSnapshot encodes a snapshot for slot 0 or 1. Key and value of each record are together at
+// most maxBytes long, without Kafka's own framing. Errors: ErrInvalid, ErrTooLarge (maxBytes below
+// 108), and the errors of accounts.Encode.
 func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	if slot != 0 && slot != 1 {
 		return nil, invalid(KindSnapshotBody, "slot is not 0 or 1")
@@ -36,7 +34,7 @@ func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	return splitBody(KindSnapshotPart, uint64(slot), s.Turn, s.Epoch, body, maxBytes)
 }
 
-// JoinSnapshot joins a snapshot from its parts in ascending order. Errors: ErrIncomplete,
+// JoinSnapshot decodes a snapshot from its parts, in ascending order. Errors: ErrIncomplete,
 // ErrMalformed, ErrVersion, and the errors of accounts.Decode.
 func JoinSnapshot(parts ...LedgerPart) (Snapshot, error) {
 	s, set, err := joinRecord(KindSnapshotPart, KindSnapshotBody, parts, (*Snapshot).layout, func(s *Snapshot) uint64 {
@@ -46,19 +44,13 @@ func JoinSnapshot(parts ...LedgerPart) (Snapshot, error) {
 	return s, err
 }
 
-func decodeSnapshotBody(b []byte) (Snapshot, error) {
-	return decode(b, KindSnapshotBody, (*Snapshot).layout)
-}
-
 func (s *Snapshot) layout(w *wire) {
 	w.uint(&s.Turn, "turn")
 	s.layoutAccounts(w)
 	list(w, &s.Forgotten, len(ForgottenMark{}), "forgotten users", func(m *ForgottenMark, w *wire) {
 		w.fixed(m[:], "forgotten user")
 	})
-	for i := 1; i < len(s.Forgotten); i++ {
-		w.check(s.Forgotten[i-1].Compare(s.Forgotten[i]) < 0, "forgotten users out of order")
-	}
+	ascend(w, s.Forgotten, "forgotten users", func(a, b *ForgottenMark) int { return a.Compare(*b) })
 	list(w, &s.Open, 1, "open slices", func(slice *[]byte, w *wire) { w.bytes(slice, math.MaxInt, "open slice") })
 	var before uint64
 	for i, o := range s.Open {
@@ -87,7 +79,7 @@ func (s *Snapshot) layoutAccounts(w *wire) {
 	}
 }
 
-// accountsError returns the error of a snapshot whose accounts are of another version, or damaged.
+// accountsError describes a snapshot whose accounts have another version or are damaged.
 func accountsError(err error) error {
 	var other *accounts.DecodeError
 	if errors.As(err, &other) && other.Version != 0 {

@@ -8,26 +8,23 @@ import (
 )
 
 const (
-	// MaxUserBytes is the greatest length of a user id in an event, in bytes.
-	MaxUserBytes = 1024
-	// MaxKeyBytes is the greatest length of a key, in bytes.
-	MaxKeyBytes = 512
-	// maxMetricBytes is the greatest length of a metric's name, in bytes.
-	maxMetricBytes = 200
+	MaxUserBytes   = 1024 // maximum length of a user id in an event, in bytes
+	MaxKeyBytes    = 512  // maximum length of a key, in bytes
+	maxMetricBytes = 200  // maximum length of a metric's name, in bytes
 )
 
 var (
-	// ErrEmptyUser is returned for a user id of no bytes: all users without an id would share one
+	// ErrEmptyUser means that a user id has no bytes: all users without an id would share an
 	// account.
 	ErrEmptyUser = errors.New("empty user id")
-	// ErrUserTooLong is returned for a user id of more than MaxUserBytes.
+	// ErrUserTooLong means that a user id is longer than MaxUserBytes.
 	ErrUserTooLong = fmt.Errorf("user id longer than %d bytes", MaxUserBytes)
-	// ErrKeyTooLong is returned for a key of more than MaxKeyBytes.
+	// ErrKeyTooLong means that a key is longer than MaxKeyBytes.
 	ErrKeyTooLong = fmt.Errorf("key longer than %d bytes", MaxKeyBytes)
-	// ErrMetricName is returned for a metric's name that releases cannot carry.
+	// ErrMetricName means that releases cannot have a metric of this name.
 	ErrMetricName = fmt.Errorf("a metric's name is 1 to %d bytes of UTF-8 without %q, which separates the parts of a "+
 		"count's Kafka key", maxMetricBytes, keySeparator)
-	// ErrKeyNotUTF8 is returned for a key that is not valid UTF-8: keys are published as text.
+	// ErrKeyNotUTF8 means that a key is not valid UTF-8: keys are published as text.
 	ErrKeyNotUTF8 = errors.New("key is not valid UTF-8")
 )
 

@@ -12,21 +12,19 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MetricSpec is everything on which the meaning of a metric's released values depends: two metrics
-// with one Digest have the same definition. The digest is part of the input of the noise, so that
-// two definitions never have the same noise.
+// MetricSpec has everything that determines the meaning of a metric's released values: two metrics
+// with the same Digest have the same definition. The digest is part of the input of the noise, so
+// two definitions never share noise.
 type MetricSpec struct {
 	Name   string
 	Kind   string // a name of package metrickind
 	Filter string // "" passes every event
-	Of     string // for derived kinds: the metric that it is derived from
+	Of     string // for derived kinds: the metric it is derived from
 
-	// Window size and slide, lateness, skew and slack, all in milliseconds.
-	WindowSize, WindowSlide, Lateness, Skew, Slack int64
+	WindowSize, WindowSlide, Lateness, Skew, Slack int64 // milliseconds
 
 	MaxKeysPerUser, MaxEventsPerKey uint32
-	// clipping bounds for kinds with values; Max also as metrickind.Counted documents
-	Min, Max int64
+	Min, Max                        int64 // bounds of values; for Max, see also metrickind.Counted
 
 	LadderKind   string // "adaptive" or "geometric"
 	LadderFactor float64
@@ -35,27 +33,26 @@ type MetricSpec struct {
 	Relative, Absolute, Confidence float64 // the target
 
 	KeyMode    string   // "public", "private" or "from"
-	KeysFrom   string   // for "from": the metric whose released keys this one takes
+	KeysFrom   string   // for "from": the metric whose released keys this one uses
 	PublicKeys [][]byte // strictly ascending in byte order
-	// DeltaKey is the δ with which a key of a single user may pass for a contribution of 1; for c,
-	// it may pass with c² times as much: budgets.Budget.KeyDelta.
+	// DeltaKey is the probability with which a key of a single user may pass for a contribution of
+	// 1, and c² times as much for a contribution of c: budgets.Budget.KeyDelta.
 	DeltaKey units.Delta
-	// Burst, Refill and Horizon are the metric's part of an account: accounts.Allowance. Burst 0:
-	// all.
+	// Burst, Refill and Horizon are the metric's accounts.Allowance. Burst 0 is the whole account.
 	Burst, Refill units.Mu2
 	Horizon       int64
-	Period        string // budget period, as time.Duration prints it; "" is one period without end
+	Period        string // budget period, as time.Duration prints it; "" never ends
 }
 
 // Key modes of a metric.
 const (
 	KeysPublic  = "public"  // a list of keys; each is released in every window
-	KeysPrivate = "private" // the keys whose noisy count passes a threshold
-	KeysFrom    = "from"    // the keys that another metric has released
+	KeysPrivate = "private" // keys whose noisy count passes a threshold
+	KeysFrom    = "from"    // keys that another metric has released
 )
 
-// Filters returns the distinct filters of a deployment's metrics in the order of their first use:
-// filter i is bit i of event.Event.Passes and Label.Passes.
+// Filters returns the distinct filters of a deployment's metrics in order of first use: filter i is
+// bit i of event.Event.Passes and Label.Passes.
 func Filters(metrics []MetricSpec) []string {
 	var filters []string
 	for i := range metrics {
@@ -66,8 +63,8 @@ func Filters(metrics []MetricSpec) []string {
 	return filters
 }
 
-// Route returns the metric name that determines the release shards of the metric's keys: a metric
-// with the keys of another one is released in the shards of that one.
+// Route returns the name of the metric whose release shards this one uses: a metric that takes its
+// keys from another one is released in that one's shards.
 func (m *MetricSpec) Route() string {
 	if m.KeysFrom != "" {
 		return m.KeysFrom
@@ -75,16 +72,16 @@ func (m *MetricSpec) Route() string {
 	return m.Name
 }
 
-// HasTarget reports whether the metric has a target; without one every count is as precise as the
-// budget allows, and Release.Met is always false.
+// HasTarget reports whether the metric has a target. Without one, every count is as precise as the
+// budget allows and Release.Met is always false.
 func (m *MetricSpec) HasTarget() bool { return m.Relative > 0 || m.Absolute > 0 }
 
-// MostEvents is the greatest number of events of a user and key that a window counts if no cap is
-// set.
+// MostEvents is the greatest number of events of one user and key that a window counts without a
+// cap.
 const MostEvents = 1 << 30
 
-// Bounds returns the limits on what one user adds to one count of the metric: the cap on events
-// or, without one, as many as a full bucket pays for.
+// Bounds returns the limits of one user's contribution to one count: the cap on events or, without
+// one, as many as a full bucket pays for.
 func (m *MetricSpec) Bounds() metrickind.Bounds {
 	events := int64(m.MaxEventsPerKey)
 	if events == 0 {
@@ -113,8 +110,8 @@ func (m *MetricSpec) Allowance() accounts.Allowance {
 	return accounts.Allowance{Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon}
 }
 
-// Most returns the most that one user adds to one count: the limit of the bounds, and of the
-// payment from a full bucket.
+// Most returns the largest contribution of one user to one count, limited by the bounds and by a
+// full bucket.
 func (m *MetricSpec) Most() uint64 {
 	kind := metrickind.Of(m.Kind)
 	if kind.Sums() && m.Min == 0 && m.Max == 0 { // without a range
@@ -131,31 +128,15 @@ func (m MetricSpec) Digest() [32]byte {
 }
 
 func (m *MetricSpec) layout(w *wire) {
-	w.text(&m.Name, "metric name")
-	w.text(&m.Kind, "metric kind")
-	w.text(&m.Filter, "metric filter")
-	w.text(&m.Of, "metric that it is derived from")
-	for _, ms := range [...]*int64{&m.WindowSize, &m.WindowSlide, &m.Lateness, &m.Skew, &m.Slack} {
-		w.int(ms, "metric times")
-	}
-	w.uint32(&m.MaxKeysPerUser, "keys per user")
-	w.uint32(&m.MaxEventsPerKey, "events per key")
-	w.int(&m.Min, "least value")
-	w.int(&m.Max, "greatest value")
-	w.text(&m.LadderKind, "ladder kind")
-	w.float(&m.LadderFactor, "ladder factor")
-	w.precision(&m.First, "first precision")
-	w.precision(&m.Top, "top precision")
-	w.float(&m.Relative, "relative target")
-	w.float(&m.Absolute, "absolute target")
-	w.float(&m.Confidence, "confidence")
-	w.text(&m.KeyMode, "key mode")
-	w.text(&m.KeysFrom, "source of keys")
+	w.fields("metric name, metric kind, metric filter, base metric", &m.Name, &m.Kind, &m.Filter, &m.Of)
+	w.fields("window, slide, lateness, skew, slack, keys per user, events per key, least value, greatest value",
+		&m.WindowSize, &m.WindowSlide, &m.Lateness, &m.Skew, &m.Slack, &m.MaxKeysPerUser, &m.MaxEventsPerKey, &m.Min,
+		&m.Max)
+	w.fields("ladder kind, ladder factor, first precision, top precision", &m.LadderKind, &m.LadderFactor, &m.First,
+		&m.Top)
+	w.fields("relative target, absolute target, confidence, key mode, source of keys", &m.Relative, &m.Absolute,
+		&m.Confidence, &m.KeyMode, &m.KeysFrom)
 	list(w, &m.PublicKeys, 1, "public keys", func(key *[]byte, w *wire) { w.bytes(key, MaxKeyBytes, "public keys") })
 	ascend(w, m.PublicKeys, "public keys", func(a, b *[]byte) int { return bytes.Compare(*a, *b) })
-	w.delta(&m.DeltaKey, "key delta")
-	w.uint((*uint64)(&m.Burst), "burst")
-	w.uint((*uint64)(&m.Refill), "refill")
-	w.int(&m.Horizon, "horizon")
-	w.text(&m.Period, "period")
+	w.fields("key delta, burst, refill, horizon, period", &m.DeltaKey, &m.Burst, &m.Refill, &m.Horizon, &m.Period)
 }

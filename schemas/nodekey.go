@@ -9,12 +9,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// maxCellKeyBytes is the greatest length of a key in a cell: the length of the longest NodeKey.
+// maxCellKeyBytes is the length of the longest NodeKey.
 const maxCellKeyBytes = MaxKeyBytes + 2 + 4
 
-// Scale returns the scale of a tree of values. m is the definition of the nodes of the tree; for a
-// histogram, its PublicKeys are the edges. Scale fails if m defines no nodes, if its range is
-// empty, or if the edges do not rise from m.Min to m.Max.
+// Scale returns the scale of the tree of values whose nodes m defines; for a histogram, PublicKeys
+// are the edges. It fails if m defines no nodes, if its range is empty, or if the edges do not rise
+// from m.Min to m.Max.
 func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	kind := metrickind.Of(m.Kind)
 	if !kind.HasNodes() {
@@ -37,8 +37,8 @@ func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	return scale, nil
 }
 
-// EdgeKeys returns the PublicKeys of a definition of nodes for the edges of a histogram: each edge
-// in 8 bytes, whose order is the order of the edges. nil without edges.
+// EdgeKeys encodes the edges of a histogram as PublicKeys of its nodes: 8 bytes each, in the order
+// of the edges.
 func EdgeKeys(edges []int64) (keys [][]byte) {
 	for _, edge := range edges {
 		keys = append(keys, binary.BigEndian.AppendUint64(nil, uint64(edge)^1<<63))
@@ -46,9 +46,9 @@ func EdgeKeys(edges []int64) (keys [][]byte) {
 	return keys
 }
 
-// NodeKey returns the key of a cell that belongs to a node of a tree of values: the length of the
-// metric's key in two bytes, the key itself, and the number of the node in four bytes. In the order
-// of bytes, all nodes of a key follow each other, sorted by number, with no other key in between.
+// NodeKey returns the key of the cell of a tree node: the length of the metric's key in two bytes,
+// the key, and the node's number in four bytes. In byte order, the nodes of a key are adjacent and
+// sorted by number.
 func NodeKey(key []byte, n metrickind.Node) []byte {
 	out := make([]byte, 0, len(key)+6)
 	out = binary.BigEndian.AppendUint16(out, uint16(len(key)))

@@ -1,13 +1,10 @@
 package schemas
 
-// WindowTally counts the accepted records of a metric window by outcome: filtered out by the
-// metric, beyond the allowances of their users or beyond caps, and counted. Like every tally it is
-// for the trusted side only.
-type WindowTally struct {
-	Filtered, Beyond, Counted uint64
-}
+// WindowTally counts the accepted records of a metric window by outcome: excluded by the filter,
+// beyond caps or the users' allowances, or counted. It is for the trusted side only.
+type WindowTally struct{ Filtered, Beyond, Counted uint64 }
 
-// MetricTally counts the shards' records for one metric in a turn by outcome.
+// MetricTally is the tally of one metric in a turn.
 type MetricTally struct {
 	Metric uint32
 	WindowTally
@@ -15,24 +12,16 @@ type MetricTally struct {
 
 // Add adds the tally of another metric window.
 func (t *WindowTally) Add(o WindowTally) {
-	others := o.numbers()
-	for i, n := range t.numbers() {
-		*n += *others[i]
-	}
-}
-
-// numbers lists the fields in the order of the encoding.
-func (t *WindowTally) numbers() [3]*uint64 {
-	return [...]*uint64{&t.Filtered, &t.Beyond, &t.Counted}
+	t.Filtered, t.Beyond, t.Counted = t.Filtered+o.Filtered, t.Beyond+o.Beyond, t.Counted+o.Counted
 }
 
 // tallyBytes is the least length of an encoded WindowTally.
 const tallyBytes = 3
 
 func (t *WindowTally) layout(w *wire) {
-	for _, n := range t.numbers() {
-		w.uint(n, "tally")
-	}
+	w.uint(&t.Filtered, "filtered")
+	w.uint(&t.Beyond, "beyond")
+	w.uint(&t.Counted, "counted")
 }
 
 func (w *wire) metricTallies(tallies *[]MetricTally) {

@@ -1,19 +1,20 @@
 package schemas
 
-// Open allows a shard to spend a turn: every turn before it is settled.
+// Open lets a shard spend a turn: every earlier turn is settled.
 type Open struct {
 	Epoch         int64
 	Turn          uint64
 	Contributions uint64 // contributions to the turn, over all shards
 	Shard, Shards uint32
-	SettledAt     int64 // control offset of the first part of the SETTLED of the turn before; −1 without one
+	SettledAt     int64 // control offset of the previous turn's first SETTLED part; −1 without one
 	FromLedger    bool  // the turn is redone from its delta; no contributions follow
-	// Group is which of Groups readers has passed on all its contributions to the turn with this
-	// OPEN: the turn may be spent with the OPENs of all readers. Groups 0 means 1.
+
+	// Group is the reader, one of Groups, whose contributions to the turn are complete with this
+	// OPEN. The turn may be spent once all readers have sent one. Groups 0 means 1.
 	Group, Groups uint32
 }
 
-// Partial is what one shard adds to the counts of one release shard in a turn.
+// Partial has one shard's contributions to the counts of one release shard in a turn.
 type Partial struct {
 	Epoch                                      int64
 	Turn                                       uint64
@@ -24,8 +25,8 @@ type Partial struct {
 	Cells                                      []Cell
 }
 
-// Cell is what one shard adds to a count: the contributions of its admitted users to a metric,
-// window and key, clipped and summed.
+// Cell is one shard's contribution to a count: those of its admitted users to a metric, window and
+// key, clipped and summed.
 type Cell struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
@@ -38,7 +39,7 @@ type Ack struct {
 	Epoch                       int64
 	Turn                        uint64
 	ReleaseShard, ReleaseShards uint32
-	CountsEnd                   int64 // the offset after the turn's values, in the counts partition
+	CountsEnd                   int64 // offset after the turn's values in the counts partition
 	Tallies                     []MetricTally
 	Keys                        []SettledKey
 }
@@ -49,8 +50,8 @@ func (w *wire) turn(epoch *int64, turn *uint64) {
 	w.uint(turn, "turn")
 }
 
-// PeekEpoch returns what kind of transport element b is, its epoch and its turn, without decoding
-// the rest. Errors: ErrMalformed, ErrVersion.
+// PeekEpoch returns the kind, epoch and turn of a transport element without decoding the rest.
+// Errors: ErrMalformed, ErrVersion.
 func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	if len(b) < preambleBytes {
 		return 0, 0, 0, malformed(0, "shorter than its preamble")
@@ -66,8 +67,8 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	return kind, epoch, turn, r.err
 }
 
-// PeekShard returns the shard that a transport element of SPEND is for, or the release shard of one
-// of RELEASE, without decoding the rest. Errors: ErrMalformed, ErrVersion.
+// PeekShard returns the shard that receives a transport element, or the release shard of a Partial,
+// without decoding the rest. Errors: ErrMalformed, ErrVersion.
 func PeekShard(b []byte) (int, error) {
 	kind, _, _, err := PeekEpoch(b)
 	if err != nil {
@@ -103,13 +104,8 @@ func DecodeOpen(b []byte) (Open, error) { return decode(b, KindOpen, (*Open).lay
 
 func (o *Open) layout(w *wire) {
 	w.turn(&o.Epoch, &o.Turn)
-	w.uint(&o.Contributions, "contributions")
-	w.uint32(&o.Shard, "shard")
-	w.uint32(&o.Shards, "shards")
-	w.int(&o.SettledAt, "settled at")
-	w.bool(&o.FromLedger, "from ledger")
-	w.uint32(&o.Group, "group")
-	w.uint32(&o.Groups, "groups")
+	w.fields("contributions, shard, shards, settled at, from ledger, group, groups", &o.Contributions, &o.Shard,
+		&o.Shards, &o.SettledAt, &o.FromLedger, &o.Group, &o.Groups)
 }
 
 // EncodePartial encodes partial counts. Errors: ErrInvalid (a key too long).
@@ -120,12 +116,8 @@ func DecodePartial(b []byte) (Partial, error) { return decode(b, KindPartial, (*
 
 func (p *Partial) layout(w *wire) {
 	w.turn(&p.Epoch, &p.Turn)
-	w.uint32(&p.Shard, "shard")
-	w.uint32(&p.Shards, "shards")
-	w.uint32(&p.ReleaseShard, "release shard")
-	w.uint32(&p.ReleaseShards, "release shards")
-	w.uint(&p.Records, "records")
-	w.uint(&p.Total, "total")
+	w.fields("shard, shards, release shard, release shards, records, total", &p.Shard, &p.Shards, &p.ReleaseShard,
+		&p.ReleaseShards, &p.Records, &p.Total)
 	w.metricTallies(&p.Tallies)
 	var before windows
 	list(w, &p.Cells, 5, "cells", func(c *Cell, w *wire) {
@@ -144,9 +136,7 @@ func DecodeAck(b []byte) (Ack, error) { return decode(b, KindAck, (*Ack).layout)
 
 func (a *Ack) layout(w *wire) {
 	w.turn(&a.Epoch, &a.Turn)
-	w.uint32(&a.ReleaseShard, "release shard")
-	w.uint32(&a.ReleaseShards, "release shards")
-	w.int(&a.CountsEnd, "end of counts")
+	w.fields("release shard, release shards, end of counts", &a.ReleaseShard, &a.ReleaseShards, &a.CountsEnd)
 	w.metricTallies(&a.Tallies)
 	w.settledKeys(&a.Keys)
 }

@@ -1,7 +1,7 @@
 package schemas
 
-// Contributions is a batch of what users of one shard contributed to the slice of one turn. A user
-// may be in several batches, and in one batch more than once.
+// Contributions is a batch of contributions by users of one shard to the slice of one turn. A user
+// may occur in several batches, and more than once in a batch.
 type Contributions struct {
 	Epoch   int64
 	Turn    uint64
@@ -24,16 +24,15 @@ func DecodeContributions(b []byte) (Contributions, error) {
 	return DecodeContributionsIn(new(UserMemory), b)
 }
 
-// DecodeContributionsIn is DecodeContributions with the users and their entries in m: they are
-// valid until its next Reset.
+// DecodeContributionsIn is DecodeContributions with users and entries in m: they are valid until
+// its next Reset.
 func DecodeContributionsIn(m *UserMemory, b []byte) (Contributions, error) {
 	return decode(b, KindContributions, func(c *Contributions, w *wire) { c.layout(w, m) })
 }
 
 func (c *Contributions) layout(w *wire, m *UserMemory) {
 	w.turn(&c.Epoch, &c.Turn)
-	w.uint32(&c.Shard, "shard")
-	w.uint(&c.Records, "records")
+	w.fields("shard, records", &c.Shard, &c.Records)
 	w.labels(&c.Labels, false)
 	w.users(&c.Users, m, len(c.Labels), false)
 }

@@ -8,18 +8,18 @@ import (
 	"math"
 )
 
-// TurnEnd is written to the turns topic once a turn is settled, for consumers of counts only: all
-// windows that end at or before End are released, as far as they ever will be, below CountsEnd. It
-// may be repeated, and any later one implies a missing one.
+// TurnEnd is written to the turns topic once a turn is settled, for consumers of counts: every
+// value that will ever be released for a window ending at or before End is below CountsEnd. It may
+// be repeated, and a later one implies a missing one.
 type TurnEnd struct {
 	Turn       uint64 // at most 2^63−1
 	End        int64  // Unix milliseconds
 	Generation uint32
-	Counts     string  // the topic of the values
+	Counts     string  // topic of the values
 	CountsEnd  []int64 // offset after the last value, by partition of Counts
 }
 
-// turnEndJSON is how a TurnEnd is written.
+// turnEndJSON is the encoding of a TurnEnd.
 type turnEndJSON struct {
 	Turn       *uint64 `json:"turn"`
 	End        string  `json:"end"`
@@ -61,8 +61,8 @@ func EncodeTurnEnd(e TurnEnd) ([]byte, error) {
 	return b, nil
 }
 
-// DecodeTurnEnd is the inverse of EncodeTurnEnd. It passes over fields that a later version may
-// add. Errors: ErrMalformed.
+// DecodeTurnEnd is the inverse of EncodeTurnEnd. It ignores fields that later versions add. Errors:
+// ErrMalformed.
 func DecodeTurnEnd(b []byte) (TurnEnd, error) {
 	var j turnEndJSON
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -77,7 +77,7 @@ func DecodeTurnEnd(b []byte) (TurnEnd, error) {
 	}
 	end, ok := parseMillis(j.End)
 	if !ok {
-		return TurnEnd{}, malformed(KindTurnEnd, "end is no time of whole milliseconds")
+		return TurnEnd{}, malformed(KindTurnEnd, "end is not a time of whole milliseconds")
 	}
 	e := TurnEnd{Turn: *j.Turn, End: end, Generation: *j.Generation, Counts: j.Counts, CountsEnd: j.CountsEnd}
 	if what := e.check(); what != "" {

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -15,7 +16,7 @@ import (
 // JSON and text.
 type Kind byte
 
-// The kinds. A number is never used again for another format.
+// The kinds. A number is never reused for another format.
 const (
 	KindHeader        Kind = 1
 	KindEpoch         Kind = 2
@@ -44,45 +45,31 @@ const (
 	KindMetricSpec    Kind = 34
 	KindTurnEnd       Kind = 35 // JSON; named in errors only
 	KindContributions Kind = 48
-	KindOpen          Kind = 49 // 50: an OPEN and its contributions, which no version writes any more
+	KindOpen          Kind = 49 // 50: an OPEN with its contributions; no version writes it any more
 	KindPartial       Kind = 51
 	KindAck           Kind = 52
 	KindDeadLetter    Kind = 64 // Kafka headers; named in errors only
 )
 
-// String returns the name that error texts use.
-func (k Kind) String() string {
-	names := [...]struct {
-		kind Kind
-		name string
-	}{
-		{KindHeader, "control header"}, {KindEpoch, "control epoch"}, {KindClose, "control close"},
-		{KindSettled, "control settled"}, {KindStop, "control stop"}, {KindRecover, "control recover"},
-		{KindGeneration, "control generation"},
-		{KindRun, "control run"}, {KindReader, "control reader"}, {KindPassed, "control passed"},
-		{KindLost, "control lost"},
-		{KindDrain, "control drain"}, {KindEnd, "control end"}, {KindForget, "control forget"},
-		{KindDeltaPart, "ledger delta part"}, {KindDeltaBody, "ledger delta"},
-		{KindSnapshotPart, "ledger snapshot part"}, {KindSnapshotBody, "ledger snapshot"},
-		{KindOpenSlice, "open slice"}, {KindAccounts, "accounts"}, {KindLedgerKey, "ledger key"},
-		{KindLedgerSeal, "encrypted ledger record"},
-		{KindReleaseKey, "release key"},
-		{KindRelease, "release"}, {KindMetricSpec, "metric specification"}, {KindTurnEnd, "turn end"},
-		{KindContributions, "contributions"}, {KindOpen, "open"},
-		{KindPartial, "partial counts"}, {KindAck, "acknowledgement"}, {KindDeadLetter, "dead letter"},
-	}
-	for _, n := range names {
-		if n.kind == k {
-			return n.name
-		}
-	}
-	return unknown + strconv.Itoa(int(k))
+var kindNames = map[Kind]string{
+	KindHeader: "control header", KindEpoch: "control epoch", KindClose: "control close",
+	KindSettled: "control settled", KindStop: "control stop", KindRecover: "control recover",
+	KindGeneration: "control generation", KindRun: "control run", KindReader: "control reader",
+	KindPassed: "control passed", KindLost: "control lost", KindDrain: "control drain", KindEnd: "control end",
+	KindForget: "control forget", KindDeltaPart: "ledger delta part", KindDeltaBody: "ledger delta",
+	KindSnapshotPart: "ledger snapshot part", KindSnapshotBody: "ledger snapshot", KindOpenSlice: "open slice",
+	KindAccounts: "accounts", KindLedgerKey: "ledger key", KindLedgerSeal: "encrypted ledger record",
+	KindReleaseKey: "release key", KindRelease: "release", KindMetricSpec: "metric specification",
+	KindTurnEnd: "turn end", KindContributions: "contributions", KindOpen: "open", KindPartial: "partial counts",
+	KindAck: "acknowledgement", KindDeadLetter: "dead letter",
 }
 
-const (
-	unknown   = "record of unknown kind "
-	kindFence = Kind(20) // a record that no version writes any more
-)
+// String returns the name used in error texts.
+func (k Kind) String() string {
+	return cmp.Or(kindNames[k], "record of unknown kind "+strconv.Itoa(int(k)))
+}
+
+const kindFence Kind = 20 // no version writes it any more
 
 const (
 	magic0, magic1 = 'T', 'g'
@@ -104,14 +91,13 @@ func (k Kind) version() byte {
 	return 2
 }
 
-// FormatVersion is the version of a format that this program writes, and the only one that it
-// reads.
+// FormatVersion is the only version of a format that this program writes and reads.
 type FormatVersion struct {
 	Format  string // as docs/changelog.md calls it
 	Version int
 }
 
-// FormatVersions returns the versions of what a deployment has on its topics: the control log
+// FormatVersions returns the versions of the formats on a deployment's topics, the control log
 // first.
 func FormatVersions() []FormatVersion {
 	return []FormatVersion{
@@ -125,29 +111,27 @@ func FormatVersions() []FormatVersion {
 // countsVersion is the version of counts.avsc.
 const countsVersion = 2
 
-// unknownKind returns an ErrVersion for a record of ours whose kind this program does not know:
-// kinds are added, and a number is never used again.
+// unknownKind returns an ErrVersion for a record of this program whose kind a later version added.
 func unknownKind(b []byte) error {
-	k := Kind(0)
-	if len(b) >= preambleBytes && Ours(b) {
-		k = Kind(b[2])
+	if len(b) < preambleBytes || !Ours(b) {
+		return nil
 	}
-	if k == 0 || k == kindFence || !strings.HasPrefix(k.String(), unknown) {
+	k := Kind(b[2])
+	if k == 0 || k == kindFence || kindNames[k] != "" {
 		return nil
 	}
 	return &MalformedError{Kind: k, What: "this program knows no such kind", cause: ErrVersion}
 }
 
-// Ours reports whether a version of this program wrote an encoding, whole or damaged: all encodings
-// but the Avro ones begin with the same two bytes.
+// Ours reports whether some version of this program wrote an encoding, even if it is damaged since:
+// all encodings except Avro begin with the same two bytes.
 func Ours(b []byte) bool { return len(b) >= 2 && b[0] == magic0 && b[1] == magic1 }
 
-// wire moves the fields of one record in the order of its format: it writes them, or it reads
-// them. A record's layout is one function for both directions, so that they cannot
-// disagree, and states the bounds and the order of the fields once.
+// wire writes or reads the fields of one record, in the order of its format. A layout is one
+// function for both directions, so they cannot disagree, and bounds and order are stated once.
 //
-// In writing, a fault is noted and changes nothing else. In reading, every call after the first
-// fault gives zero values, and a list no elements: a layout needs no branch for each field.
+// While writing, a fault is noted and changes nothing else. While reading, every call after the
+// first fault yields zero values and empty lists, so a layout needs no branch for each field.
 type wire struct {
 	kind    Kind
 	reading bool
@@ -156,12 +140,12 @@ type wire struct {
 	err     error
 }
 
-// newWriter makes a wire that writes a record of kind k, which begins with its preamble, into dst.
+// newWriter returns a wire that appends a record of kind k to dst.
 func newWriter(dst []byte, k Kind) *wire {
 	return &wire{kind: k, out: append(dst, magic0, magic1, byte(k), k.version())}
 }
 
-// newReader makes a wire that reads b, which must begin with the preamble of kind k.
+// newReader returns a wire that reads b, which must begin with the preamble of kind k.
 func newReader(b []byte, k Kind) *wire {
 	w := &wire{kind: k, reading: true, rest: b}
 	switch {
@@ -170,10 +154,8 @@ func newReader(b []byte, k Kind) *wire {
 	case Kind(b[2]) != k:
 		w.fail("it is of another kind")
 	case b[3] != k.version():
-		w.note(
-			&MalformedError{Kind: k,
-				What:  fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()),
-				cause: ErrVersion})
+		w.note(&MalformedError{Kind: k, cause: ErrVersion,
+			What: fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version())})
 	default:
 		w.rest = b[preambleBytes:]
 	}
@@ -191,13 +173,14 @@ func encode[T any](k Kind, v *T, layout func(*T, *wire)) ([]byte, error) {
 func decode[T any](b []byte, k Kind, layout func(*T, *wire)) (T, error) {
 	r := newReader(b, k)
 	var v, none T
-	if layout(&v, r); r.finish() != nil {
+	layout(&v, r)
+	if r.check(len(r.rest) == 0, "bytes left over"); r.err != nil {
 		return none, r.err
 	}
 	return v, nil
 }
 
-// fail notes a fault, if it is the first; what describes it in the record's terms.
+// fail notes a fault unless there is an earlier one; what describes it in the record's terms.
 func (w *wire) fail(what string) {
 	switch {
 	case w.err != nil:
@@ -208,7 +191,7 @@ func (w *wire) fail(what string) {
 	}
 }
 
-// note is fail with an error of its own, unless that is nil.
+// note notes an error unless it is nil or there is an earlier one.
 func (w *wire) note(err error) {
 	if err != nil && w.err == nil {
 		w.err, w.rest = err, nil
@@ -222,7 +205,7 @@ func (w *wire) check(ok bool, what string) {
 	}
 }
 
-// written returns the output, unless it broke a rule of the format.
+// written returns the output, or the first fault.
 func (w *wire) written() ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
@@ -230,10 +213,38 @@ func (w *wire) written() ([]byte, error) {
 	return w.out, nil
 }
 
-// finish returns the first fault, or one for bytes left over.
-func (w *wire) finish() error {
-	w.check(len(w.rest) == 0, "bytes left over")
-	return w.err
+// fields moves simple fields in order. names lists their names for errors, separated by commas.
+func (w *wire) fields(names string, fields ...any) {
+	for _, field := range fields {
+		var name string
+		name, names, _ = strings.Cut(names, ", ")
+		switch v := field.(type) {
+		case *uint64:
+			w.uint(v, name)
+		case *uint32:
+			w.uint32(v, name)
+		case *int64:
+			w.int(v, name)
+		case *int32:
+			w.int32(v, name)
+		case *string:
+			w.text(v, name)
+		case *bool:
+			w.bool(v, name)
+		case *float64:
+			w.float(v, name)
+		case *units.Mu2:
+			w.uint((*uint64)(v), name)
+		case *units.Precision:
+			w.precision(v, name)
+		case *units.Delta:
+			w.wide((*int128.Uint)(v), name)
+		case []byte:
+			w.fixed(v, name)
+		default:
+			w.fail(name + ": a type without an encoding")
+		}
+	}
 }
 
 func (w *wire) uint(v *uint64, what string) {
@@ -279,8 +290,7 @@ func (w *wire) readUint(most uint64, what string) uint64 {
 	}
 	v, n := binary.Uvarint(b)
 	switch {
-	// A number whose last byte is zero has a shorter form: it is refused, so that an encoding is
-	// unique.
+	// A number whose last byte is zero has a shorter form. It is refused: an encoding is unique.
 	case n <= 0 || b[n-1] == 0:
 		w.fail(what + ": not a number in its shortest form")
 	case v > most:
@@ -292,8 +302,8 @@ func (w *wire) readUint(most uint64, what string) uint64 {
 	return 0
 }
 
-// length moves the length of a list whose elements take at least size bytes each. In reading they
-// must fit in the bytes that are left.
+// length moves the length of a list of elements of at least size bytes. While reading, they must
+// fit into the remaining bytes.
 func (w *wire) length(n, size int, what string) int {
 	if !w.reading {
 		w.out = binary.AppendUvarint(w.out, uint64(n))
@@ -307,7 +317,7 @@ func (w *wire) length(n, size int, what string) int {
 	return int(long)
 }
 
-// next returns the next n bytes, which share memory with the encoding.
+// next returns the next n bytes, sharing memory with the encoding.
 func (w *wire) next(n int, what string) []byte {
 	if n > len(w.rest) {
 		w.fail(what + ": cut off")
@@ -318,7 +328,7 @@ func (w *wire) next(n int, what string) []byte {
 	return b
 }
 
-// fixed moves as many bytes as v has.
+// fixed moves len(v) bytes.
 func (w *wire) fixed(v []byte, what string) {
 	if !w.reading {
 		w.out = append(w.out, v...)
@@ -331,7 +341,7 @@ func (w *wire) fixed(v []byte, what string) {
 	clear(v)
 }
 
-// bytes moves a length, at most limit, and that many bytes. A decoded value shares memory with the
+// bytes moves a length of at most limit and that many bytes. A decoded value shares memory with the
 // encoding.
 func (w *wire) bytes(v *[]byte, limit int, what string) {
 	n := w.length(len(*v), 1, what)
@@ -396,10 +406,8 @@ func (w *wire) wide(v *int128.Uint, what string) {
 }
 
 func (w *wire) precision(v *units.Precision, what string) { w.wide((*int128.Uint)(v), what) }
-func (w *wire) delta(v *units.Delta, what string)         { w.wide((*int128.Uint)(v), what) }
 
-// more reports whether the record goes on: it was written with further fields, or it is written
-// with them.
+// more reports whether optional fields follow; further is set if the writer has any.
 func (w *wire) more(further bool) bool {
 	if w.reading {
 		return len(w.rest) > 0
@@ -407,12 +415,12 @@ func (w *wire) more(further bool) bool {
 	return further
 }
 
-// list moves a length and so many elements of at least size bytes each.
+// list moves a length and that many elements of at least size bytes each.
 func list[T any](w *wire, v *[]T, size int, what string, element func(*T, *wire)) {
 	elements(w, v, w.length(len(*v), size, what), what, element)
 }
 
-// elements moves n elements, where n follows from fields before.
+// elements moves n elements; n follows from earlier fields.
 func elements[T any](w *wire, v *[]T, n int, what string, element func(*T, *wire)) {
 	if w.reading {
 		if *v = nil; n > 0 {
