@@ -104,7 +104,7 @@ func look(b *tab) (s seen) {
 			tile: text(".sum .tiles div:nth-child(2) dd"),
 			legends: text("fieldset legend"), rows: text("tbody tr:first-child"), text: document.body.innerText,
 			same: window.first === document.getElementById("live"),
-			charts: document.querySelectorAll("canvas:not(.over)").length,
+			charts: document.querySelectorAll(".picture").length,
 			wide: document.documentElement.scrollWidth,
 		};
 	})()`, &s)
@@ -190,14 +190,14 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	if s.Legend != chosen.Legend || s.Keys != chosen.Keys || !strings.Contains(s.Rows, "00:00–01:00") {
 		t.Errorf("what was chosen is gone: %+v, was %+v", s, chosen)
 	}
-	b.eval(`document.activeElement.matches(".keys input") && +document.querySelector("canvas").dataset.points === 12`,
+	b.eval(`document.activeElement.matches(".keys input") && +document.querySelector(".picture").dataset.points === 12`,
 		&ok)
 	if !ok {
 		t.Error("the focus is lost, or the chart does not show all windows")
 	}
 
 	var before, after float64
-	const drawn = `+document.querySelector("canvas").dataset.points`
+	const drawn = `+document.querySelector(".picture").dataset.points`
 	b.eval(`(() => { const zoom = document.querySelector("button[title='Zoom in']"); zoom.click(); zoom.click(); `+
 		`return `+drawn+`; })()`, &before)
 	l.publish(window(12)...)

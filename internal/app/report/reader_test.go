@@ -35,7 +35,7 @@ func TestPagesAreLabelled(t *testing.T) {
 				for (const e of document.querySelectorAll("[aria-describedby]"))
 					for (const id of e.getAttribute("aria-describedby").split(" "))
 						if (!document.getElementById(id)?.textContent) note(e, "no description " + id);
-				for (const e of document.querySelectorAll("canvas:not([aria-hidden])"))
+				for (const e of document.querySelectorAll(".picture"))
 					if (!e.hasAttribute("aria-describedby")) note(e, "no description");
 				const captions = new Set();
 				for (const table of document.querySelectorAll("table")) {

@@ -18,9 +18,9 @@ func TestAPhoneShowsAChartAtOnce(t *testing.T) {
 			b := browse(t, render(t, s, MaxPoints, marked), phone, "light")
 			var seen struct{ Wide, Top, Bottom, Drawn float64 }
 			b.eval(`(() => {
-				const box = document.querySelector("canvas").getBoundingClientRect();
+				const box = document.querySelector(".picture").getBoundingClientRect();
 				return { wide: document.documentElement.scrollWidth, top: box.top, bottom: box.bottom,
-					drawn: +document.querySelector("canvas").dataset.points };
+					drawn: +document.querySelector(".picture").dataset.points };
 			})()`, &seen)
 			if seen.Wide > float64(phone.Width) {
 				t.Errorf("the page is %g pixels wide on a phone of %d", seen.Wide, phone.Width)

@@ -44,7 +44,7 @@ class Chart {
   }
 
   saver() {
-    return el("button", { type: "button", onclick: () => save(this.metric.name, "svg", "image/svg+xml", this.svg()) }, "Save as SVG");
+    return el("button", { type: "button", onclick: () => save(this.metric.name, "svg", "image/svg+xml", this.file()) }, "Save as SVG");
   }
 
   role(heading) {
@@ -53,19 +53,19 @@ class Chart {
 
   build(heading) {
     this.bar = el("div", { class: "bar" }, ...this.controls());
-    this.canvas = el("canvas", {
-      ...this.role(heading), "aria-labelledby": heading,
-      onpointermove: (e) => this.point(e), onpointerdown: (e) => this.press(e), onpointerup: () => this.release(),
-      onpointerleave: () => this.drag || this.leave(), ondblclick: () => this.all(), onkeydown: (e) => this.key(e), onblur: () => this.leave(),
-    });
-    this.over = el("canvas", { class: "over", "aria-hidden": "true" });
+    this.picture = node("svg", { ...this.role(heading), "aria-labelledby": heading, class: "picture", "font-family": "system-ui, sans-serif", "font-size": 11 });
+    this.cursor = node("g", {});
+    for (const [type, act] of Object.entries({
+      pointermove: (e) => this.point(e), pointerdown: (e) => this.press(e), pointerup: () => this.release(),
+      pointerleave: () => this.drag || this.leave(), dblclick: () => this.all(), keydown: (e) => this.key(e), blur: () => this.leave(),
+    })) this.picture.addEventListener(type, act);
     this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.live = el("p", { class: "quiet", "aria-live": "polite", id: heading + "-now" });
     this.when = el("p", { class: "when" });
     this.legend = el("ul", { class: "legend", "aria-label": "Newest values" });
     this.cards = el("div", { class: "cards" }, this.when, this.legend);
     this.said = el("p", { class: "said", id: heading + "-said" });
-    this.plot = el("div", { class: "plot" }, this.canvas, this.over, this.tip);
+    this.plot = el("div", { class: "plot" }, this.picture, this.tip);
     this.side = el("div", null, this.plot, this.said, this.live);
   }
 
@@ -136,7 +136,7 @@ class Chart {
     for (const list of lists) {
       if (titled) top += 16;
       const bottom = top + height;
-      panels.push({ series: parts ? partsOf(list) : list, colors: this.colors, top, bottom, title: titled ? list[0].label : "" });
+      panels.push({ series: parts ? partsOf(list) : list, hue: (s) => hue(this, s), top, bottom, title: titled ? list[0].label : "" });
       top = bottom + 8 + list.length * strip + 8;
     }
     return { panels, bottom: top - 6, height: top + 18 };
@@ -144,27 +144,14 @@ class Chart {
 
   draw() {
     this.colour();
-    const v = (this.seen = this.view()), l = (this.shape = this.layout()), ratio = window.devicePixelRatio || 1;
-    const colors = palette(this.canvas), c = this.canvas.getContext("2d");
-    for (const canvas of [this.canvas, this.over]) {
-      canvas.width = Math.round(v.width * ratio);
-      canvas.height = Math.round(l.height * ratio);
-      canvas.style.height = l.height + "px";
-      canvas.getContext("2d").scale(ratio, ratio);
-    }
-    this.canvas.dataset.points = this.render(c, v, l, colors);
+    const v = (this.seen = this.view()), l = (this.shape = this.layout()), drawn = node("g", {});
+    this.picture.dataset.points = l.panels.reduce((sum, p) => sum + this.paint(drawn, p, v), 0);
+    drawn.append(...this.foot(l.bottom, v));
+    this.picture.setAttribute("viewBox", "0 0 " + v.width + " " + l.height);
+    this.picture.replaceChildren(drawn, this.cursor);
     this.describe(v);
     if (this.span) this.spans();
-    if (this.at >= 0) this.mark();
-  }
-
-  // render draws the chart without the cursor, on a canvas or into a file.
-  render(c, v, l, colors) {
-    c.fillStyle = colors.card;
-    c.fillRect(0, 0, v.width, l.height);
-    const points = l.panels.reduce((sum, p) => sum + this.paint(c, p, v, colors), 0);
-    this.foot(c, l.bottom, v, colors);
-    return points;
+    this.mark();
   }
 
   // spans offers the ranges of time that are shorter than all, and selects the one on show.
@@ -178,12 +165,12 @@ class Chart {
   }
 
   // paint returns how many values it draws.
-  paint(c, panel, v, colors) {
-    return drawPanel(c, panel, this.metric, v, colors);
+  paint(into, panel, v) {
+    return drawPanel(into, panel, this.metric, v);
   }
 
   foot(...place) {
-    drawTimes(...place);
+    return drawTimes(...place);
   }
 
   // announce writes the values of a window: of each key on show a card, of the largest a line in the list of metrics.
@@ -213,31 +200,16 @@ class Chart {
 
   // mark draws the cursor and the selection over the chart.
   mark(selection) {
-    const c = this.over.getContext("2d"), v = this.seen, m = this.metric, colors = palette(this.canvas);
-    c.clearRect(0, 0, v.width, this.shape.height);
-    if (selection) {
-      c.globalAlpha = 0.15;
-      c.fillStyle = colors.text;
-      c.fillRect(Math.min(...selection), 8, Math.abs(selection[1] - selection[0]), this.shape.bottom - 8);
-      c.globalAlpha = 1;
-    }
-    if (this.at < 0) return;
-    const x = m.sliding ? v.x(m.left(this.at)) : (v.x(m.start(this.at)) + v.x(m.end(this.at))) / 2;
-    c.strokeStyle = colors.soft;
-    c.lineWidth = 1;
-    c.setLineDash([3, 3]);
-    line(c, x, 8, x, this.shape.bottom);
-    c.setLineDash([]);
-    for (const p of this.shape.panels) {
-      for (const { s, i } of rowsAt(m, p.series, this.at)) {
-        c.fillStyle = colors.series[this.colors.get(s.key)];
-        c.strokeStyle = colors.card;
-        c.beginPath();
-        c.arc(x, p.y(s.value[i]), 4, 0, 7);
-        c.fill();
-        c.stroke();
+    const v = this.seen, m = this.metric, { bottom, panels } = this.shape, drawn = [];
+    if (selection) drawn.push(bar(Math.min(...selection), 8, Math.abs(selection[1] - selection[0]), bottom - 8, "var(--text)", 0.15));
+    if (this.at >= 0) {
+      const x = m.sliding ? v.x(m.left(this.at)) : (v.x(m.start(this.at)) + v.x(m.end(this.at))) / 2;
+      drawn.push(node("path", { d: upright(x, 8, bottom), stroke: "var(--soft)", "stroke-dasharray": "3 3" }));
+      for (const p of panels) {
+        for (const { s, i } of rowsAt(m, p.series, this.at)) drawn.push(node("circle", { cx: x, cy: p.y(s.value[i]), r: 4, fill: p.hue(s), stroke: "var(--card)" }));
       }
     }
+    this.cursor.replaceChildren(...drawn);
   }
 
   show(at, y) {
@@ -251,8 +223,7 @@ class Chart {
   }
 
   say(list, at, near, x, y) {
-    const colors = palette(this.canvas);
-    this.tip.replaceChildren(...tip(this.metric, list, at, near, (s) => colors.series[this.colors.get(s.key)]).filter(Boolean));
+    this.tip.replaceChildren(...tip(this.metric, list, at, near, (s) => hue(this, s)).filter(Boolean));
     this.tip.hidden = false;
     const width = this.tip.offsetWidth, room = this.plot.clientWidth;
     const right = x + 18 + width <= room;
@@ -267,7 +238,7 @@ class Chart {
   }
 
   point(e) {
-    const box = this.canvas.getBoundingClientRect(), x = e.clientX - box.left;
+    const box = this.picture.getBoundingClientRect(), x = e.clientX - box.left;
     if (this.drag && Math.abs(x - this.drag.x) > 4) {
       this.drag.to = x;
       this.leave();
@@ -279,10 +250,10 @@ class Chart {
   }
 
   press(e) {
-    const x = e.clientX - this.canvas.getBoundingClientRect().left;
+    const x = e.clientX - this.picture.getBoundingClientRect().left;
     if (e.pointerType === "mouse" && e.button === 0 && x >= this.seen.leftEdge) {
       this.drag = { x };
-      this.canvas.setPointerCapture(e.pointerId);
+      this.picture.setPointerCapture(e.pointerId);
     }
     this.point(e);
   }
@@ -318,23 +289,17 @@ class Chart {
     this.live.textContent = spoken(m, this.chosen, to);
   }
 
-  // svg is the chart as a picture of its own, with its title and its keys.
-  svg() {
-    const v = this.seen, l = this.shape, m = this.metric, colors = palette(this.canvas), row = 18;
-    const c = new Svg(v.width, l.height + row * (this.chosen.length + 0.5), 26, this.canvas.getContext("2d"));
-    c.fillStyle = colors.card;
-    c.fillRect(0, -26, v.width, c.height);
-    this.render(c, v, l, colors);
-    c.textAlign = "left";
-    drawTitle(c, { title: m.name + ", " + windowText(Math.round(v.from), Math.round(v.to)) + " " + zone(), top: 0 }, v, colors);
-    this.chosen.forEach((s, i) => {
+  // file is the chart as a picture of its own, with its title and its keys.
+  file() {
+    const v = this.seen, l = this.shape, m = this.metric, row = 18, top = 26, height = top + l.height + row * (this.chosen.length + 0.5);
+    const title = m.name + ", " + windowText(Math.round(v.from), Math.round(v.to)) + " " + zone();
+    const keys = this.chosen.flatMap((s, i) => {
       const y = l.height + row * (i + 0.75);
-      c.fillStyle = colors.series[this.colors.get(s.key)];
-      c.fillRect(v.leftEdge, y - 9, 14, 9);
-      c.font = font(12);
-      c.fillStyle = colors.text;
-      c.fillText(s.label, v.leftEdge + 20, y);
+      return [bar(v.leftEdge, y - 9, 14, 9, hue(this, s)), label(v.leftEdge + 20, y, s.label, { fill: "var(--text)", "font-size": 12 })];
     });
-    return c.text();
+    const picture = node("svg", { width: v.width, height, viewBox: [0, -top, v.width, height], "font-family": "system-ui, sans-serif", "font-size": 11 },
+      bar(0, -top, v.width, height, "var(--card)"), this.picture.firstChild.cloneNode(true), drawTitle({ title, top: 0 }, v), ...keys);
+    this.plot.append(picture);
+    return saved(picture);
   }
 }

@@ -29,36 +29,31 @@ class Histogram extends Chart {
     return v;
   }
 
-  paint(c, panel, v, colors) {
+  paint(into, panel, v) {
     const parts = panel.series, n = parts.length, b = bounds(parts, v), scale = linear(b.low, b.high);
     const y = (share) => panel.bottom - scale.map(share) * (panel.bottom - panel.top), wide = v.x(1 / n) - v.x(0);
-    drawAxis(c, panel, scale, y, v, colors);
-    drawTitle(c, panel, v, colors);
     const rows = rowsAt(this.metric, parts, v.first);
-    c.lineWidth = 1.5;
+    into.append(...drawAxis(panel, scale, y, v), drawTitle(panel, v));
     for (const { s, i } of rows) {
-      const x = v.x(s.place / n), middle = x + wide / 2;
-      c.strokeStyle = c.fillStyle = colors.series[panel.colors.get(s.key)];
-      c.globalAlpha = s.met[i] ? 0.6 : 0.3;
-      c.fillRect(x + wide * 0.04, y(s.value[i]), wide * 0.92, y(0) - y(s.value[i]));
-      c.globalAlpha = 1;
-      line(c, middle, y(s.low[i]), middle, y(s.high[i]));
+      const x = v.x(s.place / n), [low, high] = [0, s.value[i]].map(y).sort((a, b) => b - a);
+      into.append(bar(x + wide * 0.04, high, wide * 0.92, low - high, panel.hue(s), s.met[i] ? 0.6 : 0.3), stroke(upright(x + wide / 2, y(s.low[i]), y(s.high[i])), panel.hue(s), 1.5));
     }
     // Edges, where there is room for them.
-    c.textAlign = "center";
-    c.fillStyle = colors.soft;
-    c.font = font(11);
     let free = 0;
     for (let i = 0; i <= n; i++) {
-      const text = short(i < n ? parts[i].part.edges[0] : parts[n - 1].part.edges[1]), half = c.measureText(text).width / 2, x = Math.min(v.x(i / n), v.width - half);
+      const text = short(i < n ? parts[i].part.edges[0] : parts[n - 1].part.edges[1]), half = halfWidth(text), x = Math.min(v.x(i / n), v.width - half);
       if (x - half < free) continue;
-      c.fillText(text, x, panel.bottom + 14);
+      into.append(label(x, panel.bottom + 14, text, { "text-anchor": "middle" }));
       free = x + half + 6;
     }
     return rows.length;
   }
 
-  foot() {}
+  foot() {
+    return [];
+  }
+
+  mark() {}
 
   describe(v) {
     const m = this.metric, at = v.first, name = windowText(m.start(at), m.end(at));
@@ -71,7 +66,7 @@ class Histogram extends Chart {
   }
 
   point(e) {
-    const box = this.canvas.getBoundingClientRect(), x = e.clientX - box.left, y = e.clientY - box.top, v = this.seen;
+    const box = this.picture.getBoundingClientRect(), x = e.clientX - box.left, y = e.clientY - box.top, v = this.seen;
     const panel = this.shape.panels.find((p) => y <= p.bottom + 20);
     const s = panel && panel.series[Math.floor((x - v.leftEdge) / (v.x(1) - v.leftEdge) * panel.series.length)];
     if (s) this.say([s, s.sum].filter((t, i) => t && !(i && t === s)), v.first, s, x, y);

@@ -1,16 +1,7 @@
 // Drawing. A panel shows some series over a range of time; below it a strip for
 // each series says where it is as exact as asked, less so, or nothing was released.
 
-const font = (px) => px + "px system-ui, sans-serif";
 const strip = 9; // height of a strip with its gap
-
-const palette = (element) => {
-  const style = getComputedStyle(element), color = (name) => style.getPropertyValue("--" + name).trim();
-  return {
-    ...Object.fromEntries(["text", "soft", "grid", "line", "card"].map((name) => [name, color(name)])),
-    series: [0, 1, 2, 3, 4, 5, 6, 7].map((i) => color("s" + i)),
-  };
-};
 
 // windowWidth is how many pixels there are from one window to the next.
 const windowWidth = (metric, view) => view.x(metric.slide) - view.x(0);
@@ -63,60 +54,41 @@ function bounds(shownSeries, view, bare) {
   return { low, high, error };
 }
 
-function drawPanel(c, panel, metric, view, colors) {
+// drawPanel returns how many values it draws.
+function drawPanel(into, panel, metric, view) {
   const room = metric.ranked ? Math.min(12, (windowWidth(metric, view) - 4) / panel.series.length) : 0; // for the interval of a quantile
   const b = bounds(panel.series, view, metric.ranked && room < 3);
   const scale = view.scale === "log" ? logarithmic(b.low, b.high, b.error) : linear(b.low, b.high);
   const y = (v) => panel.bottom - scale.map(v) * (panel.bottom - panel.top);
   panel.y = y;
-  drawAxis(c, panel, scale, y, view, colors);
-  c.save();
-  c.beginPath();
-  c.rect(view.leftEdge, panel.top - 6, view.rightEdge - view.leftEdge, panel.bottom - panel.top + 12);
-  c.clip();
-  const all = panel.series.map((s) => ({ s, ...pieces(metric, s, view), color: colors.series[panel.colors.get(s.key)] }));
-  if (metric.ranked) drawQuantiles(c, all, y, metric, room);
-  else for (const p of all) drawBand(c, p, y);
-  for (const p of all) drawLine(c, p, y, metric, metric.ranked && !p.s.parts ? 0.6 : 1);
-  c.restore();
-  if (metric.ranked) drawNames(c, all, y, view, colors);
+  const box = { x: view.leftEdge, y: panel.top - 6, width: view.rightEdge - view.leftEdge, height: panel.bottom - panel.top + 12 };
+  const inside = node("svg", { ...box, viewBox: Object.values(box) });
+  const all = panel.series.map((s) => ({ s, ...pieces(metric, s, view), color: panel.hue(s) }));
+  if (metric.ranked) inside.append(...drawQuantiles(all, y, room));
+  else inside.append(...all.map((p) => drawBand(p, y)));
+  for (const p of all) inside.append(...drawLine(p, y, metric, metric.ranked && !p.s.parts ? 0.6 : 1));
+  into.append(...drawAxis(panel, scale, y, view), inside, drawTitle(panel, view));
+  if (metric.ranked) into.append(...drawNames(all, y, view));
   const strips = metric.ranked ? [ofAll(all)] : all;
-  strips.forEach((p, row) => drawStrip(c, p, panel.bottom + 5 + row * strip, metric, view, colors));
-  drawTitle(c, panel, view, colors);
+  strips.forEach((p, row) => into.append(...drawStrip(p, panel.bottom + 5 + row * strip, metric, view)));
   return all.reduce((sum, p) => sum + p.drawn, 0);
 }
 
-function drawTitle(c, panel, view, colors) {
-  c.font = "600 " + font(12);
-  c.fillStyle = colors.text;
-  c.textAlign = "left";
-  c.fillText(panel.title, view.leftEdge + 2, panel.top - 9, view.rightEdge - view.leftEdge);
+const drawTitle = (panel, view) => label(view.leftEdge + 2, panel.top - 9, panel.title, { fill: "var(--text)", "font-size": 12, "font-weight": 600 });
+
+function drawAxis(panel, scale, y, view) {
+  let free = Infinity;
+  return scale.ticks.flatMap((v) => {
+    const at = Math.round(y(v)) + 0.5, grid = stroke("M" + view.leftEdge + " " + at + "H" + view.rightEdge, v === 0 ? "var(--line)" : "var(--grid)");
+    if (free - at < 13) return [grid];
+    free = at;
+    return [grid, label(view.leftEdge - 7, at, short(v), { "text-anchor": "end", "dominant-baseline": "central" })];
+  });
 }
 
-function drawAxis(c, panel, scale, y, view, colors) {
-  c.font = font(11);
-  c.textAlign = "right";
-  c.textBaseline = "middle";
-  c.lineWidth = 1;
-  let lastY = Infinity;
-  for (const v of scale.ticks) {
-    const at = Math.round(y(v)) + 0.5;
-    c.strokeStyle = v === 0 ? colors.line : colors.grid;
-    line(c, view.leftEdge, at, view.rightEdge, at);
-    if (lastY - at < 13) continue;
-    c.fillStyle = colors.soft;
-    c.fillText(short(v), view.leftEdge - 7, at);
-    lastY = at;
-  }
-  c.textBaseline = "alphabetic";
-}
-
-function line(c, x0, y0, x1, y1) {
-  c.beginPath();
-  c.moveTo(x0, y0);
-  c.lineTo(x1, y1);
-  c.stroke();
-}
+// route is a path through points.
+const route = (points) => points.map(([x, y], i) => (i ? "L" : "M") + x.toFixed(2) + " " + y.toFixed(2)).join("");
+const upright = (x, y0, y1) => route([[x, y0], [x, y1]]);
 
 // nested are the pairs of quantiles that lie around the median, from the outermost one on.
 const nested = (quantiles) => quantiles.filter((a) => a < 0.5).map((a) => [a, quantiles.find((b) => Math.abs(a + b - 1) < 1e-9)]).filter(([, b]) => b);
@@ -136,20 +108,12 @@ function shadesText(keys) {
 
 // drawQuantiles shades the spaces between neighbours, and draws the interval of each quantile as a
 // whisker, side by side, where a window has room for them.
-function drawQuantiles(c, all, y, metric, room) {
-  const shades = shadesOf(all.map((p) => p.s.part.quantile));
-  shades.forEach((shade, i) => drawBand(c, { color: all[i].color, lists: between(all[i], all[i + 1]) }, y, shade));
-  if (room < 3) return;
-  c.lineWidth = 1;
-  c.globalAlpha = 0.7;
-  all.forEach((p, i) => {
-    c.strokeStyle = p.color;
-    for (const q of p.lists.flat()) {
-      const x = (q.x0 + q.x1) / 2 + (i - (all.length - 1) / 2) * room;
-      line(c, x, y(q.low), x, y(q.high));
-    }
-  });
-  c.globalAlpha = 1;
+function drawQuantiles(all, y, room) {
+  const shades = shadesOf(all.map((p) => p.s.part.quantile)).map((shade, i) => drawBand({ color: all[i].color, lists: between(all[i], all[i + 1]) }, y, shade));
+  return room < 3 ? shades : [...shades, ...all.map((p, i) => {
+    const shift = (i - (all.length - 1) / 2) * room;
+    return stroke(p.lists.flat().map((q) => upright((q.x0 + q.x1) / 2 + shift, y(q.low), y(q.high))).join(""), p.color, 1, 0.7);
+  })];
 }
 
 const byPlace = (p) => new Map(p.lists.flat().map((q) => [q.x0, q]));
@@ -176,90 +140,45 @@ function ofAll([first, ...others]) {
 }
 
 // drawNames writes beside the end of each line which quantile it is.
-function drawNames(c, all, y, view, colors) {
-  const names = all.filter((p) => p.lists.length).map((p) => ({ text: p.s.part.text, y: y(p.lists.at(-1).at(-1).v1) + 4 }));
-  c.font = font(11);
-  c.textAlign = "left";
-  c.fillStyle = colors.soft;
+function drawNames(all, y, view) {
   let before = Infinity;
-  for (const name of names) {
-    before = Math.min(name.y, before - 11);
-    c.fillText(name.text, view.rightEdge + 4, before);
-  }
+  return all.filter((p) => p.lists.length).map((p) => {
+    before = Math.min(y(p.lists.at(-1).at(-1).v1) + 4, before - 11);
+    return label(view.rightEdge + 4, before, p.s.part.text);
+  });
 }
 
-function drawBand(c, p, y, shade = 0.2) {
-  c.fillStyle = p.color;
-  c.globalAlpha = shade;
-  for (const list of p.lists) {
-    c.beginPath();
-    for (const q of list) {
-      c.lineTo(q.x0, y(q.high));
-      c.lineTo(q.x1, y(q.high));
-    }
-    for (let i = list.length - 1; i >= 0; i--) {
-      c.lineTo(list[i].x1, y(list[i].low));
-      c.lineTo(list[i].x0, y(list[i].low));
-    }
-    c.fill();
-  }
-  c.globalAlpha = 1;
+function drawBand(p, y, shade = 0.2) {
+  const around = (list) => route([...list.flatMap((q) => [[q.x0, y(q.high)], [q.x1, y(q.high)]]), ...list.toReversed().flatMap((q) => [[q.x1, y(q.low)], [q.x0, y(q.low)]])]);
+  return node("path", { d: p.lists.map(around).join(""), fill: p.color, "fill-opacity": shade });
 }
 
-function drawLine(c, p, y, metric, weight) {
-  c.strokeStyle = p.color;
-  c.lineWidth = (p.own ? 1.8 : 1.2) * weight;
-  c.lineJoin = "round";
-  for (const list of p.lists) {
-    c.beginPath();
-    for (const q of list) {
-      c.lineTo(q.x0, y(q.v1));
-      if (q.v0 !== q.v1) c.lineTo(q.x0, y(q.v0));
-      if (p.own) c.lineTo(q.x1, y(q.v0));
-    }
-    c.stroke();
-    if (list.length === 1 && metric.sliding) drawAlone(c, list[0], y, p.color);
-  }
+function drawLine(p, y, metric, weight) {
+  const along = (list) => route(list.flatMap((q) => [[q.x0, y(q.v1)], ...q.v0 !== q.v1 ? [[q.x0, y(q.v0)]] : [], ...p.own ? [[q.x1, y(q.v0)]] : []]));
+  const width = (p.own ? 1.8 : 1.2) * weight, alone = metric.sliding ? p.lists.filter((list) => list.length === 1).flat() : [];
+  return [
+    stroke(p.lists.map(along).join(""), p.color, width),
+    ...alone.flatMap((q) => [stroke(upright(q.x0, y(q.low), y(q.high)), p.color, width), node("circle", { cx: q.x0, cy: y(q.v0), r: 2.5, fill: p.color })]),
+  ];
 }
 
-// drawAlone is a point between two gaps.
-function drawAlone(c, q, y, color) {
-  line(c, q.x0, y(q.low), q.x0, y(q.high));
-  c.fillStyle = color;
-  c.beginPath();
-  c.arc(q.x0, y(q.v0), 2.5, 0, 7);
-  c.fill();
-}
-
-function drawStrip(c, p, top, metric, view, colors) {
-  c.fillStyle = colors.grid;
-  c.fillRect(view.leftEdge, top + 2.5, view.rightEdge - view.leftEdge, 1);
-  const apart = p.own && p.wide > 5 ? 1 : 0;
+function drawStrip(p, top, metric, view) {
+  const drawn = [bar(view.leftEdge, top + 2.5, view.rightEdge - view.leftEdge, 1, "var(--grid)")], apart = p.own && p.wide > 5 ? 1 : 0;
   for (const list of p.lists) {
     for (let i = 0, j; i < list.length; i = j) {
       const q = list[i];
       for (j = i + 1; !apart && j < list.length && list[j].met === q.met && list[j].missed === q.missed;) j++;
       const shift = p.own && metric.sliding ? p.wide / 2 : 0, end = j < list.length ? list[j].x0 : list[j - 1].x0 + (p.own ? p.wide : 1);
       const x0 = Math.max(view.leftEdge, q.x0 - shift), width = Math.min(view.rightEdge, end - shift - apart) - x0;
-      if (width <= 0) continue;
-      c.fillStyle = p.color;
-      c.globalAlpha = q.met && !q.missed ? 1 : q.met ? 0.7 : 0.45;
-      c.fillRect(x0, q.met ? top : top + 1.5, width, q.met ? 6 : 3);
-      c.globalAlpha = 1;
+      if (width > 0) drawn.push(bar(x0, q.met ? top : top + 1.5, width, q.met ? 6 : 3, p.color, q.met && !q.missed ? 1 : q.met ? 0.7 : 0.45));
     }
   }
+  return drawn;
 }
 
-function drawTimes(c, bottom, view, colors) {
-  c.font = font(11);
-  c.textAlign = "center";
-  const ticks = timeTicks(view.from, view.to, Math.max(2, Math.floor((view.rightEdge - view.leftEdge) / 70)));
-  for (const t of ticks) {
-    const x = Math.round(view.x(t.at)) + 0.5;
-    c.strokeStyle = colors.line;
-    line(c, x, bottom, x, bottom + 4);
-    c.fillStyle = colors.soft;
-    const half = c.measureText(t.text).width / 2;
-    c.fillText(t.text, Math.min(Math.max(x, half), view.width - half), bottom + 16);
-  }
+function drawTimes(bottom, view) {
+  return timeTicks(view.from, view.to, Math.max(2, Math.floor((view.rightEdge - view.leftEdge) / 70))).flatMap(({ at, text }) => {
+    const x = Math.round(view.x(at)) + 0.5, half = halfWidth(text);
+    return [stroke(upright(x, bottom, bottom + 4), "var(--line)"), label(Math.min(Math.max(x, half), view.width - half), bottom + 16, text, { "text-anchor": "middle" })];
+  });
 }

@@ -7,7 +7,7 @@ root.dataset.errors = 0;
 for (const kind of ["error", "securitypolicyviolation"]) window.addEventListener(kind, () => root.dataset.errors++);
 root.dataset.plain = "";
 
-// shell calls redraw whenever what is drawn has to be drawn again.
+// shell calls redraw whenever the width of the page has changed.
 function shell(redraw) {
   document.getElementById("scheme").append(
     el("label", null, el("input", { type: "checkbox", onchange: (e) => {
@@ -17,16 +17,12 @@ function shell(redraw) {
     el("select", { "aria-label": "Colours", onchange: (e) => {
       if (e.target.value) root.dataset.scheme = e.target.value;
       else delete root.dataset.scheme;
-      redraw();
     } }, ...[["", "system colours"], ["light", "light"], ["dark", "dark"]].map(([value, name]) => el("option", { value }, name))));
   let pending = 0;
   window.addEventListener("resize", () => {
     cancelAnimationFrame(pending);
     pending = requestAnimationFrame(redraw);
   });
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  window.addEventListener("beforeprint", () => { root.dataset.print = ""; redraw(); });
-  window.addEventListener("afterprint", () => { delete root.dataset.print; redraw(); });
   redraw();
   root.dataset.ready = "true";
 }
