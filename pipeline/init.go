@@ -98,12 +98,6 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	if err := d.MayBegin(); err != nil {
 		return err
 	}
-	switch err := admin.CheckEmpty(ctx, d, client); {
-	case errors.Is(err, deployment.ErrInitialised): // meanwhile
-		return cmp.Or(initialised(ctx, d, client, 0), err)
-	case err != nil:
-		return err
-	}
 	h := changes.Header(d)
 	h.By, h.Why = o.By, o.Why
 	// A schema that is registered by an init that ends here is found by the next one.
@@ -119,7 +113,8 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	if o.Start.IsZero() {
 		o.Start = time.Now()
 	}
-	admin.StartAt(&h, deployment.FirstWindow(d, o.Start).UnixMilli())
+	h.StartMillis, h.FromTurn = deployment.FirstWindow(d, o.Start).UnixMilli(), 1
+	h.SliceStart = h.StartMillis
 	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h})
 	if err != nil {
 		return fmt.Errorf("encoding the HEADER: %w", err)

@@ -9,7 +9,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -100,7 +99,7 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 func header(t *testing.T, d *deployment.Deployment) string {
 	t.Helper()
 	h := changes.Header(d)
-	admin.StartAt(&h, 0)
+	h.FromTurn = 1
 	value := must.Have(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h}))
 	return string(value)
 }

@@ -1,5 +1,5 @@
 // Package admin makes the changes that operators make between runs: it winds up a generation so
-// that the next one can begin, and refuses topics on which a new deployment cannot begin.
+// that the next one can begin.
 //
 // Guarantees: a refused change does not disturb a run; an interrupted change leaves the generation
 // in force unchanged; the next generation is put in force only once every settled turn is charged,

@@ -6,8 +6,7 @@ import (
 )
 
 // Header returns the header of a deployment that begins with a configuration. Incarnation and start
-// are empty: admin.StartAt or Succeed fill them in; so is Counts.SchemaID, which the registry
-// assigns.
+// are empty: Init or Succeed fill them in; so is Counts.SchemaID, which the registry assigns.
 func Header(d *deployment.Deployment) schemas.Header {
 	h := schemas.Header{
 		Generation:    1,
