@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 )
 
 // Accountant names a way of turning (ε, δ) into B².

@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/search"
-	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 

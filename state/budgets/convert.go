@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 

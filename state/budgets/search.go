@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"sort"
 
-	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 )
 
 // guided is how often leastPattern follows the secant before it bisects: four steps suffice from a

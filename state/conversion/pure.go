@@ -3,7 +3,7 @@ package conversion
 import (
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 

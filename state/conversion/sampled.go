@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 

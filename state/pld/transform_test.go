@@ -9,9 +9,9 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
 
 // The transform of a few impulses is known in closed form, so the error of the fast

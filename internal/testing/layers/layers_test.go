@@ -41,7 +41,7 @@ func module() []layer {
 			schemas/secret`},
 		{name: "numbers", packages: `
 			internal/base/numbers/int128 internal/base/numbers/rounding internal/base/numbers/search
-			internal/base/numbers/runs internal/base/numbers/wallclock state/internal/bigmath
+			internal/base/numbers/runs internal/base/numbers/wallclock internal/base/numbers/bigmath
 			state/units state/budgets state/internal/fixed state/accounts`},
 		{name: "words", packages: `
 			internal/app/words`},
