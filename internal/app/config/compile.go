@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Compile calls deployment.Compile. Its errors are Errors: they show which line of the file
-// each of them comes from.
+// Compile calls deployment.Compile. Its error is an Errors, with the line of the file that caused
+// it.
 func (f *File) Compile() (*deployment.Deployment, error) {
 	d, err := deployment.Compile(f.config)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 )
 
-// environment is what getenv knows in these tests.
+// environment has the variables of these tests.
 func environment(name string) string {
 	return map[string]string{"NOISE_KEY": strings.Repeat("c3", 32), "P": "hunter2", "NOISE": strings.Repeat("c3", 32),
 		"WHERE": "visits", "HOW_MANY": "24", "YES": "true"}[name]
@@ -24,7 +24,7 @@ func environment(name string) string {
 
 var variables = config.Environment{Get: environment}
 
-func files(t *testing.T, pattern string) []string {
+func files(t testing.TB, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) == 0 {
@@ -45,7 +45,7 @@ func TestGoodFilesCompile(t *testing.T) {
 	}
 }
 
-// Every bad file is refused with the message beside it, which shows no secret.
+// Every bad file is refused with the message in the file beside it, which shows no secret.
 func TestBadFilesAreRefusedWithThePosition(t *testing.T) {
 	for _, path := range files(t, "testdata/*.bad.yml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestBadFilesAreRefusedWithThePosition(t *testing.T) {
 	}
 }
 
-// A file that is missing is named once, with what to do, and is no error of its contents.
+// The error of a missing file names it once, with a remedy, and has no position.
 func TestAFileThatIsNotThereIsNamedOnce(t *testing.T) {
 	_, err := config.Load("nope.yaml", config.Options{}, config.Environment{})
 	if !errors.Is(err, os.ErrNotExist) || errors.As(err, new(config.Errors)) || strings.Count(err.Error(),
@@ -96,7 +96,7 @@ func TestMissingKeysCanBeStoodInFor(t *testing.T) {
 	}
 }
 
-// A command that fails is as good as a file that is missing, and a process without keys runs none.
+// A command that fails is treated like a missing file. A process without keys runs no command.
 func TestAKeyCommandCanBeStoodInFor(t *testing.T) {
 	const name = "testdata/key_command_fails.bad.yml"
 	f, err := config.Load(name, config.Options{MissingKeys: true}, variables)
@@ -108,7 +108,7 @@ func TestAKeyCommandCanBeStoodInFor(t *testing.T) {
 	}
 }
 
-// A process without keys starts wherever they are, or are not, and never has them.
+// A process without keys never reads them.
 func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 	secret := strings.Repeat("ab", 32)
 	t.Setenv("TOLLGATE_TEST_KEY", secret)
@@ -135,8 +135,8 @@ func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 	}
 }
 
-// The record of deployments lies with the process that submits a run: a worker starts wherever it
-// is, or is not, and whatever is in it.
+// A worker starts whatever the record of deployments contains: only the process that submits a run
+// has it.
 func TestARecordThatIsNotWantedIsNotRead(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"noise.key": strings.Repeat("ab", 32),
@@ -174,7 +174,7 @@ func TestPathsAreRelativeToTheFile(t *testing.T) {
 	}
 }
 
-// A configuration that is no file has its paths in the current directory.
+// Paths in a configuration from the standard input begin in the current directory.
 func TestPathsOfTheStandardInputAreOfTheCurrentDirectory(t *testing.T) {
 	body, err := os.ReadFile("testdata/list_file.good.yml")
 	if err != nil {
@@ -192,7 +192,7 @@ func TestPathsOfTheStandardInputAreOfTheCurrentDirectory(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, path := range append(seeds("testdata/*.good.yml"), seeds("testdata/*.bad.yml")...) {
+	for _, path := range append(files(f, "testdata/*.good.yml"), files(f, "testdata/*.bad.yml")...) {
 		body, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
@@ -218,15 +218,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func seeds(pattern string) []string {
-	found, err := filepath.Glob(pattern)
-	if err != nil {
-		return nil
-	}
-	return found
-}
-
-// A password under a name that no field has is not shown, wherever the error is.
+// A password in an unknown field is not shown, wherever the error is.
 func TestRuleAMisplacedPasswordIsNotShown(t *testing.T) {
 	for _, line := range []string{
 		`  passwort: hunter2`,
@@ -260,8 +252,8 @@ func TestRuleAMisplacedPasswordIsNotShown(t *testing.T) {
 	}
 }
 
-// A target that is there has the defaults of its fields, not that of a target that is absent.
-func TestATargetOfNothingIsNoAbsentOne(t *testing.T) {
+// An empty target gets the defaults of its fields, not the default of an absent target.
+func TestAnEmptyTargetIsNotAnAbsentOne(t *testing.T) {
 	text, err := os.ReadFile("testdata/small.good.yml")
 	if err != nil {
 		t.Fatal(err)

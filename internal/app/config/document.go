@@ -1,10 +1,10 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,33 +19,33 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
-// maxBytes is the largest size of a file: keys by the thousand belong in a list_file.
+// maxBytes is the largest size of a file: thousands of keys belong in a list_file.
 const maxBytes = 1 << 20
 
-// position is a line and a column of the file, both from 1; columns are characters.
+// position is a line and a column of the file, both from 1. Columns count characters.
 type position struct{ line, column int }
 
-// place is the position of a field and that of its value.
+// place has the positions of a field's name and of its value.
 type place struct{ key, value position }
 
-// document is a file that is being read into a configuration; it collects all errors.
+// document reads a file into a configuration. It collects all errors.
 type document struct {
 	name    string
-	dir     string // relative paths begin here
+	dir     string // directory of relative paths
 	lines   []string
 	secrets secrets
-	places  map[string]place // of every field that is there, by its path
+	places  map[string]place // positions of the present fields, by path
 	config  deployment.Config
 	metric  int                 // index of the metric that is being read
-	apart   map[string][]string // the values that no field of config has, by the path of their field
-	files   []string            // that fields name
+	apart   map[string][]string // values that have no field in config, by path
+	files   []string            // files named by fields
 	errs    Errors
 
 	environment Environment
-	overrides   map[string]*override // by the path of a field
+	overrides   map[string]*override // by path
 }
 
-// byteOrderMark begins the files that some editors write, and means nothing in UTF-8.
+// byteOrderMark is the prefix that some editors write; it has no meaning in UTF-8.
 var byteOrderMark = []byte("\ufeff")
 
 func newDocument(name, dir string, body []byte) *document {
@@ -55,7 +55,7 @@ func newDocument(name, dir string, body []byte) *document {
 	}
 }
 
-// text returns a value that has no field in deployment.Config; "" if the file has none.
+// text returns a value that has no field in deployment.Config, or "" if the file does not set it.
 func (doc *document) text(path string) string {
 	if all := doc.apart[path]; len(all) > 0 {
 		return all[0]
@@ -63,17 +63,17 @@ func (doc *document) text(path string) string {
 	return ""
 }
 
-// fail notes an error.
+// fail records an error.
 func (doc *document) fail(pos position, field, format string, args ...any) {
 	doc.errs = append(doc.errs, doc.newError(pos, field, fmt.Sprintf(format, args...)))
 }
 
-// failAt notes an error in the value of a field.
+// failAt records an error in the value of a field.
 func (doc *document) failAt(field, format string, args ...any) {
 	doc.fail(doc.place(field).value, field, format, args...)
 }
 
-// newError returns an error with its position; secrets in it are hidden.
+// newError returns an error with its position, and without secrets.
 func (doc *document) newError(pos position, field, reason string) *Error {
 	if o := doc.overrides[field]; o != nil {
 		return &Error{File: "the environment variable " + o.variable, Field: field, Reason: doc.secrets.hide(reason)}
@@ -86,7 +86,7 @@ func (doc *document) newError(pos position, field, reason string) *Error {
 	return e
 }
 
-// place returns the place of a field, or of the closest object that it belongs to.
+// place returns the place of a field, or of the closest object that contains it.
 func (doc *document) place(path string) place {
 	for path != "" {
 		if p, ok := doc.places[path]; ok {
@@ -131,8 +131,8 @@ func (doc *document) read(body []byte) {
 	doc.leftOver()
 }
 
-// parse returns the body of the one document in a file; nil if that is empty. The parser is a
-// library that has panicked on input from fuzzers before: a panic becomes an error.
+// parse returns the body of the only document in a file, or nil if it is empty. The parser has
+// panicked on fuzzed input before, so parse turns a panic into an error.
 func (doc *document) parse(body []byte) (node ast.Node, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -160,13 +160,20 @@ func (doc *document) parse(body []byte) (node ast.Node, err error) {
 	return node, nil
 }
 
-// broken notes an error of the parser.
+// openQuote matches a line with a value whose quote is not closed on the line. The parser blames
+// the next quote, which may be many lines below.
+var openQuote = regexp.MustCompile(`^([^"'#]*[\s:[{,])["'][^"']*$`)
+
+// broken records an error of the parser.
 func (doc *document) broken(err *yaml.SyntaxError) {
-	pos := positionOf(err.GetToken())
-	if quote, open := doc.openQuote(); open {
-		doc.fail(quote, "", "this is not YAML: the quote that opens here is not closed on this line")
-		return
+	for i, line := range doc.lines {
+		if m := openQuote.FindStringSubmatch(line); m != nil {
+			doc.fail(position{i + 1, utf8.RuneCountInString(m[1]) + 1}, "",
+				"this is not YAML: the quote that opens here is not closed on this line")
+			return
+		}
 	}
+	pos := positionOf(err.GetToken())
 	if where, name, found := doc.variable(pos.line); found {
 		doc.fail(where, "", "a variable within braces or brackets needs quotes: \"${%s}\"", name)
 		return
@@ -185,7 +192,7 @@ func positionOf(t *token.Token) position {
 	return position{t.Position.Line, t.Position.Column}
 }
 
-// start returns where a node begins.
+// start returns the position of a node.
 func start(n ast.Node, otherwise position) position {
 	switch v := n.(type) {
 	case *ast.MappingNode:
@@ -203,7 +210,7 @@ func start(n ast.Node, otherwise position) position {
 	return otherwise
 }
 
-// object reads an object's fields; a nil node is an object without fields.
+// object reads the fields of an object; a nil node is an empty object.
 func (doc *document) object(path string, fields []settings.Field, node ast.Node, parent position) {
 	var entries []*ast.MappingValueNode
 	switch v := node.(type) {
@@ -228,7 +235,7 @@ func (doc *document) object(path string, fields []settings.Field, node ast.Node,
 	}
 }
 
-// entry reads one field that is present.
+// entry reads a field that is present.
 func (doc *document) entry(path string, fields []settings.Field, entry *ast.MappingValueNode, seen map[string]int) {
 	key := entry.Key.GetToken()
 	where, name := positionOf(key), key.Value
@@ -257,7 +264,7 @@ func (doc *document) entry(path string, fields []settings.Field, entry *ast.Mapp
 	}
 }
 
-// absent reads a field that is not present.
+// absent handles a field that is not present.
 func (doc *document) absent(path string, f *settings.Field, parent position) {
 	switch {
 	case doc.override(path, f, parent):
@@ -272,8 +279,8 @@ func hasNeeded(fields []settings.Field) bool {
 	return slices.ContainsFunc(fields, func(f settings.Field) bool { return f.Needed })
 }
 
-// begin makes room for an object that is present. If it is not a pointer, its fields get their
-// defaults here: an object without any value would stand for an absent one.
+// begin prepares the field of an object that is present. If it is not a pointer, its fields get
+// their defaults: without any value, the object would count as absent.
 func (doc *document) begin(f *settings.Field) {
 	if !f.Optional {
 		return
@@ -287,7 +294,7 @@ func (doc *document) begin(f *settings.Field) {
 	}
 }
 
-// field returns the value of a field in the configuration; a new string if it has none there.
+// field returns the field of the configuration, or a new string if there is none.
 func (doc *document) field(f *settings.Field) reflect.Value {
 	if f.Path == "" || f.Apart {
 		return reflect.New(reflect.TypeFor[string]()).Elem()
@@ -304,6 +311,3 @@ func join(path, name string) string {
 }
 
 func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
-
-// withoutMark returns a file's text without the byte order mark.
-func withoutMark(body []byte) []byte { return bytes.TrimPrefix(body, byteOrderMark) }

@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
-// Environment has the variables that a file can use. The zero value has none.
+// Environment has the variables that a file can use. The zero value is empty.
 type Environment struct {
 	Get   func(name string) string // "" if it is not set
-	Names func() []string          // of all variables
+	Names func() []string          // names of all variables
 }
 
 // Process returns the environment of this process.
@@ -36,8 +36,8 @@ func (e Environment) get(name string) string {
 	return e.Get(name)
 }
 
-// overridePrefix begins the names of variables that override fields of a file. The path of the
-// field follows in capitals, with two underscores between its parts, as in
+// overridePrefix is the prefix of variables that override fields of a file. The path of the field
+// follows in capitals, with two underscores between its parts, as in
 // TOLLGATE__METRICS__0__LAST_AT_LEAST.
 const overridePrefix = "TOLLGATE__"
 
@@ -47,7 +47,7 @@ type override struct {
 	used            bool
 }
 
-// findOverrides collects the variables that set fields, and refuses those that name no field.
+// findOverrides collects the variables that set fields, and refuses those without a field.
 func (doc *document) findOverrides() {
 	doc.overrides = map[string]*override{}
 	if doc.environment.Names == nil {
@@ -69,8 +69,8 @@ func (doc *document) findOverrides() {
 	}
 }
 
-// fieldOf returns the path of the field that the rest of a variable's name stands for, or the
-// reason that there is no such field.
+// fieldOf returns the path of the field that a variable sets, or the reason that there is no such
+// field. rest is the name of the variable without overridePrefix.
 func fieldOf(rest string) (path, reason string) {
 	fields, last := settings.Table(), (*settings.Field)(nil)
 	for part := range strings.SplitSeq(strings.ToLower(rest), "__") {
@@ -101,8 +101,8 @@ func fieldOf(rest string) (path, reason string) {
 	return path, ""
 }
 
-// override gives a field the value of the variable that sets it. If a variable sets a field of an
-// object that the file does not have, override adds the object. It returns false if it did nothing.
+// override sets a field to the value of its variable. If a variable sets a field of an absent
+// object, override adds the object. It returns false if it did nothing.
 func (doc *document) override(full string, f *settings.Field, where position) bool {
 	o := doc.overrides[full]
 	if o == nil {
@@ -144,7 +144,7 @@ func (doc *document) overridden(prefix string) bool {
 	return false
 }
 
-// leftOver refuses variables that set a field of an entry that the file does not have.
+// leftOver refuses variables for entries that the file does not have.
 func (doc *document) leftOver() {
 	for path, o := range doc.overrides {
 		if !o.used {
@@ -154,11 +154,11 @@ func (doc *document) leftOver() {
 	}
 }
 
-// variable matches references to variables of the environment, and malformed ones. Two dollar signs
-// stand for one.
+// variable matches references to environment variables, even malformed ones. $$ is a literal dollar
+// sign.
 var variable = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(:-)?([^}]*)\})?`)
 
-// expand replaces the variables in a value; ok is false if one of them is an error.
+// expand replaces the variables in a value. It records an error and returns false if it cannot.
 func (doc *document) expand(path, text string, where position) (out string, replaced, ok bool) {
 	ok = true
 	out = variable.ReplaceAllStringFunc(text, func(found string) string {
@@ -170,7 +170,7 @@ func (doc *document) expand(path, text string, where position) (out string, repl
 		case strings.HasPrefix(found, "$$"):
 			return found[1:]
 		case name == "" && why != "":
-			return found // no variable, and here it may stand for itself
+			return found // no variable, but valid text in this field
 		case name == "":
 			why = "${ begins no variable here: write ${NAME}, with letters, digits and _ up to the brace, or $${ for " +
 				"these characters themselves"
@@ -198,8 +198,8 @@ func (doc *document) expand(path, text string, where position) (out string, repl
 	return out, replaced, ok
 }
 
-// notExpanded returns the reason that variables are not replaced in a field, or "" if they are.
-// Secrets have fields that name a variable, and keys and filters may contain ${ themselves.
+// notExpanded returns the reason why variables are not replaced in a field, or "" if they are. For
+// secrets there are fields that name a variable; keys and filters may contain ${ themselves.
 func notExpanded(path string) string {
 	const refused = "variables such as ${NAME} are not replaced in this field: "
 	field := path[strings.LastIndexByte(path, '.')+1:]
@@ -216,8 +216,8 @@ func notExpanded(path string) string {
 	return ""
 }
 
-// variable looks for a reference to a variable in a line, counted from 1. Unquoted, ${NAME} can be
-// invalid YAML, and the parser's error does not mention the variable.
+// variable finds the first reference to a variable in a line, counted from 1. An unquoted ${NAME}
+// can be invalid YAML, and the parser's error does not mention it.
 func (doc *document) variable(line int) (where position, name string, found bool) {
 	if line < 1 || line > len(doc.lines) {
 		return position{}, "", false

@@ -35,7 +35,7 @@ func withVariables(all map[string]string) config.Environment {
 	}
 }
 
-// A variable takes the place of what the file says of a field, or of what it leaves out.
+// A variable overrides a field of the file, whether the file sets it or not.
 func TestVariablesOverrideFields(t *testing.T) {
 	f, err := config.Parse("f.yaml", []byte(config.Minimal()), withVariables(map[string]string{
 		"TOLLGATE__KAFKA__BROKERS": "a:1, b:2", "TOLLGATE__KAFKA__TLS": "true",
@@ -64,7 +64,7 @@ func TestVariablesOverrideFields(t *testing.T) {
 	}
 }
 
-// What a variable cannot set is an error that names the variable, and what was meant.
+// A wrong override is an error that names the variable and suggests a field.
 func TestWrongOverridesAreRefused(t *testing.T) {
 	for name, want := range map[string]string{
 		"TOLLGATE__KAFKA__BROKER": "there is no field \"broker\" in kafka; did you mean brokers?",
@@ -83,7 +83,7 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
 	}
-	// Also where only compiling finds it: not the line of the file, which says something else.
+	// An error found by Compile names the variable, too, and not the line that it overrides.
 	f, err := config.Parse("f.yaml", []byte(config.Minimal()),
 		withVariables(map[string]string{"TOLLGATE__METRICS__0__TARGET__ABSOLUTE": "0.01"}))
 	if err == nil {
@@ -97,9 +97,8 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 	}
 }
 
-// A key that was written where a name belongs is refused, and shown nowhere: not by what checks the
-// configuration alone, for which keys may be missing, and not from a variable, of which the file
-// shows nothing.
+// A key in place of a name is refused and never shown, even if keys may be missing, and even if it
+// comes from a variable.
 func TestKeysInPlaceOfNamesAreNotShown(t *testing.T) {
 	key := strings.Repeat("0123456789abcdef", 4)
 	for variable, value := range map[string]string{

@@ -14,13 +14,13 @@ import (
 // Error is one mistake in a file.
 type Error struct {
 	File         string
-	Line, Column int    // from 1; columns are characters; 0 where File is a variable
-	Field        string // where in the configuration, as metrics[0].window.size; "" for the YAML itself
+	Line, Column int    // from 1; 0 if File is a variable
+	Field        string // path, such as metrics[0].window.size; "" for an error of the YAML
 	Reason       string
-	Text         string // the line, with secrets hidden
+	Text         string // the line, without secrets
 }
 
-// Error shows the position, the reason and the line with a caret below it.
+// Error returns the position, the reason, and the line with a caret below it.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:", e.File)
@@ -55,13 +55,13 @@ func indent(text string, column int) string {
 	return b.String()
 }
 
-// Errors are all mistakes in a file, in its order; never empty.
+// Errors are the mistakes in a file, in its order. It is never empty.
 type Errors []*Error
 
-// maxShown bounds what is shown at once.
+// maxShown is the largest number of errors that are shown at once.
 const maxShown = 20
 
-// Error shows the errors below each other.
+// Error returns one error below the other.
 func (e Errors) Error() string {
 	var b strings.Builder
 	for i, one := range e {
@@ -86,10 +86,10 @@ func (e Errors) Unwrap() []error {
 	return out
 }
 
-// maxShownLine is how many characters of a line are shown: a list can have thousands of keys.
+// maxShownLine is the number of characters shown of a line: a list can have thousands of keys.
 const maxShownLine = 160
 
-// excerpt returns the beginning of a line; "" if the column is not in it.
+// excerpt returns the beginning of a line, or "" if the column lies beyond it.
 func excerpt(line string, column int) string {
 	runes := []rune(line)
 	switch {
@@ -101,13 +101,13 @@ func excerpt(line string, column int) string {
 	return string(runes[:maxShownLine]) + "…"
 }
 
-// secrets finds what must never be shown: the value of a password, user and password
-// in an address, long hex numbers, which are keys that were written where a file's
-// name belongs, and the value of a field with an unknown name, which may be a password.
+// secrets finds secrets in a text: the value of a password, user and password in an address, a long
+// hex number, which may be a key in place of a file name, and the value of an unknown field, which
+// may be a misspelt password.
 type secrets struct {
 	password, digits, userinfo, field *regexp.Regexp
 
-	known map[string]bool // the names of all fields
+	known map[string]bool // names of all fields
 }
 
 func newSecrets() secrets {
@@ -120,7 +120,7 @@ func newSecrets() secrets {
 	}
 }
 
-// hide replaces secrets in a text; what stands before them keeps its column.
+// hide replaces secrets in a text. Text before them keeps its column.
 func (s secrets) hide(text string) string {
 	text = s.userinfo.ReplaceAllString(text, "$1…@")
 	return s.digits.ReplaceAllString(s.password.ReplaceAllString(text, "$1…"), "…")
@@ -139,7 +139,7 @@ func (s secrets) hideLine(line string) string {
 	return s.hide(line)
 }
 
-// knownNames adds the names of fields and of the fields within them.
+// knownNames adds the names of all fields, nested ones included.
 func knownNames(to map[string]bool, fields []settings.Field) map[string]bool {
 	for i := range fields {
 		to[fields[i].Name] = true
@@ -148,7 +148,7 @@ func knownNames(to map[string]bool, fields []settings.Field) map[string]bool {
 	return to
 }
 
-// printable keeps a line from steering the terminal it is shown on.
+// printable replaces characters that would control the terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || unicode.IsPrint(r) {

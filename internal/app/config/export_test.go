@@ -2,7 +2,7 @@ package config
 
 import "github.com/tollgate-dp/tollgate/pipeline"
 
-// Load reads a file and all that it names.
+// Load reads a file and the files that it names.
 func Load(name string, o Options, e Environment) (*File, error) {
 	f, err := Open(name, e)
 	if err != nil {
@@ -11,5 +11,5 @@ func Load(name string, o Options, e Environment) (*File, error) {
 	return f, f.Resolve(o)
 }
 
-// Config returns what the file says, without defaults.
+// Config returns the configuration without defaults.
 func (f *File) Config() pipeline.Config { return f.config }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -20,29 +21,28 @@ import (
 type File struct {
 	document *document
 	config   deployment.Config
-	exposed  Errors // secrets that others can read
-	// Missing are the key files that do not exist yet, and Failed the programs that printed no key,
-	// each with its error; see Options.
+	exposed  Errors // secrets that other users can read
+	// Missing lists the key files that do not exist, and Failed the commands that printed no key,
+	// each with its error; see Options.MissingKeys.
 	Missing, Failed []string
 }
 
-// Options say how secrets are read.
+// Options configure Resolve.
 type Options struct {
-	// MissingKeys accepts key files that do not exist, and commands that fail: stand-ins are used
-	// instead, for checks, and File.Missing names the files and File.Failed the commands.
+	// MissingKeys replaces keys by stand-ins if their file does not exist or their command fails,
+	// for commands that only check a configuration.
 	MissingKeys bool
-	// WithoutKeys reads no key, also where there are any, as this user may not be allowed to:
-	// stand-ins are used instead. It is for what neither charges nor releases.
+	// WithoutKeys replaces all keys by stand-ins without reading them, for commands that neither
+	// charge nor release: their user may not be allowed to read the keys.
 	WithoutKeys bool
-	// WithoutRegistries reads no password of a registry. It is for what asks none.
+	// WithoutRegistries skips the passwords of schema registries, for commands that use none.
 	WithoutRegistries bool
-	// WithoutRecord does not look which deployments have begun under the keys. It is for workers
-	// of a run: the process that submitted it has looked, and the record lies with that process.
+	// WithoutRecord skips the record of deployments that have begun, for workers of a run: the
+	// process that submitted the run has the record and has checked it.
 	WithoutRecord bool
 }
 
-// Open reads a file, "-" for the standard input, but none of the files that it names. Variables are
-// those of e.
+// Open reads a file, or the standard input if name is "-", but not the files that it names.
 func Open(name string, e Environment) (*File, error) {
 	file, err := os.Stdin, error(nil)
 	if name != "-" {
@@ -59,7 +59,7 @@ func Open(name string, e Environment) (*File, error) {
 	return Parse(name, body, e)
 }
 
-// beginning says what to do about a file that is not there.
+// beginning returns the remedy for a missing file.
 func beginning(err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
@@ -68,14 +68,14 @@ func beginning(err error) string {
 		"docs/example.yaml"
 }
 
-// Parse reads the text of a file. Errors call it name, and relative paths begin in the
-// directory of name, or in the current one if name is no file.
+// Parse reads the text of a file. Relative paths begin in the directory of name, or in the current
+// directory if name is the standard input.
 func Parse(name string, body []byte, e Environment) (*File, error) {
 	dir := filepath.Dir(name)
 	if strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/") { // the standard input, or <(…) of a shell
 		dir = "."
 	}
-	body = withoutMark(body)
+	body = bytes.TrimPrefix(body, byteOrderMark)
 	doc := newDocument(name, dir, body)
 	doc.environment = e
 	doc.findOverrides()
@@ -115,8 +115,8 @@ func (doc *document) together() {
 	}
 }
 
-// outermost refuses a bound of 0 beside edges that begin or end elsewhere. The pipeline sees no
-// difference between such a bound and none, and refuses the others.
+// outermost refuses a bound of 0 that is not the outermost edge. To the pipeline, 0 means that
+// there is no bound; it refuses all other bounds itself.
 func (doc *document) outermost(i int) {
 	m := &doc.config.Metrics[i]
 	if len(m.Edges) == 0 || m.Min != 0 || m.Max != 0 {
@@ -160,7 +160,7 @@ func (doc *document) oneSource(path string) {
 	}
 }
 
-// isKey reports whether a text is a key that stands where a name belongs: it must not be repeated.
+// isKey reports whether a text is a key, which an error must not repeat.
 func isKey(text string) bool {
 	text = strings.TrimSpace(text)
 	_, err := keyfile.ParseSecret(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"))
@@ -181,8 +181,8 @@ func (doc *document) onePassword(path, value, file string, needed bool) {
 	}
 }
 
-// Resolve reads the files and environment variables that the configuration names. Its error
-// is Errors.
+// Resolve reads the files and environment variables that the configuration names. Its error is an
+// Errors.
 func (f *File) Resolve(o Options) error {
 	doc := f.document
 	doc.errs, f.exposed, f.Missing, f.Failed = nil, nil, nil, nil
@@ -217,7 +217,7 @@ func (f *File) Resolve(o Options) error {
 	return nil
 }
 
-// firstOf returns the first name and the others, of which there may be none.
+// firstOf splits names into the first one and the others.
 func firstOf(names []string) (first string, more []string) {
 	if len(names) > 0 {
 		first = names[0]
@@ -228,8 +228,8 @@ func firstOf(names []string) (first string, more []string) {
 	return first, more
 }
 
-// withPassword returns a copy of a registry's settings with the password from its source; nil
-// if none is configured.
+// withPassword returns a copy of a registry's settings with its password, or nil if there is no
+// registry.
 func (f *File) withPassword(path string, registry *deployment.Registry, o Options) *deployment.Registry {
 	if registry == nil {
 		return nil
@@ -265,7 +265,7 @@ const (
 	maxKeys   = 64 << 20
 )
 
-// read reads a file that a field names, and notes an error at that field.
+// read reads the file named by a field, and records an error at that field.
 func (f *File) read(path, name string, limit int64) string {
 	text, err := ReadSmall(name, limit)
 	if err != nil {
@@ -274,18 +274,18 @@ func (f *File) read(path, name string, limit int64) string {
 	return text
 }
 
-// Files returns the paths of all files that the configuration names, and its own.
+// Files returns the paths of the configuration file and of all files that it names.
 func (f *File) Files() []string { return append([]string{f.document.name}, f.document.files...) }
 
-// KeyFiles returns the paths of the files of the noise key and of the user-hash key; "" for
-// a key from elsewhere.
+// KeyFiles returns the files of the noise key and of the user-hash key, each "" if the key has
+// another source.
 func (f *File) KeyFiles() (noise, userHash string) {
 	return f.document.text("keys.noise.file"), f.document.text("keys.user_hash.file")
 }
 
-// RecordPlace returns where it is recorded which deployments have begun under the keys: in a file,
-// or in an environment variable; neither where the user-hash key comes from no file and
-// keys.record is missing.
+// RecordPlace returns the file or the environment variable with the record of the deployments that
+// have begun under the keys. Both are "" if keys.record is missing and the user-hash key is not in
+// a file.
 func (f *File) RecordPlace() (file, variable string) {
 	file, variable = f.document.text("keys.record.file"), f.document.text("keys.record.env")
 	if key := f.document.text("keys.user_hash.file"); file == "" && variable == "" && key != "" {
@@ -294,8 +294,8 @@ func (f *File) RecordPlace() (file, variable string) {
 	return file, variable
 }
 
-// record reads which deployments have begun; nil where that is recorded nowhere, where this user
-// may not see the keys, or where the caller does not want it.
+// record reads the record of the deployments that have begun. It returns nil if there is none, if
+// this user may not read the keys, or if o excludes it.
 func (f *File) record(o Options) (r *deployment.Record) {
 	if o.WithoutRecord {
 		return nil
@@ -319,15 +319,15 @@ func (f *File) record(o Options) (r *deployment.Record) {
 	return r
 }
 
-// KeyVariables returns the environment variables of the same keys; "" for a key from elsewhere.
+// KeyVariables returns the environment variables of the same keys, like KeyFiles.
 func (f *File) KeyVariables() (noise, userHash string) {
 	return f.document.text("keys.noise.env"), f.document.text("keys.user_hash.env")
 }
 
-// KeyPrograms returns the programs that print the same keys; "" for a key from elsewhere.
+// KeyPrograms returns the programs that print the same keys, like KeyFiles.
 func (f *File) KeyPrograms() (noise, userHash string) {
 	return f.document.text("keys.noise.command"), f.document.text("keys.user_hash.command")
 }
 
-// Text is the file as it was read.
+// Text returns the text of the file.
 func (f *File) Text() []byte { return []byte(strings.Join(f.document.lines, "\n")) }

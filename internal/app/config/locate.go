@@ -10,9 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
-// Warnings are what is valid in a file and its secrets and should be otherwise, with its position:
-// secrets that others can read, and settings under which nothing can be released
-// (deployment.Warnings). d is what Compile has returned. Empty for nearly every file.
+// Warnings returns valid but questionable settings, with their positions: secrets that other users
+// can read, and the settings that deployment.Warnings reports. d is the result of Compile.
 func (f *File) Warnings(d *deployment.Deployment) Errors {
 	all := slices.Clone(f.exposed)
 	for _, one := range deployment.Warnings(d) {
@@ -24,8 +23,8 @@ func (f *File) Warnings(d *deployment.Deployment) Errors {
 	return all
 }
 
-// Locate turns a *deployment.ConfigError into Errors with its position in the file; any
-// other error is handed back as it is.
+// Locate adds the position in the file to a *deployment.ConfigError. It returns any other error
+// unchanged.
 func (f *File) Locate(err error) error {
 	var wrong *deployment.ConfigError
 	if !errors.As(err, &wrong) {
@@ -43,7 +42,7 @@ func (f *File) Locate(err error) error {
 	return doc.errs
 }
 
-// pathOf returns the path in a file of a field of deployment.Config, or of the closest one that
+// pathOf returns the path in a file for a field of deployment.Config, or for the closest field that
 // contains it.
 func pathOf(field string) string {
 	names, outer := goNames(map[string]string{}, "", settings.Table()), indices.ReplaceAllString(field, "")
@@ -63,10 +62,10 @@ func pathOf(field string) string {
 	return path
 }
 
-// indices matches those of lists.
+// indices matches the index of a list.
 var indices = regexp.MustCompile(`\[[0-9]+\]`)
 
-// goNames adds the paths in a file of fields, by their paths in deployment.Config.
+// goNames maps paths in deployment.Config to paths in a file.
 func goNames(to map[string]string, parent string, fields []settings.Field) map[string]string {
 	for i := range fields {
 		path := join(parent, fields[i].Name)

@@ -1,9 +1,9 @@
 package config
 
-import _ "embed" // for the file below
+import _ "embed" // for minimal.yaml
 
 //go:embed minimal.yaml
 var minimal string
 
-// Minimal returns the text of a small configuration that compiles once its keys are there.
+// Minimal returns a small configuration that compiles once its keys exist.
 func Minimal() string { return minimal }

@@ -17,7 +17,7 @@ import (
 
 const page = "../../../docs/configuration.md"
 
-// rewrite is -update of the tests of this package, registered by the other file.
+// rewrite reports whether the flag -update is set; package golden registers it.
 func rewrite() bool {
 	f := flag.Lookup("update")
 	return f != nil && f.Value.String() == "true"
@@ -48,7 +48,7 @@ func TestReferenceIsInTheDocumentation(t *testing.T) {
 	}
 }
 
-// all lists the specification with paths.
+// all returns the specification of all fields, by path.
 func all(path string, fields []settings.Field) map[string]*settings.Field {
 	out := map[string]*settings.Field{}
 	for i := range fields {
@@ -75,13 +75,12 @@ func TestReferenceExplainsEveryFieldWell(t *testing.T) {
 		case f.In != nil && f.Example == "" && f.Default == "":
 			t.Errorf("%s: its errors name no value that works", name)
 		case f.Switch && !f.Optional:
-			t.Errorf("%s: only what may be absent can be switched", name)
+			t.Errorf("%s: only an optional object can be switched", name)
 		}
 	}
 }
 
-// Every field of pipeline.Config can be written in a file, and the other way
-// round, so that a new one is not forgotten here.
+// Every field of pipeline.Config can be set in a file, and the other way round.
 func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 	named := map[string]bool{}
 	for name, f := range all("", settings.Table()) {
@@ -93,11 +92,11 @@ func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 		}
 		named[f.Path] = true
 	}
-	// Made by the pipeline, from the metrics.
+	// The pipeline computes them from the metrics.
 	named["Events.Format.Filters"] = true
 	// The lists of events.fields.key and time, after the first.
 	named["Events.Format.MoreKeys"], named["Events.Format.MoreTimes"] = true, true
-	// Of files without a deployment, which has Time.WindowZone and reads UTF-8.
+	// Only for files without a deployment: a deployment has Time.WindowZone and reads UTF-8.
 	named["Events.Format.WallZone"] = true
 	named["Events.Format.Separator"], named["Events.Format.Charset"] = true, true
 	want := leaves(reflect.TypeFor[pipeline.Config](), "")
@@ -115,7 +114,7 @@ func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 	}
 }
 
-// leaves are the paths that docs/configuration.md must have.
+// leaves returns the paths that docs/configuration.md must have.
 func leaves(typ reflect.Type, path string) []string {
 	var out []string
 	for i := range typ.NumField() {
@@ -141,7 +140,7 @@ func leaves(typ reflect.Type, path string) []string {
 	return out
 }
 
-// referenceTable is the table of all fields, in Markdown.
+// referenceTable returns the table of all fields in Markdown.
 func referenceTable() string {
 	var b strings.Builder
 	b.WriteString("| field | type | without it | changes | meaning | in Go |\n|---|---|---|---|---|---|\n")
@@ -166,10 +165,10 @@ func rows(b *strings.Builder, path string, fields []settings.Field) {
 	}
 }
 
-// escape keeps a text within its cell.
+// escape escapes a text for a cell of the table.
 func escape(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// typeText is the type with its unit and what a value may be.
+// typeText returns the type of a field with its values, range and unit.
 func typeText(f *settings.Field) string {
 	text := string(f.Kind)
 	if f.Single {
@@ -203,7 +202,7 @@ func otherwise(f *settings.Field) string {
 	return escape(f.Absent)
 }
 
-// Every example that an error shows, and every default, is a value that the field takes.
+// Every example that an error shows, and every default, is a valid value.
 func TestReferenceShowsValuesThatWork(t *testing.T) {
 	types := map[settings.Kind]reflect.Type{
 		settings.Integer: reflect.TypeFor[int](), settings.Number: reflect.TypeFor[float64](),

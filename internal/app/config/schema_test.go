@@ -41,7 +41,7 @@ func objectSchema(fields []settings.Field) map[string]any {
 	return out
 }
 
-// fieldSchema describes a value; where a variable may stand for it, too.
+// fieldSchema describes a value, or a variable if the field accepts one.
 func fieldSchema(f *settings.Field) map[string]any {
 	var out map[string]any
 	variable := map[string]any{"type": "string", "pattern": `^\$\{[A-Za-z_]`}
@@ -117,9 +117,9 @@ func schemaText(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// The schema for editors is that of the code (-update), and takes every file that is taken: the
-// good ones of the tests, and the examples. Of bad ones it refuses misspelt fields, other types,
-// durations that are not one and values that are out of range.
+// The schema for editors is generated from the code (-update). It accepts all valid files of the
+// tests and the examples. It refuses misspelt fields, wrong types, invalid durations and values out
+// of range.
 func TestReferenceAsASchemaForEditors(t *testing.T) {
 	want := schemaText(t)
 	if rewrite() {

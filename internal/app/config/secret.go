@@ -13,9 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// key reads 256 bits from the file, variable or command that a field names. If the file is missing
-// and Options.MissingKeys accepts that, the key is a stand-in; with Options.WithoutKeys it always
-// is.
+// key reads a key of 256 bits from the file, variable or command that a field names. It returns a
+// stand-in as Options describes.
 func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 	if o.WithoutKeys {
 		return [32]byte{standIn}
@@ -70,8 +69,7 @@ func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 	return key
 }
 
-// password reads a password from the file or the variable that a field names, if it names
-// one.
+// password reads a password from the file or the variable that a field names, if any.
 func (f *File) password(path string, to *secret.Of[string], file string) {
 	doc := f.document
 	if variable := doc.text(path + ".password_env"); variable != "" {
@@ -98,7 +96,7 @@ func (f *File) password(path string, to *secret.Of[string], file string) {
 	}
 }
 
-// noKey returns what to do about a missing key file. Only the noise key can be replaced.
+// noKey describes a missing key file and the remedy. Only the noise key can be replaced.
 func noKey(path, file string) string {
 	text := fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the "+
 		"deployment has begun, put the copy of its own key there", file, MakeKey(file))
@@ -108,7 +106,7 @@ func noKey(path, file string) string {
 	return text
 }
 
-// MakeKey returns a command for the shell that makes a key file, readable by its owner only.
+// MakeKey returns a shell command that makes a key file that only its owner can read.
 func MakeKey(file string) string {
 	command := fmt.Sprintf("(umask 077; openssl rand -hex 32 > %s)", file)
 	if dir := filepath.Dir(file); !exists(dir) {
@@ -122,7 +120,7 @@ func exists(file string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// private notes a file with a secret that others than its owner can read or change.
+// private records a warning if other users can read or change a file with a secret.
 func (f *File) private(path, file string) {
 	if reason := Exposed(file); reason != "" {
 		doc := f.document
@@ -130,8 +128,8 @@ func (f *File) private(path, file string) {
 	}
 }
 
-// Exposed says that others than the owner of a file with a secret can read or change it, and what
-// to do; "" where no other user can, or where the system does not say.
+// Exposed describes a file with a secret that other users can read or change, and the remedy. It
+// returns "" if only the owner can, or if the system cannot tell.
 func Exposed(file string) string {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ReadSmall reads a file of at most limit bytes, such as a key, a password or a list of keys,
-// without a byte order mark. Its errors name the file, and show nothing of what is in it.
+// ReadSmall reads a file of at most limit bytes, such as a key, a password or a list of keys, and
+// drops a byte order mark. Its errors name the file but do not show its contents.
 func ReadSmall(path string, limit int64) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -22,12 +22,13 @@ func ReadSmall(path string, limit int64) (string, error) {
 		return "", err
 	}
 	if int64(len(text)) > limit {
-		return "", &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it may have %d bytes", ErrTooLong, limit)}
+		return "", &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("the file is too long: it may have %d bytes",
+			limit)}
 	}
 	return strings.TrimPrefix(string(text), "\uFEFF"), nil
 }
 
-// Lines returns the lines of a small file without their ends; empty ones are among them.
+// Lines returns the lines of a text, empty ones included, without their terminators.
 func Lines(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -35,9 +36,6 @@ func Lines(text string) []string {
 	}
 	return out
 }
-
-// ErrTooLong means that a file is longer than ReadSmall was told: its contents are wrong.
-var ErrTooLong = errors.New("the file is too long")
 
 // cause removes the path from an error of ReadSmall, which the caller names.
 func cause(err error) error {

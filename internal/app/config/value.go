@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
-// value reads the value of a field that is there.
+// value reads the value of a field.
 func (doc *document) value(path string, f *settings.Field, node ast.Node, key position) {
 	where := start(node, key)
 	switch node.(type) {
@@ -39,7 +39,7 @@ func (doc *document) value(path string, f *settings.Field, node ast.Node, key po
 	}
 }
 
-// turn reads the switch that may stand for an object.
+// turn reads true or false in place of an object.
 func (doc *document) turn(path string, f *settings.Field, on bool, key position) {
 	if on {
 		doc.begin(f)
@@ -80,7 +80,7 @@ func (doc *document) entries(path string, f *settings.Field, node ast.Node, wher
 	}
 }
 
-// scalar reads a single value, or an entry of a list.
+// scalar reads a single value or an entry of a list.
 func (doc *document) scalar(path string, f *settings.Field, node ast.Node, where position) {
 	textual := slices.Contains([]settings.Kind{settings.Text, settings.File, settings.List}, f.Kind)
 	hint := ""
@@ -131,7 +131,7 @@ func (doc *document) scalar(path string, f *settings.Field, node ast.Node, where
 	doc.fail(where, path, "%s is needed here, not %s%s", article(kind), describe(node), hint)
 }
 
-// set gives a field its value, or a list one more entry.
+// set sets a field, or appends an entry to a list.
 func (doc *document) set(path string, f *settings.Field, text string, where position) {
 	if f.Kind == settings.File && text != "" {
 		if !filepath.IsAbs(text) {

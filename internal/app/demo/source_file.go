@@ -21,7 +21,6 @@ type FileOptions struct {
 	Header     bool
 	From, To   time.Time // zero: from the data
 	Window     time.Duration
-	TempDir    string
 	SortMemory int // bytes; 0: the default of package eventfile
 }
 
@@ -43,7 +42,7 @@ func OpenFile(opt FileOptions) (*File, error) {
 		f.opt.Format.NoUser = opt.NoUser
 	}
 	read := eventfile.OptionsOf(f.opt.Format, opt.Header)
-	read.TempDir, read.Memory = opt.TempDir, opt.SortMemory
+	read.Memory = opt.SortMemory
 	data, err := eventfile.Open(opt.Path, read, f.clock)
 	if err != nil {
 		return nil, err

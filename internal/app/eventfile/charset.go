@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// CheckCharset refuses the name of an encoding that is not known. "" is UTF-8.
+// CheckCharset refuses the name of an unknown charset. "" is UTF-8.
 func CheckCharset(name string) error {
 	if _, err := htmlindex.Get(name); name != "" && err != nil {
 		return fmt.Errorf("%q: use latin1, cp1252, utf-16 or another name that web pages use", name)
@@ -18,8 +18,8 @@ func CheckCharset(name string) error {
 	return nil
 }
 
-// decoded returns a reader of a text in UTF-8, and its beginning. A byte order mark overrides the
-// given charset.
+// decoded returns a reader that converts a text to UTF-8, and the first bytes of the result. A byte
+// order mark overrides charset.
 func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byte, error) {
 	if charset == "" {
 		charset = sniffed(head)
@@ -38,8 +38,8 @@ func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byt
 	return r, headOf(r), nil
 }
 
-// sniffed returns utf-16le or utf-16be for a text that begins as only UTF-16 does: with a byte
-// order mark, or with ASCII characters of two bytes each.
+// sniffed detects UTF-16 by its byte order mark, or by ASCII characters of two bytes each. It
+// returns utf-16le, utf-16be or "".
 func sniffed(head []byte) string {
 	const pairs, least = 32, 4
 	marks := [...]string{"\xff\xfe", "\xfe\xff"}

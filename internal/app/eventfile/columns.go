@@ -27,10 +27,10 @@ func NoRecords(header bool) error {
 	return fmt.Errorf("%w: the file is empty; name a file with events", ErrNoRecords)
 }
 
-// ColumnError means that a field is not a column, or is two. It is an ErrColumns.
+// ColumnError means that a column is missing or appears twice. It is an ErrColumns.
 type ColumnError struct {
-	Column string // as it was asked for
-	Reason string // a sentence: the fault and its remedy
+	Column string // requested name
+	Reason string // a sentence with the fault and its remedy
 }
 
 func (e *ColumnError) Error() string { return e.Reason }
@@ -60,7 +60,7 @@ func ParseHeader(f event.Format, record []byte) ([]string, error) {
 	return names, nil
 }
 
-// missing returns the error for a missing column, with the existing ones and the likely one.
+// missing describes a missing column: it lists the existing ones and suggests the closest.
 func missing(names []string, field string) string {
 	found := "."
 	if meant := spelling.Nearest(names, field); meant != "" {
@@ -69,8 +69,8 @@ func missing(names []string, field string) string {
 	return fmt.Sprintf("there is no column %q%s The columns are %s", field, found, listed(names))
 }
 
-// isHeader reports whether a line certainly has names and not values: one of the fields that are
-// looked for is among them, and no time and no number, one of which every event has.
+// isHeader reports whether a line certainly has names and not values: it contains one of fields,
+// but no time and no number. Every event has a time or a number.
 func isHeader(names, fields []string, timeLayout string) bool {
 	isField := func(name string) bool {
 		return slices.ContainsFunc(fields, func(field string) bool { return strings.EqualFold(field, name) })
@@ -81,7 +81,7 @@ func isHeader(names, fields []string, timeLayout string) bool {
 	return slices.ContainsFunc(names, isField) && !slices.ContainsFunc(names, isValue)
 }
 
-// mostListed bounds the names that a text lists.
+// mostListed is the largest number of names that a text lists.
 const mostListed = 20
 
 func listed(names []string) string {
@@ -91,22 +91,21 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// CheckHeader is CheckColumns for the first line of a file. Its error shows nothing of a line that
-// may be data, as the first one of a file without a header is. timeLayout is the format's, or "".
+// CheckHeader is CheckColumns for the first line of a file. Without a header that line is data, so
+// the error shows it only if it is certainly a header. timeLayout is the format's, or "".
 func CheckHeader(names []string, timeLayout string, fields ...string) error {
 	err := CheckColumns(names, fields...)
 	var wrong *ColumnError
 	if errors.As(err, &wrong) && !slices.Contains(names, wrong.Column) && !isHeader(names, fields, timeLayout) {
 		wrong.Reason = fmt.Sprintf("there is no column %q among the %d columns. The first line may be data, so it is "+
-			"not shown: "+
-			"correct the names of the fields, or if it is data, give --columns with a name for each column in place "+
-			"of --header", wrong.Column, len(names))
+			"not shown: correct the names of the fields, or if it is data, give --columns with a name for each column "+
+			"in place of --header", wrong.Column, len(names))
 	}
 	return err
 }
 
-// CheckColumns checks that all names are UTF-8, and that each of fields is exactly once among them.
-// Its error lists the names. Errors: ErrColumns, and a *ColumnError if one of fields is the reason.
+// CheckColumns checks that all names are UTF-8 and that each of fields appears exactly once. Its
+// error is an ErrColumns that lists the names, and a *ColumnError if one of fields is the reason.
 func CheckColumns(names []string, fields ...string) error {
 	for i, name := range names {
 		if !utf8.ValidString(name) {

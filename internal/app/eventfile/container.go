@@ -18,19 +18,19 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ErrContainer is returned for a file that is not an Avro object container, or
-// is damaged beyond a record.
+// ErrContainer is returned for a file that is not an Avro object container, or is corrupt beyond a
+// single record.
 var ErrContainer = errors.New("not a whole Avro container file")
 
 const (
-	maxContainerBlock  = 256 << 20 // bytes of one block, packed or unpacked
-	maxContainerHeader = 8 << 20   // bytes of one text of the header
+	maxContainerBlock  = 256 << 20 // bytes of one block, compressed or not
+	maxContainerHeader = 8 << 20   // bytes of one value of the header
 	syncBytes          = 16
 )
 
-// Container reads the records of an Avro object container file. If a record cannot be read, the
-// rest of its block is one broken record, because it is not known where the next one begins. Not
-// for concurrent use.
+// Container reads the records of an Avro object container file. If a record is malformed, Container
+// cannot find the next one and returns the rest of the block as one broken record. Not for
+// concurrent use.
 type Container struct {
 	r      *bufio.Reader
 	limit  int
@@ -40,14 +40,14 @@ type Container struct {
 	typ    *avro.Type
 	record avro.Reader
 
-	block []byte // rest of the block
-	left  int64  // records that should be in it
-	count int64
+	block []byte // rest of the current block
+	left  int64  // number of records that it should have
+	count int64  // number of records returned
 }
 
-// NewContainer reads the head of a container, and later keeps at most limit bytes
-// of each record; limit < 1 means 1 MiB. Errors: ErrContainer, also with an
-// ErrEncoding, ErrDamaged or a *FormatError that says what the file is, or those of r.
+// NewContainer reads the head of a container. Next will keep at most limit bytes of a record; limit
+// < 1 means 1 MiB. The error is an ErrContainer, which may wrap an ErrEncoding, an ErrDamaged or a
+// *FormatError.
 func NewContainer(r io.Reader, limit int) (*Container, error) {
 	if limit < 1 {
 		limit = 1 << 20
@@ -80,10 +80,10 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 		c.codec)
 }
 
-// Schema returns the schema with which the records were written.
+// Schema returns the schema that the records were written with.
 func (c *Container) Schema() string { return c.schema }
 
-// header reads the map of texts after the magic bytes.
+// header reads the metadata after the magic bytes.
 func (c *Container) header() error {
 	for {
 		n, err := binary.ReadVarint(c.r)
@@ -119,7 +119,7 @@ func (c *Container) header() error {
 	}
 }
 
-// early turns an end of the file into an error for a truncated file.
+// early turns io.EOF into an error for a truncated file.
 func early(err error) error {
 	switch {
 	case err == nil:
@@ -130,7 +130,7 @@ func early(err error) error {
 	return fmt.Errorf("%w: %w", ErrContainer, err)
 }
 
-// bytes reads a length and that many bytes, and allocates only as they arrive.
+// bytes reads a length and that many bytes. It allocates memory only as the bytes arrive.
 func (c *Container) bytes(most int64) ([]byte, error) {
 	n, err := binary.ReadVarint(c.r)
 	if err != nil {
@@ -146,8 +146,8 @@ func (c *Container) bytes(most int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Next returns the next record, or io.EOF after the last one; ErrContainer if the file is damaged
-// beyond one record. Line is the record's number. The record's bytes belong to the caller.
+// Next returns the next record, io.EOF after the last one, or ErrContainer if the file is corrupt
+// beyond a single record. Record.Line is the record's number. The bytes belong to the caller.
 func (c *Container) Next() (Record, error) {
 	for c.left == 0 && len(c.block) == 0 {
 		if _, err := c.r.Peek(1); err != nil {
@@ -162,8 +162,7 @@ func (c *Container) Next() (Record, error) {
 	ok := c.record.Skip(c.typ, 0)
 	n := c.record.At
 	if c.left == 0 || !ok || n == 0 {
-		// A broken record, more records than there should be, or no bytes for those that should be
-		// there.
+		// The record is broken, or the block has more or fewer records than it claims.
 		n, c.left = len(c.block), 1
 	}
 	c.left--
@@ -172,7 +171,7 @@ func (c *Container) Next() (Record, error) {
 	return Record{Line: c.count, Value: bytes.Clone(value[:min(n, c.limit)]), Cut: n > c.limit}, nil
 }
 
-// next reads a block.
+// next reads the next block.
 func (c *Container) next() (err error) {
 	if c.left, err = binary.ReadVarint(c.r); err != nil {
 		return early(err)

@@ -14,7 +14,7 @@ import (
 
 const visits = `{"type":"record","name":"V","fields":[{"name":"u","type":"string"},{"name":"t","type":"long"}]}`
 
-// written is a container as goavro writes it, of several blocks.
+// written returns a container of several blocks, written by goavro.
 func written(t testing.TB, codec string, blocks, each int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -34,7 +34,7 @@ func written(t testing.TB, codec string, blocks, each int) []byte {
 	return b.Bytes()
 }
 
-// handmade is a container with one block of any contents.
+// handmade returns a container with one block of any contents.
 func handmade(codec string, count int64, block []byte) []byte {
 	long := func(b []byte, n int64) []byte { return binary.AppendVarint(b, n) }
 	text := func(b []byte, s string) []byte { return append(long(b, int64(len(s))), s...) }
@@ -65,7 +65,7 @@ func contents(t testing.TB, b []byte, limit int) (out []Record, err error) {
 	}
 }
 
-func TestContainersAreReadWhateverTheyArePackedWith(t *testing.T) {
+func TestContainersOfEveryCodecAreRead(t *testing.T) {
 	codec, err := goavro.NewCodec(visits)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestContainersAreReadWhateverTheyArePackedWith(t *testing.T) {
 	}
 }
 
-func TestBrokenRecordsOfAContainerAreHandedOut(t *testing.T) {
+func TestBrokenRecordsOfAContainerAreReturned(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		count int64
@@ -124,7 +124,7 @@ func TestBrokenRecordsOfAContainerAreHandedOut(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoContainers(t *testing.T) {
+func TestFilesThatAreNotContainers(t *testing.T) {
 	whole := written(t, "snappy", 2, 5)
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -151,7 +151,7 @@ func TestFilesThatAreNoContainers(t *testing.T) {
 	}
 }
 
-// No bytes make the reader panic, hang or take memory that they do not have.
+// No input makes the reader panic, hang, or allocate more than the input has.
 func FuzzContainer(f *testing.F) {
 	for _, name := range []string{"null", "deflate", "snappy"} {
 		f.Add(written(f, name, 1, 2))

@@ -11,35 +11,29 @@ import (
 
 // Options configure Open and Scan.
 type Options struct {
-	event.Format // how its text, rows and times are written; other fields do not matter
-	// Header: the first record of a file of rows names the columns.
-	Header bool
-	// Fields lists names that must be columns of a file of rows.
-	Fields []string
-	// Limit is the number of bytes kept of one record; 0 means 1 MiB.
-	Limit int
-	// Memory is the number of bytes sorted in memory; 0 means 64 MiB.
-	Memory int
-	// TempDir holds the sorted runs; "" is the system's choice.
-	TempDir string
+	event.Format          // encoding of the text, rows and times; other fields do not matter
+	Header       bool     // whether the first record of a file of rows names the columns
+	Fields       []string // columns that a file of rows must have
+	Limit        int      // bytes kept of one record; 0 for 1 MiB
+	Memory       int      // bytes sorted in memory; 0 for 64 MiB
 }
 
-// Clock returns the event time of a record in Unix milliseconds; false for a broken record, which
-// has no event time, and LeftOut and false for one that is not kept.
+// Clock returns the event time of a record in Unix milliseconds. It returns false for a broken
+// record, which has no event time, and (LeftOut, false) for a record that Each must skip.
 type Clock func(r Record) (millis int64, ok bool)
 
-// LeftOut is what a Clock returns for a record that Each is not to hand out.
+// LeftOut is the time of a record that Each skips.
 const LeftOut = math.MinInt64
 
-// Head describes a file's records, as far as the file does.
+// Head describes the records of a file, as far as the file does.
 type Head struct {
-	Empty   bool     // there is not even a header
-	Columns []string // from the header or the options; of rows only
-	Schema  string   // with which the records of a container were written
+	Empty   bool     // whether even the header is missing
+	Columns []string // of rows: names from the header or the options
+	Schema  string   // of a container: the schema of its records
 	Unit    string   // unit of Record.Line: "line" or "record"
 }
 
-// OptionsOf returns how a file with records of a format is read.
+// OptionsOf returns the options for a file with records of a format.
 func OptionsOf(f event.Format, header bool) Options {
 	o := Options{Format: f, Header: header, Fields: f.Fields()}
 	if f.MaxRecordBytes > 0 {
@@ -54,26 +48,25 @@ func (h Head) Complete(f event.Format) event.Format {
 	return f
 }
 
-// Dataset is a file, sorted. Close it to free the disk.
+// Dataset is a file sorted by event time. Close it to free the disk.
 type Dataset struct {
 	Head
 	Records int64 // without the header
 	Timed   int64 // records that have an event time
-	// First and Last are the least and the largest event time in Unix
-	// milliseconds; they mean nothing while Timed is 0.
-	First, Last int64
-	// FirstLine and LastLine are the positions of their records: see Record.Line.
+	// First and Last are the earliest and the latest event time in Unix milliseconds, if Timed is
+	// not 0, and FirstLine and LastLine the positions of their records.
+	First, Last         int64
 	FirstLine, LastLine int64
 	sorter              *Sorter
 }
 
-// Open reads the file at path once and sorts it by event time. clock is called when the head is
-// known and returns the Clock for it. A record without a time takes the time of the last record
-// before it that has one; those at the beginning of the file take First.
+// Open reads the file at path once and sorts it by event time. It calls clock with the head of the
+// file for the Clock of its records. A record without a time gets the time of the last record
+// before it that has one; records before the first time get First.
 //
-// The errors name the path and a remedy, and contain no data.
+// Errors name the path and a remedy, and contain no data.
 func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, error) {
-	d := &Dataset{First: math.MaxInt64, Last: math.MinInt64, sorter: NewSorter(opt.TempDir, opt.Memory)}
+	d := &Dataset{First: math.MaxInt64, Last: math.MinInt64, sorter: NewSorter("", opt.Memory)}
 	err := Scan(path, opt, func(h Head) (func(Record) error, error) {
 		d.Head = h
 		timeOf, err := clock(h)
@@ -87,9 +80,9 @@ func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, 
 	return d, nil
 }
 
-// Scan reads the file at path once, in its own order. begin is called when the head is known, and
-// returns the function for each record, which may keep a record's bytes. Errors as Open's; an error
-// of begin or of its function ends the reading.
+// Scan reads the file at path once, in the order of the file. It calls begin with the head of the
+// file, and the function that begin returns with each record; that function may keep the record's
+// bytes. Errors are those of Open; an error of begin or of its function ends the scan.
 func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)) (err error) {
 	file, err := OpenFile(path)
 	if err != nil {
@@ -101,7 +94,7 @@ func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)
 			err = fmt.Errorf("reading input file %s: %w", Name(path), err)
 		}
 	}()
-	from, head, err := open(file, opt)
+	source, head, err := open(file, opt)
 	if err != nil {
 		return err
 	}
@@ -110,7 +103,7 @@ func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)
 		return err
 	}
 	for {
-		record, err := from.Next()
+		record, err := source.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -123,10 +116,10 @@ func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)
 	}
 }
 
-// recordReader hands out the records of a file, then io.EOF.
+// recordReader returns the records of a file, then io.EOF.
 type recordReader interface{ Next() (Record, error) }
 
-// open reads the head.
+// open reads the head of a file.
 func open(file io.Reader, opt Options) (recordReader, Head, error) {
 	if opt.Encoding().Contained() {
 		c, err := NewContainer(file, opt.Limit)
@@ -144,7 +137,7 @@ func open(file io.Reader, opt Options) (recordReader, Head, error) {
 	return split, head, err
 }
 
-// readHead finds the column names.
+// readHead determines the column names.
 func readHead(split *Splitter, opt Options) (h Head, err error) {
 	if !opt.Encoding().Tabular() {
 		return h, nil
@@ -168,7 +161,7 @@ func readHead(split *Splitter, opt Options) (h Head, err error) {
 	return h, CheckColumns(h.Columns, opt.Fields...)
 }
 
-// add adds a record; last is the time of the last one before it that has one.
+// add adds a record; last is the last time before it.
 func (d *Dataset) add(record Record, timeOf Clock, last *int64) error {
 	d.Records++
 	millis, ok := timeOf(record)
@@ -188,28 +181,18 @@ func (d *Dataset) add(record Record, timeOf Clock, last *int64) error {
 	return d.sorter.Add(Entry{Millis: *last, Value: record.Value})
 }
 
-// Each calls fn with every record in order of time. An entry's Millis is never below First, except
-// in a file without any event time, if it is 0.
+// Each calls fn with every record in order of time. An entry's Millis is at least First, or 0 if no
+// record has a time.
 func (d *Dataset) Each(fn func(Entry) error) error {
-	sorted, err := d.sorter.Sorted()
-	if err != nil {
-		return err
-	}
-	for {
-		e, ok, err := sorted.Next()
-		if err != nil || !ok {
-			return err
-		}
+	return d.sorter.Each(func(e Entry) error {
 		if e.Millis == math.MinInt64 {
 			e.Millis = 0
 			if d.Timed > 0 {
 				e.Millis = d.First
 			}
 		}
-		if err := fn(e); err != nil {
-			return err
-		}
-	}
+		return fn(e)
+	})
 }
 
 // Close frees memory and disk.

@@ -7,16 +7,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// wrongValue and noValue are the kinds of records whose value the format does not accept, and that
-// have none.
+// wrongValue is the kind of records with an unreadable value, noValue that of records without one.
 var (
 	wrongValue = event.Error{Class: event.ClassBadValue, Field: "value"}
 	noValue    = event.Error{Class: event.ClassNoValue, Field: "value"}
 )
 
-// otherValues counts how large the values of records are.
+// otherValues counts values by size, to detect that the unreadable ones are not a random sample.
 type otherValues struct {
-	decoder *event.Decoder // numbers of wrong values; nil if the format has no values
+	decoder *event.Decoder // finds the text of an unreadable value; nil if the format has no values
 	sizes   [65]struct{ all, bad uint64 }
 }
 
@@ -27,15 +26,15 @@ func newOtherValues(format event.Format) *otherValues {
 	}
 	format.Decimals = event.MaxDecimals
 	format.DecimalComma = !format.DecimalComma
-	o.decoder, _ = event.NewDecoder(format) // a wrong format is refused elsewhere
+	o.decoder, _ = event.NewDecoder(format) // other code refuses an invalid format
 	return o
 }
 
-// size returns the binary digits of a value.
+// size returns the number of binary digits of a value.
 func size(v int64) int { return bits.Len64(uint64(max(v, -v))) }
 
-// try reads a record whose value could not be read. Of a value that is no number, its digits are
-// the size, unless they are too many for any value.
+// try counts a record whose value could not be read. It takes the size from the digits of the text;
+// a text with too many digits for any value has size 0.
 func (o *otherValues) try(record []byte) {
 	var digits int64
 	if d := o.decoder; d != nil {
@@ -54,16 +53,14 @@ func (o *otherValues) try(record []byte) {
 	o.sizes[size(digits)].bad++
 }
 
-const mostDigits = 1e17
-
-// One in mostBad of all values, and of the greatest tenth, may be unreadable.
 const (
-	greatest = 10
-	mostBad  = 50
+	mostDigits = 1e17 // larger than any value
+	greatest   = 10   // one in ten values is among the greatest
+	mostBad    = 50   // one in fifty of all values, and of the greatest, may be unreadable
 )
 
-// tooMany reports whether the readable values are not a sample of all. otherwise is how many
-// records are broken in other ways, and may have a value.
+// tooMany reports whether so many values are unreadable that the others are not representative.
+// otherwise is the number of records that are broken in other ways, and may have a value.
 func (o *otherValues) tooMany(otherwise uint64) bool {
 	var total, all, bad uint64
 	for _, s := range o.sizes {

@@ -10,16 +10,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// FormatError means that a file's first records are not of the given format.
+// FormatError means that the first records of a file are not of the given format.
 type FormatError struct {
-	Given string
-	Fits  string // "": none of those that can be read
-	Found string // beginning of the file, and the remedy if no format fits; no data
-	// Separator is a Format.Separator with which the file can be read as CSV; "" if there is none.
-	Separator string
+	Given     string
+	Fits      string // the format that fits; "" if none does
+	Found     string // description of the beginning of the file, without data, and any remedy
+	Separator string // the Format.Separator that makes the file CSV, or ""
 }
 
-// Error describes the file; the caller names the flag to change.
+// Error describes the file; the caller adds the flag to change.
 func (e *FormatError) Error() string {
 	if e.Fits == "" {
 		return fmt.Sprintf("it is not %s: it begins with %s", e.Given, e.Found)
@@ -27,23 +26,23 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("it is not %s but %s: it begins with %s", e.Given, e.Fits, e.Found)
 }
 
-// firstLines bounds how many lines are looked at.
+// firstLines is the largest number of lines that are examined.
 const firstLines = 20
 
 // mark is the byte order mark of UTF-8.
 var mark = []byte("\uFEFF")
 
-// headOf returns what r has of the first bytes, without waiting for more of a pipe. An error of r
-// is left to the first Read.
+// headOf returns the first bytes that r has, without waiting for more of a pipe. The first Read
+// reports any error of r.
 func headOf(r *bufio.Reader) []byte {
-	r.Peek(4) //nolint:errcheck // so it is
+	r.Peek(4) //nolint:errcheck // see above
 	head, _ := r.Peek(r.Buffered())
 	return head
 }
 
-// mismatch compares the beginning of a file with the format that was given. Broken records are no
-// reason: every one of the first lines must be of another format, and none of the one given.
-// Errors: *FormatError, ErrEncoding.
+// mismatch returns a *FormatError or an ErrEncoding if the file is certainly not of the given
+// format. A few broken records do not suffice: all of the first lines must be of another format,
+// and none of the given one.
 func mismatch(given event.Encoding, head []byte) error {
 	for _, f := range foreign {
 		if len(head) > f.offset && bytes.HasPrefix(head[f.offset:], []byte(f.mark)) {
@@ -81,7 +80,7 @@ func mismatch(given event.Encoding, head []byte) error {
 	if slices.ContainsFunc(lines, given.Lines) {
 		return nil
 	}
-	// From the last entry on: rows with tabs may have commas in their texts.
+	// The last format comes first: rows with tabs may have commas in their texts.
 	for _, e := range slices.Backward(formats) {
 		if all(e.Lines) && (len(lines) > 1 || !e.Tabular()) { // one row is not enough
 			return wrong(e.Name, e.Begins)
@@ -96,7 +95,7 @@ func mismatch(given event.Encoding, head []byte) error {
 // separator is a character that may separate columns.
 type separator struct {
 	mark   byte
-	begins string // as in a FormatError; "" for a format's own
+	begins string // FormatError.Found; "" if the character is that of a format
 }
 
 var separators = [...]separator{
@@ -124,9 +123,9 @@ func (s *separator) instead(given event.Encoding) *FormatError {
 	return out
 }
 
-// separated returns the separator that all lines have equally often, although the first line has
-// none of the given columns, or although those separate it unequally often and less often, as
-// decimal commas do. Nil if there is none, and for lines of JSON.
+// separated returns a separator that is equally frequent in all lines, if the first line has no
+// given separator at all, or if the given one is rarer and varies from line to line, as decimal
+// commas do. It returns nil for lines of JSON.
 func separated(given byte, lines [][]byte) *separator {
 	count := func(mark byte) (least, most int) {
 		least = math.MaxInt
@@ -140,8 +139,7 @@ func separated(given byte, lines [][]byte) *separator {
 		return least, most
 	}
 	if len(lines) < 2 || slices.ContainsFunc(lines, func(line []byte) bool {
-		return line[0] == '{' || line[0] == '[' ||
-			line[0] == '"'
+		return bytes.IndexByte([]byte(`{["`), line[0]) >= 0
 	}) {
 		return nil
 	}
@@ -159,8 +157,8 @@ func separated(given byte, lines [][]byte) *separator {
 	return nil
 }
 
-// linesOf returns the first lines that are not empty and whole: the last one may be cut off,
-// unless it is the only one.
+// linesOf returns the first complete lines that are not empty. It drops the last line, which may be
+// incomplete, unless there is no other.
 func linesOf(head []byte) (lines [][]byte) {
 	all := bytes.Split(head, []byte("\n"))
 	if len(all) > 1 {

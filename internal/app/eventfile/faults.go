@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	firstFaults = 3   // records of a kind that are named
+	firstFaults = 3   // positions listed for a kind
 	compared    = 100 // records of a kind whose fields are compared
-	mostKinds   = 3   // kinds that are named
+	mostKinds   = 3   // kinds listed
 	mostMasked  = 120 // characters of an example
 )
 
@@ -30,18 +30,18 @@ type Faults struct {
 	format  event.Format
 	kinds   map[event.Error]*fault
 	total   uint64
-	skipped uint64 // records without a value that are no events
+	skipped uint64 // skipped records without a value
 	blank   uint64 // events of users like NULL
-	times   *Times // nil before a head was read
+	times   *Times // nil before Begin
 	values  *otherValues
 }
 
 // fault is one way in which records are broken.
 type fault struct {
 	records uint64
-	lines   []string
-	example string         // masked; "" if it is not text
-	fields  map[string]int // how many such records have a field, where records name their fields
+	lines   []string       // positions of the first records
+	example string         // the first record, masked; "" if it is not text
+	fields  map[string]int // number of records with each field, if the format names fields
 }
 
 // NewFaults returns the faults of no records of a format.
@@ -49,7 +49,7 @@ func NewFaults(format event.Format) *Faults {
 	return &Faults{format: format, kinds: map[event.Error]*fault{}}
 }
 
-// Begin takes the head of a file.
+// Begin sets the head of the file.
 func (f *Faults) Begin(h Head) {
 	f.Unit, f.values = h.Unit, newOtherValues(h.Complete(f.format))
 	f.times = &Times{format: h.Complete(f.format), now: time.Now().AddDate(0, 0, 1).UnixMilli()}
@@ -58,68 +58,71 @@ func (f *Faults) Begin(h Head) {
 // badTime is the kind of records whose time cannot be read.
 var badTime = event.Error{Class: event.ClassBadTimestamp, Field: "time"}
 
-// BadTimes returns how many records have a time that cannot be read, and where the first ones are.
-func (f *Faults) BadTimes() (n uint64, where string) {
-	one := f.kinds[badTime]
-	if one == nil {
-		return 0, ""
+// kind returns the records of one kind.
+func (f *Faults) kind(k event.Error) (one fault) {
+	if known := f.kinds[k]; known != nil {
+		one = *known
 	}
+	return one
+}
+
+// sum returns the number of records of all matching kinds, and describes the most frequent kind.
+func (f *Faults) sum(match func(event.Error) bool) (n uint64, where string) {
+	most := uint64(0)
+	for kind, one := range f.kinds {
+		if !match(kind) {
+			continue
+		}
+		if n += one.records; one.records > most {
+			most, where = one.records, f.where(*one)+f.meant(kind, one)
+		}
+	}
+	return n, where
+}
+
+// BadTimes returns the number of records whose time cannot be read, and the first positions.
+func (f *Faults) BadTimes() (n uint64, where string) {
+	one := f.kind(badTime)
 	return one.records, f.where(one)
 }
 
 // Times returns the times of the records; nil before Begin.
 func (f *Faults) Times() *Times { return f.times }
 
-// OddTimes returns how many events are before 1990 or ahead of now, and where the first ones are.
+// OddTimes returns the number of events before 1990 or ahead of now, and the first positions.
 func (f *Faults) OddTimes() (n uint64, where string) {
-	if f.times.odd.records == 0 {
-		return 0, ""
-	}
-	return f.times.odd.records, f.where(&f.times.odd)
+	return f.times.odd.records, f.where(f.times.odd)
 }
 
-// NotUTF8 returns how many records are broken because their text is not UTF-8, and where the first
-// ones are.
+// NotUTF8 returns the number of records that are broken because they are not UTF-8, and the first
+// positions.
 func (f *Faults) NotUTF8() (n uint64, where string) {
-	for kind, one := range f.kinds {
-		if kind.Class == event.ClassBadKey || kind.Class == event.ClassNotUTF8 {
-			n, where = n+one.records, f.where(one)
-		}
-	}
-	return n, where
+	return f.sum(func(kind event.Error) bool {
+		return kind.Class == event.ClassBadKey || kind.Class == event.ClassNotUTF8
+	})
 }
 
-// BadValues returns how many records have a value that is not a number of the format, where the
-// first ones are, and whether these are too many: more than 2 % of all values, or of the greatest
-// tenth of them.
+// BadValues returns the number of records whose value is not a number of the format, the first
+// positions, and whether these are too many: more than 2 % of all values, or of the greatest tenth.
 func (f *Faults) BadValues() (n uint64, where string, tooMany bool) {
-	one := f.kinds[wrongValue]
-	if one == nil {
-		return 0, "", false
-	}
-	return one.records, f.where(one), f.values != nil && f.values.tooMany(f.total-one.records-f.count(noValue))
+	one := f.kind(wrongValue)
+	return one.records, f.where(one), f.values != nil &&
+		f.values.tooMany(f.total-one.records-f.kind(noValue).records)
 }
 
-// Undecodable returns how many records are no records of the format, or rows that are too short,
-// and where the first ones are.
+// Undecodable returns the number of records that are not of the format at all, or are rows with too
+// few columns, and the first positions.
 func (f *Faults) Undecodable() (n uint64, where string) {
-	most := uint64(0)
-	for kind, one := range f.kinds {
-		rows := kind.Class == event.ClassMissingField && f.format.Encoding().Tabular()
-		if !rows && kind.Class != event.ClassUndecodable && kind.Class != event.ClassInString {
-			continue
-		}
-		if n += one.records; one.records > most {
-			most, where = one.records, f.where(one)+f.meant(kind, one)
-		}
-	}
-	return n, where
+	return f.sum(func(kind event.Error) bool {
+		return kind.Class == event.ClassUndecodable || kind.Class == event.ClassInString ||
+			kind.Class == event.ClassMissingField && f.format.Encoding().Tabular()
+	})
 }
 
-// Blank returns how many events are of users like NULL.
+// Blank returns the number of events of users like NULL.
 func (f *Faults) Blank() uint64 { return f.blank }
 
-// BlankUser reports whether a user's id is a word that programs write for a missing one, like NULL.
+// BlankUser reports whether a user id is a placeholder for a missing one, like NULL.
 func BlankUser(id []byte) bool {
 	switch strings.ToLower(strings.Trim(string(id), "()<>")) {
 	case "null", "nil", "none", "undefined", "nan", "n/a", `\n`:
@@ -128,7 +131,7 @@ func BlankUser(id []byte) bool {
 	return false
 }
 
-// Event notes a record that is an event.
+// Event records an event.
 func (f *Faults) Event(e *event.Event, r Record) {
 	if BlankUser(e.User) {
 		f.blank++
@@ -139,17 +142,10 @@ func (f *Faults) Event(e *event.Event, r Record) {
 	}
 }
 
-// WithoutValue returns how many records have no value, whether they are broken or left out.
-func (f *Faults) WithoutValue() uint64 { return f.skipped + f.count(noValue) }
+// WithoutValue returns the number of records without a value, broken or skipped.
+func (f *Faults) WithoutValue() uint64 { return f.skipped + f.kind(noValue).records }
 
-func (f *Faults) count(kind event.Error) uint64 {
-	if one := f.kinds[kind]; one != nil {
-		return one.records
-	}
-	return 0
-}
-
-// Add notes a record for which a decoder returned err, and reports whether err is of the record.
+// Add records an error of a decoder, and reports whether the record is the cause of it.
 func (f *Faults) Add(err error, r Record) bool {
 	var broken *event.Error
 	if !errors.As(err, &broken) {
@@ -183,7 +179,7 @@ func (f *Faults) Add(err error, r Record) bool {
 	return true
 }
 
-// add notes one more record.
+// add counts one more record.
 func (one *fault) add(r Record, format event.Format) {
 	if one.records == 0 && !format.Encoding().Contained() {
 		one.example = masked(r.Value)
@@ -193,10 +189,10 @@ func (one *fault) add(r Record, format event.Format) {
 	}
 }
 
-// CommonFields returns the names that all of so many records have, or more than half of them, while
-// the others have null in place of an object around the field, as a delete of a change-data topic.
-// Names that only some records have may be data, like a user's id that is the name of a member.
-func CommonFields(records map[string]int, all int) (names []string) {
+// commonFields returns the names that all records have, or that more than half have while the
+// others have null in place of an object around the field, like a delete in a change-data topic. A
+// name that only some records have may be data, such as a user id that is used as a member name.
+func commonFields(records map[string]int, all int) (names []string) {
 	for name, n := range records {
 		around := 0
 		for i := range name {
@@ -212,24 +208,20 @@ func CommonFields(records map[string]int, all int) (names []string) {
 	return names
 }
 
-// Total returns how many records there are.
+// Total returns the number of broken records.
 func (f *Faults) Total() uint64 { return f.total }
 
-// Unnamed returns how many of them have no user.
+// Unnamed returns the number of broken records without a user.
 func (f *Faults) Unnamed() (n uint64) {
-	rows := event.EncodingOf(f.format.Format).Tabular() // a row that is too short has a fault of its own
-	for kind, one := range f.kinds {
-		switch {
-		case kind.Field != "user":
-		case kind.Class == event.ClassEmptyUser, kind.Class == event.ClassNullField,
-			kind.Class == event.ClassMissingField && !rows:
-			n += one.records
-		}
-	}
+	rows := f.format.Encoding().Tabular() // a row with too few columns has a fault of its own
+	n, _ = f.sum(func(kind event.Error) bool {
+		return kind.Field == "user" && (kind.Class == event.ClassEmptyUser || kind.Class == event.ClassNullField ||
+			kind.Class == event.ClassMissingField && !rows)
+	})
 	return n
 }
 
-// ByClass returns how many records there are of each class of dead letters.
+// ByClass returns the number of broken records by class of dead letters.
 func (f *Faults) ByClass() map[string]uint64 {
 	out := map[string]uint64{}
 	for kind, one := range f.kinds {
@@ -243,20 +235,18 @@ func (f *Faults) Most() event.Error { return append(f.mostFrequent(), event.Erro
 
 func (f *Faults) mostFrequent() []event.Error {
 	return slices.SortedFunc(maps.Keys(f.kinds), func(a, b event.Error) int {
-		return cmp.Or(cmp.Compare(f.kinds[b].records, f.kinds[a].records), strings.Compare(a.Class+a.Field, b.Class+
-			b.Field))
+		return cmp.Or(cmp.Compare(f.kinds[b].records, f.kinds[a].records),
+			strings.Compare(a.Class+a.Field, b.Class+b.Field))
 	})
 }
 
-// Texts describes the positions of the broken records and the first ones of each kind, most
-// frequent kinds first.
+// Texts describes the broken records by kind, most frequent kinds first.
 func (f *Faults) Texts() (out []string) {
 	kinds := f.mostFrequent()
 	for _, kind := range kinds[:min(len(kinds), mostKinds)] {
 		one := f.kinds[kind]
-		text := fmt.Sprintf("%s %s: %s", terminal.Number(float64(one.records), 0), strings.TrimSpace(kind.Class+" "+
-			kind.Field), f.where(one))
-		out = append(out, text+f.meant(kind, one))
+		out = append(out, fmt.Sprintf("%s %s: %s%s", terminal.Number(float64(one.records), 0),
+			strings.TrimSpace(kind.Class+" "+kind.Field), f.where(*one), f.meant(kind, one)))
 	}
 	if others := kinds[len(out):]; len(others) > 0 {
 		var records uint64
@@ -268,34 +258,33 @@ func (f *Faults) Texts() (out []string) {
 	return out
 }
 
-// where names the first records of a kind, and describes the first one.
-func (f *Faults) where(one *fault) string {
-	text := places(f.Unit, one)
+// where returns the positions of the first records of a kind, and an example; "" for no records.
+func (f *Faults) where(one fault) (text string) {
+	switch {
+	case one.records == 0:
+		return ""
+	case one.records > uint64(len(one.lines)):
+		text = f.Unit + "s " + strings.Join(one.lines, ", ") + " and more"
+	case len(one.lines) == 1:
+		text = f.Unit + " " + one.lines[0]
+	default:
+		text = f.Unit + "s " + spelling.List(one.lines, " and ")
+	}
 	if one.example != "" {
 		text += fmt.Sprintf("; %s %s is like %s", f.Unit, one.lines[0], one.example)
 	}
 	return text
 }
 
-// places names the first records of a kind.
-func places(unit string, one *fault) string {
-	switch {
-	case len(one.lines) == 1:
-		return unit + " " + one.lines[0]
-	case one.records > uint64(len(one.lines)):
-		return unit + "s " + strings.Join(one.lines, ", ") + " and more"
-	}
-	return unit + "s " + spelling.List(one.lines, " and ")
-}
-
-// meant returns the fields of records that lack one. The fields of a single record may be data.
+// meant suggests fields for records that lack one. It does not list the fields of a single record,
+// which may be data.
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 	if kind == badTime && f.times != nil {
 		if unit := f.times.Reading(); unit != nil {
 			return fmt.Sprintf("; most of these times need %v", unit)
 		}
 	}
-	fields := CommonFields(one.fields, int(min(one.records, compared)))
+	fields := commonFields(one.fields, int(min(one.records, compared)))
 	if len(fields) == 0 {
 		return ""
 	}
@@ -314,8 +303,8 @@ func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 	return text + "; its fields are " + listed(fields)
 }
 
-// masked returns the beginning of a record with 9 for every digit and x for every letter, so that
-// it shows the form of the record, and nothing of its content.
+// masked returns the beginning of a record with every digit replaced by 9 and every letter by x: it
+// shows the form of the record, but not its content.
 func masked(record []byte) string {
 	var b strings.Builder
 	n := 0

@@ -77,7 +77,7 @@ func TestBrokenRecordsAreNamedByTheirLines(t *testing.T) {
 	}
 }
 
-// A shown record has the signs between its values, and none of their letters and digits.
+// A masked record has the punctuation of the original, but none of its letters and digits.
 func TestRuleAMaskedRecordShowsNoValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		record := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.Map(rapid.String(), func(s string) []byte {
@@ -91,7 +91,7 @@ func TestRuleAMaskedRecordShowsNoValue(t *testing.T) {
 	})
 }
 
-// A name that is not in every record may be data: it is not shown.
+// A name that only some records have may be data, so it is not shown.
 func TestRuleNamesThatOnlySomeRecordsHaveAreNotShown(t *testing.T) {
 	f := event.Format{Format: event.JSONL, User: "usr", Time: "at", TimeUnit: event.TimeText}
 	one, other := `{"user":1,"at":2,"seen":{"alice@example.com":{"n":1}}}`, `{"user":1,"at":2,"seen":{"bob":{"n":1}},`+
@@ -118,7 +118,7 @@ func TestRuleNamesThatOnlySomeRecordsHaveAreNotShown(t *testing.T) {
 	}
 }
 
-// Values that cannot be read are too many if the other values are no sample of all.
+// Unreadable values are too many if the other values are not representative.
 func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing.T) {
 	for _, c := range []struct {
 		name         string

@@ -11,17 +11,17 @@ import (
 
 // line is one physical line.
 type line struct {
-	text   []byte // without its terminator, cut off after the limit
-	end    []byte // the terminator: "\n", "\r\n" or nothing at the end of the file
+	text   []byte // without the terminator, truncated to the limit
+	end    []byte // "\n", "\r\n", or at the end of the file "\r" or nothing
 	number int64  // 1-based
-	cut    bool   // whether the text goes on
+	cut    bool   // whether text is truncated
 }
 
-// kept is the beginning of a text, up to a limit.
+// kept is a text of which only the first limit bytes are stored.
 type kept struct {
 	limit int
 	text  []byte
-	cut   bool // whether the text goes on
+	cut   bool // whether bytes were dropped
 }
 
 func (k *kept) add(b []byte) {
@@ -39,22 +39,22 @@ func (k *kept) addByte(c byte) {
 type lineReader struct {
 	r       *bufio.Reader
 	format  event.Encoding
-	charset string // "": UTF-8, or found by the first bytes
+	charset string // "" for UTF-8, or whatever the first bytes show
 	limit   int    // bytes kept of one line
 	number  int64
 	peeled  bool // whether peel was called
-	spread  bool // the records do not have a line each: object reads them
+	spread  bool // whether records are not one a line, so that object reads them
 	arrays  int  // JSON arrays that are open around the next record
 }
 
-// bufferBytes is how much of a file is read at once.
+// bufferBytes is the size of the read buffer.
 const bufferBytes = 1 << 16
 
 var (
-	// ErrEncoding is returned for a file whose compression or lines cannot be read; its text has
-	// the conversion.
+	// ErrEncoding is returned for an unsupported compression or charset; its text names a command
+	// that converts the file.
 	ErrEncoding = errors.New("unsupported encoding")
-	// ErrDamaged is returned for a compressed file or a JSON array that ends early or was changed.
+	// ErrDamaged is returned for a corrupt compressed file, or a JSON array that ends early.
 	ErrDamaged = errors.New("the file is not whole")
 )
 
@@ -67,61 +67,25 @@ func (l *lineReader) next() (line, error) {
 	if err := l.peel(); err != nil {
 		return line{}, err
 	}
-	var (
-		out       line
-		text      = kept{limit: l.limit}
-		pendingCR bool // a '\r' ended a full buffer, and may belong to the terminator
-		any       bool
-	)
-	for {
-		part, err := l.r.ReadSlice('\n')
-		if len(part) > 0 {
-			any = true
-		}
-		ended := err == nil
-		if ended {
-			part = part[:len(part)-1]
-			out.end = []byte("\n")
-		}
-		if pendingCR && (len(part) > 0 || errors.Is(err, io.EOF)) {
-			text.addByte('\r')
-			pendingCR = false
-		}
-		if n := len(part); n > 0 && part[n-1] == '\r' && (ended || errors.Is(err, bufio.ErrBufferFull)) {
-			part, pendingCR = part[:n-1], true
-		}
-		text.add(part)
-		switch {
-		case ended && pendingCR:
-			out.end = []byte("\r\n")
-			fallthrough
-		case ended:
-			return l.finish(out, &text), nil
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF):
-			if !any {
-				return line{}, io.EOF
-			}
-			return l.finish(out, &text), nil
-		default:
-			return line{}, err
-		}
+	whole, err := kept{limit: l.limit + len("\r\n")}, bufio.ErrBufferFull
+	for errors.Is(err, bufio.ErrBufferFull) {
+		var part []byte
+		part, err = l.r.ReadSlice('\n')
+		whole.add(part)
 	}
-}
-
-func (l *lineReader) finish(out line, text *kept) line {
+	if err != nil && (!errors.Is(err, io.EOF) || len(whole.text) == 0) {
+		return line{}, err
+	}
 	l.number++
-	out.number, out.text, out.cut = l.number, text.text, text.cut
 	// A last line may end in a single '\r': encoding/csv reads it as a terminator.
-	if n := len(out.text); len(out.end) == 0 && n > 0 && out.text[n-1] == '\r' && !out.cut {
-		out.text, out.end = out.text[:n-1], []byte("\r")
-	}
-	return out
+	text := bytes.TrimSuffix(bytes.TrimSuffix(whole.text, []byte("\n")), []byte("\r"))
+	n := min(len(text), l.limit)
+	return line{text: text[:n:n], end: whole.text[len(text):], number: l.number, cut: n < len(text)}, nil
 }
 
-// peel, once, unpacks the file, makes its text UTF-8, drops a byte order mark and refuses data that
-// is certainly not text, or not of the file's format, which would otherwise become a file of broken
-// records.
+// peel prepares the file once: it unpacks it, converts its text to UTF-8 and drops a byte order
+// mark. It refuses data that is certainly not text, or not of the file's format: otherwise, every
+// record would count as broken.
 func (l *lineReader) peel() error {
 	if l.peeled {
 		return nil

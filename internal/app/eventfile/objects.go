@@ -9,16 +9,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// spread reports whether the records of a file that begins with head do not have a line each: they
-// are in one array, or span several lines.
+// spread reports whether a file that begins with head does not have one record a line: the records
+// are in an array, or span several lines.
 func spread(format event.Encoding, head []byte) bool {
 	return format.Spread != nil && format.Spread(bytes.TrimPrefix(head, mark))
 }
 
-// object returns the next object of a spread file, or io.EOF. Commas, brackets, record separators
-// and white space between objects are skipped; an array that does not end is an ErrDamaged. An
-// object ends where its braces and quotes are closed; anything else ends before the next comma,
-// bracket or line break. Line is the record's number.
+// object returns the next object of a spread file, or io.EOF. It skips commas, brackets, record
+// separators and white space between objects. An object ends with its closing brace; anything else
+// ends before the next comma, bracket or line break. An array that does not end is an ErrDamaged.
+// Record.Line is the record's number.
 func (l *lineReader) object() (Record, error) {
 	out := kept{limit: l.limit}
 	var depth int

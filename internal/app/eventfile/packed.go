@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -17,15 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// packing is a way in which a whole file is compressed.
-type packing struct {
-	name   string
-	ending string
-	mark   string // the first bytes
-	open   func(io.Reader) (io.Reader, error)
-}
-
-// foreign are packings that cannot be read, by bytes near the beginning of a file.
+// foreign lists unsupported archives and compressions, by bytes near the beginning of a file.
 var foreign = [...]struct {
 	offset      int
 	mark, found string
@@ -40,40 +31,44 @@ var foreign = [...]struct {
 
 const zlibData = "zlib data; unpack it first, for example with pigz -dcz"
 
-// maxWindow bounds the memory of unpacking: the default of zstd --long.
+// maxWindow limits the memory for decompression; it is the default of zstd --long.
 const maxWindow = 128 << 20
 
-// packings is the table.
-var packings = [...]packing{
+// packings lists the supported compressions of a whole file.
+var packings = [...]struct {
+	name, ending, mark string // mark has the first bytes
+	open               func(io.Reader) (io.Reader, error)
+}{
 	{"gzip", ".gz", "\x1f\x8b", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
 	{"zstd", ".zst", "\x28\xb5\x2f\xfd", func(r io.Reader) (io.Reader, error) {
 		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	}},
 }
 
-// EncodingOfFile returns the entry of the format of which a file is by its name, whether or not the
-// file is compressed.
+// EncodingOfFile returns the format of a file by its name, without the ending of a compression.
 func EncodingOfFile(name string) event.Encoding {
 	ending := filepath.Ext(name)
-	if slices.ContainsFunc(packings[:], func(p packing) bool { return strings.EqualFold(p.ending, ending) }) {
-		name = strings.TrimSuffix(name, ending)
+	for _, p := range packings {
+		if strings.EqualFold(p.ending, ending) {
+			return event.EncodingOfFile(strings.TrimSuffix(name, ending))
+		}
 	}
 	return event.EncodingOfFile(name)
 }
 
-// unpacked returns a reader of the contents of a file, which its first bytes show to be compressed
-// or not, and the beginning of these contents.
+// unpacked returns a reader of the decompressed file, and its first bytes. The first bytes of r
+// show the compression, if any.
 func unpacked(r *bufio.Reader) (*bufio.Reader, []byte, error) {
 	head := headOf(r)
 	for _, p := range packings {
 		if !bytes.HasPrefix(head, []byte(p.mark)) {
 			continue
 		}
-		from, err := p.open(r)
+		opened, err := p.open(r)
 		if err != nil {
 			return nil, nil, damaged(p.name, 0, err)
 		}
-		r = bufio.NewReaderSize(&unpacking{r: from, name: p.name}, bufferBytes)
+		r = bufio.NewReaderSize(&unpacking{r: opened, name: p.name}, bufferBytes)
 		return r, headOf(r), nil
 	}
 	return r, head, nil

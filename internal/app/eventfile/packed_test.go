@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// packs are the ways to compress a text, by the ending of the file.
+// packs returns a text in every compression, by the ending of the file.
 func packs(t testing.TB, text []byte) map[string][]byte {
 	t.Helper()
 	var gz, two, zst bytes.Buffer
@@ -41,9 +41,9 @@ func pack(w io.WriteCloser, text []byte) error {
 	return errors.Join(err, w.Close())
 }
 
-// A compressed file is the file that was compressed, by whatever name; one that is cut off is an
-// error at the cut and no shorter file.
-func TestCompressedFilesAreReadAsWhatIsInThem(t *testing.T) {
+// A compressed file is read like the original, whatever its name; a truncated one is an error at
+// the cut, not a shorter file.
+func TestCompressedFilesAreReadLikeTheOriginal(t *testing.T) {
 	text := []byte("\uFEFFwho,at\n" + strings.Repeat("u1,17\n\"u,2\",19\n", 5000))
 	for ending, packed := range packs(t, text) {
 		if e := EncodingOfFile("visits.csv" + ending); e.Name != event.CSV && ending != ".two.gz" {
@@ -82,7 +82,7 @@ func TestCompressedFilesAreReadAsWhatIsInThem(t *testing.T) {
 	}
 }
 
-func TestACompressedContainerIsReadAsWhatIsInIt(t *testing.T) {
+func TestACompressedContainerIsReadLikeTheOriginal(t *testing.T) {
 	plain := written(t, "null", 1, 3)
 	for ending, packed := range packs(t, plain) {
 		c, err := NewContainer(bytes.NewReader(packed), 0)
@@ -99,8 +99,8 @@ func TestACompressedContainerIsReadAsWhatIsInIt(t *testing.T) {
 	}
 }
 
-// Objects in one array, or with indentation, are the same records as one object in each line. An
-// array without its end is not a whole file.
+// Objects in an array, or with indentation, are the same records as one object a line. An array
+// without an end is damaged.
 func TestObjectsInAnArrayAreRecords(t *testing.T) {
 	want := []string{`{"a":"},]\"{","b":[1,{"c":[]}]}`, `{}`, `{"a":"\\"}`, "7", `"x, y"`, `{"a":`}
 	for name, text := range map[string]string{
@@ -128,17 +128,13 @@ func TestObjectsInAnArrayAreRecords(t *testing.T) {
 	if got := values(over); !slices.Equal(got, []string{"{\n  \"a\": 1,\n  \"b\": {}\n}", "{\n  \"a\": 2\n}"}) {
 		t.Errorf("over lines: %q", got)
 	}
-	if got := records(t, strings.NewReader("[]"), event.JSONL, 0); len(got) > 0 {
-		t.Errorf("an empty array: %q", values(got))
-	}
 	long := records(t, strings.NewReader(`[{"a":"`+strings.Repeat("x", 100)+`"},{}]`), event.JSONL, 50)
 	if len(long) != 2 || len(long[0].Value) != 50 || !long[0].Cut || long[1].Cut {
 		t.Errorf("beyond the limit: %+v", long)
 	}
 }
 
-// No text makes the reader of objects panic, loop, or lose a byte that is in no space between
-// records.
+// No text makes the reader of objects panic, loop or lose bytes, except those between records.
 func FuzzObjects(f *testing.F) {
 	for _, seed := range []string{"[]", `[{"a":1},{"b":"]}\""}]`, "{\n\"a\":1}\n{}", `[[[`, `[{"a"]}`, "[{", `["\`,
 		"\uFEFF[{}", "[{}]x{}\n"} {
@@ -172,7 +168,7 @@ func FuzzObjects(f *testing.F) {
 	})
 }
 
-// Unpacking ends for every text, with its contents or with an error.
+// Unpacking ends for every input, with its contents or an error.
 func FuzzUnpacked(f *testing.F) {
 	for _, packed := range packs(f, []byte("a,b\nc,d\n")) {
 		f.Add(packed)

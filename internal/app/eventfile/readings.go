@@ -8,29 +8,29 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// mostTried is how many records are tried in every other unit. Those that follow are
-// tried in the units that have read one.
+// mostTried is the number of records that are tried in every unit. Later records are tried only in
+// the units that fit one of those.
 const mostTried = 1000
 
-// Events are usually not older than usualFrom; dates may be. No time in seconds with nine digits or
-// more is before secondsFrom.
+// usualFrom is older than nearly all events, and datesFrom older than nearly all dates. A time in
+// seconds with at least nine digits is not before secondsFrom.
 var (
 	usualFrom   = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	datesFrom   = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	secondsFrom = int64(1e11)
 )
 
-// Reading is another unit in which times can be read.
+// Reading is another unit that may fit the times.
 type Reading struct {
 	unit        string
-	from        int64 // times before it show that the unit is wrong
+	from        int64 // earliest plausible time
 	decoder     *event.Decoder
-	reads       uint64 // unusual or unreadable times that become usual ones
-	first, last int64  // of these
+	reads       uint64 // number of odd or unreadable times that this unit makes usual
+	first, last int64  // range of those times
 }
 
-// readings returns the other units of a format, the more specific ones first: of two that read as
-// many times, the first is right.
+// readings returns the other units of a format, the more specific ones first: of two that fit
+// equally many times, the first is right.
 func readings(format event.Format) (all []*Reading) {
 	for _, unit := range append([]string{event.TimeText}, event.TimeUnits()...) {
 		f, r := format, &Reading{unit: unit, from: usualFrom}
@@ -53,30 +53,29 @@ func readings(format event.Format) (all []*Reading) {
 	return all
 }
 
-// Text reports whether the times are texts, and not numbers of a unit.
+// Text reports whether the times are texts, not numbers.
 func (r *Reading) Text() bool { return r.unit == event.TimeText }
 
-// String names the flag, and the dates that it gives.
+// String returns the flag for the unit, and the range of dates that results.
 func (r *Reading) String() string {
 	return fmt.Sprintf("--time-unit %s (%s to %s)", r.unit, Date(r.first), Date(r.last))
 }
 
-// Date writes the day of a time.
+// Date formats the day of a time.
 func Date(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.DateOnly) }
 
-// Times counts the times of a file that are not what events usually have, and how else they could
-// be read.
+// Times counts the times of a file that are unusual for events, and finds other units for them.
 type Times struct {
-	Events      uint64 // records that have a time
-	First, Last int64  // of these
-	Early       uint64 // of these, before 1990
-	Ahead       uint64 // ahead of now
-	// UsualFirst and UsualLast are the first and the last time of the others.
-	UsualFirst, UsualLast int64
+	Events      uint64 // records with a time
+	First, Last int64  // range of the times
+	Early       uint64 // times before 1990
+	Ahead       uint64 // times ahead of now
+
+	UsualFirst, UsualLast int64 // range of the other times
 
 	format event.Format
 	now    int64
-	odd    fault // the early ones and those ahead
+	odd    fault // records with an early time, or one ahead of now
 	others []*Reading
 	tried  uint64
 }
@@ -98,7 +97,7 @@ func (t *Times) add(millis int64, r Record) {
 	t.try(r.Value, usualFrom)
 }
 
-// within widens a range of n times by one more.
+// within adds a time to a range of n times.
 func within(n uint64, first, last *int64, millis int64) {
 	if n == 0 {
 		*first, *last = millis, millis
@@ -106,10 +105,10 @@ func within(n uint64, first, last *int64, millis int64) {
 	*first, *last = min(*first, millis), max(*last, millis)
 }
 
-// Usual returns how many events are neither early nor ahead of now.
+// Usual returns the number of times that are neither early nor ahead of now.
 func (t *Times) Usual() uint64 { return t.Events - t.Early - t.Ahead }
 
-// try reads a record in other ways. A date that could not be read may be before 1990.
+// try decodes a record in the other units. Times before dates do not count.
 func (t *Times) try(record []byte, dates int64) {
 	if t.tried == 0 {
 		t.others = readings(t.format)
@@ -127,8 +126,8 @@ func (t *Times) try(record []byte, dates int64) {
 	}
 }
 
-// Reading returns the unit that reads the most of the records whose times are odd or cannot be
-// read; nil if none reads at least half of these.
+// Reading returns the unit that fits most of the odd and unreadable times, or nil if none fits half
+// of them.
 func (t *Times) Reading() (best *Reading) {
 	for _, r := range t.others {
 		if 2*r.reads >= t.tried && (best == nil || r.reads > best.reads) {

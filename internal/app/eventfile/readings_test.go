@@ -10,9 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// The way that is proposed for times that are odd or unreadable reads all of them as they were
-// meant.
-func TestTheReadingThatIsProposedReadsTheTimes(t *testing.T) {
+// The unit proposed for odd or unreadable times reads all of them correctly.
+func TestTheProposedUnitReadsTheTimes(t *testing.T) {
 	// Both halves of the year, and days that cannot be months.
 	meant := make([]time.Time, 200)
 	for i := range meant {
@@ -24,10 +23,10 @@ func TestTheReadingThatIsProposedReadsTheTimes(t *testing.T) {
 	layout := func(text string) func(time.Time) string { return func(t time.Time) string { return t.Format(text) } }
 	day := 24 * time.Hour
 	for name, c := range map[string]struct {
-		unit  string // as it was given
+		unit  string // given
 		text  func(time.Time) string
 		want  string
-		whole time.Duration // of which times are written
+		whole time.Duration // resolution of the texts
 	}{
 		"seconds":        {"ms", number(1, 0), "s", 1},
 		"milliseconds":   {"s", number(1e-3, 0), "ms", 1},
@@ -74,7 +73,7 @@ func TestTheReadingThatIsProposedReadsTheTimes(t *testing.T) {
 	}
 }
 
-// Only half of the times are in another unit: the way reads these, and the usual ones are counted.
+// If only some times are in another unit, that unit is proposed and the usual times are counted.
 func TestTimesOfTwoUnitsAreCountedApart(t *testing.T) {
 	for unit, other := range map[string]string{"ms": "s", "s": "ms"} {
 		var records []string

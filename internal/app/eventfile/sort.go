@@ -3,7 +3,6 @@ package eventfile
 import (
 	"bufio"
 	"cmp"
-	"container/heap"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,10 +17,7 @@ type Entry struct {
 	Value  []byte // original bytes, at most the splitter's limit
 }
 
-// size returns how much memory an entry takes while it waits to be sorted, in bytes.
-func (e Entry) size() int { return len(e.Value) + entryOverhead }
-
-const entryOverhead = 96 // slice headers, time and index, rounded up
+const entryOverhead = 96 // bytes of slice headers, time and index, rounded up
 
 // write appends the entry to a run.
 func (e Entry) write(w *bufio.Writer) error {
@@ -31,7 +27,7 @@ func (e Entry) write(w *bufio.Writer) error {
 	return err
 }
 
-// readEntry reads what write wrote. It returns io.EOF only after a whole entry.
+// readEntry reads an entry of a run. It returns io.EOF only between entries.
 func readEntry(r *bufio.Reader) (e Entry, err error) {
 	if e.Millis, err = binary.ReadVarint(r); err != nil {
 		return e, err
@@ -47,19 +43,19 @@ func readEntry(r *bufio.Reader) (e Entry, err error) {
 	return e, err
 }
 
-// Sorter puts entries in order of time, entries of equal time in the order of addition. Up to limit
-// bytes stay in memory; beyond that, sorted runs go to one file on disk. Not for concurrent use.
+// Sorter sorts entries by time; entries of equal time keep their order. Up to limit bytes stay in
+// memory; beyond that, sorted runs go to one file on disk. Not for concurrent use.
 type Sorter struct {
-	dir    string // where the file goes; "" is the system's directory for temporary files
+	dir    string // directory of the file
 	limit  int
 	buffer []Entry
 	bytes  int
-	file   *os.File // the runs, one after another; nil: there are none
-	ends   []int64  // where each run ends in the file
+	file   *os.File // the runs, one after another; nil if there are none
+	ends   []int64  // end of each run in the file
 }
 
-// NewSorter returns a sorter that keeps at most limit bytes of entries in
-// memory (less than 1: 64 MiB) and writes runs to dir ("": os.TempDir()).
+// NewSorter returns a sorter that keeps at most limit bytes of entries in memory (64 MiB if limit
+// is less than 1) and writes runs to dir (os.TempDir() if dir is "").
 func NewSorter(dir string, limit int) *Sorter {
 	if limit < 1 {
 		limit = 64 << 20
@@ -70,8 +66,7 @@ func NewSorter(dir string, limit int) *Sorter {
 // Add adds an entry, whose bytes then belong to the sorter.
 func (s *Sorter) Add(e Entry) error {
 	s.buffer = append(s.buffer, e)
-	s.bytes += e.size()
-	if s.bytes < s.limit {
+	if s.bytes += len(e.Value) + entryOverhead; s.bytes < s.limit {
 		return nil
 	}
 	if err := s.spill(); err != nil {
@@ -87,7 +82,7 @@ func (s *Sorter) spill() (err error) {
 		if s.file, err = os.CreateTemp(s.dir, "tollgate-sort-*"); err != nil {
 			return err
 		}
-		// Raw records must not outlive a kill: a file without a name ends with the process. If an
+		// Raw records must not outlive a kill: an unlinked file disappears with the process. If an
 		// open file cannot be unlinked, Close removes it.
 		os.Remove(s.file.Name()) //nolint:errcheck // best effort, Close tries again
 	}
@@ -108,8 +103,8 @@ func (s *Sorter) spill() (err error) {
 	return err
 }
 
-// order sorts the entries in memory. To sort times and indexes and then move each entry once is
-// several times faster than a stable sort of the entries themselves.
+// order sorts the entries in memory. Sorting times with indexes and then moving each entry once is
+// several times faster than a stable sort of the entries.
 func (s *Sorter) order() {
 	type position struct{ millis, index int64 }
 	keys := make([]position, len(s.buffer))
@@ -126,31 +121,66 @@ func (s *Sorter) order() {
 	s.buffer = sorted
 }
 
-// Sorted ends the adding and returns the entries in order. The sorter must
-// stay open while they are read.
-func (s *Sorter) Sorted() (*Merge, error) {
+// run is a sorted sequence of entries that is being read.
+type run struct {
+	first Entry                 // the next entry
+	next  func() (Entry, error) // reads the one after it, or returns io.EOF
+}
+
+// Each calls fn with every entry, in order. It can be called again, but nothing can be added after
+// it.
+func (s *Sorter) Each(fn func(Entry) error) error {
 	s.order()
-	m := &Merge{}
-	from := int64(0)
-	// The read-ahead of all runs together fits in the limit, down to a page of each.
-	ahead := min(max(s.limit/(1+len(s.ends)), 1<<12), 1<<16)
-	for _, end := range s.ends {
-		run := bufio.NewReaderSize(io.NewSectionReader(s.file, from, end-from), ahead)
-		from = end
-		if err := m.add(func() (Entry, error) { return readEntry(run) }); err != nil {
-			return nil, err
-		}
-	}
 	rest := s.buffer
-	err := m.add(func() (e Entry, err error) {
+	memory := run{next: func() (e Entry, err error) {
 		if len(rest) == 0 {
 			return e, io.EOF
 		}
 		e, rest = rest[0], rest[1:]
 		return e, nil
-	})
-	heap.Init(m)
-	return m, err
+	}}
+	var runs []run // in the order of the file, so that the earlier of two equal times comes first
+	// The read-ahead of all runs together fits in the limit, but is at least a page of each.
+	ahead, start := min(max(s.limit/(1+len(s.ends)), 1<<12), 1<<16), int64(0)
+	for _, end := range s.ends {
+		r := bufio.NewReaderSize(io.NewSectionReader(s.file, start, end-start), ahead)
+		runs = append(runs, run{next: func() (Entry, error) { return readEntry(r) }})
+		start = end
+	}
+	runs = append(runs, memory)
+	for i := len(runs) - 1; i >= 0; i-- {
+		if err := advance(&runs, i); err != nil {
+			return err
+		}
+	}
+	for len(runs) > 0 {
+		least := 0
+		for i := range runs {
+			if runs[i].first.Millis < runs[least].first.Millis {
+				least = i
+			}
+		}
+		if err := fn(runs[least].first); err != nil {
+			return err
+		}
+		if err := advance(&runs, least); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advance reads the next entry of a run, or removes the run at its end.
+func advance(runs *[]run, i int) (err error) {
+	r := &(*runs)[i]
+	if r.first, err = r.next(); errors.Is(err, io.EOF) {
+		*runs = slices.Delete(*runs, i, i+1)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading back a sorted run: %w", err)
+	}
+	return nil
 }
 
 // Close removes the file.
@@ -159,70 +189,9 @@ func (s *Sorter) Close() error {
 		return nil
 	}
 	err := s.file.Close()
-	if rm := os.Remove(s.file.Name()); rm != nil && !os.IsNotExist(rm) && err == nil {
-		err = rm
+	if removed := os.Remove(s.file.Name()); removed != nil && !os.IsNotExist(removed) && err == nil {
+		err = removed
 	}
 	s.file, s.buffer = nil, nil
 	return err
-}
-
-// Merge returns the entries of several runs in order of time, entries of equal time in the order of
-// the runs. Not for concurrent use.
-type Merge []head // a heap
-
-// head is the first entry of a run that was not returned.
-type head struct {
-	entry Entry
-	rank  int
-	next  func() (Entry, error) // io.EOF: there are no more
-}
-
-// add adds a run, unless it is empty.
-func (m *Merge) add(next func() (Entry, error)) error {
-	e, err := next()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err != nil:
-		return fmt.Errorf("reading back a sorted run: %w", err)
-	}
-	*m = append(*m, head{e, len(*m), next})
-	return nil
-}
-
-// Next returns the next entry; false after the last one.
-func (m *Merge) Next() (Entry, bool, error) {
-	if len(*m) == 0 {
-		return Entry{}, false, nil
-	}
-	top := &(*m)[0]
-	out := top.entry
-	var err error
-	switch top.entry, err = top.next(); {
-	case errors.Is(err, io.EOF):
-		heap.Pop(m)
-	case err != nil:
-		return Entry{}, false, fmt.Errorf("reading back a sorted run: %w", err)
-	default:
-		heap.Fix(m, 0)
-	}
-	return out, true, nil
-}
-
-// Len is for container/heap, as are Less, Swap, Push and Pop.
-func (m Merge) Len() int { return len(m) }
-
-func (m Merge) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(m[i].entry.Millis, m[j].entry.Millis), cmp.Compare(m[i].rank, m[j].rank)) < 0
-}
-
-func (m Merge) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
-
-func (m *Merge) Push(x any) { *m = append(*m, x.(head)) }
-
-func (m *Merge) Pop() any {
-	last := len(*m) - 1
-	out := (*m)[last]
-	*m = (*m)[:last]
-	return out
 }

@@ -11,26 +11,24 @@ import (
 
 // Record is one record of a file.
 type Record struct {
-	Value []byte // original bytes without the last line terminator; at most the limit
-	Line  int64  // number of its first line from 1, or its own, by Unit
-	Cut   bool   // whether Value is only the beginning
+	Value []byte // original bytes without the last line terminator, truncated to the limit
+	Line  int64  // number of its first line, or of the record, from 1: see Splitter.Unit
+	Cut   bool   // whether Value is truncated
 }
 
 // Splitter finds the records of a file. Not for concurrent use.
 //
-// A malformed quote, or one that is never closed, breaks only its physical line: the lines after it
-// are read again on their own, so that it cannot swallow the rest of the file. Empty lines are not
-// records.
+// A malformed or unclosed quote breaks only its physical line, not the rest of the file: the lines
+// after it are read again as records of their own. Empty lines are not records.
 type Splitter struct {
 	lines   *lineReader
 	quoted  bool
 	limit   int
-	pending []line // lines read ahead after a quote that turned out to be broken
+	pending []line // lines to read again, after a broken quote
 }
 
-// NewSplitter reads records of a format from r and keeps at most limit bytes of
-// each; limit < 1 means 1 MiB. A record over several lines that would pass the
-// limit is treated as a quote that is never closed.
+// NewSplitter returns a Splitter of the records in r. It keeps at most limit bytes of each; limit <
+// 1 means 1 MiB. A record that spans lines and exceeds the limit counts as an unclosed quote.
 func NewSplitter(r io.Reader, f event.Format, limit int) *Splitter {
 	if limit < 1 {
 		limit = 1 << 20
@@ -39,11 +37,11 @@ func NewSplitter(r io.Reader, f event.Format, limit int) *Splitter {
 	return &Splitter{lines: lines, quoted: lines.format.Quoted, limit: limit}
 }
 
-// Begin looks at the first bytes, as Next does, without taking a record. Errors: ErrEncoding,
-// ErrDamaged, *FormatError.
+// Begin checks the first bytes, as Next does, but reads no record. The error is an ErrEncoding, an
+// ErrDamaged or a *FormatError.
 func (s *Splitter) Begin() error { return s.lines.peel() }
 
-// Unit returns what Record.Line counts, once Begin or Next was called.
+// Unit returns the unit of Record.Line, line or record. Call Begin or Next first.
 func (s *Splitter) Unit() string {
 	if s.lines.spread {
 		return "record"
@@ -73,7 +71,7 @@ func (s *Splitter) Next() (Record, error) {
 	return s.join(first)
 }
 
-// join reads on while a quoted field is open.
+// join adds lines to a record until its quoted field is closed.
 func (s *Splitter) join(first line) (Record, error) {
 	end := csvrow.Scan(first.text, s.lines.format.Separator, false)
 	if end != csvrow.Open {

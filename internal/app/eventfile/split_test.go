@@ -16,7 +16,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-func records(t testing.TB, r io.Reader, format string, limit int) []Record {
+// tester is what testing.TB and rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatalf(string, ...any)
+}
+
+func records(t tester, r io.Reader, format string, limit int) []Record {
 	t.Helper()
 	s := NewSplitter(r, event.Format{Format: format}, limit)
 	var out []Record
@@ -66,16 +72,13 @@ func TestSplitter(t *testing.T) {
 		{"lines after an open quote may be records over lines", event.CSV, "1,\"a\n2,\"x\ny\"\n3,c\n",
 			[]string{"1,\"a", "2,\"x\ny\"", "3,c"}},
 		{"tsv has no quotes", event.TSV, "\"a\tb\nc\td\"\n", []string{"\"a\tb", "c\td\""}},
-		{"jsonl is one a line", event.JSONL, "{\"a\":1}\n\n{\"a\":\"\\n\"}\n", []string{"{\"a\":1}",
-			"{\"a\":\"\\n\"}"}},
-		{"jsonl with commas after its lines", event.JSONL, "{\"a\":1},\n{\"a\":\",\"},\n", []string{"{\"a\":1}",
-			"{\"a\":\",\"}"}},
-		{"jsonl with commas before its lines", event.JSONL, "{\"a\":1}\n,{\"a\":2}\n", []string{"{\"a\":1}",
-			"{\"a\":2}"}},
-		{"jsonl without lines", event.JSONL, "{\"a\":1}{\"a\":2} {\"a\":3}", []string{"{\"a\":1}", "{\"a\":2}",
-			"{\"a\":3}"}},
-		{"jsonl with record separators", event.JSONL, "\x1e{\"a\":1}\n\x1e{\"a\":\n2}\n", []string{"{\"a\":1}",
-			"{\"a\":\n2}"}},
+		{"jsonl is one a line", event.JSONL, "{1}\n\n{\"\\n\"}\n", []string{"{1}", "{\"\\n\"}"}},
+		{"jsonl with commas after its lines", event.JSONL, `{"a":1},` + "\n" + `{"b":","},`,
+			[]string{`{"a":1}`, `{"b":","}`}},
+		{"jsonl with commas before its lines", event.JSONL, `{"a":1}` + "\n" + `,{"b":2}`,
+			[]string{`{"a":1}`, `{"b":2}`}},
+		{"jsonl without lines", event.JSONL, `{"a":1}{"b":2} {}`, []string{`{"a":1}`, `{"b":2}`, `{}`}},
+		{"jsonl with record separators", event.JSONL, "\x1e{1}\n\x1e{\n2}\n", []string{"{1}", "{\n2}"}},
 		{"byte order mark is dropped", event.CSV, "\uFEFFa,b\n", []string{"a,b"}},
 		{"lone carriage returns stay", event.JSONL, "a\rb\nc\r", []string{"a\rb", "c"}},
 	} {
@@ -118,17 +121,6 @@ func TestSplitterTruncatesOversizedRecords(t *testing.T) {
 	})
 }
 
-func TestSplitterRefusesWhatIsNotText(t *testing.T) {
-	for name, head := range map[string]string{
-		"gzip": "\x1F\x8B\x08\x00", "zstd": "\x28\xB5\x2F\xFD\x00",
-	} {
-		_, err := NewSplitter(strings.NewReader(head), event.Format{Format: event.CSV}, 0).Next()
-		if !(errors.Is(err, ErrEncoding) || errors.Is(err, ErrDamaged)) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got error %v", name, err)
-		}
-	}
-}
-
 // A text in another encoding has the records of the same text in UTF-8; UTF-16 needs no name.
 func TestSplitterReadsOtherCharsetsAndSeparators(t *testing.T) {
 	const text = "user;page\nu1;caf\u00e9\nu2;\"a;b\nc\"\n"
@@ -146,8 +138,8 @@ func TestSplitterReadsOtherCharsetsAndSeparators(t *testing.T) {
 		"UTF-16LE": {"", wide("\xff\xfe", 0)}, "UTF-16BE": {"utf-16", wide("\xfe\xff", 1)},
 		"UTF-16LE without a mark": {"", wide("", 0)}, "UTF-16BE without a mark": {"", wide("", 1)},
 	} {
-		s := NewSplitter(strings.NewReader(c.text), event.Format{Format: event.CSV, Separator: ";", Charset: c.charset},
-			0)
+		format := event.Format{Format: event.CSV, Separator: ";", Charset: c.charset}
+		s := NewSplitter(strings.NewReader(c.text), format, 0)
 		var got []string
 		for r, err := s.Next(); err == nil; r, err = s.Next() {
 			got = append(got, string(r.Value))
@@ -158,7 +150,7 @@ func TestSplitterReadsOtherCharsetsAndSeparators(t *testing.T) {
 	}
 }
 
-// rows that encoding/csv wrote, with either terminator, are returned one by one.
+// Rows written by encoding/csv, with either terminator, are returned one by one.
 func TestSplitterAgreesWithCSVWriter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		field := rapid.StringOf(rapid.SampledFrom([]rune("ab,\"\n\r\t é")))
@@ -174,26 +166,11 @@ func TestSplitterAgreesWithCSVWriter(t *testing.T) {
 	})
 }
 
-// agree compares the splitter with encoding/csv and checks that no byte but
-// line terminators between records is lost.
-func agree(t interface {
-	Helper()
-	Fatalf(string, ...any)
-}, file []byte) {
+// agree compares the splitter with encoding/csv, and checks that only line terminators between
+// records are dropped.
+func agree(t tester, file []byte) {
 	t.Helper()
-	s := NewSplitter(bytes.NewReader(file), event.Format{Format: event.CSV}, 1<<20)
-	var got []Record
-	for {
-		record, err := s.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatalf("splitting: %v", err)
-		}
-		got = append(got, record)
-	}
-	rest := file
+	got, rest := records(t, bytes.NewReader(file), event.CSV, 1<<20), file
 	for i, r := range got {
 		rest = bytes.TrimLeft(rest, "\r\n")
 		kept := bytes.TrimLeft(r.Value, "\r\n")
