@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -84,16 +85,17 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 		for i := range 500 {
 			fmt.Fprintf(&b, "%d,u%d,a\n", c.when(i), i%10)
 		}
-		f := &planFlags{}
-		f.from = c.from
+		f := &demoFlags{}
+		f.from, f.window = c.from, time.Hour
 		f.input, f.inputFormat, f.header, f.userField, f.keyField, f.timeField, f.times.Unit = commandtest.Write(t,
 			"visits.csv", b.String()), event.CSV, true, "who", "where", "when", "ms"
-		faults, err := f.read(t.Context(), func(*event.Event) error { return nil }, func(uint64) {})
+		file, err := demo.OpenFile(f.fileOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer file.Close() //nolint:errcheck // it was only read
 		var said bytes.Buffer
-		progress := terminal.NewProgress(&said, false, time.Now)
+		progress, faults := terminal.NewProgress(&said, false, time.Now), file.Faults()
 		refused := f.refuseTimes(faults, 500)
 		input.NoteTimes(progress, faults, &f.from, &f.to)
 		progress.Flush()
@@ -116,13 +118,19 @@ func TestUndecodableRowsRefuseAFile(t *testing.T) {
 	for bad, refuses := range map[int]bool{10: false, 11: true} {
 		text := "when,who\n" + strings.Repeat("1,u,x\n", bad) + strings.Repeat("1,NULL\n", 400) +
 			strings.Repeat("1,u\n", 100-bad)
-		f := &planFlags{}
+		f := &demoFlags{}
+		f.window = time.Hour
 		f.input, f.inputFormat, f.header, f.userField, f.timeField, f.times.Unit, f.noUser = commandtest.Write(t,
 			"visits.csv", text), event.CSV, true, "who", "when", "s", "skip"
-		events := 0
-		faults, err := f.read(t.Context(), func(*event.Event) error { events++; return nil }, func(uint64) {})
-		if err != nil || events != 100-bad || f.unnamed != 400 {
-			t.Fatalf("%d events, %d without a user, %v", events, f.unnamed, err)
+		file, err := demo.OpenFile(f.fileOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close() //nolint:errcheck // it was only read
+		events, faults := 0, file.Faults()
+		err = (&job{source: file}).events(func(*event.Event) error { events++; return nil })
+		if err != nil || events != 100-bad || file.Unnamed() != 400 {
+			t.Fatalf("%d events, %d without a user, %v", events, file.Unnamed(), err)
 		}
 		if err := f.refuseUndecodable(faults, 500); (err != nil) != refuses {
 			t.Errorf("%d of 500: %v", bad, err)

@@ -132,16 +132,7 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	e := choice.NewEvents(key.Secret.Reveal(), from, to, "")
 	defer e.Close() //nolint:errcheck // what it kept is gone
 	j.progress.Note("choosing windows and noise")
-	read, now := 0, often()
-	if err := j.events(func(v *event.Event) error {
-		if read++; read%(1<<16) == 0 && now() {
-			j.progress.Note("%s read", terminal.Count(read, "event"))
-		}
-		if keys != nil && f.keyField != "" && !slices.Contains(keys, string(v.Key)) {
-			return nil
-		}
-		return e.Add(v.User, v.Key, v.Millis, v.Value)
-	}); err != nil {
+	if err := j.addTo(e); err != nil {
 		return err
 	}
 	// The key serves this choice only. HEADER states its cost before any count is released.
@@ -245,6 +236,20 @@ func (f *demoFlags) skips() string {
 		return f.noUser
 	}
 	return ""
+}
+
+// addTo adds the events of the source with a key that counts.
+func (j *job) addTo(e *choice.Events) error {
+	read, often, keys := 0, often(), j.settings.PublicKeys
+	return j.events(func(v *event.Event) error {
+		if read++; read%(1<<16) == 0 && often() {
+			j.progress.Note("%s read", terminal.Count(read, "event"))
+		}
+		if keys != nil && j.flags.keyField != "" && !slices.Contains(keys, string(v.Key)) {
+			return nil
+		}
+		return e.Add(v.User, v.Key, v.Millis, v.Value)
+	})
 }
 
 // events calls fn with every event of the source.

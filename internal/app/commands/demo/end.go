@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
-	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -18,9 +17,7 @@ import (
 func (j *job) sumUp(result demo.Result, released int, compared *comparison) error {
 	j.progress.Note("%s", strings.TrimRight(outcomes.Table(result.Tallies), "\n"))
 	if file, ok := j.source.(*demo.File); ok {
-		input.NoteFaults(j.progress, file.Faults().Texts())
-		input.NoteUnnamed(j.progress, j.flags.noUser, file.Unnamed(), file.Faults().Blank())
-		input.NoteWithoutValue(j.progress, j.flags.NoValue, file.Faults().WithoutValue())
+		j.noteFaults(file)
 		if n := result.Tallies.BeforeStart; n > 0 && j.flags.from.IsZero() {
 			j.progress.Note("before the start: %s before 1970, which do not count", terminal.Count(int(n), "record"))
 		}

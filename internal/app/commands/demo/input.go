@@ -109,13 +109,6 @@ func (f *inputFlags) leastWindow() time.Duration {
 	return choice.Usual[0]
 }
 
-// noUsers refuses a file in which no record has a user, although records without one need not be
-// broken: with a misspelt field, each would be a user of its own.
-func (f *inputFlags) noUsers() error {
-	return fmt.Errorf("reading input file %s: no record has a user in %s: correct --user-field",
-		eventfile.Name(f.input), f.userField)
-}
-
 // explainFile names the flags in an error of the input.
 func (f *inputFlags) explainFile(err error) error {
 	var other *eventfile.FormatError

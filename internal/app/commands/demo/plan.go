@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,21 +11,16 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
-	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
-	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // planFlags are the flags of plan.
 type planFlags struct {
 	demoFlags
 	windows durationList
-
-	unnamed uint64 // records of the file that have no user, and are not broken
-	named   bool   // a record has one
 
 	config, metric string // a stretch of the events topic in place of a file
 }
@@ -98,6 +91,9 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if err := errors.Join(f.checkRange(), f.checkDeltaKeys(changed)); err != nil {
 		return command.Usage(err)
 	}
+	if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
+		f.max = 1 // until the values are read
+	}
 	window := f.demoFlags.window
 	f.provisional()
 	f.demoFlags.window = window
@@ -126,55 +122,35 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	if err != nil {
 		return err
 	}
-	progress := a.Progress()
-	defer progress.Flush()
-	e, broken, err := f.collect(ctx, progress, keys)
-	if err != nil {
-		return f.explainFile(err)
+	j := &job{flags: &f.demoFlags, progress: a.Progress()}
+	defer j.progress.Flush()
+	if j.settings, j.deployment, err = f.settings(keys); err != nil {
+		return err
 	}
+	file, err := j.read()
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	j.noteFaults(file)
+	from, to := f.millis()
+	e := choice.NewEvents([32]byte{}, from, to, "")
 	defer e.Close() //nolint:errcheck // what it kept is gone
-	if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
+	if err := j.addTo(e); err != nil {
+		return err
+	}
+	if f.openValues {
 		f.min, f.max = e.Range()
 	}
-	answer, err := f.advise(ctx, progress, e, choice.Question{Sizes: f.windows, Given: f.setting(),
+	advice, err := f.advise(ctx, j.progress, e, choice.Question{Sizes: f.windows, Given: f.setting(),
 		Compile: f.compile(keys)})
 	if errors.Is(err, choice.ErrNothing) {
-		return f.whyNothing(e, keys, broken, err)
+		return fmt.Errorf("%w: no event of %s lies between --from and --to", err, eventfile.Name(f.input))
 	}
 	if err != nil {
 		return err
 	}
-	return a.printPlanned(f, e, f.plan(answer, keys), broken)
-}
-
-// whyNothing says why a file has no events: nothing is err.
-func (f *planFlags) whyNothing(e *choice.Events, keys []string, broken uint64, nothing error) error {
-	input := eventfile.Name(f.input)
-	switch {
-	case e.Outside > 0 && f.from.IsZero() && f.to.IsZero():
-		return fmt.Errorf("%w: every event of %s is before 1970, and such events do not count", nothing, input)
-	case e.Outside > 0:
-		return fmt.Errorf("%w: every event of %s lies outside of --from and --to", nothing, input)
-	case broken == 0:
-		return fmt.Errorf("%w: %s has no records", nothing, input)
-	}
-	unusable := fmt.Errorf("%w: no record of %s has a user, a key and a time that can be used", nothing, input)
-	if !eventfile.Repeatable(f.input) {
-		return unusable // a pipe cannot be read again to see why
-	}
-	settings, _, err := f.settings(keys)
-	if err != nil {
-		return err
-	}
-	source, err := demo.OpenFile(f.fileOptions())
-	if err != nil {
-		return f.explainFile(err)
-	}
-	defer source.Close() //nolint:errcheck // it was only read
-	if causes := demo.NoEvents(settings, source); causes != nil {
-		return fmt.Errorf("%w: %s", nothing, strings.Join(causes, "; "))
-	}
-	return unusable
+	return a.printPlanned(f, e, f.plan(advice, keys), file.Faults().Total())
 }
 
 // advise answers a question.
@@ -210,43 +186,6 @@ func often() func() bool {
 	}
 }
 
-// collect reads the events of the file, and counts the records that are no events.
-func (f *planFlags) collect(ctx context.Context, progress *terminal.Progress, keys []string) (*choice.Events, uint64,
-	error) {
-	from, to := f.millis()
-	e := choice.NewEvents([32]byte{}, from, to, "")
-	now := often()
-	faults, err := f.read(ctx, func(v *event.Event) error {
-		if keys != nil && f.keyField != "" && !slices.Contains(keys, string(v.Key)) {
-			return nil
-		}
-		return e.Add(v.User, v.Key, v.Millis, v.Value)
-	}, func(records uint64) {
-		if now() {
-			progress.Note("%s read", terminal.Count(int(records), "record"))
-		}
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	seen := e.Count + e.Outside + faults.Total()
-	if err := errors.Join(f.refuseCharset(faults, seen), f.refuseValues(faults, seen), f.refuseUndecodable(faults,
-		seen)); err != nil {
-		return nil, 0, err
-	}
-	input.NoteFaults(progress, faults.Texts())
-	if err := f.refuseTimes(faults, seen); err != nil {
-		return nil, 0, err
-	}
-	input.NoteTimes(progress, faults, &f.from, &f.to)
-	if f.unnamed > 0 && !f.named {
-		return nil, 0, f.noUsers()
-	}
-	input.NoteUnnamed(progress, f.noUser, f.unnamed+faults.Unnamed(), faults.Blank())
-	input.NoteWithoutValue(progress, f.NoValue, faults.WithoutValue())
-	return e, faults.Total(), nil
-}
-
 func (f *planFlags) inRange() string {
 	if !f.from.IsZero() || !f.to.IsZero() {
 		return " between --from and --to"
@@ -263,49 +202,4 @@ func (f *inputFlags) millis() (from, to int64) {
 		to = f.to.UnixMilli()
 	}
 	return from, to
-}
-
-// read calls fn with every event of the file, and collects the records that are not events.
-// progress is called now and then.
-func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error,
-	progress func(records uint64)) (*eventfile.Faults, error) {
-	var records uint64
-	layout := f.layout()
-	faults := eventfile.NewFaults(layout)
-	if f.noUser != "" {
-		layout.NoUser = event.NoUserEach // else such a record is broken
-	}
-	var namer event.Namer
-	err := eventfile.Scan(f.input, eventfile.OptionsOf(layout, f.header),
-		func(h eventfile.Head) (func(eventfile.Record) error, error) {
-			faults.Begin(h)
-			decoder, err := event.NewDecoder(h.Complete(layout))
-			var e event.Event
-			return func(r eventfile.Record) error {
-				if records++; records%(1<<16) == 0 {
-					if err := ctx.Err(); err != nil {
-						return err
-					}
-					progress(records)
-				}
-				switch err := decoder.Decode(r.Value, &e); {
-				case err == nil:
-					skip := f.noUser == demo.SkipNoUser
-					if len(e.User) == 0 || skip && eventfile.BlankUser(e.User) {
-						if f.unnamed++; skip {
-							return nil
-						}
-					}
-					faults.Event(&e, r)
-					f.named = f.named || len(e.User) > 0
-					namer.Name(&e, &layout, records)
-					return fn(&e)
-				case faults.Add(err, r):
-					return nil
-				default:
-					return err
-				}
-			}, err
-		})
-	return faults, err
 }

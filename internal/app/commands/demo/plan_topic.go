@@ -163,44 +163,31 @@ func (f *planFlags) metricOf(d *command.Loaded) (*pipeline.Metric, error) {
 // look reads the events of the topic that the metric counts.
 func (f *planFlags) look(ctx context.Context, d *command.Loaded, m *pipeline.Metric,
 	progress *terminal.Progress) (*choice.Events, pipeline.ScanCounts, error) {
-	from, to := f.millis()
-	e, now := choice.NewEvents([32]byte{}, from, to, ""), often()
-	seen, err := f.lookAt(ctx, d, m, func(read uint64) {
-		if now() {
-			progress.Note("%s read", terminal.Count(int(read), "record"))
-		}
-	}, func(v *event.Event) error {
-		if m.Keys.Mode == pipeline.KeysPublic && !slices.Contains(m.Keys.List, string(v.Key)) {
-			return nil
-		}
-		return e.Add(v.User, v.Key, v.Millis, v.Value)
-	})
-	return e, seen, err
-}
-
-// lookAt calls fn with the events of the topic that the metric counts. progress may be nil.
-func (f *planFlags) lookAt(ctx context.Context, d *command.Loaded, m *pipeline.Metric, progress func(uint64),
-	fn func(*event.Event) error) (pipeline.ScanCounts, error) {
 	passes := ^uint64(0)
 	if i := slices.Index(d.Config.Events.Format.Filters, m.Filter); m.Filter != "" && i >= 0 {
 		passes = 1 << i
 	}
-	if progress == nil {
-		progress = func(uint64) {}
-	}
 	clock := wallclock.Of(d.Config.Time.WindowZone)
-	at := func(v command.TimeValue) time.Time {
+	moment := func(v command.TimeValue) time.Time {
 		if v.Local {
 			return time.UnixMilli(clock.Time(v.UnixMilli()))
 		}
 		return v.Time
 	}
-	return pipeline.ScanEvents(ctx, d.Deployment, pipeline.ScanOptions{From: at(f.from), To: at(f.to),
-		Progress: progress}, func(e *event.Event) error {
-		e.Millis = clock.Reading(e.Millis)
-		if m.Filter == "" || e.Passes&passes != 0 {
-			return fn(e)
+	from, to := f.millis()
+	e, now := choice.NewEvents([32]byte{}, from, to, ""), often()
+	seen, err := pipeline.ScanEvents(ctx, d.Deployment, pipeline.ScanOptions{From: moment(f.from), To: moment(f.to),
+		Progress: func(read uint64) {
+			if now() {
+				progress.Note("%s read", terminal.Count(int(read), "record"))
+			}
+		}}, func(v *event.Event) error {
+		v.Millis = clock.Reading(v.Millis)
+		if m.Filter != "" && v.Passes&passes == 0 ||
+			m.Keys.Mode == pipeline.KeysPublic && !slices.Contains(m.Keys.List, string(v.Key)) {
+			return nil
 		}
-		return nil
+		return e.Add(v.User, v.Key, v.Millis, v.Value)
 	})
+	return e, seen, err
 }

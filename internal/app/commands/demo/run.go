@@ -129,32 +129,43 @@ func (j *job) openGenerated() error {
 }
 
 func (j *job) openFile() (err error) {
-	f := j.flags
 	if j.secrets, err = demo.RandomSecrets(); err != nil {
 		return err
 	}
-	j.progress.Note("reading and sorting %s", eventfile.Name(f.input))
-	source, err := demo.OpenFile(f.fileOptions())
+	source, err := j.read()
 	if err != nil {
-		return f.explainFile(err)
+		return err
 	}
-	j.source = source
-	if err = source.NoRecords(); err == nil && source.NoUsers() {
-		err = f.noUsers()
-	}
-	if err == nil {
-		err = j.refuseUnreadable(source)
-	}
-	if err == nil {
-		err = j.choose(j.secrets.Noise)
-	}
-	if err == nil {
+	if err = j.choose(j.secrets.Noise); err == nil {
 		err = j.refuseLong(source)
 	}
 	if err != nil {
 		return errors.Join(err, source.Close())
 	}
 	return nil
+}
+
+// read reads and sorts the file, and refuses one whose records may be misread.
+func (j *job) read() (*demo.File, error) {
+	f := j.flags
+	j.progress.Note("reading and sorting %s", eventfile.Name(f.input))
+	source, err := demo.OpenFile(f.fileOptions())
+	if err != nil {
+		return nil, f.explainFile(err)
+	}
+	j.source = source
+	if err = source.NoRecords(); err == nil && source.NoUsers() {
+		// Records without a user need not be broken, but with a misspelt field, each would be a user.
+		err = fmt.Errorf("reading input file %s: no record has a user in %s: correct --user-field",
+			eventfile.Name(f.input), f.userField)
+	}
+	if err == nil {
+		err = j.refuseUnreadable(source)
+	}
+	if err != nil {
+		return nil, errors.Join(err, source.Close())
+	}
+	return source, nil
 }
 
 // fileOptions say how the file is read.

@@ -15,17 +15,15 @@ import (
 // decides by the records, before anything is promised, as for a file without records.
 func (j *job) refuseUnreadable(file *demo.File) error {
 	f := j.flags
-	if err := f.refuseCharset(file.Faults(), uint64(file.Records())); err != nil {
+	faults, records := file.Faults(), uint64(file.Records())
+	if err := errors.Join(f.refuseCharset(faults, records), f.refuseValues(faults, records)); err != nil {
 		return err
 	}
-	if err := f.refuseValues(file.Faults(), uint64(file.Records())); err != nil {
-		return err
-	}
-	if err := f.refuseTimes(file.Faults(), uint64(file.Records())); err != nil {
+	if err := f.refuseTimes(faults, records); err != nil {
 		return err
 	}
 	if !file.NoEvents() {
-		if err := f.refuseUndecodable(file.Faults(), uint64(file.Records())); err != nil {
+		if err := f.refuseUndecodable(faults, records); err != nil {
 			return err
 		}
 		if file.BeforeTime() && f.from.IsZero() {
@@ -35,15 +33,20 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 		input.NoteTimes(j.progress, file.Faults(), &f.from, &f.to)
 		return nil
 	}
-	input.NoteFaults(j.progress, file.Faults().Texts())
-	input.NoteUnnamed(j.progress, f.noUser, file.Unnamed(), file.Faults().Blank())
-	input.NoteWithoutValue(j.progress, f.NoValue, file.Faults().WithoutValue())
+	j.noteFaults(file)
 	text := fmt.Sprintf("nothing to release: no record of %s has a user, a key and a time that can be used",
 		eventfile.Name(f.input))
 	if causes := demo.NoEvents(j.settings, file); causes != nil {
 		text += ": " + strings.Join(causes, "; ")
 	}
 	return errors.New(text)
+}
+
+// noteFaults reports the records that are broken or incomplete, and whether they count.
+func (j *job) noteFaults(file *demo.File) {
+	input.NoteFaults(j.progress, file.Faults().Texts())
+	input.NoteUnnamed(j.progress, j.flags.noUser, file.Unnamed(), file.Faults().Blank())
+	input.NoteWithoutValue(j.progress, j.flags.NoValue, file.Faults().WithoutValue())
 }
 
 // refuseValues refuses a file if too many of its records have a value that cannot be read: the
