@@ -63,6 +63,8 @@ func explained(flags *pflag.FlagSet, err error) error {
 		}
 	case "bool":
 		reason = "it must be true or false, or be left out, which means true"
+	case "float64Slice":
+		reason = "it must be numbers with commas between them, like 0.5,0.95"
 	case "stringSlice":
 		reason = "it must be a list like a,b,c, with a quote only around a whole name"
 	default:

@@ -28,10 +28,8 @@ func (f *kindFlags) register(flags *pflag.FlagSet, c *chosenFlags) {
 	flags.Int64Var(&c.min, "min", 0, "")
 	flags.Int64Var(&c.max, "max", 0, "")
 	s := &f.statistics
-	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks",
-		"")
-	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50",
-		check: checkEdges}, "edges", "")
+	flags.Float64SliceVar(&s.Ranks, "ranks", nil, "")
+	flags.Float64SliceVar(&s.Edges, "edges", nil, "")
 	flags.IntVar(&f.buckets, "buckets", 10, "")
 	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "")
 	flags.StringSliceVar(&s.Also, "also", nil, "")

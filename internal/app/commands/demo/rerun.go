@@ -16,61 +16,60 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 )
 
-// demoCommand returns the command of a demo that keeps the flags that were given, but for what a
+// demoCommand returns the command of a demo with the flags that were given, and with those that a
 // setting decides.
 func (f *demoFlags) demoCommand(s choice.Setting) string {
 	c := f.decided(s)
-	set := map[string]string{"window": timespan.Text(s.Window), "lasts": timespan.Text(c.lasts),
-		"epsilon": words.Digits(s.Epsilon)}
-	if flag := f.flags.Lookup("epsilon"); !flag.Changed && flag.DefValue == words.Digits(s.Epsilon) {
-		delete(set, "epsilon")
-	}
+	set := map[string]string{"window": timespan.Text(s.Window), "lasts": timespan.Text(c.lasts), "epsilon": ""}
 	for name, v := range map[string]float64{"absolute": c.absolute, "noise": c.noise} {
 		if v != 0 {
 			set[name] = words.Digits(v)
 		}
 	}
+	if text := words.Digits(s.Epsilon); text != f.flags.Lookup("epsilon").DefValue || f.given("epsilon") {
+		set["epsilon"] = text
+	}
 	if f.openValues {
 		set["min"], set["max"] = strconv.FormatInt(c.min, 10), strconv.FormatInt(c.max, 10)
 	}
-	return rerun(f.flags, set, "format", "report", "config", "metric")
+	for _, name := range []string{"format", "config", "metric"} { // of plan alone
+		set[name] = ""
+	}
+	return rerun(f.flags, set)
 }
 
-// rerun returns the command of a demo with the flags that were given, but for those without, and
-// with others set: "" leaves one out.
-func rerun(flags *pflag.FlagSet, set map[string]string, without ...string) string {
-	command := []string{"tollgate demo"}
-	flags.Visit(func(f *pflag.Flag) {
-		_, decided := set[f.Name]
+// rerun returns the command of a demo with the flags that were given and others set; "" leaves one
+// out.
+func rerun(flags *pflag.FlagSet, set map[string]string) string {
+	command := "tollgate demo"
+	flags.VisitAll(func(f *pflag.Flag) {
+		value, decided := set[f.Name]
 		switch {
-		case decided || slices.Contains(without, f.Name):
+		case decided && value == "" || !decided && !f.Changed:
 		case f.Value.Type() == "bool":
-			command = append(command, "--"+f.Name)
+			command += " --" + f.Name
+		case decided:
+			command += " --" + f.Name + " " + shellWord(value)
 		default:
-			command = append(command, "--"+f.Name+" "+shellWord(flagText(f)))
+			command += " --" + f.Name + " " + shellWord(flagText(f))
 		}
 	})
-	for _, name := range []string{
-		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "decimals",
-		"decimal-comma", "from", "to", "keys", "public-keys", "epsilon", "delta-keys", "window", "lasts", "min", "max",
-		"edges", "absolute", "noise", "relative",
-	} {
-		value := set[name]
-		if known := flags.Lookup(name); value != "" && known != nil && known.Value.Type() == "bool" {
-			command = append(command, "--"+name)
-		} else if value != "" {
-			command = append(command, "--"+name+" "+shellWord(value))
-		}
-	}
-	return strings.Join(command, " ")
+	return command
 }
 
 // flagText returns a flag's value as it is given.
 func flagText(f *pflag.Flag) string {
-	if list, ok := f.Value.(pflag.SliceValue); ok {
-		return strings.Join(list.GetSlice(), ",")
+	list, ok := f.Value.(pflag.SliceValue)
+	if !ok {
+		return f.Value.String()
 	}
-	return f.Value.String()
+	texts := list.GetSlice()
+	for i, text := range texts {
+		if v, err := strconv.ParseFloat(text, 64); err == nil && f.Value.Type() == "float64Slice" {
+			texts[i] = words.Digits(v)
+		}
+	}
+	return strings.Join(texts, ",")
 }
 
 // shellWord quotes a word that a shell would split or expand.

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
@@ -212,11 +215,58 @@ func (f *demoFlags) warnings(d *pipeline.Deployment) (all []error) {
 	return all
 }
 
-// configFlag names those flags that were given, of the ones that set the field of an error.
+// configFlag names those flags that were given, of the ones that set the field of an error, and flags
+// that can be added.
 func (f *demoFlags) configFlag(err error) error {
 	var bad *pipeline.ConfigError
 	if !errors.As(err, &bad) {
 		return err
 	}
-	return command.Usage(command.InFlags(bad, f.given))
+	reason := bad.Reason(func(s deployment.Setting) string {
+		flags := f.settingBy(s.Field)
+		if flags == nil {
+			return s.String()
+		}
+		return strings.TrimSpace("--" + flags[0] + " " + strings.Trim(s.Value, "[]"))
+	})
+	field := regexp.MustCompile(`\[[0-9]+\]`).ReplaceAllString(bad.Field, "")
+	flags := f.settingBy(field)
+	for end := strings.LastIndexByte(field, '.'); flags == nil && end >= 0; end = strings.LastIndexByte(field, '.') {
+		field = field[:end]
+		flags = f.settingBy(field)
+	}
+	named := slices.DeleteFunc(flags, func(name string) bool { return !f.given(name) })
+	if len(named) == 0 {
+		return command.Usage(errors.New(reason))
+	}
+	return command.Usage(fmt.Errorf("--%s: %s", strings.Join(named, ", --"), reason))
+}
+
+// settingBy returns the flags that set a field of a configuration, or a part of it; nil for none. Most
+// flags are named like the field.
+func (f *demoFlags) settingBy(field string) []string {
+	name := field[strings.LastIndexByte(field, '.')+1:]
+	name = strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "$1-$2"))
+	switch field {
+	case "Events.Format":
+		return []string{"input-format", "columns"}
+	case "Events.Format.User":
+		return []string{"user-field"}
+	case "Metrics":
+		return []string{"relative", "absolute", "confidence"}
+	case "Metrics.Keys":
+		return []string{"public-keys"}
+	case "Metrics.Max":
+		return []string{"min", "max"}
+	case "Metrics.Target":
+		return []string{"absolute", "noise"}
+	case "Privacy":
+		return []string{"epsilon", "delta"}
+	case "Privacy.DeltaKeys":
+		return []string{"delta-keys", "delta"}
+	}
+	if f.flags == nil || f.flags.Lookup(name) == nil {
+		return nil
+	}
+	return []string{name}
 }

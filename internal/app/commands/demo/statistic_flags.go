@@ -3,77 +3,13 @@ package demo
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/words"
 
-	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
-
-// numbersValue is a flag with a list of numbers, each above low and below high. must and like say
-// in errors what is expected, and give an example.
-type numbersValue struct {
-	to         *[]float64
-	low, high  float64
-	must, like string
-	check      func([]float64) error // nil: none
-}
-
-// checkEdges refuses numbers that are no edges of a histogram.
-func checkEdges(numbers []float64) error {
-	var edges []int64
-	for _, v := range numbers {
-		if v != math.Trunc(v) {
-			return fmt.Errorf("%v is not a whole number", v)
-		}
-		edges = append(edges, int64(v))
-	}
-	if n := len(edges); n < 3 || n > metrickind.MostBuckets+1 {
-		return fmt.Errorf("it has %s: a histogram needs 3 to %d", terminal.Count(n, "edge"), metrickind.MostBuckets+1)
-	}
-	if _, err := metrickind.Buckets(edges); err != nil {
-		return errors.New("the edges do not rise: list them in ascending order, each once, with no commas inside a " +
-			"number")
-	}
-	return nil
-}
-
-// String implements pflag.Value.
-func (n *numbersValue) String() string {
-	var texts []string
-	if n.to != nil {
-		for _, one := range *n.to {
-			texts = append(texts, strconv.FormatFloat(one, 'g', -1, 64))
-		}
-	}
-	return strings.Join(texts, ",")
-}
-
-// Set implements pflag.Value.
-func (n *numbersValue) Set(text string) error {
-	*n.to = nil
-	if strings.HasSuffix(text, ",") {
-		return fmt.Errorf("it ends with a comma: leave no spaces between the numbers, as in %s", n.like)
-	}
-	for _, one := range strings.Split(text, ",") {
-		v, err := strconv.ParseFloat(strings.TrimSpace(one), 64)
-		if err != nil || !(v > n.low && v < n.high) {
-			return fmt.Errorf("%q must be %s: write it like %s", text, n.must, n.like)
-		}
-		*n.to = append(*n.to, v)
-	}
-	if n.check == nil {
-		return nil
-	}
-	return n.check(*n.to)
-}
-
-// Type implements pflag.Value.
-func (*numbersValue) Type() string { return "numbers" }
 
 // statisticFlags are the flags of kinds with a tree: each function reports whether a kind with this
 // tree has the flag.
