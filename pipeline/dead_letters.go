@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,9 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -28,11 +28,6 @@ type DeadLetterChoice struct {
 	Explain  bool      // sets DeadLetter.Now
 }
 
-func (o *DeadLetterChoice) has(class string, at time.Time) bool {
-	return !at.Before(o.From) && (o.To.IsZero() || at.Before(o.To)) &&
-		(o.Classes == nil || slices.Contains(o.Classes, class))
-}
-
 // DeadLetter is a record that a run could not read. It is for the trusted side.
 type DeadLetter struct {
 	schemas.DeadLetterRecord
@@ -40,10 +35,10 @@ type DeadLetter struct {
 	Now *event.Error // why the configuration cannot read the record now; nil if it can
 }
 
-// EachDeadLetter calls fn with the chosen dead letters, until fn returns false. limit bounds those
-// that it reads, chosen or not. If it has ended before the end of the topic, until is the time of
+// EachDeadLetter calls fn with the chosen dead letters, until fn returns false. It reads at most
+// MaxDeadLetters, chosen or not. If it has ended before the end of the topic, until is the time of
 // the last one that was read. It changes nothing.
-func EachDeadLetter(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice, limit int,
+func EachDeadLetter(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice,
 	fn func(*DeadLetter) bool) (until time.Time, err error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -56,7 +51,7 @@ func EachDeadLetter(ctx context.Context, d *deployment.Deployment, o DeadLetterC
 			return until, err
 		}
 	}
-	return eachDeadLetter(ctx, client, d, o, limit, func(l *DeadLetter) (more bool, err error) {
+	return eachDeadLetter(ctx, client, d, o, func(l *DeadLetter) (more bool, err error) {
 		if decoder != nil {
 			if l.Now, err = reading.Explain(decoder, l.Value); err != nil {
 				return false, err
@@ -67,29 +62,10 @@ func EachDeadLetter(ctx context.Context, d *deployment.Deployment, o DeadLetterC
 }
 
 func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, o DeadLetterChoice,
-	limit int, fn func(*DeadLetter) (more bool, err error)) (until time.Time, err error) {
-	topic := d.Config.Outputs.DeadLetter
-	partitions, err := client.Partitions(ctx, topic)
-	if err != nil {
-		return until, fmt.Errorf("reading topic %s: %w", topic, err)
-	}
-	for _, p := range partitions {
-		bounds, err := client.Offsets(ctx, topic, p)
-		if err != nil {
-			return until, fmt.Errorf("reading topic %s: %w", topic, err)
-		}
-		from := bounds.Start
-		if !o.From.IsZero() {
-			at, found, err := client.OffsetAt(ctx, topic, p, o.From.UnixMilli())
-			if err != nil {
-				return until, fmt.Errorf("reading topic %s: %w", topic, err)
-			}
-			if !found {
-				continue
-			}
-			from = at
-		}
-		err = client.ReadRange(ctx, topic, p, from, bounds.LastStable, func(r kafkalog.Record) error {
+	fn func(*DeadLetter) (more bool, err error)) (until time.Time, err error) {
+	limit := MaxDeadLetters
+	err = readTopic(ctx, client, d.Config.Outputs.DeadLetter, topicrules.RemakeDeadLetter(d), o.From,
+		func(r kafkalog.Record) error {
 			at := time.UnixMilli(r.Timestamp).UTC()
 			if limit--; limit < 0 {
 				until = at
@@ -100,7 +76,8 @@ func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.
 				m.Headers = append(m.Headers, schemas.RecordHeader{Key: h.Key, Value: h.Value})
 			}
 			letter, ok := schemas.ParseDeadLetter(m)
-			if !ok || !o.has(letter.Class, at) {
+			if !ok || at.Before(o.From) || !o.To.IsZero() && !at.Before(o.To) ||
+				o.Classes != nil && !slices.Contains(o.Classes, letter.Class) {
 				return nil
 			}
 			more, err := fn(&DeadLetter{DeadLetterRecord: letter, At: at})
@@ -109,26 +86,55 @@ func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.
 			}
 			return err
 		})
-		if err != nil || !until.IsZero() {
-			return until, err
+	return until, err
+}
+
+// readTopic calls fn with the committed records of a topic, one partition after the other, from the
+// first one on that was written at from. fix is the remedy if there is no such topic. If fn returns
+// StopReading, readTopic ends without an error.
+func readTopic(ctx context.Context, client *kafkalog.Client, topic, fix string, from time.Time,
+	fn func(kafkalog.Record) error) error {
+	partitions, err := client.Partitions(ctx, topic)
+	if errors.Is(err, kafkalog.ErrUnknownTopic) {
+		return &deployment.TopicError{Topic: topic, Got: "does not exist", Fix: fix, Err: kafkalog.ErrUnknownTopic}
+	}
+	stopped := false
+	for _, p := range partitions {
+		bounds, failed := client.Offsets(ctx, topic, p)
+		begin, found := bounds.Start, true
+		if failed == nil && !from.IsZero() {
+			begin, found, failed = client.OffsetAt(ctx, topic, p, from.UnixMilli())
+		}
+		if failed == nil && found {
+			failed = client.ReadRange(ctx, topic, p, begin, bounds.LastStable, func(r kafkalog.Record) error {
+				err := fn(r)
+				stopped = errors.Is(err, kafkalog.StopReading)
+				return err
+			})
+		}
+		if err = failed; err != nil || stopped {
+			break
 		}
 	}
-	return until, nil
+	if err != nil {
+		err = fmt.Errorf("reading topic %s: %w", topic, err)
+	}
+	return err
 }
 
 // DeadLetterReplay is what a replay of dead letters does, in records. It is exact, for the trusted
 // side.
 type DeadLetterReplay struct {
-	Chosen    uint64 `json:"chosen"`
-	Again     uint64 `json:"replayed_before"` // are on the events topic, or have the origin of another chosen one
-	Cut       uint64 `json:"cut"`             // are not on the dead-letter topic as a whole
-	Elsewhere uint64 `json:"of_another_topic"`
-	Broken    uint64 `json:"still_broken"`    // by the configuration
-	Skipped   uint64 `json:"no_events"`       // by the configuration
-	Late      uint64 `json:"late"`            // their windows are closed
-	Outside   uint64 `json:"outside_of_time"` // before the start or of the future
-	Counting  uint64 `json:"counting"`        // the run will count them, within allowances
-	Written   uint64 `json:"written"`
+	Chosen    uint64
+	Again     uint64 // are on the events topic, or have the origin of another chosen one
+	Cut       uint64 // are not on the dead-letter topic as a whole
+	Elsewhere uint64 // of another topic
+	Broken    uint64 // by the configuration
+	Skipped   uint64 // no events by the configuration
+	Late      uint64 // their windows are closed
+	Outside   uint64 // before the start or of the future
+	Counting  uint64 // the run will count them, within allowances
+	Written   uint64
 }
 
 // ReplayDeadLetters appends the originals of chosen dead letters to the events topic, those that
@@ -151,12 +157,9 @@ func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLett
 	if err != nil {
 		return DeadLetterReplay{}, err
 	}
-	var closed uint64
-	control.WithView(func(v *controllog.View) { closed = v.Closed })
 	r := &deadLetterReplay{client: client, dep: d, choice: o, open: map[string]bool{}, from: map[int32]int64{},
-		newest: map[int32]int64{}, pending: map[int32][]kafkalog.Message{}, producers: map[int32]*kafkalog.Producer{}}
-	defer r.close()
-	if r.forecast, err = reading.NewForecast(ctx, d, control.Header, closed, log); err != nil {
+		pending: map[int32][]kafkalog.Message{}, now: time.Now().UnixMilli()}
+	if r.forecast, err = reading.NewForecast(ctx, d, control, log); err != nil {
 		return r.result, err
 	}
 	settings, err := client.TopicConfig(ctx, d.Config.Events.Topic)
@@ -164,13 +167,13 @@ func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLett
 		return r.result, fmt.Errorf("reading topic %s: %w", d.Config.Events.Topic, err)
 	}
 	r.appended = settings["message.timestamp.type"] == "LogAppendTime"
-	if err := r.choose(ctx); err != nil {
-		return r.result, err
+	if err = r.choose(ctx); err == nil {
+		err = r.leaveOutReplayed(ctx)
 	}
-	if err := r.leaveOutReplayed(ctx); err != nil {
-		return r.result, err
+	if err == nil {
+		err = r.write(ctx, write)
 	}
-	return r.result, r.write(ctx, write)
+	return r.result, err
 }
 
 type deadLetterReplay struct {
@@ -178,21 +181,20 @@ type deadLetterReplay struct {
 	dep      *deployment.Deployment
 	choice   DeadLetterChoice
 	forecast *reading.Forecast
-	appended bool // the topic has append times
+	now      int64 // Unix milliseconds
+	appended bool  // the topic has append times
 
-	open   map[string]bool // marks of the chosen origins that are not on the events topic
-	from   map[int32]int64 // by partition, the offset after the first chosen origin
-	newest map[int32]int64 // by partition, the newest timestamp from there on
+	open map[string]bool // marks of the chosen origins that are not on the events topic
+	from map[int32]int64 // by partition, the offset after the first chosen origin
 
-	pending   map[int32][]kafkalog.Message
-	bytes     int
-	producers map[int32]*kafkalog.Producer
-	result    DeadLetterReplay
+	pending map[int32][]kafkalog.Message
+	bytes   int
+	result  DeadLetterReplay
 }
 
 // choose collects the origins of the chosen dead letters.
 func (r *deadLetterReplay) choose(ctx context.Context) error {
-	until, err := eachDeadLetter(ctx, r.client, r.dep, r.choice, MaxDeadLetters, func(l *DeadLetter) (bool, error) {
+	until, err := eachDeadLetter(ctx, r.client, r.dep, r.choice, func(l *DeadLetter) (bool, error) {
 		r.result.Chosen++
 		switch mark := l.ReplayMark(); {
 		case l.Origin.Topic != r.dep.Config.Events.Topic:
@@ -216,7 +218,7 @@ func (r *deadLetterReplay) choose(ctx context.Context) error {
 }
 
 // leaveOutReplayed reads what was appended after the origins, and leaves out those that a replay
-// has written.
+// has written. The forecast also needs the records that the last CLOSE does not know.
 func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
 	topic := r.dep.Config.Events.Topic
 	for p, from := range r.from {
@@ -224,18 +226,17 @@ func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("reading topic %s: %w", topic, err)
 		}
-		r.newest[p] = calendar.Never
-		err = r.client.ReadRange(ctx, topic, p, max(from, bounds.Start), bounds.LastStable,
-			func(one kafkalog.Record) error {
-				r.newest[p] = max(r.newest[p], one.Timestamp)
-				for _, h := range one.Headers {
-					if h.Key == schemas.DeadLetterReplayed && r.open[string(h.Value)] {
-						delete(r.open, string(h.Value))
-						r.result.Again++
-					}
+		from = max(bounds.Start, min(from, r.forecast.From(p)))
+		err = r.client.ReadRange(ctx, topic, p, from, bounds.LastStable, func(one kafkalog.Record) error {
+			r.forecast.Observe(&one, r.now)
+			for _, h := range one.Headers {
+				if h.Key == schemas.DeadLetterReplayed && r.open[string(h.Value)] {
+					delete(r.open, string(h.Value))
+					r.result.Again++
 				}
-				return nil
-			})
+			}
+			return nil
+		})
 		if err != nil {
 			return fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err)
 		}
@@ -245,8 +246,7 @@ func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
 
 // write foretells the outcome of each record, and writes those that count.
 func (r *deadLetterReplay) write(ctx context.Context, write bool) error {
-	now := time.Now().UnixMilli()
-	_, err := eachDeadLetter(ctx, r.client, r.dep, r.choice, MaxDeadLetters, func(l *DeadLetter) (bool, error) {
+	_, err := eachDeadLetter(ctx, r.client, r.dep, r.choice, func(l *DeadLetter) (bool, error) {
 		mark := l.ReplayMark()
 		if l.Origin.Topic != r.dep.Config.Events.Topic || !r.open[mark] {
 			return true, nil
@@ -254,9 +254,9 @@ func (r *deadLetterReplay) write(ctx context.Context, write bool) error {
 		delete(r.open, mark)
 		record := kafkalog.Record{Partition: l.Origin.Partition, Timestamp: l.Origin.Timestamp, Value: l.Value}
 		if r.appended {
-			record.Timestamp = now
+			record.Timestamp = r.now
 		}
-		outcome, err := r.forecast.Of(&record, r.newest[record.Partition], now)
+		outcome, err := r.forecast.Of(&record, r.now)
 		if err != nil || !r.count(outcome) || !write {
 			return err == nil, err
 		}
@@ -300,16 +300,14 @@ func (r *deadLetterReplay) add(ctx context.Context, l *DeadLetter, mark string) 
 	return r.flush(ctx)
 }
 
-func (r *deadLetterReplay) flush(ctx context.Context) (err error) {
+func (r *deadLetterReplay) flush(ctx context.Context) error {
 	for p, messages := range r.pending {
-		producer := r.producers[p]
-		if producer == nil {
-			if producer, err = r.client.NewProducer(ctx, r.dep.Config.Events.Topic, p, ""); err != nil {
-				return fmt.Errorf("writing events: %w", err)
-			}
-			r.producers[p] = producer
+		producer, err := r.client.NewProducer(ctx, r.dep.Config.Events.Topic, p, "")
+		if err == nil {
+			_, err = producer.Append(ctx, messages)
+			producer.Close()
 		}
-		if _, err := producer.Append(ctx, messages); err != nil {
+		if err != nil {
 			return fmt.Errorf("writing events: %w", err)
 		}
 		r.result.Written += uint64(len(messages))
@@ -317,10 +315,4 @@ func (r *deadLetterReplay) flush(ctx context.Context) (err error) {
 	clear(r.pending)
 	r.bytes = 0
 	return nil
-}
-
-func (r *deadLetterReplay) close() {
-	for _, p := range r.producers {
-		p.Close()
-	}
 }

@@ -19,7 +19,10 @@ func TestRuleADeadLetterIsReplayedOnce(t *testing.T) {
 	start := time.Now().Add(-2 * time.Hour).Truncate(time.Minute)
 	d := deploy(t, deploytest.Config(e.ListenAddrs()[0]), start, 2)
 	client := dial(t, d)
-	appendTo(t, client, "events", 1, eventsAt(start.Add(time.Hour), 60)...)
+	newest := kafkalog.Message{Key: []byte("tombstone"), Timestamp: kafkalog.At(start.Add(90 * time.Minute).UnixMilli())}
+	appendTo(t, client, "events", 0, newest)
+	appendTo(t, client, "events", 1, append([]kafkalog.Message{newest}, eventsAt(start.Add(time.Hour), 60)...)...)
+	must.Have(Run(t.Context(), d, RunOptions{Until: start.Add(3 * time.Minute)})) // CLOSE has the time of newest
 
 	letter := func(offset int64, at time.Time, value []byte, more ...schemas.RecordHeader) kafkalog.Message {
 		if value == nil {
@@ -33,10 +36,10 @@ func TestRuleADeadLetterIsReplayedOnce(t *testing.T) {
 		}
 		return out
 	}
-	later := start.Add(time.Hour + time.Minute)
+	later := start.Add(91 * time.Minute)
 	trace := schemas.RecordHeader{Key: "trace", Value: []byte("7")}
 	twice := letter(3, later, nil, trace, schemas.RecordHeader{Key: schemas.DeadLetterReplayed, Value: []byte("1/2")})
-	appendTo(t, client, d.Config.Outputs.DeadLetter, 0, twice, letter(4, start.Add(time.Minute), nil),
+	appendTo(t, client, d.Config.Outputs.DeadLetter, 0, twice, letter(4, start.Add(75*time.Minute), nil),
 		letter(5, later, []byte("{")), letter(6, later, bytes.Repeat([]byte("1"), 9999)), twice,
 		letter(7, start.Add(-time.Hour), nil), letter(8, later, nil),
 		kafkalog.Message{Value: []byte("of another program"), Timestamp: kafkalog.Now()})

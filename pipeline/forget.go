@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
@@ -139,33 +140,20 @@ func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o Forget
 func remaining(ctx context.Context, client *kafkalog.Client, topic string, needed map[int32]int64,
 	holds func(*kafkalog.Record) bool) (Remaining, error) {
 	left := Remaining{Topic: topic, Before: map[int32]int64{}}
-	partitions, err := client.Partitions(ctx, topic)
-	if err != nil {
-		return left, err
-	}
 	settings, err := client.TopicConfig(ctx, topic)
 	if err != nil {
 		return left, err
 	}
 	left.Compact = strings.Contains(settings[topicrules.CleanupPolicy], "compact")
-	for _, p := range partitions {
-		bounds, err := client.Offsets(ctx, topic, p)
-		if err != nil {
-			return left, err
+	fix := "correct the configuration"
+	return left, readTopic(ctx, client, topic, fix, time.Time{}, func(r kafkalog.Record) error {
+		switch {
+		case !holds(&r):
+		case needed != nil && r.Offset >= needed[r.Partition]:
+			left.Unread = true
+		default:
+			left.Before[r.Partition] = r.Offset + 1
 		}
-		err = client.ReadRange(ctx, topic, p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
-			switch {
-			case !holds(&r):
-			case needed != nil && r.Offset >= needed[p]:
-				left.Unread = true
-			default:
-				left.Before[p] = r.Offset + 1
-			}
-			return nil
-		})
-		if err != nil {
-			return left, err
-		}
-	}
-	return left, nil
+		return nil
+	})
 }

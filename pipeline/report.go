@@ -88,7 +88,7 @@ func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafk
 	defer client.Close()
 	bounds, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)
 	if err != nil {
-		return fmt.Errorf("reading control: %w", err)
+		return controllog.Missing(err)
 	}
 	err = client.ReadRange(ctx, d.Config.Outputs.Control, controllog.Partition, 0, bounds.LastStable,
 		func(r kafkalog.Record) error {

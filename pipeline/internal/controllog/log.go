@@ -50,6 +50,15 @@ type Log struct {
 	RunID [16]byte
 }
 
+// Missing adds the remedy to the error of a control topic that cannot be read.
+func Missing(err error) error {
+	if errors.Is(err, kafkalog.ErrUnknownTopic) {
+		err = fmt.Errorf("%w: begin the deployment with tollgate init --create-topics, or correct deployment or "+
+			"outputs.control", err)
+	}
+	return fmt.Errorf("reading control: %w", err)
+}
+
 // Open reads the control log to its present end. It need not read all of it: control is kept for
 // ever, and the newest record points back to the oldest one that a start needs. ledgerSlots is the
 // number of turns to remember until the HEADER was read. log receives warnings about foreign
@@ -60,13 +69,8 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 		moved: make(chan struct{})}
 	l.view.foreign = func(offset int64, what string) { l.ReportForeign(l.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, l.Topic, Partition)
-	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return nil,
-			fmt.Errorf("reading control: %w: begin the deployment with tollgate init --create-topics, or correct "+
-				"deployment or outputs.control", err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("reading control: %w", err)
+		return nil, Missing(err)
 	}
 	if bounds.LastStable == 0 {
 		return nil, fmt.Errorf("reading control: topic %s is empty: %w: begin the deployment with tollgate init",

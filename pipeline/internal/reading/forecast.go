@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
-	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -17,23 +17,56 @@ import (
 type Forecast struct {
 	classifier classifier
 	closed     uint64 // the last closed turn
+	parts      map[int32]*partition
 }
 
-// NewForecast returns the forecast for a deployment in which closed is the last closed turn.
-func NewForecast(ctx context.Context, d *deployment.Deployment, h *schemas.Header, closed uint64,
+// NewForecast returns the forecast for a deployment with this control log.
+func NewForecast(ctx context.Context, d *deployment.Deployment, control *controllog.Log,
 	log *slog.Logger) (*Forecast, error) {
 	decoder, err := NewDecoder(ctx, d, log)
 	if err != nil {
 		return nil, err
 	}
-	return &Forecast{classifier{decoder: decoder, asked: isAsked(d), clock: clockOf(d),
-		turns: calendar.New(h, d.Config.Privacy.Period)}, closed}, nil
+	f := &Forecast{classifier: classifier{decoder: decoder, asked: isAsked(d), clock: clockOf(d),
+		turns: calendar.New(control.Header, d.Config.Privacy.Period)}, parts: map[int32]*partition{}}
+	control.WithView(func(v *controllog.View) {
+		f.closed = v.Closed
+		if last := v.Closes[v.Closed]; last != nil {
+			for _, c := range last.Cuts {
+				p := f.part(c.Partition)
+				p.next, p.appendTime, p.talliedTo = c.Restart, c.AppendTime, c.Cut
+				for _, offset := range c.Ahead {
+					p.replayed[offset] = true
+				}
+			}
+		}
+	})
+	return f, nil
 }
 
-// Of returns the outcome of a record in a partition whose newest timestamp so far is newest. now is
-// the time of this machine's clock in Unix milliseconds.
-func (f *Forecast) Of(r *kafkalog.Record, newest, now int64) (watch.Outcome, error) {
-	v, err := f.classifier.classify(&partition{id: r.Partition, appendTime: newest}, r, now)
+func (f *Forecast) part(id int32) *partition {
+	if f.parts[id] == nil {
+		f.parts[id] = &partition{id: id, appendTime: calendar.Never, replayed: map[int64]bool{}}
+	}
+	return f.parts[id]
+}
+
+// From returns the first offset that Observe needs of a partition: control has the newest time of
+// the records before it.
+func (f *Forecast) From(partition int32) int64 { return f.part(partition).next }
+
+// Observe takes the time of a record that is on the topic. now is the time of this machine's clock
+// in Unix milliseconds.
+func (f *Forecast) Observe(r *kafkalog.Record, now int64) {
+	p := f.part(r.Partition)
+	if r.Offset >= p.next && !p.stampAhead(r, &f.classifier.clock, now) {
+		p.appendTime = max(p.appendTime, r.Timestamp)
+	}
+}
+
+// Of returns the outcome of a record.
+func (f *Forecast) Of(r *kafkalog.Record, now int64) (watch.Outcome, error) {
+	v, err := f.classifier.classify(&partition{id: r.Partition, appendTime: f.part(r.Partition).appendTime}, r, now)
 	if v.Outcome == watch.Accepted && v.turn <= f.closed {
 		v.Outcome = watch.Overtaken
 	}

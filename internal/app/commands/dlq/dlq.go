@@ -22,11 +22,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// app is what the commands of this package use of the world outside.
-type app struct{ *command.App }
-
-// flags are those that all commands of this package have.
-type flags struct {
+// app has the flags that all commands of this package share.
+type app struct {
+	*command.App
 	config   string
 	classes  []string
 	from, to command.TimeValue
@@ -34,102 +32,100 @@ type flags struct {
 }
 
 func Command(c *command.App) *cobra.Command {
-	a := &app{c}
 	cmd := &cobra.Command{
 		Use:   "dlq",
 		Short: "List, show and replay dead letters",
 		Long: `List, show and replay dead letters: the records that a run could not read as events. All
-numbers are exact and individual records are shown, so these commands are for the trusted
-side only.`,
+numbers are exact, so these commands are for the trusted side only.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.list(), a.show(), a.replay())
+	for _, add := range []func(*app) *cobra.Command{(*app).list, (*app).show, (*app).replay} {
+		a := &app{App: c}
+		sub := add(a)
+		sub.Args = command.NoArguments("--config")
+		flags := sub.Flags()
+		flags.SortFlags = false
+		a.ConfigPath(sub, &a.config)
+		flags.StringSliceVar(&a.classes, "class", nil, "only dead letters of this class (can be repeated; default: all)")
+		flags.Var(&a.from, "from", "only dead letters that were written at this time or later")
+		flags.Var(&a.to, "to", "only dead letters that were written before this time")
+		cli.FormatFlag(sub, &a.format)
+		cmd.AddCommand(sub)
+	}
 	return cmd
 }
 
-func (a *app) flags(cmd *cobra.Command, f *flags) {
-	cmd.Args = command.NoArguments("--config")
-	cmd.Flags().SortFlags = false
-	a.ConfigPath(cmd, &f.config)
-	cmd.Flags().StringSliceVar(&f.classes, "class", nil, "only dead letters of this class (can be repeated; default: "+
-		"all)")
-	cmd.Flags().Var(&f.from, "from", "only dead letters that were written at this time or later")
-	cmd.Flags().Var(&f.to, "to", "only dead letters that were written before this time")
-	cli.FormatFlag(cmd, &f.format)
-}
-
-// choice checks the classes.
-func (f *flags) choice() (o pipeline.DeadLetterChoice, err error) {
-	for _, class := range f.classes {
-		if !slices.Contains(event.Classes(), class) {
-			return o, command.Usage(fmt.Errorf("--class %s is no class of dead letters: there are %s",
-				class, strings.Join(event.Classes(), ", ")))
+func (a *app) open(ctx context.Context, keys bool) (*command.Loaded, pipeline.DeadLetterChoice, error) {
+	o := pipeline.DeadLetterChoice{Classes: a.classes, From: a.from.Time, To: a.to.Time}
+	for _, class := range a.classes {
+		if known(class) != class {
+			return nil, o, command.Usage(fmt.Errorf("--class %s is no class of dead letters: there are %s", class,
+				strings.Join(event.Classes(), ", ")))
 		}
 	}
-	return pipeline.DeadLetterChoice{Classes: f.classes, From: f.from.Time, To: f.to.Time}, nil
+	d, err := a.Reach(ctx, a.config, config.Options{WithoutKeys: !keys})
+	return d, o, err
 }
 
-func (a *app) reach(ctx context.Context, f *flags, keys bool) (o pipeline.DeadLetterChoice, d *command.Loaded,
-	err error) {
-	if o, err = f.choice(); err != nil {
-		return o, nil, err
+// each calls fn with the chosen dead letters, until fn returns false.
+func (a *app) each(ctx context.Context, explain bool, fn func(*pipeline.DeadLetter) bool) error {
+	d, o, err := a.open(ctx, false)
+	if err != nil {
+		return err
 	}
-	d, err = a.Reach(ctx, f.config, config.Options{WithoutKeys: !keys})
-	return o, d, err
+	o.Explain = explain
+	until, err := pipeline.EachDeadLetter(ctx, d.Deployment, o, fn)
+	if err != nil {
+		return d.Explained(err)
+	}
+	if !until.IsZero() {
+		fmt.Fprintf(a.Stderr, "these are not all: for later dead letters give --from %s\n", until.Format(time.RFC3339))
+	}
+	return nil
 }
 
-// class is what list shows of a class of dead letters.
-type class struct {
-	Class   string    `json:"class"`
-	Records uint64    `json:"records"`
-	First   time.Time `json:"first"` // when it was written
-	Last    time.Time `json:"last"`
+// known returns a class, or "other" for a text that another program has written there.
+func known(class string) string {
+	if !slices.Contains(event.Classes(), class) {
+		return "other"
+	}
+	return class
 }
 
 func (a *app) list() *cobra.Command {
-	f := &flags{}
-	limit := 0
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Count dead letters by class",
-		Long: `Count dead letters by class, with the times at which the first and the last one were
-written. list shows nothing of the records themselves. After a crash, a dead letter can be
-on the topic twice.`,
+		Long: `Count dead letters by class, and show when the first and the last one were written.
+After a crash, a dead letter can be on the topic twice.`,
 		Example: "  tollgate dlq list --config tollgate.yaml --from 2026-03-01",
 	}
-	a.flags(cmd, f)
-	cmd.Flags().IntVar(&limit, "limit", pipeline.MaxDeadLetters, "read at most this many dead letters")
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		if limit < 1 {
-			return command.Must("limit", "at least 1")
-		}
-		o, d, err := a.reach(cmd.Context(), f, false)
-		if err != nil {
-			return err
+		type class struct {
+			Class   string    `json:"class"`
+			Records uint64    `json:"records"`
+			First   time.Time `json:"first"` // when it was written
+			Last    time.Time `json:"last"`
 		}
 		found := map[string]*class{} // no more than there are classes
-		until, err := pipeline.EachDeadLetter(cmd.Context(), d.Deployment, o, limit, func(l *pipeline.DeadLetter) bool {
+		err := a.each(cmd.Context(), false, func(l *pipeline.DeadLetter) bool {
 			name := known(l.Class)
 			c := found[name]
 			if c == nil {
-				c = &class{Class: name, First: l.At, Last: l.At}
+				c = &class{Class: name, First: l.At}
 				found[name] = c
 			}
-			c.Records++
-			if l.At.After(c.Last) {
-				c.Last = l.At
-			}
+			c.Records, c.Last = c.Records+1, l.At
 			return true
 		})
 		if err != nil {
-			return d.Explained(err)
+			return err
 		}
 		all := slices.SortedFunc(maps.Values(found), func(a, b *class) int {
 			return cmp.Or(cmp.Compare(b.Records, a.Records), strings.Compare(a.Class, b.Class))
 		})
-		a.reached(until)
-		return a.PrintAs(f.format, append([]*class{}, all...), func(b *strings.Builder) {
+		return a.PrintAs(a.format, append([]*class{}, all...), func(b *strings.Builder) {
 			rows := [][]string{{"class", "records", "first", "last"}}
 			for _, c := range all {
 				rows = append(rows, []string{c.Class, terminal.Number(float64(c.Records), 0),
@@ -141,42 +137,24 @@ on the topic twice.`,
 	return cmd
 }
 
-// known returns a class, or "other" for a text that another program has written there.
-func known(class string) string {
-	if !slices.Contains(event.Classes(), class) {
-		return "other"
-	}
-	return class
-}
-
-// reached reports that not all dead letters were read.
-func (a *app) reached(until time.Time) {
-	if !until.IsZero() {
-		fmt.Fprintf(a.Stderr, "the limit was reached: give a larger --limit, or --from %s for later dead letters\n",
-			until.Format(time.RFC3339))
-	}
-}
-
 func (a *app) replay() *cobra.Command {
-	f := &flags{}
 	var dryRun, yes bool
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Write the originals of dead letters to the events topic again",
 		Long: `Write the originals of dead letters to the events topic again, after you have corrected
-the configuration or registered a schema. With --dry-run, replay shows what would become
-of them. With --yes, it writes the records that the configuration can read now and whose
-windows are open. Late ones would not count.
+the configuration or registered a schema: those that the configuration can read now and
+whose windows are open. The others are: cut, because the dead-letter topic does not have
+the whole record; still_broken, or no_events, by the configuration; late, which newer
+records decide; or outside_of_time: before the start, or of the future.
 
 Each record goes to its partition, with its key, headers and timestamp, and with its
-origin in the header tollgate-replayed. If you repeat a replay, even one that was
-interrupted, it leaves out records that are there already. Do not run two at once. If the
-producer has sent a corrected record as well, the event counts twice, and its user pays
-for both. Newer records decide which records are late (docs/guarantee.md, section 1).`,
+origin in the header tollgate-replayed. If you repeat a replay, it leaves out records
+that are there already; do not run two at once. If the producer has sent a corrected
+record as well, the event counts twice, and its user pays for both.`,
 		Example: `  tollgate dlq replay --config tollgate.yaml --class unknown_schema --dry-run
   tollgate dlq replay --config tollgate.yaml --class unknown_schema --yes`,
 	}
-	a.flags(cmd, f)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would become of the records, and write nothing")
 	cmd.Flags().BoolVar(&yes, "yes", false, "write the records")
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
@@ -184,7 +162,7 @@ for both. Newer records decide which records are late (docs/guarantee.md, sectio
 			return command.Usage(errors.New("give --dry-run to see what would become of the records, or --yes to " +
 				"write them"))
 		}
-		o, d, err := a.reach(cmd.Context(), f, true)
+		d, o, err := a.open(cmd.Context(), true)
 		if err != nil {
 			return err
 		}
@@ -192,29 +170,18 @@ for both. Newer records decide which records are late (docs/guarantee.md, sectio
 		if err != nil {
 			return d.Explained(err)
 		}
-		return a.PrintAs(f.format, r, func(b *strings.Builder) { writeReplay(b, r) })
+		return a.PrintFields(a.format, []any{
+			"chosen", r.Chosen,
+			"replayed_before", r.Again,
+			"cut", r.Cut,
+			"of_another_topic", r.Elsewhere,
+			"still_broken", r.Broken,
+			"no_events", r.Skipped,
+			"late", r.Late,
+			"outside_of_time", r.Outside,
+			"will_count", r.Counting,
+			"written", r.Written,
+		})
 	})
 	return cmd
-}
-
-func writeReplay(b *strings.Builder, r pipeline.DeadLetterReplay) {
-	rows := [][]string{}
-	for _, row := range []struct {
-		name    string
-		records uint64
-	}{
-		{"chosen dead letters", r.Chosen},
-		{"replayed before, or twice on the topic", r.Again},
-		{"cut: the dead letter does not have all of the record", r.Cut},
-		{"of another events topic", r.Elsewhere},
-		{"still broken by this configuration", r.Broken},
-		{"no events by this configuration", r.Skipped},
-		{"late: their windows are closed", r.Late},
-		{"before the start or of the future", r.Outside},
-		{"will count", r.Counting},
-		{"written", r.Written},
-	} {
-		rows = append(rows, []string{row.name, terminal.Number(float64(row.records), 0)})
-	}
-	b.WriteString(words.Table(rows...))
 }

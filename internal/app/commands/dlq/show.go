@@ -3,6 +3,7 @@ package dlq
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,41 +28,31 @@ type letter struct {
 }
 
 func (a *app) show() *cobra.Command {
-	f := &flags{}
 	var limit int
 	var trusted bool
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show some dead letters, masked",
-		Long: `Show some dead letters: where each record came from, which class it has, and whether
-the configuration can read it now or which field is wrong. Texts in the record are masked: x
-stands for a text, 9 for a number. So the output contains no user id and no key, unless
-you ask for the records with --records-trusted.`,
+		Long: `Show some dead letters: where each record came from, its class, and whether the
+configuration can read it now or which field is wrong. Without --records-trusted, x stands
+for a text and 9 for a number, so that the output contains no user id and no key.`,
 		Example: "  tollgate dlq show --config tollgate.yaml --class bad_timestamp --limit 3",
 	}
-	a.flags(cmd, f)
-	cmd.Flags().IntVar(&limit, "limit", 10, "show at most this many dead letters")
+	cmd.Flags().IntVar(&limit, "limit", 10, "show at most this many dead letters, up to 1000")
 	cmd.Flags().BoolVar(&trusted, "records-trusted", false, "show the records as they are, with user ids and keys")
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
 		if limit < 1 || limit > 1000 {
 			return command.Must("limit", "from 1 to 1000")
 		}
-		o, d, err := a.reach(cmd.Context(), f, false)
+		all := []letter{}
+		err := a.each(cmd.Context(), true, func(l *pipeline.DeadLetter) bool {
+			all = append(all, shown(l, trusted))
+			return len(all) < limit
+		})
 		if err != nil {
 			return err
 		}
-		o.Explain = true
-		all := []letter{}
-		until, err := pipeline.EachDeadLetter(cmd.Context(), d.Deployment, o, pipeline.MaxDeadLetters,
-			func(l *pipeline.DeadLetter) bool {
-				all = append(all, shown(l, trusted))
-				return len(all) < limit
-			})
-		if err != nil {
-			return d.Explained(err)
-		}
-		a.reached(until)
-		return a.PrintAs(f.format, all, func(b *strings.Builder) { writeLetters(b, all) })
+		return a.PrintAs(a.format, all, func(b *strings.Builder) { writeLetters(b, all) })
 	})
 	return cmd
 }
@@ -71,8 +62,7 @@ const shownBytes = 4096
 
 func shown(l *pipeline.DeadLetter, trusted bool) letter {
 	out := letter{Class: known(l.Class), Now: "readable", Written: l.At, Partition: l.Origin.Partition,
-		Offset: l.Origin.Offset,
-		Bytes:  len(l.Value), Key: string(l.Key[:min(len(l.Key), shownBytes)]),
+		Offset: l.Origin.Offset, Bytes: len(l.Value), Key: string(l.Key[:min(len(l.Key), shownBytes)]),
 		Value: string(l.Value[:min(len(l.Value), shownBytes)])}
 	if l.Now != nil {
 		out.Now = l.Now.Class
@@ -86,34 +76,21 @@ func shown(l *pipeline.DeadLetter, trusted bool) letter {
 	return out
 }
 
-// mask keeps of a text its structure: the characters between which JSON and rows have their fields.
-// Of everything between them only whether it is a number is left, not even the length.
+// mask keeps the structure of a text, which is the characters between which JSON and rows have
+// their fields, and shows of everything between them whether it is a number.
 func mask(text string) string {
 	if !utf8.ValidString(text) {
 		return "x" // not a text: structure cannot be told from contents
 	}
-	var b strings.Builder
-	for text != "" {
-		end := strings.IndexAny(text, structure)
-		if end == 0 {
-			b.WriteByte(text[0])
-			text = text[1:]
-			continue
+	return token.ReplaceAllStringFunc(text, func(part string) string {
+		if strings.Trim(part, "0123456789+-.") == "" {
+			return "9"
 		}
-		if end < 0 {
-			end = len(text)
-		}
-		token := "x"
-		if strings.Trim(text[:end], "0123456789+-.") == "" {
-			token = "9"
-		}
-		b.WriteString(token)
-		text = text[end:]
-	}
-	return b.String()
+		return "x"
+	})
 }
 
-const structure = "{}[]\":,;\t\r\n "
+var token = regexp.MustCompile(`[^{}\[\]":,;\t\r\n ]+`)
 
 func writeLetters(b *strings.Builder, all []letter) {
 	for _, l := range all {
