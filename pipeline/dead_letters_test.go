@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +21,7 @@ func TestRuleADeadLetterIsReplayedOnce(t *testing.T) {
 	start := time.Now().Add(-2 * time.Hour).Truncate(time.Minute)
 	d := deploy(t, deploytest.Config(e.ListenAddrs()[0]), start, 2)
 	client := dial(t, d)
-	newest := kafkalog.Message{Key: []byte("tombstone"), Timestamp: kafkalog.At(start.Add(90 * time.Minute).UnixMilli())}
+	newest := kafkalog.Message{Key: []byte("key"), Timestamp: kafkalog.At(start.Add(90 * time.Minute).UnixMilli())}
 	appendTo(t, client, "events", 0, newest)
 	appendTo(t, client, "events", 1, append([]kafkalog.Message{newest}, eventsAt(start.Add(time.Hour), 60)...)...)
 	must.Have(Run(t.Context(), d, RunOptions{Until: start.Add(3 * time.Minute)})) // CLOSE has the time of newest
@@ -75,5 +77,11 @@ func TestRuleADeadLetterIsReplayedOnce(t *testing.T) {
 	none := must.Have(ReplayDeadLetters(t.Context(), d, DeadLetterChoice{Classes: []string{"packed"}}, true))
 	if none != (DeadLetterReplay{}) {
 		t.Errorf("of a class without dead letters: %+v", none)
+	}
+	gone := *d
+	gone.Config.Outputs.DeadLetter = "gone"
+	_, err := ReplayDeadLetters(t.Context(), &gone, DeadLetterChoice{}, false)
+	if !errors.Is(err, ErrTopicSettings) || !strings.Contains(err.Error(), "gone does not exist: recreate it: ") {
+		t.Errorf("without the topic: %v", err)
 	}
 }

@@ -47,7 +47,7 @@ numbers are exact, so these commands are for the trusted side only.`,
 		flags := sub.Flags()
 		flags.SortFlags = false
 		a.ConfigPath(sub, &a.config)
-		flags.StringSliceVar(&a.classes, "class", nil, "only dead letters of this class (can be repeated; default: all)")
+		flags.StringSliceVar(&a.classes, "class", nil, "only dead letters of this class (may be repeated; default all)")
 		flags.Var(&a.from, "from", "only dead letters that were written at this time or later")
 		flags.Var(&a.to, "to", "only dead letters that were written before this time")
 		cli.FormatFlag(sub, &a.format)
