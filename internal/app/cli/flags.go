@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Prepare sets what is the same in all programs: the caller prints errors, errors in flags are
+// Prepare configures the root command of a program: the caller prints errors, errors in flags are
 // explained, help is wrapped at 100 columns, and shells complete the values of flags.
 func Prepare(root *cobra.Command) {
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -24,8 +24,8 @@ func Prepare(root *cobra.Command) {
 	completeValues(root)
 }
 
-// explained says which flag was probably meant if there is none of that name, and what a flag takes
-// if its value cannot be parsed: pflag's own error would show what Go says of it.
+// explained suggests a flag for an unknown name, and replaces pflag's error for an invalid value by
+// the values that the flag takes.
 func explained(flags *pflag.FlagSet, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -68,24 +68,25 @@ func explained(flags *pflag.FlagSet, err error) error {
 	case "stringSlice":
 		reason = "it must be a list like a,b,c, with a quote only around a whole name"
 	default:
-		reason = invalid.Unwrap().Error() // of the type itself: a whole sentence
+		reason = invalid.Unwrap().Error() // a sentence of the flag's type
 	}
 	return fmt.Errorf("--%s is %q: %s%s", flag.Name, secret.Redact(invalid.GetValue()), reason,
 		Example(flag, invalid.GetValue()))
 }
 
-// Example returns a value of a flag that takes a number, as it is given on the command line;
-// "" for other flags, whose errors list what they take. Where a per cent was meant, it is that.
+// Example returns an example for a flag that takes a number; "" for other flags, whose errors list
+// the valid values. If the user probably meant per cent or decimals, the example is their value.
 func Example(flag *pflag.Flag, given string) string {
-	if percent, err := strconv.ParseFloat(given, 64); err == nil && percent > 1 && percent < 100 {
-		switch flag.Name {
-		case "relative", "confidence":
-			return fmt.Sprintf("; for %s %%: --%s %s", given, flag.Name, strconv.FormatFloat(percent/100, 'g', -1, 64))
-		}
-	}
 	v, err := strconv.ParseFloat(given, 64)
-	if err == nil && strings.Contains(given, ".") && (flag.Name == "min" || flag.Name == "max") {
-		return fmt.Sprintf("; with --decimals 2, which counts in hundredths, --%s %.0f", flag.Name, 100*v)
+	switch flag.Name {
+	case "relative", "confidence":
+		if err == nil && v > 1 && v < 100 {
+			return fmt.Sprintf("; for %s %%: --%s %s", given, flag.Name, strconv.FormatFloat(v/100, 'g', -1, 64))
+		}
+	case "min", "max":
+		if err == nil && strings.Contains(given, ".") {
+			return fmt.Sprintf("; with --decimals 2, which counts in hundredths, --%s %.0f", flag.Name, 100*v)
+		}
 	}
 	value := flag.DefValue
 	switch flag.Value.Type() {
@@ -98,21 +99,19 @@ func Example(flag *pflag.Flag, given string) string {
 	return ""
 }
 
-// examples has values of flags without a default, or with 0 for it.
+// examples has values for flags without a default.
 func examples() map[string]string {
 	return map[string]string{
 		"epsilon": "1", "delta": "1e-6", "mu": "0.24", "rho": "0.028", "sigma": "100", "absolute": "50",
-		"relative": "0.1",
-		"rate":     "1000", "wait": "10m", "event-partitions": "3", "replication": "3", "releases": "1000",
-		"readers": "4",
-		"window":  "1h", "max-keys-per-user": "2", "max-events-per-key": "2", "lasts": "365d", "noise": "50",
-		"min": "0",
-		"max": "500", "decimals": "2", "top": "10", "max-lag": "5m", "delta-keys": "1e-7",
+		"relative": "0.1", "rate": "1000", "wait": "10m", "event-partitions": "3", "replication": "3",
+		"releases": "1000", "readers": "4", "window": "1h", "max-keys-per-user": "2", "max-events-per-key": "2",
+		"lasts": "365d", "noise": "50", "min": "0", "max": "500", "decimals": "2", "top": "10", "max-lag": "5m",
+		"delta-keys": "1e-7",
 	}
 }
 
-// completeValues has shells complete the values of flags: of those that take one of a few words,
-// which their types list, and of files by the ends of their names.
+// completeValues lets shells complete the values of flags: the words that the type of a flag lists,
+// and files by their endings.
 func completeValues(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if words := strings.Split(flag.Value.Type(), "|"); len(words) > 1 {

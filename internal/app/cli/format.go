@@ -15,10 +15,8 @@ import (
 type Format string
 
 const (
-	// Table is for people.
-	Table Format = "table"
-	// JSON is for programs.
-	JSON Format = "json"
+	Table Format = "table" // for people
+	JSON  Format = "json"  // for programs
 )
 
 // FormatFlag adds --format to a command.
@@ -27,8 +25,7 @@ func FormatFlag(cmd *cobra.Command, f *Format) {
 	cmd.Flags().Var(OneOf(f, Table, JSON), "format", "table for people, json for programs")
 }
 
-// OneOf returns the value of a flag that takes one of several words. What value holds before is the
-// default.
+// OneOf returns the value of a flag that takes one of several words. The default is *value.
 func OneOf[T ~string](value *T, words ...T) pflag.Value { return oneOf[T]{value, words} }
 
 type oneOf[T ~string] struct {

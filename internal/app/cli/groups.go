@@ -15,8 +15,8 @@ const groupKey = "group"
 // Group puts a flag under a title in the help.
 func Group(flag *pflag.Flag, title string) { flag.Annotations = map[string][]string{groupKey: {title}} }
 
-// GroupHelp shows the flags of a command in their groups: --help the usual ones, --help-all all of
-// them. The command must have its flags and its RunE.
+// GroupHelp lets --help show the usual flags of a command in their groups, and --help-all all
+// flags. Call it after the command has its flags and RunE.
 func GroupHelp(cmd *cobra.Command, usual ...string) {
 	all, flags, run := false, cmd.Flags(), cmd.RunE
 	flags.BoolVar(&all, "help-all", false, "show all flags")

@@ -8,8 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/outfile"
 )
 
-// CheckOutput refuses a file of a flag like --report that cannot be written, and an existing file
-// of another kind, before anything is read or charged. An empty path is no file.
+// CheckOutput checks the file of a flag like --report before anything is read or charged: it
+// refuses a path that cannot be written and an existing file of another kind. It accepts an empty
+// path.
 func CheckOutput(flag, path string, perm os.FileMode, kind outfile.Kind) error {
 	if path == "" {
 		return nil
@@ -20,8 +21,8 @@ func CheckOutput(flag, path string, perm os.FileMode, kind outfile.Kind) error {
 	return nil
 }
 
-// SaveOutput writes the file of a flag like --report, whole or not at all. An empty path is no
-// file.
+// SaveOutput writes the file of a flag like --report, whole or not at all. It does nothing if path
+// is empty.
 func SaveOutput(flag, path string, perm os.FileMode, write func(io.Writer) error) error {
 	if path == "" {
 		return nil
@@ -31,7 +32,7 @@ func SaveOutput(flag, path string, perm os.FileMode, write func(io.Writer) error
 		if err = write(file); err == nil {
 			err = file.Commit()
 		} else {
-			file.Discard() //nolint:errcheck // the first error says more
+			file.Discard() //nolint:errcheck // the first error is more useful
 		}
 	}
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// OwnStderr returns stderr under another number. Go ends a process that writes to a broken pipe
-// under the number of stderr, and what a command does must not depend on a reader of its notes.
+// OwnStderr returns a duplicate of stderr. Go ends a process that writes to a broken pipe as file
+// descriptor 2, but a command must not depend on the reader of its notes.
 func OwnStderr() *os.File {
 	fd, err := syscall.Dup(int(os.Stderr.Fd()))
 	if err != nil {

@@ -42,17 +42,12 @@ func (e *Error) Error() string {
 
 // indent returns white space as wide as the characters before a column; tabs stay tabs.
 func indent(text string, column int) string {
-	var b strings.Builder
-	n := 1
-	for g := uniseg.NewGraphemes(text); g.Next() && n < column; {
-		if g.Str() == "\t" {
-			b.WriteByte('\t')
-		} else {
-			b.WriteString(strings.Repeat(" ", g.Width()))
-		}
-		n += len(g.Runes())
+	runes := []rune(text)
+	parts := strings.Split(string(runes[:min(column-1, len(runes))]), "\t")
+	for i, part := range parts {
+		parts[i] = strings.Repeat(" ", uniseg.StringWidth(part))
 	}
-	return b.String()
+	return strings.Join(parts, "\t")
 }
 
 // Errors are the mistakes in a file, in its order. It is never empty.
@@ -129,9 +124,8 @@ func (s secrets) hide(text string) string {
 // hideLine is hide for a line of the file. It also hides everything after an unknown field name.
 func (s secrets) hideLine(line string) string {
 	for _, span := range s.field.FindAllStringIndex(line, -1) {
-		if name := strings.Trim(line[span[0]:span[1]], " \t-\"':"); !s.known[name] &&
-			strings.TrimSpace(line[span[1]:]) !=
-				"" {
+		name, value := strings.Trim(line[span[0]:span[1]], " \t-\"':"), strings.TrimSpace(line[span[1]:])
+		if !s.known[name] && value != "" {
 			line = strings.TrimRight(line[:span[1]], " \t") + " …"
 			break
 		}

@@ -7,12 +7,12 @@ import (
 
 // kind is a way in which a record can be broken.
 type kind struct {
-	class string // as the pipeline calls it
-	rare  bool   // long records: one in twenty of the others
+	class string // class of dead letters
+	rare  bool   // whether the kind is twenty times as rare, because its records are long
 	make  func(c Config, user, page string, millis int64) []byte
 }
 
-// kinds has one way for every class of broken record.
+// kinds has one entry for every class of broken records.
 var kinds = []kind{
 	{class: "undecodable", make: func(_ Config, user, page string, millis int64) []byte {
 		whole := record(user, page, millis)
@@ -39,7 +39,7 @@ var kinds = []kind{
 	{class: "key_too_long", rare: true, make: func(_ Config, user, page string, millis int64) []byte {
 		return record(user, page+strings.Repeat("/x", 300), millis)
 	}},
-	// Half a surrogate pair: JSON can say it, UTF-8 cannot.
+	// Half a surrogate pair is valid JSON but has no UTF-8.
 	{class: "bad_key", make: func(_ Config, user, page string, millis int64) []byte {
 		return fmt.Appendf(nil, `{"user":%q,"page":"%s\ud800","ts":%d}`, user, page, millis)
 	}},

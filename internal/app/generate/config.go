@@ -8,29 +8,29 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Config describes a stream. Defaults returns one that is ready to use.
+// Config describes a stream.
 type Config struct {
 	Seed     uint64
-	Events   int           // records altogether, broken ones included
-	Users    int           // people who may appear
-	Keys     int           // pages that may appear
+	Events   int           // number of records, broken ones included
+	Users    int           // number of users
+	Keys     int           // number of pages
 	Start    time.Time     // start of the first window
 	Windows  int           // number of windows
 	Window   time.Duration // size of a window
-	Lateness time.Duration // records later than this are late
-	Skew     time.Duration // records further ahead than this are of the future
+	Lateness time.Duration // largest delay of a record that is not late
+	Skew     time.Duration // largest lead of a record that is not of the future
 	Late     float64       // share of late records, in [0, 1]
 	Future   float64       // share of records of the future, in [0, 1]
 	Broken   float64       // share of broken records, in [0, 1]
-	// MaxRecordBytes: an oversized record is one byte longer.
-	MaxRecordBytes int
+
+	MaxRecordBytes int // an oversized record is one byte longer
 }
 
-// ErrConfig is returned by New for a Config that describes no stream; with a *units.RangeError if
-// one number is the reason ("events", "users", "keys", "windows", "window").
+// ErrConfig is returned by New for an invalid Config. It wraps a *units.RangeError if one number is
+// out of range ("events", "users", "keys", "windows" or "window").
 var ErrConfig = errors.New("impossible stream")
 
-// Defaults returns a day of a small shop: 24 windows of an hour, in the past.
+// Defaults returns a valid Config: a day of a small shop, 24 windows of an hour.
 func Defaults() Config {
 	return Config{
 		Seed: 1, Events: 400_000, Users: 100_000, Keys: 6,
@@ -44,7 +44,7 @@ func Defaults() Config {
 // End returns the end of the last window.
 func (c Config) End() time.Time { return c.Start.Add(time.Duration(c.Windows) * c.Window) }
 
-// outside is the error of a number that describes no stream.
+// outside returns the error for a number out of range.
 func outside(name string, value int, want string) error {
 	return fmt.Errorf("%w: %w", ErrConfig, &units.RangeError{Parameter: name, Value: float64(value), Range: want})
 }

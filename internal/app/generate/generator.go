@@ -1,20 +1,20 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 )
 
 // Event is one record as it reaches the topic.
 type Event struct {
-	Arrival int64  // Unix milliseconds, never falling
-	Value   []byte // JSON, or the rest of it
+	Arrival int64  // Unix milliseconds, ascending
+	Value   []byte // JSON, perhaps broken
 }
 
-// Fields of the JSON that is generated; times are Unix milliseconds.
+// Fields of the generated JSON. Times are Unix milliseconds.
 const (
 	UserField = "user"
 	KeyField  = "page"
@@ -30,12 +30,12 @@ type Generator struct {
 	names    []string
 	plan     arrivals
 	slice    int
-	fraction []float64 // of the slice, falling, so that the next is the last
+	fraction []float64 // positions of events in the slice, descending: the next one is the last
 	made     int
 	truth    Truth
 }
 
-// New returns a generator, or ErrConfig with the reason.
+// New returns a generator. Its error is an ErrConfig.
 func New(c Config) (*Generator, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func New(c Config) (*Generator, error) {
 	}, nil
 }
 
-// Names returns the n keys that may appear, the most frequent first.
+// Names returns the n pages, the most frequent first.
 func Names(n int) []string {
 	pages := []string{"/home", "/search", "/product", "/cart", "/checkout", "/account", "/deals", "/help"}
 	for i := len(pages); i < n; i++ {
@@ -57,7 +57,7 @@ func Names(n int) []string {
 	return slices.Clone(pages[:n])
 }
 
-// Truth returns what the events handed out so far are.
+// Truth returns the outcomes of the events that Next has returned.
 func (g *Generator) Truth() Truth { return g.truth.clone() }
 
 // Next returns the next event; false after the last one.
@@ -86,15 +86,10 @@ func (g *Generator) open() {
 	for range g.plan.upTo[g.slice] - before {
 		g.fraction = append(g.fraction, g.r.Float64())
 	}
-	slices.SortFunc(g.fraction, func(a, b float64) int {
-		if a > b {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(g.fraction, func(a, b float64) int { return cmp.Compare(b, a) })
 }
 
-// value draws user, page, time and outcome of an event, and returns its record.
+// value draws the user, page, time and outcome of an event, and returns its record.
 func (g *Generator) value(arrival int64) []byte {
 	user := fmt.Sprintf("u%07d", g.users.Draw(g.r)+1)
 	page := g.names[g.page(arrival)]
@@ -122,8 +117,8 @@ func (g *Generator) value(arrival int64) []byte {
 	return record(user, page, millis)
 }
 
-// happened draws the event time. An event both late and before the start is on time instead, so
-// that no outcome depends on the order of the rules.
+// happened draws the event time. A late event that would be before the start is on time instead, so
+// that every event has exactly one outcome.
 func (g *Generator) happened(arrival int64, draw float64) int64 {
 	lateness, skew := g.c.Lateness.Milliseconds(), g.c.Skew.Milliseconds()
 	if draw < g.c.Late {
@@ -135,13 +130,13 @@ func (g *Generator) happened(arrival int64, draw float64) int64 {
 		return arrival + skew + 1 + int64(g.r.ExpFloat64()*3_600_000)
 	}
 	delay := int64(g.r.ExpFloat64() * 800)
-	if g.r.IntN(50) == 0 { // a phone that was offline for a moment
+	if g.r.IntN(50) == 0 { // the phone was offline for a moment
 		delay = int64(g.r.Float64() * float64(lateness))
 	}
 	return arrival - min(delay, lateness)
 }
 
-// page draws a key: Zipf's law, and each page has its own hour of the day.
+// page draws a page by Zipf's law; each page has its peak at another hour.
 func (g *Generator) page(arrival int64) int {
 	for {
 		rank := g.keys.Draw(g.r)
@@ -154,7 +149,5 @@ func (g *Generator) page(arrival int64) int {
 
 // record returns a well-formed event.
 func record(user, page string, millis int64) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, `{"user":%q,"page":%q,"ts":%d}`, user, page, millis)
-	return []byte(b.String())
+	return fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d}`, user, page, millis)
 }

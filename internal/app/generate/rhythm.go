@@ -5,22 +5,20 @@ import (
 	"time"
 )
 
-// pieces is the number of pieces that the time is cut into: within a piece arrivals are
-// uniform.
+// pieces is the number of slices of the stream. Arrivals are uniform within a slice.
 const pieces = 2880
 
-// daily returns the traffic at a time of day relative to its mean: quiet at four in
-// the morning, a shoulder at noon and the peak in the evening. Always positive.
+// daily returns the traffic at a time of day relative to its mean, always above 0: low at four in
+// the morning, with a shoulder at noon and a peak in the evening.
 func daily(t time.Time) float64 {
 	day := float64(t.UnixMilli()%86_400_000) / 86_400_000
 	return 1 - 0.55*math.Cos(2*math.Pi*(day-5.0/24)) - 0.18*math.Cos(4*math.Pi*(day-1.5/24))
 }
 
-// arrivals cuts events into slices in proportion to daily, rounding so that
-// the sum is exact.
+// arrivals distributes events over slices in proportion to daily. The sum is exact.
 type arrivals struct {
 	start, span float64 // Unix milliseconds
-	upTo        []int   // events up to the end of each slice
+	upTo        []int   // number of events up to the end of each slice
 }
 
 func newArrivals(c Config) arrivals {
@@ -42,7 +40,7 @@ func newArrivals(c Config) arrivals {
 	return a
 }
 
-// millis returns the time of the fraction in [0, 1) of a slice, in Unix milliseconds.
+// millis returns the Unix milliseconds at a fraction of a slice.
 func (a arrivals) millis(slice int, fraction float64) int64 {
 	return int64(math.Floor(a.start + a.span*(float64(slice)+fraction)/pieces))
 }

@@ -2,8 +2,8 @@ package generate
 
 import "maps"
 
-// Truth is what became of the records generated so far, by the rules of the
-// pipeline: Read is the sum of all others.
+// Truth counts records by their outcome under the rules of the pipeline. Read is the sum of all
+// others.
 type Truth struct {
 	Read, BeforeStart, Late, Future, Accepted uint64
 	DeadLettered                              map[string]uint64 // by class

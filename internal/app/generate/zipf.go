@@ -6,11 +6,11 @@ import (
 	"sort"
 )
 
-// Zipf draws ranks 0 to n−1 with weights (rank+1)^−exponent, for any exponent
-// ≥ 0 (the standard library's needs one above 1, steeper than people are).
+// Zipf draws ranks from 0 to n−1 with weights (rank+1)^−exponent, for any exponent ≥ 0. The
+// standard library's needs an exponent above 1, which is too steep for people.
 type Zipf struct{ cumulated []float64 }
 
-// NewZipf returns what draws from n ranks.
+// NewZipf returns a Zipf of n ranks.
 func NewZipf(n int, exponent float64) Zipf {
 	z := Zipf{cumulated: make([]float64, n)}
 	sum := 0.0

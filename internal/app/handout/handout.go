@@ -1,5 +1,5 @@
-// Package handout hands what a deployment publishes to a function that may be slow, in one
-// goroutine. The counts topic is the queue: the run that publishes never waits for the function.
+// Package handout passes the releases of a deployment to a function that may be slow, in a
+// goroutine of its own. The counts topic is the queue, so the run never waits for the function.
 package handout
 
 import (
@@ -14,48 +14,47 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Options say what is followed, and which function takes it.
+// Options configure a Handout.
 type Options struct {
-	// Follow hands out what is published, as pipeline.FollowReleases does: from the same position
-	// at each call.
+	// Follow calls a function with each turn, as pipeline.FollowReleases does. Every call begins at
+	// the same position.
 	Follow func(context.Context, func(pipeline.Published) error) error
-	// Take takes turns in order, each value once. Its error ends the handing out.
+	// Take is called with the turns in order, and gets each value once. Its error ends the Handout.
 	Take func(pipeline.Published) error
-	// OnUnread, if given, is called when Follow fails. Follow is then called again, after pauses
-	// that grow from Pause to a minute, and begin again once something was taken. Without OnUnread,
-	// an error of Follow ends the handing out.
+	// OnUnread, if set, is called when Follow fails. Follow is then repeated, after pauses that
+	// grow from Pause to a minute and shrink to Pause again after a success. Without OnUnread, an
+	// error of Follow ends the Handout.
 	OnUnread func(error)
 	Pause    time.Duration
-	// OnError is called with the error that ends the handing out.
+	// OnError, if set, is called with the error that ends the Handout.
 	OnError func(error)
 }
 
 // ErrNotTaken is returned by Wait if Take does not return.
 var ErrNotTaken = errors.New("handing out releases: the output is not read; is something reading stdout?")
 
-// hurried is how long Wait and Leave wait for a call of Take when there is a hurry; a Wait in a
-// hurry takes ten times as long at most.
+// hurried is the time that Wait and Leave allow for a call of Take when the process is in a hurry.
+// A hurried Wait takes at most ten times as long.
 const hurried = 3 * time.Second
 
-// Handout is a handing out that goes on. Its methods are for the goroutine that started it, except
-// for Moved.
+// Handout passes on releases. Its methods are for the goroutine that started it, except for Moved.
 type Handout struct {
-	done   atomic.Uint64 // the last turn that was taken
-	moved  atomic.Int64  // when Take last got on, in Unix nanoseconds
+	done   atomic.Uint64 // last turn that was taken
+	moved  atomic.Int64  // time of the last progress of Take, in Unix nanoseconds
 	unread atomic.Pointer[error]
 	ended  chan struct{}
 	err    error // set before ended is closed
-	hangs  bool  // Wait has given up on Take
+	hangs  bool  // whether Wait has given up on Take
 }
 
-// New returns a Handout of the turns after the given one. Start begins it.
+// New returns a Handout of the turns after the given one.
 func New(after uint64) *Handout {
 	h := &Handout{ended: make(chan struct{})}
 	h.done.Store(after)
 	return h
 }
 
-// Start begins, once, to hand out, until ctx ends.
+// Start starts the Handout, which ends with ctx. Call it once.
 func (h *Handout) Start(ctx context.Context, o Options) {
 	go func() {
 		defer close(h.ended)
@@ -102,12 +101,12 @@ func (h *Handout) run(ctx context.Context, o Options) error {
 	}
 }
 
-// Moved notes that Take gets on: Wait waits for its limit anew.
+// Moved records progress of Take, so that the limit of Wait starts again.
 func (h *Handout) Moved() { h.moved.Store(time.Now().UnixNano()) }
 
-// Wait waits until a turn is taken. It returns the error that ended the handing out before that, or
-// ErrNotTaken if Take does not get on within limit (0: no limit), once hurry is closed within some
-// seconds.
+// Wait waits until a turn is taken. It returns the error that ended the Handout before that, or
+// ErrNotTaken if Take makes no progress within limit (0 for no limit). Closing hurry shortens the
+// limit to a few seconds.
 func (h *Handout) Wait(turn uint64, limit time.Duration, hurry <-chan struct{}) error {
 	h.Moved()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -133,7 +132,7 @@ func (h *Handout) Wait(turn uint64, limit time.Duration, hurry <-chan struct{}) 
 	return nil
 }
 
-// Err returns the error that ended the handing out; nil while it goes on.
+// Err returns the error that ended the Handout, or nil while it runs.
 func (h *Handout) Err() error {
 	select {
 	case <-h.ended:
@@ -143,7 +142,7 @@ func (h *Handout) Err() error {
 	}
 }
 
-// Unread returns why the topics cannot be read at the moment; nil if they can.
+// Unread returns the error with which reading fails at the moment, or nil.
 func (h *Handout) Unread() error {
 	if err := h.unread.Load(); err != nil {
 		return *err
@@ -151,7 +150,7 @@ func (h *Handout) Unread() error {
 	return nil
 }
 
-// Leave waits until the handing out has ended, but not for a call of Take that hangs.
+// Leave waits until the Handout has ended, but not for a call of Take that hangs.
 func (h *Handout) Leave() {
 	if h.hangs {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Nothing of the turns before the first one is handed out, and nothing twice: not if following
-// begins anew, nor if a turn comes with those before it, whose ends are missing.
+// Turns before the first one are skipped, and no value is passed on twice, even if following starts
+// again, or if a turn comes with earlier ones whose ends are missing.
 func TestEachValueIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	var tries int
@@ -31,7 +31,7 @@ func TestEachValueIsTakenOnce(t *testing.T) {
 					return err
 				}
 			}
-			return map[bool]error{true: errors.New("no broker answers")}[tries < 3]
+			return map[bool]error{true: errors.New("no broker responds")}[tries < 3]
 		},
 		Take: func(p pipeline.Published) error {
 			for _, r := range p.Releases {

@@ -7,36 +7,36 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Loss has the number of records that were lost before counting, the number of all, and reasons.
+// Loss counts the records that were lost before counting, by reason.
 type Loss struct {
 	Lost, Records float64
-	refused       float64 // part of Lost: not beyond the allowance
-	bad           float64 // part of Lost: the value cannot be read
-	valued        float64 // part of Records: not broken in another way
+	refused       float64 // lost records that were not beyond an allowance
+	bad           float64 // lost records with an unreadable value
+	valued        float64 // records that are not broken in another way
 	reasons       []reason
 }
 
-// reason is one way to lose records, and the number that were lost.
+// reason is one way to lose records, with the number of records.
 type reason struct {
 	words string
 	n     float64
 }
 
-// Lost returns the records lost between two reports of the same deployment; before is empty for
-// everything since its beginning. A record is lost if it was dead-lettered, lies before the start,
-// is late, of the future or overtaken, or if it was accepted and is beyond the allowance. A record
-// that a filter or a list of keys leaves out is not lost, nor is one whose window is open.
+// Lost returns the records lost between two reports of the same deployment; before is empty for all
+// records since its beginning. A record is lost if it was dead-lettered, lies before the start, is
+// late, of the future or overtaken, or was accepted and is beyond the allowance. A record that a
+// filter or a list of keys excludes is not lost, nor is one whose window is open.
 //
 // The numbers are exact if there is one metric and its windows do not overlap. If windows overlap,
-// a record that one of its n windows loses counts as 1/n of a loss. If there are several metrics,
-// the tallies do not show which records they share. Lost then takes the largest number of records
-// that one metric takes, times the share of records that all metrics together lose. A record that
-// only one of two metrics counts is thus half a loss.
+// a record that one of its n windows loses counts as 1/n of a loss. With several metrics, the
+// tallies do not show which records they share. Lost then multiplies the largest number of records
+// of a metric by the share of records that all metrics together lose, so that a record that only
+// one of two metrics counts is half a loss.
 func Lost(before, now pipeline.Tallies) Loss {
 	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // a change takes CLOSEs back
 	var lost, took, most, decided float64
 	for _, m := range now.Metrics {
-		windows := 1.0 // of a record
+		windows := 1.0 // windows of one record
 		if now.Accepted > 0 {
 			windows = max(1, float64(m.Pairs())/float64(now.Accepted))
 		}
@@ -85,12 +85,12 @@ func (l Loss) Most() bool { return 2*l.Lost > l.Records }
 // others are then not representative.
 func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 
-// Notable reports whether at least ten records, and one in a hundred, were lost for other reasons
+// Notable reports whether at least ten records, and one in a hundred, were lost for reasons other
 // than allowances.
 func (l Loss) Notable() bool { return l.refused >= 10 && 100*l.refused >= l.Records }
 
-// Why names the reasons without numbers: "most are late; some are of the future". It leaves out
-// reasons of fewer than one record in a hundred.
+// Why returns the reasons without numbers: "most are late; some are of the future". It skips
+// reasons of less than one record in a hundred.
 func (l Loss) Why() string {
 	var parts []string
 	for _, r := range l.reasons {

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/app/words"
-
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// row is one line: how many records had an outcome, of how many.
+// row is one line of the table: the records with an outcome.
 type row struct {
 	indent  int
 	name    string
@@ -20,15 +19,15 @@ type row struct {
 	whole   uint64
 }
 
-// Part writes a part of a whole with its share: "3 of 40 records (7.5 %)".
+// Part formats a part of a whole with its share: "3 of 40 records (7.5 %)".
 func Part(part, whole uint64, noun string) string {
 	return fmt.Sprintf("%s of %s (%s)", terminal.Number(float64(part), 0), terminal.Count(whole, noun),
 		Share(float64(part), float64(whole)))
 }
 
-// Table writes the tallies as aligned lines with shares, from read records to counted ones. Shares
-// of a metric's rows are of its own records, once for each window that holds one. The text is
-// exact, for the holder of the data only: its first line says so.
+// Table formats the tallies as aligned lines with shares, from read records to counted ones. A
+// metric's shares refer to its own records, each counted once per window. The text is exact and
+// only for the holder of the data, as its first line says.
 func Table(t pipeline.Tallies) string {
 	rows := rowsOf(t)
 	name, number := 0, 0
@@ -80,5 +79,5 @@ func rowsOf(t pipeline.Tallies) []row {
 
 func count(n uint64) string { return terminal.Number(float64(n), 0) }
 
-// Share writes a part of a whole as a percentage.
+// Share formats a part of a whole as a percentage.
 func Share(part, whole float64) string { return words.Percent(part / max(part, whole, 1)) }

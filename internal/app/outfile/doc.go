@@ -1,6 +1,6 @@
-// Package outfile writes the files that a command makes: whole or not at all. A file appears under
-// its path on Commit, and replaces the old one; a crash before that leaves the old file. Paths that
-// are not ordinary files, such as /dev/stdout or a pipe, are written directly.
+// Package outfile writes the files that a command makes: whole or not at all. Commit puts the new
+// file under its path; a crash before that leaves the old one. A path that is not a regular file,
+// such as /dev/stdout or a pipe, is written directly.
 //
-// A File belongs to one goroutine at a time.
+// A File is not for concurrent use.
 package outfile

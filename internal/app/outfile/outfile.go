@@ -10,17 +10,17 @@ import (
 	"syscall"
 )
 
-// headBytes is how much of a file Spare shows: a page has its style first.
+// headBytes is the size of the head that Kind.Wrote gets: a page begins with its style.
 const headBytes = 64 << 10
 
 // A Kind of file replaces only files of the same kind.
 type Kind interface {
-	String() string         // a file of the kind, as the middle of a sentence
-	Wrote(head []byte) bool // whether a file that begins like this is one
+	String() string         // name of the kind, with its article
+	Wrote(head []byte) bool // whether a file with this head is of the kind
 }
 
-// Check refuses a path that cannot be written, and a foreign file: one that has contents, and is
-// not of a kind. It changes nothing under the path.
+// Check refuses a path that cannot be written, and one with a file that has contents but is not of
+// the kind. It does not change the file.
 func Check(path string, perm os.FileMode, kind Kind) error {
 	const write = 2 // W_OK
 	info, err := os.Stat(path)
@@ -37,14 +37,14 @@ func Check(path string, perm os.FileMode, kind Kind) error {
 	case info.Mode().Type() == os.ModeSocket:
 		return fmt.Errorf("%s is a socket: name a file or a pipe", path)
 	}
-	// It is not opened: to open a pipe is to wait for its reader.
+	// Opening a pipe would wait for its reader.
 	if err := syscall.Access(path, write); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }
 
-// spare refuses to replace a foreign file.
+// spare refuses to replace a file of another kind.
 func spare(path string, kind Kind) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -65,18 +65,16 @@ func spare(path string, kind Kind) error {
 	return nil
 }
 
-// File is a file on its way to its path.
+// File is a file that is being written.
 type File struct {
 	path string
 	file *os.File
-	temp bool // file is a new one, to be renamed to path
+	temp bool // whether Commit renames file to path
 	done bool
 }
 
-// Create opens what will be the file of a path: a new file beside it, which nothing else finds
-// under that path before Commit, or the path itself if that is not an ordinary file. perm is the
-// mode of the new file, before the umask. It is an error if the path is a directory, or if its
-// directory cannot be written.
+// Create opens a temporary file beside path, which Commit renames to path, or path itself if it is
+// not a regular file. perm is the mode of the new file, before the umask.
 func Create(path string, perm os.FileMode) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -91,41 +89,25 @@ func Create(path string, perm os.FileMode) (*File, error) {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, err
 	}
-	// Names are limited to 255 bytes in most file systems: a longer path's own name is cut.
+	// Most file systems limit names to 255 bytes.
 	base := filepath.Base(path)
 	name := fmt.Sprintf(".%s-%s", base[:min(len(base), 200)], rand.Text()[:10])
 	file, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
-		return nil, uncreated(path, err)
+		return nil, fmt.Errorf("creating %s in directory %s: %w", path, filepath.Dir(path), cause(err))
 	}
 	return &File{path: path, file: file, temp: true}, nil
 }
 
-// uncreated is the error of a path whose new file could not be opened; err has the name of
-// that file, which no caller knows.
-func uncreated(path string, err error) error {
-	dir := filepath.Dir(path)
-	info, missing := os.Stat(dir)
-	switch reason := cause(err); {
-	case errors.Is(missing, os.ErrNotExist):
-		return fmt.Errorf("creating %s: there is no directory %s: make it, or name a file elsewhere: %w", path, dir,
-			reason)
-	case missing == nil && !info.IsDir():
-		return fmt.Errorf("creating %s: %s is a file, not a directory: %w", path, dir, reason)
-	default:
-		return fmt.Errorf("creating %s in directory %s: %w", path, dir, reason)
-	}
-}
-
-// cause returns an error of the operating system without its path, which may be a temporary file's;
-// any other error unchanged.
+// cause removes the path, which may be that of a temporary file, from an error of the operating
+// system.
 func cause(err error) error {
 	var pathError *os.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &pathError):
+	if errors.As(err, &pathError) {
 		return pathError.Err
-	case errors.As(err, &link):
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
 		return link.Err
 	}
 	return err
@@ -140,7 +122,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Commit makes the file durable, under the path. After an error the path has its old file.
+// Commit makes the file durable under its path. After an error, the path still has the old file.
 func (f *File) Commit() error {
 	var err error
 	if f.temp {
@@ -162,7 +144,7 @@ func (f *File) Commit() error {
 	return fmt.Errorf("writing %s: %w", f.path, cause(err))
 }
 
-// Discard removes the file, unless it has been committed. The error is from closing or removing it.
+// Discard removes the file, unless it was committed.
 func (f *File) Discard() error {
 	if f.done {
 		return nil
@@ -175,17 +157,13 @@ func (f *File) Discard() error {
 	return err
 }
 
-// Same reports whether two paths lead to one file, also to one that is not there yet.
+// Same reports whether two paths lead to the same file, even if it does not exist yet.
 func Same(a, b string) bool {
-	one, errA := os.Stat(a)
-	other, errB := os.Stat(b)
-	if errA == nil && errB == nil {
-		return os.SameFile(one, other)
+	same := func(a, b string) bool {
+		one, errA := os.Stat(a)
+		other, errB := os.Stat(b)
+		return errA == nil && errB == nil && os.SameFile(one, other)
 	}
-	if filepath.Base(a) != filepath.Base(b) {
-		return false
-	}
-	one, errA = os.Stat(filepath.Dir(a))
-	other, errB = os.Stat(filepath.Dir(b))
-	return filepath.Clean(a) == filepath.Clean(b) || errA == nil && errB == nil && os.SameFile(one, other)
+	return filepath.Clean(a) == filepath.Clean(b) || same(a, b) ||
+		filepath.Base(a) == filepath.Base(b) && same(filepath.Dir(a), filepath.Dir(b))
 }

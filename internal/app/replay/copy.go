@@ -13,20 +13,20 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// longestWait is how long a record waits for others with which it is written: a slow pipe may bring
-// no more for hours.
+// longestWait is the longest time that a record waits to be written together with others: the next
+// record of a slow pipe may take hours.
 const longestWait = 200 * time.Millisecond
 
-// readAhead is how many records are read before they are written.
+// readAhead is the number of records that are read before they are written.
 const readAhead = 1024
 
-// read is what the source returned.
+// read is a result of source.Next.
 type read struct {
 	record eventfile.Record
-	err    error // of the last one
+	err    error
 }
 
-// ahead reads the source in a goroutine of its own, until done is closed.
+// ahead reads the source in a goroutine, until done is closed.
 func (r *Replay) ahead(done <-chan struct{}) <-chan read {
 	out := make(chan read, readAhead)
 	go func() {
@@ -48,7 +48,7 @@ func (r *Replay) ahead(done <-chan struct{}) <-chan read {
 // errDrained ends the copying early.
 var errDrained = errors.New("drained")
 
-// next returns the next record. While there is none, it writes those that have waited.
+// next returns the next record. While there is none, it writes the pending ones.
 func (r *Replay) next(ctx context.Context, drain <-chan struct{}, records <-chan read) (eventfile.Record, error) {
 	for {
 		select {
@@ -76,7 +76,7 @@ func (r *Replay) next(ctx context.Context, drain <-chan struct{}, records <-chan
 	}
 }
 
-// copy writes record after record.
+// copy writes the records of the source.
 func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 	done := make(chan struct{})
 	defer close(done)
@@ -122,8 +122,8 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 	return r.partitions.flush(ctx)
 }
 
-// noUsers ends a replay of records that all have no user: the field is probably misspelt, and each
-// record would be a user of its own.
+// noUsers returns the error for a file in which no record has a user: the field is probably
+// misspelt, and each record would count as a user of its own.
 func (r *Replay) noUsers(ctx context.Context) error {
 	err := fmt.Errorf("no record has a user in %s: correct %s", r.options.Format.User, r.options.UserSetting)
 	if r.result.Written == 0 {
@@ -136,7 +136,7 @@ func (r *Replay) noUsers(ctx context.Context) error {
 		terminal.Number(float64(r.result.Written), 0))
 }
 
-// damaged writes the records read before a container broke off.
+// damaged writes the records before the damage of a container, and returns its error.
 func (r *Replay) damaged(ctx context.Context, err error) error {
 	if flushed := r.partitions.flush(ctx); flushed != nil {
 		return errors.Join(err, flushed)
@@ -145,9 +145,9 @@ func (r *Replay) damaged(ctx context.Context, err error) error {
 		terminal.Number(float64(r.result.Written), 0))
 }
 
-// copyRecord writes one record, or keeps it until there is a time for it.
+// copyRecord writes a record, or keeps it until a record has a time.
 func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decoded *event.Event) error {
-	user := record.Value // a broken record has no user: any partition will do
+	user := record.Value // of a broken record, which can go to any partition
 	err := r.decoder.Decode(record.Value, decoded)
 	broken := err != nil
 	ofRecord := broken && r.faults.Add(err, record)
@@ -168,8 +168,8 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 	}
 	switch {
 	case err == nil:
-		// A broker that compresses itself refuses times before 1970, with an error that names no
-		// cause.
+		// Brokers that recompress records refuse times before 1970, with an error that does not
+		// mention the time.
 		user, r.last = decoded.User, max(decoded.Millis, 0)
 		if !r.timed {
 			r.timed = true
@@ -192,7 +192,7 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 	return r.write(ctx, user, record.Value, broken)
 }
 
-// leavesOut reports whether a record is not written, because of its value.
+// leavesOut reports whether a record is skipped because of its value.
 func (r *Replay) leavesOut(err error) bool {
 	var bad *event.Error
 	if !errors.As(err, &bad) || bad.Field != "value" {
@@ -202,7 +202,7 @@ func (r *Replay) leavesOut(err error) bool {
 		r.options.SkipBadValues
 }
 
-// write writes a record. A broken one has no time of its own that could keep it from being counted.
+// write writes a record and counts it if a run would not count it because of its time.
 func (r *Replay) write(ctx context.Context, user, value []byte, broken bool) error {
 	if wait := r.pace.next(time.Now()); wait > 0 {
 		if err := r.partitions.flush(ctx); err != nil {
@@ -235,7 +235,7 @@ func (r *Replay) write(ctx context.Context, user, value []byte, broken bool) err
 	return r.partitions.add(ctx, user, kafkalog.Message{Value: r.framed(value), Timestamp: kafkalog.At(r.last)})
 }
 
-// reportProgress reports every two seconds how much of the file was read.
+// reportProgress calls OnProgress every two seconds.
 func (r *Replay) reportProgress() {
 	if now := time.Now(); r.options.OnProgress != nil && r.size > 0 && now.Sub(r.reported) >= 2*time.Second {
 		r.reported = now

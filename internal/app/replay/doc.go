@@ -1,20 +1,18 @@
-// Package replay writes the records of a file to an events topic: as they are, in the
-// order of the file, to the partition that a hash of the user's id names, under the time
-// of the event.
+// Package replay writes the records of a file to an events topic: unchanged, in the order of the
+// file, with the time of the event, to a partition chosen by a hash of the user id.
 //
 // Guarantees:
-//   - Records are written as the pipeline reads the topic: those of an Avro container
-//     bare, if the file was written with the topic's schema, or with the id that a schema
-//     registry has for the file's schema. Else nothing is written.
+//   - Records have the form that the pipeline reads. Those of an Avro container are written bare if
+//     the file has the topic's schema, or with the id of the file's schema in a registry.
 //   - The records of one user stay in the order of the file.
-//   - A record without a usable time takes that of the record before it, or of the first
-//     that has one: the pipeline dead-letters it.
-//   - A topic with append times is refused unless that is accepted: the broker would
-//     replace the times, and none of the file's events would count.
+//   - A record without a usable time gets that of the record before it, or the first one in the file.
+//     The pipeline dead-letters it.
+//   - A topic with append times is refused, unless AcceptLate is set: the broker would replace the
+//     times, and none of the file's events would count.
 //
-// Not guaranteed: once only. A replay that is begun again writes its records again, and so
-// does one that fails, up to where it failed. Records longer than demo.MaxRecordBytes are left
-// out, and the result says so. Nothing is sorted: package eventfile sorts.
+// Not guaranteed: that records are written only once. A second replay writes them again, and so
+// does one after an error, up to the error. Records longer than demo.MaxRecordBytes are skipped,
+// which the result reports. Nothing is sorted; package eventfile can sort.
 //
-// A Replay belongs to one goroutine at a time.
+// A Replay is not for concurrent use.
 package replay

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,20 +11,20 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// lastOffsets is how far before its end a partition's last record is looked for: the end may be
-// markers of transactions.
-const lastOffsets = 8
+// checkedOffsets is the number of offsets at either end of a partition that are searched for a
+// record. Some offsets have transaction markers instead.
+const checkedOffsets = 8
 
-// versionAt is where the version is in a record of this program: after two letters and a kind.
+// versionAt is the index of the version in a control record, after two letters and a kind.
 const versionAt = 3
 
-// refuseOutputs refuses a topic whose first or last record in a partition this program has written:
-// no deployment has its events there, and what a run reads there it could not make out.
+// refuseOutputs refuses a topic with a deployment's outputs at the beginning or the end of a
+// partition: events would corrupt it.
 func (r *Replay) refuseOutputs(ctx context.Context, partitions []int32) error {
 	for _, p := range partitions {
 		what, err := r.outputIn(ctx, p)
 		if errors.Is(err, kafkalog.ErrForbidden) {
-			return nil // a user who may only write cannot look
+			return nil // the user may only write
 		}
 		if err != nil {
 			return fmt.Errorf("reading topic %s: %w", r.options.Topic, err)
@@ -36,29 +37,26 @@ func (r *Replay) refuseOutputs(ctx context.Context, partitions []int32) error {
 	return nil
 }
 
-// outputIn returns the deployment's output to which the first or the last record of a partition
-// belongs; "" for none.
+// outputIn returns the kind of output at the beginning or the end of a partition, or "".
 func (r *Replay) outputIn(ctx context.Context, partition int32) (what string, err error) {
 	topic := r.options.Topic
 	bounds, err := r.client.Offsets(ctx, topic, partition)
 	if err != nil {
 		return "", err
 	}
-	err = r.client.ReadRange(ctx, topic, partition, bounds.Start, bounds.LastStable, func(one kafkalog.Record) error {
-		what = outputOf(one)
-		return kafkalog.StopReading
-	})
-	if what != "" || err != nil {
-		return what, err
+	start, end := bounds.Start, bounds.LastStable
+	for _, s := range [][2]int64{{start, min(start+checkedOffsets, end)}, {max(start, end-checkedOffsets), end}} {
+		if err := r.client.ReadRange(ctx, topic, partition, s[0], s[1], func(one kafkalog.Record) error {
+			what = cmp.Or(what, outputOf(one))
+			return nil
+		}); err != nil {
+			return "", err
+		}
 	}
-	from := max(bounds.Start, bounds.LastStable-lastOffsets)
-	return what, r.client.ReadRange(ctx, topic, partition, from, bounds.LastStable, func(one kafkalog.Record) error {
-		what = outputOf(one)
-		return nil
-	})
+	return what, nil
 }
 
-// outputOf returns the deployment's output that a record belongs to; "" for none.
+// outputOf returns the kind of output that a record belongs to, or "".
 func outputOf(r kafkalog.Record) string {
 	has := func(header string) bool {
 		return slices.ContainsFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == header })
@@ -72,7 +70,7 @@ func outputOf(r kafkalog.Record) string {
 	if _, err := schemas.DecodeLedgerKey(r.Key); err == nil {
 		return "the ledger (outputs.ledger)"
 	}
-	// A text may begin with the same letters; no text has the version that follows them.
+	// A text may begin with the same letters, but not continue with the version.
 	if schemas.Ours(r.Value) && len(r.Value) > versionAt && r.Value[versionAt] < '\t' {
 		return "the control log (outputs.control)"
 	}

@@ -9,7 +9,8 @@ type pace struct {
 	sent      int64
 }
 
-// next counts one record, and returns the wait before it. Waits too short for a timer are combined.
+// next counts a record and returns the wait before it. It combines waits that are too short for a
+// timer.
 func (p *pace) next(now time.Time) time.Duration {
 	if p.perSecond == 0 {
 		return 0

@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 )
 
-// partitionWriters collect messages by partition and append them all at once. Not for
-// concurrent use.
+// partitionWriters collects messages by partition and appends them together. Not for concurrent
+// use.
 type partitionWriters struct {
 	producers []*kafkalog.Producer
 	pending   [][]kafkalog.Message
@@ -21,8 +21,8 @@ type partitionWriters struct {
 }
 
 const (
-	maxPendingRecords = 8192    // in all partitions together
-	maxPendingBytes   = 8 << 20 // the same
+	maxPendingRecords = 8192    // over all partitions
+	maxPendingBytes   = 8 << 20 // over all partitions
 )
 
 func newPartitionWriters(ctx context.Context, client *kafkalog.Client, topic string,
@@ -46,7 +46,7 @@ func (w *partitionWriters) index(user []byte) int {
 	return int(h.Sum64() % uint64(len(w.producers)))
 }
 
-// add puts a message into the partition of a user. The bytes are kept.
+// add adds a message to the partition of a user. It copies the value.
 func (w *partitionWriters) add(ctx context.Context, user []byte, m kafkalog.Message) error {
 	partition := w.index(user)
 	m.Value = bytes.Clone(m.Value)
@@ -59,7 +59,7 @@ func (w *partitionWriters) add(ctx context.Context, user []byte, m kafkalog.Mess
 	return w.flush(ctx)
 }
 
-// flush appends the pending records, in all partitions at once.
+// flush appends the pending records, to all partitions in parallel.
 func (w *partitionWriters) flush(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i, messages := range w.pending {

@@ -16,98 +16,87 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Options name the file and the topic, and configure the writing. Path, Topic and Format are
-// required.
+// Options configure a replay. Path, Topic and Format are required.
 type Options struct {
 	Path  string
-	Topic string // it must exist
+	Topic string // an existing topic
 
-	// Format is how the pipeline reads the topic, and the layout of the file.
-	Format event.Format
-	// Header is set if the first record of a csv or tsv file names the columns and is not written.
-	// Only for these two.
-	Header bool
-	// UserSetting is where Format.User was set, for errors.
-	UserSetting string
-	// SkipNoUser leaves out records without a user.
-	SkipNoUser bool
-	// SkipNoValue leaves out records without a value, where Format has NoValueSkip; SkipBadValues
-	// those whose value cannot be read.
-	SkipNoValue, SkipBadValues bool
-	// Registry has the schemas of Avro records that begin with an id; nil where Format has
-	// the schema of bare records, and for other formats.
+	Format        event.Format // format of the topic, and of the file
+	Header        bool         // whether the first record of a csv or tsv file names the columns
+	UserSetting   string       // the setting of Format.User, for errors
+	SkipNoUser    bool         // skip records without a user
+	SkipNoValue   bool         // skip records without a value, if Format has NoValueSkip
+	SkipBadValues bool         // skip records whose value cannot be read
+
+	// Registry has the schemas of Avro records that begin with an id; nil if Format has the schema
+	// of bare records, and for other formats.
 	Registry *registry.Client
 
-	PerSecond  float64 // records a second at most; 0: as fast as it goes
-	AcceptLate bool    // write to a topic with append times all the same
+	PerSecond  float64 // largest rate of records; 0 for no limit
+	AcceptLate bool    // accept a topic with append times
 
-	// CountedFrom is the time before which the topic's deployment counts nothing; zero if it is not
-	// known.
-	CountedFrom time.Time
+	CountedFrom time.Time      // start of the topic's deployment; zero if unknown
+	Skew        *time.Duration // largest lead of an event over the clock; nil for no limit
 
-	// Skew is how far an event may be ahead of the clock; nil if it may be any time ahead.
-	Skew *time.Duration
-
-	// Lateness is how much older than a record before it in its partition an event may be, if a run
-	// goes by the producers' times; nil if a run goes by the broker's.
+	// Lateness is the largest lag of an event behind an earlier record of its partition; nil for no
+	// limit, as in a run with the times of the broker.
 	Lateness *time.Duration
 
 	// OnSchema is called with the id of the file's schema in the registry, before anything is
-	// written. OnProgress is called every two seconds with how much of a regular file was read, in
-	// percent. Both are called by the goroutine that runs the replay, and may be nil.
+	// written; OnProgress every two seconds with the percentage of a regular file that was read.
+	// Both may be nil, and are called by the goroutine of Run.
 	OnSchema   func(id uint32)
 	OnProgress func(percent int64)
 }
 
-// Result is what a replay that did not fail has done.
+// Result describes a successful replay.
 type Result struct {
-	Written      int64         // records
-	Unnamed      int64         // records without a user that were left out, or that Format takes for events
-	FirstLeftOut int64         // number of the first record that was too long; 0: no record was
-	Unit         string        // unit of that number: "line" or "record"
-	Drained      bool          // the caller ended it: the rest of the file is not on the topic
-	BeforeStart  int64         // records of times before Options.CountedFrom
-	Future       int64         // records ahead of now by more than Options.Skew
-	Late         int64         // records older than one before them in their partition by more than Options.Lateness
-	Expired      int64         // records that are older than the topic's retention.ms: its brokers delete them
-	Retention    time.Duration // for which the topic keeps events; 0: for ever
+	Written      int64         // number of records
+	Unnamed      int64         // records without a user that were skipped, or are events of their own
+	FirstLeftOut int64         // number of the first record that was too long; 0 for none
+	Unit         string        // unit of FirstLeftOut: "line" or "record"
+	Drained      bool          // whether the caller ended it before the end of the file
+	BeforeStart  int64         // records before Options.CountedFrom
+	Future       int64         // records ahead of the clock by more than Options.Skew
+	Late         int64         // records behind their partition by more than Options.Lateness
+	Expired      int64         // records older than the topic's retention.ms, which its brokers delete
+	Retention    time.Duration // retention of the topic; 0 for no limit
 }
 
-// Replay is a file on its way to a topic.
+// Replay writes a file to a topic.
 type Replay struct {
 	client  *kafkalog.Client
 	options Options
 
 	file       *os.File
 	read       *countingReader
-	size       int64 // size of the file; 0 if it has none
+	size       int64 // size of a regular file, or 0
 	source     source
 	decoder    *event.Decoder
 	faults     *eventfile.Faults
 	partitions *partitionWriters
 	pace       pace
-	due        <-chan time.Time // when what waits in partitions is written at the latest
-	reported   time.Time        // when OnProgress was called last
+	due        <-chan time.Time // deadline for writing the pending records
+	reported   time.Time        // time of the last OnProgress
 
-	keptFrom int64              // Unix milliseconds: brokers delete older records; 0 for none
-	last     int64              // time of the last record that had a time
-	timed    bool               // a record had a time
-	named    bool               // a record had a user
-	newest   map[int]int64      // by partition, the newest time so far
+	keptFrom int64              // brokers delete records before it, in Unix milliseconds; 0 for none
+	last     int64              // last time of a record
+	timed    bool               // whether a record had a time
+	named    bool               // whether a record had a user
+	newest   map[int]int64      // newest time by partition
 	waiting  []eventfile.Record // records before the first time
 	result   Result
 
-	schema  string // schema of a container file, else ""
-	prefix  []byte // of every record on the topic: the id of its schema
+	schema  string // schema of a container file, or ""
+	prefix  []byte // prefix of every record on the topic, with the id of the schema
 	scratch []byte
 }
 
-// maxWaiting bounds the records before the first usable time.
+// maxWaiting is the largest number of records before the first usable time.
 const maxWaiting = 100_000
 
-// Open looks at the head of the file and at the topic, registers its schema and takes
-// the partitions; nothing is written yet. A topic with a deployment's outputs is refused.
-// The client is the caller's, and stays open. Close the Replay.
+// Open reads the head of the file, checks the topic, registers the schema and opens producers, but
+// writes nothing. It refuses a topic with a deployment's outputs. Close does not close the client.
 func Open(ctx context.Context, client *kafkalog.Client, o Options) (*Replay, error) {
 	file, err := eventfile.OpenFile(o.Path)
 	if err != nil {
@@ -149,11 +138,10 @@ func (r *Replay) prepare(ctx context.Context) error {
 	return err
 }
 
-// Faults are the broken records that were read so far. They are on the topic, and a run will put
-// them with the dead letters.
+// Faults returns the broken records so far. They are on the topic, and a run will dead-letter them.
 func (r *Replay) Faults() *eventfile.Faults { return r.faults }
 
-// Close releases the file and the partitions.
+// Close closes the file and the producers.
 func (r *Replay) Close() {
 	if r.partitions != nil {
 		r.partitions.close()
@@ -161,8 +149,7 @@ func (r *Replay) Close() {
 	r.file.Close()
 }
 
-// checkTopic refuses a topic on which every event of the past would be late, and notes how
-// long it keeps events.
+// checkTopic refuses a topic on which all past events would be late, and records its retention.
 func (r *Replay) checkTopic(ctx context.Context) error {
 	topic := r.options.Topic
 	settings, err := r.client.TopicConfig(ctx, topic)
@@ -176,9 +163,8 @@ func (r *Replay) checkTopic(ctx context.Context) error {
 	appended := settings["message.timestamp.type"] == "LogAppendTime"
 	if appended && !r.options.AcceptLate {
 		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): old events would all be "+
-			"late, "+
-			"and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: producer, "+
-			"or --accept-late", topic)
+			"late, and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: "+
+			"producer, or --accept-late", topic)
 	}
 	retention, err := strconv.ParseInt(settings["retention.ms"], 10, 64)
 	if err == nil && retention >= 0 && !appended && strings.Contains(settings["cleanup.policy"], "delete") {
@@ -188,9 +174,9 @@ func (r *Replay) checkTopic(ctx context.Context) error {
 	return nil
 }
 
-// Run writes the file. It ends early once drain is closed: it writes the records already read, and
-// no more of the file; if no broker responds by then, it ends with the error of
-// kafkalog.Client.Gone. Run is called once. Records written before an error stay on the topic.
+// Run writes the file. When drain is closed, it writes only the records already read; if no broker
+// responds by then, it returns the error of kafkalog.Client.Gone. Call Run once. Records written
+// before an error stay on the topic.
 func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -209,8 +195,7 @@ func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error)
 	return r.result, nil
 }
 
-// errNoTime is returned while no record could be decoded.
+// errNoTime is returned if no record could be decoded.
 var errNoTime = errors.New("no record has a user and a time that can be used: look at events.fields in the " +
-	"configuration, " +
-	"and at the unit of times, events.time_unit. If events.fields.value is set, every record needs a whole number " +
-	"there; with events.decimals, any number will do")
+	"configuration, and at the unit of times, events.time_unit. If events.fields.value is set, every record needs a " +
+	"whole number there; with events.decimals, any number will do")

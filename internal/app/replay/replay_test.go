@@ -21,7 +21,7 @@ import (
 
 const topic = "visits"
 
-// broker has a topic with two partitions.
+// broker starts a broker with a topic of two partitions.
 func broker(t *testing.T) *kafkalog.Client {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
@@ -36,14 +36,14 @@ func broker(t *testing.T) *kafkalog.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 2, Replication: 1}); err !=
-		nil {
+	spec := kafkalog.TopicSpec{Name: topic, Partitions: 2, Replication: 1}
+	if err := client.CreateTopics(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
 	return client
 }
 
-// options are for a file of lines "seconds,user".
+// options returns the options for a file of lines "seconds,user".
 func options(t *testing.T, lines ...string) Options {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "visits.csv")
@@ -56,7 +56,7 @@ func options(t *testing.T, lines ...string) Options {
 	}
 }
 
-// written are the values on the topic, by partition.
+// written returns the values on the topic, by partition.
 func written(t *testing.T, client *kafkalog.Client) (values [2][]string) {
 	t.Helper()
 	for p := range int32(2) {
@@ -75,8 +75,8 @@ func written(t *testing.T, client *kafkalog.Client) (values [2][]string) {
 	return values
 }
 
-// The result has the written and the omitted records; users stay together, in the order of the
-// file.
+// The result counts the written and the skipped records; the records of a user stay in one
+// partition, in the order of the file.
 func TestTheResultSaysWhatWasWritten(t *testing.T) {
 	client := broker(t)
 	lines := []string{"when,who", "soon,early"}
@@ -118,8 +118,7 @@ func TestTheResultSaysWhatWasWritten(t *testing.T) {
 	}
 }
 
-// A drained replay writes no more of the file, and reports that.
-func TestValuesDecideWhatIsLeftOut(t *testing.T) {
+func TestRecordsAreSkippedByTheirValue(t *testing.T) {
 	client := broker(t)
 	for want, set := range map[int64]func(*Options){
 		3: func(*Options) {},
@@ -133,15 +132,16 @@ func TestValuesDecideWhatIsLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result, err := r.Run(t.Context(), nil); err != nil || result.Written != want || r.Faults().WithoutValue() !=
-			1 {
+		result, err := r.Run(t.Context(), nil)
+		if err != nil || result.Written != want || r.Faults().WithoutValue() != 1 {
 			t.Errorf("%+v, %v, want %d written", result, err, want)
 		}
 		r.Close()
 	}
 }
 
-func TestADrainedReplaySaysSo(t *testing.T) {
+// A drained replay stops writing the file, and reports that.
+func TestADrainedReplayReportsIt(t *testing.T) {
 	client := broker(t)
 	r, err := Open(t.Context(), client, options(t, "1700000000,a", "1700000001,b"))
 	if err != nil {
@@ -158,9 +158,9 @@ func TestADrainedReplaySaysSo(t *testing.T) {
 	}
 }
 
-// Records that a run would count as late are reported, by the newest record before them in their
-// partition.
-func TestRecordsThatComeTooLateAreTold(t *testing.T) {
+// Records that a run would count as late, compared with earlier records of their partition, are
+// reported.
+func TestLateRecordsAreReported(t *testing.T) {
 	minute, hour := time.Minute, time.Hour
 	for name, c := range map[string]struct {
 		lateness *time.Duration
@@ -181,8 +181,8 @@ func TestRecordsThatComeTooLateAreTold(t *testing.T) {
 	}
 }
 
-// A topic that holds what a deployment wrote is refused by its first or its last record, before
-// anything is written; tombstones and events are no reason.
+// A topic with outputs of a deployment, in its first or its last record, is refused before anything
+// is written. Tombstones and events do not matter.
 func TestATopicWithOutputsIsRefused(t *testing.T) {
 	event := kafkalog.Message{Value: []byte("Tgill,1700000000"), Timestamp: kafkalog.At(1)}
 	turn, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: 1, End: 60_000, Generation: 1, Counts: "counts",
@@ -224,8 +224,7 @@ func TestATopicWithOutputsIsRefused(t *testing.T) {
 	}
 }
 
-// Records of a slow pipe are on the topic before more arrive, and the end of the pipe ends the
-// replay.
+// Records of a slow pipe reach the topic before more arrive. The replay ends with the pipe.
 func TestRecordsOfASlowPipeAreWrittenAsTheyCome(t *testing.T) {
 	client := broker(t)
 	o := options(t)

@@ -16,12 +16,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// source hands out the records of a file, then io.EOF.
+// source returns the records of a file, then io.EOF.
 type source interface {
 	Next() (eventfile.Record, error)
 }
 
-// openSource finds the columns or the schema, and makes the decoder.
+// openSource determines the columns or the schema, and creates the decoder.
 func (r *Replay) openSource() error {
 	format := r.options.Format
 	if event.EncodingOf(format.Format).Contained() {
@@ -78,8 +78,8 @@ func (r *Replay) isHeader(first []byte) bool {
 	return err == nil && slices.Equal(names, format.Columns)
 }
 
-// openContainer reads the head of a container file, and refuses one whose records the
-// topic's readers would not take, or would take for other events.
+// openContainer reads the head of a container file. It refuses a schema that the readers of the
+// topic would not expect.
 func (r *Replay) openContainer() error {
 	file, err := eventfile.NewContainer(r.read, demo.MaxRecordBytes)
 	if err != nil {
@@ -98,8 +98,8 @@ func (r *Replay) openContainer() error {
 	return r.decodeBy(format)
 }
 
-// checkSchema refuses bare records that were not written with the topic's schema, up to what does
-// not matter to their readers: documentation, defaults and aliases.
+// checkSchema refuses bare records that were not written with the topic's schema. Documentation,
+// defaults and aliases may differ.
 func checkSchema(file, topic string) error {
 	written, err1 := avro.Parse(file)
 	read, err2 := avro.Parse(topic)
@@ -113,7 +113,7 @@ func checkSchema(file, topic string) error {
 	return nil
 }
 
-// register learns the id that every record begins with.
+// register obtains the id of the schema, the prefix of every record.
 func (r *Replay) register(ctx context.Context) error {
 	if r.options.Registry == nil {
 		return nil
@@ -129,8 +129,8 @@ func (r *Replay) register(ctx context.Context) error {
 	return nil
 }
 
-// framed returns a record of a container in the form of the topic: never nil, which would be a
-// tombstone. It is valid until the next call.
+// framed returns a record of a container in the form of the topic, valid until the next call. It is
+// never nil, which would be a tombstone.
 func (r *Replay) framed(value []byte) []byte {
 	if r.schema == "" {
 		return value
@@ -139,7 +139,7 @@ func (r *Replay) framed(value []byte) []byte {
 	return r.scratch
 }
 
-// countingReader counts the bytes that were read.
+// countingReader counts the bytes read.
 type countingReader struct {
 	r io.Reader
 	n atomic.Int64

@@ -6,7 +6,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// A record without bytes is a broken one, and no tombstone.
+// A record without bytes is broken, but not a tombstone.
 func TestARecordWithoutBytesIsNotNull(t *testing.T) {
 	r := Replay{schema: `"bytes"`, scratch: make([]byte, 0, event.WireBytes)}
 	if got := r.framed(nil); got == nil || len(got) != 0 {

@@ -1,23 +1,21 @@
-// Package startrecord records, with the keys of a deployment, that it has begun: on which cluster
-// of Kafka, with which incarnation, and when. A second deployment under the same keys promises the
-// same people the same budget once more, so that what it reveals adds up; its HEADER goes to an
-// empty topic, which knows nothing of the first one. Only what lies with the keys can tell.
+// Package startrecord keeps a record beside the keys of a deployment: which deployments have begun
+// under them, on which Kafka cluster, with which incarnation, and when. A second deployment under
+// the same keys promises the same budget to the same people once more, so that the losses add up.
+// Its control topic is empty and cannot show the first deployment; only the record can.
 //
-// The record has two lines for each beginning. The first, with an incarnation, is on the disk
-// before HEADER is written; the second only once control holds the HEADER of that incarnation. So:
+// The record has two lines for each beginning. The first one, with the incarnation, is synced to
+// disk before HEADER is written; the second one is written once control has that HEADER:
 //
-//   - A crash before the first line has begun nothing.
-//   - Between the two lines nothing was released, as no run goes on without the second one: another
-//     init draws a new incarnation, or completes the HEADER that it finds. On another cluster or
-//     topic it has to be asked for: a record that lost its second line looks the same.
-//   - After the second line an empty control topic is another cluster, another topic, or a loss: a
-//     beginning there is a second promise, and has to be asked for.
+//   - A crash before the first line has no effect.
+//   - Between the two lines nothing is released: no run starts without the second line. Another init
+//     draws a new incarnation, or completes the HEADER that it finds. On another cluster or topic,
+//     the operator must confirm: a record that lost its second line looks the same.
+//   - After the second line, an empty control topic means another cluster, another topic, or a loss. A
+//     deployment that begins there is a second promise, and the operator must confirm it.
 //
-// Of two processes that begin at once, on one cluster, control has one HEADER. On two clusters, the
-// second line that comes first counts, and runs refuse the other deployment. In this order there is
-// no moment at which two deployments count without the word of an operator. The other order, HEADER
-// first, would leave a deployment that releases and that nothing records.
+// If two processes begin at once on one cluster, control gets one HEADER. On two clusters, the
+// first second line counts, and runs refuse the other deployment. With the opposite order, HEADER
+// first, a crash could leave a deployment that releases and that nothing records.
 //
-// Not guaranteed: anything where the record was deleted, edited, or left behind when keys were
-// copied or replaced.
+// Not guaranteed: anything if the record is deleted, edited, or not copied along with the keys.
 package startrecord

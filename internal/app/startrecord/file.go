@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// contents returns what a record holds; nothing if there is no file. Another process may be writing
-// the last line: contents waits until that is complete.
+// contents reads a record, which is empty if there is no file. Another process may be writing the
+// last line: contents waits until it is complete.
 func contents(path string) ([]byte, error) {
 	for try := 0; ; try++ {
 		data, err := os.ReadFile(path)
@@ -27,8 +27,8 @@ func contents(path string) ([]byte, error) {
 	}
 }
 
-// decode calls entry for each line, which must be one object with the fields of line. Its error
-// names the line, and wraps ErrRecord.
+// decode calls entry with each line, which must be a JSON object with the fields of type line. Its
+// error names the line and wraps ErrRecord.
 func decode(path string, data []byte, entry func(line) bool) error {
 	for i, text := range bytes.SplitAfter(data, []byte("\n")) {
 		if len(text) == 0 {
@@ -45,7 +45,7 @@ func decode(path string, data []byte, entry func(line) bool) error {
 	return nil
 }
 
-// add appends a line, and returns when it is on the disk.
+// add appends a line and syncs it to disk.
 func add(path string, l line) error {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(l); err != nil {
@@ -59,7 +59,7 @@ func add(path string, l line) error {
 	return unwritable(path, settle(path, file, err))
 }
 
-// unwritable names a record that cannot be written, and why, once.
+// unwritable adds the path to an error of writing a record.
 func unwritable(path string, err error) error {
 	if err == nil {
 		return nil
@@ -70,14 +70,14 @@ func unwritable(path string, err error) error {
 	return fmt.Errorf("the file %s cannot be written: %w", path, err)
 }
 
-// Unwritable reports whether Add failed because this process may not create the record or write to
-// it, as beside a mounted secret. A full disk is another matter: it may have room later.
+// Unwritable reports whether Add failed because this process cannot create the record or write to
+// it, for example beside a mounted secret. A full disk does not count: it may have room later.
 func Unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS)
 }
 
-// settle closes a record after a write that returned err, and returns when the record is on the
-// disk under its name.
+// settle syncs a record and its directory to disk and closes it. err is the error of the write
+// before.
 func settle(path string, file *os.File, err error) error {
 	if err == nil {
 		err = synced(file)
@@ -96,7 +96,7 @@ func settle(path string, file *os.File, err error) error {
 	return synced(dir)
 }
 
-// synced returns when a file or directory is on the disk, where the file system can do that.
+// synced syncs a file or directory to disk, if the file system supports that.
 func synced(file *os.File) error {
 	if err := file.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 		return err

@@ -1,6 +1,7 @@
 package startrecord
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -15,9 +16,9 @@ import (
 var ErrRecord = errors.New("the record of the deployments that have begun is damaged, or a later version wrote it: " +
 	"restore it, or use that version. If only its last line is incomplete, delete that line")
 
-// Path returns the path of a user-hash key's record: that key never changes under a deployment,
-// while the noise key may. It is beside the key's file, where symbolic links lead to it, so that
-// every name of a key has the same record.
+// Path returns the path of the record for a user-hash key. The record lies beside the key, after
+// resolving symbolic links, so that all names of a key share it. Unlike the noise key, the
+// user-hash key of a deployment never changes.
 func Path(userHashFile string) string {
 	if file, err := filepath.EvalSymlinks(userHashFile); err == nil {
 		userHashFile = file
@@ -25,24 +26,24 @@ func Path(userHashFile string) string {
 	return userHashFile + ".deployments"
 }
 
-// line is a line of the record: a deployment that is about to begin, or one that has begun.
+// line is a line of the record, for a deployment that is about to begin or has begun.
 type line struct {
 	Cluster     string    `json:"cluster"`
 	Deployment  string    `json:"deployment"`
 	Control     string    `json:"control"`
 	Incarnation string    `json:"incarnation"` // in hex
 	At          time.Time `json:"at"`
-	// Begun is set once control has the HEADER; before that nothing is released.
+	// Begun is set once control has the HEADER. Nothing is released before that.
 	Begun bool `json:"begun"`
-	// Asked is set if the operator has asked for a promise beside an earlier one.
+	// Asked is set if the operator has requested a second promise.
 	Asked bool `json:"second_promise_asked_for,omitempty"`
 }
 
-// ErrEmpty means that the file of a record is there and empty: no command leaves it so.
+// ErrEmpty means that a record exists but is empty, which no command leaves behind.
 var ErrEmpty = errors.New("the record of which deployments have begun is there, and empty: restore it; if no " +
 	"deployment has begun under these keys, delete the file")
 
-// Read reads the record in a file; it is empty if there is no file.
+// Read reads the record in a file. Without a file, the record is empty.
 func Read(path string) (*deployment.Record, error) {
 	text, err := contents(path)
 	if err != nil {
@@ -54,11 +55,11 @@ func Read(path string) (*deployment.Record, error) {
 	return Parse(path, text)
 }
 
-// Parse reads the record in a text; from names its source.
+// Parse reads a record; from names its source.
 func Parse(from string, text []byte) (*deployment.Record, error) {
 	r := &deployment.Record{From: from}
-	if n := len(text); n > 0 && text[n-1] != '\n' && json.Valid(text[lastLine(text):]) {
-		text = append(text[:n:n], '\n') // a variable of the environment ends without one
+	if n := len(text); n > 0 && text[n-1] != '\n' && json.Valid(text[bytes.LastIndexByte(text, '\n')+1:]) {
+		text = append(text[:n:n], '\n') // an environment variable has no final newline
 	}
 	err := decode(from, text, func(l line) bool {
 		b := deployment.Beginning{Cluster: l.Cluster, Deployment: l.Deployment, Control: l.Control, At: l.At}
@@ -78,24 +79,14 @@ func Parse(from string, text []byte) (*deployment.Record, error) {
 	return r, err
 }
 
-// lastLine returns where the last line of a text begins.
-func lastLine(text []byte) int {
-	for i := len(text) - 1; i > 0; i-- {
-		if text[i-1] == '\n' {
-			return i
-		}
-	}
-	return 0
-}
-
-// Line returns a line of the record without its end: asked is set if the operator has asked for a
-// promise beside an earlier one.
+// Line returns a line of the record without the newline. asked is set if the operator has requested
+// a second promise.
 func Line(b deployment.Beginning, begun, asked bool) (string, error) {
 	text, err := json.Marshal(lineOf(b, begun, asked))
 	return string(text), err
 }
 
-// Add appends a line to the record in a file, and returns when it is on the disk.
+// Add appends a line to the record in a file and syncs it to disk.
 func Add(path string, b deployment.Beginning, begun, asked bool) error {
 	if err := add(path, lineOf(b, begun, asked)); err != nil {
 		return fmt.Errorf("%w (it records which deployments have begun under these keys)", err)

@@ -27,7 +27,7 @@ func linesOf(t testing.TB, begun ...deployment.Beginning) string {
 	return text.String()
 }
 
-// No text makes Parse panic, and a parsed record can be written and read again.
+// No text makes Parse panic, and a parsed record can be written and parsed again.
 func FuzzParse(f *testing.F) {
 	f.Add("")
 	f.Add(linesOf(f, example(1), example(2)))
@@ -48,12 +48,12 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A record that was cut within a line does not pass for one that knows of fewer deployments.
+// A record that was truncated within a line is refused: it could hide a deployment.
 func TestACutRecordIsRefused(t *testing.T) {
 	text := linesOf(t, example(1), example(2))
 	for n := range len(text) {
 		r, err := Parse("here", []byte(text[:n]))
-		whole := n == 0 || text[n-1] == '\n' || text[n] == '\n' // a variable has no last end of a line
+		whole := n == 0 || text[n-1] == '\n' || text[n] == '\n' // an environment variable has no final newline
 		if whole && (err != nil || len(r.Begun) != strings.Count(text[:n], "}")) || !whole && err == nil {
 			t.Errorf("cut after %d bytes: %+v (%v)", n, r, err)
 		}
