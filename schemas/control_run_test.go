@@ -63,8 +63,8 @@ func genPassed(t *rapid.T) *Passed {
 }
 
 func genGroupCut(t *rapid.T) GroupCut {
-	at := rapid.Int64Range(1, math.MaxInt64).Draw(t, "cut")
-	g := GroupCut{Cut: Cut{Cut: at, Restart: rapid.Int64Range(0, at).Draw(t, "restart"),
+	cut := rapid.Int64Range(1, math.MaxInt64).Draw(t, "cut")
+	g := GroupCut{Cut: Cut{Cut: cut, Restart: rapid.Int64Range(0, cut).Draw(t, "restart"),
 		AppendTime:  rapid.Int64().Draw(t, "append time"),
 		LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"), Lag: rapid.Int64Range(0,
 			1<<40).Draw(t, "lag"),
@@ -72,7 +72,7 @@ func genGroupCut(t *rapid.T) GroupCut {
 	turn := uint64(0)
 	g.Marks = genList(t, 3, func(t *rapid.T) TurnMark {
 		turn += rapid.Uint64Range(1, 1<<40).Draw(t, "turns on")
-		return TurnMark{Turn: turn, Offset: rapid.Int64Range(0, at-1).Draw(t, "mark"),
+		return TurnMark{Turn: turn, Offset: rapid.Int64Range(0, cut-1).Draw(t, "mark"),
 			AppendTime: rapid.Int64().Draw(t, "append time")}
 	})
 	return g
@@ -176,8 +176,8 @@ func TestAHostilePassedAllocatesInProportionToItsLength(t *testing.T) {
 				if !errors.Is(err, ErrMalformed) {
 					t.Errorf("it was decoded: %v", err)
 				}
-				if took := to.TotalAlloc - from.TotalAlloc; took > most*length {
-					t.Errorf("a record of %d bytes took %d", length, took)
+				if allocated := to.TotalAlloc - from.TotalAlloc; allocated > most*length {
+					t.Errorf("a record of %d bytes took %d", length, allocated)
 				}
 			})
 		}

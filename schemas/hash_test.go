@@ -72,7 +72,7 @@ func TestHashesAreSeparated(t *testing.T) {
 			key    string
 		}
 		hashed := func(r rank) [16]byte { return h.ClipRank(r.metric, r.id, r.period, []byte(r.key)) }
-		ofRecord := func(r rank) [16]byte {
+		recordRank := func(r rank) [16]byte {
 			var record RecordID
 			copy(record[:], r.key)
 			return h.RecordRank(r.metric, r.id, r.period, record)
@@ -83,12 +83,12 @@ func TestHashesAreSeparated(t *testing.T) {
 				a.key},
 			"period": {a.metric, a.id, a.period ^ 1, a.key}, "key": {a.metric, a.id, a.period, "x" + a.key},
 		} {
-			if hashed(a) == hashed(b) || ofRecord(a) == ofRecord(b) {
+			if hashed(a) == hashed(b) || recordRank(a) == recordRank(b) {
 				t.Fatalf("a rank does not depend on the %s", name)
 			}
 		}
 		same := a
-		if hashed(a) != hashed(same) || ofRecord(a) != ofRecord(same) {
+		if hashed(a) != hashed(same) || recordRank(a) != recordRank(same) {
 			t.Fatal("a rank depends on more than its input")
 		}
 		if a.key != "" {

@@ -52,7 +52,7 @@ func (s *LedgerSeal) Seal(r LedgerRecord) []byte {
 	out := w.out[:preambleBytes+sealTag+padded]
 	text := out[preambleBytes+sealTag:]
 	text[copy(text, r.Value)] = 0x80 // then zeros, up to the next step
-	tag := s.tagOf(r.Key, text)
+	tag := s.authenticate(r.Key, text)
 	copy(out[preambleBytes:], tag)
 	s.flip(tag, text)
 	return out
@@ -79,7 +79,7 @@ func (s *LedgerSeal) Open(key, value []byte) ([]byte, error) {
 	}
 	text := append(make([]byte, 0, len(r.rest)), r.rest...)
 	s.flip(tag, text)
-	if !hmac.Equal(tag, s.tagOf(key, text)) {
+	if !hmac.Equal(tag, s.authenticate(key, text)) {
 		return nil, malformed(KindLedgerSeal, "it was not written with this user-hash key, or is damaged")
 	}
 	end := len(text) - 1
@@ -103,7 +103,7 @@ func (s *LedgerSeal) OpenRecord(r LedgerRecord) (LedgerRecord, error) {
 	return r, nil
 }
 
-func (s *LedgerSeal) tagOf(key, text []byte) []byte {
+func (s *LedgerSeal) authenticate(key, text []byte) []byte {
 	sum := secret.Keyed(s.tag.Reveal(), "ledger record", binary.BigEndian.AppendUint32(nil, s.shard), key, text)
 	return sum[:sealTag]
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 )
 
-// avroSource has the writer schemas that are known, and the scratch of reading a record.
+// avroSource reads Avro records by their writer schemas.
 type avroSource struct {
 	d    *Decoder
 	bare *avroNode // nil: records begin with a schema's id
 
 	plans   map[uint32]*avroNode
 	unknown map[uint32]struct{}
-	unfit   map[uint32]struct{} // not more than the registry has schemas
-	last    uint32
-	newest  *avroNode // node of the last record's schema
+	unfit   map[uint32]struct{} // at most as many as the registry has schemas
+	last    uint32              // schema id of the last record
+	newest  *avroNode           // its plan
 
 	r      avro.Reader
-	class  [fieldCount]string // why a field is not there
-	values []avroSpan         // values of filters
-	spans  avro.Reader        // reads the values that filters use
+	class  [fieldCount]string // by missing field: the class of its fault
+	values []avroSpan         // by field of the filters
+	spans  avro.Reader        // reads values
 }
 
 // avroSpan is an encoded value.
@@ -34,10 +34,10 @@ type avroSpan struct {
 	b   []byte
 }
 
-// maxUnknownSchemas bounds how many unknown ids are remembered: broken records can have any id.
+// maxUnknownSchemas limits the unknown ids that are remembered: broken records can have any id.
 const maxUnknownSchemas = 1 << 14
 
-// compileAvro compiles the local schema, or checks what can be checked without one.
+// compileAvro compiles the local schema; without one it only checks the paths.
 func compileAvro(d *Decoder, f *Format) (records, error) {
 	a := &avroSource{d: d, values: make([]avroSpan, len(d.filter.Names())),
 		plans: make(map[uint32]*avroNode), unknown: make(map[uint32]struct{}), unfit: make(map[uint32]struct{})}
@@ -59,7 +59,7 @@ func AppendWire(dst []byte, id uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0), id)
 }
 
-// plan returns how to read a record, and its bytes without the id of its schema.
+// plan returns the plan of a record's schema, and the record without the schema's id.
 func (a *avroSource) plan(value []byte) (*avroNode, []byte, error) {
 	if a.bare != nil {
 		return a.bare, value, nil
@@ -80,7 +80,7 @@ func (a *avroSource) plan(value []byte) (*avroNode, []byte, error) {
 			return nil, nil, a.d.fail(ClassUnfitSchema, "")
 		}
 		var err error
-		if p, err = a.ask(id); err != nil {
+		if p, err = a.fetchPlan(id); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -88,10 +88,10 @@ func (a *avroSource) plan(value []byte) (*avroNode, []byte, error) {
 	return p, value[WireBytes:], nil
 }
 
-// ask gets a schema from the registry and compiles it. A producer can name any schema that is
-// registered: if no event can be read by it, its records are at fault. The schema of an id never
+// fetchPlan gets a schema from the registry and compiles it. A producer can name any registered
+// schema, so a schema without the fields makes its records dead letters. The schema of an id never
 // changes.
-func (a *avroSource) ask(id uint32) (*avroNode, error) {
+func (a *avroSource) fetchPlan(id uint32) (*avroNode, error) {
 	d := a.d
 	text, err := d.schemas.Schema(d.ctx, id)
 	switch {
@@ -117,14 +117,14 @@ func (a *avroSource) ask(id uint32) (*avroNode, error) {
 func (a *avroSource) failUnfit(id uint32, reason error) error {
 	d := a.d
 	a.unfit[id] = struct{}{}
-	if d.tellUnfit != nil {
-		d.tellUnfit(id, reason)
+	if d.onUnfit != nil {
+		d.onUnfit(id, reason)
 	}
 	return d.fail(ClassUnfitSchema, "")
 }
 
-// find finds the fields of one record. With bytes left over after it, a record is
-// undecodable: it was written with another schema.
+// find implements records. A record with bytes left over was written with another schema and is
+// undecodable.
 func (a *avroSource) find(record []byte) error {
 	d := a.d
 	p, body, err := a.plan(record)
@@ -144,7 +144,7 @@ func (a *avroSource) find(record []byte) error {
 	return nil
 }
 
-// whole reads a record, and reports whether it ends with body.
+// whole reads a record and reports whether it takes all of body.
 func (a *avroSource) whole(p *avroNode, body []byte) bool {
 	a.r.Open(body)
 	return a.project(&a.r, p, 0) && a.r.At == len(body)
@@ -187,7 +187,7 @@ func (a *avroSource) project(r *avro.Reader, n *avroNode, depth int) bool {
 	return ok
 }
 
-// decodeFields reads a value that is one or more of the fields.
+// decodeFields reads a value that one or more fields of the format name.
 func (a *avroSource) decodeFields(r *avro.Reader, n *avroNode) bool {
 	start := r.At
 	for _, number := range n.numbers {
@@ -209,7 +209,7 @@ func (a *avroSource) decodeFields(r *avro.Reader, n *avroNode) bool {
 	return true
 }
 
-// decodeAvroValue reads a value. A float counts as its shortest decimal text.
+// decodeAvroValue reads a value. A float has the value of its shortest decimal text.
 func (d *Decoder) decodeAvroValue(r *avro.Reader, kind avro.Kind) (class string, ok bool) {
 	fits := true
 	switch kind {
@@ -283,8 +283,7 @@ func (d *Decoder) decodeAvroText(r *avro.Reader, t *avro.Type, number int) (ok b
 	return true
 }
 
-// appendUUID appends the text form of a UUID of 16 bytes, so that a user is the same in either
-// form.
+// appendUUID appends the text form of a UUID of 16 bytes: a user is the same in either form.
 func appendUUID(dst, b []byte) []byte {
 	for i, part := range [...][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:16]} {
 		if i > 0 {
@@ -298,7 +297,7 @@ func appendUUID(dst, b []byte) []byte {
 // noTime represents a time out of range.
 const noTime = math.MaxInt64
 
-// decodeAvroTime reads a time: text is kept to be parsed later, a number is converted now.
+// decodeAvroTime reads a time: a text is parsed later, a number is converted now.
 func (d *Decoder) decodeAvroTime(r *avro.Reader, n *avroNode) (ok bool) {
 	switch n.typ.Kind {
 	case avro.String:
@@ -318,7 +317,7 @@ func (d *Decoder) decodeAvroTime(r *avro.Reader, n *avroNode) (ok bool) {
 	return ok
 }
 
-// millisOf returns the floor of milliseconds of v units, or noTime if that is far out of range.
+// millisOf returns v units in milliseconds, rounded down, or noTime far out of range.
 func millisOf(v int64, unit string) int64 {
 	switch unit {
 	case "s":
@@ -342,8 +341,8 @@ func floorOf(v, n int64) int64 {
 	return v / n
 }
 
-// millisOfFloat rounds to the nearest microsecond before it takes the floor of milliseconds:
-// 1700000000.123 s is not a double, and the nearest double lies below it.
+// millisOfFloat rounds to the nearest microsecond, then down to milliseconds: the double nearest to
+// 1700000000.123 s lies below it.
 func millisOfFloat(v float64, unit string) int64 {
 	switch unit {
 	case "s":

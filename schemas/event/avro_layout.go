@@ -19,8 +19,8 @@ func (a *avroSource) common() string {
 	return l.digest()
 }
 
-// place returns the layout up to the field, which has its path, and the unit of a time; where the
-// registry has the schemas, it can name the path only.
+// place returns the layout up to the field, and the unit of a time. With a registry it returns the
+// path instead.
 func (a *avroSource) place(field int, registry string) string {
 	switch filter := field - fieldCount; {
 	case a.bare == nil:
@@ -39,26 +39,25 @@ func (a *avroSource) members(registry string) string {
 	return fmt.Sprintf("fields%s%q", byRegistry, registry)
 }
 
-// byRegistry separates a field from the registry that has the schemas.
+// byRegistry separates a field from the name of the registry.
 const byRegistry = " of " + Avro + " by the registry "
 
-// OtherRegistry reports whether two identities of a field differ in the name of their registry, if
-// at all.
+// OtherRegistry reports whether two identities of a field differ at most in the registry's name.
 func OtherRegistry(was, is string) bool {
 	field, _, registry := strings.Cut(was, byRegistry)
 	now, _, still := strings.Cut(is, byRegistry)
 	return registry && still && field == now
 }
 
-// avroLayout writes the parts of a writer schema that decide how bytes are read: neither
-// documentation nor defaults, aliases and the names of types.
+// avroLayout describes the parts of a writer schema that determine how bytes are read, without
+// documentation, defaults, aliases and type names.
 type avroLayout struct {
 	text  strings.Builder
-	texts string // how texts are read as times
+	texts string // layout and zone of times that are texts
 	named map[avroRecordUse]int
 }
 
-// avroRecordUse is a record that was written: a schema may name it again, and within itself.
+// avroRecordUse is a described record; a schema may name it again, even within itself.
 type avroRecordUse struct {
 	typ    *avro.Type
 	values bool
@@ -69,8 +68,8 @@ func (l *avroLayout) digest() string {
 	return "avro layout " + hex.EncodeToString(sum[:])
 }
 
-// layoutUpTo returns the digest of the layout of a record up to the given field. Fields after it do
-// not move it, and another branch of a union is absent if the field is present.
+// layoutUpTo returns the digest of a record's layout up to a field. Later fields and other branches
+// of a union do not affect the field's place.
 func (n *avroNode) layoutUpTo(is func(*avroNode) bool, texts string, unit bool) string {
 	l := avroLayout{texts: texts}
 	l.upTo(n, is, unit)
@@ -109,12 +108,12 @@ func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
 	}
 }
 
-// contains reports whether a node, which may be nil, contains the field.
+// contains reports whether the node, which may be nil, contains the field.
 func (n *avroNode) contains(is func(*avroNode) bool) bool {
 	return n != nil && (is(n) || slices.ContainsFunc(n.members, func(m *avroNode) bool { return m.contains(is) }))
 }
 
-// whole writes a type: enough to skip a value or, with values, to interpret it.
+// whole describes a type: enough to skip a value or, with values, to interpret it.
 func (l *avroLayout) whole(t *avro.Type, values bool) {
 	kind := t.Kind
 	if kind == avro.String && !values {

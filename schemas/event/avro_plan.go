@@ -12,37 +12,35 @@ import (
 // are skipped.
 type avroNode struct {
 	typ     *avro.Type
-	numbers []int       // which of the event's fields it is
-	filters []int       // which of the fields that filters name it is
-	unit    string      // its unit, if it is the event's time
-	lost    []avroLoss  // fields that a record with this part does not have
-	members []*avroNode // by field of a record, by branch of a union; nil: skipped
+	numbers []int       // fields of the event that it is
+	filters []int       // fields of the filters that it is
+	unit    string      // unit of the event's time, if it is that
+	lost    []avroLoss  // fields that a record with this part lacks
+	members []*avroNode // by field of a record or branch of a union; nil: skipped
 }
 
-// avroLoss is a field that a value does not have, because its path leads through null, or through a
-// value that is not a record.
+// avroLoss is a field whose path leads through null, or through a value that is not a record.
 type avroLoss struct {
 	number int
 	class  string
 }
 
-// avroTarget is a field that is looked for below a type.
+// avroTarget is a field to find below a type.
 type avroTarget struct {
 	number int
 	path   []step
 }
 
-// planner compiles the fields that are looked for against a writer schema.
+// planner finds the fields of the format in a writer schema.
 type planner struct {
 	d        *Decoder
 	unit     string
 	decimals int
 	found    [fieldCount]bool
-	why      [fieldCount]string // the first reason why a field cannot be had
+	why      [fieldCount]string // first reason that a field cannot be found
 }
 
-// planAvro compiles how the fields of a record are found and the rest is skipped. Errors are
-// *FormatError.
+// planAvro compiles the reading of records of a schema. Errors are *FormatError.
 func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 	root, err := avro.Parse(schema)
 	if err != nil {
@@ -68,10 +66,10 @@ func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 	return node, d.planFilters(node)
 }
 
-// mostListed bounds the fields that an error lists.
+// mostListed limits the fields that an error lists.
 const mostListed = 20
 
-// lacks is the reason that a record has no such field, with a list of its fields.
+// lacks returns the reason that a record has no such field, with a list of its fields.
 func lacks(record *avro.Type, name string) string {
 	text := fmt.Sprintf("the schema's %s has no field %q", record, name)
 	var names []string
@@ -95,7 +93,7 @@ func lacks(record *avro.Type, name string) string {
 	return text
 }
 
-// planFilters notes the fields of the record that filters name.
+// planFilters adds the fields of the filters to the plan.
 func (d *Decoder) planFilters(root *avroNode) error {
 	for i, name := range d.filter.Names() {
 		index := -1
@@ -115,7 +113,7 @@ func (d *Decoder) planFilters(root *avroNode) error {
 	return nil
 }
 
-func (p *planner) lose(n *avroNode, number int, class, why string) {
+func (p *planner) noteLoss(n *avroNode, number int, class, why string) {
 	n.lost = append(n.lost, avroLoss{number, class})
 	if p.why[number] == "" || class != ClassNullField && class != ClassSkipped {
 		p.why[number] = why
@@ -141,9 +139,10 @@ func (p *planner) build(t *avro.Type, targets []avroTarget) *avroNode {
 			if len(w.path) > 0 {
 				class = p.d.nullAbove(w.number)
 			}
-			p.lose(n, w.number, class, "it is always null")
+			p.noteLoss(n, w.number, class, "it is always null")
 		case len(w.path) > 0:
-			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %v within a value of type %s", w.path[0],
+			p.noteLoss(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %v within a value of type %s",
+				w.path[0],
 				t))
 		default:
 			p.leaf(n, w.number)
@@ -157,12 +156,13 @@ func (p *planner) buildRecord(n *avroNode, targets []avroTarget) {
 	below := make(map[string][]avroTarget)
 	for _, w := range targets {
 		if len(w.path) == 0 {
-			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, which has fields of its own",
+			p.noteLoss(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, which has fields of "+
+				"its own",
 				n.typ))
 			continue
 		}
 		if w.path[0].item >= 0 {
-			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, and an item of a list is "+
+			p.noteLoss(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, and an item of a list is "+
 				"asked for", n.typ))
 			continue
 		}
@@ -176,31 +176,31 @@ func (p *planner) buildRecord(n *avroNode, targets []avroTarget) {
 	}
 	for _, w := range targets {
 		if len(w.path) > 0 && w.path[0].item < 0 && below[w.path[0].name] != nil {
-			p.lose(n, w.number, ClassMissingField, lacks(n.typ, w.path[0].name))
+			p.noteLoss(n, w.number, ClassMissingField, lacks(n.typ, w.path[0].name))
 		}
 	}
 }
 
-// leaf notes that a value is a field, if its type can be one.
+// leaf notes that a value is a field if its type is possible.
 func (p *planner) leaf(n *avroNode, number int) {
 	var err error
 	switch number {
 	case fieldTime:
 		n.unit, err = timeUnit(n.typ, p.unit)
 	default:
-		err = p.suits(n.typ, number)
+		err = p.checkType(n.typ, number)
 	}
 	if err != nil {
-		p.lose(n, number, ClassWrongType, err.Error())
+		p.noteLoss(n, number, ClassWrongType, err.Error())
 		return
 	}
 	n.numbers = append(n.numbers, number)
 	p.found[number] = true
 }
 
-// suits returns the reason that a type cannot be a user, a key, a further part of a time or a
-// value, or "".
-func (p *planner) suits(t *avro.Type, number int) error {
+// checkType returns the reason that a type cannot be a user, a key, a further part of a time or a
+// value, or nil.
+func (p *planner) checkType(t *avro.Type, number int) error {
 	if t.Logical == "decimal" || t.Logical == "duration" {
 		return fmt.Errorf("the schema's type there is %s, which cannot be a %s", t, fieldNames[number])
 	}
@@ -209,7 +209,7 @@ func (p *planner) suits(t *avro.Type, number int) error {
 		fieldKey:   {avro.String, avro.Int, avro.Long, avro.Boolean, avro.Enum},
 		fieldTime:  {avro.String},
 		fieldValue: {avro.Int, avro.Long},
-	}[kindOf(number)]
+	}[mainField(number)]
 	if number == fieldValue && p.decimals > 0 {
 		may = append(may, avro.Float, avro.Double)
 	}

@@ -156,13 +156,13 @@ func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
 
 // registry is a SchemaSource that counts questions.
 type registry struct {
-	schemas map[uint32]string
-	down    error
-	asked   int
+	schemas  map[uint32]string
+	down     error
+	requests int
 }
 
 func (r *registry) Schema(_ context.Context, id uint32) (string, error) {
-	r.asked++
+	r.requests++
 	if r.down != nil {
 		return "", r.down
 	}
@@ -207,8 +207,8 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 			t.Errorf("unknown id: %q", class)
 		}
 	}
-	if r.asked != 3 {
-		t.Errorf("the registry was asked %d times for three ids", r.asked)
+	if r.requests != 3 {
+		t.Errorf("the registry was asked %d times for three ids", r.requests)
 	}
 	for _, value := range [][]byte{{}, {0}, {0, 0, 0, 7}, wire(7, "")} {
 		if class := classOf(t, d.Decode(value, &ev)); class != ClassUndecodable {
@@ -258,13 +258,13 @@ func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 			}
 		}
 	}
-	if r.asked != len(ids)+1 {
-		t.Errorf("the registry was asked %d times for %d ids", r.asked, len(ids)+1)
+	if r.requests != len(ids)+1 {
+		t.Errorf("the registry was asked %d times for %d ids", r.requests, len(ids)+1)
 	}
-	for id, says := range map[uint32]string{8: "time", 9: "user", 10: "schema", 11: "must be a record",
+	for id, want := range map[uint32]string{8: "time", 9: "user", 10: "schema", 11: "must be a record",
 		12: "PROTOBUF"} {
-		if len(reported[id]) != 1 || !strings.Contains(reported[id][0].Error(), says) {
-			t.Errorf("schema %d: told %v, want one reason with %q", id, reported[id], says)
+		if len(reported[id]) != 1 || !strings.Contains(reported[id][0].Error(), want) {
+			t.Errorf("schema %d: told %v, want one reason with %q", id, reported[id], want)
 		}
 	}
 	if len(reported) != len(ids) {

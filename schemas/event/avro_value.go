@@ -8,21 +8,20 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 )
 
-// seen returns nil, bool, int64, float64, string (including for an enum; bytes and fixed
-// unchanged), []any and map[string]any; for a union the value of its branch.
-func (a *avroSource) seen(i int) (v any, present bool) {
+// filterValue returns nil, bool, int64, float64, string (for bytes, fixed and enum, too), []any or
+// map[string]any; for a union, the value of its branch.
+func (a *avroSource) filterValue(i int) (v any, present bool) {
 	a.spans.Open(a.values[i].b)
 	return a.d.texts.avroAny(&a.spans, a.values[i].typ), true
 }
 
-// never knows a local schema only.
-func (a *avroSource) never(i int, constant any) string {
+// neverEqual needs a local schema.
+func (a *avroSource) neverEqual(i int, constant any) string {
 	if a.bare == nil {
 		return ""
 	}
 	member := slices.IndexFunc(a.bare.members, func(m *avroNode) bool {
-		return m != nil && slices.Contains(m.filters,
-			i)
+		return m != nil && slices.Contains(m.filters, i)
 	})
 	if t := a.bare.members[member].typ; !canEqual(t, constant) {
 		return "the schema's type there is " + t.String()
@@ -30,7 +29,7 @@ func (a *avroSource) never(i int, constant any) string {
 	return ""
 }
 
-// canEqual reports whether avroAny of a value of type t can equal a constant.
+// canEqual reports whether avroAny can return the constant for a value of type t.
 func canEqual(t *avro.Type, constant any) (can bool) {
 	switch t.Kind {
 	case avro.Union:
@@ -50,7 +49,7 @@ func canEqual(t *avro.Type, constant any) (can bool) {
 	return can
 }
 
-// avroAny builds a value that Skip has accepted.
+// avroAny builds a value that avro.Reader.Skip has accepted.
 func (texts internedTexts) avroAny(r *avro.Reader, t *avro.Type) any {
 	switch t.Kind {
 	case avro.Boolean:
@@ -78,9 +77,22 @@ func (texts internedTexts) avroAny(r *avro.Reader, t *avro.Type) any {
 		i, _ := r.Index(len(t.Branches))
 		return texts.avroAny(r, t.Branches[i])
 	case avro.Array:
-		return texts.avroList(r, t)
+		list := []any{}
+		for n, _ := r.Block(); n != 0; n, _ = r.Block() {
+			for range n {
+				list = append(list, texts.avroAny(r, t.Items))
+			}
+		}
+		return list
 	case avro.Map:
-		return texts.avroMap(r, t)
+		m := make(map[string]any)
+		for n, _ := r.Block(); n != 0; n, _ = r.Block() {
+			for range n {
+				key, _ := r.Bytes()
+				m[string(key)] = texts.avroAny(r, t.Items)
+			}
+		}
+		return m
 	case avro.Record:
 		m := make(map[string]any, len(t.Fields))
 		for _, f := range t.Fields {
@@ -89,25 +101,4 @@ func (texts internedTexts) avroAny(r *avro.Reader, t *avro.Type) any {
 		return m
 	}
 	return nil
-}
-
-func (texts internedTexts) avroList(r *avro.Reader, t *avro.Type) any {
-	list := []any{}
-	for n, _ := r.Block(); n != 0; n, _ = r.Block() {
-		for range n {
-			list = append(list, texts.avroAny(r, t.Items))
-		}
-	}
-	return list
-}
-
-func (texts internedTexts) avroMap(r *avro.Reader, t *avro.Type) any {
-	m := make(map[string]any)
-	for n, _ := r.Block(); n != 0; n, _ = r.Block() {
-		for range n {
-			key, _ := r.Bytes()
-			m[string(key)] = texts.avroAny(r, t.Items)
-		}
-	}
-	return m
 }

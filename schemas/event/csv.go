@@ -2,8 +2,8 @@ package event
 
 import "github.com/tollgate-dp/tollgate/internal/base/formats/csvrow"
 
-// splitQuoted splits at commas outside quotes, as encoding/csv does with its default settings. An
-// empty line is not a row, nor is a text with a second row.
+// splitQuoted splits at separators outside quotes, as encoding/csv does by default. An empty line
+// is not a row, and neither are two rows.
 func (r *rows) splitQuoted(line []byte) (fields int, ok bool) {
 	if len(line) == 0 {
 		return 0, false
@@ -22,7 +22,7 @@ func (r *rows) splitQuoted(line []byte) (fields int, ok bool) {
 			d.row = csvrow.AppendUnescaped(d.row, field)
 			field = d.row[start:]
 		}
-		r.keep(fields, field)
+		r.store(fields, field)
 	}
 	return fields, true
 }

@@ -8,61 +8,49 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 )
 
-// The names of the formats, for tests and for code that writes events itself. Other code that ships
-// looks up the entry of the format that is configured.
+// Names of the formats, for tests and for code that writes events. Other production code looks up
+// the entry of the configured format.
 const (
-	CSV   = "csv"   // a row as RFC 4180 has it and encoding/csv reads it
-	TSV   = "tsv"   // a row, tabs between fields, nothing quoted: no tab or line break in a field
+	CSV   = "csv"   // a row as in RFC 4180, read as by encoding/csv
+	TSV   = "tsv"   // a row with tabs between fields and no quotes: fields have no tabs or line breaks
 	JSONL = "jsonl" // a JSON object
 	Avro  = "avro"  // a record in Avro's binary encoding
 )
 
-// Encoding has all differences between the records of one format and another.
+// Encoding has all differences between one format of records and another.
 type Encoding struct {
-	// Name is part of configurations and of identities of deployments: it never changes.
-	Name string
-	// Record is what one record is, in the reference of the configuration.
-	Record string
-
-	// Separator separates the fields of a row, which are found by column name; 0: records name
-	// their fields, which are found by path.
+	Name   string // in configurations and identities of deployments: it never changes
+	Record string // description of one record in the configuration reference
+	// Separator separates the fields of a row, which are found by column name. 0: fields have names
+	// and are found by path.
 	Separator byte
-	// Quoted is set if a row may have quoted fields and so span several lines.
-	Quoted bool
-	// Members returns the names of a record's fields, as paths; nil where columns or a schema have
-	// them.
+	Quoted    bool // a row may have quoted fields and so span several lines
+	// Members returns the paths of a record's fields; nil if columns or a schema name them.
 	Members func(record []byte) []string
-	// SchemaFile is the ending of a file with the schema of records; "" if no record needs one. The
-	// schema, from the file or from a registry, may also set the unit of times.
+	// SchemaFile is the extension of files with schemas; "" if records need none. A schema, from a
+	// file or a registry, may also set the unit of times.
 	SchemaFile string
-
-	// Endings are the endings of files with such records.
-	Endings []string
-	// Mark begins a container, a file that has the schema of its records; "" if a file has a record
-	// in each line.
-	Mark string
-	// Begins is what such a file begins with.
-	Begins string
-	// line reports whether a line can be a record; nil for rows and in containers.
+	Endings    []string // extensions of files with such records
+	Mark       string   // first bytes of a container file; "" if a file has a record in each line
+	Begins     string   // description of the beginning of such a file
+	// line reports whether a line can be a record; nil for rows and containers.
 	line func(line []byte) bool
-	// Spread reports whether the records of a file that begins with head do not have a line each;
-	// nil where all files have a record in each line, or are containers.
+	// Spread reports whether a file that begins with head has records that span lines; nil if no
+	// file of the format has.
 	Spread func(head []byte) bool
 
 	compile func(d *Decoder, f *Format) (records, error)
 }
 
-// records finds the fields in the records of one format.
+// records finds the fields in records of one format.
 type records interface {
 	// find sets d.raw, d.value and, for times that are not text, d.timed and d.millis.
 	find(record []byte) error
-	// seen returns the value of the i-th field of the filters; false if the record lacks it.
-	seen(i int) (v any, present bool)
-
-	// never returns the reason that the i-th field of the filters never equals a constant, as in a
-	// filter.Comparison; "" if it may.
-	never(i int, constant any) string
-
+	// filterValue returns the value of the i-th field of the filters; false if it is missing.
+	filterValue(i int) (v any, present bool)
+	// neverEqual returns the reason that the i-th field of the filters never equals a constant of
+	// a filter.Comparison; "" if it may.
+	neverEqual(i int, constant any) string
 	// The parts of an Identity: the common part, or ""; the place of a field; and the places of the
 	// filters' fields, or "" if place has them.
 	common() string
@@ -70,7 +58,7 @@ type records interface {
 	members(registry string) string
 }
 
-// encodings is the table, in the order in which texts list the formats.
+// encodings is the table, in the order in which texts list formats.
 var encodings = [...]Encoding{
 	{
 		Name: CSV, Record: "one row (RFC 4180)", Separator: ',', Quoted: true,
@@ -94,13 +82,12 @@ var encodings = [...]Encoding{
 // Encodings returns the table.
 func Encodings() []Encoding { return encodings[:] }
 
-// EncodingOf returns the entry of a format; one that is not Known if the table has no format of
-// that name.
+// EncodingOf returns the entry of a format; it is not Known if the table has no such format.
 func EncodingOf(name string) Encoding {
 	return entry(func(e Encoding) bool { return e.Name == name })
 }
 
-// EncodingOfFile returns the entry of a file's format, by the ending of its name.
+// EncodingOfFile returns the entry of a file's format by the extension of its name.
 func EncodingOfFile(name string) Encoding {
 	ending := strings.ToLower(filepath.Ext(name))
 	return entry(func(e Encoding) bool { return slices.Contains(e.Endings, ending) })
@@ -113,7 +100,7 @@ func entry(is func(Encoding) bool) Encoding {
 	return Encoding{}
 }
 
-// Names returns the names of the formats for which is returns true.
+// Names returns the names of the formats that satisfy is.
 func Names(is func(Encoding) bool) (names []string) {
 	for _, e := range encodings {
 		if is(e) {
@@ -123,25 +110,24 @@ func Names(is func(Encoding) bool) (names []string) {
 	return names
 }
 
-// Listed returns Names as text: "a, b or c" where before is " or ".
+// Listed returns Names as text: "a, b or c" if before is " or ".
 func Listed(is func(Encoding) bool, before string) string {
 	return spelling.List(Names(is), before)
 }
 
-// Known reports whether it is an entry of the table.
+// Known reports whether the entry is in the table.
 func (e Encoding) Known() bool { return e.compile != nil }
 
-// Tabular reports whether records are rows, so that the names of columns are needed to find a
-// field.
+// Tabular reports whether records are rows, whose fields are found by the names of columns.
 func (e Encoding) Tabular() bool { return e.Separator != 0 }
 
-// Schemas reports whether records are read by the schema that they were written with.
+// Schemas reports whether records are read by their writer schema.
 func (e Encoding) Schemas() bool { return e.SchemaFile != "" }
 
 // Contained reports whether a file of records is a container.
 func (e Encoding) Contained() bool { return e.Mark != "" }
 
-// Lines reports whether a line of a file, not empty, may be a record.
+// Lines reports whether a non-empty line of a file may be a record.
 func (e Encoding) Lines(line []byte) bool {
 	if e.Tabular() {
 		return line[0] != '{' && line[0] != '[' && slices.Contains(line, e.Separator)

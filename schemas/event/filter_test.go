@@ -125,7 +125,7 @@ func TestFiltersSeeColumnsAsNumbersOrStrings(t *testing.T) {
 // one.
 func TestComparisonsThatAreNeverEqualAreFound(t *testing.T) {
 	columns := []string{"200", "2e2", "007", "-1", "-", "", "a", "true", "nil", "1.50"}
-	for constant, says := range map[string]string{
+	for constant, want := range map[string]string{
 		`"200"`: "without quotes", `"-1"`: "without quotes", `"2e2"`: "without quotes", "true": "numbers and strings",
 		"nil":   "numbers and strings",
 		`"007"`: "", "7": "", "200": "", "1.5": "", `"a"`: "", `"true"`: "", `""`: "", `"-"`: "",
@@ -133,25 +133,25 @@ func TestComparisonsThatAreNeverEqualAreFound(t *testing.T) {
 		for _, text := range []string{"other == " + constant, constant + " == $env[\"other\"]", "other in [" +
 			constant + "]", "not (other != " + constant + ")"} {
 			got := rowFormat("csv", "s").NeverEqual(text)
-			if (got == "") != (says == "") || !strings.Contains(got, says) {
-				t.Errorf("%s: %q, want %q", text, got, says)
+			if (got == "") != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("%s: %q, want %q", text, got, want)
 			}
 			equal := slices.ContainsFunc(columns, func(value string) bool {
 				return passing(t, rowFormat("csv", "s"),
 					text, "1,u,"+value+",p,y")
 			})
-			if constant != "7" && equal != (says == "") {
+			if constant != "7" && equal != (want == "") {
 				t.Errorf("%s: equal in some record is %v", text, equal)
 			}
 		}
 	}
-	for text, says := range map[string]string{
+	for text, want := range map[string]string{
 		`price == "200"`: "double", `page == 200`: "union", `"x" != price`: "double", `price == 200`: "",
 		`page == "x"`: "", `nowhere == 1`: "",
 		`(page ?? 5) == 5`: "", `page == user`: "", `page < 5`: "", `page ==`: "",
 	} {
-		if got := visitFormat().NeverEqual(text); (got == "") != (says == "") || !strings.Contains(got, says) {
-			t.Errorf("avro, %s: %q, want %q", text, got, says)
+		if got := visitFormat().NeverEqual(text); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("avro, %s: %q, want %q", text, got, want)
 		}
 	}
 	types := visitFormat()
@@ -160,13 +160,13 @@ func TestComparisonsThatAreNeverEqualAreFound(t *testing.T) {
 		{"name":"e","type":{"type":"enum","name":"E","symbols":["a"]}},
 		{"name":"b","type":"boolean"},{"name":"n","type":["null","int"]},
 		{"name":"l","type":{"type":"array","items":"int"}}]}`
-	for text, never := range map[string]bool{
+	for text, want := range map[string]bool{
 		`e == "a"`: false, `e == "b"`: true, `e == 0`: true, `b == true`: false, `b == "true"`: true, `n == nil`: false,
 		`n == 1`: false, `n == "1"`: true,
 		`l == 1`: true, `u == nil`: true, `l[0] == "x"`: false,
 	} {
-		if got := types.NeverEqual(text); (got != "") != never {
-			t.Errorf("avro, %s: %q, want one: %v", text, got, never)
+		if got := types.NeverEqual(text); (got != "") != want {
+			t.Errorf("avro, %s: %q, want one: %v", text, got, want)
 		}
 	}
 	for _, f := range []Format{jsonFormat("s"), {Format: "avro", User: "user", Time: "at"}} {

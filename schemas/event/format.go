@@ -14,62 +14,56 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
-// FormatError reports a Format that cannot work.
+// FormatError describes an invalid Format.
 type FormatError struct {
-	// Field is the field at fault: "format", "columns", "user", "no_user", "key", "time",
-	// "time_unit", "value", "no_value", "decimals", "max_record_bytes", "filters[2]" or "schema".
-	Field  string
+	Field  string // the field at fault, as in "time_unit" or "filters[2]"
 	Reason string
 }
 
-// Error names field and reason.
+// Error implements error.
 func (e *FormatError) Error() string { return "reading event format: " + e.Field + ": " + e.Reason }
 
 func badFormat(field, format string, args ...any) error {
 	return &FormatError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// SchemaSource returns writer schemas by their id in a registry. An error in which errors.Is finds
-// ErrUnknownSchema means that the registry has no schema with this id; ErrUnfitSchema means that it
-// has one by which no event can ever be read; any other error means that there was no response this
-// time.
+// SchemaSource returns writer schemas by their id in a registry. Errors other than ErrUnknownSchema
+// and ErrUnfitSchema mean that there was no response this time.
 type SchemaSource interface {
 	Schema(ctx context.Context, id uint32) (string, error)
 }
 
-// ErrUnknownSchema is what a SchemaSource returns when the registry has no Avro schema with an id.
+// ErrUnknownSchema means that the registry has no schema with this id.
 var ErrUnknownSchema = errors.New("no schema with this id")
 
-// ErrUnfitSchema is what a SchemaSource returns when the schema with an id is not Avro, or is not
-// one text.
+// ErrUnfitSchema means that the schema with this id is not Avro, or is not one text.
 var ErrUnfitSchema = errors.New("unfit schema")
 
 // Option is an option of NewDecoder.
 type Option func(*Decoder)
 
 // WithSchemas gives the decoder a registry for Avro records in the registries' wire format: a zero
-// byte, the schema's id in four bytes big-endian, the record. Each schema is asked for once, within
-// ctx.
+// byte, the schema's id in four big-endian bytes, and the record. Each schema is requested once,
+// within ctx.
 func WithSchemas(ctx context.Context, source SchemaSource) Option {
 	return func(d *Decoder) { d.ctx, d.schemas = ctx, source }
 }
 
-// OnUnfitSchema makes the decoder call fn once for each schema of a registry by which no event can
-// be read, before the first record of the schema becomes a dead letter of ClassUnfitSchema. The
-// reason is a *FormatError, or errors.Is finds ErrUnfitSchema in it; it may quote the schema, and
-// has nothing of a record.
+// OnUnfitSchema makes the decoder call fn once for each registered schema that cannot describe an
+// event, before its first record becomes a dead letter of ClassUnfitSchema. The reason is a
+// *FormatError or an ErrUnfitSchema. It may quote the schema, but contains no data of a record.
 func OnUnfitSchema(fn func(id uint32, reason error)) Option {
-	return func(d *Decoder) { d.tellUnfit = fn }
+	return func(d *Decoder) { d.onUnfit = fn }
 }
 
-// Check checks the format as NewDecoder does, but does not require a source of the schemas of Avro
-// records. Errors are *FormatError.
+// Check checks the format as NewDecoder does, but does not require a source of schemas. Errors are
+// *FormatError.
 func (f Format) Check() error {
 	_, err := f.compile(nil)
 	return err
 }
 
-// NewDecoder checks the format and makes a decoder for it. Errors are *FormatError.
+// NewDecoder checks the format and returns a decoder for it. Errors are *FormatError.
 func NewDecoder(f Format, options ...Option) (*Decoder, error) {
 	d, err := f.compile(options)
 	if err != nil {
@@ -82,8 +76,8 @@ func NewDecoder(f Format, options ...Option) (*Decoder, error) {
 	return d, nil
 }
 
-// NeverEqual describes a comparison of a filter that is the same for every record, because by
-// format and schema the field has no value of the constant's type; "" if there is none.
+// NeverEqual describes a comparison of a filter that has the same result for every record, because
+// the field never has the constant's type; "" if there is none.
 func (f Format) NeverEqual(text string) string {
 	f.Filters = []string{text}
 	d, err := f.compile(nil)
@@ -91,20 +85,20 @@ func (f Format) NeverEqual(text string) string {
 		return ""
 	}
 	for _, c := range filter.Comparisons(text) {
-		if reason := d.records.never(slices.Index(d.filter.Names(), c.Field), c.With); reason != "" {
+		if reason := d.records.neverEqual(slices.Index(d.filter.Names(), c.Field), c.With); reason != "" {
 			return fmt.Sprintf("%q never equals %s: %s", c.Field, c.Text, reason)
 		}
 	}
 	return ""
 }
 
-// Fields returns the names of the fields that hold user, key, time and value.
+// Fields returns the names of the fields of user, key, time and value.
 func (f Format) Fields() []string {
 	all := slices.Concat([]string{f.User, f.Key, f.Time, f.Value}, f.MoreKeys, f.MoreTimes)
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
-// FieldsOf returns the names of the fields that hold what Error.Field names.
+// FieldsOf returns the names of the fields of an Error.Field.
 func (f Format) FieldsOf(field string) []string {
 	names := map[string][]string{"user": {f.User}, "key": append([]string{f.Key}, f.MoreKeys...),
 		"time": append([]string{f.Time}, f.MoreTimes...), "value": {f.Value}}[field]
@@ -112,12 +106,11 @@ func (f Format) FieldsOf(field string) []string {
 }
 
 func (f Format) compile(options []Option) (*Decoder, error) {
-	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, comma: f.DecimalComma, encoding: f.Encoding(),
-		unit: f.TimeUnit, writtenAs: f.TimeLayout,
-		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), times: 1 +
-			len(f.MoreTimes), unnamed: f.NoUser == NoUserEach, valued: f.NoValue == NoValueSkip,
+	d := &Decoder{max: cmp.Or(f.MaxRecordBytes, DefaultMaxRecordBytes), decimals: f.Decimals, comma: f.DecimalComma,
+		encoding: f.Encoding(), unit: f.TimeUnit, writtenAs: f.TimeLayout,
+		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys),
+		times: 1 + len(f.MoreTimes), unnamed: f.NoUser == NoUserEach, valued: f.NoValue == NoValueSkip,
 		errs: make(map[Error]*Error)}
-	d.max = cmp.Or(d.max, DefaultMaxRecordBytes)
 	err := f.checkNames(d.encoding)
 	if err != nil {
 		return nil, err
@@ -144,7 +137,7 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 	return d, nil
 }
 
-// compileTimes returns how texts are read as times.
+// compileTimes returns the layout and the zone of times in the unit "text".
 func (f *Format) compileTimes() (layout timeLayout, zone *time.Location, err error) {
 	for _, only := range [...]struct{ field, value string }{{"time_layout", f.TimeLayout}, {"time_zone", f.TimeZone}} {
 		if only.value != "" && f.TimeUnit != TimeText {
@@ -179,12 +172,12 @@ func (d *Decoder) compileFilters(texts []string) error {
 	return nil
 }
 
-// firstUse returns the FormatError.Field of the first filter that uses a field.
+// firstUse returns the FormatError.Field for the first filter that uses a field.
 func (d *Decoder) firstUse(name string) string {
 	return fmt.Sprintf("filters[%d]", d.filter.FirstUse(name))
 }
 
-// checkNames checks what does not depend on columns, paths and schemas.
+// checkNames checks everything except columns, paths and schemas.
 func (f Format) checkNames(e Encoding) error {
 	switch {
 	case !e.Known():

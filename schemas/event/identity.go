@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
-// Identity describes how the format decodes records. registry names the registry of the schemas,
-// whose ids records carry. Errors are *FormatError.
+// Identity describes how the format decodes records. registry names the registry for the schema ids
+// in records. Errors are *FormatError.
 func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	d, err := f.compile(nil)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Decoder) inUnit(field int, found string) string {
 	return found
 }
 
-// textTimes describes how texts are read as times, apart from the unit.
+// textTimes describes the reading of texts as times, except the unit.
 func (d *Decoder) textTimes() (how string) {
 	if d.writtenAs != "" {
 		how += fmt.Sprintf(" as %q", d.writtenAs)
@@ -70,7 +70,7 @@ func (d *Decoder) textTimes() (how string) {
 	return how
 }
 
-// identityOfFilter returns how the fields that a filter names are found.
+// identityOfFilter describes the places of a filter's fields.
 func (d *Decoder) identityOfFilter(text, registry string) string {
 	if all := d.records.members(registry); all != "" {
 		return all

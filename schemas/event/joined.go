@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// MaxKeyParts and MaxTimeParts are how many fields a key and a time can have.
+// MaxKeyParts and MaxTimeParts limit the fields of a key and of a time.
 const (
 	MaxKeyParts  = 4
 	MaxTimeParts = 4
 )
 
-// keySeparator separates the parts of a key that has several.
-const keySeparator = '|'
+const keySeparator = '|' // between the parts of a key
 
-// SplitKey returns the parts of the key of an event whose Format has several fields for it. They
-// are separated by |; in a part, \| is | and \\ is \.
+// SplitKey returns the parts of an event's key if its Format has MoreKeys. They are separated by |;
+// in a part, \| is | and \\ is \.
 func SplitKey(key string) (parts []string, err error) {
 	var part strings.Builder
 	for i := 0; i < len(key); i++ {
@@ -28,7 +27,8 @@ func SplitKey(key string) (parts []string, err error) {
 			part.Reset()
 		case '\\':
 			if i++; i == len(key) || key[i] != '\\' && key[i] != keySeparator {
-				return nil, errors.New("the key does not have parts: a backslash stands before neither | nor another " +
+				return nil, errors.New("the key does not have parts: a backslash is followed by neither | nor " +
+					"another " +
 					"backslash")
 			}
 			part.WriteByte(key[i])
@@ -49,7 +49,7 @@ func appendPart(dst, part []byte) []byte {
 	return dst
 }
 
-// joinedKey returns the key of the record that was decoded last.
+// joinedKey returns the key of the last record.
 func (d *Decoder) joinedKey() []byte {
 	if d.keys < 2 {
 		return d.raw[fieldKey]
@@ -61,8 +61,8 @@ func (d *Decoder) joinedKey() []byte {
 	return d.label
 }
 
-// joinedTime returns the text of the time of the record that was decoded last. If a part is missing
-// there is no time: it would be midnight.
+// joinedTime returns the text of the last record's time. With a part missing it is nil: the time
+// would be midnight.
 func (d *Decoder) joinedTime() []byte {
 	if d.times < 2 {
 		return d.raw[fieldTime]
@@ -78,7 +78,7 @@ func (d *Decoder) joinedTime() []byte {
 	return d.date
 }
 
-// checkParts checks the fields of a key or a time that has several.
+// checkParts checks a key or a time of several fields.
 func checkParts(field string, most int, first string, more []string) error {
 	all := append([]string{first}, more...)
 	switch {
@@ -97,8 +97,8 @@ func checkParts(field string, most int, first string, more []string) error {
 	return nil
 }
 
-// placeOf returns the places of all n fields of a key or a time; the second and later ones are
-// numbered from more.
+// placeOf returns the places of all n fields of a key or a time; later fields are numbered from
+// more.
 func (d *Decoder) placeOf(field, more, n int, registry string) string {
 	all := []string{d.records.place(field, registry)}
 	for i := range n - 1 {

@@ -12,15 +12,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// jsonNode is a member that is looked for, or the whole object.
+// jsonNode is a member to find, or the whole object.
 type jsonNode struct {
 	step
 	members []*jsonNode
-	value   jsonValue // in the record that was read last
+	value   jsonValue // in the last record
 }
 
-// jsonValue is a value as it stands in the record. The kind is the first byte of the text, or one
-// of the constants below.
+// jsonValue is a value of the record. The kind is the first byte of the text, or a constant below.
 type jsonValue struct {
 	kind byte
 	text []byte
@@ -36,7 +35,7 @@ const (
 // objects finds the members of JSON objects.
 type objects struct {
 	d      *Decoder
-	tree   *jsonNode   // the members that are looked for
+	tree   *jsonNode   // members to find
 	fields []*jsonNode // by field number
 }
 
@@ -55,7 +54,7 @@ func compileObjects(d *Decoder, _ *Format) (records, error) {
 	return o, nil
 }
 
-// plant adds the node at the end of a path to the tree and returns it.
+// plant adds the node of a path to the tree and returns it.
 func (n *jsonNode) plant(path []step) *jsonNode {
 	if len(path) == 0 {
 		return n
@@ -70,9 +69,9 @@ func (n *jsonNode) plant(path []step) *jsonNode {
 	return m.plant(path[1:])
 }
 
-// find finds the fields of one JSON object, matched by exact name. If a member occurs twice, the
-// last one counts, with all its members. A record that is not valid UTF-8 is undecodable:
-// encoding/json would replace the bytes, and two users' ids would become one.
+// find implements records. Names match exactly; of equal members, the last one counts. A record
+// that is not valid UTF-8 is undecodable: encoding/json would replace the bytes and might merge two
+// users' ids.
 func (o *objects) find(record []byte) error {
 	d := o.d
 	object := bytes.Trim(record, jsonSpace)
@@ -94,13 +93,12 @@ func (o *objects) find(record []byte) error {
 }
 
 const (
-	// maxJSONDepth is the depth up to which encoding/json reads objects and lists.
-	maxJSONDepth = 10000
+	maxJSONDepth = 10000 // depth up to which encoding/json reads objects and lists
 	jsonSpace    = " \t\r\n"
 )
 
-// validJSON reports whether encoding/json accepts a text of valid UTF-8. gjson has no depth
-// limit, so a text that is long enough to exceed the limit is left to encoding/json.
+// validJSON reports whether encoding/json accepts a text of valid UTF-8. gjson has no depth limit:
+// encoding/json checks a text that is long enough to exceed it.
 func validJSON(text []byte) bool {
 	if len(text) > maxJSONDepth {
 		return json.Valid(text)
@@ -108,7 +106,7 @@ func validJSON(text []byte) bool {
 	return gjson.ValidBytes(text)
 }
 
-// find finds the members in the value of n.
+// find finds the members in n's value.
 func (n *jsonNode) find() {
 	for _, m := range n.members {
 		m.value = n.below(m.step)
@@ -135,7 +133,7 @@ func (n *jsonNode) find() {
 	}
 }
 
-// below returns the value that a part of n has unless it is found.
+// below returns the value of a part of n that is not found.
 func (n *jsonNode) below(s step) jsonValue {
 	switch kind := n.value.kind; {
 	case kind == 'n' || kind == jsonBelowNull:
@@ -146,8 +144,8 @@ func (n *jsonNode) below(s step) jsonValue {
 	return jsonValue{kind: jsonBelowOther}
 }
 
-// eachMember calls visit with the members of a valid object, whose names are the bytes between the
-// quotes, or with the items of a valid list, whose name is nil.
+// eachMember calls visit with the members of a valid object, with the raw names between the quotes,
+// or with the items of a valid list, whose names are nil.
 func eachMember(b []byte, visit func(name, value []byte)) {
 	object := b[0] == '{'
 	for i := 1; ; {
@@ -194,7 +192,7 @@ func valueLength(b []byte) int {
 	}
 }
 
-// stringLength returns the length of the valid string that b begins with, with its quotes.
+// stringLength returns the length of the valid string at the beginning of b, with its quotes.
 func stringLength(b []byte) int {
 	for i := 1; ; i++ {
 		switch b[i] {
@@ -215,7 +213,7 @@ func unescaped(text []byte) []byte {
 // wholeString matches the text of a valid string that has no half of a surrogate pair.
 var wholeString = regexp.MustCompile(`^(?:[^\\]|\\[^u]|\\u[^dD]|\\u[dD](?:[0-7]|[89abAB]..\\u[dD][c-fC-F]))*$`)
 
-// decodeField turns a field's value into the bytes of the event, or names the class of its fault.
+// decodeField sets the bytes of a field from its value, or returns the class of its fault.
 func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 	switch v.kind {
 	case jsonAbsent:
@@ -236,19 +234,20 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 			return d.decodeValueText()
 		}
 		if escaped && !wholeString.Match(text) {
-			// Half a surrogate pair has no UTF-8 form: ids that differ only there would become one.
-			return loneSurrogateClass(i)
+			// Half a surrogate pair has no UTF-8 form: ids that differ only there would merge.
+			return map[int]string{fieldUser: ClassUndecodable, fieldKey: ClassBadKey,
+				fieldTime: ClassBadTimestamp}[mainField(i)]
 		}
 		return ""
 	case 't', 'f':
-		if kindOf(i) == fieldKey {
+		if mainField(i) == fieldKey {
 			d.raw[i] = v.text
 			return ""
 		}
 	case '{', '[', jsonBelowOther:
 	default:
 		d.raw[i] = v.text
-		switch kindOf(i) {
+		switch mainField(i) {
 		case fieldTime:
 			return ""
 		case fieldValue:
@@ -263,17 +262,7 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 	return ClassWrongType
 }
 
-func loneSurrogateClass(field int) string {
-	switch kindOf(field) {
-	case fieldKey:
-		return ClassBadKey
-	case fieldTime:
-		return ClassBadTimestamp
-	}
-	return ClassUndecodable
-}
-
-// decodeInteger reads an integer without fraction or exponent as its decimal; −0 is 0.
+// decodeInteger reads an integer without fraction or exponent; −0 is 0.
 func (d *Decoder) decodeInteger(i int) string {
 	raw := d.raw[i]
 	digits := bytes.TrimPrefix(raw, []byte("-"))
@@ -286,11 +275,11 @@ func (d *Decoder) decodeInteger(i int) string {
 	return ""
 }
 
-func (o *objects) seen(i int) (v any, present bool) {
+func (o *objects) filterValue(i int) (v any, present bool) {
 	return o.d.texts.jsonAny(&o.fields[fieldCount+i].value)
 }
 
-func (o *objects) never(int, any) string { return "" }
+func (o *objects) neverEqual(int, any) string { return "" }
 
 func (o *objects) common() string { return "" }
 
@@ -298,17 +287,17 @@ func (o *objects) place(field int, _ string) string {
 	return o.d.inUnit(field, fmt.Sprintf("path %q of %s", o.d.fields[field], o.d.encoding.Name))
 }
 
-// members needs no names: the filter's text has them.
+// members needs no names: they are in the filter's text.
 func (o *objects) members(string) string { return "members of " + o.d.encoding.Name }
 
-// Bounds of memberPaths.
+// Limits of memberPaths.
 const (
 	maxPathDepth = 3
 	maxPaths     = 64
 )
 
-// memberPaths returns the paths to the values in an object, and in its objects and the first
-// items of its lists; nil for a record that is not an object.
+// memberPaths returns the paths to the values in an object, including those in its objects and in
+// the first items of its lists; nil if the record is not an object.
 func memberPaths(record []byte) (paths []string) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(record, &object) != nil {
@@ -341,9 +330,8 @@ func memberPaths(record []byte) (paths []string) {
 
 func isObject(line []byte) bool { return line[0] == '{' && json.Valid(line) }
 
-// spreadObjects reports whether a text begins with an array of objects, with an object that spans
-// several lines, as programs that indent write it, with an object after a record separator (RFC
-// 7464), or with two objects that a comma or nothing separates.
+// spreadObjects reports whether a text begins with an array of objects, an indented object, an
+// object after a record separator (RFC 7464), or two objects separated by a comma or nothing.
 func spreadObjects(head []byte) bool {
 	const space = " \t\r\n"
 	head = bytes.TrimLeft(head, space)

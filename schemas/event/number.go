@@ -24,8 +24,7 @@ func signed(n uint64, negative bool) (int64, bool) {
 	return int64(n), n <= math.MaxInt64
 }
 
-// parseWhole reads a number in JSON's grammar whose value is an integer, however it is written: 5,
-// 5.0 and 5e0 are 5.
+// parseWhole reads a number in JSON's grammar with an integer value: 5, 5.0 and 5e0 are 5.
 func parseWhole(b []byte) (int64, bool) {
 	if n, ok := parseInteger(b); ok {
 		return n, true
@@ -35,11 +34,11 @@ func parseWhole(b []byte) (int64, bool) {
 	return whole, ok && exact && fits
 }
 
-// mostUnits bounds a value with decimals, in units of them.
+// mostUnits limits a value with decimals, in units of 10^−decimals.
 const mostUnits = 1e18
 
 // parseValue reads a number in JSON's grammar in units of 10^−decimals. Without decimals it must be
-// a whole number; with them it is rounded, a half away from zero, and at most mostUnits.
+// whole; with decimals it is rounded, half away from zero, and at most mostUnits.
 func parseValue(b []byte, decimals int) (int64, bool) {
 	if decimals == 0 {
 		return parseWhole(b)
@@ -50,13 +49,12 @@ func parseValue(b []byte, decimals int) (int64, bool) {
 	return value, ok && n <= mostUnits
 }
 
-// groupSeparators may separate thousands, besides whichever of comma and point is not the decimal
-// one.
+// groupSeparators may separate thousands, besides the comma or point that is not the decimal mark.
 var groupSeparators = [...]string{" ", "'", "’", "\u00a0", "\u202f", "\u2009"}
 
-// appendPlain appends a number that people wrote, in JSON's grammar. It reads +5, .5, 5. and 007,
-// and thousands in groups of three: 1,234.56, 1'234 and 1 234. The decimal point is a point or a
-// comma; the other one of these separates thousands.
+// appendPlain converts a number as people write it to JSON's grammar: +5, .5, 5. and 007, and
+// thousands in groups of three: 1,234.56, 1'234 and 1 234. point is the decimal mark, a point or a
+// comma.
 func appendPlain(dst, b []byte, point byte) (plain []byte, ok bool) {
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		if b[0] == '-' {
@@ -83,7 +81,7 @@ func appendPlain(dst, b []byte, point byte) (plain []byte, ok bool) {
 	return append(dst, b...), n > 0 && (len(b) == 0 || b[0]|0x20 == 'e')
 }
 
-// appendGroups appends the digits of all groups of three that follow one separator.
+// appendGroups appends the digits of groups of three, all after the same separator.
 func appendGroups(dst, b []byte, point byte) (plain, rest []byte) {
 	separator := []byte{'.' ^ ',' ^ point}
 	for _, s := range groupSeparators {
@@ -100,8 +98,8 @@ func appendGroups(dst, b []byte, point byte) (plain, rest []byte) {
 	}
 }
 
-// decodeValueText reads the value of a record from the text of a field, and returns the class of
-// its fault. A text of white space is not a value.
+// decodeValueText reads the value of a record from the text of a field, or returns the class of its
+// fault. White space is not a value.
 func (d *Decoder) decodeValueText() (class string) {
 	var ok bool
 	text := d.raw[fieldValue]
@@ -126,7 +124,7 @@ func (d *Decoder) decodeValueText() (class string) {
 	return ""
 }
 
-// inUnits returns n in units of 10^−decimals, and whether that fits.
+// inUnits returns n in units of 10^−decimals, and whether it fits.
 func inUnits(n int64, decimals int) (int64, bool) {
 	for range decimals {
 		if n > mostUnits/10 || n < -mostUnits/10 {
@@ -137,8 +135,8 @@ func inUnits(n int64, decimals int) (int64, bool) {
 	return n, true
 }
 
-// scaled returns ⌊|x|·10^shift⌋ for a number x in JSON's grammar, and whether that is exact; ok is
-// false for another text, and for a result that does not fit.
+// scaled returns ⌊|x|·10^shift⌋ for a number x in JSON's grammar, and whether that is exact. ok is
+// false if the text is not a number or the result does not fit.
 func scaled(b []byte, shift int) (n uint64, negative, exact, ok bool) {
 	whole, fraction, exponent, negative, ok := splitNumber(b)
 	if !ok {

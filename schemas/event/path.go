@@ -9,7 +9,7 @@ import (
 // Errors of a field path.
 var (
 	errPathSegment = errors.New(`a name between its dots is empty (\. is a dot in a name)`)
-	errPathEscape  = errors.New("a backslash must stand before a dot, a bracket or another backslash")
+	errPathEscape  = errors.New("a backslash must be followed by a dot, a bracket or another backslash")
 	errPathItem    = errors.New(`a bracket begins the number of an item after a name, as in items[0].id (\[ is a ` +
 		`bracket in a name)`)
 )
@@ -29,13 +29,12 @@ func (s step) String() string {
 	return strconv.Quote(s.name)
 }
 
-// parsePath splits a field path at its dots: "user.id" is the member id of the record user, and
-// "items[0]" the first item of the list items. `\.` is a dot within a name, `\[` a bracket, `\\` a
-// backslash.
+// parsePath splits a field path: "user.id" is the member id of the record user, and "items[0]" the
+// first item of the list items. `\.` is a dot in a name, `\[` a bracket, `\\` a backslash.
 func parsePath(text string) ([]step, error) {
 	var path []step
 	var name strings.Builder
-	named := true // a name may begin or go on here
+	named := true // a name may begin or continue here
 	flush := func() bool {
 		if named {
 			path = append(path, member(name.String()))
@@ -80,5 +79,5 @@ func parsePath(text string) ([]step, error) {
 	return path, nil
 }
 
-// pathName writes the name of a member in the form of a path.
+// pathName escapes the name of a member for a path.
 var pathName = strings.NewReplacer(`\`, `\\`, `.`, `\.`, `[`, `\[`)

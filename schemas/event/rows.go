@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// rows finds the fields of rows, by the names of the columns.
+// rows finds the fields of rows.
 type rows struct {
 	d       *Decoder
-	targets [][]int // by column, the numbers of the fields that it is
+	targets [][]int // by column: numbers of its fields
 }
 
 func compileRows(d *Decoder, f *Format) (records, error) {
@@ -48,7 +48,7 @@ func compileRows(d *Decoder, f *Format) (records, error) {
 	return r, nil
 }
 
-// find finds the fields of one row. A line break at the end is not part of the row.
+// find implements records. A line break at the end is not part of the row.
 func (r *rows) find(record []byte) error {
 	d := r.d
 	clear(d.raw)
@@ -75,12 +75,12 @@ func (r *rows) find(record []byte) error {
 			return d.fail(ClassMissingField, fieldNames[i])
 		}
 	}
-	// The row has too many fields, or lacks some after the last one that is needed: separators or
-	// quotes are probably wrong, so no field can be trusted.
+	// The row has too many fields, or too few but all that are needed: separators or quotes are
+	// probably wrong, so no field can be trusted.
 	return d.fail(ClassUndecodable, "")
 }
 
-// trimLineBreak removes one "\n" or "\r\n" from the end; like encoding/csv also a bare "\r".
+// trimLineBreak removes one "\n", "\r\n" or, like encoding/csv, "\r" from the end.
 func trimLineBreak(b []byte) []byte {
 	if n := len(b); n > 0 && b[n-1] == '\n' {
 		b = b[:n-1]
@@ -91,8 +91,8 @@ func trimLineBreak(b []byte) []byte {
 	return b
 }
 
-// keep notes the n-th field of the row if it is one that is looked for.
-func (r *rows) keep(n int, field []byte) {
+// store stores the n-th field of the row if the format names it.
+func (r *rows) store(n int, field []byte) {
 	if n >= len(r.targets) {
 		return
 	}
@@ -109,19 +109,19 @@ func (r *rows) splitPlain(line []byte) (fields int, ok bool) {
 	for separator := r.d.encoding.Separator; ; fields++ {
 		i := bytes.IndexByte(line, separator)
 		if i < 0 {
-			r.keep(fields, line)
+			r.store(fields, line)
 			return fields + 1, true
 		}
-		r.keep(fields, line[:i])
+		r.store(fields, line[:i])
 		line = line[i+1:]
 	}
 }
 
-func (r *rows) seen(i int) (v any, present bool) {
+func (r *rows) filterValue(i int) (v any, present bool) {
 	return r.d.texts.columnAny(r.d.raw[fieldCount+i]), true
 }
 
-func (r *rows) never(_ int, constant any) string {
+func (r *rows) neverEqual(_ int, constant any) string {
 	text, is := constant.(string)
 	if _, number := constant.(float64); number {
 		return ""

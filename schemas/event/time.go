@@ -12,14 +12,13 @@ const (
 	maxMillis = 253402300799999
 )
 
-// parseTime reads a time in the given unit and returns the floor of milliseconds since 1970. It is
-// exact: no float is involved. ok is false for a text that is not a time, and for a time outside
-// years 1 to 9999.
+// parseTime reads a time in the format's unit and returns milliseconds since 1970, rounded down
+// exactly. ok is false if the text is not a time in years 1 to 9999.
 func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 	b = bytes.TrimSpace(b)
 	switch u, number := timeNumbers[d.unit]; {
 	case number:
-		// .NET: /Date(1700000000000+0100)/, where the offset has no meaning.
+		// .NET writes /Date(1700000000000+0100)/; the offset has no meaning.
 		if date, is := bytes.CutPrefix(b, []byte("/Date(")); is && d.unit == "ms" {
 			b = bytes.TrimSuffix(date, []byte(")/"))
 			if sign := bytes.LastIndexAny(b, "+-"); sign > 0 {
@@ -35,7 +34,7 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 		if d.layout != nil {
 			ok = d.layout.read(c)
 		} else {
-			ok = c.usual()
+			ok = c.readUsual()
 		}
 		if ok {
 			ms, ok = c.time(d.zone)
@@ -53,7 +52,7 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 	return ms, ok
 }
 
-// timeNumbers are the units of times that are numbers: a number n is ⌊n·10^shift⌋·factor/divisor
+// timeNumbers are the units of numeric times: a number n is ⌊n·10^shift⌋·factor/divisor
 // milliseconds after zero, rounded.
 var timeNumbers = map[string]struct {
 	shift                 int
@@ -65,12 +64,11 @@ var timeNumbers = map[string]struct {
 	"filetime": {-4, 1, 1, -11644473600000},     // Windows: ticks of 100 ns since 1601
 }
 
-// maxExponent bounds how much of an exponent is read: beyond it, a number of at most 1 MiB of
-// digits is zero or too large, whatever the rest of the exponent is.
+// maxExponent caps exponents: beyond it, a number of at most 1 MiB of digits is zero or too large.
 const maxExponent = 1 << 40
 
-// parseDecimal returns floor(x·10^shift) for a number x in JSON's grammar; ok is false for another
-// text, or a result of more than 18 digits.
+// parseDecimal returns ⌊x·10^shift⌋ for a number x in JSON's grammar. ok is false if the text is
+// not a number or the result has more than 18 digits.
 func parseDecimal(b []byte, shift int) (n int64, ok bool) {
 	most, negative, exact, ok := scaled(b, shift)
 	if !ok || most >= 1e18 {

@@ -3,6 +3,7 @@ package event
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,16 +14,15 @@ import (
 // Format.TimeLayout.
 const TimeText = "text"
 
-// timeUnits are the units of time that a format can have; those from onlyTexts on cannot be in a
-// schema.
+// timeUnits are the units of time of formats. Those from onlyTexts are for formats without schemas.
 var timeUnits = []string{"s", "ms", "us", "ns", "rfc3339", TimeText, "min", "h", "d", "excel", "filetime"}
 
 const onlyTexts = 6
 
-// TimeUnits returns the units of time that a format can have.
+// TimeUnits returns the possible units of time.
 func TimeUnits() []string { return slices.Clone(timeUnits) }
 
-// directives are what may follow % in a layout, as strptime has it.
+// directives are the characters after % in a layout, as in strptime.
 var directives = map[byte]func(*wallClock) bool{
 	'Y': func(c *wallClock) bool { return c.number(&c.year, 4, 4) },
 	'y': func(c *wallClock) bool { c.pivot = true; return c.number(&c.year, 2, 2) },
@@ -60,12 +60,12 @@ func (c *wallClock) halfOfDay() bool {
 	return c.half == 'a' || c.half == 'p'
 }
 
-// timeLayout reads a time, part by part.
+// timeLayout reads a time part by part.
 type timeLayout []func(*wallClock) bool
 
-// parseLayout compiles a layout. Without a day it reads the first of the month, and without a month
-// the first of January. A space matches one or more spaces, or none before a directive that can
-// begin with one.
+// parseLayout compiles a layout. Without a day, a time is on the first of the month; without a
+// month, in January. A space matches one or more spaces, or none before a directive that can begin
+// with one.
 func parseLayout(text string) (layout timeLayout, err error) {
 	const years, months, days, hours = "Yy", "mbB", "de", "HI"
 	text = abbreviations.Replace(strings.TrimSpace(text))
@@ -98,13 +98,8 @@ func parseLayout(text string) (layout timeLayout, err error) {
 		}
 		layout = append(layout, read)
 	}
-	has := func(any string) bool {
-		for name := range used {
-			if strings.IndexByte(any, name) >= 0 {
-				return true
-			}
-		}
-		return false
+	has := func(names string) bool {
+		return slices.ContainsFunc([]byte(names), func(name byte) bool { return used[name] })
 	}
 	switch {
 	case !has(years):
@@ -124,10 +119,9 @@ func parseLayout(text string) (layout timeLayout, err error) {
 
 // layoutParts lists the directives in texts.
 const layoutParts = "%Y %y %m %b %B %d %e %j %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, " +
-	"%{2025} " +
-	"for a year that times do not have, %% for the sign itself"
+	"%{2025} for a year that times do not have, %% for the sign itself"
 
-// read reads a text, all of it.
+// read reads a whole text.
 func (l timeLayout) read(c *wallClock) bool {
 	for _, part := range l {
 		if !part(c) {
@@ -137,11 +131,10 @@ func (l timeLayout) read(c *wallClock) bool {
 	return c.end()
 }
 
-// IsTime reports whether a text is a time in one of the usual layouts, or in the given one, which
-// may be "".
+// IsTime reports whether a text is a time in a usual layout or in the given one, which may be "".
 func IsTime(text, layout string) bool {
 	var c wallClock
-	if c.start([]byte(text)); c.usual() {
+	if c.start([]byte(text)); c.readUsual() {
 		return true
 	}
 	parsed, err := parseLayout(layout)
@@ -149,14 +142,14 @@ func IsTime(text, layout string) bool {
 	return err == nil && parsed.read(&c)
 }
 
-// OnlyDates reports whether times of a layout have neither an hour nor an offset from UTC, so that
-// each is the start of a day. It is false for "", which means several layouts.
+// OnlyDates reports whether times of a layout have neither an hour nor an offset from UTC. It is
+// false for "", which means several layouts.
 func OnlyDates(layout string) bool {
 	layout = strings.ReplaceAll(abbreviations.Replace(layout), "%%", "")
-	return layout != "" && !slices.ContainsFunc([]string{"%H", "%I", "%z", "%Z"}, func(part string) bool {
-		return strings.Contains(layout, part)
-	})
+	return layout != "" && !timeOfDayOrOffset.MatchString(layout)
 }
+
+var timeOfDayOrOffset = regexp.MustCompile("%[HIzZ]")
 
 // CheckLayout returns an error for an invalid Format.TimeLayout.
 func CheckLayout(text string) error {

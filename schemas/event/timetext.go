@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// wallClock reads a time from a text, and keeps its parts.
+// wallClock reads the parts of a time from a text.
 type wallClock struct {
 	b   []byte
 	pos int
@@ -14,23 +14,23 @@ type wallClock struct {
 	year, month, day     int
 	hour, minute, second int
 	millis               int
-	yearDay              int    // from 1; 0: the text has a day of a month
-	half                 byte   // 'a' or 'p' of am and pm; 0: the hour is one of 24
+	yearDay              int    // from 1; 0: a day of a month
+	half                 byte   // 'a' or 'p' of am and pm; 0: an hour of 24
 	zoned                bool   // the text has an offset from UTC
 	offset               int    // seconds east
-	named                []byte // the short name of a zone, which may mean one of several offsets
+	named                []byte // short name of a zone, which may mean one of several offsets
 	pivot                bool   // the year has two digits
 }
 
-// start begins to read a text, without the white space around it.
+// start begins to read a text, ignoring the white space around it.
 func (c *wallClock) start(b []byte) {
 	*c = wallClock{b: bytes.TrimSpace(b), month: 1, day: 1}
 }
 
-// usual reads a time in one of the layouts that programs usually write. No two of them read one
-// text as different times. If all are digits, the day precedes the month only in dates with dots:
-// no country that writes the month first puts dots between them.
-func (c *wallClock) usual() bool {
+// readUsual reads a time in one of the layouts that programs usually write; no text is ambiguous
+// among them. In a date of digits only, the day precedes the month only with dots, which no country
+// that writes the month first uses.
+func (c *wallClock) readUsual() bool {
 	if n := len(c.b); n > 1 && c.b[0] == '[' && c.b[n-1] == ']' {
 		c.b = c.b[1 : n-1]
 	}
@@ -46,7 +46,7 @@ func (c *wallClock) usual() bool {
 	case n > 0:
 		return c.mail()
 	}
-	// A weekday precedes the dates of mail and of C's ctime.
+	// Dates of mail and of C's ctime begin with a weekday.
 	if !c.name(weekdays[:], new(int)) {
 		return false
 	}
@@ -56,14 +56,14 @@ func (c *wallClock) usual() bool {
 	if !c.spaces() || !c.monthName() || !c.spaces() || !c.number(&c.day, 1, 2) || !c.spaces() {
 		return false
 	}
-	if digitsAt(c.b[c.pos:]) == 4 { // as JavaScript has it
+	if digitsAt(c.b[c.pos:]) == 4 { // JavaScript
 		return c.number(&c.year, 4, 4) && c.spaces() && c.clock() && c.zoneAfterSpace()
 	}
 	return c.clock() && c.spaces() &&
 		(c.number(&c.year, 4, 4) || c.zone() && c.spaces() && c.number(&c.year, 4, 4)) && c.end()
 }
 
-// iso reads 2025-03-03, 2025/03/03 or 20250303, perhaps with a time of day, perhaps with an offset.
+// iso reads 2025-03-03, 2025/03/03 or 20250303, with an optional time of day and offset.
 func (c *wallClock) iso() bool {
 	c.number(&c.year, 4, 4)
 	separator := byte(0)
@@ -87,12 +87,12 @@ func (c *wallClock) iso() bool {
 	return c.timeOfDay()
 }
 
-// timeOfDay reads a time of day, if there is one, up to the end.
+// timeOfDay reads an optional time of day up to the end.
 func (c *wallClock) timeOfDay() bool {
 	return c.end() || (c.byte('T') || c.byte('t') || c.spaces()) && c.clock() && c.zoneAfterSpace()
 }
 
-// mail reads 03 Mar 2025 00:00:01, perhaps with an offset.
+// mail reads 03 Mar 2025 00:00:01 with an optional offset.
 func (c *wallClock) mail() bool {
 	return c.number(&c.day, 1, 2) && (c.byte('-') || c.spaces()) && c.monthName() && (c.byte('-') || c.spaces()) &&
 		c.number(&c.year, 4, 4) &&
@@ -110,13 +110,14 @@ func (c *wallClock) clock() bool {
 	return c.number(&c.second, 2, 2) && (!c.byte('.') && !c.byte(',') || c.fraction())
 }
 
-// zoneAfterSpace reads an offset, if there is one, up to the end.
+// zoneAfterSpace reads an optional offset up to the end.
 func (c *wallClock) zoneAfterSpace() bool {
 	c.spaces()
 	return c.end() || c.zone() && c.zoneName()
 }
 
-// zoneName skips the name that Go and JavaScript add to an offset: UTC, or (Central European Time).
+// zoneName skips the name that Go and JavaScript append to an offset: UTC or (Central European
+// Time).
 func (c *wallClock) zoneName() bool {
 	if c.end() || !c.spaces() {
 		return c.end()
@@ -139,7 +140,7 @@ func (c *wallClock) byte(want byte) bool {
 	return true
 }
 
-// spaces reads one space or more.
+// spaces reads one or more spaces.
 func (c *wallClock) spaces() bool {
 	from := c.pos
 	for c.byte(' ') || c.byte('\t') || c.hardSpace() {
@@ -147,7 +148,7 @@ func (c *wallClock) spaces() bool {
 	return c.pos > from
 }
 
-// hardSpace reads a space that does not break a line, as Excel and JavaScript write them.
+// hardSpace reads a non-breaking space, as Excel and JavaScript write it.
 func (c *wallClock) hardSpace() bool {
 	for _, space := range [...]string{"\u00a0", "\u202f"} {
 		if bytes.HasPrefix(c.b[c.pos:], []byte(space)) {
@@ -158,7 +159,7 @@ func (c *wallClock) hardSpace() bool {
 	return false
 }
 
-// number reads at least so many and at most so many digits.
+// number reads from least to most digits.
 func (c *wallClock) number(to *int, least, most int) bool {
 	n := min(digitsAt(c.b[c.pos:]), most)
 	if n < least {
@@ -190,7 +191,7 @@ var (
 
 func (c *wallClock) monthName() bool { return c.name(monthNames[:], &c.month) }
 
-// name reads a name, or its first three letters, in any case, and sets to to its number from 1.
+// name reads a name or its first three letters, in any case, and sets *to to its number from 1.
 func (c *wallClock) name(names []string, to *int) bool {
 	n := 0
 	for c.pos+n < len(c.b) && (c.b[c.pos+n]|0x20 >= 'a' && c.b[c.pos+n]|0x20 <= 'z') {
@@ -207,8 +208,8 @@ func (c *wallClock) name(names []string, to *int) bool {
 	return false
 }
 
-// zone reads an offset from UTC: Z, UTC, GMT, +01:00, +0100 or +01, or other letters: time compares
-// them with what the zone of the format calls its own times.
+// zone reads an offset from UTC: Z, UTC, GMT, +01:00, +0100 or +01, or another short name, which
+// time looks up in the format's zone.
 func (c *wallClock) zone() bool {
 	c.zoned = true
 	for _, name := range [...]string{"UTC", "GMT", "UT", "Z"} {
@@ -217,7 +218,7 @@ func (c *wallClock) zone() bool {
 			if name != "GMT" || c.end() || c.b[c.pos] != '+' && c.b[c.pos] != '-' {
 				return true
 			}
-			break // GMT+0100, as JavaScript has it
+			break // JavaScript's GMT+0100
 		}
 	}
 	sign := 1
@@ -243,10 +244,10 @@ func (c *wallClock) zone() bool {
 	return hours < 24 && minutes < 60
 }
 
-// time returns the time read, in milliseconds since 1970; zone applies to times without an offset,
-// nil for UTC.
+// time returns the time in milliseconds since 1970; zone applies to times without an offset, nil is
+// UTC.
 func (c *wallClock) time(zone *time.Location) (millis int64, ok bool) {
-	if c.pivot { // as POSIX has it
+	if c.pivot { // as in POSIX
 		if c.year += 1900; c.year < 1969 {
 			c.year += 100
 		}
@@ -277,7 +278,7 @@ func (c *wallClock) time(zone *time.Location) (millis int64, ok bool) {
 	return seconds*1000 + int64(c.millis), true
 }
 
-// date completes the date that was read, and reports whether there is such a day.
+// date completes the date and reports whether it exists.
 func (c *wallClock) date() bool {
 	date := time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC)
 	switch {
@@ -290,8 +291,8 @@ func (c *wallClock) date() bool {
 	return c.year >= 1 && date.Year() == c.year
 }
 
-// secondsNamed returns the seconds since 1970 when clocks of a zone show the reading that wall has
-// in UTC, while the zone's time has a name.
+// secondsNamed returns the Unix time at which a zone's clocks show the reading wall, as if it were
+// UTC, while the zone's time has the given name.
 func secondsNamed(zone *time.Location, wall int64, name []byte) (seconds int64, ok bool) {
 	for _, near := range [...]int64{-day, day} {
 		if zone == nil {
@@ -308,9 +309,9 @@ func secondsNamed(zone *time.Location, wall int64, name []byte) (seconds int64, 
 
 const day = 24 * 60 * 60 // seconds
 
-// secondsIn returns the seconds since 1970 when clocks of a zone show the reading that wall has in
+// secondsIn returns the Unix time at which a zone's clocks show the reading wall, as if it were
 // UTC. A reading shown twice means the first time; a skipped one is read as if the clocks had not
-// been set yet.
+// been changed yet.
 func secondsIn(zone *time.Location, wall int64) int64 {
 	offset := func(instant int64) int64 {
 		_, seconds := time.Unix(instant, 0).In(zone).Zone()

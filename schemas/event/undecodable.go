@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// marks are what compressed data begin with: gzip, zstd, and LZ4.
+// marks are the first bytes of compressed data: gzip, zstd and LZ4.
 var marks = [...]string{"\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"}
 
-// rowsAfter are where the records of change-data topics have the row after a change: Debezium's,
-// also within the envelope of Kafka Connect.
+// rowsAfter are the paths to the row after a change on change-data topics: Debezium's, and the same
+// in the envelope of Kafka Connect.
 var rowsAfter = [...]string{"after.", "payload.after."}
 
 // nullAbove returns the class of a record in which the parent of a field is null.
@@ -22,7 +22,7 @@ func (d *Decoder) nullAbove(field int) string {
 	return ClassNullField
 }
 
-// classIn returns the class of an error of Decode, "" if it is not of the record.
+// classIn returns the class of an error of Decode; "" if the record is not at fault.
 func classIn(err error) string {
 	if bad, ok := err.(*Error); ok { //nolint:errorlint // it is not wrapped here
 		return bad.Class
@@ -30,9 +30,8 @@ func classIn(err error) string {
 	return ""
 }
 
-// explained returns err, or the error of a more exact class: of a value, and of an undecodable
-// record.
-func (d *Decoder) explained(err error, record []byte) error {
+// refine returns err, or an error of a more specific class for a value or an undecodable record.
+func (d *Decoder) refine(err error, record []byte) error {
 	if bad, ok := err.(*Error); ok && bad.Field == "value" { //nolint:errorlint // it is not wrapped here
 		switch short := bad.Class == ClassMissingField && d.encoding.Tabular(); {
 		case bad.Class == ClassWrongType:
@@ -55,7 +54,7 @@ func (d *Decoder) explained(err error, record []byte) error {
 	case avro && a.bare == nil && record[0] != 0:
 		class = ClassUnframed
 	case avro:
-		// Without the id, the record must be one from its first byte to its last.
+		// Without the id, the rest must be exactly one record.
 		if a.bare != nil && record[0] == 0 && a.whole(a.bare, record[WireBytes:]) {
 			class = ClassFramed
 		}

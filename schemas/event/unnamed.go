@@ -5,22 +5,20 @@ import "encoding/binary"
 // NoUserEach is the Format.NoUser that makes every record without a user a separate user.
 const NoUserEach = "each"
 
-// unnamedPlace is added to where the user is found.
+// unnamedPlace is appended to the user's place.
 const unnamedPlace = ", else the position of the record"
 
-// lacksUser reports whether the class of a fault is that a record has no user, if the format allows
-// that.
+// lacksUser reports whether a fault is a missing user that the format allows.
 func (d *Decoder) lacksUser(field int, class string) bool {
 	return d.unnamed && field == fieldUser && (class == ClassMissingField || class == ClassNullField)
 }
 
-// Namer names the users of events for code that knows users by their ids. The zero Namer is ready
-// for use. Not for concurrent use.
+// Namer gives events unique user ids. The zero Namer is ready for use. Not for concurrent use.
 type Namer struct{ id []byte }
 
-// Name gives the event an id of its user that no other user has, for as long as Decode's results
-// are valid and Name is not called again. position is unique to the record; it names a user of an
-// event without one. format is the decoder's.
+// Name sets the event's user to an id that no other user has, valid until the next call of Name or
+// Decode. position is unique to the record and identifies the user of an event without one. format
+// is the decoder's.
 func (n *Namer) Name(e *Event, format *Format, position uint64) {
 	if format.NoUser != NoUserEach {
 		return

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// internedTexts keeps the boxed values of short texts that were seen, so that fields with few
-// different values (a country, a type) cost no allocation.
+// internedTexts keeps boxed short texts, so fields with few values (a country, a type) need no
+// allocation.
 type internedTexts map[string]any
 
 const (
@@ -32,7 +32,7 @@ func (texts internedTexts) text(b []byte) any {
 }
 
 // number boxes a number in JSON's grammar: an integer without fraction and exponent as int64 if it
-// fits, any other as float64; a number that is too large for that is infinite.
+// fits, any other as float64, infinite if it is too large.
 func number(b []byte) any {
 	if n, ok := parseInteger(b); ok {
 		return n
@@ -41,7 +41,7 @@ func number(b []byte) any {
 	return f
 }
 
-// columnAny returns what filters see of a column: a number if the text is a JSON number, else the
+// columnAny returns a column's value for filters: a number if the text is a JSON number, else a
 // string.
 func (texts internedTexts) columnAny(b []byte) any {
 	if len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') {
@@ -52,7 +52,7 @@ func (texts internedTexts) columnAny(b []byte) any {
 	return texts.text(b)
 }
 
-// jsonAny returns what filters see of a member; false if the record does not have the member.
+// jsonAny returns a member's value for filters; false if the record lacks the member.
 func (texts internedTexts) jsonAny(v *jsonValue) (any, bool) {
 	switch v.kind {
 	case jsonAbsent:
@@ -72,7 +72,7 @@ func (texts internedTexts) jsonAny(v *jsonValue) (any, bool) {
 	return numbered(value), true
 }
 
-// numbered returns a value with each number as number has it.
+// numbered returns a value with each number boxed by number.
 func numbered(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -1,22 +1,18 @@
 package metrickind
 
-// Known has the noisy numbers drawn for a count, from which its statistics are computed.
+// Known has the noisy numbers of a count, from which its statistics are computed.
 type Known struct {
-	// Tree is the tree of values; nil if the count has none.
-	Tree *Search
-	// Events is the first component, as its ladder has released it.
-	Events Estimate
-	// Components returns the first component and the given number of further ones, with the width
-	// at which the intervals of the given number of ratios all hold with the stated confidence.
+	Tree   *Search  // tree of values; nil if the count has none
+	Events Estimate // first component, as released
+	// Components returns the first component and the given number of further ones. Their Width
+	// makes the intervals of the given number of ratios hold together with the stated confidence.
 	Components func(further, ratios int) Components
 }
 
-// besideOthers begins the names of kinds that have the value of another kind.
-const besideOthers = "also_"
+const besideOthers = "also_" // prefix of the names of kinds with the value of another kind
 
-// also is the kind of a statistic that has the value of another kind, of, and is computed from the
-// components of the metric that it is derived from. It costs nothing that these components do not
-// cost (docs/guarantee.md, "Several components").
+// also returns the kind of a statistic that has the value of another kind, computed from the
+// components of its base metric. It has no further cost (docs/guarantee.md, "Several components").
 func also(base Kind) Kind {
 	return Kind{
 		Name:  besideOthers + base.Name,
@@ -44,14 +40,14 @@ func alsoDeviation() Kind {
 	return k
 }
 
-// SumComponents returns the kinds of all further components that are sums over values, in their
-// order: a count has the first few of them, or none.
+// SumComponents returns the kinds of the further components that are sums of values, in order: a
+// count has the first few of them, or none.
 func SumComponents() []Kind { return []Kind{meanOffset(), meanSquare()} }
 
-// FurtherSums returns the kinds of those further components of a count that are sums: as many as
-// its kind, or one of the kinds whose values are released beside it, needs. If there are any, a
-// count with a tree has its number of events once more, with the precision of the sums. Otherwise
-// the values that are computed from them would be as coarse as the first component.
+// FurtherSums returns the kinds of a count's further components that are sums: as many as its kind,
+// or a kind released beside it, needs. With any, a count with a tree also draws its number of
+// events again, with the precision of the sums: values computed from the first component would be
+// coarse.
 func (k Kind) FurtherSums(also []string) []Kind {
 	n := len(k.Further())
 	for _, name := range also {
@@ -64,11 +60,10 @@ func (k Kind) FurtherSums(also []string) []Kind {
 	return sums
 }
 
-// SumsFiner returns the precision of those further components of a count that are sums, as a
-// multiple of the precision of its first component, if each sum is divided by the most that one
-// event adds to it. levels is the number of levels of the count's tree; 0 if it has none. Beside a
-// tree, two sums cost a user half as much as all levels of the tree, so that neither takes nearly
-// all of the budget.
+// SumsFiner returns the precision of sums among a count's further components, each divided by the
+// most that one event adds, as a multiple of the first component's precision. levels is the number
+// of levels of the count's tree, or 0. Beside a tree, two sums cost a user half as much as all
+// levels, so neither takes nearly all of the budget.
 func SumsFiner(levels int) int64 {
 	if levels == 0 {
 		return 1
@@ -76,7 +71,7 @@ func SumsFiner(levels int) int64 {
 	return int64(levels) * NodesFiner / 4
 }
 
-// meanEvents is the kind of the number of events by which sums are divided beside a tree.
+// meanEvents is the kind of the number of events that divides sums beside a tree.
 func meanEvents() Kind {
 	k := events()
 	return Kind{
@@ -86,8 +81,7 @@ func meanEvents() Kind {
 	}
 }
 
-// Also returns the names of the kinds of statistics that a metric of the kind can release beside
-// its own values.
+// Also returns the names of the statistics that a metric of the kind can release beside its values.
 func (k Kind) Also() (names []string) {
 	if k.Derived() || k.CountTarget() {
 		return nil
@@ -104,9 +98,6 @@ func (k Kind) Also() (names []string) {
 func AlsoKind(name string) Kind { return Of(besideOthers + name) }
 
 // AllAlso returns the names of all kinds whose values can be released beside others.
-func AllAlso() (names []string) {
-	for _, k := range where(func(k *Kind) bool { return k.ValueOf() != "" }) {
-		names = append(names, k.ValueOf())
-	}
-	return names
+func AllAlso() []string {
+	return each(where(func(k *Kind) bool { return k.ValueOf() != "" }), func(k *Kind) string { return k.ValueOf() })
 }

@@ -1,18 +1,17 @@
 package metrickind
 
-// Counted is how many events of a window of another metric are counted there, and how many are
-// left out.
+// Counted is the kind that releases the numbers of events that another metric counts in a window
+// and leaves out.
 const Counted = "counted"
 
-// The keys of a metric of the kind Counted, in the order of their bytes: events that its metric
-// counts, and events that it leaves out.
+// The keys of a metric of the kind Counted, in the order of their bytes.
 const (
 	EventsCounted = "counted"
 	EventsLeftOut = "left_out"
 )
 
-// Its Bounds.Events is the most events of a user in a window, over both keys together. Its
-// Bounds.Max is for how many windows at the worst case a part of every account is kept for it.
+// counted: Bounds.Events limits a user's events in a window, over both keys together. Bounds.Max is
+// the number of worst-case windows for which every account reserves a part.
 func counted() Kind {
 	return Kind{
 		Name:  Counted,
@@ -25,28 +24,27 @@ func counted() Kind {
 	}
 }
 
-// Divide returns how many of a user's events are counted and left out, cut to at most bound events
-// in all, above 0: if a user has more, both keep their ratio, rounded to the nearest event.
+// Divide limits the numbers of a user's events that are counted and left out to bound events
+// together; bound is above 0. Their ratio stays, rounded to the nearest event.
 func Divide(counted, leftOut, bound uint64) (uint64, uint64) {
 	all := counted + leftOut
 	if all <= bound {
 		return counted, leftOut
 	}
-	// Numbers of events fit 40 bits and bounds 30: no product overflows after the shift.
+	// Numbers of events have at most 40 bits and bounds 30: after the shift no product overflows.
 	for all >= 1<<32 {
 		counted, all = counted>>1, all>>1
 	}
-	kept := min((2*counted*bound+all)/(2*all), bound)
-	return kept, bound - kept
+	bounded := min((2*counted*bound+all)/(2*all), bound)
+	return bounded, bound - bounded
 }
 
 // Interval is a released number with the ends of its interval.
 type Interval struct{ Value, Low, High float64 }
 
-// ShareOf returns the share of events that is counted, from the released numbers of both keys: 0 to
-// 1, with the ends of an interval. If the interval of either key misses its number at most once in
-// n times, the interval of the share misses at most twice. ok is false if nothing is known, because
-// no number is above 0.
+// ShareOf returns the share of events counted, 0 to 1, with an interval, from the released numbers
+// of both keys. If either key's interval misses its number with probability at most p, the share's
+// misses with at most 2p. ok is false if neither number is above 0: the share is unknown.
 func ShareOf(counted, leftOut Interval) (share Interval, ok bool) {
 	ratio := func(in, out float64) float64 {
 		if in, out = max(in, 0), max(out, 0); in > 0 {

@@ -1,6 +1,6 @@
 package metrickind
 
-// DistinctUsers is how many users a key has.
+// DistinctUsers is the number of users of a key.
 const DistinctUsers = "distinct_users"
 
 func distinctUsers() Kind {

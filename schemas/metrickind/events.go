@@ -1,6 +1,6 @@
 package metrickind
 
-// Events is how many events a key has.
+// Events is the number of events of a key.
 const Events = "events"
 
 func events() Kind {

@@ -5,14 +5,12 @@ import (
 	"math/big"
 )
 
-// Histogram is the kind that releases shares of the values of a key's events, and the number of
-// these events.
+// Histogram is the kind that releases the number of a key's events and the shares of their values.
 const Histogram = "histogram"
 
-// histogram: the count is the number of events that are kept. Its further component has a cell for
-// each bucket, with the number of kept events whose values are in the bucket. All buckets of a
-// released key are drawn: a user with c_b events in bucket b pays u·Σ c_b² (docs/guarantee.md,
-// "Histograms").
+// histogram: the count is the number of events kept. The further component has a cell for each
+// bucket with the number of kept values in it. All buckets of a released key are drawn: a user with
+// c_b events in bucket b pays u·Σ c_b² (docs/guarantee.md, "Histograms").
 func histogram() Kind {
 	return Kind{
 		Name:  Histogram,
@@ -29,8 +27,8 @@ func histogram() Kind {
 	}
 }
 
-// buckets is the kind of the buckets of a histogram: the key of a cell is schemas.NodeKey of the
-// bucket's leaf, see Buckets.
+// buckets is the kind of a histogram's buckets: a cell's key is schemas.NodeKey of the bucket's
+// leaf.
 func buckets() Kind {
 	return Kind{
 		Name:  "histogram_buckets",
@@ -40,9 +38,9 @@ func buckets() Kind {
 	}
 }
 
-// share is the kind of one share: the percentage of the values from Bounds.Min of its metric to
-// below Bounds.Max. Both are edges of the histogram; the last bucket also contains its upper edge.
-// The metric's absolute target is an error in percentage points.
+// share is the kind of one share: the percentage of values from Bounds.Min to below Bounds.Max,
+// both edges of the histogram; the last bucket includes its upper edge. The metric's absolute
+// target is in percentage points.
 func share() Kind {
 	return Kind{
 		Name:  "bucket_share",
@@ -57,20 +55,19 @@ func share() Kind {
 	}
 }
 
-// Share returns the share, in percent, of the values in the buckets from first up to, but not
-// including, end. The share has an interval. met reports whether both ends of the interval are at
-// most within percentage points from the value; it is false if within is 0. Errors are as for Draw.
-// The scale must belong to a histogram.
+// Share returns the percentage of values in the buckets from first to before end, with an interval.
+// met reports whether both ends are at most within percentage points from the value; it is false if
+// within is 0. Errors are as for Draw. The scale must belong to a histogram.
 //
 // Let A be the sum of the drawn counts of these n buckets, R the sum of the m others, and T = A +
-// R. If s is the true share, (1 − s)·A − s·R is normal around 0, with the variance ((1 − s)²·n +
+// R. For the true share s, (1 − s)·A − s·R is normal around 0, with the variance ((1 − s)²·n +
 // s²·m) times the variance of one count. The interval has every s from 0 to 1 for which this is at
 // most z deviations from 0 (Fieller 1954): with q = z²·σ²,
 //
 //	s²·(T² − q·(n + m)) − 2s·(A·T − q·n) + A² − q·n ≤ 0.
 //
-// If T ≤ 0 or T² ≤ q·(n + m), the interval is 0 to 100 percent.
-// docs/guarantee.md, "Histograms", has the other cases.
+// If T ≤ 0 or T² ≤ q·(n + m), the interval is 0 to 100 percent. docs/guarantee.md, "Histograms",
+// has the other cases.
 func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, err error) {
 	in, all, err := s.sums(first, end)
 	if err != nil {
@@ -123,7 +120,7 @@ func (s *Search) coefficient(x, y *big.Int, n int) *big.Int {
 	return xy.Sub(xy, new(big.Int).Mul(s.Square.Num(), big.NewInt(int64(n))))
 }
 
-// sums returns the noisy numbers of values in some buckets, and in all.
+// sums returns the noisy numbers of values in the buckets from first to before end, and in all.
 func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
 	in, all = new(big.Int), new(big.Int)
 	for i := range s.Scale.buckets() {
@@ -139,10 +136,10 @@ func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
 	return in, all, nil
 }
 
-// shareAim returns the relative error that the number of events must have. The deviation of a share
-// of k buckets is at most √(k − 1) times the deviation of one count, divided by the number of
-// events, and a count has an eighth of the variance of that number. The conversions keep products
-// from being fused, so that every machine has the same ladder.
+// shareAim returns the required relative error of the number of events. The deviation of a share of
+// k buckets is at most √(k − 1) times that of one count, divided by the number of events; a count
+// has an eighth of that number's variance. The conversions prevent fused products, so every machine
+// has the same ladder.
 func shareAim(s *Scale, _ []int64, absolute, _ float64) float64 {
 	return floorAim(0.98 * float64(absolute/100*math.Sqrt(NodesFiner/float64(s.buckets()-1))))
 }

@@ -2,7 +2,7 @@ package metrickind
 
 import "github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 
-// Find returns the entry of a kind; ok is false if the table has no kind of that name.
+// Find returns the entry of a kind; ok is false if the table has no such kind.
 func Find(name string) (k Kind, ok bool) {
 	for i := range kinds {
 		if kinds[i].Name == name {
@@ -12,9 +12,8 @@ func Find(name string) (k Kind, ok bool) {
 	return Kind{}, false
 }
 
-// Of returns the entry of a kind whose name was checked before. For a name that is not in the
-// table, as a later version may have written it, Of returns a kind with that name, a sensitivity
-// that no account can pay, and no other property.
+// Of returns the entry of a kind. For an unknown name, which a later version may have written, it
+// returns a kind with that name, a sensitivity that no account can pay, and no other property.
 func Of(name string) Kind {
 	if k, ok := Find(name); ok {
 		return k
@@ -22,27 +21,25 @@ func Of(name string) Kind {
 	return Kind{Name: name, Range: unlimited, Texts: Texts{Label: name}}
 }
 
-// All returns every kind, the derived one included.
+// All returns every kind, including derived ones.
 func All() []Kind { return where(func(*Kind) bool { return true }) }
 
 // Offered returns the kinds that a configuration can name. The first is the default.
 func Offered() []Kind { return where(func(k *Kind) bool { return !k.Derived() }) }
 
-// Counting returns the kinds for which a user's contribution follows from the number of events of a
-// key alone.
+// Counting returns the kinds whose contributions follow from a user's number of events of a key.
 func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived() && !k.Values() }) }
 
-// Valued returns the kinds that take values, and so need a value field, min and max.
+// Valued returns the kinds that need a value field, min and max.
 func Valued() []Kind { return where(func(k *Kind) bool { return k.Values() }) }
 
-// Computed returns the kinds whose value is computed from numbers of events, so that their target
-// is not an error of a count.
+// Computed returns the kinds with computed values: their target is not an error of a count.
 func Computed() []Kind { return where(func(k *Kind) bool { return !k.Derived() && !k.CountTarget() }) }
 
-// Fine reports whether values of the kind are not counts, so that decimals mean something.
+// Fine reports whether values of the kind have meaningful decimals.
 func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic != nil }
 
-// Keyed reports whether a metric of the kind has the keys of the events, if they have any.
+// Keyed reports whether a metric of the kind has the keys of its events.
 func (k Kind) Keyed() bool { return !k.Derived() || k.Statistic != nil }
 
 // Sums reports whether a count of the kind is a total of values.
@@ -51,18 +48,17 @@ func (k Kind) Sums() bool { return k.Values() && k.CountTarget() }
 // CountTarget reports whether the target of a metric of the kind is an error of its counts.
 func (k Kind) CountTarget() bool { return k.Vector == nil && k.Tree == nil }
 
-// Sharing returns the kind of the metric that is released beside another one whose configuration
-// asks for the share of its events that is counted.
+// Sharing returns the kind of the metric that releases which share of another metric's events is
+// counted.
 func Sharing() Kind { return where(func(k *Kind) bool { return k.Share })[0] }
 
 // Admits reports whether metrics of the kind have windows and admissions of their own.
 func (k Kind) Admits() bool { return !k.Derived() || k.Share }
 
-// Beside returns the name of the metric of a derived kind beside metric: metric's name, a dot and
-// the name of the kind.
+// Beside returns the name of the metric of a derived kind beside metric.
 func (k Kind) Beside(metric string) string { return metric + "." + k.Name }
 
-// One returns what one value of the kind is called.
+// One returns the name of one value of the kind.
 func (k Kind) One() string {
 	if k.Values() && k.Tree == nil {
 		return k.Texts.Label
@@ -73,12 +69,12 @@ func (k Kind) One() string {
 // Names returns the names of kinds.
 func Names(kinds []Kind) []string { return each(kinds, func(k *Kind) string { return k.Name }) }
 
-// Meanings returns what each of the kinds counts; the kinds must not be derived.
+// Meanings returns the names of the things that the kinds count; the kinds must not be derived.
 func Meanings(kinds []Kind) []string {
 	return each(kinds, func(k *Kind) string { return k.Texts.Counted })
 }
 
-// Plural returns what metrics of the kinds are called, as in "sums and means".
+// Plural names metrics of the kinds, as in "sums and means".
 func Plural(kinds []Kind) string {
 	return spelling.List(each(kinds, func(k *Kind) string { return k.Texts.Label + "s" }), " and ")
 }

@@ -8,10 +8,10 @@ import (
 // Mean is the mean of the values of a key's events.
 const Mean = "mean"
 
-// Its two components are N, the number of events that are kept, and S = Σ(2v − min − max) over
-// their clamped values v: the mean is (min + max)/2 + S/2N. A user adds at most Events to N, and at
-// most Events·(max − min) to S, whose noise is max − min times the noise of N: both cost a user the
-// same at most (docs/guarantee.md, "Several components").
+// mean: the two components are N, the number of events kept, and S = Σ(2v − min − max) over their
+// clamped values v; the mean is (min + max)/2 + S/2N. A user adds at most Events to N and at most
+// Events·(max − min) to S, whose noise is max − min times the noise of N: both have the same
+// maximum cost (docs/guarantee.md, "Several components").
 func mean() Kind {
 	return Kind{
 		Name:  Mean,
@@ -46,12 +46,12 @@ func meanOffset() Kind {
 	}
 }
 
-// aimOfMean returns the relative error r of N with which the value has an error of at most T,
-// wherever the mean lies. With h = (max − min)/2 and δ the distance of the mean from the middle,
-// the interval of joinMean is within T of the value if T²·N² ≥ k·(v_S/4 + (|δ| + T)²·v_N). As
-// v_S/4 is h²·v_N and |δ| ≤ h, it suffices that r² = k·v_N/N² is at most T²/(h² + (h + T)²). The
-// factor 0.98 makes up for printed intervals that are wider than the stop rule's. Conversions
-// keep products from being fused, so that every machine has the same ladder.
+// aimOfMean returns a relative error r of N that limits the error of the value to T for every mean.
+// With h = (max − min)/2 and δ the distance of the mean from the middle, the interval of joinMean
+// is within T of the value if T²·N² ≥ k·(v_S/4 + (|δ| + T)²·v_N). As v_S/4 is h²·v_N and |δ| ≤ h,
+// it suffices that r² = k·v_N/N² is at most T²/(h² + (h + T)²). The factor 0.98 compensates for
+// printed intervals that are wider than the stop rule's. Conversions prevent fused products, so
+// every machine has the same ladder.
 func aimOfMean(b Bounds, relative, absolute, _ float64) float64 {
 	least := 0.0 // absolute value of a mean
 	if b.Min > 0 || b.Max < 0 {
@@ -65,13 +65,13 @@ func aimOfMean(b Bounds, relative, absolute, _ float64) float64 {
 	return math.Min(0.5, 0.98*(t/math.Sqrt(from+to)))
 }
 
-// halfOfMean is half of the interval's width at the given number of events, from half of N's
-// interval: in the worst case, a mean at an end of its range.
+// halfOfMean returns half of the interval's width at a number of events, from half of N's interval,
+// in the worst case: a mean at an end of its range.
 func halfOfMean(b Bounds, events, half, _ float64) float64 {
 	return math.Min(half/events*math.Sqrt2*float64(b.Max-b.Min)/2, float64(b.Max-b.Min))
 }
 
-// joinMean returns the mean, the middle of min and max plus half of S/N, and its interval.
+// joinMean returns the mean, (min + max)/2 + S/2N, and its interval.
 func joinMean(b Bounds, c Components) Estimate {
 	middle := new(big.Rat).SetFrac(new(big.Int).Add(big.NewInt(b.Min), big.NewInt(b.Max)), big.NewInt(2))
 	quotient := ratioOf(c, 1, big.NewRat(b.Max-b.Min, 1))
@@ -99,7 +99,7 @@ func imitateMean(b Bounds, d Drawn) Imitated {
 	return Imitated{middle + quotient.Value/2, middle + quotient.Low/2, middle + quotient.High/2}
 }
 
-// valueUnits is how many units of a released value there are in 1.
+// valueUnits is the number of units of a released value in 1.
 const valueUnits = 1 << 10
 
 func product(factors ...*big.Rat) *big.Rat {
@@ -128,8 +128,8 @@ func nearest(x *big.Rat) int64 {
 	return floor(scaled.Add(scaled, big.NewRat(1, 2)))
 }
 
-// down and up round to units of a value. Whole numbers are negated, not floating-point ones: a
-// published end that is zero has no sign.
+// down and up round to units of a value. They negate integers, not floats: a published zero has no
+// sign.
 func down(x *big.Rat) float64 {
 	return float64(floor(new(big.Rat).Mul(x, big.NewRat(valueUnits, 1)))) / valueUnits
 }
@@ -144,7 +144,7 @@ func floor(x *big.Rat) int64 {
 	return quotient.Int64()
 }
 
-// rootUp returns √x, in excess by less than a part in 2^100.
+// rootUp returns √x rounded up, with a relative error below 2^-100.
 func rootUp(x *big.Rat) *big.Rat {
 	const bits = 256
 	root := new(big.Float).SetPrec(bits).SetMode(big.ToPositiveInf).SetRat(x)

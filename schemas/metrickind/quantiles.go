@@ -2,15 +2,14 @@ package metrickind
 
 import "math"
 
-// Quantiles is the kind that releases quantiles of the values of a key's events, and the number of
-// these events.
+// Quantiles is the kind that releases the number of a key's events and quantiles of their values.
 const Quantiles = "quantiles"
 
-// quantiles: the count is the number of events that are kept. Its further component has a cell for
-// each node of a tree of values, with the number of kept events whose values are in the node. A
-// user with c_b events in node b pays u·Σ c_b² over the drawn nodes, and reserves for all nodes: at
-// most u·c² for each level. Nodes other than the children of the root are drawn only if drawn nodes
-// lead a rank of the metric there (docs/guarantee.md, "Quantiles").
+// quantiles: the count is the number of events kept. The further component has a cell for each node
+// of a tree of values with the number of kept values in it. A user with c_b events in node b pays
+// u·Σ c_b² over the drawn nodes and reserves for all nodes: at most u·c² for each level. The
+// children of the root are drawn, and other nodes only if the search for a rank leads there
+// (docs/guarantee.md, "Quantiles").
 func quantiles() Kind {
 	return Kind{
 		Name:  Quantiles,
@@ -27,7 +26,7 @@ func quantiles() Kind {
 	}
 }
 
-// quantileNodes is the kind of the nodes of a tree: the key of a cell is schemas.NodeKey.
+// quantileNodes is the kind of the nodes of a tree: a cell's key is schemas.NodeKey.
 func quantileNodes() Kind {
 	return Kind{
 		Name:  "quantile_nodes",
@@ -47,8 +46,8 @@ func logNodes() Kind {
 // RankUnit is the rank 1: ranks are whole numbers of millionths.
 const RankUnit = 1_000_000
 
-// quantile is the kind of one quantile. Bounds.Max of its metric is the rank, in millionths, and
-// the metric's absolute target is an error of the rank.
+// quantile is the kind of one quantile. Bounds.Max is its rank, in millionths, and the metric's
+// absolute target is an error of the rank.
 func quantile() Kind {
 	return Kind{
 		Name:  "quantile",
@@ -58,17 +57,16 @@ func quantile() Kind {
 			return known.Tree.Quantile(b.Max, int64(absolute*RankUnit))
 		}},
 		Texts: Texts{Label: "quantile", Together: "quantiles of {of}", Size: "events",
-			Value: "quantile {rank} of {value}", Wanted: "a value between the quantiles of {least rank} and " +
-				"{greatest " +
-				"rank}", Target: "rank ± {percent} %"},
+			Value: "quantile {rank} of {value}", Target: "rank ± {percent} %",
+			Wanted: "a value between the quantiles of {least rank} and {greatest rank}"},
 	}
 }
 
-// rankAim returns the relative error that the number of events must have for the error of each
-// rank, a part of 1, to be at most absolute. The deviation of D (see Search.Quantile) is at most √W
-// times the deviation of a node: W is max(rank, 1 − rank)² for each of the nodes in D, at most
-// 7·levels + 1 (docs/guarantee.md, "Quantiles"). The conversions keep products from being fused, so
-// that every machine has the same ladder.
+// rankAim returns the relative error of the number of events that limits the error of each rank, a
+// part of 1, to absolute. The deviation of D (see Search.Quantile) is at most √W times that of a
+// node: W is max(rank, 1 − rank)² for each of the nodes in D, at most 7·levels + 1
+// (docs/guarantee.md, "Quantiles"). The conversions prevent fused products, so every machine has
+// the same ladder.
 func rankAim(s *Scale, ranks []int64, absolute, confidence float64) float64 {
 	farthest := 0.5
 	for _, r := range ranks {
@@ -82,8 +80,8 @@ func rankAim(s *Scale, ranks []int64, absolute, confidence float64) float64 {
 	return floorAim(0.98 * wider * float64(absolute*math.Sqrt(NodesFiner/siblings)) / farthest)
 }
 
-// floorAim rounds the relative target of a ladder down to a multiple of 10^-5, for people read it,
-// but not below the least target of a ladder; and takes 0.5 for targets above.
+// floorAim rounds a ladder's relative target down to a multiple of 10^-5, because people read it,
+// and limits it to the least target of a ladder and 0.5.
 func floorAim(aim float64) float64 {
 	const unit, least = 1e5, 1e-6
 	return math.Max(math.Floor(math.Min(aim, 0.5)*unit)/unit, least)

@@ -5,18 +5,18 @@ import (
 	"math/big"
 )
 
-// ratio is the mean of what one event adds to a further component, with the ends of its interval.
-// bounded is false if the interval is all that events can add.
+// ratio is the mean contribution of one event to a further component, with the ends of its
+// interval.
 type ratio struct {
 	value, low, high *big.Rat
-	bounded          bool
+	bounded          bool // false: the interval is the whole possible range
 }
 
 // ratioOf returns the ratio of a further component S to the first one, N, with its interval by
-// Fieller (1954): every θ with (S − θN)² ≤ k·(v_S + θ²·v_N). All are cut to what one event can add,
-// −most to most. If N is not significantly above 0, if a component may have been clamped, or if no
-// ratio that can be is in the interval, the interval is all of that: cut to nothing it would seem
-// exact.
+// Fieller (1954): every θ with (S − θN)² ≤ k·(v_S + θ²·v_N). Both are clamped to the possible
+// range, −most to most. The interval is the whole range if N is not significantly above 0, if a
+// component may have been clamped, or if the interval lies outside: clamped to a point, it would
+// seem exact.
 func ratioOf(c Components, further int, most *big.Rat) ratio {
 	n, s := c.Of[0], c.Of[further]
 	least := new(big.Rat).Neg(most)
@@ -31,8 +31,8 @@ func ratioOf(c Components, further int, most *big.Rat) ratio {
 	if c.Beyond || a.Sign() <= 0 {
 		return out
 	}
-	// θ = (S·N ± √(k·v_S·N² + k·v_N·S² − k²·v_N·v_S))/(N² − k·v_N); the radicand is positive where
-	// N² > k·v_N.
+	// θ = (S·N ± √(k·v_S·N² + k·v_N·S² − k²·v_N·v_S))/(N² − k·v_N); N² > k·v_N makes the radicand
+	// positive.
 	radicand := product(k, s.Variance, square(n.Value))
 	radicand.Add(radicand, product(k, n.Variance, square(s.Value)))
 	radicand.Sub(radicand, product(square(k), n.Variance, s.Variance))

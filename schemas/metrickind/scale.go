@@ -6,25 +6,23 @@ import (
 	"slices"
 )
 
-// Scale divides the values from a least to a greatest one among the leaves of a tree. A value has a
-// step, a number that is at least 0 and never falls as values rise. Steps are assigned to leaves in
-// order, as evenly as whole numbers allow. Safe for concurrent use.
+// Scale divides a range of values among the leaves of a tree. The step of a value, a number from 0,
+// never falls as values rise. Steps are divided among the leaves in order, as evenly as whole
+// numbers allow. Safe for concurrent use.
 type Scale struct {
 	min, max int64
-	steps    uint64  // how many there are
+	steps    uint64  // number of steps
 	exact    int     // see step
 	edges    []int64 // edges of a histogram
 	levels   int
 }
 
-// Linear returns the scale of quantiles with a step for each value. It fails if b.Min is above
-// b.Max.
+// Linear returns a scale of quantiles with a step for each value. It fails if b.Min is above b.Max.
 func Linear(b Bounds) (*Scale, error) { return scaleOf(b, 64) }
 
-// Logarithmic returns the scale of quantiles whose steps grow with the distance d of a value from
-// b.Min: every d up to 63 has a step of its own, and from there on a step has 1/32 of the values
-// from a power of two to the next: there, steps are at most d/32 wide. It fails if b.Min is above
-// b.Max.
+// Logarithmic returns a scale of quantiles whose steps grow with the distance d of a value from
+// b.Min: every d up to 63 has its own step; above, a step has 1/32 of the values between two powers
+// of two, so it is at most d/32 wide. It fails if b.Min is above b.Max.
 func Logarithmic(b Bounds) (*Scale, error) { return scaleOf(b, 5) }
 
 func scaleOf(b Bounds, exact int) (*Scale, error) {
@@ -39,13 +37,12 @@ func scaleOf(b Bounds, exact int) (*Scale, error) {
 	return s, nil
 }
 
-// MostBuckets is the most buckets of a histogram.
+// MostBuckets is the maximum number of buckets of a histogram.
 const MostBuckets = 50
 
-// Buckets returns the scale of a histogram. Its leaves are the buckets: bucket i contains the
-// values from edges[i] to below edges[i+1], and the last bucket also contains the last edge. All
-// buckets are on one level: bucket i is leaf 8+i, a child of node 1 + ⌊i/8⌋. Buckets fails unless
-// there are 3 to 51 edges that rise. The scale keeps edges: do not change them afterwards.
+// Buckets returns the scale of a histogram. Bucket i contains the values from edges[i] to below
+// edges[i+1]; the last bucket also contains the last edge. Bucket i is leaf 8+i, a child of node 1
+// + ⌊i/8⌋. Buckets fails unless there are 3 to 51 ascending edges. Do not change edges afterwards.
 func Buckets(edges []int64) (*Scale, error) {
 	if n := len(edges) - 1; n < 2 || n > MostBuckets {
 		return nil, errors.New("a histogram has from 2 to 50 buckets")
@@ -58,15 +55,15 @@ func Buckets(edges []int64) (*Scale, error) {
 	return &Scale{min: edges[0], max: edges[len(edges)-1], edges: edges, levels: 1}, nil
 }
 
-// Levels returns how many levels the tree has below its root: as many as it takes to give every
-// step a leaf of its own, but at most five, which have 32,768 leaves.
+// Levels returns the number of levels below the root of the tree: enough for a leaf for every step,
+// but at most five, which have 32,768 leaves.
 func (s *Scale) Levels() int { return s.levels }
 
-// buckets returns how many buckets a histogram has; 0 for scales of quantiles.
+// buckets returns the number of buckets of a histogram; 0 for scales of quantiles.
 func (s *Scale) buckets() int { return max(len(s.edges)-1, 0) }
 
-// Leaf returns the leaf of a value, which is clamped to the range. For quantiles it has number
-// ⌊step·leaves/steps⌋, from 0.
+// Leaf returns the leaf of a value, which is clamped to the range. For quantiles it is leaf number
+// ⌊step·leaves/steps⌋, counted from 0.
 func (s *Scale) Leaf(v int64) Node {
 	v = min(max(v, s.min), s.max)
 	if n := s.buckets(); n > 0 {
@@ -78,8 +75,8 @@ func (s *Scale) Leaf(v int64) Node {
 	return 1<<depth | Node(number)
 }
 
-// Bucket returns the number, from 0, of the bucket that contains v. v must be in the range of the
-// scale, which must belong to a histogram.
+// Bucket returns the number, from 0, of the histogram's bucket that contains v, which must be in
+// the range.
 func (s *Scale) Bucket(v int64) int {
 	bucket, exact := slices.BinarySearch(s.edges, v)
 	if !exact {
@@ -88,24 +85,24 @@ func (s *Scale) Bucket(v int64) int {
 	return min(bucket, s.buckets()-1)
 }
 
-// bucketsBelow returns how many buckets lie below an edge.
+// bucketsBelow returns the number of buckets below an edge.
 func (s *Scale) bucketsBelow(edge int64) int {
 	index, _ := slices.BinarySearch(s.edges, edge)
 	return index
 }
 
-// Leaves returns the leaves from first up to, but not including, end that are below a node.
+// Leaves returns the leaves below a node, from first to before end.
 func (s *Scale) Leaves(n Node) (first, end Node) {
 	below := BranchBits * (s.levels - n.level())
 	return n << below, (n + 1) << below
 }
 
-// Values returns the least and the greatest value of a node, for scales of quantiles. If there are
-// fewer steps than leaves, a node may have no values: then least is above greatest.
+// Values returns the least and the greatest value of a node, for scales of quantiles. Least is
+// above greatest if the node has no values, because there are fewer steps than leaves.
 func (s *Scale) Values(n Node) (least, greatest int64) { return s.edge(n), s.edge(n+1) - 1 }
 
-// edge returns the least value that is in a node or after it: the value of step ⌈i·steps/8^level⌉
-// for node number i of a level. n may be the node after the last one of its level.
+// edge returns the least value in a node or after it: the value of step ⌈i·steps/8^level⌉ for node
+// number i of a level. n may be the node after the last one of its level.
 func (s *Scale) edge(n Node) int64 {
 	depth := BranchBits * n.level()
 	high, low := bits.Mul64(uint64(n)-1<<depth, s.steps)
@@ -128,7 +125,7 @@ func (s *Scale) step(v int64) uint64 {
 	return uint64(octave)<<s.exact + d>>octave
 }
 
-// value returns the least value that has a step.
+// value returns the least value of a step.
 func (s *Scale) value(step uint64) int64 {
 	octave := int(step>>s.exact) - 1
 	if octave <= 0 {

@@ -5,28 +5,25 @@ import (
 	"slices"
 )
 
-// Search computes statistics from noisy counts of nodes. It draws the nodes that it needs, each
-// once, and depends on the data only through drawn counts. Not for concurrent use.
+// Search computes statistics from noisy counts of nodes. It draws each node that it needs once and
+// depends on the data only through drawn counts. Not for concurrent use.
 type Search struct {
 	Scale *Scale
 	// Draw returns noisy counts of the children of a node. Their errors are independent and normal,
 	// all with the same variance.
 	Draw func(parent Node) ([Branching]*big.Int, error)
-	// Square is (z·σ)² in the square of the unit of Draw. σ² is the variance of a drawn count. z is
-	// a width in deviations: at this width, one interval for each level of the tree hold together.
+	// Square is (z·σ)² in the square of the unit of Draw. σ² is the variance of a drawn count; z is
+	// the width, in deviations, at which the intervals of all levels of the tree hold together.
 	Square *big.Rat
-	// Events is the noisy number of all events, in the unit of Draw.
-	Events *big.Rat
-	// Beyond is set if counts may have been clamped to the largest that can be released: then no
-	// interval is known.
-	Beyond bool
+	Events *big.Rat // noisy number of all events, in the unit of Draw
+	Beyond bool     // counts may have been clamped to the releasable range: no interval is known
 
 	drawn map[Node]*[Branching]*big.Int
 }
 
-// Begin draws the nodes that are always drawn and returns their noisy counts: for quantiles the
-// children of the root, for a histogram all buckets. Square, Events and Beyond may be set after it.
-// Errors are as for Draw.
+// Begin draws the nodes that are always needed, for quantiles the children of the root and for a
+// histogram all buckets, and returns their noisy counts. Square, Events and Beyond may be set after
+// it. Errors are as for Draw.
 func (s *Search) Begin() (all []*big.Int, err error) {
 	for parent := Root; parent == Root || int(parent-Root)*Branching < s.Scale.buckets(); parent++ {
 		children, err := s.children(parent)
@@ -41,11 +38,11 @@ func (s *Search) Begin() (all []*big.Int, err error) {
 // Quantile returns the quantile of a rank, in millionths, with its interval, and whether its rank
 // error is at most within, in millionths.
 //
-// For a value x let D(x) be the number of events with smaller values, minus the rank times the
+// For a value x, let D(x) be the number of events with smaller values minus the rank times the
 // number of all events: the quantile is at least x if D(x) < 0. D(x) is (1 − rank) times the events
-// to the left of x, minus rank times the others. At an edge between a node's children, both are
-// sums of drawn nodes, and D has a known variance. Each edge has only one such sum, whichever other
-// nodes are drawn.
+// left of x, minus rank times the others. At an edge between a node's children, both are sums of
+// drawn nodes, and D has a known variance. The sums of an edge do not depend on the other nodes
+// drawn.
 func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) {
 	value, err := s.estimate(rank)
 	if err != nil {
@@ -72,7 +69,7 @@ func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) 
 	return e, met, nil
 }
 
-// confidentWidth is the width of an interval at 95 % in deviations, for display.
+// confidentWidth is the half-width of a 95 % interval in deviations, for display.
 const confidentWidth = 1.96
 
 // Drawn returns the nodes whose children were drawn, in ascending order.
@@ -84,12 +81,11 @@ func (s *Search) Drawn() (parents []Node) {
 	return parents
 }
 
-// place is a node, with the sums of its siblings and of its ancestors' siblings, to either side.
+// place is a node with the sums, on either side, of its siblings and its ancestors' siblings.
 type place struct {
-	node        Node
-	left, right *big.Int // noisy counts
-	lefts       int64    // how many nodes are in left
-	rights      int64
+	node          Node
+	left, right   *big.Int // noisy counts
+	lefts, rights int64    // numbers of nodes in left and right
 }
 
 func (p place) level() int { return p.node.level() }
@@ -109,7 +105,7 @@ func (p place) child(children *[Branching]*big.Int, i int) place {
 }
 
 // difference returns RankUnit·D at the left edge of the i-th child of p's node, or after the last
-// child, and the variance of the result in units of one node's variance.
+// child, and its variance in units of one node's variance.
 func (p place) difference(children *[Branching]*big.Int, i int, rank int64) (d *big.Int, variance int64) {
 	left, right := new(big.Int).Set(p.left), new(big.Int).Set(p.right)
 	for j, count := range children {
@@ -125,8 +121,7 @@ func (p place) difference(children *[Branching]*big.Int, i int, rank int64) (d *
 	return left.Sub(left, right), n*(RankUnit-rank)*(RankUnit-rank) + m*rank*rank
 }
 
-// sign is −1 if D at an edge is below 0 with confidence, 1 if it is above 0 with confidence, and
-// else 0.
+// sign returns the sign of D at an edge if it is significant, else 0.
 func (s *Search) sign(p place, children *[Branching]*big.Int, i int, rank int64) side {
 	d, variance := p.difference(children, i, rank)
 	most := new(big.Int).Mul(s.Square.Num(), big.NewInt(variance))
@@ -154,16 +149,15 @@ func (s *Search) children(n Node) (*[Branching]*big.Int, error) {
 }
 
 // estimate returns the quantile in units of 2^-10. The number of all events is the mean of Events
-// and the sum of the children of the root. From the root on, each node has an estimate, which is
-// divided among its children, see divide; estimate goes on in the child in which the estimates from
-// the left reach the rank.
+// and the sum of the root's children. From the root down, each node's estimate is divided among its
+// children; the search continues in the child where the sum from the left reaches the rank.
 func (s *Search) estimate(rank int64) (int64, error) {
 	children, err := s.children(Root)
 	if err != nil {
 		return 0, err
 	}
-	// All numbers are multiplied by a factor with which every division is exact.
-	factor := new(big.Int).Exp(big.NewInt(840), big.NewInt(int64(s.Scale.Levels())), nil) // 840 is divided by 1 to 8
+	// A common factor makes every division exact: 840 is a multiple of 1 to 8.
+	factor := new(big.Int).Exp(big.NewInt(840), big.NewInt(int64(s.Scale.Levels())), nil)
 	factor.Mul(factor, s.Events.Denom())
 	total := new(big.Int).Mul(factor, s.Events.Num())
 	total.Quo(total, s.Events.Denom())
@@ -202,9 +196,9 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	return least<<10 + nearest(part.Mul(part, big.NewRat(greatest-least, 1))), nil
 }
 
-// divide returns the numbers nearest to the drawn counts of a node's children, by the sum of
-// squared differences, that are at least 0 and add up to n: each count minus the same number, or 0
-// if that is negative. n, which is at least 0, and the result are multiplied by factor.
+// divide returns the numbers of at least 0 that add up to n ≥ 0 and are nearest, by the sum of
+// squared differences, to the drawn counts of a node's children: each count minus the same number,
+// or 0 if that is negative. n and the result are multiplied by factor.
 func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Branching]*big.Int) {
 	for i, y := range drawn {
 		parts[i] = new(big.Int).Mul(y, factor)
@@ -212,7 +206,7 @@ func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Bra
 	falling := parts
 	slices.SortFunc(falling[:], func(a, b *big.Int) int { return b.Cmp(a) })
 	sum, less := new(big.Int).Neg(n), new(big.Int).Set(falling[0])
-	for k, y := range falling { // less is what makes the k + 1 greatest add up to n
+	for k, y := range falling { // less makes the k + 1 greatest add up to n
 		if sum.Add(sum, y); new(big.Int).Mul(y, big.NewInt(int64(k+1))).Cmp(sum) <= 0 {
 			break
 		}
@@ -226,10 +220,10 @@ func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Bra
 	return parts
 }
 
-// narrow draws the children of the nodes in which the ends of a rank's interval lie, if that makes
-// the interval much narrower: level by level, as long as the interval has at most two children. If
-// an edge lies in the interval, its ends are on different ways from the root, and the estimate is
-// on at most one of them.
+// narrow draws the children of the nodes that contain the ends of a rank's interval, level by
+// level, as long as the interval has at most two children and so becomes much narrower. If an edge
+// lies in the interval, its ends are on different paths from the root, and the estimate is on at
+// most one.
 func (s *Search) narrow(rank int64) error {
 	for p := s.root(); p.level() < s.Scale.Levels(); {
 		children, err := s.children(p.node)
@@ -252,8 +246,8 @@ func (s *Search) narrow(rank int64) error {
 	return nil
 }
 
-// narrowEnd draws the nodes on the way to one end of an interval, as long as this way leads to the
-// outermost child: the one at the edge that lies in the interval.
+// narrowEnd draws the nodes on the path to one end of an interval, as long as it leads to the
+// outermost child: the one at the edge in the interval.
 func (s *Search) narrowEnd(p place, rank int64, which side) error {
 	outermost := 0
 	if which == lower {
@@ -272,13 +266,13 @@ func (s *Search) narrowEnd(p place, rank int64, which side) error {
 	return nil
 }
 
-// side is an end of an interval: the sign that D has beyond it.
+// side is an end of an interval: the sign of D beyond it.
 type side int
 
 const lower, upper side = -1, 1
 
-// end returns the child in which an end of a rank's interval lies: it passes edges from outside, as
-// long as D has the sign of that side with confidence.
+// end returns the child that contains an end of a rank's interval: it passes edges from outside as
+// long as D significantly has the sign of that side.
 func (s *Search) end(p place, children *[Branching]*big.Int, rank int64, which side) int {
 	passed := 0
 	for passed+1 < Branching && s.sign(p, children, outer(passed+1, Branching, which), rank) == which {
@@ -287,7 +281,7 @@ func (s *Search) end(p place, children *[Branching]*big.Int, rank int64, which s
 	return outer(passed, Branching-1, which)
 }
 
-// outer returns the i-th of the numbers 0 to last, counted from a side.
+// outer returns the i-th of the numbers 0 to last, counting from a side.
 func outer(i, last int, which side) int {
 	if which == lower {
 		return i
@@ -296,7 +290,7 @@ func outer(i, last int, which side) int {
 }
 
 // bound returns a value that is at most (lower) or at least (upper) the quantile of a rank, with
-// the confidence that one end of an interval has.
+// the confidence of one end of an interval.
 func (s *Search) bound(rank int64, which side) int64 {
 	p := s.root()
 	for s.drawn[p.node] != nil {

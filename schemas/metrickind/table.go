@@ -1,7 +1,7 @@
 package metrickind
 
-// kinds is the table: a line for each kind, whose file has everything else. Kinds that a
-// configuration can name are in the order in which texts list them; the first is the default.
+// kinds is the table. Kinds that a configuration can name are in the order in which texts list
+// them; the first is the default.
 var kinds = [...]Kind{
 	events(),
 	distinctUsers(),

@@ -5,28 +5,23 @@ import (
 	"math/big"
 )
 
-// Variance is the variance of the values of a key's events, StandardDeviation its root. Both are of
-// the clamped values themselves, divided by their number; neither estimates a population.
+// Variance is the variance of the clamped values of a key's events and StandardDeviation its root,
+// divided by the number of values: neither estimates a population.
 const (
 	Variance          = "variance"
 	StandardDeviation = "standard_deviation"
 )
 
-// Their components are N and S of a mean, and Q = Σ(2d² − R²) over the clamped values v, with
-// d = 2v − min − max and R = max − min: the variance is (Q/N + R² − 2(S/N)²)/8. Both d/R and
-// 2(d/R)² − 1 lie between −1 and 1: without the −1 the noise of Q would be twice as large for the
-// same charge (docs/guarantee.md, "Variance and standard deviation").
-func variance() Kind {
-	return spread(Variance, "variance", false)
-}
+func variance() Kind          { return spread(Variance, "variance", false) }
+func standardDeviation() Kind { return spread(StandardDeviation, "standard deviation", true) }
 
-func standardDeviation() Kind {
-	return spread(StandardDeviation, "standard deviation", true)
-}
-
-// spread is the kind of a variance or, if root is set, of a standard deviation.
+// spread returns the kind of a variance or, if root is set, of a standard deviation. The components
+// are N and S of a mean, and Q = Σ(2d² − R²) over the clamped values v, with d = 2v − min − max and
+// R = max − min: the variance is (Q/N + R² − 2(S/N)²)/8. Both d/R and 2(d/R)² − 1 lie between −1
+// and 1: without the −1, the noise of Q would be twice as large for the same charge
+// (docs/guarantee.md, "Variance and standard deviation").
 func spread(name, label string, root bool) Kind {
-	f := spreadOf{root}
+	f := spreadFuncs{root}
 	return Kind{
 		Name:  name,
 		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
@@ -61,29 +56,29 @@ func meanSquare() Kind {
 }
 
 // spreadOf has the functions of a variance, or of its root.
-type spreadOf struct{ root bool }
+type spreadFuncs struct{ root bool }
 
 // spread returns the variance, or its root for a standard deviation.
-func (f spreadOf) spread(variance float64) float64 {
+func (f spreadFuncs) spread(variance float64) float64 {
 	if variance = max(variance, 0); f.root {
 		return math.Sqrt(variance)
 	}
 	return variance
 }
 
-func (f spreadOf) span(low, high float64) (from, to float64) {
+func (f spreadFuncs) span(low, high float64) (from, to float64) {
 	half := float64(high-low) / 2
 	return 0, f.spread(float64(half * half))
 }
 
-func (f spreadOf) truth(powers [MaxComponents]float64) float64 {
+func (f spreadFuncs) truth(powers [MaxComponents]float64) float64 {
 	mean := powers[1] / powers[0]
 	return f.spread(powers[2]/powers[0] - mean*mean)
 }
 
-// perSquare bounds the error of a variance, by R² and the relative error of N at the confidence of
-// the value: 5√2/8 for two ratios whose errors are at most √2 of N's, times the factor by which the
-// intervals of two ratios are wider than one of N.
+// perSquare bounds the error of a variance per R² and relative error of N, at the confidence of the
+// value: 5√2/8 for two ratios with errors of at most √2 of N's, times the factor by which the
+// intervals of two ratios are wider than N's.
 func perSquare(confidence float64) float64 {
 	if confidence < 0.95 {
 		return 0.884 * 1.284 // z(0.95)/z(0.9)
@@ -91,10 +86,10 @@ func perSquare(confidence float64) float64 {
 	return 0.884 * 1.144 // z(0.9875)/z(0.975)
 }
 
-// aim returns the relative error r of N with which a variance has an error of at most T, wherever
-// the values lie: perSquare·r·R² ≤ T. A standard deviation has an error of at most T if its
-// variance has one of T²: |√a − √b| ≤ √|a − b|. No relative target: both can be 0.
-func (f spreadOf) aim(b Bounds, _, absolute, confidence float64) float64 {
+// aim returns a relative error r of N that limits the error of a variance to T for all values:
+// perSquare·r·R² ≤ T. A standard deviation has an error of at most T if its variance has one of T²:
+// |√a − √b| ≤ √|a − b|. There is no relative target because both can be 0.
+func (f spreadFuncs) aim(b Bounds, _, absolute, confidence float64) float64 {
 	if f.root {
 		absolute *= absolute
 	}
@@ -105,15 +100,15 @@ func (f spreadOf) aim(b Bounds, _, absolute, confidence float64) float64 {
 	return math.Min(0.5, 0.98*(absolute/(perSquare(confidence)*float64(r*r))))
 }
 
-func (f spreadOf) half(b Bounds, events, half, confidence float64) float64 {
+func (f spreadFuncs) half(b Bounds, events, half, confidence float64) float64 {
 	r := float64(b.Max - b.Min)
 	_, most := f.span(0, r)
 	return min(f.spread(perSquare(confidence)*half/events*r*r), most)
 }
 
-// join returns the value and its interval: every variance that is consistent with the intervals of
-// S/N and Q/N. Both intervals hold together with the confidence.
-func (f spreadOf) join(b Bounds, c Components) Estimate {
+// join returns the value and its interval: every variance consistent with the intervals of S/N and
+// Q/N, which hold together with the confidence.
+func (f spreadFuncs) join(b Bounds, c Components) Estimate {
 	r := big.NewRat(b.Max-b.Min, 1)
 	centre, squares := ratioOf(c, 1, r), ratioOf(c, 2, square(r))
 	least, most := new(big.Rat), new(big.Rat).Quo(square(r), big.NewRat(4, 1))
@@ -130,7 +125,7 @@ func (f spreadOf) join(b Bounds, c Components) Estimate {
 	}
 	value := clamp(variance(squares.value, centre.value), least, most)
 	low, high := variance(outward(squares.low, false), farthest), variance(outward(squares.high, true), nearest)
-	// else clamping would leave an interval without width, which would seem exact
+	// An impossible interval is not clamped: without width it would seem exact.
 	possible := high.Sign() >= 0 && low.Cmp(most) <= 0
 	if low, high = clamp(low, least, most), clamp(high, least, most); !possible {
 		low, high = least, most
@@ -145,8 +140,9 @@ func (f spreadOf) join(b Bounds, c Components) Estimate {
 	return e
 }
 
-// floor returns the value of a variance of at least 0, in parts of a unit of a value, rounded down.
-func (f spreadOf) floor(variance *big.Rat, parts int64) int64 {
+// floor returns the value for a variance of at least 0, in parts of a unit of a value, rounded
+// down.
+func (f spreadFuncs) floor(variance *big.Rat, parts int64) int64 {
 	scale := big.NewRat(parts*valueUnits, 1)
 	if !f.root {
 		return floor(product(variance, scale))
@@ -156,9 +152,9 @@ func (f spreadOf) floor(variance *big.Rat, parts int64) int64 {
 	return n.Sqrt(n).Int64()
 }
 
-// deviation returns the standard deviation of a value, of first order in the noise of components:
-// of a variance it is √(v_Q + 16θ²·v_S + (4θ² − Q/N)²·v_N)/8N with θ = S/N.
-func (f spreadOf) deviation(c Components, value, centre, squares *big.Rat) float64 {
+// deviation returns the standard deviation of a value to first order in the noise of the
+// components: for a variance √(v_Q + 16θ²·v_S + (4θ² − Q/N)²·v_N)/8N with θ = S/N.
+func (f spreadFuncs) deviation(c Components, value, centre, squares *big.Rat) float64 {
 	slope := product(big.NewRat(4, 1), square(centre))
 	sum := product(big.NewRat(4, 1), slope, c.Of[1].Variance)
 	sum.Add(sum, c.Of[2].Variance)
@@ -175,7 +171,7 @@ func (f spreadOf) deviation(c Components, value, centre, squares *big.Rat) float
 }
 
 // imitate is join in floating point.
-func (f spreadOf) imitate(b Bounds, d Drawn) Imitated {
+func (f spreadFuncs) imitate(b Bounds, d Drawn) Imitated {
 	r := float64(b.Max - b.Min)
 	variance := func(squares, centre float64) float64 { return (squares + r*r - 2*centre*centre) / 8 }
 	within := func(v float64) float64 { return f.spread(min(v, r*r/4)) }

@@ -1,14 +1,10 @@
-// Package secret wraps passwords, tokens and keys, so that a program can print a value that
-// contains them without showing them.
+// Package secret wraps passwords, tokens and keys, so a value that contains them can be printed.
 //
-// Guarantees:
-//   - No verb of package fmt prints a secret, no encoder of text, JSON or YAML writes it, and no
-//     logger of package slog logs it, even if it is in an unexported field of another value.
-//   - Only Reveal returns the secret.
+// Guarantees: no verb of package fmt, no encoder of text, JSON or YAML, and no logger of package
+// slog shows a secret, even in an unexported field of another value. Only Reveal returns it. Values
+// are immutable and safe for concurrent use.
 //
 // [Keyed] derives further keys, and digests that only the holder of a key can compute.
 //
 // The package does not wipe secrets from memory.
-//
-// Values are immutable and safe for concurrent use.
 package secret

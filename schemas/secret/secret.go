@@ -40,11 +40,11 @@ func (Of[T]) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 // MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
 func (Of[T]) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
-// Line returns the secret that is all that a file or a variable holds: without a byte order mark
-// before it and a line end after it.
+// Line returns the secret in a file or a variable, without a byte order mark and trailing line
+// ends.
 func Line(text string) string { return strings.TrimRight(strings.TrimPrefix(text, "\uFEFF"), "\r\n") }
 
-// URL is an address that may contain a user and a password. It prints as Redact returns it.
+// URL is an address that may contain a user and a password. It prints redacted.
 type URL struct{ text Of[string] }
 
 // NewURL returns a URL. It does not check the address.
@@ -62,9 +62,8 @@ func (u URL) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, u.String()) 
 // MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// Redact returns an address with Redacted in place of everything between the scheme and the last @,
-// user and password, and in place of a query: some servers take a token there. The address need not
-// be valid.
+// Redact returns an address with Redacted in place of user and password, everything between the
+// scheme and the last @, and of the query, which may have a token. The address need not be valid.
 func Redact(address string) string {
 	i := strings.LastIndexByte(address, '@')
 	if q := strings.IndexByte(address[i+1:], '?'); q >= 0 {
@@ -80,7 +79,7 @@ func Redact(address string) string {
 	return scheme + Redacted + address[i:]
 }
 
-// notOfAScheme reports whether a rune is in no scheme: any text before such a :// is a secret.
+// notOfAScheme reports whether a rune cannot be in a scheme: other text before :// is a secret.
 func notOfAScheme(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+-.", r))
 }

@@ -100,9 +100,9 @@ func visits(n int) []string {
 	r := rand.New(rand.NewPCG(3, 4)) // fixed seed: made-up records that tests describe by number
 	var lines []string
 	for i := range n {
-		at := march.Add(time.Duration(i) * 4 * time.Hour / time.Duration(n))
+		when := march.Add(time.Duration(i) * 4 * time.Hour / time.Duration(n))
 		lines = append(lines, fmt.Sprintf("user%d,%s,%s", r.IntN(n), []string{"a", "b", "\"c,\"\"c\""}[r.IntN(3)],
-			at.Format(time.RFC3339Nano)))
+			when.Format(time.RFC3339Nano)))
 	}
 	return append(lines, "broken", "u,a,not a time", "u,a", ",a,2025-03-03T01:00:00Z", "u,\"stray")
 }

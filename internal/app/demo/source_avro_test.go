@@ -21,8 +21,8 @@ const visitSchema = `{"type":"record","name":"Visit","fields":[
 
 func avroFile(t *testing.T) string {
 	t.Helper()
-	visit := func(id any, page string, at time.Duration) map[string]any {
-		return map[string]any{"who": map[string]any{"id": id}, "page": page, "when": march.Add(at)}
+	visit := func(id any, page string, offset time.Duration) map[string]any {
+		return map[string]any{"who": map[string]any{"id": id}, "page": page, "when": march.Add(offset)}
 	}
 	var b bytes.Buffer
 	w, err := goavro.NewOCFWriter(goavro.OCFConfig{W: &b, Schema: visitSchema, CompressionName: "snappy"})

@@ -79,8 +79,8 @@ func New(d *deployment.Deployment) *Plan {
 		p.Metrics = append(p.Metrics, planMetric(&m))
 		// its target is met if its metric's is
 		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() {
-			of := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
-			p.Metrics[i].MeetableFrom = p.Metrics[of].MeetableFrom
+			base := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
+			p.Metrics[i].MeetableFrom = p.Metrics[base].MeetableFrom
 		}
 	}
 	p.Notes, p.Limits = notes(d), limits(&cfg)

@@ -16,19 +16,19 @@ import (
 
 // feed brings published values to a server. Following counts never waits for a page to be made.
 type feed struct {
-	s       *server
-	pause   time.Duration // between two pages at least
-	changed chan struct{} // has room for one
-	answers atomic.Bool   // the topics were read since follow began its latest attempt
-	after   func(time.Duration) <-chan time.Time
-	read    func(context.Context, *deployment.Deployment, published.Options, func(published.Turn) error) error
+	s         *server
+	pause     time.Duration // between two pages at least
+	changed   chan struct{} // has room for one
+	responded atomic.Bool   // the topics were read since follow began its latest attempt
+	after     func(time.Duration) <-chan time.Time
+	read      func(context.Context, *deployment.Deployment, published.Options, func(published.Turn) error) error
 
-	mu      sync.Mutex
-	kept    values
-	turn    uint64 // the last one
-	settled report.Settled
-	at      time.Time // when the last turn was published
-	current bool      // all that was settled once has been read
+	mu        sync.Mutex
+	kept      values
+	turn      uint64 // the last one
+	settled   report.Settled
+	published time.Time // when the last turn was published
+	current   bool      // all that was settled once has been read
 }
 
 // together is how many values of old turns are read at once.
@@ -42,23 +42,23 @@ func newFeed(s *server, limit int) *feed {
 // follow reads what is published until ctx ends. While that cannot be read it says so once, and
 // tries again after pauses that grow to a minute, and begin again once it was read.
 func (f *feed) follow(ctx context.Context) error {
-	told, pause := "", firstPause
+	logged, pause := "", firstPause
 	for {
-		f.answers.Store(false)
+		f.responded.Store(false)
 		err := f.read(ctx, f.s.deployment, published.Options{
-			From: &published.Position{Turn: f.turn}, Together: together, OnAnswer: f.answered,
+			From: &published.Position{Turn: f.turn}, Together: together, OnAnswer: f.onResponse,
 			Logger: f.s.options.Logger,
 		}, f.add)
 		var wrong *deployment.ConfigError
 		if ctx.Err() != nil || errors.As(err, &wrong) {
 			return err
 		}
-		if f.answers.Load() {
-			told, pause = "", firstPause // it was read meanwhile: this is another trouble
+		if f.responded.Load() {
+			logged, pause = "", firstPause // it was read meanwhile: this is another trouble
 		}
-		if err != nil && err.Error() != told {
-			told = err.Error()
-			f.s.options.Logger.Warn("cannot read the published values, trying again: " + told)
+		if err != nil && err.Error() != logged {
+			logged = err.Error()
+			f.s.options.Logger.Warn("cannot read the published values, trying again: " + logged)
 		}
 		select {
 		case <-f.after(pause):
@@ -79,8 +79,8 @@ func (f *feed) add(p published.Turn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.kept.add(p.Releases)
-	f.turn, f.at = p.Turn, p.Published
-	end := f.endOf(&p, time.Now())
+	f.turn, f.published = p.Turn, p.Published
+	end := f.trustedEnd(&p, time.Now())
 	if !end.IsZero() {
 		f.settled.Add(p.Generation, p.Since, end)
 		f.s.metrics.turn.Set(float64(end.Unix()))
@@ -101,21 +101,21 @@ const clockMargin = time.Minute
 // endOf returns the end of a turn. Anybody who may write to the turns topic can name any time. For
 // a time in the future, possible only with made-up event times, endOf returns the last window end
 // of the turn's values instead, or zero without values.
-func (f *feed) endOf(p *published.Turn, now time.Time) (end time.Time) {
+func (f *feed) trustedEnd(p *published.Turn, now time.Time) (end time.Time) {
 	if !p.End.After(now.Add(f.s.deployment.Config.Time.Skew + clockMargin)) {
 		return p.End
 	}
 	for i := range p.Releases {
-		if at := time.UnixMilli(p.Releases[i].WindowEnd); at.After(end) {
-			end = at
+		if windowEnd := time.UnixMilli(p.Releases[i].WindowEnd); windowEnd.After(end) {
+			end = windowEnd
 		}
 	}
 	return end
 }
 
-func (f *feed) answered(current bool) {
-	f.answers.Store(true)
-	f.s.answered.Store(time.Now().UnixMilli())
+func (f *feed) onResponse(current bool) {
+	f.responded.Store(true)
+	f.s.responded.Store(time.Now().UnixMilli())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if current && !f.current {
@@ -137,7 +137,7 @@ func (f *feed) change() {
 func (f *feed) update() error {
 	f.mu.Lock()
 	rows, current := f.kept.rows(), f.current
-	f.s.settled, f.s.published = f.settled, f.at
+	f.s.settled, f.s.published = f.settled, f.published
 	if f.kept.dropped { // windows without values could be those whose values were dropped
 		f.s.settled.Since = f.settled.End
 	}

@@ -20,7 +20,7 @@ type metrics struct {
 
 // newMetrics makes the metrics. answered returns the time of Kafka's last response, as Unix
 // seconds.
-func newMetrics(answered func() float64) *metrics {
+func newMetrics(brokerResponse func() float64) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -42,7 +42,7 @@ func newMetrics(answered func() float64) *metrics {
 	m.registry.MustRegister(m.requests, m.duration, m.values, m.turn, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tollgate_serve_broker_answered_timestamp_seconds", Help: "When Kafka last answered this process, as " +
 			"Unix seconds.",
-	}, answered))
+	}, brokerResponse))
 	return m
 }
 

@@ -50,8 +50,8 @@ func readDescription(t testing.TB) (d described) {
 }
 
 // check compares a value of JSON with a schema, and returns what differs.
-func (d *described) check(at string, schema map[string]any, v any) (wrong []string) {
-	fail := func(format string, args ...any) { wrong = append(wrong, at+": "+fmt.Sprintf(format, args...)) }
+func (d *described) check(path string, schema map[string]any, v any) (wrong []string) {
+	fail := func(format string, args ...any) { wrong = append(wrong, path+": "+fmt.Sprintf(format, args...)) }
 	for word := range schema {
 		if !slices.Contains([]string{"$ref", "type", "description", "properties", "required", "additionalProperties",
 			"items", "enum", "format", "minimum", "maximum", "default"}, word) {
@@ -61,9 +61,9 @@ func (d *described) check(at string, schema map[string]any, v any) (wrong []stri
 	if ref, ok := schema["$ref"].(string); ok {
 		target, ok := d.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
 		if !ok {
-			return append(wrong, at+": no schema "+ref)
+			return append(wrong, path+": no schema "+ref)
 		}
-		return append(wrong, d.check(at, target, v)...)
+		return append(wrong, d.check(path, target, v)...)
 	}
 	kind := map[bool]string{true: "null"}[v == nil]
 	switch v := v.(type) {
@@ -82,7 +82,7 @@ func (d *described) check(at string, schema map[string]any, v any) (wrong []stri
 				fail("%s is not described", name)
 				continue
 			}
-			wrong = append(wrong, d.check(at+"."+name, known, field)...)
+			wrong = append(wrong, d.check(path+"."+name, known, field)...)
 		}
 		if schema["additionalProperties"] != false {
 			fail("other properties are not excluded")
@@ -91,7 +91,7 @@ func (d *described) check(at string, schema map[string]any, v any) (wrong []stri
 		kind = "array"
 		items, _ := schema["items"].(map[string]any)
 		for i, item := range v {
-			wrong = append(wrong, d.check(at+"["+strconv.Itoa(i)+"]", items, item)...)
+			wrong = append(wrong, d.check(path+"["+strconv.Itoa(i)+"]", items, item)...)
 		}
 	case string:
 		kind = "string"
@@ -135,33 +135,33 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	seen := map[string]bool{}
 	check := func(path, query string, fields ...string) {
 		t.Helper()
-		answer := s.get(path+query, fields...)
-		code := strconv.Itoa(answer.code)
-		said, ok := d.Paths[path].Get.Responses[code]
+		response := s.get(path+query, fields...)
+		code := strconv.Itoa(response.code)
+		described, ok := d.Paths[path].Get.Responses[code]
 		if !ok {
 			t.Errorf("%s%s answers %s, which is not described", path, query, code)
 			return
 		}
 		seen[path+" "+code] = true
-		if ref := said.Ref; ref != "" {
-			if said, ok = d.Components.Responses[strings.TrimPrefix(ref, "#/components/responses/")]; !ok {
+		if ref := described.Ref; ref != "" {
+			if described, ok = d.Components.Responses[strings.TrimPrefix(ref, "#/components/responses/")]; !ok {
 				t.Fatalf("no response %s", ref)
 			}
 		}
-		if _, tagged := said.Headers["ETag"]; tagged != (answer.header.Get("ETag") != "") &&
-			answer.code != http.StatusNotModified {
-			t.Errorf("%s%s: an ETag is described: %t; headers %v", path, query, tagged, answer.header)
+		if _, tagged := described.Headers["ETag"]; tagged != (response.header.Get("ETag") != "") &&
+			response.code != http.StatusNotModified {
+			t.Errorf("%s%s: an ETag is described: %t; headers %v", path, query, tagged, response.header)
 		}
-		kind, _, err := mime.ParseMediaType(answer.header.Get("Content-Type"))
-		content, ok := said.Content[kind]
-		if !ok && len(answer.body) > 0 {
+		kind, _, err := mime.ParseMediaType(response.header.Get("Content-Type"))
+		content, ok := described.Content[kind]
+		if !ok && len(response.body) > 0 {
 			t.Errorf("%s%s answers with %q (%v), which is not described for %s", path, query, kind, err, code)
 		}
 		if kind != "application/json" {
 			return
 		}
 		var v any
-		if err := json.Unmarshal([]byte(answer.body), &v); err != nil {
+		if err := json.Unmarshal([]byte(response.body), &v); err != nil {
 			t.Errorf("%s%s: %v", path, query, err)
 		}
 		for _, wrong := range d.check(path, content.Schema, v) {

@@ -11,7 +11,7 @@ const patience = 30 * time.Second
 
 // silent returns how long Kafka has not responded; 0 if that is within patience.
 func (s *server) silent(now time.Time) time.Duration {
-	if silent := now.Sub(time.UnixMilli(s.answered.Load())); silent > patience {
+	if silent := now.Sub(time.UnixMilli(s.responded.Load())); silent > patience {
 		return silent.Round(time.Second)
 	}
 	return 0

@@ -53,9 +53,9 @@ func (s *server) handler() (http.Handler, error) {
 	routes := map[string]http.Handler{
 		"/": http.HandlerFunc(s.page), "/v1/releases": public(s.releases), "/v1/shares": public(s.shares),
 		"/v1/metrics": public(names), "/openapi.yaml": public(api),
-		"/-/healthy": ofNow(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "healthy", http.StatusOK) }),
-		"/-/ready":   ofNow(s.ready),
-		"/metrics":   ofNow(s.metrics.handler().ServeHTTP),
+		"/-/healthy": noStore(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "healthy", http.StatusOK) }),
+		"/-/ready":   noStore(s.ready),
+		"/metrics":   noStore(s.metrics.handler().ServeHTTP),
 	}
 	for path, h := range routes {
 		routes[path] = s.metrics.counted(path, h)
@@ -109,7 +109,7 @@ func secure(h http.Header) {
 }
 
 // ofNow forbids caching the response.
-func ofNow(h http.HandlerFunc) http.Handler {
+func noStore(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		h(w, r)

@@ -67,16 +67,16 @@ func run(t testing.TB, d *pipeline.Deployment, change func(*Options)) *running {
 
 func (r *running) get(t testing.TB, path string) (int, string) {
 	t.Helper()
-	answer, err := http.Get("http://" + r.addr + path)
+	response, err := http.Get("http://" + r.addr + path)
 	if err != nil {
 		return 0, err.Error()
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Error(err)
 	}
-	return answer.StatusCode, string(body)
+	return response.StatusCode, string(body)
 }
 
 // begin makes the topics of a deployment with events of some windows of a second. Event i has the
@@ -103,9 +103,9 @@ func begin(t testing.TB, d *pipeline.Deployment, seconds, perSecond int) {
 	defer producer.Close()
 	var events []kafkalog.Message
 	for i := range seconds * perSecond {
-		at := start.Add(time.Duration(i) * time.Second / time.Duration(perSecond)).UnixMilli()
+		millis := start.Add(time.Duration(i) * time.Second / time.Duration(perSecond)).UnixMilli()
 		events = append(events, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"person-%d","key":"%c","time":%d,`+
-			`"price":%d}`, i%997, 'a'+rune(i%3), at, 7*i%50), Timestamp: kafkalog.At(at)})
+			`"price":%d}`, i%997, 'a'+rune(i%3), millis, 7*i%50), Timestamp: kafkalog.At(millis)})
 	}
 	if _, err := producer.Append(ctx, events); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestTwoTopicsAreEnough(t *testing.T) {
 // One client too many waits until another one has gone.
 func TestClientsAtOnceAreBounded(t *testing.T) {
 	r := run(t, compiled(t, "127.0.0.1:1"), func(o *Options) { o.Clients = 1 })
-	answered := func(c net.Conn, patience time.Duration) bool {
+	responds := func(c net.Conn, patience time.Duration) bool {
 		c.SetDeadline(time.Now().Add(patience)) //nolint:errcheck // a test without it fails later
 		fmt.Fprint(c, "GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
 		_, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -236,12 +236,12 @@ func TestClientsAtOnceAreBounded(t *testing.T) {
 		}
 		defer c.Close()
 		clients[i] = c
-		if got := answered(c, []time.Duration{patienceOfTests, 100 * time.Millisecond}[i]); got != (i == 0) {
+		if got := responds(c, []time.Duration{patienceOfTests, 100 * time.Millisecond}[i]); got != (i == 0) {
 			t.Errorf("client %d is answered: %t", i, got)
 		}
 	}
 	clients[0].Close()
-	if !answered(clients[1], patienceOfTests) {
+	if !responds(clients[1], patienceOfTests) {
 		t.Error("there is no room when one has gone")
 	}
 }
@@ -258,9 +258,9 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asked atomic.Int64
+	var requests atomic.Int64
 	web := newWeb(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		handler.ServeHTTP(w, r)
 	}), s.options.Logger)
 	web.WriteTimeout, web.ReadHeaderTimeout = min(web.WriteTimeout, time.Second), web.ReadHeaderTimeout/2
@@ -300,7 +300,7 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 			fmt.Fprint(c, "\r\n")
 		}
 	}
-	await.That(t, patienceOfTests, "all have asked", func() bool { return asked.Load() == 200 })
+	await.That(t, patienceOfTests, "all have asked", func() bool { return requests.Load() == 200 })
 	runtime.ReadMemStats(&after)
 	if page, more := len(s.view.Load().page.plain), after.HeapAlloc-min(before.HeapAlloc, after.HeapAlloc); page <
 		1e6 || more > 20e6 {

@@ -117,7 +117,7 @@ func (s *served) show(rows []schemas.Release) {
 	if err := s.server.show(rows, true); err != nil {
 		s.t.Fatal(err)
 	}
-	s.answered.Store(time.Now().UnixMilli())
+	s.responded.Store(time.Now().UnixMilli())
 }
 
 // got is a response.
@@ -128,7 +128,7 @@ type got struct {
 }
 
 // ask asks with header fields, given as names and values in turn. Nothing is unpacked.
-func (s *served) ask(method, path string, fields ...string) got {
+func (s *served) request(method, path string, fields ...string) got {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.URL+path, nil)
 	if err != nil {
@@ -138,21 +138,21 @@ func (s *served) ask(method, path string, fields ...string) got {
 	for field := range slices.Chunk(fields, 2) {
 		r.Header.Set(field[0], field[1])
 	}
-	answer, err := s.Client().Do(r)
+	response, err := s.Client().Do(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return got{answer.StatusCode, answer.Header, string(body)}
+	return got{response.StatusCode, response.Header, string(body)}
 }
 
 func (s *served) get(path string, fields ...string) got {
 	s.t.Helper()
-	return s.ask(http.MethodGet, path, fields...)
+	return s.request(http.MethodGet, path, fields...)
 }
 
 // Of each metric the newest windows stay, whatever the order in which values come, and no more

@@ -20,10 +20,10 @@ type server struct {
 	metrics    *metrics
 	configured map[string]bool // names of metrics
 
-	view     atomic.Pointer[view]
-	complete atomic.Bool  // the view has all that was settled once
-	answered atomic.Int64 // time of Kafka's last response, in Unix milliseconds
-	ending   atomic.Bool
+	view      atomic.Pointer[view]
+	complete  atomic.Bool  // the view has all that was settled once
+	responded atomic.Int64 // time of Kafka's last response, in Unix milliseconds
+	ending    atomic.Bool
 
 	// For show alone.
 	settled   report.Settled
@@ -35,11 +35,11 @@ type server struct {
 
 func newServer(d *deployment.Deployment, o Options) (*server, error) {
 	s := &server{deployment: d, options: o, configured: map[string]bool{}}
-	s.metrics = newMetrics(func() float64 { return float64(s.answered.Load()) / 1000 })
+	s.metrics = newMetrics(func() float64 { return float64(s.responded.Load()) / 1000 })
 	for _, m := range d.Metrics {
 		s.configured[m.Spec.Name] = true
 	}
-	s.answered.Store(time.Now().UnixMilli())
+	s.responded.Store(time.Now().UnixMilli())
 	return s, s.show(nil, false)
 }
 

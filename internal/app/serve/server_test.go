@@ -31,14 +31,14 @@ func TestKeysThatWereNotReleasedAnswerAlike(t *testing.T) {
 	const odd = "metric=views&from=2025-03-03T00:01:00Z&to=2025-03-03T00:02:00Z&key="
 	var want got
 	for i, key := range []string{"cart", "never", "", "home%00", strings.Repeat("x", 2000), "%E2%82%AC"} {
-		answer := s.get("/v1/releases?" + odd + key)
-		answer.header.Del("Date")
+		response := s.get("/v1/releases?" + odd + key)
+		response.header.Del("Date")
 		if i == 0 {
-			want = answer
+			want = response
 		}
-		if answer.code != http.StatusOK || answer.body != want.body || !maps.EqualFunc(answer.header, want.header,
+		if response.code != http.StatusOK || response.body != want.body || !maps.EqualFunc(response.header, want.header,
 			slices.Equal) {
-			t.Errorf("key %.10q answers\n%+v\nand cart\n%+v", key, answer, want)
+			t.Errorf("key %.10q answers\n%+v\nand cart\n%+v", key, response, want)
 		}
 	}
 	if want.body != `{"releases":[],"more":false}`+"\n" {
@@ -62,9 +62,9 @@ type decoded struct {
 
 func (s *served) releases(query string) (d decoded) {
 	s.t.Helper()
-	answer := s.get("/v1/releases?" + query)
-	if err := json.Unmarshal([]byte(answer.body), &d); err != nil || answer.code != http.StatusOK {
-		s.t.Fatalf("%s: %d %s (%v)", query, answer.code, answer.body, err)
+	response := s.get("/v1/releases?" + query)
+	if err := json.Unmarshal([]byte(response.body), &d); err != nil || response.code != http.StatusOK {
+		s.t.Fatalf("%s: %d %s (%v)", query, response.code, response.body, err)
 	}
 	return d
 }
@@ -168,19 +168,19 @@ func TestBadQueriesSayWhatToDo(t *testing.T) {
 		"a;b":                            "percent-encode",
 		"user=u1":                        "metric, key, from, to, limit and after",
 	} {
-		answer := s.get("/v1/releases?" + query)
+		response := s.get("/v1/releases?" + query)
 		var e errorAnswer
-		if err := json.Unmarshal([]byte(answer.body), &e); err != nil || answer.code != http.StatusBadRequest ||
+		if err := json.Unmarshal([]byte(response.body), &e); err != nil || response.code != http.StatusBadRequest ||
 			!strings.Contains(e.Error, want) {
-			t.Errorf("%s: %d %s", query, answer.code, answer.body)
+			t.Errorf("%s: %d %s", query, response.code, response.body)
 		}
-		if answer.header.Get("Cache-Control") != "no-store" || strings.Contains(answer.body, "yesterday") {
-			t.Errorf("%s: %v %s", query, answer.header, answer.body)
+		if response.header.Get("Cache-Control") != "no-store" || strings.Contains(response.body, "yesterday") {
+			t.Errorf("%s: %v %s", query, response.header, response.body)
 		}
 	}
-	if answer := s.get("/v1/releases?metric=clicks"); answer.code != http.StatusNotFound ||
-		!strings.Contains(answer.body, "/v1/metrics lists them") {
-		t.Errorf("an unknown metric: %+v", answer)
+	if response := s.get("/v1/releases?metric=clicks"); response.code != http.StatusNotFound ||
+		!strings.Contains(response.body, "/v1/metrics lists them") {
+		t.Errorf("an unknown metric: %+v", response)
 	}
 	s.show([]schemas.Release{value("clicks", "a", 0, 1)})
 	if page := s.releases("metric=clicks"); len(page.Releases) != 1 {
@@ -194,9 +194,9 @@ func TestNothingElseIsAnswered(t *testing.T) {
 		"/index.html", "//", "/v1", "/v1/", "/v1/releases/", "/v1/../metrics", "/..", "/%2e%2e/etc/passwd",
 		"/debug/pprof/", "/favicon.ico", "/robots.txt", "/-/", "/v2/releases", "/V1/metrics",
 	} {
-		if answer := s.get(path); answer.code != http.StatusNotFound || !strings.Contains(answer.body,
+		if response := s.get(path); response.code != http.StatusNotFound || !strings.Contains(response.body,
 			"/openapi.yaml lists all addresses") {
-			t.Errorf("%s: %+v", path, answer)
+			t.Errorf("%s: %+v", path, response)
 		}
 	}
 	page, err := http.NewRequest(http.MethodGet, s.URL+"/nothing", http.NoBody)
@@ -213,26 +213,26 @@ func TestNothingElseIsAnswered(t *testing.T) {
 		t.Errorf("a browser is shown %d, %s", shown.StatusCode, shown.Header.Get("Content-Type"))
 	}
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "FOO"} {
-		if answer := s.ask(method, "/v1/metrics"); answer.code != http.StatusMethodNotAllowed ||
-			answer.header.Get("Allow") != "GET, HEAD" {
-			t.Errorf("%s: %+v", method, answer)
+		if response := s.request(method, "/v1/metrics"); response.code != http.StatusMethodNotAllowed ||
+			response.header.Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s: %+v", method, response)
 		}
 	}
-	if answer := s.get("/v1/releases?metric=" + strings.Repeat("a", maxURL)); answer.code !=
+	if response := s.get("/v1/releases?metric=" + strings.Repeat("a", maxURL)); response.code !=
 		http.StatusRequestURITooLong {
-		t.Errorf("a long address: %d", answer.code)
+		t.Errorf("a long address: %d", response.code)
 	}
 	r, err := http.NewRequest(http.MethodGet, s.URL+"/v1/metrics", strings.NewReader("body"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := s.Client().Do(r)
+	response, err := s.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer.Body.Close()
-	if answer.StatusCode != http.StatusBadRequest || !answer.Close {
-		t.Errorf("a body: %d, closed %t", answer.StatusCode, answer.Close)
+	response.Body.Close()
+	if response.StatusCode != http.StatusBadRequest || !response.Close {
+		t.Errorf("a body: %d, closed %t", response.StatusCode, response.Close)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestHeadersAreMadeForThePublic(t *testing.T) {
 			h.Get("Cache-Control") == "" || h.Get("Content-Type") == "" || h.Get("Server") != "" {
 			t.Errorf("%s: %v", path, h)
 		}
-		if head := s.ask(http.MethodHead, path); head.body != "" || head.header.Get("Content-Type") !=
+		if head := s.request(http.MethodHead, path); head.body != "" || head.header.Get("Content-Type") !=
 			h.Get("Content-Type") {
 			t.Errorf("HEAD %s: %+v", path, head)
 		}
@@ -297,13 +297,13 @@ func TestPagesArePackedOnceAndCached(t *testing.T) {
 	for _, path := range []string{"/", "/v1/releases?metric=views", "/v1/metrics", "/openapi.yaml"} {
 		tag := s.get(path).header.Get("ETag")
 		for _, given := range []string{tag, strings.TrimPrefix(tag, "W/"), `"x", ` + tag, "*"} {
-			if answer := s.get(path, "If-None-Match", given); answer.code != http.StatusNotModified ||
-				answer.body != "" || answer.header.Get("ETag") != tag {
-				t.Errorf("%s with %s: %+v", path, given, answer)
+			if response := s.get(path, "If-None-Match", given); response.code != http.StatusNotModified ||
+				response.body != "" || response.header.Get("ETag") != tag {
+				t.Errorf("%s with %s: %+v", path, given, response)
 			}
 		}
-		if answer := s.get(path, "If-None-Match", `W/"another"`); answer.code != http.StatusOK {
-			t.Errorf("%s with another tag: %d", path, answer.code)
+		if response := s.get(path, "If-None-Match", `W/"another"`); response.code != http.StatusOK {
+			t.Errorf("%s with another tag: %d", path, response.code)
 		}
 	}
 	before, page := s.get("/v1/releases").header.Get("ETag"), s.get("/").header.Get("ETag")
@@ -348,36 +348,37 @@ func TestAnotherConfigurationIsMarked(t *testing.T) {
 
 func TestReadinessSaysWhy(t *testing.T) {
 	s := serveValues(t, windows(0, 3))
-	if answer := s.get("/-/ready"); answer.code != http.StatusOK || answer.body != "ready\n" {
-		t.Errorf("%+v", answer)
+	if response := s.get("/-/ready"); response.code != http.StatusOK || response.body != "ready\n" {
+		t.Errorf("%+v", response)
 	}
 	away := time.Now().Add(-31 * time.Second)
-	s.answered.Store(away.UnixMilli())
+	s.responded.Store(away.UnixMilli())
 	// It has values to show, so that no proxy may leave it out.
-	if answer := s.get("/-/ready"); answer.code != http.StatusOK || answer.body != "ready; Kafka has not answered for "+
+	if response := s.get("/-/ready"); response.code != http.StatusOK || response.body != "ready; Kafka has not "+
+		"answered for "+
 		"31s, newer values may be missing\n" {
-		t.Errorf("%+v", answer)
+		t.Errorf("%+v", response)
 	}
-	if answer := s.get("/v1/releases"); answer.code != http.StatusOK {
-		t.Errorf("values that were read: %+v", answer)
+	if response := s.get("/v1/releases"); response.code != http.StatusOK {
+		t.Errorf("values that were read: %+v", response)
 	}
-	if said, want := s.get("/metrics").body, "tollgate_serve_broker_answered_timestamp_seconds "+
-		strconv.FormatFloat(float64(away.UnixMilli())/1000, 'g', -1, 64)+"\n"; !strings.Contains(said, want) {
-		t.Errorf("no %s in %s", want, said)
+	if scraped, want := s.get("/metrics").body, "tollgate_serve_broker_answered_timestamp_seconds "+
+		strconv.FormatFloat(float64(away.UnixMilli())/1000, 'g', -1, 64)+"\n"; !strings.Contains(scraped, want) {
+		t.Errorf("no %s in %s", want, scraped)
 	}
-	if answer := s.get("/-/healthy"); answer.code != http.StatusOK {
-		t.Errorf("healthy: %+v", answer)
+	if response := s.get("/-/healthy"); response.code != http.StatusOK {
+		t.Errorf("healthy: %+v", response)
 	}
 	s.ending.Store(true)
-	if answer := s.get("/-/ready"); answer.body != "this process is ending\n" {
-		t.Errorf("%+v", answer)
+	if response := s.get("/-/ready"); response.body != "this process is ending\n" {
+		t.Errorf("%+v", response)
 	}
 	if err := s.server.show(nil, false); err != nil {
 		t.Fatal(err)
 	}
-	if answer := s.get("/v1/releases"); answer.code != http.StatusServiceUnavailable ||
-		answer.header.Get("Retry-After") == "" {
-		t.Errorf("before values are read: %+v", answer)
+	if response := s.get("/v1/releases"); response.code != http.StatusServiceUnavailable ||
+		response.header.Get("Retry-After") == "" {
+		t.Errorf("before values are read: %+v", response)
 	}
 }
 

@@ -23,12 +23,12 @@ func TestSharesOfCountedEventsAreServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var answer any
-		if err := json.Unmarshal(v.shares, &answer); err != nil {
+		var response any
+		if err := json.Unmarshal(v.shares, &response); err != nil {
 			t.Fatal(err)
 		}
 		for _, wrong := range described.check("/v1/shares", map[string]any{"$ref": "#/components/schemas/Shares"},
-			answer) {
+			response) {
 			t.Error(wrong)
 		}
 		const want = `{"shares":[{"metric":"views","window_start":"2025-03-03T00:01:00Z",` +
@@ -41,15 +41,16 @@ func TestSharesOfCountedEventsAreServed(t *testing.T) {
 	if page := check(rows); strings.Contains(page, "of the events of the window") {
 		t.Error("the page says a share of a window of which one number is missing")
 	}
-	const says = "About 82 % of the events of the window that ended at 2025-03-03 00:02 are counted in these values " +
+	const sentence = "About 82 % of the events of the window that ended at 2025-03-03 00:02 are counted in these " +
+		"values " +
 		"(between 80 and 85 %, at 90 % confidence). " +
 		"The others were left out: they are beyond the allowances of their users. " +
 		"In this share, a user with more than 4 events weighs no more than one with that many. If some users have " +
 		"far " +
 		"more, the real share is usually lower. It includes events of keys that were not released.</p>"
-	if page := check(rows[:len(rows)-3]); !strings.Contains(page, says) {
-		_, said, _ := strings.Cut(page, "About ")
-		t.Errorf("the page does not say which share is counted, but: %.500s", said)
+	if page := check(rows[:len(rows)-3]); !strings.Contains(page, sentence) {
+		_, shown, _ := strings.Cut(page, "About ")
+		t.Errorf("the page does not say which share is counted, but: %.500s", shown)
 	}
 	const silent = "The noise hides which share of the events of the window that ended at 2025-03-03 00:03 is " +
 		"counted " +

@@ -57,8 +57,8 @@ func newView(d *deployment.Deployment, rows []schemas.Release, o report.Options,
 		r := &rows[i]
 		collector.Add(*r)
 		v.byMetric[r.Metric] = append(v.byMetric[r.Metric], int32(i))
-		at := label{r.Metric, r.Key}
-		v.byKey[at] = append(v.byKey[at], int32(i))
+		id := label{r.Metric, r.Key}
+		v.byKey[id] = append(v.byKey[id], int32(i))
 	}
 	var err error
 	if v.shares, err = sharesAnswer(report.CountedShares(d, rows)); err != nil {
@@ -81,23 +81,23 @@ func (v *view) knows(metric string) bool { return len(v.byMetric[metric]) > 0 }
 
 // find returns the first values that a query asks for, and whether there are more.
 func (v *view) find(q *query) (found []*schemas.Release, more bool) {
-	n, at := len(v.rows), func(i int) *schemas.Release { return &v.rows[i] }
+	n, row := len(v.rows), func(i int) *schemas.Release { return &v.rows[i] }
 	if q.metric != nil {
 		list := v.byMetric[*q.metric]
 		if q.key != nil {
 			list = v.byKey[label{*q.metric, *q.key}]
 		}
-		n, at = len(list), func(i int) *schemas.Release { return &v.rows[list[i]] }
+		n, row = len(list), func(i int) *schemas.Release { return &v.rows[list[i]] }
 	}
 	first := sort.Search(n, func(i int) bool {
-		r := at(i)
+		r := row(i)
 		return r.WindowEnd > q.from && (q.after == nil || positionOf(r).compare(*q.after) > 0)
 	})
-	for i := first; i < n && at(i).WindowEnd <= q.to; i++ {
+	for i := first; i < n && row(i).WindowEnd <= q.to; i++ {
 		if len(found) == q.limit {
 			return found, true
 		}
-		found = append(found, at(i))
+		found = append(found, row(i))
 	}
 	return found, false
 }

@@ -12,7 +12,7 @@ type Comparison struct {
 	Text  string // text of the constant
 }
 
-// Comparisons returns the comparisons of a filter that compiles, except of members within a field.
+// Comparisons returns the comparisons of a valid filter, except those of members within a field.
 func Comparisons(text string) []Comparison {
 	tree, err := parser.Parse(text)
 	if err != nil {
@@ -25,7 +25,7 @@ func Comparisons(text string) []Comparison {
 
 type comparer struct{ found []Comparison }
 
-// Visit notes the comparisons of one operator; ast.Walk calls it.
+// Visit implements ast.Visitor.
 func (c *comparer) Visit(node *ast.Node) {
 	n, ok := (*node).(*ast.BinaryNode)
 	if !ok {

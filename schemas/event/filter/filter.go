@@ -13,18 +13,17 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// The limits of a filter. Filters have neither loops nor variables nor functions: the time that one
-// takes is linear in its length and the event's.
+// Limits of a filter.
 const (
-	MaxBytes   = 4096 // size of one filter's text
+	MaxBytes   = 4096 // length of a filter's text
 	maxNodes   = 1000
 	maxRange   = 1000 // numbers of a range a..b
 	memoryCost = 10000
 )
 
-// Fields returns the names of the fields that a filter uses, each once and sorted: members of the
-// event itself, not of records within it. It returns an error with line and column for a text that
-// is not an expression over an event's fields with the value true or false.
+// Fields returns the sorted names of the event's fields that a filter uses, without members of
+// these fields. If the text is not a Boolean expression over an event's fields, the error has line
+// and column.
 func Fields(text string) ([]string, error) {
 	f, err := compile(text)
 	if err != nil {
@@ -37,8 +36,8 @@ func Fields(text string) ([]string, error) {
 // compiled is a filter that can be run.
 type compiled struct {
 	program *vm.Program
-	names   []string   // the fields that it uses, in order of first use
-	needs   [][]string // the paths without which no event passes
+	names   []string   // fields that it uses, in order of first use
+	needs   [][]string // paths that an event must have to pass
 }
 
 func compile(text string) (*compiled, error) {
@@ -65,7 +64,7 @@ func compile(text string) (*compiled, error) {
 	return &compiled{program: program, names: w.names, needs: w.needs}, nil
 }
 
-// meant returns the filter operator that an unknown one probably means; "" if there is none.
+// meant returns a hint at the operator that an unknown one probably means, or "".
 func meant(err error) string {
 	if strings.Contains(err.Error(), `Operator("=")`) {
 		return "\n = is written == in a filter"
@@ -73,7 +72,7 @@ func meant(err error) string {
 	return ""
 }
 
-// walker finds the fields of a filter, and the first thing that filters may not have.
+// walker finds the fields of a filter and its first forbidden part.
 type walker struct {
 	names []string
 	needs [][]string
@@ -86,7 +85,7 @@ func (w *walker) refuse(n ast.Node, reason string) {
 	}
 }
 
-// visit walks an expression. absent is set left of "??", where a missing field is nil.
+// visit walks an expression. absent is set on the left of "??": a missing field is nil there.
 func (w *walker) visit(node ast.Node, absent bool) {
 	switch n := node.(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
@@ -143,8 +142,8 @@ func (w *walker) binary(n *ast.BinaryNode, absent bool) {
 	w.visit(n.Right, false)
 }
 
-// path notes a field, or a chain of members that starts with a field. The part that an event must
-// have ends before the first "?." and before an index.
+// path notes a field or a chain of its members. An event must have the part before the first "?."
+// or index.
 func (w *walker) path(node ast.Node, absent bool) {
 	var members []*ast.MemberNode // from the last to the first
 	for {
@@ -190,7 +189,7 @@ func (w *walker) path(node ast.Node, absent bool) {
 	switch {
 	case !ok:
 	case need == nil:
-		w.refuse(node, `$env can only stand before the name of a field: $env["a name"]`)
+		w.refuse(node, `$env can only precede the name of a field: $env["a name"]`)
 	default:
 		if !slices.Contains(w.names, need[0]) {
 			w.names = append(w.names, need[0])

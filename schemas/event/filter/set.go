@@ -12,7 +12,7 @@ const MaxFilters = 64
 // Set runs filters. A nil Set has none. Not for concurrent use.
 type Set struct {
 	filters []running
-	fields  []string // the fields that any of them uses
+	fields  []string // fields of all filters
 	users   []int    // by field: the first filter that uses it
 
 	machine vm.VM
@@ -25,20 +25,20 @@ type running struct {
 	needs []need
 }
 
-// need is a path without which no event passes.
+// need is a path that an event must have to pass.
 type need struct {
 	field int
 	below []string
 }
 
-// NewSet makes a set without filters.
+// NewSet returns a set without filters.
 func NewSet() *Set {
 	s := &Set{env: make(map[string]any)}
 	s.machine.MemoryBudget = memoryCost
 	return s
 }
 
-// Add compiles the next filter, of at most MaxFilters. Errors are as for Fields.
+// Add compiles the next of at most MaxFilters filters. Errors are as for Fields.
 func (s *Set) Add(text string) error {
 	f, err := compile(text)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *Set) Add(text string) error {
 	return nil
 }
 
-// Names returns the fields that the filters use, each once, in order of first use. The caller must
-// not change them.
+// Names returns the distinct fields of the filters in order of first use. The caller must not
+// change them.
 func (s *Set) Names() []string {
 	if s == nil {
 		return nil
@@ -71,14 +71,14 @@ func (s *Set) Names() []string {
 // FirstUse returns the number of the first filter that uses a field of Names.
 func (s *Set) FirstUse(name string) int { return s.users[slices.Index(s.fields, name)] }
 
-// Put sets the value that an event has in field i of Names: nil, bool, int64, float64, string,
-// []any or map[string]any. present is false if the event does not have the field.
+// Put sets the event's value of field i of Names: nil, bool, int64, float64, string, []any or
+// map[string]any. present is false if the event lacks the field.
 func (s *Set) Put(i int, v any, present bool) {
 	s.env[s.fields[i]], s.present[i] = v, present
 }
 
-// Passes evaluates all filters for the event whose fields were all put: bit i is set if filter i is
-// true. A filter that fails to evaluate is false.
+// Passes evaluates all filters after Put for every field: bit i is set if filter i is true. A
+// filter that fails to evaluate is false.
 func (s *Set) Passes() uint64 {
 	var bits uint64
 	for i := range s.filters {

@@ -53,10 +53,10 @@ func compiled(kind string) Compile {
 		if err != nil {
 			return nil, err
 		}
-		of := &d.Metrics[0]
-		of.Plan, err = noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Geometric, Factor: 2,
-			First: of.Spec.First, Top: of.Spec.Top, Target: noisereduction.Target{Confidence: .95},
-			Private: &noisereduction.Private{Contribution: of.Spec.Most(), DeltaKey: of.Spec.DeltaKey}})
+		m := &d.Metrics[0]
+		m.Plan, err = noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Geometric, Factor: 2,
+			First: m.Spec.First, Top: m.Spec.Top, Target: noisereduction.Target{Confidence: .95},
+			Private: &noisereduction.Private{Contribution: m.Spec.Most(), DeltaKey: m.Spec.DeltaKey}})
 		return d, err
 	}
 }
@@ -70,7 +70,7 @@ func keyOf(n uint64) noisereduction.NoiseKey {
 // does is an event of a test.
 type does struct {
 	user, key string
-	at        time.Duration
+	time      time.Duration
 	value     int64
 }
 
@@ -79,7 +79,7 @@ func store(t testing.TB, all []does) *Events {
 	e := NewEvents([32]byte{1}, 0, 0, t.TempDir())
 	t.Cleanup(func() { e.Close() }) //nolint:errcheck // a test's file
 	for _, d := range all {
-		if err := e.Add([]byte(d.user), []byte(d.key), d.at.Milliseconds(), d.value); err != nil {
+		if err := e.Add([]byte(d.user), []byte(d.key), d.time.Milliseconds(), d.value); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func move(t *testing.T, rt rapid.TB, kind string, epsilon, limit float64, victim
 	p := privately(t, kind, 0, 6*time.Hour, day, 7*day)
 	p.Given.Lasts, p.Given.Epsilon, p.Compile = 30*day, epsilon, unprotected(kind)
 	numbers := func(all []does) []exact {
-		c := &chooser{Private: &p, events: store(t, all), limit: limit, counts: 300, kept: .9,
+		c := &chooser{Private: &p, events: store(t, all), limit: limit, counts: 300, countedShare: .9,
 			found: &Found{Setting: p.Given}}
 		table, err1 := c.table()
 		values, err2 := c.valueTable()
@@ -195,12 +195,12 @@ func TestRuleTheWidthOfScoresIsReached(t *testing.T) {
 		return out
 	}
 	with, without := scores(whole, 16*whole), scores(0, 15*whole)
-	if width := int64(ofSetting.moves); with[0]-without[0]+without[1]-with[1] > width || with[0]-without[0]+
+	if width := int64(settingDecision.moves); with[0]-without[0]+without[1]-with[1] > width || with[0]-without[0]+
 		without[1]-with[1] < width-2 {
 		t.Errorf("scores %v with a user and %v without, at a width of %d", with, without, width)
 	}
-	if by := without[3] - with[3]; by > int64(ofUse.moves) || by < int64(ofUse.moves)-2 {
-		t.Errorf("the answer on use moves by %d, at most %d", by, ofUse.moves)
+	if by := without[3] - with[3]; by > int64(useDecision.moves) || by < int64(useDecision.moves)-2 {
+		t.Errorf("the answer on use moves by %d, at most %d", by, useDecision.moves)
 	}
 }
 
@@ -213,13 +213,13 @@ func TestRuleADecisionIsAsLikelyAsItsScore(t *testing.T) {
 	d := &drawer{planned: 1 << 40} // μ² = 1
 	for n := range runs {
 		d.key, d.used = keyOf(uint64(n)), 0
-		at, err := d.pick(exact{decision{ofLength.parts, width}, []int64{100, 140, 60}})
+		picked, err := d.pick(exact{decision{lengthDecision.parts, width}, []int64{100, 140, 60}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got[at]++
+		got[picked]++
 	}
-	mu := math.Sqrt(float64(ofLength.parts) / allParts)
+	mu := math.Sqrt(float64(lengthDecision.parts) / allParts)
 	odds := math.Exp(mu * 4 / math.Sqrt(2*math.Pi)) // of 40 more
 	for i, want := range []float64{1, odds, 1 / odds} {
 		p := want / (1 + odds + 1/odds)
@@ -231,18 +231,18 @@ func TestRuleADecisionIsAsLikelyAsItsScore(t *testing.T) {
 
 // TestRuleWeightsAreExact: to within a part of 2^-100, also far away and where ε is small.
 func TestRuleWeightsAreExact(t *testing.T) {
-	for _, of := range []struct{ ratio, n int64 }{{1<<32 - 1, 0}, {1<<32 - 1, 1 << 14}, {1<<32 - 1<<22, 40_000},
+	for _, w := range []struct{ ratio, n int64 }{{1<<32 - 1, 0}, {1<<32 - 1, 1 << 14}, {1<<32 - 1<<22, 40_000},
 		{4_000_000_000, 570}, {1 << 31, 58}, {5, 2}} {
-		want := new(big.Int).Exp(big.NewInt(of.ratio), big.NewInt(of.n), nil)
+		want := new(big.Int).Exp(big.NewInt(w.ratio), big.NewInt(w.n), nil)
 		want.Lsh(want, weightBits)
-		got := weight(of.ratio, of.n)
-		off := got.Sub(got.Lsh(got, uint(ratioBits*of.n)), want)
+		got := weight(w.ratio, w.n)
+		off := got.Sub(got.Lsh(got, uint(ratioBits*w.n)), want)
 		if off.Lsh(off.Abs(off), 100).Cmp(want) > 0 {
-			t.Errorf("the weight of (%d/2^32)^%d", of.ratio, of.n)
+			t.Errorf("the weight of (%d/2^32)^%d", w.ratio, w.n)
 		}
 	}
 	// So far away that exact powers take minutes.
-	if _, err := (&drawer{planned: 1 << 8, key: keyOf(1)}).pick(exact{decision{ofLength.parts, 55},
+	if _, err := (&drawer{planned: 1 << 8, key: keyOf(1)}).pick(exact{decision{lengthDecision.parts, 55},
 		[]int64{0, math.MaxInt64}}); err != nil {
 		t.Error(err)
 	}
@@ -253,15 +253,15 @@ func TestRuleWeightsAreExact(t *testing.T) {
 func TestRuleAChoiceSpendsWhatIsPlanned(t *testing.T) {
 	d := &drawer{planned: 12345678901, key: keyOf(1)}
 	spent := 0.0
-	for _, of := range []decision{ofUsers, ofUse, ofValues} {
-		_, deviation, err := d.noisy(exact{of, []int64{0}})
+	for _, decided := range []decision{usersDecision, useDecision, valuesDecision} {
+		_, deviation, err := d.noisy(exact{decided, []int64{0}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		spent += float64(of.moves*of.moves) / deviation / deviation
+		spent += float64(decided.moves*decided.moves) / deviation / deviation
 	}
-	for _, of := range []decision{ofLength, ofSetting} {
-		share, err := d.share(of)
+	for _, decided := range []decision{lengthDecision, settingDecision} {
+		share, err := d.share(decided)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestAChoiceShowsMuch(t *testing.T) {
 	e = store(t, nil)
 	e.limit = 5000 // most events are in files
 	for _, d := range all {
-		if err := e.Add([]byte(d.user), []byte(d.key), d.at.Milliseconds(), d.value); err != nil {
+		if err := e.Add([]byte(d.user), []byte(d.key), d.time.Milliseconds(), d.value); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -339,7 +339,7 @@ func TestFewUsersGetASettingThatDoesNotDependOnThem(t *testing.T) {
 func TestRuleTwoChoicesShareNoNoise(t *testing.T) {
 	noise := func(key uint64, argument byte, numbers ...int64) string {
 		d := &drawer{key: keyOf(key), arguments: [32]byte{argument}, planned: 1 << 30}
-		out, _, err := d.noisy(exact{ofUsers, numbers})
+		out, _, err := d.noisy(exact{usersDecision, numbers})
 		if err != nil {
 			t.Fatal(err)
 		}

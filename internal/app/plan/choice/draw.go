@@ -40,11 +40,11 @@ type exact struct {
 }
 
 // share takes from the planned budget what a decision costs.
-func (d *drawer) share(of decision) (units.Mu2, error) {
-	if d.used += of.parts; d.used > allParts {
+func (d *drawer) share(cost decision) (units.Mu2, error) {
+	if d.used += cost.parts; d.used > allParts {
 		return 0, errors.New("choosing a setting: the decisions cost more than is planned")
 	}
-	return d.planned / allParts * units.Mu2(of.parts), nil
+	return d.planned / allParts * units.Mu2(cost.parts), nil
 }
 
 // seed is the randomness of the next decision.
@@ -55,22 +55,22 @@ func (d *drawer) seed(numbers []int64) [32]byte {
 }
 
 // noisy releases numbers with Gaussian noise and returns its deviation.
-func (d *drawer) noisy(of exact) ([]float64, float64, error) {
-	share, err := d.share(of.decision)
+func (d *drawer) noisy(values exact) ([]float64, float64, error) {
+	share, err := d.share(values.decision)
 	if err != nil {
 		return nil, 0, err
 	}
 	cost := new(big.Int).Lsh(new(big.Int).SetUint64(uint64(share)), units.Mu2Bits)
-	u, err := units.PrecisionFromBig(cost.Div(cost, big.NewInt(int64(of.moves)*int64(of.moves))))
+	u, err := units.PrecisionFromBig(cost.Div(cost, big.NewInt(int64(values.moves)*int64(values.moves))))
 	if err != nil || u.IsZero() {
 		return nil, 0, errors.Join(ErrTooLittle, err)
 	}
-	seed := d.seed(of.numbers)
+	seed := d.seed(values.numbers)
 	noise := noisereduction.NoiseKey{ID: d.key.ID, Secret: secret.New(secret.Keyed(d.key.Secret.Reveal(),
 		"tollgate choice noise key v1"))}
 	var sampler noisereduction.Sampler
-	out := make([]float64, len(of.numbers))
-	for i, n := range of.numbers {
+	out := make([]float64, len(values.numbers))
+	for i, n := range values.numbers {
 		id := noisereduction.Identity{Incarnation: [16]byte(seed[:16]),
 			MetricDigest: sha256.Sum256([]byte("tollgate choice")), Key: fmt.Append(nil, i)}
 		y, exponent, err := sampler.Draw(noise, id, 1, units.Precision{}, u, n)
@@ -96,29 +96,29 @@ const (
 // numbers between some a and a + moves. Then no test tells whether the user is there better than
 // one of N(0, 1) against N(μ, 1) with μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10),
 // and r is such that μ² is at most the share. The margin of 1e-9 is for rounding.
-func (d *drawer) pick(of exact) (int, error) {
-	share, err := d.share(of.decision)
+func (d *drawer) pick(scored exact) (int, error) {
+	share, err := d.share(scored.decision)
 	if err != nil {
 		return 0, err
 	}
-	epsilon := math.Sqrt(share.Float()) * 4 / math.Sqrt(2*math.Pi) / float64(of.moves) * (1 - 1e-9)
+	epsilon := math.Sqrt(share.Float()) * 4 / math.Sqrt(2*math.Pi) / float64(scored.moves) * (1 - 1e-9)
 	ratio := int64(math.Ceil(math.Ldexp(math.Exp(-epsilon), ratioBits)))
 	if ratio >= 1<<ratioBits {
 		return 0, ErrTooLittle
 	}
-	scores := of.numbers
+	scores := scored.numbers
 	most, far := slices.Max(scores), int64(math.Ceil(furthest/epsilon))
 	weights, total := make([]*big.Int, len(scores)), new(big.Int)
 	for i, s := range scores {
 		weights[i] = weight(ratio, min(most-s, far))
 		total.Add(total, weights[i])
 	}
-	at := d.uniform(d.seed(scores), total)
+	point := d.uniform(d.seed(scores), total)
 	for i, w := range weights {
-		if at.Cmp(w) < 0 {
+		if point.Cmp(w) < 0 {
 			return i, nil
 		}
-		at.Sub(at, w)
+		point.Sub(point, w)
 	}
 	return 0, errors.New("choosing a setting: the weights do not add up")
 }

@@ -87,7 +87,7 @@ func newTrials(all []option) (trials []*trial, err error) {
 func finest(d *deployment.Deployment) float64 { return 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float()) }
 
 // of calls add with what a user adds to each entry. The horizon begins with the window start.
-func (t *trial) of(p *person, size, start int64, add func(entry int, part spend.Part)) error {
+func (t *trial) count(p *person, size, start int64, add func(entry int, part spend.Part)) error {
 	t.person.Begin(p.id, p.names)
 	for _, w := range p.windows {
 		entries := p.entries[w.entries[0]:w.entries[1]]
@@ -95,12 +95,12 @@ func (t *trial) of(p *person, size, start int64, add func(entry int, part spend.
 		if err != nil {
 			return err
 		}
-		at := 0
+		next := 0
 		for _, part := range parts {
-			for entries[at].Key != part.Key {
-				at++
+			for entries[next].Key != part.Key {
+				next++
 			}
-			add(w.entries[0]+at, part)
+			add(w.entries[0]+next, part)
 		}
 	}
 	return nil
@@ -136,14 +136,14 @@ func (e *Events) try(size time.Duration, all []option) (*table, error) {
 	if t.trials, err = newTrials(all); err != nil {
 		return nil, err
 	}
-	c, start, seen := newCutter(size, t.kind), floor(e.First, size.Milliseconds()), 0
+	c, start, entries := newCutter(size, t.kind), floor(e.First, size.Milliseconds()), 0
 	err = e.each(func(events []record, part float64) (bool, error) {
-		if seen > mostEntries && part > 0 {
+		if entries > mostEntries && part > 0 {
 			t.rate = part
 			return false, nil
 		}
 		p := c.cut(events)
-		seen += len(p.entries)
+		entries += len(p.entries)
 		return true, t.add(p, events, c, start)
 	})
 	if err != nil {
@@ -170,7 +170,7 @@ func (t *table) add(p *person, events []record, c *cutter, start int64) error {
 		for len(one.counted) < len(c.cells) {
 			one.counted = append(one.counted, [components]float64{})
 		}
-		if err := one.of(p, c.size, start, func(entry int, part spend.Part) {
+		if err := one.count(p, c.size, start, func(entry int, part spend.Part) {
 			to := &one.counted[p.cells[entry]]
 			to[0] += float64(part.Total)
 			if len(part.Further) > 0 {
@@ -186,8 +186,8 @@ func (t *table) add(p *person, events []record, c *cutter, start int64) error {
 func (t *table) finish() {
 	t.spread = spreadOf(t.values)
 	sizes := make([]float64, len(t.truth))
-	for i, of := range t.truth {
-		sizes[i] = math.Abs(of[0]) / t.rate
+	for i, cell := range t.truth {
+		sizes[i] = math.Abs(cell[0]) / t.rate
 		t.total += sizes[i]
 	}
 	t.half = LeastOfHalf(sizes)
@@ -219,9 +219,9 @@ var normal = func() (z [24]float64) {
 
 // outcome forecasts what an option gives that counts the same as trial n: one whose noise and whose
 // budget differ by the same factor, or the trial's own.
-func (t *table) outcome(n int, of option) Outcome {
-	one, sigma, threshold := t.trials[n], finest(of.d), of.d.Metrics[0].Plan.Threshold()
-	o := Outcome{Setting: of.Setting, Cells: float64(len(t.truth)), Threshold: max(0, threshold), Half: t.half}
+func (t *table) outcome(n int, tried option) Outcome {
+	one, sigma, threshold := t.trials[n], finest(tried.d), tried.d.Metrics[0].Plan.Threshold()
+	o := Outcome{Setting: tried.Setting, Cells: float64(len(t.truth)), Threshold: max(0, threshold), Half: t.half}
 	var errs []float64
 	counted := 0.0
 	for i, truth := range t.truth {
@@ -268,12 +268,12 @@ func (t *table) wrong(one *trial, cell int, y, threshold, sigma float64) float64
 func below(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
 // Median sorts; it is 0 of nothing, and of an even number the mean of the two in the middle.
-func Median(of []float64) float64 {
-	if len(of) == 0 {
+func Median(numbers []float64) float64 {
+	if len(numbers) == 0 {
 		return 0
 	}
-	slices.Sort(of)
-	return (of[(len(of)-1)/2] + of[len(of)/2]) / 2
+	slices.Sort(numbers)
+	return (numbers[(len(numbers)-1)/2] + numbers[len(numbers)/2]) / 2
 }
 
 // gridStep is between noises that are tried.

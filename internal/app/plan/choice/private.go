@@ -43,11 +43,11 @@ const allParts = 22
 
 // The decisions of a choice. docs/guarantee.md, section 10, has by how much a user moves them.
 var (
-	ofUsers   = decision{2, 1}
-	ofLength  = decision{2, width(lengthHolds, lengthHolds)}
-	ofSetting = decision{12, width(64, 64-16*large)}
-	ofUse     = decision{4, max(64-some, 64-16*large+some)*steps/64 + 1}
-	ofValues  = decision{2, 1}
+	usersDecision   = decision{2, 1}
+	lengthDecision  = decision{2, width(lengthHolds, lengthHolds)}
+	settingDecision = decision{12, width(64, 64-16*large)}
+	useDecision     = decision{4, max(64-useful, 64-16*large+useful)*steps/64 + 1}
+	valuesDecision  = decision{2, 1}
 )
 
 const (
@@ -57,8 +57,8 @@ const (
 	// Above a size that is taken from all cells lie large quarters of all that there is to count.
 	// Of this, what a setting shows above the noise counts half beyond enough, and is of use from
 	// some on: parts of all, in 64ths.
-	large        = 3
-	enough, some = 40, 29
+	large          = 3
+	enough, useful = 40, 29
 	// lengthHolds is the part of the users' events that a horizon must hold, in 64ths.
 	lengthHolds = 54
 	// aboveNoise is how many deviations of the noise are taken from a count: more than its typical
@@ -88,11 +88,11 @@ var lengths = func() (all []time.Duration) {
 type chooser struct {
 	*Private
 	*drawer
-	events *Events
-	limit  float64 // the most that counts of one user
-	counts float64 // counted amount of all users then
-	kept   float64 // and which part of all that is
-	found  *Found
+	events       *Events
+	limit        float64 // the most that counts of one user
+	counts       float64 // counted amount of all users then
+	countedShare float64 // and which part of all that is
+	found        *Found
 }
 
 // Choose chooses the horizon, the window and the noise for users who are one individual for life.
@@ -115,7 +115,7 @@ func (e *Events) Choose(p Private) (*Found, error) {
 		}
 	}
 	if c.found.Few {
-		return c.found, c.usual()
+		return c.found, c.chooseUsual()
 	}
 	if p.Given.Lasts == 0 {
 		if err := c.length(); err != nil {
@@ -138,7 +138,7 @@ func (c *chooser) users() error {
 	}
 	f, all := c.found, 0.0
 	f.UsersDeviation = deviation
-	seen(noisy, visible*deviation)
+	clearHidden(noisy, visible*deviation)
 	for i, n := range noisy {
 		f.Users += n
 		all += n * inRow(i)
@@ -146,12 +146,12 @@ func (c *chooser) users() error {
 	best := 0.0
 	for half := range 2 * rows {
 		limit := math.Exp2(float64(half) / 2)
-		kept := 0.0
+		counted := 0.0
 		for i, n := range noisy {
-			kept += n * min(limit, inRow(i))
+			counted += n * min(limit, inRow(i))
 		}
-		if worth := kept - limitCost*limit; worth > best {
-			best, c.limit, c.counts, c.kept = worth, limit, kept, kept/all
+		if worth := counted - limitCost*limit; worth > best {
+			best, c.limit, c.counts, c.countedShare = worth, limit, counted, counted/all
 		}
 	}
 	f.Few = best == 0
@@ -161,7 +161,7 @@ func (c *chooser) users() error {
 // table counts users by how much they add in all: each user is in one row.
 func (c *chooser) table() (exact, error) {
 	table := make([]int64, rows)
-	return exact{ofUsers, table}, c.events.each(func(events []record, _ float64) (bool, error) {
+	return exact{usersDecision, table}, c.events.each(func(events []record, _ float64) (bool, error) {
 		table[min(rows, bits.Len64(c.amount(events)))-1]++
 		return true, nil
 	})
@@ -169,7 +169,7 @@ func (c *chooser) table() (exact, error) {
 
 // seen clears the rows of a noisy table that are not visible, and those that are apart from the
 // greatest: far away, a visible row is noise alone, and would be taken for users who add very much.
-func seen(noisy []float64, least float64) {
+func clearHidden(noisy []float64, least float64) {
 	top := 0
 	for i, n := range noisy {
 		if n > noisy[top] {
@@ -206,7 +206,7 @@ func (c *chooser) amount(events []record) uint64 {
 }
 
 // usual is the setting if there are too few users to choose by.
-func (c *chooser) usual() error {
+func (c *chooser) chooseUsual() error {
 	f := c.found
 	f.Window = c.Sizes[0]
 	for _, size := range c.Sizes {
@@ -231,8 +231,8 @@ func (c *chooser) length() error {
 	if err != nil {
 		return err
 	}
-	at, err := c.pick(scores)
-	c.found.Lasts = lengths[at]
+	picked, err := c.pick(scores)
+	c.found.Lasts = lengths[picked]
 	return err
 }
 
@@ -248,11 +248,11 @@ func (c *chooser) lengths() (exact, error) {
 		for i, length := range lengths {
 			step := length.Milliseconds() / eighths
 			for rest := events; len(rest) > 0; {
-				at, same := floor(rest[0].millis, step), 1
-				for same < len(rest) && floor(rest[same].millis, step) == at {
+				part, same := floor(rest[0].millis, step), 1
+				for same < len(rest) && floor(rest[same].millis, step) == part {
 					same++
 				}
-				held[i][at] += whole * int64(same) / int64(len(events))
+				held[i][part] += whole * int64(same) / int64(len(events))
 				rest = rest[same:]
 			}
 		}
@@ -264,8 +264,8 @@ func (c *chooser) lengths() (exact, error) {
 	scores, before := make([]int64, len(lengths)), int64(0)
 	for i := range lengths {
 		most := int64(0)
-		for at := range held[i] {
-			for first := at - eighths + 1; first <= at; first++ {
+		for part := range held[i] {
+			for first := part - eighths + 1; first <= part; first++ {
 				sum := int64(0)
 				for k := range int64(eighths) {
 					sum += held[i][first+k]
@@ -276,7 +276,7 @@ func (c *chooser) lengths() (exact, error) {
 		scores[i] = score(min(64*most-lengthHolds*n, lengthHolds*n-64*before))
 		before = most
 	}
-	return exact{ofLength, scores}, nil
+	return exact{lengthDecision, scores}, nil
 }
 
 // eighths: a horizon begins at multiples of an eighth of its length.
@@ -302,7 +302,7 @@ func (t *candidate) score(less int64) int64 {
 }
 
 // use is above 0 if a candidate shows something of use.
-func (t *candidate) use() exact { return exact{ofUse, []int64{score(64*t.shown - some*t.all)}} }
+func (t *candidate) use() exact { return exact{useDecision, []int64{score(64*t.shown - useful*t.all)}} }
 
 // setting chooses the window and the noise together.
 func (c *chooser) setting() error {
@@ -311,21 +311,21 @@ func (c *chooser) setting() error {
 		return err
 	}
 	if !c.Range {
-		scores.parts += ofValues.parts // no table of values is made
+		scores.parts += valuesDecision.parts // no table of values is made
 	}
-	at, err := c.pick(scores)
+	picked, err := c.pick(scores)
 	if err != nil {
 		return err
 	}
-	c.found.Window, c.found.Noise = all[at].Window, all[at].Noise
-	use, _, err := c.noisy(all[at].use())
+	c.found.Window, c.found.Noise = all[picked].Window, all[picked].Noise
+	use, _, err := c.noisy(all[picked].use())
 	c.found.Useful = err == nil && use[0] > 0
 	return err
 }
 
 // candidates judges noises in windows of some sizes, ascending.
 func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exact, err error) {
-	scores.decision = ofSetting
+	scores.decision = settingDecision
 	for _, size := range sizes {
 		tried, err := c.try(size)
 		if err != nil {
@@ -383,7 +383,7 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	}
 	counts, real, sum := make([][]int64, len(trials)), []int64(nil), int64(0)
 	cut := newCutter(size, c.Kind)
-	var own []int64
+	var userParts []int64
 	err = c.events.each(func(events []record, _ float64) (bool, error) {
 		p := cut.cut(events)
 		added := 0.0
@@ -395,32 +395,32 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 		part := func(n float64) int64 {
 			return int64(math.Abs(n) * float64(most) / max(1, added) * (1 - 1e-9)) // the margin is for rounding
 		}
-		own = own[:0]
+		userParts = userParts[:0]
 		real = append(real, make([]int64, len(cut.cells)-len(real))...)
 		for i, n := range p.truth {
-			own = append(own, part(n))
-			real[p.cells[i]] += own[i]
+			userParts = append(userParts, part(n))
+			real[p.cells[i]] += userParts[i]
 		}
 		for i, one := range trials {
 			counts[i] = append(counts[i], make([]int64, len(cut.cells)-len(counts[i]))...)
 			// A user's own first window begins the horizon: others do not matter.
-			if err := one.of(p, cut.size, p.windows[0].number, func(entry int, of spend.Part) {
-				counts[i][p.cells[entry]] += min(own[entry], part(float64(of.Total)))
+			if err := one.count(p, cut.size, p.windows[0].number, func(entry int, added spend.Part) {
+				counts[i][p.cells[entry]] += min(userParts[entry], part(float64(added.Total)))
 			}); err != nil {
 				return false, err
 			}
 		}
 		return true, nil
 	})
-	level := aboveNoise * c.kept * whole / c.limit
+	level := aboveNoise * c.countedShare * whole / c.limit
 	if c.Kind.Vector != nil {
 		level *= 2.25 // of a mean a quarter of the range from its end, with the noise of both components
 	}
 	from, tried := largeFrom(real, sum), make([]candidate, len(all))
-	for i, of := range all {
+	for i, o := range all {
 		between := min(i/2+i%2, len(counts)-1)
-		least := int64(math.Min(level*finest(of.d), 1<<50))
-		tried[i] = candidate{of, from.above(counts[i/2], counts[between], least), sum}
+		least := int64(math.Min(level*finest(o.d), 1<<50))
+		tried[i] = candidate{o, from.above(counts[i/2], counts[between], least), sum}
 	}
 	return tried, err
 }

@@ -209,8 +209,8 @@ func (e *Events) tryBest(q *Question, all []option) (*table, Outcome, error) {
 	}
 	q.Progress(len(all))
 	best := Outcome{Typical: math.Inf(1)}
-	for i, of := range all {
-		if o := t.outcome(i, of); o.Typical < best.Typical || o.Typical == best.Typical && o.Within > best.Within {
+	for i, option := range all {
+		if o := t.outcome(i, option); o.Typical < best.Typical || o.Typical == best.Typical && o.Within > best.Within {
 			best = o
 		}
 	}

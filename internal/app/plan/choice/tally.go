@@ -13,41 +13,41 @@ type Real struct{ Size, Value, Scale float64 }
 type Tally[K comparable] struct {
 	kind   metrickind.Kind
 	cells  map[K]*[metrickind.MaxComponents]float64 // sums of the powers of values
-	users  map[userOf[K]]struct{}                   // of kinds that count a user once
+	users  map[cellUser[K]]struct{}                 // of kinds that count a user once
 	values map[int64]uint64
 }
 
-type userOf[K comparable] struct {
-	at   K
+type cellUser[K comparable] struct {
+	cell K
 	user string
 }
 
 // NewTally returns a tally without events for values of a kind.
 func NewTally[K comparable](kind metrickind.Kind) *Tally[K] {
-	return &Tally[K]{kind: kind, cells: map[K]*[metrickind.MaxComponents]float64{}, users: map[userOf[K]]struct{}{},
+	return &Tally[K]{kind: kind, cells: map[K]*[metrickind.MaxComponents]float64{}, users: map[cellUser[K]]struct{}{},
 		values: map[int64]uint64{}}
 }
 
 // Add adds an event to a cell.
-func (t *Tally[K]) Add(at K, user string, value int64) {
-	of := t.cells[at]
-	if of == nil {
-		of = new([metrickind.MaxComponents]float64)
-		t.cells[at] = of
+func (t *Tally[K]) Add(cell K, user string, value int64) {
+	powers := t.cells[cell]
+	if powers == nil {
+		powers = new([metrickind.MaxComponents]float64)
+		t.cells[cell] = powers
 	}
 	if t.kind.OncePerUser {
-		if _, seen := t.users[userOf[K]{at, user}]; seen {
+		if _, known := t.users[cellUser[K]{cell, user}]; known {
 			return
 		}
-		t.users[userOf[K]{at, user}] = struct{}{}
+		t.users[cellUser[K]{cell, user}] = struct{}{}
 	}
 	if t.kind.Sums() {
-		of[0] += float64(value)
+		powers[0] += float64(value)
 		return
 	}
 	power := 1.0
-	for i := range of {
-		of[i] += power
+	for i := range powers {
+		powers[i] += power
 		power *= float64(value)
 	}
 	if t.kind.Vector != nil {
@@ -61,14 +61,14 @@ func (t *Tally[K]) Len() int { return len(t.cells) }
 // Real returns what each cell has.
 func (t *Tally[K]) Real() map[K]Real {
 	out, spread := make(map[K]Real, len(t.cells)), spreadOf(t.values)
-	for at, of := range t.cells {
-		size := math.Abs(of[0])
-		out[at] = Real{Size: size, Value: of[0], Scale: size}
+	for cell, powers := range t.cells {
+		size := math.Abs(powers[0])
+		out[cell] = Real{Size: size, Value: powers[0], Scale: size}
 		if v := t.kind.Vector; v != nil {
-			value := v.Truth(*of)
+			value := v.Truth(*powers)
 			scale := spread
 			scale.low, scale.high = v.Span(spread.low, spread.high)
-			out[at] = Real{Size: size, Value: value, Scale: scale.scale(value)}
+			out[cell] = Real{Size: size, Value: value, Scale: scale.scale(value)}
 		}
 	}
 	return out
@@ -78,17 +78,17 @@ func (t *Tally[K]) Real() map[K]Real {
 // of a cell without a value counts as 1. cells is the number of cells that hold half of the amount.
 func TypicalError[K comparable](real map[K]Real, values map[K]float64) (typical float64, cells int) {
 	var sizes, errors []float64
-	for _, of := range real {
-		sizes = append(sizes, of.Size)
+	for _, r := range real {
+		sizes = append(sizes, r.Size)
 	}
 	half := LeastOfHalf(sizes)
-	for at, of := range real {
-		if of.Size < half {
+	for cell, r := range real {
+		if r.Size < half {
 			continue
 		}
 		e := 1.0
-		if v, released := values[at]; released {
-			e = math.Abs(v-of.Value) / of.Scale
+		if v, released := values[cell]; released {
+			e = math.Abs(v-r.Value) / r.Scale
 		}
 		errors = append(errors, e)
 	}

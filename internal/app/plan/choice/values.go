@@ -46,7 +46,7 @@ func (c *chooser) values() error {
 func (c *chooser) valueTable() (exact, error) {
 	table := make([]int64, 2*valueSteps+1)
 	var steps []int
-	return exact{ofValues, table}, c.events.each(func(events []record, _ float64) (bool, error) {
+	return exact{valuesDecision, table}, c.events.each(func(events []record, _ float64) (bool, error) {
 		steps = steps[:0]
 		negative := 0
 		for _, r := range events {

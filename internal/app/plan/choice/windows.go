@@ -88,11 +88,11 @@ func (c *cutter) window(number int64, events []record) {
 	for i, r := range c.in {
 		if i == 0 || r.key != c.in[i-1].key {
 			key, _ := slices.BinarySearch(c.keys, r.key)
-			at := place{number, r.key}
-			cell, known := c.cells[at]
+			cellPlace := place{number, r.key}
+			cell, known := c.cells[cellPlace]
 			if !known {
 				cell = len(c.cells)
-				c.cells[at] = cell
+				c.cells[cellPlace] = cell
 			}
 			p.entries, p.cells, p.truth = append(p.entries, schemas.KeyCount{Key: uint32(key)}), append(p.cells, cell),
 				append(p.truth, 0)
