@@ -179,7 +179,7 @@ func (c *campaign) compareDeadLetters(s *subject) int {
 	events, broken := s.eventLog(), map[string][]byte{}
 	for partition, judged := range s.outcomesOf(events) {
 		for i, j := range judged {
-			if r := events[partition][i]; j.Outcome == reference.DeadLettered {
+			if r := events[partition][i]; j == reference.DeadLettered {
 				broken[fmt.Sprintf("%s/%d/%d", s.config.Events.Topic, partition, r.Offset)] = r.Value
 			}
 		}

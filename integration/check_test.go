@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // published is what stands on the counts topic: key → value, with the turn of each.
@@ -126,10 +126,10 @@ func (d *deployment) check() error {
 			v.turns = append(v.turns, t)
 			for _, m := range slices.Concat(t.Members...) {
 				for _, part := range m.Parts {
-					cost := t.Config.Price(part.Metric, part.Contribution, func(at int, key string) *big.Int {
+					cost := t.Config.Price(part.Metric, part.Contribution, func(at int, key string) units.Precision {
 						return t.Stopped[reference.Cell{Metric: at, Key: key}]
 					})
-					if part.Admitted && cost.Sign() > 0 {
+					if part.Admitted && cost > 0 {
 						v.paid[m.Owner] = append(v.paid[m.Owner], paid{t.Config.Metrics[part.Metric].Name, t.End, cost})
 					}
 				}
@@ -194,20 +194,20 @@ func (d *deployment) compareTallies(want reference.Tallies) error {
 		r.Overtaken != w.Overtaken || r.Accepted != w.Accepted || !maps.Equal(r.DeadLettered, w.DeadLettered) {
 		wrong = append(wrong, fmt.Sprintf("%+v, want %+v", r, w))
 	}
-	reported := map[string]bool{}
+	missing := maps.Clone(want.Metrics)
 	for _, m := range got.Metrics {
-		i := slices.Index(want.Names, m.Metric)
-		reported[m.Metric] = true
-		have := reference.MetricTallies{Filtered: m.Filtered, Beyond: m.Beyond, Counted: m.Counted, Open: m.Open,
-			GivenUp: m.GivenUp}
-		if have != want.Metrics[i] {
-			wrong = append(wrong, fmt.Sprintf("metric %s %+v, want %+v", m.Metric, have, want.Metrics[i]))
+		have := reference.MetricTallies{WindowTally: schemas.WindowTally{Filtered: m.Filtered, Beyond: m.Beyond,
+			Counted: m.Counted}, Open: m.Open, GivenUp: m.GivenUp}
+		of := missing[m.Metric]
+		if delete(missing, m.Metric); of == nil {
+			of = &reference.MetricTallies{}
+		}
+		if have != *of {
+			wrong = append(wrong, fmt.Sprintf("metric %s %+v, want %+v", m.Metric, have, *of))
 		}
 	}
-	for i, name := range want.Names {
-		if !reported[name] && want.Metrics[i] != (reference.MetricTallies{}) {
-			wrong = append(wrong, fmt.Sprintf("metric %s is missing, want %+v", name, want.Metrics[i]))
-		}
+	for name, m := range missing {
+		wrong = append(wrong, fmt.Sprintf("metric %s is missing, want %+v", name, *m))
 	}
 	return summary("tallies", wrong)
 }

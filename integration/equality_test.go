@@ -91,7 +91,7 @@ func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
 		w := calm(10 + seed)
 		w.Disturb = 4 * time.Second // within the lateness: a run that closes a turn too early loses some
 		dealt := scatter(w.arrivals(), 4, seed)
-		turns := d.referenceConfig().TurnsUntil(base.Add(12 * 10 * time.Second).UnixMilli())
+		turns, _ := slices.BinarySearch(d.referenceConfig().TurnEnds(1000), base.Add(12*10*time.Second).UnixMilli()+1)
 		for p := range dealt { // one record after all others closes the last windows
 			dealt[p] = append(dealt[p], at("closer", "p00", 130*time.Second))
 		}
@@ -127,7 +127,7 @@ func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
 			o.Bounded, o.Drain = false, drain
 			o.OnSettled = func(s pipeline.Settlement) {
 				settled.Store(int64(s.Turn))
-				if s.Turn >= turns {
+				if s.Turn >= uint64(turns) {
 					once.Do(func() { close(drain) })
 				}
 			}

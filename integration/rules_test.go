@@ -66,10 +66,10 @@ func TestAnEmptyTopicGivesAnEmptyResult(t *testing.T) {
 }
 
 // outcomesOf returns what must become of every record.
-func (d *deployment) outcomesOf(log events) map[int32][]reference.Judged {
+func (d *deployment) outcomesOf(log events) map[int32][]reference.Outcome {
 	d.t.Helper()
 	replay := must.Have(reference.NewReplay(*d.referenceConfig(), nil, 0, slices.Collect(maps.Keys(log))...))
-	out := map[int32][]reference.Judged{}
+	out := map[int32][]reference.Outcome{}
 	for p, records := range log {
 		for _, r := range records {
 			out[p] = append(out[p], must.Have(replay.Reader(p).Read(r.Offset, r.Timestamp, r.Value)))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"math/big"
 	"slices"
 	"testing"
 
@@ -76,7 +75,7 @@ func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool
 		for i, owner := range want {
 			spent++
 			a, account := got.Accounts[i], all[owner]
-			units, _ := new(big.Float).SetInt(account.Spent).Float64()
+			units := float64(account.Spent)
 			if !near(a.Share, units/float64(d.compiled.Budget.Mu2)) || !near(1/(a.Noise*a.Noise), units*0x1p-40) ||
 				a.From.UnixMilli() != owner.Period*config.Period {
 				t.Errorf("%s has spent %+v, want %v in period %d", user, a, account.Spent, owner.Period)
@@ -86,7 +85,7 @@ func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool
 				if m.Burst == 0 {
 					continue
 				}
-				balance, _ := new(big.Float).SetInt(account.BucketAt(m, config.Elapsed(owner, end)).Balance).Float64()
+				balance := float64(account.BucketAt(&m, config.Elapsed(owner, end)).Balance)
 				of := slices.IndexFunc(a.Allowances, func(s pipeline.StatementAllowance) bool {
 					return s.Metric == m.Name
 				})
@@ -103,7 +102,7 @@ func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool
 type paid struct {
 	metric string
 	end    int64
-	cost   *big.Int
+	cost   int64
 }
 
 // checkReleases compares the releases of an account with its charges. The ledger has the last ones.
@@ -115,7 +114,7 @@ func checkReleases(t *testing.T, user string, a *pipeline.StatementAccount, char
 	}
 	earlier, events := 0.0, 0.0
 	for i, p := range charges {
-		cost, _ := new(big.Float).SetInt(p.cost).Float64()
+		cost := float64(p.cost)
 		of := i - (len(charges) - len(a.Releases))
 		if of < 0 {
 			earlier += cost / budget
@@ -142,7 +141,7 @@ func checkSpentByAll(t *testing.T, d *deployment) {
 	config, shares := d.referenceConfig(), map[int64][]float64{}
 	for owner, account := range d.reference().accounts {
 		if !config.PeriodIsOver(owner.Period, got.AsOf.UnixMilli()) {
-			units, _ := new(big.Float).SetInt(account.Spent).Float64()
+			units := float64(account.Spent)
 			shares[owner.Period*config.Period] = append(shares[owner.Period*config.Period],
 				units/float64(d.compiled.Budget.Mu2))
 		}

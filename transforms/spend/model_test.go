@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math"
-	"math/big"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
@@ -133,15 +131,9 @@ type account struct {
 // modelAccount is an account as it is settled, and with what the open turn has reserved.
 type modelAccount struct{ settled, open reference.Account }
 
-func (a *modelAccount) spent() *big.Int { return a.settled.Spent }
-
-func (a *modelAccount) reserved() *big.Int {
-	return new(big.Int).Sub(a.open.Spent, a.settled.Spent)
-}
-
 // reopen has the account as it is settled.
 func (a *modelAccount) reopen() {
-	a.open = reference.Account{Spent: a.settled.Spent, Buckets: maps.Clone(a.settled.Buckets)}
+	a.open = reference.Account{Spent: a.settled.Spent, Buckets: slices.Clone(a.settled.Buckets)}
 }
 
 type modelReservation struct {
@@ -162,20 +154,19 @@ func newModel(s settings) *model {
 func (m *model) change(s settings) {
 	before := m.metrics
 	m.settings = s
-	m.rules = reference.Config{Metrics: s.metrics,
-		Budget: reference.Budget{Mu2: new(big.Int).SetUint64(uint64(s.budget.Mu2))}}
+	m.rules = reference.Config{Metrics: s.metrics, Budget: int64(s.budget.Mu2)}
 	for who, a := range m.accounts {
 		elapsed := m.Elapsed(schemas.MetricWindow{WindowEnd: int64(s.since) * testTurn}, who.period)
-		buckets := map[string]reference.Bucket{}
-		for _, was := range before {
-			i := slices.IndexFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Name == was.Name })
-			if i < 0 || was.Burst == 0 {
+		var buckets []reference.Bucket
+		for i := range before {
+			was := &before[i]
+			now := slices.IndexFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Name == was.Name })
+			if now < 0 || was.Burst == 0 {
 				continue
 			}
-			balance := a.settled.BucketAt(was, elapsed).Balance
-			balance = new(big.Int).Sub(balance, new(big.Int).SetUint64(uint64(was.Burst)))
-			buckets[was.Name] = reference.Bucket{
-				Balance: balance.Add(balance, new(big.Int).SetUint64(uint64(s.metrics[i].Burst))), At: elapsed}
+			b := a.settled.BucketAt(was, elapsed)
+			b.Balance += int64(s.metrics[now].Burst) - int64(was.Burst)
+			buckets = append(buckets, b)
 		}
 		a.settled.Buckets = buckets
 		a.reopen()
@@ -207,7 +198,7 @@ func (m *model) wants(spec *schemas.MetricSpec, c contribution) bool {
 	if spec.Filter != "" && c.passes>>slices.Index(schemas.Filters(m.metrics), spec.Filter)&1 == 0 {
 		return false
 	}
-	return reference.Takes(*spec, c.key)
+	return reference.Takes(spec, c.key)
 }
 
 // visits returns what a metric wants of a user, record by record.
@@ -227,7 +218,7 @@ func (m *model) visits(spec *schemas.MetricSpec, events []contribution,
 func (m *model) admit(w schemas.MetricWindow, who account, events []contribution) {
 	spec, tally, a := &m.metrics[w.Metric], &m.tallies[w.Metric], m.account(who)
 	elapsed := m.Elapsed(w, who.period)
-	available := m.rules.Available(a.open, *spec, elapsed)
+	available := m.rules.Available(&a.open, int(w.Metric), elapsed)
 	r := &modelReservation{account: who, window: w}
 	if spec.Kind == metrickind.Counted {
 		r.Contribution = m.divide(w, who, events, available)
@@ -241,7 +232,7 @@ func (m *model) admit(w schemas.MetricWindow, who account, events []contribution
 	tally.Counted += r.Counted
 	tally.Beyond += r.Beyond
 	if r.Admitted {
-		a.open.Take(*spec, elapsed, m.rules.Price(int(w.Metric), r.Contribution, m.rules.Top))
+		a.open.Take(spec, elapsed, m.rules.Price(int(w.Metric), r.Contribution, m.rules.Top))
 		m.reservations = append(m.reservations, r)
 	}
 }
@@ -249,7 +240,7 @@ func (m *model) admit(w schemas.MetricWindow, who account, events []contribution
 // divide admits to a share: the events of a user that its metric has counted, and those that it has
 // left out.
 func (m *model) divide(w schemas.MetricWindow, who account, events []contribution,
-	available *big.Int) reference.Contribution {
+	available int64) reference.Contribution {
 	share, tally, base := int(w.Metric), &m.tallies[w.Metric], w
 	base.Metric = uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool {
 		return o.Name == m.metrics[share].Of
@@ -257,11 +248,8 @@ func (m *model) divide(w schemas.MetricWindow, who account, events []contributio
 	all := uint64(len(m.visits(&m.metrics[base.Metric], events, tally)))
 	kept := m.rules.KeptOfShare(share, all)
 	tally.Beyond += all - kept
-	c := reference.Contribution{Admitted: all > 0, Counts: reference.Divide(all, m.counted[inWindow{who, base}], kept),
-		Counted: kept}
-	if m.rules.Price(share, c, m.rules.Top).Cmp(available) > 0 {
-		return reference.Contribution{Beyond: kept}
-	}
+	c := m.rules.Divide(share, all, m.counted[inWindow{who, base}], kept, available)
+	c.Admitted = c.Admitted && all > 0
 	return c
 }
 
@@ -279,25 +267,21 @@ func (m *model) count(w schemas.MetricWindow) {
 		if r.window != w {
 			continue
 		}
-		for key, c := range r.Counts {
-			user := userOfKey{r.account.id, key}
+		for _, k := range r.Keys {
+			user := userOfKey{r.account.id, k.Key}
 			if m.metrics[w.Metric].Kind != metrickind.DistinctUsers || !seen[user] {
 				seen[user] = true
-				add(int(w.Metric), key, c)
+				add(int(w.Metric), k.Key, k.Count)
 			}
-		}
-		for j, metric := range m.rules.FurtherOf(int(w.Metric)) {
-			for key, c := range r.Further[j] {
-				add(metric, key, c)
+			for j, metric := range m.rules.FurtherOf(int(w.Metric)) {
+				add(metric, k.Key, k.Further[j])
 			}
-		}
-		for key, values := range r.Values {
 			nodes := slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool {
 				return o.Of == m.metrics[w.Metric].Name && metrickind.Of(o.Kind).HasNodes()
 			})
-			scale, _ := m.metrics[nodes].Scale() // which NewRules has
-			for _, v := range values {
-				add(nodes, string(schemas.NodeKey([]byte(key), scale.Leaf(v))), 1)
+			for _, v := range k.Values {
+				scale, _ := m.metrics[nodes].Scale() // which NewRules has
+				add(nodes, string(schemas.NodeKey([]byte(k.Key), scale.Leaf(v))), 1)
 			}
 		}
 	}
@@ -306,8 +290,7 @@ func (m *model) count(w schemas.MetricWindow) {
 func (m *model) account(who account) *modelAccount {
 	a := m.accounts[who]
 	if a == nil {
-		a = &modelAccount{settled: reference.Account{Spent: new(big.Int), Buckets: map[string]reference.Bucket{}}}
-		a.reopen()
+		a = &modelAccount{}
 		m.accounts[who] = a
 	}
 	return a
@@ -322,14 +305,14 @@ func (m *model) charge(s schemas.Settled) {
 	}
 	for _, r := range m.reservations {
 		spec, a := &m.metrics[r.window.Metric], m.account(r.account)
-		paid := m.rules.Price(int(r.window.Metric), r.Contribution, func(metric int, key string) *big.Int {
+		paid := m.rules.Price(int(r.window.Metric), r.Contribution, func(metric int, key string) units.Precision {
 			u, ok := released[cell{uint32(metric), r.window.WindowStart, r.window.WindowEnd, key}]
 			if !ok && metric == int(r.window.Metric) && spec.KeyMode != schemas.KeysFrom {
 				u = spec.First
 			}
-			return u.Big()
+			return u
 		})
-		a.settled.Take(*spec, m.Elapsed(r.window, r.account.period), paid)
+		a.settled.Take(spec, m.Elapsed(r.window, r.account.period), paid)
 	}
 	for _, a := range m.accounts {
 		a.reopen()

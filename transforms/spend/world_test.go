@@ -396,10 +396,8 @@ func (w *world) agree(m *model, partials []schemas.Partial) error {
 	for who, want := range m.accounts {
 		got := accounts[who]
 		delete(accounts, who)
-		if new(big.Int).SetUint64(uint64(got.Spent)).Cmp(want.spent()) != 0 ||
-			new(big.Int).SetUint64(uint64(got.Reserved)).Cmp(want.reserved()) != 0 {
-			return fmt.Errorf("an account is %+v, the model says spent %v, reserved %v", got, want.spent(),
-				want.reserved())
+		if spent := want.settled.Spent; int64(got.Spent) != spent || int64(got.Reserved) != want.open.Spent-spent {
+			return fmt.Errorf("an account is %+v, the model says %+v", got, want)
 		}
 		if sum, ok := got.Spent.Add(got.Reserved); !ok || sum > w.budget.Mu2 {
 			return fmt.Errorf("an account is over budget: %+v of %+v", got, w.budget)

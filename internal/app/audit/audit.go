@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
@@ -12,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Options are the options of an audit. All are optional.
@@ -215,16 +215,16 @@ func (a *auditor) join(h *schemas.Hasher, m *reference.Member, t *reference.Turn
 // settledStops takes the precisions that the turn's SETTLED names.
 func (a *auditor) settledStops(t *reference.Turn) {
 	settled := a.control.Settled[t.Number]
-	t.Stopped = map[reference.Cell]*big.Int{}
+	t.Stopped = map[reference.Cell]units.Precision{}
 	for _, k := range settled.Keys {
-		t.Stopped[reference.Cell{Metric: int(k.Metric), Key: string(k.Key)}] = k.Precision.Big()
+		t.Stopped[reference.Cell{Metric: int(k.Metric), Key: string(k.Key)}] = k.Precision
 	}
 	for _, m := range slices.Concat(t.Members...) {
 		for _, part := range m.Parts {
-			for key := range part.Counts {
-				at := reference.Cell{Metric: part.Metric, Key: key}
-				if t.Stopped[at] == nil && t.Config.Metrics[part.Metric].KeyMode != schemas.KeysFrom {
-					t.Stopped[at] = settled.FirstRungs[part.Metric].Big()
+			for _, k := range part.Keys {
+				cell := reference.Cell{Metric: part.Metric, Key: k.Key}
+				if t.Stopped[cell].IsZero() && t.Config.Metrics[part.Metric].KeyMode != schemas.KeysFrom {
+					t.Stopped[cell] = settled.FirstRungs[part.Metric]
 				}
 			}
 		}

@@ -15,13 +15,6 @@ import (
 
 // compareDeltas compares who was admitted with what, shard by shard.
 func (a *auditor) compareDeltas(g *generation, t *reference.Turn, deltas []*schemas.Delta, fromEvents bool) {
-	members := make([]map[reference.Owner]*reference.Member, len(g.ledgers))
-	for i := range members {
-		members[i] = map[reference.Owner]*reference.Member{}
-	}
-	for _, m := range slices.Concat(t.Members...) {
-		members[schemas.ShardOf(m.Owner.ID, len(g.ledgers))][m.Owner] = m
-	}
 	var group errgroup.Group
 	for shard, l := range g.ledgers {
 		if g.hasher != nil && deltas[shard] == nil && !l.Complete(t.Number) {
@@ -33,28 +26,36 @@ func (a *auditor) compareDeltas(g *generation, t *reference.Turn, deltas []*sche
 		}
 		if d := deltas[shard]; d != nil && l.known {
 			group.Go(func() error {
-				a.compareDelta(g, t, l, d, members[shard], fromEvents)
+				a.compareDelta(g, t, l, d, fromEvents)
 				return nil
 			})
 		}
 	}
 	_ = group.Wait()
+	for _, m := range slices.Concat(t.Members...) {
+		shard := schemas.ShardOf(m.Owner.ID, len(g.ledgers))
+		if deltas[shard] != nil && g.ledgers[shard].known && !m.Listed && m.Admitted() {
+			a.report.differ(Difference{Turn: t.Number, What: "the ledger lacks a user who is admitted",
+				User: userOf(m.Owner)})
+		}
+	}
 }
 
-func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *schemas.Delta,
-	members map[reference.Owner]*reference.Member, fromEvents bool) {
+func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *schemas.Delta, fromEvents bool) {
 	if !slices.Equal(d.Windows, t.Config.Ending(t.End)) {
 		a.report.differ(Difference{Turn: t.Number, What: "the ledger has other windows"})
 		return
 	}
-	hasher, listed := g.hasher.Clone(), map[reference.Owner]bool{}
+	hasher, sliced := g.hasher.Clone(), a.sliced(t, l, d)
 	for _, user := range d.Users {
 		o := reference.Owner{ID: user.ID, Period: user.Period}
-		listed[o] = true
 		if schemas.ShardOf(user.ID, len(g.ledgers)) != l.shard {
 			a.report.differ(Difference{Turn: t.Number, What: "a user is in another shard's ledger", User: userOf(o)})
 		}
-		m, same := members[o], true
+		m, same := a.replay.Member(t, o), true
+		if m != nil {
+			m.Listed = true
+		}
 		for i, w := range d.Windows {
 			want := m != nil && m.Part(int(w.Metric)) != nil && m.Part(int(w.Metric)).Admitted
 			if user.Admitted.Get(i) != want {
@@ -66,14 +67,8 @@ func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *s
 			continue
 		}
 		again := &reference.Member{Owner: o}
-		if a.join(hasher, again, t, l, d, user); a.sliced(t, l, d) && !m.Again(t.Config, again) {
+		if a.join(hasher, again, t, l, d, user); sliced && !m.Again(t.Config, again) {
 			a.report.differ(Difference{Turn: t.Number, What: "the ledger has other contributions", User: userOf(o)})
-		}
-	}
-	for o, m := range members {
-		if !listed[o] && slices.ContainsFunc(m.Parts, func(p reference.WindowPart) bool { return p.Admitted }) {
-			a.report.differ(Difference{Turn: t.Number, What: "the ledger lacks a user who is admitted",
-				User: userOf(o)})
 		}
 	}
 }
@@ -110,7 +105,7 @@ func (a *auditor) readDeltas(ctx context.Context, g *generation, t *reference.Tu
 			break
 		}
 		group.Go(func() (err error) {
-			maps.DeleteFunc(l.slices, func(turn uint64, _ map[reference.Owner]slice) bool { return turn < oldest })
+			maps.DeleteFunc(l.slices, func(turn uint64, _ *slice) bool { return turn < oldest })
 			deltas[shard], err = l.delta(ctx, a.client, t.Number)
 			return err
 		})
@@ -135,7 +130,7 @@ func (a *auditor) compareSettled(t *reference.Turn) {
 		switch {
 		case !released || k.WindowEnd != t.End || k.WindowEnd-k.WindowStart != t.Config.Metrics[k.Metric].WindowSize:
 			a.report.differ(a.place(t, w, Difference{What: "a key was settled that must not be released"}))
-		case draw.Precision.Cmp(k.Precision.Big()) != 0:
+		case draw.Precision != k.Precision:
 			a.report.differ(a.place(t, w, Difference{What: "a key was settled with another precision"}))
 		}
 	}

@@ -22,7 +22,7 @@ type Ledger struct {
 	seal      *schemas.LedgerSeal
 	known     bool // its accounts are
 	deleted   bool // its first records are
-	slices    map[uint64]map[reference.Owner]slice
+	slices    map[uint64]*slice
 }
 
 // extent is where the parts of a delta or a snapshot are.
@@ -31,13 +31,31 @@ type extent struct {
 	from, to int64
 }
 
-// slice is what one individual contributed to one turn: one visit an event, and the same ones with
-// their values, if there are sums.
-type slice struct{ events, values []labelled }
+// slice is what individuals contributed to one turn.
+type slice struct {
+	labels []label
+	users  []schemas.ContribUser // strictly ascending
+	next   int                   // users are asked for in their order
+}
 
-type labelled struct {
-	visit  reference.Visit
+type label struct {
+	key    string
 	passes uint64
+}
+
+// user returns an individual's contributions, nil if there are none.
+func (s *slice) user(o reference.Owner) *schemas.ContribUser {
+	order := func(i int) int { return o.Compare(reference.Owner{ID: s.users[i].ID, Period: s.users[i].Period}) }
+	if s.next > 0 && order(s.next-1) <= 0 {
+		s.next = 0
+	}
+	for s.next < len(s.users) && order(s.next) > 0 {
+		s.next++
+	}
+	if s.next == len(s.users) || order(s.next) != 0 {
+		return nil
+	}
+	return &s.users[s.next]
 }
 
 // OpenLedger goes through a ledger partition in the order of the log. A turn may be written again
@@ -47,7 +65,7 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 	differ func(Difference)) (*Ledger, error) {
 	l := &Ledger{topic: topic, shard: shard, seal: schemas.NewLedgerSeal(userHash, shard), deltas: map[uint64]extent{},
 		snapshots: map[uint64]extent{},
-		slices:    map[uint64]map[reference.Owner]slice{}}
+		slices:    map[uint64]*slice{}}
 	offsets, err := client.Offsets(ctx, topic, int32(shard))
 	if err != nil {
 		return nil, err
@@ -152,21 +170,11 @@ func (l *Ledger) delta(ctx context.Context, client *kafkalog.Client, turn uint64
 }
 
 func (l *Ledger) keep(turn uint64, labels []schemas.Label, users []schemas.ContribUser) {
-	all := make(map[reference.Owner]slice, len(users))
-	for _, u := range users {
-		var s slice
-		for _, e := range u.Entries {
-			one := labelled{reference.Visit{Key: string(labels[e.Key].Key)}, labels[e.Key].Passes}
-			s.events = append(s.events, slices.Repeat([]labelled{one}, int(e.N))...)
-		}
-		for _, r := range u.Records {
-			one := labelled{reference.Visit{Key: string(labels[r.Key].Key), Value: r.Value, Record: r.ID},
-				labels[r.Key].Passes}
-			s.values = append(s.values, slices.Repeat([]labelled{one}, int(r.N))...)
-		}
-		all[reference.Owner{ID: u.ID, Period: u.Period}] = s
+	s := &slice{users: users}
+	for _, one := range labels {
+		s.labels = append(s.labels, label{string(one.Key), one.Passes})
 	}
-	l.slices[turn] = all
+	l.slices[turn] = s
 }
 
 // snapshot reads the snapshot of a turn; nil if the ledger does not have it.
@@ -198,16 +206,30 @@ func (l *Ledger) has(first, last uint64) bool {
 
 // visits returns an individual's events of a metric in the turns from first to last.
 func (l *Ledger) visits(c *reference.Config, metric int, o reference.Owner, first, last uint64) []reference.Visit {
-	spec := c.Metrics[metric]
+	spec := &c.Metrics[metric]
 	var visits []reference.Visit
-	for turn := first; turn <= last; turn++ {
-		list := l.slices[turn][o].events
-		if metrickind.Of(spec.Kind).Values() {
-			list = l.slices[turn][o].values
+	add := func(of label, n uint64, v reference.Visit) {
+		if v.Key = of.key; c.TakesVisit(spec, of.passes, v.Key) {
+			for range n {
+				visits = append(visits, v)
+			}
 		}
-		for _, one := range list {
-			if c.TakesVisit(spec, one.passes, one.visit.Key) {
-				visits = append(visits, one.visit)
+	}
+	for turn := first; turn <= last; turn++ {
+		s := l.slices[turn]
+		if s == nil {
+			continue
+		}
+		user := s.user(o)
+		switch {
+		case user == nil:
+		case metrickind.Of(spec.Kind).Values():
+			for _, r := range user.Records {
+				add(s.labels[r.Key], uint64(r.N), reference.Visit{Value: r.Value, Record: r.ID})
+			}
+		default:
+			for _, e := range user.Entries {
+				add(s.labels[e.Key], uint64(e.N), reference.Visit{})
 			}
 		}
 	}

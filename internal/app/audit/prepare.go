@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/big"
 	"slices"
 	"time"
 
@@ -296,8 +295,8 @@ func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deploy
 	period, _ := time.ParseDuration(first.Period) // "" is one period without end
 	c = reference.Config{
 		Incarnation: h.Incarnation, Generation: h.Generation, Counts: h.Counts, Format: given[0].Config.Events.Format,
-		Budget: reference.Budget{Mu2: new(big.Int).SetUint64(uint64(h.Budget.Mu2)), Keys: h.Budget.Keys.Big()},
-		Period: period.Milliseconds(), Start: h.StartMillis, Lateness: first.Lateness, Skew: first.Skew,
+		Budget: int64(h.Budget.Mu2), Period: period.Milliseconds(), Start: h.StartMillis, Lateness: first.Lateness,
+		Skew:     first.Skew,
 		Slack:    first.Slack,
 		NoFuture: h.NoFuture, Zone: wallclock.Of(h.Zone), Metrics: h.Metrics,
 	}

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"math/big"
 
 	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -87,13 +86,13 @@ func (a *auditor) compareSnapshot(t *reference.Turn, s *schemas.Snapshot) map[re
 		case t.Config.PeriodIsOver(e.Period, t.End):
 			d.What = "a snapshot has an account of a period that is over"
 			a.report.differ(d)
-		case !known || account.Spent.Cmp(bigOf(uint64(e.Account.Spent))) != 0:
+		case !known || account.Spent != int64(e.Account.Spent):
 			d.What = "a snapshot has another amount in an account"
 			a.report.differ(d)
 		default:
-			for i, m := range t.Config.Metrics {
-				got := bucketOf(t, e, i)
-				if m.Burst > 0 && got.Balance.Cmp(account.BucketAt(m, got.At).Balance) != 0 {
+			for i := range t.Config.Metrics {
+				m, got := &t.Config.Metrics[i], bucketOf(t, e, i)
+				if m.Burst > 0 && got != account.BucketAt(m, got.At) {
 					d.What, d.Metric = "a snapshot leaves another amount in an allowance", m.Name
 					a.report.differ(d)
 				}
@@ -110,17 +109,18 @@ func bucketOf(t *reference.Turn, e accounts.Entry, metric int) reference.Bucket 
 		debt = e.Debts[metric]
 	}
 	elapsed := t.Config.Elapsed(reference.Owner{ID: e.ID, Period: e.Period}, t.End)
-	missing := bigOf(uint64(accounts.Lacks(debt, allowance.Paid(elapsed))))
-	return reference.Bucket{Balance: missing.Sub(bigOf(uint64(allowance.Burst)), missing), At: elapsed}
+	missing := accounts.Lacks(debt, allowance.Paid(elapsed))
+	return reference.Bucket{Metric: t.Config.Metrics[metric].Name, Balance: int64(allowance.Burst - missing),
+		At: elapsed}
 }
 
 // restore takes the accounts and open slices of a shard from a snapshot.
 func (a *auditor) restore(t *reference.Turn, l *Ledger, s *schemas.Snapshot) error {
 	for _, e := range s.Accounts {
-		account := reference.Account{Spent: bigOf(uint64(e.Account.Spent)), Buckets: map[string]reference.Bucket{}}
-		for i, m := range t.Config.Metrics {
-			if m.Burst > 0 {
-				account.Buckets[m.Name] = bucketOf(t, e, i)
+		account := reference.Account{Spent: int64(e.Account.Spent)}
+		for i := range t.Config.Metrics {
+			if t.Config.Metrics[i].Burst > 0 {
+				account.Buckets = append(account.Buckets, bucketOf(t, e, i))
 			}
 		}
 		a.replay.SetAccount(reference.Owner{ID: e.ID, Period: e.Period}, account)
@@ -135,5 +135,3 @@ func (a *auditor) restore(t *reference.Turn, l *Ledger, s *schemas.Snapshot) err
 	l.known = true
 	return nil
 }
-
-func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }

@@ -100,16 +100,13 @@ func checkOften(t *testing.T, one func(*rapid.T)) {
 	})
 }
 
-// drawUnits makes a budget for mixed, whose largest contribution costs 9000 units.
-func drawUnits(t *rapid.T) *big.Int {
-	most := rapid.SampledFrom([]int64{50, 500, 5000, 50_000}).Draw(t, "most units")
-	return big.NewInt(rapid.Int64Range(0, most).Draw(t, "budget"))
-}
-
-// drawAllowances gives a configuration a budget, and its metrics allowances, caps or none, and the
-// δ of a key that follows from the budget.
-func drawAllowances(t *rapid.T, c Config) Config {
-	c.Budget = Budget{drawUnits(t), new(big.Int).Lsh(big.NewInt(rapid.Int64Range(0, 9).Draw(t, "key budget")), 50)}
+// drawAllowances gives a configuration a budget, up to several times what the largest contribution
+// to mixed costs, and its metrics allowances, caps or none, and the δ of a key that follows from
+// the budget, of a budget of keys.
+func drawAllowances(t *rapid.T, c Config) (Config, *big.Int) {
+	c.Budget = rapid.Int64Range(0, rapid.SampledFrom([]int64{50, 500, 5000, 50_000}).Draw(t, "most units")).Draw(t,
+		"budget")
+	keys := new(big.Int).Lsh(big.NewInt(rapid.Int64Range(0, 9).Draw(t, "key budget")), 50)
 	c.Metrics = slices.Clone(c.Metrics)
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
@@ -118,17 +115,17 @@ func drawAllowances(t *rapid.T, c Config) Config {
 		m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(0, 60).Draw(t, "burst")),
 			units.Mu2(rapid.Uint64Range(0, 500).Draw(t, "refill"))
 		m.Horizon = rapid.Int64Range(1, 900).Draw(t, "horizon")
-		if c.Budget.Mu2.Sign() > 0 && m.KeyMode == "private" {
-			part := new(big.Rat).SetFrac(new(big.Int).Mul(c.Budget.Keys, m.First.Big()),
-				new(big.Int).Lsh(c.Budget.Mu2, 40))
+		if c.Budget > 0 && m.KeyMode == "private" {
+			part := new(big.Rat).SetFrac(new(big.Int).Mul(keys, m.First.Big()), new(big.Int).Lsh(big.NewInt(c.Budget),
+				40))
 			m.DeltaKey, _ = units.DeltaFromBig(floor(part))
 		}
 	}
-	return c
+	return c, keys
 }
 
 func attack(t *rapid.T, c Config) {
-	c = drawAllowances(t, c)
+	c, keys := drawAllowances(t, c)
 	visits := drawVisits(t)
 	user := rapid.SampledFrom([]string{"u", "v"}).Draw(t, "user")
 	gone := c.owner(user, 0)
@@ -142,15 +139,15 @@ func attack(t *rapid.T, c Config) {
 		}
 	}
 	all, rest := neighbours(t, c, rapid.Uint64().Draw(t, "path"), visits, without, 30)
-	compareDraws(t, c, all, rest, gone)
+	compareDraws(t, c, keys, all, rest, gone)
 	own := all.accounts[gone]
 	delete(all.accounts, gone)
 	delete(all.admitted, gone)
 	if !sameAccounts(all.accounts, rest.accounts) || !reflect.DeepEqual(all.admitted, rest.admitted) {
 		t.Fatalf("removing one individual changed another's account or admission:\n%v\n%v", all.admitted, rest.admitted)
 	}
-	if own.Spent != nil && own.Spent.Cmp(c.Budget.Mu2) > 0 {
-		t.Fatalf("the individual has spent %v of %v", own.Spent, c.Budget.Mu2)
+	if own.Spent > c.Budget {
+		t.Fatalf("the individual has spent %v of %v", own.Spent, c.Budget)
 	}
 }
 
@@ -158,7 +155,7 @@ func attack(t *rapid.T, c Config) {
 // and nothing else, and that Σ d²·u over everything that was drawn, published or not, is within
 // what it paid; and that Σ c²·δ_key over the keys that it is alone with is no greater part of
 // δ_keys than what it paid is of the budget.
-func compareDraws(t *rapid.T, c Config, all, rest outputs, gone Owner) {
+func compareDraws(t *rapid.T, c Config, budget *big.Int, all, rest outputs, gone Owner) {
 	type cell struct {
 		turn   uint64
 		metric int
@@ -173,8 +170,8 @@ func compareDraws(t *rapid.T, c Config, all, rest outputs, gone Owner) {
 		if !d.Admitted {
 			continue
 		}
-		for key, n := range d.Counts {
-			brings[cell{d.turn, d.metric, key}] = n
+		for _, k := range d.Keys {
+			brings[cell{d.turn, d.metric, k.Key}] = k.Count
 		}
 	}
 	loss, delta := new(big.Int), new(big.Int)
@@ -190,7 +187,7 @@ func compareDraws(t *rapid.T, c Config, all, rest outputs, gone Owner) {
 			b = turnDraw{Draw: Draw{Precision: d.Precision}}
 		}
 		delete(before, at)
-		if d.Precision.Cmp(b.Precision) != 0 || d.Released != b.Released && drawn {
+		if d.Precision != b.Precision || d.Released != b.Released && drawn {
 			t.Fatalf("the path is not the same at metric %d", d.Metric)
 		}
 		added := d.Count - b.Count
@@ -200,17 +197,17 @@ func compareDraws(t *rapid.T, c Config, all, rest outputs, gone Owner) {
 				brings[at])
 		}
 		square := new(big.Int).Mul(big.NewInt(added), big.NewInt(added))
-		loss.Add(loss, square.Mul(square, d.Precision))
+		loss.Add(loss, square.Mul(square, d.Precision.Big()))
 	}
 	if len(before) > 0 {
 		t.Fatalf("%d counts are not drawn any more with the individual", len(before))
 	}
 	paid, keys := new(big.Int), new(big.Int)
 	if own, ok := all.accounts[gone]; ok {
-		paid.Lsh(own.Spent, 40)
-		keys.Mul(own.Spent, c.Budget.Keys)
+		paid.Lsh(big.NewInt(own.Spent), 40)
+		keys.Mul(big.NewInt(own.Spent), budget)
 	}
-	if delta.Mul(delta, c.Budget.Mu2); loss.Cmp(paid) > 0 || delta.Cmp(keys) > 0 {
+	if delta.Mul(delta, big.NewInt(c.Budget)); loss.Cmp(paid) > 0 || delta.Cmp(keys) > 0 {
 		t.Fatalf("the individual lost %v and paid %v, δ %v and paid %v", loss, paid, delta, keys)
 	}
 }

@@ -1,7 +1,7 @@
 package reference
 
 import (
-	"math/big"
+	"fmt"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
@@ -19,7 +19,7 @@ type Config struct {
 	Decoding    []event.Option
 	UserHash    [32]byte
 	Noise       noisereduction.NoiseKey
-	Budget      Budget
+	Budget      int64 // what one account may lose, in units of 2^-40
 	Period      int64 // of the budget; 0 is one period for ever
 	Start       int64 // Unix time; a multiple of the smallest slide
 	Lateness    int64
@@ -41,21 +41,14 @@ type Config struct {
 	Since  int64
 	Below  map[int32]int64
 
-	// By metric, set by Compile: ladders, nil for components and statistics; the precisions at
-	// which everything is reserved; and the metrics of further components.
+	// By metric, set by Compile: ladders, nil for components and statistics; and the metrics of
+	// further components.
 	ladders []*ladder
-	tops    []*big.Int
 	further [][]int
 
 	// path, when set, decides in place of the ladders where releases stop. Tests walk along one
 	// path of outputs with different inputs by it.
 	path func(metric int, w window, key string) stop
-}
-
-// Budget is what one account may lose: Mu2 in units of 2^-40, Keys in units of 2^-80.
-type Budget struct {
-	Mu2  *big.Int
-	Keys *big.Int
 }
 
 // Cuts are the CLOSE records: turn → partition → the first offset that came too late for the turn.
@@ -68,12 +61,13 @@ func Compile(c Config) (Config, error) {
 	if c.ladders != nil {
 		return c, nil
 	}
-	c.ladders = make([]*ladder, len(c.Metrics))
-	tops, further := make([]*big.Int, len(c.Metrics)), make([][]int, len(c.Metrics))
+	further := make([][]int, len(c.Metrics))
 	for i, m := range c.Metrics {
-		tops[i], further[i] = m.Top.Big(), c.FurtherOf(i)
+		if further[i] = c.FurtherOf(i); max(uint64(c.Budget), uint64(m.Burst)) >= endless {
+			return c, fmt.Errorf("computing the accounts of metric %q: its amounts do not fit", m.Name)
+		}
 	}
-	c.tops, c.further = tops, further
+	c.ladders, c.further = make([]*ladder, len(c.Metrics)), further
 	for i, m := range c.Metrics {
 		if isComponent(m) || isStatistic(m) {
 			continue // drawn once, or computed from what was drawn
@@ -129,7 +123,7 @@ func (c *Config) ComponentsOf(metric int) []string {
 	return need
 }
 
-// isComponent tells whether a metric is a further component of another one.
+// isComponent reports whether a metric is a further component of another one.
 func isComponent(m schemas.MetricSpec) bool {
 	return m.Kind == "mean_offset" || m.Kind == "mean_square" || m.Kind == "mean_events" || isNodes(m)
 }
@@ -147,11 +141,11 @@ func (c *Config) FurtherOf(metric int) (all []int) {
 	return all
 }
 
-// admits tells whether a metric has windows of its own, to which individuals are admitted.
-func admits(m schemas.MetricSpec) bool { return m.Of == "" || m.Kind == "counted" }
+// admits reports whether a metric has windows of its own, to which individuals are admitted.
+func admits(m *schemas.MetricSpec) bool { return m.Of == "" || m.Kind == "counted" }
 
 // countedIn returns the metric of whose events a share counts the counted ones.
-func (c *Config) countedIn(share schemas.MetricSpec) int {
+func (c *Config) countedIn(share *schemas.MetricSpec) int {
 	of, _ := c.metric(share.Of)
 	return of
 }

@@ -17,7 +17,7 @@ type factors struct{ kappa, widen *big.Rat }
 
 func fittedFactors(spec schemas.MetricSpec) (factors, error) {
 	if spec.Relative == 0 {
-		return factors{big.NewRat(1, 1), big.NewRat(1, 1)}, nil
+		return factors{rat(1), rat(1)}, nil
 	}
 	// A deviation of 2^16 counts at the only rung: an interval of more than 10^8 units tells a
 	// thousandth of its width, and an absolute target of 2^-20 counts is out of reach, so that only
@@ -38,9 +38,7 @@ func fittedFactors(spec schemas.MetricSpec) (factors, error) {
 	if err != nil {
 		return factors{}, fmt.Errorf("releasing with the target of metric %q: %w", spec.Name, err)
 	}
-	confidence := new(big.Rat).SetFloat64(spec.Confidence)
-	tail := new(big.Rat).Sub(big.NewRat(1, 1), confidence)
-	z, _ := quantile(tail.Quo(tail, big.NewRat(2, 1))).Float64()
+	z, _ := quantile(tailOf(spec.Confidence, 1)).Float64()
 	kappa := z * r.StdDev / (spec.Relative * plan.MeetableFrom())
 	widen := (r.High - r.Low) / 2 / (z * r.StdDev)
 	thousandths := func(x float64) *big.Rat { return big.NewRat(int64(math.Round(1000*x)), 1000) }

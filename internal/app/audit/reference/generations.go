@@ -1,7 +1,5 @@
 package reference
 
-import "slices"
-
 // generations lists a configuration and those before it, oldest first.
 func (c *Config) generations() []Config {
 	if c.Before == nil {
@@ -48,18 +46,4 @@ func (c *Config) since() int64 {
 		return c.Zone.Begins(c.Start)
 	}
 	return c.Since
-}
-
-// names lists the metrics of all generations, each once, in the order in which they were
-// added.
-func names(all []Config) []string {
-	var out []string
-	for _, c := range all {
-		for _, m := range c.Metrics {
-			if !isComponent(m) && !isStatistic(m) && !slices.Contains(out, m.Name) {
-				out = append(out, m.Name)
-			}
-		}
-	}
-	return out
 }

@@ -46,38 +46,33 @@ func (c *Config) shares(metric int, w window, key string, n stop,
 // is found by trying, as that of a mean.
 func (b buckets) share(m schemas.MetricSpec, n stop) stop {
 	const all = 100 * 1024
-	a, t, within := new(big.Rat), new(big.Rat), int64(0)
+	a, t, within := rat(0), rat(0), int64(0)
 	for i, y := range b.drawn {
-		t.Add(t, y)
+		t = add(t, y)
 		if m.Min <= b.edges[i] && b.edges[i+1] <= m.Max {
-			a.Add(a, y)
+			a = add(a, y)
 			within++
 		}
 	}
 	without := int64(len(b.drawn)) - within
 	// The square of what lies inside, of a count with a variance of 1.
-	q := new(big.Rat).Mul(new(big.Rat).Mul(b.width, b.width), b.variance)
+	q := mul(square(b.width), b.variance)
 	inside := func(at int64) bool { // ((1 − s)·A − s·R)² ≤ q·((1 − s)²·n + s²·m)
 		s := big.NewRat(at, all)
-		rest := new(big.Rat).Sub(big.NewRat(1, 1), s)
-		d := new(big.Rat).Mul(rest, a)
-		d.Sub(d, new(big.Rat).Mul(s, new(big.Rat).Sub(t, a)))
-		most := new(big.Rat).Mul(new(big.Rat).Mul(rest, rest), big.NewRat(within, 1))
-		most.Add(most, new(big.Rat).Mul(new(big.Rat).Mul(s, s), big.NewRat(without, 1)))
-		return d.Mul(d, d).Cmp(most.Mul(most, q)) <= 0
+		rest := sub(rat(1), s)
+		d := sub(mul(rest, a), mul(s, sub(t, a)))
+		return square(d).Cmp(mul(q, add(mul(square(rest), rat(within)), mul(square(s), rat(without))))) <= 0
 	}
 	n.value = 0
 	low, high := int64(0), int64(all)
 	if t.Sign() > 0 {
-		ratio := new(big.Rat).Quo(a, t)
-		ratio.Mul(ratio, big.NewRat(all, 1))
-		n.value = min(max(below(new(big.Rat).Add(ratio, big.NewRat(1, 2))), 0), all)
-		square, least := new(big.Rat).Mul(t, t), new(big.Rat).Mul(q, big.NewRat(int64(len(b.drawn)), 1))
-		beside := ratio.Sign() < 0 && !inside(0) || ratio.Cmp(big.NewRat(all, 1)) > 0 && !inside(all)
-		if square.Cmp(least) > 0 && !b.clamped && !beside {
+		ratio := mul(quo(a, t), rat(all))
+		n.value = min(max(nearest(ratio), 0), all)
+		beside := ratio.Sign() < 0 && !inside(0) || ratio.Cmp(rat(all)) > 0 && !inside(all)
+		if square(t).Cmp(mul(q, rat(int64(len(b.drawn))))) > 0 && !b.clamped && !beside {
 			// The ratio lies between the roots; outwards from it the inequality fails once and for
 			// all.
-			from := below(ratio)
+			from := floor(ratio).Int64()
 			low, high = max(end(from, -1, inside), 0), min(end(from+1, 1, inside), all)
 		}
 	}

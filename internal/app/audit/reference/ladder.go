@@ -43,24 +43,19 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	if err != nil {
 		return nil, err
 	}
-	confidence := new(big.Rat).SetFloat64(spec.Confidence)
-	tail := new(big.Rat).Sub(big.NewRat(1, 1), confidence)
-	z := quantile(tail.Quo(tail, big.NewRat(2, 1)))
-	l := &ladder{spec: spec, width: z, widen: big.NewRat(1, 1), widths: map[int]*big.Rat{}}
-	kappa := big.NewRat(1, 1)
+	z := quantile(tailOf(spec.Confidence, 1))
+	l := &ladder{spec: spec, width: z, widen: rat(1), widths: map[int]*big.Rat{}}
+	kappa := rat(1)
 	if spec.Relative != 0 {
 		kappa, l.widen = f.kappa, f.widen
-		l.width = new(big.Rat).Mul(z, f.widen)
+		l.width = mul(z, f.widen)
 		// z·σ ≤ κ·r·est, that is est·√u ≥ z/(κ·r).
-		a := new(big.Rat).Mul(kappa, new(big.Rat).SetFloat64(spec.Relative))
-		l.barrier = ceilRat(scale(a.Quo(z, a), 24))
+		l.barrier = ceil(scale(quo(z, mul(kappa, exactRat(spec.Relative))), 24))
 	}
 	last := spec.Top.Big()
 	if spec.Absolute != 0 {
 		// z·σ ≤ κ·floor, that is u ≥ (z/(κ·floor))².
-		u := new(big.Rat).Mul(kappa, new(big.Rat).SetFloat64(spec.Absolute))
-		u.Quo(z, u)
-		if enough := ceilRat(scale(u.Mul(u, u), 80)); enough.Cmp(last) <= 0 {
+		if enough := ceil(scale(square(quo(z, mul(kappa, exactRat(spec.Absolute)))), 80)); enough.Cmp(last) <= 0 {
 			last, l.floorMet = enough, true
 		}
 	}
@@ -76,8 +71,7 @@ func (l *ladder) together(n int) *big.Rat {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.widths[n] == nil {
-		tail := new(big.Rat).Sub(big.NewRat(1, 1), new(big.Rat).SetFloat64(l.spec.Confidence))
-		l.widths[n] = new(big.Rat).Mul(quantile(tail.Quo(tail, big.NewRat(int64(2*n), 1))), l.widen)
+		l.widths[n] = mul(quantile(tailOf(l.spec.Confidence, int64(n))), l.widen)
 	}
 	return l.widths[n]
 }
@@ -99,7 +93,7 @@ func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
 			u = new(big.Int).Mul(first, roots[n%14])
 			u.Rsh(u.Lsh(u, uint(n/14)), 62)
 		} else {
-			u = floor(new(big.Rat).Mul(new(big.Rat).SetInt(before), new(big.Rat).SetFloat64(spec.LadderFactor)))
+			u = floor(mul(ratOf(before), exactRat(spec.LadderFactor)))
 		}
 		if u.Cmp(before) <= 0 {
 			u = new(big.Int).Add(before, big.NewInt(1))
@@ -121,18 +115,14 @@ func threshold(spec schemas.MetricSpec) *big.Rat {
 	// off, and divides upwards.
 	shift := u.BitLen() - 64
 	shift += shift & 1
-	lead := floor(scale(new(big.Rat).SetInt(u), -shift))
-	sigma := new(big.Rat).SetInt(ceilDiv(new(big.Int).Lsh(big.NewInt(1), 94), lead.Sqrt(lead)))
-	sigma = scale(sigma, -54-shift/2)
+	lead := floor(scale(ratOf(u), -shift))
+	sigma := scale(ratOf(ceilDiv(power(94), lead.Sqrt(lead))), -54-shift/2)
 	exponent := 10 + max(0, u.BitLen()-79)/2
-	var limit *big.Rat
-	for _, c := range []*big.Int{big.NewInt(1), most(spec)} {
-		delta := new(big.Int).Mul(c, c)
-		delta.Mul(delta, spec.DeltaKey.Big())
-		z := quantile(scale(new(big.Rat).SetInt(delta), -80))
-		steps := new(big.Rat).SetInt(ceilRat(scale(z.Mul(z, sigma), exponent)))
-		above := new(big.Rat).Add(new(big.Rat).SetInt(c), scale(steps, -exponent))
-		if limit == nil || above.Cmp(limit) > 0 {
+	limit := rat(0)
+	for _, c := range []*big.Rat{rat(1), ratOf(most(spec))} {
+		z := quantile(scale(mul(square(c), ratOf(spec.DeltaKey.Big())), -80))
+		above := add(c, scale(ratOf(ceil(scale(mul(z, sigma), exponent))), -exponent))
+		if above.Cmp(limit) > 0 {
 			limit = above
 		}
 	}
@@ -141,7 +131,7 @@ func threshold(spec schemas.MetricSpec) *big.Rat {
 
 func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity, count int64) (stop, error) {
 	var sampler noisereduction.Sampler
-	sum := new(big.Rat) // Σ (u_k − u_{k−1})·y_k
+	sum := rat(0) // Σ (u_k − u_{k−1})·y_k
 	before := new(big.Int)
 	at := 0
 	for rung := 1; ; rung++ {
@@ -153,10 +143,9 @@ func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity,
 		if rung == 1 && l.limit != nil && y.Cmp(l.limit) <= 0 {
 			return stop{precision: u, rungs: 1}, nil
 		}
-		weight := new(big.Rat).SetInt(new(big.Int).Sub(u, before))
-		sum.Add(sum, weight.Mul(weight, y))
+		sum = add(sum, mul(sub(ratOf(u), ratOf(before)), y))
 		before = u
-		estimate := new(big.Rat).Quo(sum, new(big.Rat).SetInt(u))
+		estimate := quo(sum, ratOf(u))
 		score := scoreOf(estimate, u)
 		last := at == len(l.points)-1
 		met := l.barrier != nil && score.Cmp(l.barrier) >= 0 || last && l.floorMet
@@ -169,26 +158,23 @@ func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity,
 
 func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduction.Identity, rung int,
 	before, u *big.Int, count int64) (*big.Rat, error) {
-	from, err := units.PrecisionFromBig(before)
-	if err != nil {
-		return nil, fmt.Errorf("converting a precision: %w", err)
-	}
-	to, err := units.PrecisionFromBig(u)
-	if err != nil {
-		return nil, fmt.Errorf("converting a precision: %w", err)
-	}
-	y, exponent, err := s.Draw(key, id, rung, from, to, int64(count))
+	y, exponent, err := s.Draw(key, id, rung, exactly(before), exactly(u), count)
 	if err != nil {
 		return nil, fmt.Errorf("drawing rung %d: %w", rung, err)
 	}
-	return scale(new(big.Rat).SetInt(y), -int(exponent)), nil
+	return scale(ratOf(y), -int(exponent)), nil
+}
+
+// exactly returns a precision: of those that are computed, none is above the top of its ladder.
+// The sampler refuses the 0 of one that does not fit.
+func exactly(u *big.Int) units.Precision {
+	p, _ := units.PrecisionFromBig(u)
+	return p
 }
 
 // scoreOf returns est·√u in units of 2^-24, toward zero.
 func scoreOf(estimate *big.Rat, u *big.Int) *big.Int {
-	square := new(big.Rat).Mul(estimate, estimate)
-	square.Mul(square, scale(new(big.Rat).SetInt(u), 48-80))
-	score := floor(square)
+	score := floor(mul(square(estimate), scale(ratOf(u), 48-80)))
 	score.Sqrt(score)
 	if estimate.Sign() < 0 {
 		score.Neg(score)
@@ -232,9 +218,7 @@ func divideByRoot(v *big.Int, m int) *big.Int {
 func (l *ladder) stopAt(u *big.Int, estimate *big.Rat, rungs int, met bool) stop {
 	value := roundHalfEven(scale(estimate, 10))
 	// half = ⌈width·2^40/√u·2^10⌉, and one for the rounding of the value and its noise.
-	square := new(big.Rat).Mul(l.width, l.width)
-	square.Quo(scale(square, 80+20), new(big.Rat).SetInt(u))
-	half := ceilRat(square)
+	half := ceil(quo(scale(square(l.width), 80+20), ratOf(u)))
 	root := new(big.Int).Sqrt(half)
 	if new(big.Int).Mul(root, root).Cmp(half) < 0 {
 		root.Add(root, big.NewInt(1))

@@ -19,29 +19,18 @@ func aim(m schemas.MetricSpec) float64 {
 }
 
 func aimOfMean(m schemas.MetricSpec) float64 {
-	nearest := 0.0 // to 0 that a mean can be
-	switch {
-	case m.Min > 0:
-		nearest = float64(m.Min)
-	case m.Max < 0:
-		nearest = -float64(m.Max)
-	}
-	t := m.Absolute
-	if r := m.Relative * nearest; r > t {
-		t = r
-	}
+	nearest := max(float64(m.Min), -float64(m.Max), 0) // to 0 that a mean can be
+	t := max(m.Absolute, m.Relative*nearest)
 	half := float64(m.Max-m.Min) / 2
 	one := half * half
 	two := (half + t) * (half + t)
-	if r := 0.98 * (t / math.Sqrt(one+two)); r < 0.5 {
-		return r
-	}
-	return 0.5
+	return min(0.98*(t/math.Sqrt(one+two)), 0.5)
 }
 
 // furtherPrecision is ⌊u·top/top₁⌋, u that at which the first component stopped.
 func furtherPrecision(first, further schemas.MetricSpec, u *big.Int) *big.Int {
-	return floor(new(big.Rat).SetFrac(new(big.Int).Mul(u, further.Top.Big()), first.Top.Big()))
+	product := new(big.Int).Mul(u, further.Top.Big())
+	return product.Div(product, first.Top.Big())
 }
 
 // estimate is a component as it was drawn, and with which precision.
@@ -51,16 +40,12 @@ type estimate struct {
 }
 
 // variance is 1/u.
-func (e estimate) variance() *big.Rat {
-	one := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 80))
-	return one.Quo(one, new(big.Rat).SetInt(e.precision))
-}
+func (e estimate) variance() *big.Rat { return quo(ratOf(power(80)), ratOf(e.precision)) }
 
-// clamped tells whether an estimate is as near as its interval to where sums are clamped.
+// clamped reports whether an estimate is as near as its interval to where sums are clamped.
 func (e estimate) clamped(width *big.Rat) bool {
-	room := new(big.Rat).Sub(new(big.Rat).Abs(e.value), new(big.Rat).SetInt64(1<<52-1))
-	half := new(big.Rat).Mul(new(big.Rat).Mul(width, width), e.variance())
-	return room.Sign() >= 0 || room.Mul(room, room).Cmp(half) <= 0
+	room := sub(new(big.Rat).Abs(e.value), rat(1<<52-1))
+	return room.Sign() >= 0 || square(room).Cmp(mul(square(width), e.variance())) <= 0
 }
 
 // drawOnce draws a further component, of a metric of its own.
@@ -99,61 +84,36 @@ func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, of []estimate
 // average makes a mean of its two components. The interval is found by trying: an end is the last
 // multiple of 2^-10 at which Fieller's inequality fails.
 func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second estimate) stop {
-	number, s := first.value, second.value
-	middle := big.NewRat(spec.Min+spec.Max, 2)
-	k := new(big.Rat).Mul(width, width)
-	vn, vs := first.variance(), second.variance()
+	number, s, middle := first.value, second.value, big.NewRat(spec.Min+spec.Max, 2)
+	k, vn, vs := square(width), first.variance(), second.variance()
 	least, greatest := 1024*spec.Min, 1024*spec.Max
-	value, low, high := big.NewRat(spec.Min+spec.Max, 2), least, greatest
+	value := middle
 	if number.Sign() > 0 {
-		value = new(big.Rat).Quo(s, new(big.Rat).Mul(big.NewRat(2, 1), number))
-		value.Add(value, middle)
+		value = add(middle, quo(s, mul(rat(2), number)))
 	}
-	rounded := below(new(big.Rat).Add(scale(value, 10), big.NewRat(1, 2)))
-	n.value = min(max(rounded, least), greatest)
+	n.value = min(max(nearest(scale(value, 10)), least), greatest)
 	n.stddev = float64(spec.Max-spec.Min) / 2
-	if square := new(big.Rat).Mul(number, number); !second.clamped(width) && number.Sign() > 0 &&
-		square.Cmp(new(big.Rat).Mul(k, vn)) > 0 {
-		inside := func(at int64) bool { // (S − 2δN)² ≤ k·(v_S + 4δ²·v_N)
-			delta := new(big.Rat).Sub(big.NewRat(at, 1024), middle)
-			delta.Mul(delta, big.NewRat(2, 1))
-			left := new(big.Rat).Sub(s, new(big.Rat).Mul(delta, number))
-			left.Mul(left, left)
-			right := new(big.Rat).Mul(delta, delta)
-			right.Mul(right, vn).Add(right, vs)
-			return left.Cmp(right.Mul(right, k)) <= 0
-		}
-		// The unclamped value is inside; outwards from it the inequality fails once and for all.
-		// If no mean that can be is inside, nothing is known.
-		tooLow, tooHigh := value.Cmp(new(big.Rat).SetInt64(spec.Min)) <
-			0, value.Cmp(new(big.Rat).SetInt64(spec.Max)) > 0
-		if tooLow && !inside(least) || tooHigh && !inside(greatest) {
-			n.low, n.high = float64(least)/1024, float64(greatest)/1024
-			return n
-		}
-		middleOut := below(scale(value, 10))
-		low = end(middleOut, -1, inside)
-		high = end(middleOut+1, 1, inside)
-		low, high = min(max(low, least), greatest), min(max(high, least), greatest)
-		low, high = min(low, n.value), max(high, n.value)
-		slope := new(big.Rat).Quo(s, new(big.Rat).Mul(big.NewRat(2, 1), number))
-		variance := new(big.Rat).Mul(slope, slope)
-		variance.Mul(variance, vn).Add(variance, new(big.Rat).Quo(vs, big.NewRat(4, 1)))
-		n.stddev, _ = new(big.Float).SetPrec(128).Sqrt(
-			new(big.Float).SetPrec(128).SetRat(variance.Quo(variance, square))).Float64()
-		n.stddev = min(n.stddev, float64(spec.Max-spec.Min)/2)
+	n.low, n.high = float64(least)/1024, float64(greatest)/1024
+	if number.Sign() <= 0 || second.clamped(width) || square(number).Cmp(mul(k, vn)) <= 0 {
+		return n
 	}
+	inside := func(at int64) bool { // (S − 2δN)² ≤ k·(v_S + 4δ²·v_N)
+		delta := mul(rat(2), sub(big.NewRat(at, 1024), middle))
+		return square(sub(s, mul(delta, number))).Cmp(mul(k, add(vs, mul(square(delta), vn)))) <= 0
+	}
+	// The unclamped value is inside; outwards from it the inequality fails once and for all. If no
+	// mean that can be is inside, nothing is known.
+	if value.Cmp(rat(spec.Min)) < 0 && !inside(least) || value.Cmp(rat(spec.Max)) > 0 && !inside(greatest) {
+		return n
+	}
+	from := floor(scale(value, 10)).Int64()
+	low, high := end(from, -1, inside), end(from+1, 1, inside)
+	low, high = min(max(low, least), greatest, n.value), max(min(max(high, least), greatest), n.value)
 	n.low, n.high = float64(low)/1024, float64(high)/1024
+	slope := quo(s, mul(rat(2), number))
+	variance := add(mul(square(slope), vn), quo(vs, rat(4)))
+	n.stddev = min(n.stddev, rootOf(quo(variance, square(number))))
 	return n
-}
-
-// below is ⌊x⌋, also of negative numbers.
-func below(x *big.Rat) int64 {
-	n := floor(x)
-	if new(big.Rat).SetInt(n).Cmp(x) > 0 {
-		n.Sub(n, big.NewInt(1))
-	}
-	return n.Int64()
 }
 
 // end goes from a number outwards to the first one that is not inside: in steps that double, and

@@ -7,60 +7,59 @@ import (
 	"slices"
 )
 
-// scale returns r·2^n, a fresh value.
+func rat(n int64) *big.Rat        { return new(big.Rat).SetInt64(n) }
+func ratOf(n *big.Int) *big.Rat   { return new(big.Rat).SetInt(n) }
+func add(a, b *big.Rat) *big.Rat  { return new(big.Rat).Add(a, b) }
+func sub(a, b *big.Rat) *big.Rat  { return new(big.Rat).Sub(a, b) }
+func mul(a, b *big.Rat) *big.Rat  { return new(big.Rat).Mul(a, b) }
+func quo(a, b *big.Rat) *big.Rat  { return new(big.Rat).Quo(a, b) }
+func square(a *big.Rat) *big.Rat  { return mul(a, a) }
+func exactRat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+func bigOf(n uint64) *big.Int     { return new(big.Int).SetUint64(n) }
+func power(exponent int) *big.Int { return new(big.Int).Lsh(big.NewInt(1), uint(exponent)) }
+func ceil(r *big.Rat) *big.Int    { return ceilDiv(r.Num(), r.Denom()) }
+func floor(r *big.Rat) *big.Int   { return new(big.Int).Div(r.Num(), r.Denom()) }
+func nearest(r *big.Rat) int64    { return floor(add(r, big.NewRat(1, 2))).Int64() }
+
+// scale returns r·2^n.
 func scale(r *big.Rat, n int) *big.Rat {
-	power := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(max(n, -n))))
 	if n < 0 {
-		return new(big.Rat).Quo(r, power)
+		return quo(r, ratOf(power(-n)))
 	}
-	return new(big.Rat).Mul(r, power)
+	return mul(r, ratOf(power(n)))
 }
 
-func whole(n uint64) *big.Rat { return new(big.Rat).SetInt(bigOf(n)) }
+// between returns x, or the nearest number of low to high.
+func between(low, x, high *big.Rat) *big.Rat {
+	switch {
+	case x.Cmp(low) < 0:
+		return low
+	case x.Cmp(high) > 0:
+		return high
+	}
+	return x
+}
 
-func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
+// rootOf returns √x.
+func rootOf(x *big.Rat) float64 {
+	f, _ := new(big.Float).SetPrec(128).Sqrt(new(big.Float).SetPrec(128).SetRat(x)).Float64()
+	return f
+}
 
-// ceilShift rounds n·2^-40 up, for n ≥ 0, and overwrites n.
-func ceilShift(n *big.Int) *big.Int { return n.Rsh(n.Add(n, roundUp), 40) }
-
-var roundUp = big.NewInt(1<<40 - 1)
-
-// floor returns ⌊r⌋ for r ≥ 0.
-func floor(r *big.Rat) *big.Int { return new(big.Int).Quo(r.Num(), r.Denom()) }
-
-// ceilRat returns ⌈r⌉ for r ≥ 0.
-func ceilRat(r *big.Rat) *big.Int { return ceilDiv(r.Num(), r.Denom()) }
-
-// ceilDiv returns ⌈a/b⌉ for a ≥ 0 and b > 0.
+// ceilDiv returns ⌈a/b⌉ for b > 0.
 func ceilDiv(a, b *big.Int) *big.Int {
 	sum := new(big.Int).Add(a, b)
-	sum.Sub(sum, big.NewInt(1))
-	return sum.Quo(sum, b)
-}
-
-func largerOf(a, b *big.Int) *big.Int {
-	if a.Cmp(b) < 0 {
-		return b
-	}
-	return a
-}
-
-func smallerOf(a, b *big.Int) *big.Int {
-	if a.Cmp(b) > 0 {
-		return b
-	}
-	return a
+	return sum.Div(sum.Sub(sum, big.NewInt(1)), b)
 }
 
 // roundHalfEven rounds to the nearest integer, ties to the even one.
 func roundHalfEven(r *big.Rat) int64 {
-	doubled := scale(r, 1)
-	below := new(big.Int).Div(r.Num(), r.Denom()) // toward −∞, as the denominator is positive
-	twice := new(big.Rat).SetInt(new(big.Int).Add(new(big.Int).Lsh(below, 1), big.NewInt(1)))
-	if order := doubled.Cmp(twice); order > 0 || order == 0 && below.Bit(0) == 1 {
-		below.Add(below, big.NewInt(1))
+	up := add(r, big.NewRat(1, 2))
+	n := floor(up).Int64()
+	if n&1 == 1 && up.IsInt() {
+		n--
 	}
-	return below.Int64()
+	return n
 }
 
 // greatest returns the greatest integer that fits, by bisection: low fits, high does not, and every
@@ -82,15 +81,14 @@ func greatest(low, high *big.Int, fits func(*big.Int) bool) *big.Int {
 
 // integerRoot returns the greatest integer r ≥ 0 with r^n ≤ v.
 func integerRoot(v *big.Int, n int) *big.Int {
-	above := new(big.Int).Lsh(big.NewInt(1), uint(v.BitLen()/n+1))
-	return greatest(new(big.Int), above, func(r *big.Int) bool {
+	return greatest(new(big.Int), power(v.BitLen()/n+1), func(r *big.Int) bool {
 		return new(big.Int).Exp(r, big.NewInt(int64(n)), nil).Cmp(v) <= 0
 	})
 }
 
 // rootOfTwo returns ⌊2^(i/n)·2^places⌋.
 func rootOfTwo(i, n, places int) *big.Int {
-	return integerRoot(new(big.Int).Lsh(big.NewInt(1), uint(i+n*places)), n)
+	return integerRoot(power(i+n*places), n)
 }
 
 // quantile returns the least multiple z of 2^-40 with 1 − Φ(z) ≤ p, for 0 < p ≤ 1/2.
@@ -100,7 +98,12 @@ func quantile(p *big.Rat) *big.Rat {
 		tail := newReal().SetMantExp(newReal().SetInt(z), -40)
 		return normal(tail.Neg(tail)).Cmp(limit) > 0
 	})
-	return scale(new(big.Rat).SetInt(below.Add(below, big.NewInt(1))), -40)
+	return scale(ratOf(below.Add(below, big.NewInt(1))), -40)
+}
+
+// tailOf returns the part 1/n of what lies outside of an interval of a confidence, on one side.
+func tailOf(confidence float64, n int64) *big.Rat {
+	return quo(sub(rat(1), exactRat(confidence)), rat(2*n))
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,31 +1,27 @@
 package reference
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
-	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Outcome says what became of a record before users and keys are looked at.
-type Outcome string
+// Outcome is what became of a record before users and keys are looked at.
+type Outcome int
 
-// The outcomes, in the order in which they are tested. A dead-lettered record also has a class.
+// The outcomes, in the order in which they are tested.
 const (
-	Skipped      Outcome = "skipped"
-	DeadLettered Outcome = "dead_lettered"
-	BeforeStart  Outcome = "before_start"
-	Late         Outcome = "late"
-	Future       Outcome = "future"
-	Overtaken    Outcome = "overtaken"
-	Accepted     Outcome = "accepted"
+	Skipped Outcome = iota
+	DeadLettered
+	BeforeStart
+	Late
+	Future
+	Overtaken
+	Accepted
 )
 
 type accepted struct {
@@ -33,12 +29,6 @@ type accepted struct {
 	millis int64
 	passes uint64 // bit i: it passes filter i of the generation that decides its turn
 	visit  Visit
-}
-
-// Judged is a record's outcome and, where it was dead-lettered, the class of its error.
-type Judged struct {
-	Outcome Outcome
-	Class   string
 }
 
 // Reader decides the outcomes of one partition's records.
@@ -52,12 +42,13 @@ type Reader struct {
 	largest   int64                   // append time
 	pending   map[uint64][][]accepted // events by turn and part of the individuals
 	tallies   Tallies
+	outcomes  [Accepted + 1]uint64
 }
 
 func (r *Replay) newReader(partition int32) (*Reader, error) {
-	reader := &Reader{r: r, partition: partition, hashers: r.hashers(),
-		keys:    map[string]string{},
-		largest: math.MinInt64, pending: map[uint64][][]accepted{}, tallies: newTallies(r.names)}
+	reader := &Reader{r: r, partition: partition, hashers: r.hashers(), keys: map[string]string{},
+		largest: math.MinInt64, pending: map[uint64][][]accepted{},
+		tallies: Tallies{Records: schemas.ReadTallies{DeadLettered: map[string]uint64{}}}}
 	for i := range r.all {
 		decoder, err := event.NewDecoder(r.all[i].Format, r.all[i].Decoding...)
 		if err != nil {
@@ -72,22 +63,23 @@ func (r *Replay) newReader(partition int32) (*Reader, error) {
 func (p *Reader) Resume(appendTime int64) { p.largest = appendTime }
 
 // Read decides the outcome of the partition's next record, and keeps it if it is accepted.
-func (p *Reader) Read(offset, timestamp int64, value []byte) (Judged, error) {
+func (p *Reader) Read(offset, timestamp int64, value []byte) (Outcome, error) {
 	all := p.r.all
 	by := judges(all, p.partition, offset)
-	j, err := p.judge(&all[by], by, offset, timestamp, value)
-	if err == nil {
-		p.tallies.Records.add(j)
+	outcome, err := p.judge(&all[by], by, offset, timestamp, value)
+	if err != nil {
+		return outcome, err
 	}
-	if j.Outcome != Accepted || err != nil {
-		return j, err
+	if p.outcomes[outcome]++; outcome != Accepted {
+		return outcome, nil
 	}
 	reading := all[0].Zone.Reading(p.decoded.Millis)
 	turn, _ := turnOf(reading, p.r.ends)
 	decider := decides(all, turn)
 	if decider != by {
 		if err := p.decoders[decider].Decode(value, &p.decoded); err != nil {
-			return j, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", p.partition, offset, turn, err)
+			return outcome, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", p.partition, offset, turn,
+				err)
 		}
 	}
 	key, known := p.keys[string(p.decoded.Key)]
@@ -98,10 +90,13 @@ func (p *Reader) Read(offset, timestamp int64, value []byte) (Judged, error) {
 		key = string(p.decoded.Key)
 		p.keys[key] = key
 	}
+	id := p.hashers[decider].Unnamed(p.partition, offset)
+	if len(p.decoded.User) > 0 {
+		id = p.hashers[decider].Account(p.decoded.User)
+	}
 	e := accepted{
-		owner: Owner{all[decider].accountOf(p.hashers[decider], p.decoded.User, p.partition, offset),
-			all[by].periodOf(reading)},
-		millis: reading, passes: p.decoded.Passes, visit: Visit{key, p.decoded.Value, p.hashers[decider].Record(value)},
+		owner: Owner{id, all[by].periodOf(reading)}, millis: reading, passes: p.decoded.Passes,
+		visit: Visit{key, p.decoded.Value, p.hashers[decider].Record(value)},
 	}
 	if p.pending[turn] == nil {
 		p.pending[turn] = make([][]accepted, len(p.r.people))
@@ -109,14 +104,14 @@ func (p *Reader) Read(offset, timestamp int64, value []byte) (Judged, error) {
 	part := p.r.partOf(e.owner)
 	p.pending[turn][part] = append(p.pending[turn][part], e)
 	p.tallyWindows(decider, reading)
-	return j, nil
+	return outcome, nil
 }
 
 // manyKeys is how many keys a reader keeps, so that equal ones share their memory.
 const manyKeys = 1 << 16
 
 // judge decides the outcome of a record, and decodes it if it is accepted.
-func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte) (Judged, error) {
+func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte) (Outcome, error) {
 	// The largest append time up to and including this record, broken records included: they were
 	// appended, too. A producer's stamp from beyond the reader's clock says nothing about the time.
 	ahead := !c.NoFuture && (c.Ahead[p.partition][offset] || c.Clock != 0 && earlier(c.Clock, timestamp, c.Skew))
@@ -126,12 +121,13 @@ func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte)
 	if err := p.decoders[by].Decode(value, &p.decoded); err != nil {
 		var broken *event.Error
 		if !errors.As(err, &broken) {
-			return Judged{}, fmt.Errorf("decoding partition %d offset %d: %w", p.partition, offset, err)
+			return 0, fmt.Errorf("decoding partition %d offset %d: %w", p.partition, offset, err)
 		}
 		if broken.Class == event.ClassSkipped || c.asked() && p.decoded.Passes == 0 {
-			return Judged{Outcome: Skipped}, nil
+			return Skipped, nil
 		}
-		return Judged{DeadLettered, broken.Class}, nil
+		p.tallies.Records.DeadLettered[broken.Class]++
+		return DeadLettered, nil
 	}
 	outcome := c.outcome(p.decoded.Millis, timestamp, p.largest)
 	if ahead && outcome != BeforeStart {
@@ -140,31 +136,12 @@ func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte)
 	if outcome == Accepted && overtaken(p.partition, offset, c.Zone.Reading(p.decoded.Millis), p.r.cuts, p.r.ends) {
 		outcome = Overtaken
 	}
-	return Judged{Outcome: outcome}, nil
+	return outcome, nil
 }
 
-// asked tells whether every metric has a filter.
+// asked reports whether every metric has a filter.
 func (c *Config) asked() bool {
 	return !slices.ContainsFunc(c.Metrics, func(m schemas.MetricSpec) bool { return m.Of == "" && m.Filter == "" })
-}
-
-// accountOf returns who an event is of: a record without a user is an individual of its own, by
-// where it stands.
-func (c *Config) accountOf(hasher *schemas.Hasher, user []byte, partition int32, offset int64) (id accounts.ID) {
-	if len(user) > 0 {
-		return hasher.Account(user)
-	}
-	where := []byte{6}
-	for shift := 24; shift >= 0; shift -= 8 {
-		where = append(where, byte(partition>>shift))
-	}
-	for shift := 56; shift >= 0; shift -= 8 {
-		where = append(where, byte(offset>>shift))
-	}
-	mac := hmac.New(sha256.New, c.UserHash[:])
-	mac.Write(where)
-	copy(id[:], mac.Sum(nil))
-	return id
 }
 
 // outcome applies the tests that look at the record and its partition's past only.
@@ -180,13 +157,11 @@ func (c *Config) outcome(millis, appended, largest int64) Outcome {
 	return Accepted
 }
 
-// earlier tells whether a < b − d. Records may have any int64 as their time: what does not fit is
-// compared exactly.
-func earlier(a, b, d int64) bool {
-	return new(big.Int).Add(big.NewInt(a), big.NewInt(d)).Cmp(big.NewInt(b)) < 0
-}
+// earlier reports whether a < b − d, for d ≥ 0. Records may have any int64 as their time: a sum that
+// does not fit is after all of them.
+func earlier(a, b, d int64) bool { return a+d >= a && a+d < b }
 
-// overtaken tells whether the turn that covers an event's time was closed before the record could
+// overtaken reports whether the turn that covers an event's time was closed before the record could
 // be read. Then it is lost to every window, also to those that end later.
 func overtaken(partition int32, offset, millis int64, cuts Cuts, ends []int64) bool {
 	turn, closed := turnOf(millis, ends)

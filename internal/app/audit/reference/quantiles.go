@@ -43,35 +43,32 @@ func (t *tree) children(p node) (of [8]*big.Rat, err error) {
 // and R are the sums of the nodes to the left and to the right of the edge.
 func (t *tree) edge(p node, i int, rank int64) (d, variance *big.Rat) {
 	q := big.NewRat(rank, 1e6)
-	rest := new(big.Rat).Sub(big.NewRat(1, 1), q)
-	d, weight := new(big.Rat), new(big.Rat)
-	add := func(y *big.Rat, left bool) {
+	rest := sub(rat(1), q)
+	d, weight := rat(0), rat(0)
+	count := func(y *big.Rat, left bool) {
 		if left {
-			d.Add(d, new(big.Rat).Mul(rest, y))
-			weight.Add(weight, new(big.Rat).Mul(rest, rest))
-			return
+			d, weight = add(d, mul(rest, y)), add(weight, square(rest))
+		} else {
+			d, weight = sub(d, mul(q, y)), add(weight, square(q))
 		}
-		d.Sub(d, new(big.Rat).Mul(q, y))
-		weight.Add(weight, new(big.Rat).Mul(q, q))
 	}
 	for at := p; at != root; at = at.parent() {
 		for j, y := range t.drawn[at.parent()] {
 			if sibling := at.parent().child(j); sibling != at {
-				add(y, sibling < at)
+				count(y, sibling < at)
 			}
 		}
 	}
 	for j, y := range t.drawn[p] {
-		add(y, j < i)
+		count(y, j < i)
 	}
-	return d, weight.Mul(weight, estimate{precision: t.u}.variance())
+	return d, mul(weight, estimate{precision: t.u}.variance())
 }
 
 // beyond reports whether D has the given sign and is farther from 0 than an interval reaches.
 func (t *tree) beyond(p node, i int, rank int64, sign int) bool {
 	d, variance := t.edge(p, i, rank)
-	most := new(big.Rat).Mul(new(big.Rat).Mul(t.width, t.width), variance)
-	return d.Sign() == sign && new(big.Rat).Mul(d, d).Cmp(most) > 0
+	return d.Sign() == sign && square(d).Cmp(mul(square(t.width), variance)) > 0
 }
 
 // narrow draws nodes for the ends of an interval. While both ends lie in one child, it draws the
@@ -145,15 +142,15 @@ func (t *tree) value(rank int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	there := new(big.Rat).Set(t.number) // the estimate of the number of events in p
+	there := t.number // the estimate of the number of events in p
 	for _, y := range of {
-		there.Add(there, y)
+		there = add(there, y)
 	}
-	there.Quo(there, big.NewRat(2, 1))
+	there = quo(there, rat(2))
 	if there.Sign() < 0 {
-		there.SetInt64(0)
+		there = rat(0)
 	}
-	missing := new(big.Rat).Mul(big.NewRat(rank, 1e6), there) // from the least value of p on
+	missing := mul(big.NewRat(rank, 1e6), there) // from the least value of p on
 	for p := root; ; {
 		of, err := t.children(p)
 		if err != nil {
@@ -161,7 +158,7 @@ func (t *tree) value(rank int64) (int64, error) {
 		}
 		estimates, i := consistent(of, there), 0
 		for missing.Cmp(estimates[i]) > 0 {
-			missing.Sub(missing, estimates[i])
+			missing = sub(missing, estimates[i])
 			i++
 		}
 		p, there = p.child(i), estimates[i]
@@ -175,17 +172,16 @@ func (t *tree) value(rank int64) (int64, error) {
 // max(0, draw − θ). It tries for how many of the greatest draws they are above 0.
 func consistent(drawn [8]*big.Rat, n *big.Rat) (out [8]*big.Rat) {
 	falling := slices.SortedFunc(slices.Values(drawn[:]), func(a, b *big.Rat) int { return b.Cmp(a) })
-	sum, theta := new(big.Rat), new(big.Rat)
+	sum, theta := rat(0), rat(0)
 	for i, y := range falling {
-		sum.Add(sum, y)
-		of := new(big.Rat).Sub(sum, n)
-		if of.Quo(of, big.NewRat(int64(i+1), 1)); i == 0 || y.Cmp(of) > 0 {
-			theta = of
+		sum = add(sum, y)
+		if least := quo(sub(sum, n), rat(int64(i+1))); i == 0 || y.Cmp(least) > 0 {
+			theta = least
 		}
 	}
 	for i, y := range drawn {
-		if out[i] = new(big.Rat).Sub(y, theta); out[i].Sign() < 0 {
-			out[i].SetInt64(0)
+		if out[i] = sub(y, theta); out[i].Sign() < 0 {
+			out[i] = rat(0)
 		}
 	}
 	return out
@@ -201,10 +197,9 @@ func (t *tree) inside(leaf node, missing, there *big.Rat) int64 {
 	}
 	part := big.NewRat(1, 2)
 	if there.Sign() > 0 {
-		part.Quo(missing, there)
+		part = quo(missing, there)
 	}
-	at := new(big.Rat).Mul(part, big.NewRat(greatest-least, 1))
-	return 1024*least + below(new(big.Rat).Add(scale(at, 10), big.NewRat(1, 2)))
+	return 1024*least + nearest(scale(mul(part, rat(greatest-least)), 10))
 }
 
 // quantiles returns the quantiles of one released key, by metric, and the parents of the nodes that

@@ -9,46 +9,39 @@ import (
 	"sync/atomic"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // count adds up what everybody admitted brings. A user who is admitted in two periods adds twice to
-// events and sums, and is one user for distinct users.
+// events and sums, and is one user for distinct users. Members are in the order of their ids.
 func (c *Config) count(members []*Member) map[Cell]int64 {
-	counts := map[Cell]int64{}
-	type userAt struct {
-		Cell
-		user accounts.ID
-	}
-	there := map[userAt]bool{}
-	for _, m := range members {
+	counts, there := map[Cell]int64{}, map[Cell]bool{}
+	for i, m := range members {
+		if i > 0 && members[i-1].Owner.ID != m.Owner.ID {
+			clear(there)
+		}
 		for _, part := range m.Parts {
-			if !part.Admitted {
-				continue
-			}
-			for j, at := range c.FurtherOf(part.Metric) {
-				for key, n := range part.Further[j] {
-					counts[Cell{at, key}] += n
+			spec := &c.Metrics[part.Metric]
+			for _, k := range part.Keys {
+				at := Cell{part.Metric, k.Key}
+				if spec.Kind != "distinct_users" || !there[at] {
+					counts[at] += k.Count
 				}
-			}
-			if hasTree(c.Metrics[part.Metric].Kind) {
-				at, steps := c.nodesOf(part.Metric), c.stepsOf(part.Metric)
-				for key, values := range part.Values {
-					for _, v := range values {
-						for _, n := range steps.nodesWith(v) {
-							counts[Cell{at, n.cell(key)}]++
-						}
+				if spec.Kind == "distinct_users" {
+					there[at] = true
+				}
+				for j, further := range c.FurtherOf(part.Metric) {
+					counts[Cell{further, k.Key}] += k.Further[j]
+				}
+				if !hasTree(spec.Kind) {
+					continue
+				}
+				nodes, steps := c.nodesOf(part.Metric), c.stepsOf(part.Metric)
+				for _, v := range k.Values {
+					for _, n := range steps.nodesWith(v) {
+						counts[Cell{nodes, n.cell(k.Key)}]++
 					}
-				}
-			}
-			for key, n := range part.Counts {
-				at := Cell{part.Metric, key}
-				user := userAt{at, m.Owner.ID}
-				if c.Metrics[part.Metric].Kind != "distinct_users" || !there[user] {
-					there[user] = true
-					counts[at] += n
 				}
 			}
 		}
@@ -61,10 +54,10 @@ func (c *Config) count(members []*Member) map[Cell]int64 {
 // private key that stayed below its threshold.
 func (r *Replay) Release(t *Turn) error {
 	counts, released := r.count(t), map[Cell]bool{}
-	t.Stopped = map[Cell]*big.Int{}
+	t.Stopped = map[Cell]units.Precision{}
 	c := t.Config
 	for _, i := range c.basesFirst() {
-		w, ends := c.windowEnding(c.Metrics[i], t.End)
+		w, ends := c.windowEnding(&c.Metrics[i], t.End)
 		if !ends {
 			continue
 		}
@@ -73,7 +66,7 @@ func (r *Replay) Release(t *Turn) error {
 		var next atomic.Int64
 		r.each(func(int, *people) {
 			for k := next.Add(1) - 1; k < int64(len(keys)); k = next.Add(1) - 1 {
-				all[k] = Turn{Number: t.Number, Config: c, Stopped: map[Cell]*big.Int{}}
+				all[k] = Turn{Number: t.Number, Config: c, Stopped: map[Cell]units.Precision{}}
 				errs[k] = all[k].release(i, w, keys[k], counts)
 			}
 		})
@@ -96,7 +89,7 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 	if err != nil {
 		return err
 	}
-	t.draw(at, counts[at], stop.precision, stop.passed)
+	t.draw(at, counts[at], exactly(stop.precision), stop.passed)
 	if !stop.passed {
 		return nil
 	}
@@ -104,7 +97,7 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 	for _, further := range c.FurtherOf(metric) {
 		of := Cell{further, key}
 		u := furtherPrecision(spec, c.Metrics[further], stop.precision)
-		t.draw(of, counts[of], u, true)
+		t.draw(of, counts[of], exactly(u), true)
 		one, err := c.drawOnce(further, w, key, counts[of], u)
 		if err != nil {
 			return err
@@ -133,7 +126,7 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 	return nil
 }
 
-func (t *Turn) draw(at Cell, count int64, u *big.Int, released bool) {
+func (t *Turn) draw(at Cell, count int64, u units.Precision, released bool) {
 	t.Stopped[at] = u
 	t.Draws = append(t.Draws, Draw{at, count, u, released})
 }
@@ -197,14 +190,11 @@ func (c *Config) refine(metric int, w window, key string, count int64) (stop, er
 // publish encodes one release.
 func (t *Turn) publish(spec schemas.MetricSpec, w window, key string, count int64, s stop) error {
 	c := t.Config
-	precision, err := units.PrecisionFromBig(s.precision)
-	if err != nil {
-		return fmt.Errorf("converting a precision: %w", err)
-	}
 	from, to := c.Zone.Time(w.start), c.Zone.Time(w.end)
 	release := schemas.Release{
 		Turn: t.Number, Generation: c.Generation, Metric: spec.Name, MetricDigest: spec.Digest(), WindowStart: from,
-		WindowEnd: to, Key: key, Value: s.value, StdDev: s.stddev, Low: s.low, High: s.high, Precision: precision,
+		WindowEnd: to, Key: key, Value: s.value, StdDev: s.stddev, Low: s.low, High: s.high,
+		Precision:  exactly(s.precision),
 		Confidence: spec.Confidence, Met: s.met, Rungs: s.rungs, NoiseKeyID: c.Noise.ID,
 	}
 	value, err := schemas.EncodeRelease(c.Counts, release)

@@ -3,12 +3,13 @@ package reference
 import (
 	"cmp"
 	"fmt"
-	"math/big"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -16,15 +17,13 @@ import (
 // accounts. For every turn, call Read with the records below the turn's cuts, and then Gather,
 // Decide, Release and Charge. Only Read may be called for several partitions at the same time.
 type Replay struct {
-	all      []Config // generations, oldest first
-	names    []string // of their metrics
-	ends     []int64  // of the turns that are settled
-	cuts     Cuts
-	readers  map[int32]*Reader
-	people   []*people
-	position map[string]int // of each name of a metric
-	turn     uint64         // the last one that was gathered
-	current  int            // the generation of the accounts
+	all     []Config // generations, oldest first
+	ends    []int64  // of the turns that are settled
+	cuts    Cuts
+	readers map[int32]*Reader
+	people  []*people
+	turn    uint64 // the last one that was gathered
+	current int    // the generation of the accounts
 
 	// Forgotten has the marks of users who count in no turn after the given one.
 	Forgotten map[schemas.ForgottenMark]uint64
@@ -33,10 +32,9 @@ type Replay struct {
 // people are the individuals of one part of the account ids.
 type people struct {
 	hashers  []*schemas.Hasher
-	open     []accepted // events of open windows, by time
-	accounts map[Owner]kept
-	large    map[Owner]Account // those that kept has no room for
-	tallies  []MetricTallies
+	open     [][]accepted // by turn, as far back as windows are open: in the order of owners and times
+	accounts map[Owner]Account
+	tallies  Tallies
 }
 
 // Turn is what is decided and published in one turn.
@@ -47,7 +45,7 @@ type Turn struct {
 	Members   [][]*Member
 	Published []Published // metrics that take their keys from others come last
 	Draws     []Draw      // every refinement, the published ones and the others
-	Stopped   map[Cell]*big.Int
+	Stopped   map[Cell]units.Precision
 }
 
 // Cell is a key of a metric, in a window that ends with the turn.
@@ -67,7 +65,7 @@ type Published struct {
 type Draw struct {
 	Cell
 	Count     int64
-	Precision *big.Int
+	Precision units.Precision
 	Released  bool
 }
 
@@ -80,21 +78,14 @@ func NewReplay(c Config, cuts Cuts, turns uint64, partitions ...int32) (*Replay,
 		return nil, err
 	}
 	r := &Replay{all: c.generations(), ends: c.TurnEnds(turns), cuts: cuts, readers: map[int32]*Reader{},
-		position: map[string]int{}, Forgotten: map[schemas.ForgottenMark]uint64{}}
-	r.names = names(r.all)
-	for i, name := range r.names {
-		r.position[name] = i
-	}
+		Forgotten: map[schemas.ForgottenMark]uint64{}}
 	for _, p := range partitions {
 		if r.readers[p], err = r.newReader(p); err != nil {
 			return nil, err
 		}
 	}
 	for range runtime.GOMAXPROCS(0) {
-		r.people = append(r.people, &people{
-			hashers: r.hashers(), accounts: map[Owner]kept{}, large: map[Owner]Account{},
-			tallies: make([]MetricTallies, len(r.names)),
-		})
+		r.people = append(r.people, &people{hashers: r.hashers(), accounts: map[Owner]Account{}})
 	}
 	return r, nil
 }
@@ -157,14 +148,17 @@ func (r *Replay) Begin() *Turn {
 			clear(p.accounts) // another key begins with a budget period
 		}
 		if next > r.current {
-			for owner := range p.accounts {
-				r.keep(p, owner, r.all[next].carry(&r.all[r.current], owner, r.account(p, owner)))
+			for owner, account := range p.accounts {
+				p.accounts[owner] = r.all[next].carry(&r.all[r.current], owner, account)
 			}
 		}
-		gone, _ := slices.BinarySearchFunc(p.open, oldest, beforeTime)
-		p.open = slices.Delete(p.open, 0, gone)
-		slices.SortStableFunc(arrived[part], func(a, b accepted) int { return cmp.Compare(a.millis, b.millis) })
-		p.open = append(p.open, arrived[part]...)
+		slices.SortFunc(arrived[part], func(a, b accepted) int {
+			return cmp.Or(a.owner.Compare(b.owner), cmp.Compare(a.millis, b.millis))
+		})
+		p.open = append(p.open, arrived[part])
+		for len(p.open) > 1 && r.ends[t.Number-uint64(len(p.open))] <= oldest {
+			p.open = p.open[1:]
+		}
 	})
 	r.current = max(r.current, next)
 	return t
@@ -181,6 +175,19 @@ func (r *Replay) GatherFrom(t *Turn, members []*Member) {
 		part := r.partOf(m.Owner)
 		t.Members[part] = append(t.Members[part], m)
 	}
+	for _, all := range t.Members {
+		slices.SortFunc(all, func(a, b *Member) int { return a.Owner.Compare(b.Owner) })
+	}
+}
+
+// Member returns the part of an individual in a turn; nil if it has none.
+func (r *Replay) Member(t *Turn, o Owner) *Member {
+	all := t.Members[r.partOf(o)]
+	i, found := slices.BinarySearchFunc(all, o, func(m *Member, o Owner) int { return m.Owner.Compare(o) })
+	if !found {
+		return nil
+	}
+	return all[i]
 }
 
 func beforeTime(e accepted, millis int64) int { return cmp.Compare(e.millis, millis) }
@@ -212,8 +219,8 @@ func (c *Config) OldestOpen(end int64) int64 {
 // Ending returns the windows of a generation that end at a time and to which individuals are
 // admitted, in the order of the metrics.
 func (c *Config) Ending(end int64) (all []schemas.MetricWindow) {
-	for i, m := range c.Metrics {
-		if w, ends := c.windowEnding(m, end); ends && admits(m) {
+	for i := range c.Metrics {
+		if w, ends := c.windowEnding(&c.Metrics[i], end); ends && admits(&c.Metrics[i]) {
 			all = append(all, schemas.MetricWindow{Metric: uint32(i), WindowStart: w.start, WindowEnd: w.end})
 		}
 	}
@@ -224,10 +231,10 @@ func (c *Config) Ending(end int64) (all []schemas.MetricWindow) {
 func (r *Replay) Decide(t *Turn) {
 	r.each(func(part int, p *people) {
 		for _, m := range t.Members[part] {
-			account := r.account(p, m.Owner)
+			account := p.accounts[m.Owner].clone()
 			t.Config.admit(&account, m, t.Config.Elapsed(m.Owner, t.End))
 			for _, one := range m.Parts {
-				tally := r.tally(p, t.Config, one.Metric)
+				tally := p.tallies.metric(t.Config.Metrics[one.Metric].Name)
 				tally.Counted += one.Counted
 				tally.Beyond += one.Beyond
 			}
@@ -235,26 +242,42 @@ func (r *Replay) Decide(t *Turn) {
 	})
 }
 
-func (r *Replay) tally(p *people, c *Config, metric int) *MetricTallies {
-	return &p.tallies[r.position[c.Metrics[metric].Name]]
-}
-
 // Charge charges all members for the precisions at which the turn's cells stopped.
 func (r *Replay) Charge(t *Turn) error {
 	errs := make([]error, len(r.people))
 	r.each(func(part int, p *people) {
 		for _, m := range t.Members[part] {
-			account := r.account(p, m.Owner)
+			account := p.accounts[m.Owner]
 			if err := t.Config.settle(&account, m, t.Config.Elapsed(m.Owner, t.End), t.Stopped); err != nil {
 				errs[part] = fmt.Errorf("charging turn %d: %w", t.Number, err)
 			}
-			if account.Spent.Sign() != 0 {
-				r.keep(p, m.Owner, account)
+			if account.Spent != 0 {
+				p.accounts[m.Owner] = account
 			}
 		}
 	})
 	return cmp.Or(errs...)
 }
+
+// Account returns what an individual has lost, as far as turns are charged.
+func (r *Replay) Account(o Owner) (Account, bool) {
+	a, known := r.people[r.partOf(o)].accounts[o]
+	return a.clone(), known
+}
+
+// Owners calls yield for everybody whose account is not zero.
+func (r *Replay) Owners(yield func(Owner) bool) {
+	for _, p := range r.people {
+		for owner := range p.accounts {
+			if !yield(owner) {
+				return
+			}
+		}
+	}
+}
+
+// SetAccount replaces an account.
+func (r *Replay) SetAccount(o Owner, a Account) { r.people[r.partOf(o)].accounts[o] = a }
 
 // Forgot reports whether a user counts no more in a turn.
 func (r *Replay) Forgot(h *schemas.Hasher, o Owner, turn uint64) bool {
@@ -267,63 +290,70 @@ func (r *Replay) Forgot(h *schemas.Hasher, o Owner, turn uint64) bool {
 
 // DropForgotten removes the accounts of users who count no more in a turn.
 func (r *Replay) DropForgotten(turn uint64) {
-	if len(r.Forgotten) == 0 {
-		return
+	if len(r.Forgotten) > 0 {
+		r.each(func(_ int, p *people) {
+			maps.DeleteFunc(p.accounts, func(o Owner, _ Account) bool {
+				return r.Forgot(p.hashers[r.current], o,
+					turn)
+			})
+		})
 	}
-	r.each(func(_ int, p *people) {
-		for owner := range p.accounts {
-			if r.Forgot(p.hashers[r.current], owner, turn) {
-				delete(p.accounts, owner)
-			}
-		}
-	})
 }
 
 // Forget removes accounts.
 func (r *Replay) Forget(which func(Owner) bool) {
 	r.each(func(_ int, p *people) {
-		for owner := range p.accounts {
-			if which(owner) {
-				delete(p.accounts, owner)
-			}
-		}
+		maps.DeleteFunc(p.accounts, func(o Owner, _ Account) bool { return which(o) })
 	})
 }
 
-// gather collects who offers what to the windows that end, and tallies what caps leave out.
+// gather collects who offers what to the windows that end, and tallies what caps leave out. It
+// merges the events of the windows' turns.
 func (p *people) gather(r *Replay, t *Turn) (members []*Member) {
-	oldest := t.End
+	first := t.Number
 	for _, w := range t.Config.Ending(t.End) {
-		oldest = min(oldest, w.WindowStart)
+		first = min(first, r.TurnAt(w.WindowStart))
 	}
-	events := slices.Clone(within(p.open, window{oldest, t.End}))
-	slices.SortStableFunc(events, func(a, b accepted) int { return compareOwners(a.owner, b.owner) })
-	for len(events) > 0 {
-		n := 1
-		for n < len(events) && events[n].owner == events[0].owner {
-			n++
+	turns := slices.Clone(p.open[max(0, len(p.open)-int(t.Number-first)-1):])
+	var events []accepted // of one owner, in the order of their times
+	for {
+		var least *Owner
+		for _, all := range turns {
+			if len(all) > 0 && (least == nil || all[0].owner.Compare(*least) < 0) {
+				least = &all[0].owner
+			}
 		}
-		if m := p.member(r, t, events[:n]); len(m.Parts) > 0 {
+		if least == nil {
+			return members
+		}
+		events = events[:0]
+		for i, all := range turns {
+			n := 0
+			for n < len(all) && all[n].owner == *least {
+				n++
+			}
+			events, turns[i] = append(events, all[:n]...), all[n:]
+		}
+		if m := p.member(r, t, events); len(m.Parts) > 0 {
 			members = append(members, m)
 		}
-		events = events[n:]
 	}
-	return members
 }
 
 // member returns what one individual offers, from its events in the order of their times.
 func (p *people) member(r *Replay, t *Turn, events []accepted) *Member {
 	m := &Member{Owner: events[0].owner}
 	forgot := r.Forgot(p.hashers[r.current], m.Owner, t.Number)
-	for i, spec := range t.Config.Metrics {
+	for i := range t.Config.Metrics {
+		spec := &t.Config.Metrics[i]
 		w, ends := t.Config.windowEnding(spec, t.End)
 		if !ends || !admits(spec) {
 			continue
 		}
-		tally := r.tally(p, t.Config, i)
+		tally := p.tallies.metric(spec.Name)
 		var visits []Visit
 		for _, e := range within(events, w) {
-			if forgot || !t.Config.takes(spec, e) {
+			if forgot || !t.Config.TakesVisit(spec, e.passes, e.visit.Key) {
 				tally.Filtered++
 				continue
 			}
@@ -367,35 +397,34 @@ func within(events []accepted, w window) []accepted {
 	return events[from:to]
 }
 
-// takes reports whether a metric looks at an event at all.
-func (c *Config) takes(spec schemas.MetricSpec, e accepted) bool {
-	return c.TakesVisit(spec, e.passes, e.visit.Key)
-}
-
 // TakesVisit reports whether a metric looks at events of a key that pass these filters: bit i is
 // filter i of the format.
-func (c *Config) TakesVisit(spec schemas.MetricSpec, passes uint64, key string) bool {
+func (c *Config) TakesVisit(spec *schemas.MetricSpec, passes uint64, key string) bool {
 	if spec.Filter != "" {
 		if i := slices.Index(c.Format.Filters, spec.Filter); passes>>i&1 == 0 {
 			return false
 		}
 	}
 	if spec.Kind == "counted" {
-		spec = c.Metrics[c.countedIn(spec)]
+		spec = &c.Metrics[c.countedIn(spec)]
 	}
 	return Takes(spec, key)
 }
 
 // Tallies accounts for every record that was read.
-func (r *Replay) Tallies() Tallies {
-	t := newTallies(r.names)
+func (r *Replay) Tallies() (t Tallies) {
 	for _, reader := range r.readers {
 		t.add(reader.tallies)
+		n := reader.outcomes
+		sum := schemas.ReadTallies{Skipped: n[Skipped], BeforeStart: n[BeforeStart], Late: n[Late], Future: n[Future],
+			Overtaken: n[Overtaken], Accepted: n[Accepted]}
+		for _, records := range n {
+			sum.Read += records
+		}
+		t.Records.Add(sum)
 	}
 	for _, p := range r.people {
-		for i, m := range p.tallies {
-			t.Metrics[i].add(m)
-		}
+		t.add(p.tallies)
 	}
 	return t
 }

@@ -20,10 +20,7 @@ func aimOfSpread(m schemas.MetricSpec) float64 {
 	}
 	far := float64(m.Max - m.Min)
 	square := far * far
-	if r := 0.98 * (t / (factor * square)); r < 0.5 {
-		return r
-	}
-	return 0.5
+	return min(0.98*(t/(factor*square)), 0.5)
 }
 
 // quotient is what the events of a cell add to a component on average, with an interval: in units
@@ -36,30 +33,19 @@ type quotient struct {
 
 // quotientOf finds the interval by trying, between −far and far.
 func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient {
-	least, most := big.NewRat(-far, 1), big.NewRat(far, 1)
-	out := quotient{value: new(big.Rat), low: least, high: most}
+	const unit = 1 << 20
+	least, most := rat(-far), rat(far)
+	out := quotient{value: rat(0), low: least, high: most}
 	if n.value.Sign() <= 0 {
 		return out
 	}
-	exact := new(big.Rat).Quo(s.value, n.value)
-	out.value = exact
-	if exact.Cmp(least) < 0 {
-		out.value = least
-	}
-	if exact.Cmp(most) > 0 {
-		out.value = most
-	}
-	k := new(big.Rat).Mul(width, width)
-	squared := new(big.Rat).Mul(n.value, n.value)
-	if clamped || squared.Cmp(new(big.Rat).Mul(k, n.variance())) <= 0 {
+	exact, k := quo(s.value, n.value), square(width)
+	out.value = between(least, exact, most)
+	if clamped || square(n.value).Cmp(mul(k, n.variance())) <= 0 {
 		return out
 	}
-	const unit = 1 << 20
 	outside := func(x *big.Rat) bool { // (S − xN)² ≥ k·(v_S + x²·v_N)
-		left := new(big.Rat).Sub(s.value, new(big.Rat).Mul(x, n.value))
-		right := new(big.Rat).Mul(x, x)
-		right.Mul(right, n.variance()).Add(right, s.variance()).Mul(right, k)
-		return left.Mul(left, left).Cmp(right) >= 0
+		return square(sub(s.value, mul(x, n.value))).Cmp(mul(k, add(s.variance(), mul(square(x), n.variance())))) >= 0
 	}
 	if exact.Cmp(least) < 0 && outside(least) || exact.Cmp(most) > 0 && outside(most) {
 		return out // nothing that can be is inside
@@ -83,32 +69,22 @@ func spread(spec schemas.MetricSpec, width *big.Rat, n stop, of []estimate) stop
 	first, second := quotientOf(of[0], of[1], width, far, clamped), quotientOf(of[0], of[2], width, far*far, clamped)
 	// The mean of d² is half of second + far², and the variance a quarter of that less first².
 	variance := func(second, first *big.Rat) *big.Rat {
-		v := new(big.Rat).Add(second, big.NewRat(far*far, 1))
-		return v.Quo(v, big.NewRat(2, 1)).Sub(v, new(big.Rat).Mul(first, first)).Quo(v, big.NewRat(4, 1))
+		return quo(sub(quo(add(second, rat(far*far)), rat(2)), square(first)), rat(4))
 	}
 	most := big.NewRat(far*far, 4)
-	cut := func(v *big.Rat) *big.Rat {
-		switch {
-		case v.Sign() < 0:
-			return new(big.Rat)
-		case v.Cmp(most) > 0:
-			return most
-		}
-		return v
-	}
-	least := first.low // of the absolute values of first
-	greatest := first.high
+	cut := func(v *big.Rat) *big.Rat { return between(rat(0), v, most) }
+	least, greatest := first.low, first.high // of the absolute values of first
 	if new(big.Rat).Abs(least).Cmp(new(big.Rat).Abs(greatest)) > 0 {
 		least, greatest = greatest, least
 	}
 	if first.low.Sign() < 0 && first.high.Sign() > 0 {
-		least = new(big.Rat)
+		least = rat(0)
 	}
 	v, root := cut(variance(second.value, first.value)), spec.Kind == "standard_deviation"
 	n.value = (unitsOf(v, 2, root) + 1) / 2
 	from, to := variance(second.low, greatest), variance(second.high, least)
 	if to.Sign() < 0 || from.Cmp(most) > 0 { // there is no such variance
-		from, to, first.known = new(big.Rat), most, false
+		from, to, first.known = rat(0), most, false
 	}
 	low, high := unitsOf(cut(from), 1, root), unitsOf(cut(to), 1, root)+1
 	top := float64(far) / 2
@@ -128,7 +104,7 @@ func unitsOf(v *big.Rat, parts int64, root bool) int64 {
 	return int64(sort.Search(1<<50, func(i int) bool {
 		x := big.NewRat(int64(i)+1, 1024*parts)
 		if root {
-			x.Mul(x, x)
+			x = square(x)
 		}
 		return x.Cmp(v) > 0
 	}))
@@ -137,25 +113,18 @@ func unitsOf(v *big.Rat, parts int64, root bool) int64 {
 // deviationOf adds up the noise of the components times the derivatives by them.
 func deviationOf(v, first, second *big.Rat, root bool, of []estimate) float64 {
 	by := []*big.Rat{ // N, S and Q, times 8N
-		new(big.Rat).Sub(new(big.Rat).Mul(big.NewRat(4, 1), new(big.Rat).Mul(first, first)), second),
-		new(big.Rat).Mul(big.NewRat(-4, 1), first),
-		big.NewRat(1, 1),
+		sub(mul(rat(4), square(first)), second), mul(rat(-4), first), rat(1),
 	}
-	sum := new(big.Rat)
+	sum := rat(0)
 	for i, slope := range by {
-		slope.Quo(slope, new(big.Rat).Mul(big.NewRat(8, 1), of[0].value))
-		sum.Add(sum, slope.Mul(slope, slope).Mul(slope, of[i].variance()))
-	}
-	sqrt := func(x *big.Rat) float64 {
-		f, _ := new(big.Float).SetPrec(128).Sqrt(new(big.Float).SetPrec(128).SetRat(x)).Float64()
-		return f
+		sum = add(sum, mul(square(quo(slope, mul(rat(8), of[0].value))), of[i].variance()))
 	}
 	if !root {
-		return sqrt(sum)
+		return rootOf(sum)
 	}
-	deviation := math.Sqrt(sqrt(sum))
+	deviation := math.Sqrt(rootOf(sum))
 	if v.Sign() > 0 { // the derivative of the root is 1/2√v
-		deviation = math.Min(deviation, sqrt(new(big.Rat).Quo(sum, new(big.Rat).Mul(big.NewRat(4, 1), v))))
+		deviation = math.Min(deviation, rootOf(quo(sum, mul(rat(4), v))))
 	}
 	return deviation
 }

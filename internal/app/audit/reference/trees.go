@@ -3,11 +3,11 @@ package reference
 import (
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // hasTree reports whether values of a kind are counted by the nodes of trees, or in buckets.
@@ -30,53 +30,34 @@ func (c *Config) nodesOf(metric int) int {
 	})
 }
 
-// squares adds up n² over the nodes whose parents are drawn, where n is how many of one
-// individual's values of a key are in the node.
-func squares(s steps, values []int64, drawn func(parent node) bool) *big.Int {
-	counts := map[node]int64{}
-	for _, v := range values {
-		for _, at := range s.nodesWith(v) {
-			counts[at]++
-		}
-	}
-	sum := new(big.Int)
-	for at, n := range counts {
-		if drawn(at.parent()) {
-			sum.Add(sum, new(big.Int).Mul(big.NewInt(n), big.NewInt(n)))
-		}
-	}
-	return sum
-}
-
-// ChargeTrees returns what one individual pays for the nodes of trees. values has the individual's
-// values by key. Each key costs ⌈u·Σn²·2^-40⌉ over the nodes whose parents are drawn (see squares).
-// drawn returns the precision with which the children of a cell's node were drawn, for the metric
-// of nodes. It is nil or 0 if they were not drawn.
-func (c *Config) ChargeTrees(metric int, values map[string][]int64,
-	drawn func(nodes int, cell string) *big.Int) *big.Int {
-	all := new(big.Int)
+// chargeTree returns what one individual pays for the nodes of one key's tree: ⌈u·Σn²·2^-40⌉ over
+// the nodes whose parents are drawn, of which n of its values are in each. drawn returns the
+// precision with which the children of a cell's node were drawn, for the metric of nodes; 0 if they
+// were not drawn.
+func (c *Config) chargeTree(metric int, key string, values []int64,
+	drawn func(nodes int, cell string) units.Precision) int64 {
 	if !hasTree(c.Metrics[metric].Kind) {
-		return all
+		return 0
 	}
-	at, steps := c.nodesOf(metric), c.stepsOf(metric)
-	for key, of := range values {
-		u := drawn(at, root.cell(key))
-		if u == nil {
-			continue
+	at, steps, counts := c.nodesOf(metric), c.stepsOf(metric), map[node]uint64{}
+	for _, v := range values {
+		for _, n := range steps.nodesWith(v) {
+			counts[n]++
 		}
-		sum := squares(steps, of, func(parent node) bool {
-			of := drawn(at, parent.cell(key))
-			return of != nil && of.Sign() != 0
-		})
-		all.Add(all, ceilDiv(sum.Mul(sum, u), new(big.Int).Lsh(big.NewInt(1), 40)))
 	}
-	return all
+	squares := uint64(0) // of at most MostEvents in each of five levels
+	for n, events := range counts {
+		if !drawn(at, n.parent().cell(key)).IsZero() {
+			squares += events * events
+		}
+	}
+	return chargeSquares(squares, drawn(at, root.cell(key)))
 }
 
 // statistics returns what is released beside one released key, by metric, and the parents of the
 // drawn nodes with the precision of the draws.
 func (c *Config) statistics(metric int, w window, key string, n stop, drawn []estimate,
-	counts map[Cell]int64) (map[int]stop, map[Cell]*big.Int, error) {
+	counts map[Cell]int64) (map[int]stop, map[Cell]units.Precision, error) {
 	spec, beside := c.Metrics[metric], map[int]stop{}
 	for i, m := range c.Metrics {
 		if of, also := strings.CutPrefix(m.Kind, "also_"); also && m.Of == spec.Name && c.path == nil {
@@ -98,10 +79,9 @@ func (c *Config) statistics(metric int, w window, key string, n stop, drawn []es
 		return nil, nil, fmt.Errorf("computing the statistics of metric %q: %w", spec.Name, err)
 	}
 	maps.Copy(out, beside)
-	stopped := map[Cell]*big.Int{}
-	at := c.nodesOf(metric)
+	at, stopped := c.nodesOf(metric), map[Cell]units.Precision{}
 	for _, parent := range parents {
-		stopped[Cell{at, parent.cell(key)}] = furtherPrecision(spec, c.Metrics[at], n.precision)
+		stopped[Cell{at, parent.cell(key)}] = exactly(furtherPrecision(spec, c.Metrics[at], n.precision))
 	}
 	return out, stopped, nil
 }

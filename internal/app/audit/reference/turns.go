@@ -20,7 +20,7 @@ func floorDivide(a, b int64) int64 {
 
 // windowsOf lists a metric's windows that contain a time, the earliest first. Windows that began
 // before the generation did do not count.
-func (c *Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
+func (c *Config) windowsOf(m *schemas.MetricSpec, millis int64) []window {
 	var all []window
 	last := floorDivide(millis, m.WindowSlide) * m.WindowSlide
 	for start := last - m.WindowSize + m.WindowSlide; start <= last; start += m.WindowSlide {
@@ -32,7 +32,7 @@ func (c *Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
 }
 
 // windowEnding returns a metric's window that ends at a time, where there is one.
-func (c *Config) windowEnding(m schemas.MetricSpec, end int64) (window, bool) {
+func (c *Config) windowEnding(m *schemas.MetricSpec, end int64) (window, bool) {
 	w := window{end - m.WindowSize, end}
 	return w, end%m.WindowSlide == 0 && w.start >= c.since() && c.begins(w.start, m.WindowSlide)
 }
@@ -69,15 +69,6 @@ func (c *Config) nextEnd(after int64) int64 {
 	return slices.Min(candidates)
 }
 
-// TurnsUntil counts the turns that end at or before a time.
-func (c *Config) TurnsUntil(millis int64) uint64 {
-	turns := uint64(0)
-	for end := c.nextEnd(c.since()); end <= millis; end = c.nextEnd(end) {
-		turns++
-	}
-	return turns
-}
-
 // turnOf numbers the turn that covers an event's time: the first one that ends after it. Turns are
 // numbered from 1.
 func turnOf(millis int64, ends []int64) (uint64, bool) {
@@ -96,7 +87,7 @@ func (c *Config) periodOf(millis int64) int64 {
 	return floorDivide(millis, c.Period)
 }
 
-// PeriodIsOver tells whether every window with a time of the period in it has ended at a time: no
+// PeriodIsOver reports whether every window with a time of the period in it has ended at a time: no
 // window charges it any more.
 func (c *Config) PeriodIsOver(period, now int64) bool {
 	if c.Period == 0 {
