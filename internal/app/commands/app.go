@@ -33,8 +33,8 @@ func rootCommand(a *command.App) *cobra.Command {
 		replay.Command(a),
 		dlq.Command(a), validate.Command(a), demo.Plan(a), demo.Command(a),
 		budget.Command(a), serve.Probe(a), version(a), man(a))
-	for _, tagged := range run.TaggedCommands {
-		root.AddCommand(tagged(a))
+	if run.Worker != nil {
+		root.AddCommand(run.Worker(a))
 	}
 	return root
 }

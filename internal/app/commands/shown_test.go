@@ -160,8 +160,7 @@ func (l shownLine) problem() string {
 		if value == "" || placeholder.MatchString(value) {
 			continue
 		}
-		if err := flag.Value.Set(value); err != nil && !strings.Contains(err.Error(),
-			"this binary was built without it") {
+		if err := flag.Value.Set(value); err != nil {
 			return name + " " + value + ": " + err.Error()
 		}
 	}

@@ -2,7 +2,8 @@ package command
 
 import (
 	"errors"
-	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
@@ -13,6 +14,9 @@ type TimeValue struct {
 	time.Time
 	Offset bool // the text said its offset from UTC
 	Local  bool // it is what a clock in the time zone shows, as if it showed UTC
+
+	Words []string // that the flag also accepts; "now" is the moment at which the flag is read
+	Word  string   // that was given
 }
 
 // In turns the time into what the clock of a zone shows; a text without an offset is that already.
@@ -41,39 +45,34 @@ func (v *TimeValue) Moment(zone string) time.Time {
 const localTime = "2006-01-02T15:04:05"
 
 func (v *TimeValue) String() string {
-	if v.IsZero() {
-		return ""
-	}
-	if v.Local {
+	switch {
+	case v.Word != "" || v.IsZero():
+		return v.Word
+	case v.Local:
 		return v.Format(localTime)
 	}
 	return v.Format(time.RFC3339)
 }
 
-func (v *TimeValue) Type() string { return "time" }
-
-// errBefore1970 also refuses the zero time, which means that a flag was not given.
-var errBefore1970 = errors.New("it must not be before 1970")
+func (v *TimeValue) Type() string { return strings.Join(append(slices.Clone(v.Words), "time"), "|") }
 
 func (v *TimeValue) Set(text string) error {
+	*v = TimeValue{Words: v.Words}
+	if slices.Contains(v.Words, text) {
+		if v.Word = text; text == "now" {
+			v.Time, v.Offset = time.Now().UTC(), true
+		}
+		return nil
+	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly, localTime} {
 		if t, err := time.Parse(layout, text); err == nil {
-			if t.Before(time.UnixMilli(0)) {
-				return errBefore1970
+			if t.Before(time.UnixMilli(0)) { // the zero time is that of a flag that was not given
+				return errors.New("it must not be before 1970")
 			}
-			v.Time, v.Offset, v.Local = t.UTC(), layout == time.RFC3339, false
+			v.Time, v.Offset = t.UTC(), layout == time.RFC3339
 			return nil
 		}
 	}
-	return errors.New("it must be a time like 2025-03-03T00:00:00Z or a day like 2025-03-03")
-}
-
-// ParseMoment parses a time for a flag that also accepts words.
-func ParseMoment(text, words string) (TimeValue, error) {
-	var at TimeValue
-	err := at.Set(text)
-	if err != nil && !errors.Is(err, errBefore1970) {
-		err = fmt.Errorf("it must be %s or a time like 2026-01-01T00:00:00Z", words)
-	}
-	return at, err
+	return errors.New("it must be " + strings.Join(append(slices.Clone(v.Words), "a time like 2025-03-03T00:00:00Z",
+		"a day like 2025-03-03"), " or "))
 }

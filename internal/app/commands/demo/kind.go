@@ -30,6 +30,7 @@ func (f *kindFlags) register(flags *pflag.FlagSet, c *chosenFlags) {
 	s := &f.statistics
 	flags.Float64SliceVar(&s.Ranks, "ranks", nil, "")
 	flags.Float64SliceVar(&s.Edges, "edges", nil, "")
+	flags.Lookup("ranks").DefValue, flags.Lookup("edges").DefValue = "", "" // not [] in the help
 	flags.IntVar(&f.buckets, "buckets", 10, "")
 	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "")
 	flags.StringSliceVar(&s.Also, "also", nil, "")

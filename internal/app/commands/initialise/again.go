@@ -32,8 +32,8 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.L
 		d.Config.Deployment, e.Topic, d.ButMade())
 	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]),
 		e.Generation, e.Start.Format(time.RFC3339))
-	if at := f.start.at.Moment(d.Config.Time.WindowZone); f.start.text == "" && !deployment.FirstWindow(d.Deployment,
-		at).Equal(e.Start) {
+	if start := f.start.Moment(d.Config.Time.WindowZone); f.start.Word == "" &&
+		!deployment.FirstWindow(d.Deployment, start).Equal(e.Start) {
 		fmt.Fprintf(&b, "--start %s is ignored: the first init has fixed where time begins\n", &f.start)
 	}
 	command.WriteBackups(&b, d.File)

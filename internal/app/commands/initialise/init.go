@@ -24,7 +24,7 @@ type app struct{ *command.App }
 // initFlags are the flags of init as they were given.
 type initFlags struct {
 	config          string
-	start           startValue
+	start           command.TimeValue
 	createTopics    bool
 	eventPartitions int
 	replication     int
@@ -38,7 +38,7 @@ type initFlags struct {
 var help string
 
 func Command(c *command.App) *cobra.Command {
-	a, f := &app{c}, &initFlags{start: startValue{text: "now"}}
+	a, f := &app{c}, &initFlags{start: command.TimeValue{Words: []string{"now", "earliest"}, Word: "now"}}
 	return a.New("init", help, func(cmd *cobra.Command) {
 		a.ConfigPath(cmd, &f.config)
 		flags := cmd.Flags()
@@ -125,9 +125,14 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *command.Loaded, record
 	if err := pipeline.CheckTopics(ctx, d.Deployment, a.Checking(f.strict)); err != nil {
 		return err
 	}
-	start, err := f.start.resolve(ctx, d.Config, time.Now)
-	if err != nil {
-		return err
+	start := f.start.Moment(d.Config.Time.WindowZone)
+	switch f.start.Word {
+	case "now":
+		start = time.Now()
+	case "earliest":
+		if start, err = earliest(ctx, d.Config); err != nil {
+			return err
+		}
 	}
 	b, err := newBeginning(d, cluster)
 	if err != nil {

@@ -2,6 +2,8 @@ package initialise
 
 import (
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 )
 
 // A --start without an offset is a time of the zone in which windows begin.
@@ -12,12 +14,12 @@ func TestStartIsInTheZoneOfWindows(t *testing.T) {
 		{"2025-10-25T00:00:00Z", "America/New_York", "2025-10-25T00:00:00Z"},
 		{"2025-10-25", "", "2025-10-25T00:00:00Z"},
 	} {
-		var v startValue
+		var v command.TimeValue
 		if err := v.Set(c.text); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // also when it is asked for again
-			if got := v.at.Moment(c.zone).Format("2006-01-02T15:04:05Z"); got != c.want {
+			if got := v.Moment(c.zone).Format("2006-01-02T15:04:05Z"); got != c.want {
 				t.Errorf("%s in %q: %s, want %s", c.text, c.zone, got, c.want)
 			}
 		}

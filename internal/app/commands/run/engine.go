@@ -3,9 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,23 +12,25 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// engineBuilds says with which build tag a binary has an engine; "" for every binary.
-var engineBuilds = map[string]string{"direct": "", "flink": "flink"}
+const (
+	direct     = "direct" // this process runs the stages
+	flinkNamed = "flink"
+)
 
-// engine starts the workers of a cluster that run the stages; nil: this process runs them.
-type engine func(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error)
-
-// engines are those that this binary has. Files with build tags add theirs.
-var engines = map[string]engine{"direct": nil}
+// Both are nil in binaries without the build tag flink: startFlink starts the workers of a cluster that
+// run the stages, and Worker is the command that its machines run.
+var (
+	startFlink func(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error)
+	Worker     func(*command.App) *cobra.Command
+)
 
 // EngineNames returns the names of the engines that this binary has.
-func EngineNames() []string { return slices.Sorted(maps.Keys(engines)) }
-
-// TaggedCommands are those that only some builds have.
-var TaggedCommands []func(*command.App) *cobra.Command
-
-// engineValue is the value of --engine.
-type engineValue struct{ name string }
+func EngineNames() []string {
+	if startFlink == nil {
+		return []string{direct}
+	}
+	return []string{direct, flinkNamed}
+}
 
 // addressValue is the value of a flag for an address, which may contain a password.
 type addressValue struct{ secret.URL }
@@ -44,7 +43,7 @@ func (v *addressValue) Type() string { return "string" }
 
 // checkCluster refuses flags that do not go together.
 func (f *runFlags) checkCluster(changed func(string) bool) error {
-	cluster := f.engine.name == "flink"
+	cluster := f.engine == flinkNamed
 	for _, name := range []string{"flink", "parallelism", "readers"} {
 		if changed(name) && !cluster {
 			return command.Usage(fmt.Errorf("--%s is only used with --engine flink", name))
@@ -53,6 +52,9 @@ func (f *runFlags) checkCluster(changed func(string) bool) error {
 	switch {
 	case !cluster:
 		return nil
+	case startFlink == nil:
+		return command.Usage(errors.New("--engine is flink, which this binary was built without: go build -tags flink " +
+			"./cmd/runner makes one that has it"))
 	case f.flink.Reveal() == "":
 		return command.Usage(errors.New("--engine flink needs --flink: the address of the JobManager's REST " +
 			"interface, for example http://localhost:8081"))
@@ -61,21 +63,5 @@ func (f *runFlags) checkCluster(changed func(string) bool) error {
 	case f.readers < 0 || changed("readers") && f.readers == 0:
 		return command.Must("readers", "1 or more")
 	}
-	return nil
-}
-
-func (v *engineValue) String() string { return v.name }
-func (v *engineValue) Type() string   { return "direct|flink" }
-
-func (v *engineValue) Set(text string) error {
-	tag, known := engineBuilds[text]
-	if !known {
-		return fmt.Errorf("it must be one of %s", strings.ReplaceAll(v.Type(), "|", ", "))
-	}
-	_, has := engines[text]
-	if !has {
-		return fmt.Errorf("this binary was built without it: go build -tags %s ./cmd/runner makes one that has it", tag)
-	}
-	v.name = text
 	return nil
 }

@@ -20,10 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/flink"
 )
 
-func init() {
-	engines["flink"] = flinkWorkers
-	TaggedCommands = append(TaggedCommands, worker)
-}
+func init() { startFlink, Worker = flinkWorkers, worker }
 
 // flinkWorkers has the stages run on a cluster of Flink.
 func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error) {

@@ -30,14 +30,14 @@ type app struct{ *command.App }
 // runFlags are the flags of run as they were given.
 type runFlags struct {
 	config        string
-	until         untilValue
+	until         command.TimeValue
 	untilEnd      bool
 	wait          time.Duration
 	format        cli.Format
 	top           int
 	trustedReport string
 	report        string
-	engine        engineValue
+	engine        string
 	flink         addressValue
 	parallelism   int
 	readers       int
@@ -50,7 +50,7 @@ type runFlags struct {
 var help string
 
 func Command(c *command.App) *cobra.Command {
-	a, f := &app{c}, &runFlags{engine: engineValue{"direct"}}
+	a, f := &app{c}, &runFlags{engine: direct, until: command.TimeValue{Words: []string{"now"}}}
 	cmd := a.New("run", help, func(cmd *cobra.Command) {
 		a.ConfigPath(cmd, &f.config)
 		flags := cmd.Flags()
@@ -61,7 +61,7 @@ func Command(c *command.App) *cobra.Command {
 		command.TopFlag(cmd, &f.top)
 		flags.StringVar(&f.trustedReport, "trusted-report", "", "")
 		flags.StringVar(&f.report, "report", "", "")
-		flags.Var(&f.engine, "engine", "")
+		flags.Var(cli.OneOf(&f.engine, direct, flinkNamed), "engine", "")
 		flags.Var(&f.flink, "flink", "")
 		flags.IntVar(&f.parallelism, "parallelism", 1, "")
 		flags.IntVar(&f.readers, "readers", 0, "")
@@ -74,6 +74,9 @@ func Command(c *command.App) *cobra.Command {
 	a.LogFlag(cmd)
 	return cmd
 }
+
+// ends reports whether the run is to end by itself.
+func (f *runFlags) ends() bool { return f.untilEnd || !f.until.IsZero() }
 
 func (f *runFlags) check(changed func(string) bool) error {
 	switch {
@@ -108,7 +111,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err != nil {
 		return err
 	}
-	f.until.Time, f.until.Local = f.until.Moment(d.Config.Time.WindowZone), false
+	f.until = command.TimeValue{Time: f.until.Moment(d.Config.Time.WindowZone)}
 	if err := d.Spared(command.NamedFile{By: "--report", Path: f.report}, command.NamedFile{By: "--trusted-report",
 		Path: f.trustedReport}); err != nil {
 		return err
@@ -171,11 +174,10 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 	drain := make(chan struct{})
 	halt := sync.OnceFunc(func() { close(drain) })
 	var begun atomic.Bool
-	startWorkers := engines[f.engine.name]
 	var workers *pipeline.Workers
 	second := a.Exit
-	if startWorkers != nil {
-		if workers, err = startWorkers(a, f, out.progress); err != nil {
+	if f.engine == flinkNamed {
+		if workers, err = startFlink(a, f, out.progress); err != nil {
 			return result, false, err
 		}
 		var cancel context.CancelCauseFunc

@@ -16,7 +16,7 @@ func TestUntilIsATimeInTheZoneOfWindows(t *testing.T) {
 		{"2025-10-27", "", "2025-10-27T00:00:00Z"},
 		{"2025-10-26T01:30:00Z", "Europe/Zurich", "2025-10-26T01:30:00Z"}, // clocks there have been set back
 	} {
-		var v untilValue
+		v := command.TimeValue{Words: []string{"now"}}
 		if err := v.Set(c.text); err != nil {
 			t.Fatal(err)
 		}
