@@ -3,12 +3,15 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -70,4 +73,84 @@ func NoArguments(flag string) cobra.PositionalArgs {
 		}
 		return Usage(fmt.Errorf("%s takes no argument without a flag, and %q has none: %s", cmd.Name(), first, meant))
 	}
+}
+
+// New returns a command with the texts of help: a summary in one line, a description, lines to try
+// under "Examples:", and the descriptions of its flags, under "Flags:" or the titles of groups, where
+// a star marks the flags that --help shows. register adds the flags; values replace words in help.
+func (a *App) New(use, help string, register func(*cobra.Command), work func(*cobra.Command) error,
+	values ...string) *cobra.Command {
+	help = strings.NewReplacer(values...).Replace(help)
+	short, long, _ := strings.Cut(help, "\n")
+	long, example, _ := strings.Cut(long, "\nExamples:\n")
+	example, flags, _ := strings.Cut(example, "\n\n")
+	cmd := &cobra.Command{Use: use, Short: short, Long: strings.TrimSpace(long),
+		Example: strings.TrimRight(example, "\n"), RunE: a.Run(work)}
+	cmd.Flags().SortFlags = false
+	register(cmd)
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, "--"+flag.Name) })
+	cmd.Args = NoArguments(append(names, "")[0])
+	describe(cmd, flags)
+	return cmd
+}
+
+// describe gives the flags of a command their descriptions, and their groups if there are any.
+func describe(cmd *cobra.Command, text string) {
+	var flag *pflag.Flag
+	var usual []string
+	title := ""
+	for line := range strings.Lines(text) {
+		words, star := strings.Fields(line), strings.HasPrefix(line, "* ")
+		switch {
+		case len(words) == 0:
+			continue
+		case line[0] != ' ' && !star:
+			title, words = strings.TrimSuffix(strings.TrimSpace(line), ":"), nil
+		case star:
+			words, usual = words[1:], append(usual, words[1])
+			fallthrough
+		case line[2] != ' ':
+			if flag = cmd.Flags().Lookup(words[0]); flag != nil && title != "Flags" {
+				cli.Group(flag, title)
+			}
+			words = words[1:]
+		}
+		if flag != nil {
+			flag.Usage = strings.TrimSpace(flag.Usage + " " + strings.Join(words, " "))
+		}
+	}
+	if usual != nil {
+		cli.GroupHelp(cmd, usual...)
+	}
+}
+
+// Execute runs one command line and returns the exit code.
+func Execute(ctx context.Context, a *App, build func(*App) *cobra.Command, args []string) int {
+	a.Stdout, a.Stderr = terminal.Printable(a.Stdout), terminal.Printable(a.Stderr)
+	if len(args) > 0 && strings.HasPrefix(args[0], "--id=") { // Flink starts a worker without naming a command
+		args = append([]string{"worker"}, args...)
+	}
+	root := build(a)
+	root.SetArgs(args)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	cli.Prepare(root)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	text := fmt.Sprintf("error: %v\n", err)
+	if wrong := (*badValue)(nil); errors.As(err, &wrong) {
+		text = fmt.Sprintf("error: %s\n", wrong.explain(cmd.Flag(wrong.flag)))
+	}
+	code := ExitCode(err)
+	if !a.running {
+		code = ExitUsage
+	}
+	if code == ExitUsage {
+		text += fmt.Sprintf("see %s --help\n", cmd.CommandPath())
+	}
+	a.sayError(text)
+	return code
 }

@@ -3,13 +3,24 @@ package command
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/compose"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -66,4 +77,138 @@ func (v durationValue) Set(text string) error {
 		*v.to = d
 	}
 	return err
+}
+
+// Accountant is the value of --accountant where a deployment's budget is computed.
+type Accountant budgets.Accountant
+
+func AccountantFlag(flags *pflag.FlagSet, to *Accountant) {
+	*to = Accountant(budgets.GDP)
+	names := budgets.AccountantNames()
+	for i, name := range names {
+		if a, ok := compose.Named(name); ok && a.Note() != "" {
+			names[i] += " (" + a.Note() + ")"
+		}
+	}
+	flags.Var(to, "accountant", "how (epsilon, delta) becomes a budget: "+spelling.List(names, " or "))
+}
+
+func (v *Accountant) String() string { return string(*v) }
+
+func (v *Accountant) Type() string { return strings.Join(budgets.AccountantNames(), "|") }
+
+func (v *Accountant) Set(text string) error {
+	parsed, err := budgets.ParseAccountant(text)
+	if err != nil {
+		if budgets.Accountant(text) == budgets.RDP {
+			return err
+		}
+		return errors.New("it must be " + spelling.List(budgets.AccountantNames(), " or "))
+	}
+	*v = Accountant(parsed)
+	return nil
+}
+
+// TimeValue is a point in time; zero until it is given.
+type TimeValue struct {
+	time.Time
+	Offset bool // the text said its offset from UTC
+	Local  bool // it is what a clock in the time zone shows, as if it showed UTC
+
+	Words []string // that the flag also accepts; "now" is the moment at which the flag is read
+	Word  string   // that was given
+}
+
+// In turns the time into what the clock of a zone shows; a text without an offset is that already.
+func (v *TimeValue) In(zone string) {
+	clock := wallclock.Of(zone)
+	if v.IsZero() || clock == nil || v.Local {
+		return
+	}
+	if v.Local = true; v.Offset {
+		v.Time = time.UnixMilli(clock.Reading(v.UnixMilli())).UTC()
+	}
+}
+
+// Moment returns the given time. A time without an offset is local time in the zone.
+func (v *TimeValue) Moment(zone string) time.Time {
+	if v.Offset && !v.Local {
+		return v.Time
+	}
+	if v.In(zone); v.Local {
+		return time.UnixMilli(wallclock.Of(zone).Time(v.UnixMilli())).UTC()
+	}
+	return v.Time
+}
+
+// localTime is how times without an offset are written.
+const localTime = "2006-01-02T15:04:05"
+
+func (v *TimeValue) String() string {
+	switch {
+	case v.Word != "" || v.IsZero():
+		return v.Word
+	case v.Local:
+		return v.Format(localTime)
+	}
+	return v.Format(time.RFC3339)
+}
+
+func (v *TimeValue) Type() string { return strings.Join(append(slices.Clone(v.Words), "time"), "|") }
+
+func (v *TimeValue) Set(text string) error {
+	*v = TimeValue{Words: v.Words}
+	if slices.Contains(v.Words, text) {
+		if v.Word = text; text == "now" {
+			v.Time, v.Offset = time.Now().UTC(), true
+		}
+		return nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly, localTime} {
+		if t, err := time.Parse(layout, text); err == nil {
+			if t.Before(time.UnixMilli(0)) { // the zero time is that of a flag that was not given
+				return errors.New("it must not be before 1970")
+			}
+			v.Time, v.Offset = t.UTC(), layout == time.RFC3339
+			return nil
+		}
+	}
+	return errors.New("it must be " + strings.Join(append(slices.Clone(v.Words), "a time like 2025-03-03T00:00:00Z",
+		"a day like 2025-03-03"), " or "))
+}
+
+// StrictFlag adds --strict to a command that checks the topics.
+func StrictFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "strict", false, "fail (exit code 3) where this command only warns otherwise: topics that "+
+		"lose records if one broker is lost, secrets that others can read, settings with which nothing can be released")
+}
+
+// Checking returns the options of a check of the topics, which logs weaknesses on stderr.
+func (a *App) Checking(strict bool) pipeline.CheckOptions {
+	return pipeline.CheckOptions{Logger: a.Logger(a.Stderr, slog.LevelWarn), Strict: strict}
+}
+
+// Listen listens on the address of --listen.
+func Listen(address string) (net.Listener, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return nil, Must("listen", "host:port with a port up to 65535, for example 127.0.0.1:8080, or :8080 for all "+
+			"addresses")
+	}
+	l, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("--listen %s: another process has this port: end it, or choose another port", address)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("--listen %s: this user may not have this port: choose one from 1024 on", address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("--listen %s: this machine does not have this address: choose one that it has, or "+
+			"0.0.0.0 for all", address)
+	case err != nil:
+		return nil, fmt.Errorf("--listen %s: %w", address, err)
+	}
+	return l, nil
 }

@@ -2,15 +2,25 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
-
-	"github.com/tollgate-dp/tollgate/internal/app/words"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/plan"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // Print writes text to stdout.
@@ -82,3 +92,122 @@ func WriteValues(b *strings.Builder, indent string, values []pipeline.Value) {
 type Names []string
 
 func (n Names) String() string { return strings.Join(n, ", ") }
+
+// WritePromise writes what users are promised; with the exact terms where they are asked for.
+func WritePromise(b *strings.Builder, p *plan.Plan, exact bool) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	what := "all of their events, for ever"
+	if p.Period != "" {
+		what = "all of their events in one period of " + p.Period
+	}
+	line("privacy", "released counts %s and", deployment.Meaning(p.Epsilon, p.Delta))
+	line("", "%s: (%s, %s)-differential privacy", what, words.Digits(p.Epsilon), words.Digits(p.Delta))
+	if p.Trust == pipeline.TrustProducer {
+		line("", "if the times in the records are right (producer-time promise)")
+	} else {
+		line("", "the brokers' clocks decide about times, whatever producers write (append-time promise)")
+	}
+	if p.Zone != "" {
+		line("windows", "begin at midnight in %s", p.Zone)
+	}
+	for i, n := range p.Periods {
+		if n.Periods > 1 {
+			name := ""
+			if i == 1 {
+				name = "periods"
+			}
+			line(name, "for a user who is active in %d periods, over all of them: (%s, %s)", n.Periods,
+				words.Digits(n.Epsilon), words.Digits(n.Delta))
+		}
+	}
+	if p.Planned > 0 {
+		line("budget", "%s %% of the promise is already spent on choosing settings by the data",
+			words.Digits(100*p.Planned))
+	}
+	if exact {
+		line("exactly", "accountant %s: each user can pay a privacy loss μ of %s (that of one release with Gaussian "+
+			"noise)", p.Accountant, words.Digits(p.Mu))
+		switch {
+		case p.DeltaKeys > 0 && p.HasPrivate():
+			line("", "δ: %s of the %s hides which private keys exist", words.Digits(p.DeltaKeys), words.Digits(p.Delta))
+		case p.DeltaKeys > 0:
+			line("", "δ: %s of the %s is reserved for metrics with private keys that may be added later",
+				words.Digits(p.DeltaKeys), words.Digits(p.Delta))
+		}
+	}
+	for _, text := range p.Notes {
+		line("note", "%s", text)
+	}
+}
+
+// Moment writes a time of the clock in UTC, to the second above; with the date where that is not
+// today's.
+func Moment(t, now time.Time) string {
+	t, now = t.Add(time.Second-1).UTC().Truncate(time.Second), now.UTC()
+	layout := "15:04:05Z"
+	if t.YearDay() != now.YearDay() || t.Year() != now.Year() {
+		layout = "2006-01-02 15:04:05Z"
+	}
+	return t.Format(layout)
+}
+
+func Ceiling(v float64) string { return terminal.Number(math.Ceil(v), 0) }
+
+// Rounded writes a standard deviation to three digits.
+func Rounded(v float64) string {
+	if v >= 100 {
+		return terminal.Number(v, 0)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// Row returns a row of the table; keyed says that events have keys.
+func Row(r schemas.Release, keyed bool) terminal.Row {
+	if keyed {
+		r.Key = cmp.Or(r.Key, terminal.EmptyKey)
+	}
+	return terminal.Row{
+		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: r.Key,
+		Value: r.Count(), Low: r.Low, High: r.High, Met: r.Met, Lopsided: r.Metric != demo.MetricName,
+	}
+}
+
+// ReleaseLines returns releases as lines of JSON. The clock turns their times, its readings, into
+// moments; it is nil if they are moments.
+func ReleaseLines(d *pipeline.Deployment, releases []schemas.Release, clock *wallclock.Clock) ([]byte, error) {
+	var b bytes.Buffer
+	for _, r := range releases {
+		r.WindowStart, r.WindowEnd = clock.Time(r.WindowStart), clock.Time(r.WindowEnd)
+		unit := ""
+		if i := slices.IndexFunc(d.Metrics, func(m deployment.CompiledMetric) bool {
+			return m.Spec.Name == r.Metric
+		}); i >= 0 && metrickind.Of(d.Metrics[i].Spec.Kind).HasUnit() {
+			unit = d.Config.Events.Format.ValueUnit()
+		}
+		line, err := r.JSON(unit)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(append(line, '\n'))
+	}
+	return b.Bytes(), nil
+}
+
+// StatisticsOf returns the metric that spec is a statistic of; "" if it is no statistic.
+func StatisticsOf(spec *schemas.MetricSpec) string {
+	if metrickind.Of(spec.Kind).Statistic == nil {
+		return ""
+	}
+	return spec.Of
+}
+
+// PlacesOf returns where each metric stands in a deployment, from 0.
+func PlacesOf(d *deployment.Deployment) map[string]int {
+	places := map[string]int{}
+	for i := range d.Metrics {
+		places[d.Metrics[i].Spec.Name] = i
+	}
+	return places
+}

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -245,5 +248,105 @@ func (j *job) verify(result demo.Result) error {
 		return fmt.Errorf("%w: records that were loaded", demo.ErrTallies)
 	}
 	j.progress.Note("every record is accounted for")
+	return nil
+}
+
+// sumUp prints for the owner of the input, on stderr, what became of the records, and why little or
+// nothing was released. What it writes is exact, and must not be published. With --strict it
+// returns an error if most records were lost. Of a run that was ended by a signal it says only what
+// became of the records.
+func (j *job) sumUp(result demo.Result, released int, compared *comparison) error {
+	j.progress.Note("%s", strings.TrimRight(outcomes.Table(result.Tallies), "\n"))
+	if file, ok := j.source.(*demo.File); ok {
+		j.noteFaults(file)
+		if n := result.Tallies.BeforeStart; n > 0 && j.flags.from.IsZero() {
+			j.progress.Note("before the start: %s before 1970, which do not count", terminal.Count(int(n), "record"))
+		}
+	}
+	if result.Drained {
+		return nil
+	}
+	causes := demo.Causes(j.settings, j.source, result, released)
+	switch {
+	case released == 0 && causes == nil && compared == nil: // else the comparison says why
+		j.progress.Note("nothing was released, and no single cause stands out")
+	case released == 0:
+		j.progress.Note("nothing was released")
+	}
+	for _, c := range causes {
+		j.progress.Note("why: %s", c)
+	}
+	if compared != nil {
+		j.sayCompared(compared)
+	}
+	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)
+	return command.RefuseLosses(loss, j.flags.strict, func() {
+		j.progress.Note("warning: %s of %s (%s) were lost before counting", terminal.Number(loss.Lost, 0),
+			terminal.Count(int(loss.Records), "record"), outcomes.Share(loss.Lost, loss.Records))
+	})
+}
+
+// openPage makes the page of --report, if one was asked for.
+func (j *job) openPage() error {
+	if j.flags.report == "" {
+		return nil
+	}
+	page, err := command.OpenPage(j.flags.report, j.deployment)
+	j.page = page
+	return err
+}
+
+// describePage adds to the page what is special about a demo. The source must be open.
+func (j *job) describePage() {
+	if j.page == nil {
+		return
+	}
+	source, notes := "made-up events", []string{"These events are made up and their noise can be repeated: no " +
+		"user is " +
+		"protected."}
+	j.page.Options.Of = "in this file"
+	if j.flags.input == "" {
+		j.page.Options.Of = "in this demo"
+		j.page.Options.Mark = "Made-up data: the events were invented for this demo."
+	} else {
+		source, notes = "one run over a file", []string{"Another run over the same people is another promise, and " +
+			"the " +
+			"privacy losses add up."}
+		if j.flags.from.IsZero() || j.flags.to.IsZero() {
+			notes = append(notes, "The range of windows, or one end of it, comes from the data: one record far away "+
+				"in time shows in it.")
+		}
+	}
+	j.page.Options.Zone = string(j.flags.times.Zone)
+	j.page.Describe("Tollgate demo", source, notes...)
+}
+
+// addError adds to the page how far its values are from the real counts, where the events are made
+// up: of a file that is as secret as its records, and the page is public.
+func (j *job) addError(c *comparison) {
+	if j.page == nil || c == nil || j.flags.input != "" {
+		return
+	}
+	text := c.text(j.flags, "")
+	j.page.Options.Error = words.Capital(text) + "."
+}
+
+// collect keeps the releases of a turn for the page.
+func (j *job) collect(t demo.Turn) {
+	if j.page == nil {
+		return
+	}
+	j.page.Add(0, t.End, t.Releases)
+}
+
+// savePage writes the page, also of a run that was ended by a signal.
+func (j *job) savePage() error {
+	if j.page == nil {
+		return nil
+	}
+	if err := j.page.Save(); err != nil {
+		return err
+	}
+	j.progress.Note("report written to %s", j.flags.report)
 	return nil
 }

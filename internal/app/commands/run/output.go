@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -184,3 +185,96 @@ func (o *runOutput) unprinted() int {
 	defer o.mu.Unlock()
 	return max(0, o.published-int(o.printed.Load()))
 }
+
+// openPageFor opens the page of --report; nil without one.
+func openPageFor(f *runFlags, d *command.Loaded) (*command.Page, error) {
+	if f.report == "" {
+		return nil, nil
+	}
+	page, err := command.OpenPage(f.report, d.Deployment)
+	if err != nil {
+		return nil, err
+	}
+	cfg := d.Config
+	page.Describe(cfg.Deployment, "counts topic "+cfg.Outputs.Counts+", what this run published")
+	return page, nil
+}
+
+// chart adds a turn to the page, and writes it every htmlEvery.
+func (o *runOutput) chart(p *pipeline.Published) error {
+	if o.page == nil {
+		return nil
+	}
+	o.pageMu.Lock()
+	defer o.pageMu.Unlock()
+	o.page.Add(p.Generation, p.End, p.Releases)
+	if o.page.Due(time.Now()) {
+		return o.page.Save()
+	}
+	return nil
+}
+
+// endPage finishes the page. A page that is not an ordinary file may be a pipe without
+// a reader: limit is how long endPage waits for one.
+func (o *runOutput) endPage(limit time.Duration) error {
+	if o.page == nil {
+		return nil
+	}
+	saved := make(chan error, 1)
+	go func() {
+		o.pageMu.Lock()
+		defer o.pageMu.Unlock()
+		saved <- o.page.Save()
+	}()
+	select {
+	case err := <-saved:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("writing --report %s: nothing has read it for %v; is it a pipe without a reader?",
+			o.page.Path, limit)
+	}
+}
+
+// expect shows what the run waits for; not what it has settled since that was looked at.
+func (o *runOutput) expect(p pipeline.Progress) {
+	o.mu.Lock()
+	first := o.published == 0 && (o.certain || o.first == 0)
+	over := o.first > 0 && !p.WindowEnd.After(o.end)
+	o.mu.Unlock()
+	if !over {
+		o.progress.Status(expecting(p, time.Now(), first, o.certain))
+	}
+}
+
+// expecting says when the next counts can appear, and how far behind reading is. certain says that
+// there are public keys: private ones may all lack users, so that a window gives no count.
+func expecting(p pipeline.Progress, now time.Time, first, certain bool) string {
+	what, when := "next ", ""
+	if first {
+		what = "first "
+	}
+	if what += "result"; !certain {
+		what, when = strings.Replace(what, "result", "window", 1), " closes"
+	}
+	lag := ""
+	if p.Lag >= lagFrom {
+		lag = "reading " + p.Lag.Round(time.Second).String() + " behind the clock"
+	}
+	switch soon := now.Before(p.Earliest); {
+	case p.Closed:
+		return what + " is being released"
+	case soon && lag != "":
+		return what + when + " at " + command.Moment(p.Earliest, now) + ", " + lag
+	case soon:
+		return what + when + " at " + command.Moment(p.Earliest, now)
+	case lag != "":
+		return lag
+	case now.Before(p.Latest):
+		return what + when + " by " + command.Moment(p.Latest, now)
+	}
+	return what + " is due"
+}
+
+// lagFrom is how far reading may be behind the clock without a word: records are under way for a
+// while.
+const lagFrom = 5 * time.Second
