@@ -30,14 +30,14 @@ const (
 	exitUsage = 2
 )
 
-// progressEvery is the least time between two lines of progress.
+// progressEvery is the shortest time between two lines of progress.
 const progressEvery = 4 * time.Second
 
 func main() {
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, cli.OwnStderr()))
 }
 
-// execute runs one command line and returns the exit code.
+// execute runs a command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = terminal.Printable(stdout), terminal.Printable(stderr)
 	c := command{stdout: stdout, stderr: stderr, size: experiment.Default}
@@ -58,7 +58,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// experiments are in the order of docs/experiments.md.
+// experiments returns all experiments, in the order of docs/experiments.md.
 func experiments() []experiment.Experiment {
 	return slices.Concat(year.Experiments(), counts.Experiments(), odometers.Experiments(), filters.Experiments(),
 		descent.Experiments())
@@ -71,7 +71,7 @@ type command struct {
 	data, report   string
 	size           experiment.Size
 	format         cli.Format
-	accepted       bool // the flags are valid; a later error is not about usage
+	accepted       bool // whether the flags are valid, so that a later error is not about usage
 }
 
 func (c *command) root() *cobra.Command {
@@ -146,7 +146,7 @@ func (c *command) list() error {
 	return nil
 }
 
-// repeat runs an experiment and prints its findings.
+// repeat runs an experiment and prints its result.
 func (c *command) repeat(ctx context.Context, name string) error {
 	all := experiments()
 	i := slices.IndexFunc(all, func(e experiment.Experiment) bool { return e.Name == name })
@@ -194,7 +194,7 @@ func (c *command) checkData(e *experiment.Experiment) error {
 	return nil
 }
 
-// find runs an experiment, with its progress on stderr.
+// find runs an experiment and shows its progress on stderr.
 func (c *command) find(ctx context.Context, e *experiment.Experiment,
 	o experiment.Options) (*experiment.Result, error) {
 	tty, _ := terminal.Terminal(c.stderr)

@@ -90,8 +90,8 @@ func TestExperimentsThatCannotRunSayWhy(t *testing.T) {
 	}
 }
 
-// Every command line of experiments that a page or the help shows names an experiment, and flags
-// that it has with values that they take.
+// Every command line of experiments in the documentation or the help has a valid name and valid
+// flags.
 func TestShownCommandLinesAreOfThisProgram(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../docs/*.md")

@@ -24,12 +24,6 @@ func OpenFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// Repeatable reports whether the file at path can be read more than once, unlike a pipe.
-func Repeatable(path string) bool {
-	info, err := os.Stat(path)
-	return path != Stdin && err == nil && info.Mode().IsRegular()
-}
-
 // Name returns the name of the file at path in messages.
 func Name(path string) string {
 	if path == Stdin {

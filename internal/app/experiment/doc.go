@@ -1,13 +1,11 @@
-// Package experiment has what an experiment is, what one finds, and how that is written
-// as text and as JSON. The experiments are in the packages below, one for each kind; tollgate
-// experiment has the list.
+// Package experiment defines experiments and their results, and writes results as text, JSON and
+// HTML. The experiments are in the packages below; cmd/experiments lists them.
 //
-// Guarantees: what an experiment finds depends on its Options alone, also over GOMAXPROCS, the
-// machine and the time of day; a cell that could not be reproduced is empty and never filled in;
-// numbers that are not finite do not reach a table, a figure or JSON (Result.check says where one
-// was).
+// Guarantees: a result depends only on its Options, not on GOMAXPROCS, the machine or the time of
+// day. A cell that cannot be reproduced is empty, never made up. A table, a figure or JSON has only
+// finite numbers: Result.check refuses others.
 //
-// Not guaranteed: privacy. Experiments draw their noise from a seed that is printed, so that
-// anybody can repeat them: nothing here is for data of real people that are to be protected, and no
-// package of the product's own path imports this one.
+// Not guaranteed: privacy. Experiments draw their noise from a published seed, so that anybody can
+// repeat them. They must not be used on data of people who need protection, and no package of the
+// product imports this one.
 package experiment

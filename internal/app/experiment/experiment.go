@@ -13,22 +13,18 @@ import (
 type Size string
 
 const (
-	// Default is the paper's size where ten minutes on two cores are enough for it.
+	// Default is the paper's size, unless that takes more than ten minutes on two cores.
 	Default Size = "default"
 	// Small takes seconds: the same tables with fewer repetitions or rows.
 	Small Size = "small"
 )
 
-// Options are what a result depends on.
+// Options configure an experiment. The result depends on nothing else.
 type Options struct {
-	// Seed of everything that is random, data and noise: the same seed, the same result.
-	Seed uint64
-	// Data is the directory of real data, "" for none. A missing file is not an error: rows that
-	// need it are not reproduced, and say so.
-	Data string
-	Size Size // Default or Small
-	// Progress is called with the progress of the experiment, by one goroutine at a time. May be
-	// nil.
+	Seed uint64 // seed of all random data and noise
+	Data string // directory of real data, or ""; rows whose files are missing are empty
+	Size Size   // Default or Small
+	// Progress, if set, is called with the progress of the experiment, by one goroutine at a time.
 	Progress func(done, total int, what string)
 }
 
@@ -39,14 +35,14 @@ func (o Options) ReportProgress(done, total int, what string) {
 	}
 }
 
-// Random returns the random numbers of one part of an experiment: parts with other labels are
-// independent, so that they can run in any order, or side by side.
+// Random returns the random numbers of one part of an experiment. Parts with different labels are
+// independent, and can run in any order or in parallel.
 func (o Options) Random(labels ...any) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendln(nil, append([]any{o.Seed}, labels...)...))))
 }
 
-// Must returns v. It panics if there is an error: it is for functions that do not fail in the
-// setting of an experiment.
+// Must returns v, or panics if err is not nil. Use it for functions that cannot fail in the setting
+// of an experiment.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -54,13 +50,12 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Experiment is what can be run by its name.
+// Experiment is a named experiment.
 type Experiment struct {
 	Name   string // lower case, hyphens
 	Title  string // one line
 	Source string // paper and place: "Koskela, Tobaben and Honkela, Figures 3 to 5"
-	// Data is looked for in Options.Data. Nil: the experiment knows no real data.
-	Data *Data
+	Data   *Data  // real data that it can use, or nil
 	// Run returns an error if ctx ends, or a file of Options.Data cannot be read or is invalid.
 	Run func(ctx context.Context, o Options) (*Result, error)
 }
@@ -68,18 +63,17 @@ type Experiment struct {
 // Data is a set of real data.
 type Data struct {
 	Name  string
-	Files []string // all of them, each as it is or compressed (a further .gz)
-	From  string   // if they are available
+	Files []string // names of the files, which may be compressed (with .gz)
+	From  string   // source of the files
 }
 
-// Missing is a note for a result without the data.
+// Missing returns a note for a result without the data.
 func (d *Data) Missing() string {
 	return fmt.Sprintf("%s is not reproduced: --data takes a directory with %s (each also with .gz), from %s.", d.Name,
 		strings.Join(d.Files, ", "), d.From)
 }
 
-// Find runs the experiment and checks its result. Errors are as for Run, and for a result that
-// cannot be written.
+// Find runs the experiment and checks its result.
 func (e *Experiment) Find(ctx context.Context, o Options) (*Result, error) {
 	found, err := e.Run(ctx, o)
 	if err == nil {
@@ -91,15 +85,15 @@ func (e *Experiment) Find(ctx context.Context, o Options) (*Result, error) {
 	return found, nil
 }
 
-// Result is what an experiment found.
+// Result is the result of an experiment.
 type Result struct {
 	Tables  []Table  `json:"tables"`
 	Figures []Figure `json:"figures,omitempty"`
-	// Notes are sentences about the result: its meaning, its limits, reasons for differences.
+	// Notes explain the result: its meaning, its limits, and differences from the paper.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Table has a row for each thing that was measured.
+// Table has a row for each measurement.
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []Column `json:"columns"`
@@ -112,11 +106,11 @@ type Table struct {
 // Column of a table.
 type Column struct {
 	Name string `json:"name"`
-	// Digits are the decimals that text shows of a float64; JSON has all.
+	// Digits is the number of decimals of a float64 in text. JSON has all digits.
 	Digits int `json:"digits,omitempty"`
 }
 
-// Columns makes columns of names that show so many decimals each.
+// Columns returns columns with the same number of decimals.
 func Columns(digits int, names ...string) []Column {
 	var out []Column
 	for _, name := range names {
@@ -125,7 +119,7 @@ func Columns(digits int, names ...string) []Column {
 	return out
 }
 
-// Figure is a set of curves over one axis.
+// Figure is a set of curves.
 type Figure struct {
 	Title  string   `json:"title"`
 	X      string   `json:"x"` // quantities of the axes, with units
@@ -135,7 +129,7 @@ type Figure struct {
 	Series []Series `json:"series"`
 }
 
-// Series is one curve, X in ascending order.
+// Series is a curve, with X in ascending order.
 type Series struct {
 	Name string    `json:"name"`
 	X    []float64 `json:"x"`
@@ -145,7 +139,7 @@ type Series struct {
 // Add adds a point.
 func (s *Series) Add(x, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) }
 
-// check reports a result that cannot be written.
+// check returns an error for a result that cannot be written.
 func (r *Result) check() error {
 	for _, t := range r.Tables {
 		for i, row := range t.Rows {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// The drawing of a figure, in units of an SVG that scales with its page.
+// The dimensions of a figure, in units of an SVG that scales with its page.
 const (
 	figureWidth           = 760.0
 	plotLeft, plotRight   = 70.0, 740.0
 	plotTop, plotBottom   = 40.0, 300.0
 	legendTop, legendLine = 350.0, 18.0
-	curves                = 8 // those with a colour of their own
+	curves                = 8 // number of colours
 )
 
-// figureStyle has the colours that the pages of package report have.
+// figureStyle has the colours of the pages of package report.
 const figureStyle = `<style>
 :root{--card:#fff;--text:#1a2029;--soft:#566070;--line:#d5dae2;--grid:#e6e9ee;
 --s0:#1f6fb4;--s1:#c2410c;--s2:#0f7b5f;--s3:#a2339b;--s4:#8a6100;--s5:#4a5568;--s6:#b3123f;--s7:#5b3fd6}
@@ -34,7 +34,7 @@ const figureStyle = `<style>
 .back{fill:var(--card)}
 </style><rect class="back" width="100%" height="100%"/>`
 
-// SVG draws the figure.
+// SVG returns a drawing of the figure.
 func (f Figure) SVG() string {
 	var b strings.Builder
 	height := legendTop + legendLine*float64(len(f.Series))
@@ -84,7 +84,7 @@ func (f Figure) SVG() string {
 	return b.String()
 }
 
-// axis maps values between low and high to lengths between from and to.
+// axis maps values between low and high to positions between from and to.
 type axis struct {
 	low, high, from, to float64
 	log                 bool
@@ -109,7 +109,7 @@ func (f Figure) axes() (x, y axis) {
 
 func (a *axis) include(v float64) { a.low, a.high = min(a.low, v), max(a.high, v) }
 
-// widen gives an axis of one value a length, and room above the highest one.
+// widen gives an axis with a single value a length.
 func (a *axis) widen() {
 	if a.low == a.high {
 		if a.log {
@@ -128,8 +128,8 @@ func (a axis) position(v float64) float64 {
 	return a.from + (v-low)/(high-low)*(a.to-a.from)
 }
 
-// ticks returns round numbers on the axis: four to ten, or powers of ten (with 2 and 5 where these
-// are few).
+// ticks returns round numbers on the axis: four to ten, or powers of ten on a logarithmic one, with
+// their multiples of 2 and 5 if these are few.
 func (a axis) ticks() (all []float64) {
 	if a.log && a.high > 8*a.low {
 		for _, steps := range [][]float64{{1}, {1, 2, 5}} {

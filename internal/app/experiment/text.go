@@ -16,7 +16,7 @@ import (
 // unknown is the text of an unknown value.
 const unknown = "–"
 
-// Format returns the cell as text shows it in this column.
+// Format formats a cell of the column.
 func (c Column) Format(cell any) string {
 	switch v := cell.(type) {
 	case string:
@@ -29,8 +29,8 @@ func (c Column) Format(cell any) string {
 	return unknown
 }
 
-// WriteText writes a result for people: tables, then notes. Figures are named; WritePage draws
-// them.
+// WriteText writes a result for people: tables and notes, and the names of figures, which WritePage
+// draws.
 func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s\n%s; seed %d, size %s\n", e.Title, e.Source, o.Seed, o.Size)
@@ -61,17 +61,17 @@ func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 	return nil
 }
 
-// pageHead begins every page.
+// pageHead is the beginning of every page.
 const pageHead = "<!DOCTYPE html>\n<html lang=\"en\" data-page=\"experiment\">\n"
 
-// PageKind is the kind of file that WritePage writes.
+// PageKind is the outfile.Kind of pages.
 type PageKind struct{}
 
 func (PageKind) String() string         { return "a page of an experiment" }
 func (PageKind) Wrote(head []byte) bool { return strings.HasPrefix(string(head), pageHead) }
 
-// WritePage writes a page that loads nothing: the figures, the text, and the command that repeats
-// them.
+// WritePage writes a self-contained page with the figures, the text, and the command that repeats
+// the experiment.
 func (e *Experiment) WritePage(w io.Writer, o Options, r *Result) error {
 	var text, figures strings.Builder
 	for _, f := range r.Figures {
@@ -137,8 +137,7 @@ func (t Table) write(b *bufio.Writer) {
 	}
 }
 
-// WriteJSON writes a result for programs, as one object: name, title, source, seed, size, tables,
-// figures, notes.
+// WriteJSON writes a result for programs, as one JSON object.
 func (e *Experiment) WriteJSON(w io.Writer, o Options, r *Result) error {
 	text, err := json.Marshal(struct {
 		Name   string `json:"name"`

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// The setting of the paper. A ladder begins where the noise hides every count.
+// The setting of the paper. A ladder begins with noise that hides every count.
 const (
 	values, exponent, records = 300, 0.75, 10_000
 	epsilon, delta            = 10, 1e-6
@@ -31,16 +31,16 @@ func Experiments() []experiment.Experiment {
 	}}
 }
 
-// outcome is the result of all trials of a method and a target.
+// outcome sums the trials of a method for a target.
 type outcome struct {
-	answered, squares float64 // counts a trial, and their squares
+	answered, squares float64 // answered counts of a trial, and their squares
 	trials            float64
-	errors, within    float64 // over answered counts
+	errors, within    float64 // relative errors, and counts within the target
 }
 
 func (o *outcome) mean() float64 { return o.answered / o.trials }
 
-// deviation is the standard error of the mean.
+// deviation returns the standard error of the mean.
 func (o *outcome) deviation() float64 {
 	return math.Sqrt(math.Max(o.squares/o.trials-o.mean()*o.mean(), 0) / o.trials)
 }
@@ -53,7 +53,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	draw := o.Random("counts")
 	truths := make([][]float64, trials)
 	for i := range truths {
-		truths[i] = zipf(draw)
+		truths[i] = truth(draw)
 	}
 	all := methods()
 	table := experiment.Table{
@@ -111,7 +111,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	}, nil
 }
 
-// trial asks for one count after the other until the budget ends.
+// trial releases one count after the other until the budget is spent.
 func (o *outcome) trial(m method, truth []float64, target float64, random *rand.Rand) error {
 	pay, n := m.open(), 0.0
 	for _, count := range truth {
@@ -133,17 +133,16 @@ func (o *outcome) trial(m method, truth []float64, target float64, random *rand.
 	return nil
 }
 
-// exact reports whether noise of a standard deviation is small beside the noisy value.
+// exact reports whether noise of standard deviation sigma is small relative to the noisy value.
 func exact(noisy, sigma, target float64) bool {
 	noisy = math.Abs(noisy)
 	return noisy > sigma && (noisy+sigma)/(noisy-sigma) < 1+target
 }
 
-// zipf draws records from the law of the experiment; the counts are in the order of their values,
-// which is known without looking at the data.
-func zipf(random *rand.Rand) []float64 {
-	sums := make([]float64, values)
-	total := 0.0
+// truth draws records from a Zipf law and returns their counts, in the order of the law, which is
+// public.
+func truth(random *rand.Rand) []float64 {
+	sums, total := make([]float64, values), 0.0
 	for i := range sums {
 		total += math.Pow(float64(i+1), -exponent)
 		sums[i] = total
@@ -155,5 +154,5 @@ func zipf(random *rand.Rand) []float64 {
 	return counts
 }
 
-// budget is what all counts together may cost.
+// budget is the budget of all counts together.
 var budget = loss.Approx{Epsilon: epsilon, Delta: delta}

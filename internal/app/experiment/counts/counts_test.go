@@ -15,8 +15,8 @@ func TestGolden(t *testing.T) {
 	repeated.OnOneProcessor(t, e, repeated.Small, found)
 }
 
-// kolmogorov returns the distance of a sample from a law. Above 2.3/√n it comes with a probability
-// of 2·e^(−2·2.3²) < 6e-5, if the law is right.
+// kolmogorov returns the distance of a sample from a law. If the law is right, the distance exceeds
+// 2.3/√n with probability at most 2·e^(−2·2.3²) < 6e-5.
 func kolmogorov(sample []float64, law func(float64) float64) float64 {
 	slices.Sort(sample)
 	worst, n := 0.0, float64(len(sample))
@@ -27,9 +27,9 @@ func kolmogorov(sample []float64, law func(float64) float64) float64 {
 	return worst
 }
 
-// Whatever rungs came before, each has the law of its own deviation, and what is taken off on the
-// way down is independent of what is left: the release at a rung says all about the count that the
-// rungs before it said, too.
+// The noise of every rung has the law of its deviation, whatever the rungs before it. In a process,
+// the noise that a rung removes is independent of the noise that is left, so that the last rung
+// reveals as much about the count as all rungs together.
 func TestRungsHaveTheirLaws(t *testing.T) {
 	const n = 40_000
 	laplaceLaw := func(sigma float64) func(float64) float64 {
@@ -55,7 +55,7 @@ func TestRungsHaveTheirLaws(t *testing.T) {
 		random := experiment.Options{Seed: 5}.Random(name)
 		rungs := []float64{10, 9, 4, 1}
 		samples := make([][]float64, len(rungs))
-		var products float64 // of the finest noise and what came off before, in deviations
+		var products float64 // sum of the finest noise times the noise removed before it
 		for range n {
 			next := c.ladder.rungs(0, rungs[0], random)
 			for i, sigma := range rungs {
@@ -69,26 +69,26 @@ func TestRungsHaveTheirLaws(t *testing.T) {
 				t.Errorf("%s noise of deviation %v is %v from its law", name, sigma, d)
 			}
 		}
-		// The covariance of independent noise, and minus the finest variance where rungs are fresh.
+		// Independent noise has covariance 0; with fresh rungs it is minus the finest variance.
 		want, deviation := 0.0, math.Sqrt(99.0/n)*2
 		if name == "fresh" {
 			want = -1
 		}
 		if got := products / n; math.Abs(got-want) > 4*deviation {
-			t.Errorf("%s: the finest noise and what came off have covariance %v", name, got)
+			t.Errorf("%s: the finest and the removed noise have covariance %v", name, got)
 		}
 	}
 }
 
-// The filters hold whatever a ladder does: no trial pays for more than the budget, and what is not
-// paid is not answered.
+// No ladder can overdraw a filter: no trial pays more than the budget, and only paid counts are
+// answered.
 func TestNoMethodPaysMoreThanTheBudget(t *testing.T) {
-	truth := zipf(experiment.Options{Seed: 3}.Random())
+	counts := truth(experiment.Options{Seed: 3}.Random())
 	for _, m := range methods() {
 		p := m.open()
 		random := experiment.Options{Seed: 4}.Random(m.name)
 		answered := 0
-		for _, count := range truth {
+		for _, count := range counts {
 			_, done, err := m.answer(p, count, 0.2, random)
 			if err != nil {
 				t.Fatalf("%s: %v", m.name, err)

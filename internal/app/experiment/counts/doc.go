@@ -1,12 +1,12 @@
-// Package counts has the experiment of accuracy-first composition: as many counts as a budget pays
-// for, each to a relative error that was asked for (Rogers, Samorodnitsky, Wu and Ramdas, 2023,
-// Section 7).
+// Package counts has the experiment of accuracy-first composition (Rogers, Samorodnitsky, Wu and
+// Ramdas, 2023, Section 7): how many counts a budget pays for if each has a target for its relative
+// error.
 //
-// Counts of a Zipf law are asked for one after the other, until the budget ends. Each is shown
-// with less and less noise until the noisy count itself says that it is exact enough. What the
-// methods differ in is what that costs: the last rung only (noise reduction), or all of them
-// (doubling); and how the costs add up.
+// Counts of a Zipf law are released one after the other until the budget is spent. Each is shown
+// with less and less noise until the noisy count shows that it is exact enough. The methods differ
+// in the price, which is that of the last rung (noise reduction) or of all rungs (doubling), and in
+// how prices add up.
 //
-// Guarantees: every loss goes through a filter of state/accounting before the noise it pays for is
-// drawn. Not guaranteed: exact noise (it is drawn in floating point from a seed).
+// Guarantees: every loss passes a filter of state/accounting before its noise is drawn. Not
+// guaranteed: exact noise (it is drawn in floating point from a seed).
 package counts

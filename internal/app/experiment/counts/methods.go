@@ -13,12 +13,12 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// payer is a filter that is asked before noise is drawn. A rung is named by the standard deviation
-// of its noise; a count changes by at most 1 with one record.
+// payer is a filter that pays before noise is drawn. sigma, the standard deviation of its noise,
+// identifies a rung; one record changes a count by at most 1.
 type payer interface {
-	// fits reports whether a ladder that ends at this rung can be paid.
+	// fits reports whether the filter can pay for a ladder that ends at this rung.
 	fits(sigma float64) bool
-	// pay charges a ladder that ended at this rung.
+	// pay charges the filter for a ladder that ended at this rung.
 	pay(sigma float64) error
 }
 
@@ -27,20 +27,20 @@ type method struct {
 	name string
 	open func() payer
 	// answer shows a count with less and less noise until it is exact enough. done is false if the
-	// budget ends before.
+	// budget does not suffice.
 	answer func(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error)
 }
 
 // ladder has fixed rungs and the paper's rule of stopping.
 type ladder struct {
-	step  float64 // ratio of the standard deviation, from rung to rung
+	step  float64 // ratio of the standard deviations of two rungs
 	rungs func(count, sigma float64, random *rand.Rand) func(sigma float64) float64
-	every bool // every rung is paid, not the last one only
+	every bool // whether every rung is paid, not only the last one
 }
 
 func (m ladder) answer(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error) {
 	next := m.rungs(count, coarsest, random)
-	paid := math.Inf(1) // amount that fits as long as nothing else is paid
+	paid := math.Inf(1) // finest rung known to fit
 	for sigma := coarsest; sigma >= finest; sigma /= m.step {
 		if sigma < paid || m.every {
 			if paid = fitting(p, sigma); paid > sigma {
@@ -61,8 +61,8 @@ func (m ladder) answer(p payer, count, target float64, random *rand.Rand) (noisy
 	return 0, false, nil
 }
 
-// fitting returns a rung that can be paid: sigma or one far below, which saves asking for each on
-// the way, and +Inf where sigma cannot.
+// fitting returns a rung that fits: a much finer one than sigma, which saves checks of the rungs
+// before it, or sigma, or +Inf if neither fits.
 func fitting(p payer, sigma float64) float64 {
 	for _, to := range []float64{sigma / 4, sigma} {
 		if p.fits(to) {
@@ -72,9 +72,9 @@ func fitting(p payer, sigma float64) float64 {
 	return math.Inf(1)
 }
 
-// brownian goes down the variances of one Brownian motion: what it shows at a rung has that rung's
-// variance, and given it the ones before tell nothing more of the count (Rogers et al. 2023,
-// Definition 4.4).
+// brownian returns noise from one Brownian motion, from large to small variances. Given the value
+// at a rung, the earlier ones reveal nothing more about the count (Rogers et al. 2023, Definition
+// 4.4).
 func brownian(count, sigma float64, random *rand.Rand) func(float64) float64 {
 	variance := sigma * sigma
 	noise := sigma * random.NormFloat64()
@@ -87,14 +87,14 @@ func brownian(count, sigma float64, random *rand.Rand) func(float64) float64 {
 	}
 }
 
-// fresh draws every rung anew.
+// fresh draws independent noise for every rung.
 func fresh(count, _ float64, random *rand.Rand) func(float64) float64 {
 	return func(sigma float64) float64 { return count + sigma*random.NormFloat64() }
 }
 
-// laplace goes down the scales of one Laplace process: from scale s to t the noise is kept with
-// probability (t/s)², and else drawn around what was shown (Koufogiannis, Han and Pappas 2016,
-// Theorem 1, read from coarse to fine).
+// laplace returns noise from one Laplace process, from large to small scales: from scale s to t,
+// the noise stays the same with probability (t/s)², and otherwise is drawn around the last value
+// (Koufogiannis, Han and Pappas 2016, Theorem 1, from coarse to fine).
 func laplace(count, sigma float64, random *rand.Rand) func(float64) float64 {
 	draw := func(scale float64) float64 {
 		noise := scale * random.ExpFloat64()
@@ -113,9 +113,9 @@ func laplace(count, sigma float64, random *rand.Rand) func(float64) float64 {
 	}
 }
 
-// refine draws finer Laplace noise x of scale t given the coarser y of scale s: with density
-// proportional to e^(−|x|/t)·((t/s)²·δ(y − x) + (1 − (t/s)²)·e^(−|y−x|/s)/(2s)). The second part is
-// exponential on three stretches.
+// refine draws the finer Laplace noise x of scale t given the coarser noise y of scale s. Its
+// density is proportional to e^(−|x|/t)·((t/s)²·δ(y − x) + (1 − (t/s)²)·e^(−|y−x|/s)/(2s)). The
+// second part is exponential on three intervals.
 func refine(y, s, t float64, random *rand.Rand) float64 {
 	sign := 1.0
 	if y < 0 {
@@ -149,19 +149,19 @@ func refine(y, s, t float64, random *rand.Rand) float64 {
 	return sign * y
 }
 
-// product goes along the ladder of package noisereduction, whose rule promises the target for 95 of
-// 100 counts and whose next rung follows from what the last one showed.
+// product uses the ladder of package noisereduction: its rule promises the target for 95 of 100
+// counts, and its next rung depends on the last value.
 func product(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error) {
 	out := planFor(target).Imitate(count, random.NormFloat64)
 	sigma := math.Sqrt(1 / out.Precision.Float())
-	// A ladder that would exceed the rest ends before it, unfinished.
+	// A ladder that would exceed the rest of the budget ends unfinished.
 	if !p.fits(sigma) || !out.Met {
 		return 0, false, nil
 	}
 	return count + out.Error, true, p.pay(sigma)
 }
 
-var plans sync.Map // by target
+var plans sync.Map // *noisereduction.Plan by target
 
 func planFor(target float64) *noisereduction.Plan {
 	if plan, ok := plans.Load(target); ok {
@@ -179,7 +179,7 @@ func planFor(target float64) *noisereduction.Plan {
 }
 
 func methods() []method {
-	half := math.Sqrt2 // of the standard deviation: half the variance
+	half := math.Sqrt2 // ratio of the standard deviations: half the variance
 	reduction := ladder{step: half, rungs: brownian}.answer
 	doubling := ladder{step: half, rungs: fresh, every: true}.answer
 	return []method{
@@ -206,14 +206,14 @@ func (p gdpPayer) pay(sigma float64) error { return p.Spend(loss.GDP{Mu: 1 / sig
 
 type zcdpPayer struct{ *accounting.Filter[loss.ZCDP] }
 
-// openUnified has the greatest ρ whose best conversion is within the budget, as the Gaussian filter
-// has the greatest μ: what is compared is how losses add up.
+// openUnified uses the greatest ρ whose best conversion is within the budget, as the Gaussian
+// filter uses the greatest μ, so that the two differ only in how losses add up.
 func openUnified() payer {
 	twice, _ := experiment.Must(budgets.LargestSquare(epsilon, delta, budgets.ZCDP)).Float64()
 	return zcdpPayer{&experiment.Must(accounting.NewUnified(math.Nextafter(twice, 0)/2, 0)).Filter}
 }
 
-// openClosedForm has the ρ of ε = ρ + 2·√(ρ·ln 1/δ), the paper's conversion.
+// openClosedForm uses the ρ of the paper's conversion, ε = ρ + 2·√(ρ·ln 1/δ).
 func openClosedForm() payer {
 	return zcdpPayer{&experiment.Must(accounting.NewUnifiedFor(budget, 0)).Filter}
 }
@@ -223,15 +223,15 @@ func rho(sigma float64) loss.ZCDP { return loss.ZCDP{Rho: 1 / (2 * sigma * sigma
 func (p zcdpPayer) fits(sigma float64) bool { return p.Fits(rho(sigma)) }
 func (p zcdpPayer) pay(sigma float64) error { return p.Spend(rho(sigma)) }
 
-// exPostPayer adds up ex-post losses (Lemma 5.2): a ladder must end before its bound exceeds what
-// is left, which a rung is asked for before it is drawn.
+// exPostPayer adds up ex-post losses (Lemma 5.2). It checks the bound of a rung before the rung is
+// drawn.
 type exPostPayer struct {
 	*accounting.Reserver[loss.Approx]
 	bound func(sigma float64) loss.Approx
 }
 
-// openBrownianExPost has a boundary for every count that is asked; their δ add up to that of the
-// budget. How many may be asked is fixed before: 1.5 times as many as ever are.
+// openBrownianExPost uses a boundary for each count, whose δ add up to that of the budget. The
+// number of counts is fixed in advance, at 1.5 times the largest number that any trial reaches.
 func openBrownianExPost() payer {
 	const asked = 48
 	b := experiment.Must(accounting.NewMixtureFor(delta/asked, 4))

@@ -12,11 +12,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// The setting of Koskela, Tobaben and Honkela, Appendix E: every account pays for 50 epochs of a
-// step each, and training goes on to epoch 100 with those who can still pay.
+// The setting of Koskela, Tobaben and Honkela, Appendix E: every account pays for 50 epochs of one
+// step, and training continues until epoch 100 with the examples that can still pay.
 const paidEpochs, lastEpoch = 50, 100
 
-// filtered is a row: an ε, and the clip in multiples of the tuned one.
+// filtered is a row of the table: an ε, and the clip in multiples of the tuned one.
 type filtered struct{ epsilon, clips float64 }
 
 var clipped = []filtered{{2.75, 0.5}, {2.75, 1}, {2.75, 2}, {2.75, 5}, {0.5, 1}, {10, 1}}
@@ -70,11 +70,11 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	return r, nil
 }
 
-// run trains to the last epoch. It adds AUC and active by epoch to the curves, and returns the
-// shares of the examples by their own ε.
+// run trains until the last epoch. It adds a point per epoch to the curves of AUC and active
+// examples, and returns the shares of the examples by their individual ε.
 func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, area,
 	share *experiment.Series) (tenths []any, err error) {
-	within := func(tenths float64) float64 { // μ of so many tenths of ε
+	within := func(tenths float64) float64 { // μ of a number of tenths of ε
 		return experiment.Must(conversion.GDPWithin(loss.Approx{Epsilon: f.epsilon * tenths / 10, Delta: delta})).Mu
 	}
 	tuned := ofCensus.models[0].tuning
@@ -104,8 +104,8 @@ func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, are
 	return tenths, nil
 }
 
-// area returns the area under the ROC curve of two classes: the probability that an example of
-// class 1 scores higher than one of class 0.
+// area returns the area under the ROC curve: the probability that an example of class 1 scores
+// higher than one of class 0.
 func (m model) area(theta []float64, d part) float64 {
 	w := m.newWork(len(d.classes))
 	m.forward(w, theta, d.x)

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 )
 
-// dataset is what a model learns from and is judged by.
+// dataset has the examples for training and for testing.
 type dataset struct {
 	name            string
 	train, test     part
@@ -22,14 +22,14 @@ func newPart(n, inputs int) part {
 		make([]uint8, n)}
 }
 
-// Images of 28 by 28 are averaged to 14 by 14: what a model without convolutions makes as much of,
-// in a quarter of the time.
+// Images of 28 by 28 pixels are averaged to 14 by 14. A model without convolutions learns as much
+// from them, in a quarter of the time.
 const (
 	side, pooled = 28, 14
 	digits       = 10
 )
 
-// pool writes an image of 28 by 28 with values from 0 to 1.
+// pool averages an image of 28 by 28 pixels, with values from 0 to 1, and normalizes it.
 func pool(to []float64, pixel func(x, y int) float64) {
 	for y := range pooled {
 		for x := range pooled {
@@ -39,8 +39,8 @@ func pool(to []float64, pixel func(x, y int) float64) {
 	}
 }
 
-// images makes up a set of the shape of MNIST: ten classes of images of 28 by 28, each class of
-// five blobs that move and grow from image to image, with noise.
+// images generates a data set of the shape of MNIST: ten classes of images of 28 by 28 pixels. A
+// class has five blobs, which move and grow from image to image, and noise.
 func images(o experiment.Options, train, test int) *dataset {
 	type blob struct{ x, y, width float64 }
 	var classes [digits][5]blob
@@ -84,15 +84,15 @@ func images(o experiment.Options, train, test int) *dataset {
 		pooled * pooled, digits}
 }
 
-// attributes of the census: how many numbers it has, and how many values each of the others.
+// The census has six numbers, and attributes with these numbers of values.
 var (
 	censusNumbers    = 6
 	censusCategories = []int{8, 16, 7, 14, 6, 5, 2, 41}
 )
 
-// census makes up a set of the shape of Adult: six numbers and eight attributes of a few values
-// each, of which some are rare, and a class that about a quarter has and that is known only in
-// part from the others.
+// census generates a data set of the shape of Adult: six numbers, eight attributes with a few
+// values each, some of them rare, and a class that about a quarter of the records have and that the
+// others predict only in part.
 func census(o experiment.Options, train, test int) *dataset {
 	inputs := censusNumbers
 	for _, n := range censusCategories {

@@ -29,15 +29,14 @@ func Experiments() []experiment.Experiment {
 			Data:   ofCensus.data, Run: ofCensus.run,
 		},
 		{
-			Name: "descent-clips", Title: "Filtered gradient descent by clip and ε: AUC and single ε, on records " +
-				"of a " +
-				"census",
+			Name: "descent-clips", Title: "Filtered gradient descent by clip and ε: AUC and single ε, on records of " +
+				"a census",
 			Source: "Koskela, Tobaben and Honkela, Appendix E, Figures 6 to 10", Data: ofCensus.data, Run: clips,
 		},
 	}
 }
 
-// study is an experiment: models on real data and on made-up data of the same shape.
+// study is an experiment with models on real data and on synthetic data of the same shape.
 type study struct {
 	data      *experiment.Data
 	real      func(experiment.Options) (*dataset, error)
@@ -47,13 +46,13 @@ type study struct {
 	trials    int
 	promises  []promise
 	models    []tried
-	paper     map[string]map[float64]paper // by the name of the variant, by ε
-	onlyPaper bool                         // nothing at an ε that a table of the paper does not have
-	figureOf  string                       // the model whose active sets are drawn
+	paper     map[string]map[float64]paper // by name of the variant and ε
+	onlyPaper bool                         // whether to skip values of ε that the paper's tables do not have
+	figureOf  string                       // model whose active sets are drawn
 	notes     []string
 }
 
-// tried is a model that is learnt, with its tuning; the first of a study is what Small has.
+// tried is a model with its tuning. The small size has only the first model of a study.
 type tried struct {
 	name     string
 	hidden   int
@@ -62,7 +61,7 @@ type tried struct {
 	variants []variant
 }
 
-// paper has the accuracies that the paper states, in %.
+// paper has the accuracies in the paper, in %.
 type paper struct{ plain, filtered float64 }
 
 var ofImages = study{
@@ -100,20 +99,21 @@ var ofCensus = study{
 		"one), nor its noise and steps."},
 }
 
-// measured is what trials found: accuracies on the test set in %, and the share of examples that
-// still pay, at every step of the first trial.
+// measured has the results of the trials: accuracies on the test set in %, and the share of
+// examples that still pay at every step of the first trial.
 type measured struct {
 	plain, filtered sample
-	stopped, sparse sample // by the count of those who have left, and by sparse vector
+	stopped, sparse sample // with the private stop, and with the sparse stop
 	active          []float64
 }
 
-// sample gathers values for their mean and deviation.
+// sample has the values of the trials.
 type sample []float64
 
 func (s sample) mean() float64 { return stat.Mean(s, nil) }
 
-// cells are the mean and the standard deviation of the trials, nil if there is only one.
+// cells returns the mean and the standard deviation of the trials; nil for the deviation of one
+// trial.
 func (s sample) cells() []any {
 	if len(s) < 2 {
 		return []any{s.mean(), nil}
@@ -176,9 +176,8 @@ var notes = []string{
 	"\"Filtered\" takes the iterate of the highest training accuracy out of eight, five steps apart from step k on, " +
 		"as the paper does: looking at the training accuracy is not paid for there, nor here. The private stop pays: " +
 		"a continual count of the examples that have left (state/continual) says when fewer than 80 % are left, " +
-		"for a " +
-		"hundredth of ρ. So does the sparse stop, by sparse vector (transforms/mechanisms), which publishes at each " +
-		"look only whether it is time.",
+		"for a hundredth of ρ. So does the sparse stop, by sparse vector (transforms/mechanisms), which publishes " +
+		"at each look only whether it is time.",
 	"Filtering helps where a clip is too large or the noise too low, so that the steps that every account pays for " +
 		"are too few; with everything tuned there is little left to gain, and the more examples have left, the more " +
 		"what is learnt is of those that are easy: accuracy can fall, which is what the rule to stop is for.",
@@ -190,13 +189,13 @@ func (t tried) has(v variant) bool {
 	return slices.ContainsFunc(t.variants, func(w variant) bool { return w.name == v.name })
 }
 
-// tries leaves out what the paper does not have of its own data where that takes minutes.
+// tries reports whether the study measures a variant of a model at an ε.
 func (s study) tries(t tried, v variant, p promise) bool {
 	_, has := s.paper[v.name][p.epsilon]
 	return t.has(v) && (has || !s.onlyPaper)
 }
 
-// rows counts those that are measured of one data set.
+// rows returns the number of measured rows for one data set.
 func (s study) rows() (n int) {
 	for _, t := range s.models {
 		for _, v := range t.variants {
@@ -221,7 +220,7 @@ func (s study) table(v variant) experiment.Table {
 	}
 }
 
-// row has the paper's values beside the model of figureOf on the real data.
+// row returns a row of the table, with the paper's values if it is about figureOf on the real data.
 func (s study) row(v variant, t tried, p promise, data string, m *measured) []any {
 	out := append([]any{data, t.name, p.epsilon}, make([]any, 12)...)
 	stated, has := s.paper[v.name][p.epsilon]
@@ -255,7 +254,7 @@ func (s study) draw(r *experiment.Result, v variant, p promise, data string, t t
 	f.Series = append(f.Series, line)
 }
 
-// trial trains the model on the data as often as the study requires.
+// trial runs all trials of a model on a data set.
 func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v variant, t tried, p promise) (*measured,
 	error) {
 	net := model{t.name, d.inputs, d.classes, t.hidden, t.squared}
@@ -277,8 +276,8 @@ func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v va
 	return m, nil
 }
 
-// learn takes the steps that every account pays for, and then those between looks, and adds the
-// accuracies of the algorithms.
+// learn trains for the steps that every account pays for, then between the checks, and adds the
+// accuracies of the algorithms. It returns the share of active examples by step.
 func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop, sparse *sparseStop) (active []float64,
 	err error) {
 	n := len(d.accounts)
@@ -322,7 +321,7 @@ func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop,
 	return active, nil
 }
 
-// stop counts the examples that have left.
+// stop is the private stop: it counts the examples that have left.
 type stop struct {
 	counter *continual.Counter
 	left    int
@@ -337,23 +336,23 @@ func newStop(p promise, o experiment.Options, labels string) *stop {
 	return &stop{counter: experiment.Must(continual.NewCounter(matrix, sigma, release))}
 }
 
-// now publishes how many have left and reports whether too few of n continue.
+// now publishes the number of examples that have left, and reports whether too few of n are active.
 func (s *stop) now(n, active int) (bool, error) {
 	gone := n - active
 	count, err := s.counter.Next(int64(gone - s.left))
 	s.left = gone
-	return float64(n)-count < enough*float64(n), err //nolint:wrapcheck // of eight looks
+	return float64(n)-count < enough*float64(n), err //nolint:wrapcheck // never, for eight checks
 }
 
-// sparseStop compares the examples that have left with a threshold. It publishes no count, and pays
-// once for all looks.
+// sparseStop compares the number of examples that have left with a threshold. It publishes no
+// count, and pays once for all checks.
 type sparseStop struct {
 	search *mechanisms.Search
 	source seeded
 	over   bool
 }
 
-// seeded is the source of a mechanism's noise.
+// seeded is a source of noise.
 type seeded struct{ *rand.Rand }
 
 func (s seeded) Word() uint64 { return s.Uint64() }
@@ -364,10 +363,10 @@ func newSparseStop(p promise, n int, o experiment.Options, labels string) *spars
 	return &sparseStop{search: experiment.Must(sparse.Begin((1-enough)*float64(n), source)), source: source}
 }
 
-// now reports whether so many of n have left that training ends, at this look or at one before.
+// now reports whether so many of n have left that training ends, at this check or an earlier one.
 func (s *sparseStop) now(n, active int) (ends bool, err error) {
 	if !s.over {
 		s.over, err = s.search.Above(float64(n-active), s.source)
 	}
-	return s.over, err //nolint:wrapcheck // of a finite number
+	return s.over, err //nolint:wrapcheck // never, for a finite number
 }

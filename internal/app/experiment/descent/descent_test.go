@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/repeated"
 )
 
-// The files are of amd64: elsewhere sums are rounded differently.
+// The golden files are from amd64: other architectures round sums differently.
 func TestGolden(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skipf("the golden files are of amd64, and this is %s", runtime.GOARCH)
@@ -23,8 +23,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The paper states 0.3, 0.5 and 1.0, and its parameters; dp_accounting 0.6.0's PLD accountant says
-// what they come to exactly (pessimistic, to three digits).
+// The paper states 0.3, 0.5 and 1.0 with their parameters. The exact values are from the PLD
+// accountant of dp_accounting 0.6.0 (pessimistic, three digits).
 func TestCostsAreThoseOfThePaper(t *testing.T) {
 	costs := privacy(promises)
 	for i, want := range []struct{ paper, exact float64 }{{0.3007, 0.203}, {0.5005, 0.353}, {1.0044, 0.745},
@@ -37,14 +37,15 @@ func TestCostsAreThoseOfThePaper(t *testing.T) {
 			t.Errorf("ε = %v: %v exactly, not %v", row[0], got, want.exact)
 		}
 		if p := promises[i]; math.Abs(math.Sqrt(40)/p.sigmaFor(40)-p.mu()) > 1e-12 {
-			t.Errorf("ε = %v: other steps cost something else", row[0])
+			t.Errorf("ε = %v: another number of steps has another cost", row[0])
 		}
 	}
 }
 
-// Both stops end at the first look with fewer than 80 % left, but for their noise: with these
-// numbers the count errs once in 10^9 looks, sparse vector once in 10^3 (the seeds are fixed).
-func TestTheStopCountsWhoIsLeft(t *testing.T) {
+// Both stops end training at the first check with fewer than 80 % active. With these numbers their
+// noise misleads the count once in 10^9 checks, and sparse vector once in 10^3 (the seeds are
+// fixed).
+func TestTheStopsEndTrainingInTime(t *testing.T) {
 	for seed := range uint64(50) {
 		s := newStop(promises[0], experiment.Options{Seed: seed}, "test")
 		sparse := newSparseStop(promises[0], 60_000, experiment.Options{Seed: seed}, "test")

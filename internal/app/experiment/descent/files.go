@@ -20,7 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 )
 
-// The real data that are read.
+// The real data sets.
 var (
 	mnistData = &experiment.Data{
 		Name: "MNIST",
@@ -34,8 +34,7 @@ var (
 	}
 )
 
-// readFile returns the content of a file of --data, or of the same with .gz; nil if there is
-// neither.
+// readFile reads a file of --data, plain or with .gz; nil if there is neither.
 func readFile(o experiment.Options, name string) ([]byte, error) {
 	path := filepath.Join(o.Data, name)
 	content, err := os.ReadFile(path)
@@ -59,7 +58,8 @@ func readFile(o experiment.Options, name string) ([]byte, error) {
 	return content, nil
 }
 
-// all reads the files of a data set: nil if --data has none of them, an error if it has only some.
+// all reads the files of a data set. It returns nil if --data has none of them, and an error if it
+// has only some.
 func all(o experiment.Options, set *experiment.Data) ([][]byte, error) {
 	if o.Data == "" {
 		return nil, nil
@@ -86,7 +86,7 @@ func all(o experiment.Options, set *experiment.Data) ([][]byte, error) {
 	return contents, nil
 }
 
-// mnist reads MNIST, nil if it is not there.
+// mnist reads MNIST; nil if --data does not have it.
 func mnist(o experiment.Options) (*dataset, error) {
 	contents, err := all(o, mnistData)
 	if contents == nil {
@@ -101,7 +101,7 @@ func mnist(o experiment.Options) (*dataset, error) {
 	return d, nil
 }
 
-// digitsOf decodes images and labels in the format IDX: a magic number, dimensions, and bytes.
+// digitsOf decodes images and labels in the IDX format: a magic number, dimensions, and bytes.
 func digitsOf(pixels, labels []byte) (part, error) {
 	images, err := idx(pixels, 0x803, side, side)
 	if err != nil {
@@ -129,8 +129,8 @@ func digitsOf(pixels, labels []byte) (part, error) {
 	return p, nil
 }
 
-// idx checks the header of a file in the format IDX, whose dimensions after the first are as
-// given, and returns what follows it.
+// idx checks the header of a file in the IDX format, whose dimensions after the first are sizes,
+// and returns the rest.
 func idx(content []byte, magic uint32, sizes ...uint32) ([]byte, error) {
 	header := 8 + 4*len(sizes)
 	if len(content) < header || binary.BigEndian.Uint32(content) != magic {
@@ -149,7 +149,7 @@ func idx(content []byte, magic uint32, sizes ...uint32) ([]byte, error) {
 	return content[header:], nil
 }
 
-// adult reads Adult, nil if it is not there.
+// adult reads Adult; nil if --data does not have it.
 func adult(o experiment.Options) (*dataset, error) {
 	contents, err := all(o, adultData)
 	if contents == nil {
@@ -165,8 +165,8 @@ func adult(o experiment.Options) (*dataset, error) {
 	return d, nil
 }
 
-// column is one of Adult: a number that scale brings to about 0 to 1, or a name out of a list that
-// is published with the data. Both are fixed, not found from the records: that would need noise.
+// column is a column of Adult: a number that scale maps to about 0 to 1, or a name from a list that
+// is published with the data. Neither depends on the records: that would need noise.
 type column struct {
 	name  string
 	scale func(float64) float64
@@ -201,11 +201,12 @@ var adultColumns = []column{
 	{name: "native-country", names: strings.Fields("United-States Cambodia England Puerto-Rico Canada Germany " +
 		"Outlying-US(Guam-USVI-etc) India Japan Greece South China Cuba Iran Honduras Philippines Italy Poland " +
 		"Jamaica Vietnam Mexico Portugal Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia " +
-		"Hungary " +
-		"Guatemala Nicaragua Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands")},
+		"Hungary Guatemala Nicaragua Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong " +
+		"Holand-Netherlands")},
 }
 
-// incomesOf decodes adult.data or adult.test: fields between commas, "?" for unknown values.
+// incomesOf decodes adult.data or adult.test: fields separated by commas, with "?" for unknown
+// values.
 func incomesOf(content []byte) (part, error) {
 	inputs := 0
 	for _, c := range adultColumns {
@@ -232,8 +233,8 @@ func incomesOf(content []byte) (part, error) {
 			}
 			first += max(1, len(c.names))
 		}
-		class, known := map[string]uint8{"<=50K": 0,
-			">50K": 1}[strings.TrimRight(strings.TrimSpace(record[len(adultColumns)]), ".")]
+		income := strings.TrimRight(strings.TrimSpace(record[len(adultColumns)]), ".")
+		class, known := map[string]uint8{"<=50K": 0, ">50K": 1}[income]
 		if !known {
 			return part{}, fmt.Errorf("line %d: the income must be <=50K or >50K", line)
 		}
@@ -246,7 +247,7 @@ func incomesOf(content []byte) (part, error) {
 	return p, nil
 }
 
-// put writes a field's inputs.
+// put writes the inputs for a field.
 func (c column) put(x []float64, field string) error {
 	if c.scale != nil {
 		v, err := strconv.ParseFloat(field, 64)

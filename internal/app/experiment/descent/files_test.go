@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 )
 
-// idxFile makes a file in the format IDX.
+// idxFile returns a file in the IDX format.
 func idxFile(magic uint32, sizes []uint32, content ...byte) []byte {
 	out := binary.BigEndian.AppendUint32(nil, magic)
 	for _, s := range sizes {

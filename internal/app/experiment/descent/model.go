@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// model is a network with one hidden layer of tanh, or none, and its loss: cross entropy of
-// softmax, or half the squared distance to the class's unit vector.
+// model is a network with at most one hidden layer of tanh. Its loss is the cross entropy of
+// softmax, or half the squared distance to the unit vector of the class.
 type model struct {
 	name            string
 	inputs, classes int
 	hidden          int  // 0: a linear map
-	squared         bool // the loss
+	squared         bool // whether the loss is the squared distance
 }
 
 // layer is a matrix of outputs by inputs with a bias, within the parameters of a model.
@@ -30,7 +30,7 @@ func (m model) parameters() int {
 	return m.hidden*(m.inputs+1) + m.classes*(m.hidden+1)
 }
 
-// layers are views of the parameters.
+// layers returns views of the parameters.
 func (m model) layers(theta []float64) []layer {
 	cut := func(outputs, inputs int) layer {
 		l := layer{blas64.General{Rows: outputs, Cols: inputs, Stride: inputs, Data: theta[:outputs*inputs]},
@@ -44,8 +44,8 @@ func (m model) layers(theta []float64) []layer {
 	return []layer{cut(m.hidden, m.inputs), cut(m.classes, m.hidden)}
 }
 
-// first draws parameters to begin with: those before a hidden layer so large that it is not linear,
-// the others 0.
+// first draws the initial parameters: large enough before a hidden layer that it is not linear, and
+// 0 otherwise.
 func (m model) first(random *rand.Rand) []float64 {
 	theta := make([]float64, m.parameters())
 	if m.hidden > 0 {
@@ -57,7 +57,7 @@ func (m model) first(random *rand.Rand) []float64 {
 	return theta
 }
 
-// work is what one goroutine needs for some examples at once.
+// work has the buffers of one goroutine.
 type work struct {
 	hidden, outputs, back blas64.General
 }
@@ -70,7 +70,7 @@ func (m model) newWork(examples int) *work {
 	return &work{matrix(m.hidden), matrix(m.classes), matrix(m.hidden)}
 }
 
-// cut makes a matrix one of so many rows.
+// cut limits a matrix to its first rows.
 func cut(g blas64.General, rows int) blas64.General {
 	g.Rows = rows
 	return g
@@ -117,7 +117,7 @@ func (m model) correct(w *work, theta []float64, d part) (n int) {
 	return n
 }
 
-// softmax makes outputs probabilities and returns the logarithm of what divided them.
+// softmax turns outputs into probabilities and returns the logarithm of their divisor.
 func softmax(outputs []float64) float64 {
 	greatest, sum := math.Inf(-1), 0.0
 	for _, v := range outputs {
@@ -133,9 +133,9 @@ func softmax(outputs []float64) float64 {
 	return greatest + math.Log(sum)
 }
 
-// gradient adds to sum the gradients of examples, each multiplied by what scale returns for its
-// norm. The gradient of a layer for one example is the product of what comes back to its outputs
-// and its inputs with a 1 for the bias, so that norms need no gradients.
+// gradient adds to sum the gradients of examples, each multiplied by scale of its norm. The
+// gradient of a layer for one example is the product of the error at its outputs and its inputs,
+// with a 1 for the bias, so that norms can be computed without gradients.
 func (m model) gradient(w *work, theta []float64, d part, scale func(i int, norm float64) float64, sum []float64) {
 	m.forward(w, theta, d.x)
 	layers, sums := m.layers(theta), m.layers(sum)
@@ -186,7 +186,7 @@ func square(v []float64) (sum float64) {
 	return sum
 }
 
-// multiply makes 0 of everything, and not NaN, where by is 0.
+// multiply multiplies v by a number. By 0, even infinite values become 0, not NaN.
 func multiply(v []float64, by float64) {
 	if by == 0 {
 		clear(v)

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -16,7 +15,7 @@ var modelsToTest = []model{
 	{"network of squares", 5, 3, 4, true},
 }
 
-// examples makes up n of them.
+// examples generates n examples.
 func examples(n, inputs, classes int, random *rand.Rand) part {
 	p := newPart(n, inputs)
 	for i := range p.x.Data {
@@ -28,7 +27,7 @@ func examples(n, inputs, classes int, random *rand.Rand) part {
 	return p
 }
 
-// loss is that of all examples together.
+// loss returns the loss of all examples together.
 func (m model) loss(w *work, theta []float64, d part) (sum float64) {
 	m.forward(w, theta, d.x)
 	for i, class := range d.classes {
@@ -48,8 +47,7 @@ func (m model) loss(w *work, theta []float64, d part) (sum float64) {
 	return sum
 }
 
-// Central differences of the loss, which model.loss computes without any derivative: of all
-// examples, and of each alone for its norm.
+// Gradients and their norms equal central differences of the loss, which needs no derivative.
 func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 	for _, m := range modelsToTest {
 		t.Run(m.name, func(t *testing.T) {
@@ -89,51 +87,5 @@ func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// With no noise and a clip that nothing reaches, it is gradient descent: here as three loops.
-func TestWithoutNoiseItIsGradientDescent(t *testing.T) {
-	m, o := model{"linear", 3, 2, 0, true}, experiment.Options{Seed: 1}
-	data := examples(2*chunk+17, 3, 2, o.Random("data"))
-	d := newDescent(m, setting{sigma: 0, clip: 1e6, rate: 0.5, steps: 30}, data, o.Random("descent"))
-	if err := d.run(t.Context(), 30); err != nil {
-		t.Fatal(err)
-	}
-	var weights [2][4]float64
-	for range 30 {
-		var sum [2][4]float64
-		for i, class := range data.classes {
-			x := [4]float64{row(data.x, i)[0], row(data.x, i)[1], row(data.x, i)[2], 1}
-			for k := range 2 {
-				out := 0.0
-				for j := range x {
-					out += weights[k][j] * x[j]
-				}
-				if int(class) == k {
-					out--
-				}
-				for j := range x {
-					sum[k][j] += out * x[j]
-				}
-			}
-		}
-		for k := range 2 {
-			for j := range 4 {
-				weights[k][j] -= 0.5 * sum[k][j] / float64(len(data.classes))
-			}
-		}
-	}
-	l := m.layers(d.theta)[0]
-	for k := range 2 {
-		for j := range 4 {
-			got := l.bias[k]
-			if j < 3 {
-				got = row(l.weights, k)[j]
-			}
-			if math.Abs(got-weights[k][j]) > 1e-9 {
-				t.Errorf("weight %d of output %d: %v, not %v", j, k, got, weights[k][j])
-			}
-		}
 	}
 }

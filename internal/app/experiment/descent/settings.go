@@ -14,13 +14,12 @@ const delta = 1e-5
 
 // promise is an ε of the paper's tables.
 type promise struct {
-	epsilon float64 // the paper's
-	// The paper's noise, in clips, and steps, whose μ is taken for all models here: 0 where it does
-	// not say. Then μ is what its conversion makes ε of.
+	epsilon float64
+	// The paper's noise, in clips, and steps determine μ for all models here. If the paper does not
+	// state them (0), μ follows from ε by the paper's conversion.
 	sigma float64
 	steps int
-	// How far the clip, or the noise, is off in the paper's tables where it is not tuned.
-	off float64
+	off   float64 // factor by which the clip or the noise is wrong in the paper's other tables
 }
 
 var promises = []promise{
@@ -30,7 +29,7 @@ var promises = []promise{
 	{1.2, 0, 0, 2},
 }
 
-// rho is that of zero-concentrated differential privacy, k/(2σ²): Proposition 5.1.
+// rho returns the ρ of zero-concentrated differential privacy, k/(2σ²): Proposition 5.1.
 func (p promise) rho() float64 {
 	if p.steps == 0 {
 		root := math.Sqrt(p.epsilon-math.Log(delta)) - math.Sqrt(-math.Log(delta))
@@ -41,13 +40,13 @@ func (p promise) rho() float64 {
 
 func (p promise) mu() float64 { return math.Sqrt(2 * p.rho()) }
 
-// byPaper is the ε that the paper states, ρ + 2·√(ρ·ln(1/δ)).
+// byPaper returns ε by the paper's conversion, ρ + 2·√(ρ·ln(1/δ)).
 func (p promise) byPaper() float64 { return p.rho() + 2*math.Sqrt(-p.rho()*math.Log(delta)) }
 
-// sigmaFor is the noise with which so many steps cost μ.
+// sigmaFor returns the noise with which a number of steps cost μ.
 func (p promise) sigmaFor(steps int) float64 { return math.Sqrt(float64(steps)) / p.mu() }
 
-// tuning is the best setting found for a model without filtering.
+// tuning is the best setting of a model without filtering.
 type tuning struct {
 	clip, rate float64
 	steps      map[float64]int // by ε
@@ -59,7 +58,7 @@ type variant struct {
 	apply func(s setting, off float64) setting
 }
 
-// Noise is in clips: a greater clip with the same noise is less noise in clips.
+// Noise is in clips, so that a larger clip with the same noise has less noise in clips.
 var variants = []variant{
 	{"tuned", func(s setting, _ float64) setting { return s }},
 	{"clip too large", func(s setting, off float64) setting {
@@ -70,17 +69,15 @@ var variants = []variant{
 	}},
 }
 
-// After the steps that every account pays for, looks at what to stop at, and steps between them.
+// After the steps that every account pays for, training is checked eight times, five steps apart.
 const (
 	checks, between = 8, 5
-	// The private stop: the first look at which fewer examples than that can still pay, counted
-	// with noise that costs a hundredth of the whole ρ.
-	enough     = 0.8
-	countShare = 0.1 // of μ, so that ρ grows by its square
+	enough          = 0.8 // the private stop ends training when a smaller share of examples can pay
+	countShare      = 0.1 // part of μ for the private stop; its square is the part of ρ
 )
 
-// counterOf returns what counts the examples that have left, each once, at so many looks, its noise
-// and the μ of everything together.
+// counterOf returns the matrix and the noise of the counter of examples that have left, and the μ
+// of training and counter together.
 func counterOf(p promise) (m continual.Matrix, sigma float64, total loss.GDP) {
 	tree := experiment.Must(continual.NewTree(checks))
 	price := experiment.Must(continual.Price(tree, 1, []continual.Contribution{{Step: 0, Count: 1}}))
@@ -89,16 +86,16 @@ func counterOf(p promise) (m continual.Matrix, sigma float64, total loss.GDP) {
 }
 
 // sparseOf returns the mechanism that compares the number of examples that have left with a
-// threshold at every look, and the μ of everything together. An example changes all these numbers
-// in one direction, by at most 1. What is ε-DP is μ-GDP with μ = √(π/2)·ε for small ε.
+// threshold, and the μ of training and mechanism together. An example changes all these numbers in
+// one direction, by at most 1. For small ε, ε-DP implies μ-GDP with μ = √(π/2)·ε.
 func sparseOf(p promise) (*mechanisms.SparseVector, loss.GDP) {
-	scale := 2 * math.Sqrt(math.Pi/2) / (countShare * p.mu()) // of the threshold's noise and of each look's
+	scale := 2 * math.Sqrt(math.Pi/2) / (countShare * p.mu()) // of the noise of the threshold and of each check
 	sparse := experiment.Must(mechanisms.NewSparseVector(scale, scale, 1))
 	price := experiment.Must(conversion.PureToGDP(experiment.Must(sparse.WorstMonotone(1)).Epsilon))
 	return sparse, loss.GDP{Mu: math.Hypot(p.mu(), price.Mu)}
 }
 
-// privacy returns the cost of the settings, by the paper and exactly.
+// privacy returns the table of the cost of training, by the paper's conversion and exactly.
 func privacy(ps []promise) experiment.Table {
 	t := experiment.Table{
 		Title: "What training costs, δ = 1e-5",

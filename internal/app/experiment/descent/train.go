@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounting"
 )
 
-// chunk is how many examples are computed at once: sums are added up in their order, on any
-// number of processors.
+// chunk is the number of examples computed together. Their sums are added in order, so that the
+// result does not depend on the number of processors.
 const chunk = 1000
 
 // part is a set of examples: their inputs, a row for each, and their classes.
@@ -23,15 +23,14 @@ type part struct {
 	classes []uint8
 }
 
-// slice is the examples from a to b.
+// slice returns the examples from a to b.
 func (p part) slice(a, b int) part {
 	g := p.x
 	g.Rows, g.Data = b-a, g.Data[a*g.Stride:b*g.Stride]
 	return part{g, p.classes[a:b]}
 }
 
-// chunks calls do for chunk after chunk of n examples, side by side, each goroutine with work of
-// its own.
+// chunks calls do for every chunk of n examples, in parallel.
 func chunks(m model, n int, do func(w *work, k, a, b int)) {
 	var g errgroup.Group
 	workers := min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk)
@@ -47,7 +46,7 @@ func chunks(m model, n int, do func(w *work, k, a, b int)) {
 	_ = g.Wait()
 }
 
-// accuracy is the share of the examples that the model classifies.
+// accuracy returns the share of the examples that the model classifies correctly.
 func (m model) accuracy(theta []float64, d part) float64 {
 	correct := make([]int, (len(d.classes)+chunk-1)/chunk)
 	chunks(m, len(d.classes), func(w *work, k, a, b int) { correct[k] = m.correct(w, theta, d.slice(a, b)) })
@@ -58,20 +57,20 @@ func (m model) accuracy(theta []float64, d part) float64 {
 	return float64(sum) / float64(len(d.classes))
 }
 
-// setting is what training costs and how fast it goes.
+// setting has the parameters of training.
 type setting struct {
 	sigma float64 // noise, in clips
-	clip  float64 // C, the greatest norm of a gradient
-	rate  float64 // η, of a step
-	steps int     // k: what an account pays for at full norm
+	clip  float64 // C, the largest norm of a gradient
+	rate  float64 // η, the learning rate
+	steps int     // k, the number of steps of full norm that an account pays for
 }
 
-// unit is what the square of one clip is in accounts, so that squared norms are integers.
+// unit is the square of one clip in accounts, so that squared norms are integers.
 const unit = 1 << 40
 
-// descent is private gradient descent with filtering, Algorithm 7 of Feldman and Zrnic: in every
-// step an example's gradient is clipped to C and to what its account still pays for, and the sum
-// gets Gaussian noise of σ·C. While no account can be empty, for k steps, it is Algorithm 6.
+// descent is private gradient descent with filtering, Algorithm 7 of Feldman and Zrnic. In every
+// step, the gradient of an example is clipped to C and to the rest of its account, and the sum gets
+// Gaussian noise of σ·C. For the first k steps, no account can be empty, and it is Algorithm 6.
 type descent struct {
 	model    model
 	setting  setting
@@ -82,8 +81,7 @@ type descent struct {
 	partial  [][]float64
 }
 
-// newDescent begins with the parameters that model.first draws from random, and takes the noise of
-// all steps from it.
+// newDescent draws the initial parameters and the noise of all steps from random.
 func newDescent(m model, s setting, examples part, random *rand.Rand) *descent {
 	d := &descent{model: m, setting: s, examples: examples, theta: m.first(random), noise: random}
 	for range examples.classes {
@@ -95,7 +93,7 @@ func newDescent(m model, s setting, examples part, random *rand.Rand) *descent {
 	return d
 }
 
-// active counts the examples that can still pay.
+// active returns the number of examples that can still pay.
 func (d *descent) active() (n int) {
 	for _, a := range d.accounts {
 		if a.Left() > 0 {
@@ -125,9 +123,9 @@ func (d *descent) step() {
 	}
 }
 
-// charge takes from the account what a gradient costs whose norm is so many clips, and returns what
-// it is to be multiplied by: Algorithm 7's clipping, with squares rounded up. Not a number or an
-// infinite norm counts for nothing, and costs nothing.
+// charge charges an account for a gradient, whose norm is in clips, and returns the factor that
+// clips the gradient as in Algorithm 7. Squares are rounded up. A norm that is not finite has
+// factor 0 and costs nothing.
 func charge(account *accounting.Filter[accounting.SquaredNorm], norm float64) float64 {
 	left := account.Left()
 	if !(norm > 0) || math.IsInf(norm, 1) || left == 0 {
@@ -143,12 +141,12 @@ func charge(account *accounting.Filter[accounting.SquaredNorm], norm float64) fl
 		by, cost = math.Sqrt(float64(left)/unit)/norm, left
 	}
 	if account.Spend(cost) != nil {
-		return 0 // never: it is at most what is left
+		return 0 // never: the cost is at most the rest
 	}
 	return by
 }
 
-// run takes so many steps, or fewer where ctx ends.
+// run takes a number of steps, or fewer if ctx ends.
 func (d *descent) run(ctx context.Context, steps int) error {
 	for range steps {
 		if err := ctx.Err(); err != nil {

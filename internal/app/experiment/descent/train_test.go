@@ -16,8 +16,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// Whatever norms come, of one step no more than a clip is admitted, of all no more than the account
-// has, and what is not finite counts for nothing.
+// Whatever the norms, a step admits at most one clip, all steps together at most the account, and a
+// norm that is not finite nothing.
 func TestAccountsAreNeverOverdrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.IntRange(1, 5).Draw(t, "steps")
@@ -51,7 +51,7 @@ func TestAccountsAreNeverOverdrawn(t *testing.T) {
 	})
 }
 
-// While every account pays, filtering changes nothing: Algorithm 7 is Algorithm 6.
+// While every account can pay, filtering changes nothing: Algorithm 7 is Algorithm 6.
 func TestTheFirstStepsAreThoseWithoutFiltering(t *testing.T) {
 	o := experiment.Options{Seed: 1}
 	m, data := model{"logistic", 4, 3, 0, false}, examples(50, 4, 3, o.Random("data"))
@@ -63,20 +63,20 @@ func TestTheFirstStepsAreThoseWithoutFiltering(t *testing.T) {
 		return d.theta
 	}
 	if !slices.Equal(after(6), after(600)) {
-		t.Error("an account for 6 steps was felt within them")
+		t.Error("an account for 6 steps changed one of them")
 	}
 	if slices.Equal(after(5), after(600)) {
-		t.Error("an account for 5 steps was not felt in 6")
+		t.Error("an account for 5 steps did not change the sixth")
 	}
 }
 
-// The level of one Clopper-Pearson bound below.
+// level is the level of one Clopper-Pearson bound.
 const level = 1e-9
 
-// Proposition 5.2 by attack: one example, everything else known, so that the sum of the gradients
-// is its own or nothing. Its gradients depend on all noise so far. The likelihood ratio of a run
-// of many more steps than the account pays for must not tell more than μ = √k/σ allows, at any
-// threshold, and nearly as much as that; without accounts it does.
+// An attack on Proposition 5.2: everything except one example is known, so that the sum of the
+// gradients is that of the example or 0, and its gradients depend on all noise so far. In a run of
+// many more steps than the account pays for, the likelihood ratio must reveal at most what μ = √k/σ
+// allows, at any threshold. Without accounts it reveals more.
 func TestAttackOnAnExample(t *testing.T) {
 	const games, paid, all, sigma = 10_000, 4, 16, 3.0
 	refuted := func(budget int) (worst float64) {
@@ -102,8 +102,8 @@ func TestAttackOnAnExample(t *testing.T) {
 	}
 }
 
-// play plays so many games and returns their log-likelihood ratios: with the example, or for a
-// negative number without.
+// play returns the log-likelihood ratios of a number of games, with the example, or without it if
+// the number is negative.
 func play(t *testing.T, games, budget, steps int, sigma float64) (ratios []float64) {
 	t.Helper()
 	m := model{"linear", 1, 2, 0, true}
@@ -115,7 +115,7 @@ func play(t *testing.T, games, budget, steps int, sigma float64) (ratios []float
 		d := newDescent(m, s, data, random)
 		account := d.accounts[0]
 		if games < 0 {
-			if err := d.accounts[0].Spend(account.Budget()); err != nil { // its gradients are nothing
+			if err := d.accounts[0].Spend(account.Budget()); err != nil { // its gradients become 0
 				t.Fatal(err)
 			}
 			account = experiment.Must(accounting.NewNorm(account.Budget()))

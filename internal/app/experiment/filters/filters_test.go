@@ -17,8 +17,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The numbers of steps that Koskela, Tobaben and Honkela print, and the ε at which they are
-// compared (dp_accounting and a numerical solution of Corollary C.2 give 0.8156 and 0.7451, too).
+// The numbers of steps are those that Koskela, Tobaben and Honkela print. dp_accounting and a
+// numerical solution of Corollary C.2 give the same ε, 0.8156 and 0.7451.
 func TestStepsAreThoseOfThePaper(t *testing.T) {
 	found, err := Experiments()[0].Run(t.Context(), experiment.Options{Size: experiment.Small})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// The setting of Section 6: a step of gradient descent an epoch, noise σ·C.
+// The setting of Section 6: one step of gradient descent per epoch, with noise σ·C.
 const (
 	groupSigma, groupClip   = 10.61, 0.79
 	groupEpsilon, groupBase = 2.75, 1e-5
@@ -21,15 +21,15 @@ const (
 	filtersFrom, trainsFor  = 50, 100
 )
 
-// group has users whose gradients shrink alike.
+// group is a set of users whose gradients shrink at the same rate.
 type group struct {
 	name  string
-	first float64 // the median norm at the beginning, in clips
-	lasts float64 // epochs in which it shrinks by e
+	first float64 // median norm at the beginning, in clips
+	lasts float64 // number of epochs in which it shrinks by a factor of e
 }
 
-// The paper's groups by diagnosis, with norms made up: those who are easily predicted have small
-// gradients soon.
+// groupsOf has the paper's groups by diagnosis, with synthetic norms: the gradients of users who
+// are easy to predict shrink sooner.
 var groupsOf = []group{
 	{"no condition", 1.2, 25},
 	{"without pneumonia", 1.6, 60},
@@ -93,10 +93,10 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 			active[i] = append(active[i], counts[i])
 		}
 	}
-	return tellGroups(size, paid, math.Sqrt(filtersFrom)/budget.Mu, mean, before, active)
+	return groupResult(size, paid, math.Sqrt(filtersFrom)/budget.Mu, mean, before, active)
 }
 
-func tellGroups(size, paid int, sigma float64, mean func(int) float64, before []float64,
+func groupResult(size, paid int, sigma float64, mean func(int) float64, before []float64,
 	active [][]int) (*experiment.Result, error) {
 	start := experiment.Table{
 		Title: "When the filter begins to leave users out: σ = 10.61, (ε, δ) = (2.75, 1e-5)",

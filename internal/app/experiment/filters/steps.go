@@ -17,7 +17,7 @@ const (
 
 func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) {
 	cost, _ := units.Charge(1, experiment.Must(units.PrecisionFromSigma(stepSigma)))
-	// epsilonOf is ε of so many steps.
+	// epsilonOf returns the ε of k steps.
 	epsilonOf := func(k uint64, a budgets.Accountant) float64 {
 		return budgets.EpsilonOf(cost*units.Mu2(k), stepDelta, a)
 	}

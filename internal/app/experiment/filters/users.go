@@ -19,17 +19,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// The setting of Figure 1: noise σ·C on batches in which each of 60,000 users is with probability
-// 300/60,000, 200 of them an epoch.
+// The setting of Figure 1: noise σ·C on 200 batches per epoch, each with every one of 60,000 users
+// with probability 300/60,000.
 const (
 	noise, clip     = 2, 5
 	sampling        = 300.0 / 60_000
 	epochs, batches = 50, 200
 	userDelta       = 1e-6
-	leastNorm       = clip / 256.0 // what is counted for smaller gradients
+	leastNorm       = clip / 256.0 // smaller gradients count as this
 )
 
-// sizes are how much a result takes.
+// sizes has the sizes of the computation.
 type sizes struct {
 	users, levels, divergences, points int
 	interval                           float64
@@ -102,15 +102,15 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 
 func percent(q float64) string { return experiment.Column{}.Format(100*q) + " %" }
 
-// spent is what a user's gradients cost.
+// spent has the cost of a user's gradients.
 type spent struct {
-	sigmas       [epochs]float64 // σ·C over the user's norm, of an epoch's batches
+	sigmas       [epochs]float64 // σ·C over the user's norm, by epoch
 	counts       bucket.Counts
 	byPLD, byRDP float64
 }
 
-// sigmasOf makes up the norms of one user's gradients: they shrink as the model learns the user,
-// faster for some than for others, and are clipped.
+// sigmasOf generates the noise levels of one user. The norms of the gradients shrink as the model
+// learns the user, faster for some users than for others, and are clipped.
 func sigmasOf(random *rand.Rand) (sigmas [epochs]float64) {
 	first := 3 * math.Exp(0.8*random.NormFloat64())
 	lasts := 10 * math.Exp(0.6*random.NormFloat64())
@@ -122,17 +122,17 @@ func sigmasOf(random *rand.Rand) (sigmas [epochs]float64) {
 	return sigmas
 }
 
-// divergences are Rényi divergences of one batch over a grid of noise levels.
+// divergences has the Rényi divergences of one batch for a grid of noise levels.
 type divergences struct {
 	orders []float64
 	ladder bucket.Ladder
 	levels []loss.RDP
 }
 
-// newDivergences computes those of a grid of so many levels: 560 are in steps of 1 %.
+// newDivergences computes the divergences for a number of levels; 560 levels are steps of 1 %.
 func newDivergences(levels int) (*divergences, error) {
 	d := &divergences{ladder: experiment.Must(bucket.NewGeometricLadder(noise, noise*clip/leastNorm, levels))}
-	// The users who lose least have their best orders at some thousands.
+	// For users with the smallest loss, the best orders are in the thousands.
 	for order := 2.0; order <= conversion.MaxSampledOrder; order = math.Ceil(order * 1.08) {
 		d.orders = append(d.orders, order)
 	}
@@ -148,8 +148,8 @@ func newDivergences(levels int) (*divergences, error) {
 	return d, all.Wait() //nolint:wrapcheck // named
 }
 
-// above returns the divergences of the level above sigma, which are less: those that distributions
-// are compared with are at most too low.
+// above returns the divergences of the level above sigma. They are lower, so that the comparison
+// favours divergences over distributions.
 func (d *divergences) above(sigma float64) (loss.RDP, error) {
 	level, err := d.ladder.Bucket(sigma)
 	if err != nil {
@@ -161,7 +161,7 @@ func (d *divergences) above(sigma float64) (loss.RDP, error) {
 	return d.levels[level], nil
 }
 
-// account computes every user's ε in both ways, with all cores.
+// account computes the ε of all users in both ways, in parallel.
 func account(ctx context.Context, o experiment.Options, ladder bucket.Ladder, table *bucket.Table, fine *divergences,
 	all []spent) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -212,7 +212,7 @@ func (u *spent) account(ladder bucket.Ladder, table *bucket.Table, curve *bucket
 	return errors.Join(err1, err2)
 }
 
-// coverOf has the curve of one user beside the Gaussian one that covers it (Figure 1, left).
+// coverOf compares the curve of one user with the Gaussian curve that covers it (Figure 1, left).
 func coverOf(table *bucket.Table, u spent) (experiment.Table, experiment.Figure, error) {
 	const slack = 1e-9
 	curve := table.NewCurve()
@@ -230,8 +230,8 @@ func coverOf(table *bucket.Table, u spent) (experiment.Table, experiment.Figure,
 		Note: "Covered by " + experiment.Column{Digits: 4}.Format(mu) + "-GDP, up to 1e-9.",
 	}
 	f := experiment.Figure{Title: "Figure 1, left: δ(ε) of the median user", X: "ε", Y: "δ", LogY: true}
-	user, covers := experiment.Series{Name: "the user's own"}, experiment.Series{Name: "the Gaussian guarantee that " +
-		"covers it"}
+	user := experiment.Series{Name: "the user's own"}
+	covers := experiment.Series{Name: "the Gaussian guarantee that covers it"}
 	for i := 0; i <= 16; i++ {
 		epsilon := u.byPLD * 1.2 * float64(i) / 16
 		a, err1 := curve.DeltaAt(epsilon)

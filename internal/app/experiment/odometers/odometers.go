@@ -27,17 +27,17 @@ func Experiments() []experiment.Experiment {
 	}}
 }
 
-// claim is a bound on the realised loss after so many steps.
+// claim is a bound on the realised loss.
 type claim struct {
 	name  string
 	bound []float64 // by step, from 0
 }
 
-// claimsOf asks the odometers for their bounds after every step. The first claim is the composition
-// of fixed length, the last basic composition.
+// claimsOf returns the bounds of the odometers after every step, between composition of fixed
+// length and basic composition.
 func claimsOf(w walk) ([]claim, error) {
 	advanced := experiment.Must(accounting.NewAdvancedOdometer(delta, grid))
-	// The mixture is least at a Σρ that is named: that of the last horizon.
+	// The mixture is tuned to the Σρ of the last horizon.
 	rho := epsilon * epsilon / 2
 	concentrated := experiment.Must(accounting.NewConcentratedOdometer(delta, rho*float64(w.steps)))
 	out := []claim{{name: "composition of fixed length"}, {name: "advanced odometer (Theorem 6.2)"},

@@ -18,8 +18,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The probability is that of all ways the walk can go, which are few enough to be listed.
-func TestProbabilitiesAreThoseOfAllWays(t *testing.T) {
+// The probability equals the sum over all paths of a short walk.
+func TestProbabilitiesAreThoseOfAllPaths(t *testing.T) {
 	const steps = 14
 	w := walk{0.3, steps}
 	for _, claim := range []func(int) float64{

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// walk is the loss that randomised response of epsilon realises, in multiples of epsilon: up by one
-// with probability e^ε/(1 + e^ε), else down by one.
+// walk is the realised loss of randomised response in multiples of epsilon: a step goes up by one
+// with probability e^ε/(1 + e^ε), and otherwise down by one.
 type walk struct {
 	epsilon float64
 	steps   int
@@ -14,23 +14,23 @@ type walk struct {
 
 func (w walk) up() float64 { return 1 / (1 + math.Exp(-w.epsilon)) }
 
-// mean is the expected loss after k steps.
+// mean returns the expected loss after k steps.
 func (w walk) mean(k int) float64 { return float64(k) * w.epsilon * math.Tanh(w.epsilon/2) }
 
-// composed is what advanced composition says of k steps fixed beforehand, but for a probability of
-// delta: a walk of k independent steps of ±ε exceeds its mean by ε·√(2k·ln 1/δ) with at most
-// that probability (Hoeffding).
+// composed returns the bound of advanced composition for a fixed number k of steps: with
+// probability at most delta, a walk of k independent steps of ±ε exceeds its mean by ε·√(2k·ln 1/δ)
+// (Hoeffding).
 func (w walk) composed(k int, delta float64) float64 {
 	return w.mean(k) + w.epsilon*math.Sqrt(2*float64(k)*math.Log(1/delta))
 }
 
-// exceeds returns the probability that the size of the loss is above the claim at one of the first
-// k steps, for each k of horizons, which ascend.
+// exceeds returns the probability that the absolute loss exceeds the claim at one of the first k
+// steps, for each k of horizons, which ascend.
 func (w walk) exceeds(ctx context.Context, horizons []int, claim func(k int) float64) ([]float64, error) {
 	up := w.up()
 	down := 1 - up
 	last := horizons[len(horizons)-1]
-	// mass[i] is the probability to be at the loss (2i − k)·ε and never above a claim.
+	// mass[i] is the probability that the loss is (2i − k)·ε and has never exceeded a claim.
 	mass := make([]float64, last+2)
 	mass[0] = 1
 	low, high := 0, 0 // mass is 0 elsewhere
@@ -56,7 +56,7 @@ func (w walk) exceeds(ctx context.Context, horizons []int, claim func(k int) flo
 			gone += mass[high]
 		}
 		for ; low < high && mass[low] < 1e-18; low++ {
-			mass[low+1] += mass[low] // keeps the sum, moves less than 1e-18 a step
+			mass[low+1] += mass[low] // keeps the sum and moves less than 1e-18 per step
 		}
 		for ; low < high && mass[high] < 1e-18; high-- {
 			mass[high-1] += mass[high]
@@ -74,8 +74,8 @@ func (w walk) exceeds(ctx context.Context, horizons []int, claim func(k int) flo
 	return out, nil
 }
 
-// factor returns the least number with which the deviation in composed has to be multiplied so that
-// the loss is above the claim at one of the first k steps with probability delta at most.
+// factor returns the smallest factor on the deviation in composed with which the loss exceeds the
+// claim at one of the first k steps with probability at most delta.
 func (w walk) factor(ctx context.Context, k int, delta float64) (float64, error) {
 	low, high := 0.5, 4.0
 	for range 14 {

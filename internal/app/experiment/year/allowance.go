@@ -13,13 +13,13 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// visit is a user's day: an event of each of these keys.
+// visit is a day of a user, with an event for each of its keys.
 type visit struct {
 	user int
 	keys []int
 }
 
-// visitsOf returns the visits of each day.
+// visitsOf returns the visits by day.
 func (y *year) visitsOf(events []Event) [][]visit {
 	all, keys := make([][]visit, y.days), make([]int, len(events))
 	for i := 0; i < len(events); {
@@ -32,16 +32,16 @@ func (y *year) visitsOf(events []Event) [][]visit {
 	return all
 }
 
-// walk is one path of a deployment through the year.
+// walk is one simulation of a deployment.
 type walk struct {
 	budget    budgets.Budget
-	allowance accounts.Allowance // whose milliseconds are days
+	allowance accounts.Allowance // with days in place of milliseconds
 	plan      *noisereduction.Plan
 
 	purses  []spend.Purse // by user
 	filler  spend.Filler
 	random  *rand.Rand
-	second  byte // the key of a visit that counts where only one does
+	second  byte // decides which of two keys counts if only one does
 	counted []uint64
 }
 
@@ -64,7 +64,7 @@ func (w *walk) rank(key int) (rank [16]byte) {
 	return rank
 }
 
-// day returns the sizes of a day's errors, and how many of its events count.
+// day simulates a day. It returns the sum of absolute errors, the events, and the counted events.
 func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err error) {
 	var real, counts [Keys]float64
 	elapsed, one := int64(day)+1, []uint64{1, 1}
@@ -100,8 +100,8 @@ func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err 
 	return wrong, truth, counted, nil
 }
 
-// account are the errors of a deployment whose accounts are paid out over the days, as means over
-// so many paths of noise, and the % of all events that are beyond the allowances.
+// account simulates a deployment with an allowance. It returns the errors by day, as means over a
+// number of simulations, and the percentage of events beyond the allowances.
 func (y *year) account(ctx context.Context, days [][]visit, s setting, paths int) (errors []float64, beyond float64,
 	err error) {
 	errors = make([]float64, len(days))

@@ -7,20 +7,19 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// Sigma is the standard deviation of the Gaussian noise of counts to which a user adds at most 1 in
-// each of so many keys on each of so many days.
+// Sigma returns the standard deviation of the Gaussian noise of counts if a user adds at most 1 to
+// a number of keys on each of a number of days.
 func Sigma(keys, days int) float64 {
 	budget, _ := experiment.Must(budgets.LargestSquare(Epsilon, Delta, budgets.GDP)).Float64()
 	return math.Sqrt(float64(keys*days) / budget)
 }
 
-// capped are the errors of counts to which every user adds on the first so many days on which they
-// come, at most 1 in each of so many keys, with the Gaussian noise of a promise that is divided
-// among as many days. It returns the mean size of a day's errors in % of its events, and the % of
-// all events that are beyond the caps.
+// capped computes the errors if every user counts only on their first days, with at most 1 for each
+// of a number of keys, and Gaussian noise divides the promise among those days. It returns the mean
+// error of each day in % of its events, and the percentage of events beyond the caps.
 //
-// Where all days of the year are paid, no user is left out: that is the promise divided beforehand,
-// as a job a day needs it. Of the keys of a user who has more than count, each is as likely.
+// If the budget pays for all days, no user is left out: the promise is divided in advance, as a
+// daily job needs it. If a user has more keys than count, all of them are equally likely to count.
 func (y *year) capped(events []Event, days, keys int) (errors []float64, beyond float64) {
 	sigma := Sigma(keys, days)
 	perDay, lost := make([]float64, y.days), make([]float64, y.days*Keys)
@@ -32,7 +31,7 @@ func (y *year) capped(events []Event, days, keys int) (errors []float64, beyond 
 				end++
 			}
 			visits++
-			share := 1 - min(1, float64(keys)/float64(end-i)) // that is not counted
+			share := 1 - min(1, float64(keys)/float64(end-i)) // part of each event that does not count
 			if visits > days {
 				share = 1
 			}
@@ -53,7 +52,7 @@ func (y *year) capped(events []Event, days, keys int) (errors []float64, beyond 
 	return errors, beyond
 }
 
-// folded is the mean of |x| where x is normal with this mean and deviation.
+// folded returns the mean of |x| for a normal x.
 func folded(mean, sigma float64) float64 {
 	return sigma*math.Sqrt(2/math.Pi)*math.Exp(-mean*mean/(2*sigma*sigma)) + mean*math.Erf(mean/(sigma*math.Sqrt2))
 }

@@ -1,14 +1,14 @@
-// Package year has the experiment that says why this product exists: a year of daily counts, under
-// one promise to every user for the whole year.
+// Package year has the experiment that shows why Tollgate exists: a year of daily counts, under one
+// promise to every user for the whole year.
 //
-// Without accounts the promise has to be divided among the windows beforehand, as if every user
-// came every day. With an account for every user it is spent by those who come. An allowance
-// spreads it over the year, and noise reduction spends no more of it than a count needs to be as
-// exact as was asked.
+// Without accounts, the promise must be divided among the windows in advance, as if every user came
+// every day. With an account for each user, only users who come spend it. An allowance spreads an
+// account over the year, and noise reduction spends only as much as the requested accuracy of a
+// count needs.
 //
-// Guarantees: deployments with accounts admit and charge by the code of transforms/spend and
-// state/accounts, with noise by that of transforms/noisereduction. What is divided beforehand is
-// computed; docs/year.py comes to the same means with code of its own.
+// Guarantees: simulated deployments admit, charge and draw noise with the code of transforms/spend,
+// state/accounts and transforms/noisereduction. The errors of the divided promise are computed;
+// docs/year.py computes the same means independently.
 //
-// Not guaranteed: that your users are like these.
+// Not guaranteed: that your users resemble these.
 package year

@@ -7,44 +7,43 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 )
 
-// Keys that events have, and the promise.
+// Keys is the number of keys, Epsilon and Delta the promise.
 const (
 	Keys           = 20
 	Epsilon, Delta = 1, 1e-6
 )
 
-// Event is one event of a user on a day.
+// Event is an event of a user on a day.
 type Event struct {
 	User, Day, Key int
 }
 
-// Population is the law of its users' visits.
+// Population is a distribution of visits.
 type Population struct {
 	Name  string
 	Users int
-	law   float64                         // the exponent of Zipf's law of their keys
-	often func(random *rand.Rand) float64 // probability of a user's visit on a day
+	law   float64                         // exponent of Zipf's law of the keys
+	often func(random *rand.Rand) float64 // draws the daily probability of a user's visit
 }
 
-// Populations are three that have about the same events in a day.
+// Populations returns three populations with about the same number of events per day.
 func Populations() []Population {
 	visitors := func(r *rand.Rand) float64 { return min(0.01*math.Exp(1.2*r.NormFloat64()), 1) }
 	return []Population{
-		// As customers, riders of taxis, patients, readers: half of them on 4 days of a year
-		// or fewer, one in a hundred on more than 58.
+		// Like customers, taxi riders, patients or readers: half of them come on at most 4 days of
+		// the year, one in a hundred on more than 58.
 		{"visitors", 400_000, 1, visitors},
-		// As users of a tool: half of them on 6 days of 100 or fewer, one in twenty on over 80;
-		// most events are of those who come every other day or more often.
+		// Like users of a tool: half of them come on at most 6 days of 100, one in twenty on over
+		// 80. Most events are from users who come at least every other day.
 		{"regulars", 40_000, 1, func(r *rand.Rand) float64 { return math.Pow(r.Float64(), 4) }},
-		// The visitors, but keys differ more: the largest has 400 times as many events as the
-		// least, not 20 times.
+		// Like visitors, but the largest key has 400 times as many events as the smallest, not 20
+		// times.
 		{"one large key", 400_000, 2, visitors},
 	}
 }
 
-// Events returns the made-up events of so many of the population's users in so many days, a user's
-// in a row. Each user has a key of its own, of a Zipf law, and on three days of ten has an event of
-// another key, too.
+// Events generates the events of a number of users and days, ordered by user. Each user has a
+// favourite key from a Zipf law, and on three days of ten also an event of another key.
 func (p Population) Events(random *rand.Rand, users, days int) []Event {
 	keys := generate.NewZipf(Keys, p.law)
 	var all []Event

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// grid are the values of each parameter of a method that are tried, in their order.
+// grid has the values of each parameter of a method, in order.
 type grid [][]float64
 
-// search returns the point of the grid that costs least among those that it tries: from the middle
-// it goes along one parameter to the best of the next points, as long as there is a better one. All
-// methods are searched alike.
+// search looks for the point of the grid with the least cost. It starts in the middle and moves to
+// the best neighbour along one parameter, as long as there is a better one. All methods use the
+// same search.
 func (g grid) search(cost func(point []float64) (float64, error)) ([]float64, error) {
 	costs := map[string]float64{}
 	var point []float64

@@ -43,7 +43,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	return out, nil
 }
 
-// year has the results of one population.
+// year is the experiment for one population.
 type year struct {
 	Population
 	users, days, paths int
@@ -52,14 +52,14 @@ type year struct {
 
 // setting has the parameters of a method; 0 for unused ones.
 type setting struct {
-	keys   float64 // of a user that count in a day
-	days   float64 // that a budget pays for
-	noise  float64 // the least noise: ± so many events at 95 % confidence
-	burst  float64 // the part of an account that a user has at the start
-	within float64 // the relative error that noise reduction is asked for, in %
+	keys   float64 // keys of a user that count in a day
+	days   float64 // days that a budget pays for
+	noise  float64 // finest noise: ± events at 95 % confidence
+	burst  float64 // part of an account that is available at the start
+	within float64 // target of noise reduction: relative error in %
 }
 
-// method is a way to keep the promise, with the values of each field of its setting that are tried.
+// method is a way to keep the promise, with the grid of its settings.
 type method struct {
 	name   string
 	grid   grid

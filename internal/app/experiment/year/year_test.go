@@ -18,7 +18,7 @@ func TestGolden(t *testing.T) {
 	repeated.File(t, "testdata/year-small.golden", Experiments()[0], repeated.Small)
 }
 
-// The year of README equals the experiment's result.
+// The figure of README is that of the experiment.
 func TestReadmeShowsWhatIsFound(t *testing.T) {
 	long.Test(t)
 	found := repeated.File(t, "testdata/year-default.golden", Experiments()[0], experiment.Options{Seed: 1,
@@ -27,8 +27,7 @@ func TestReadmeShowsWhatIsFound(t *testing.T) {
 	recomputed(t, found)
 }
 
-// recomputed demands that docs/year.py, which shares no code with the experiment, comes to the same
-// means.
+// recomputed checks the means with docs/year.py, which shares no code with the experiment.
 func recomputed(t *testing.T, found *experiment.Result) {
 	interpreter := python.With(t, "numpy")
 	text, err := json.Marshal(found)
@@ -43,8 +42,8 @@ func recomputed(t *testing.T, found *experiment.Result) {
 	}
 }
 
-// The noise of a divided promise has the size that its budget buys: √(2·days)/σ in μ, whose δ(ε)
-// is that of Balle and Wang 2018, Theorem 8.
+// The noise of a divided promise spends the whole budget: μ = √(2·days)/σ, and δ(ε) follows from
+// Balle and Wang 2018, Theorem 8.
 func TestDividedBudgetsAreSpentOnTheLastDay(t *testing.T) {
 	for _, days := range []int{1, 365} {
 		mu := math.Sqrt(2*float64(days)) / Sigma(2, days)
@@ -56,8 +55,8 @@ func TestDividedBudgetsAreSpentOnTheLastDay(t *testing.T) {
 	}
 }
 
-// A user with two keys on each of three days and a cap of two days and one key: half of each key's
-// event is lost on two days, and all of it on the third.
+// With a cap of two days and one key, a user with two keys on each of three days loses half of each
+// event on the first two days, and all of the third.
 func TestACapLosesWhatComesLater(t *testing.T) {
 	y := &year{users: 1, days: 3}
 	var events []Event
