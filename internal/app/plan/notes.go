@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -54,8 +55,8 @@ func noReserve(b budgets.Budget) string {
 		return out
 	}
 	if reserved, err := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, tenth); err == nil {
-		out += fmt.Sprintf(", which takes %.2g %% of what users may spend",
-			100*(1-reserved.Mu2.Float()/b.Whole().Mu2.Float()))
+		out += fmt.Sprintf(", which takes %s of what users may spend",
+			words.Percent(1-reserved.Mu2.Float()/b.Whole().Mu2.Float()))
 	}
 	return out
 }

@@ -2,8 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
-	"math"
 	"slices"
 	"strconv"
 
@@ -53,11 +51,11 @@ type keyData struct {
 	Part       int     `json:"part,omitempty"` // index of a statistic in the metric's parts
 	Size       float64 `json:"size,omitempty"` // of the key, if the metric is Sized
 	At         runs    `json:"at"`             // windows
-	Value      ints    `json:"value"`
-	Below      ints    `json:"below"` // value − low
-	Above      ints    `json:"above"` // high − value
+	Value      []int64 `json:"value"`
+	Below      []int64 `json:"below"` // value − low
+	Above      []int64 `json:"above"` // high − value
 	Sigma      floats  `json:"sigma"`
-	Rungs      ints    `json:"rungs"`
+	Rungs      []int64 `json:"rungs"`
 	Missed     runs    `json:"missed"`     // indices in the columns where the target was not met
 	Confidence floats  `json:"confidence"` // confidence, for how many values, confidence, …
 }
@@ -154,7 +152,7 @@ func columns(key string, points []point, first, step int64) keyData {
 }
 
 // runs are ascending numbers as runs: for each its first number, then its length.
-type runs ints
+type runs []int64
 
 func (r runs) with(v int64) runs {
 	if n := len(r); n > 0 && r[n-2]+r[n-1] == v {
@@ -164,39 +162,17 @@ func (r runs) with(v int64) runs {
 	return append(r, v, 1)
 }
 
-// MarshalJSON implements json.Marshaler.
-func (r runs) MarshalJSON() ([]byte, error) { return ints(r).MarshalJSON() }
-
-// ints is a column of whole numbers; a million of them one by one would take
-// encoding/json seconds.
-type ints []int64
-
-// MarshalJSON implements json.Marshaler.
-func (c ints) MarshalJSON() ([]byte, error) {
-	return array(c, func(b []byte, v int64) []byte { return strconv.AppendInt(b, v, 10) }), nil
-}
-
 // floats is a column of numbers to six digits.
 type floats []float64
 
 // MarshalJSON implements json.Marshaler.
-func (c floats) MarshalJSON() ([]byte, error) {
-	for _, v := range c {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, &json.UnsupportedValueError{Str: strconv.FormatFloat(v, 'g', -1, 64)}
-		}
-	}
-	return array(c, func(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 6, 64) }), nil
-}
-
-func array[T any](values []T, write func([]byte, T) []byte) []byte {
-	b := make([]byte, 1, 2+8*len(values))
-	b[0] = '['
-	for i, v := range values {
+func (f floats) MarshalJSON() ([]byte, error) {
+	text := []byte{'['}
+	for i, v := range f {
 		if i > 0 {
-			b = append(b, ',')
+			text = append(text, ',')
 		}
-		b = write(b, v)
+		text = strconv.AppendFloat(text, v, 'g', 6, 64)
 	}
-	return append(b, ']')
+	return append(text, ']'), nil
 }

@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
@@ -58,51 +56,22 @@ type Served struct {
 	Policy  string // the content security policy, for a header; the page has it as well
 }
 
-// live has what the template shows of Live.
+// live has what the template shows of a page that is served.
 type live struct {
-	Every         int64 // in milliseconds
-	Version, Kept string
-	Due           *due
+	Live
+	Version string
 }
-
-// due is a Due in milliseconds, with the end of the newest settled window; 0 if there is none.
-type due struct{ Slide, Wait, Grid, Shift, Since, Settled int64 }
-
-var liveAssets = sync.OnceValues(func() (*assets, error) {
-	a, err := pageAssets(append(scripts[:], "live.js")...)
-	if err == nil {
-		a.asks = "; connect-src 'self'"
-	}
-	return a, err
-})
 
 // WriteLive writes a page as Write does, for a server: while it is open it polls its address for
 // newer values, and shows them. Errors are as for Write.
 func (c *Collector) WriteLive(w io.Writer, o Options, l Live) (Served, error) {
-	a, err := liveAssets()
-	if err != nil {
-		return Served{}, fmt.Errorf("writing live page: %w", err)
-	}
 	o.nothing = "No value is published yet."
-	view, err := c.page(o, a)
-	if err != nil {
-		return Served{}, fmt.Errorf("writing live page: %w", err)
-	}
-	view.Live = &live{Every: l.Every.Milliseconds(), Kept: l.Kept}
-	if l.Due != nil {
-		view.Live.Due = &due{l.Due.Slide.Milliseconds(), l.Due.Wait.Milliseconds(), l.Due.Grid.Milliseconds(),
-			l.Due.Shift.Milliseconds(), l.Due.Since.UnixMilli(), 0}
-		if !o.Settled.End.IsZero() {
-			view.Live.Due.Settled = o.Settled.End.UnixMilli()
-		}
-	}
+	return c.write(w, o, &live{Live: l})
+}
+
+// version returns the hash of what is on a page.
+func (p *page) version() (string, error) {
 	sum := sha256.New()
-	if err = json.NewEncoder(sum).Encode(view); err == nil {
-		view.Live.Version = base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:16])
-		err = view.write(w, a)
-	}
-	if err != nil {
-		return Served{}, fmt.Errorf("writing live page: %w", err)
-	}
-	return Served{Version: view.Live.Version, Policy: view.Policy}, nil
+	err := json.NewEncoder(sum).Encode(p)
+	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:16]), err
 }

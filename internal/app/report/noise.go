@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/search"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -39,7 +40,7 @@ func (s *series) typicalNoise(f metricFacts) string {
 		return "The noise to expect is typically larger than the values; events left out come on top."
 	}
 	return fmt.Sprintf("The noise to expect is typically %s of a value; events left out come on top.",
-		share(float64(typical)/wholeNoise))
+		words.Percent(float64(typical)/wholeNoise))
 }
 
 // withoutNoise returns the sizes of the points as they spread without noise, around the means of
@@ -95,11 +96,4 @@ func (s *spread) real(n float64) float64 {
 		return 0
 	}
 	return math.Sqrt(1 - noise/s.squares)
-}
-
-func share(v float64) string {
-	if v < 0.001 {
-		return "less than 0.1 %"
-	}
-	return fmt.Sprintf("%.2g %%", 100*v)
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"embed"
@@ -9,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -34,13 +32,15 @@ var scripts = [...]string{
 type assets struct {
 	page          *template.Template
 	script, style string
-	asks          string // what the script may ask for, as a part of the policy
 }
 
-var loadAssets = sync.OnceValues(func() (*assets, error) { return pageAssets(scripts[:]...) })
+var (
+	fileAssets = sync.OnceValues(func() (*assets, error) { return loadAssets(scripts[:]...) })
+	liveAssets = sync.OnceValues(func() (*assets, error) { return loadAssets(append(scripts[:], "live.js")...) })
+)
 
-// pageAssets joins parts into one script, and reads the template and the style.
-func pageAssets(scripts ...string) (*assets, error) {
+// loadAssets joins parts into one script, and reads the template and the style.
+func loadAssets(scripts ...string) (*assets, error) {
 	var b strings.Builder
 	b.WriteString("(() => {\n\"use strict\";\n")
 	for _, name := range scripts {
@@ -72,7 +72,7 @@ func (a *assets) policy() string {
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
 	return "default-src 'none'; script-src " + source(a.script) + "; style-src " + source(a.style) +
-		"; img-src data:; base-uri 'none'; form-action 'none'" + a.asks
+		"; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
 // page has what the template shows.
@@ -91,6 +91,7 @@ type page struct {
 	Script                   template.JS
 	Policy                   string
 	Live                     *live // nil: a file, which never changes
+	Settled                  int64 // end of the newest settled window in Unix milliseconds; 0: none
 }
 
 // section is a metric, with its statistics and its share of counted events.
@@ -115,6 +116,9 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	out := &page{Title: cmp.Or(o.Title, "Tollgate report"), Source: o.Source, Mark: o.Mark, Zone: p.zone}
 	if !o.Generated.IsZero() {
 		out.Generated = o.Generated.UTC().Format("2006-01-02 15:04")
+	}
+	if !o.Settled.End.IsZero() {
+		out.Settled = o.Settled.End.UnixMilli()
 	}
 	p.noiseKeys = noiseKeys(p, released)
 	out.Meaning = deployment.Meaning(p.epsilon, p.delta)
@@ -248,7 +252,6 @@ func (s summary) tiles(aims bool) []fact {
 		}
 		return low + " to " + high
 	}
-	sigma := func(v float64) string { return terminal.Number(v, decimals(v)) }
 	windows := terminal.Number(float64(len(s.windows)), 0)
 	if s.settled > len(s.windows) {
 		windows = fmt.Sprintf("%s of %s have values", windows, terminal.Number(float64(s.settled), 0))
@@ -258,7 +261,7 @@ func (s summary) tiles(aims bool) []fact {
 		out = append(out, plain("as exact as asked", words.Percent(float64(s.met)/float64(s.count))))
 	}
 	return append(out,
-		exactly("noise (standard deviation σ)", span(sigma(s.sigmaMin), sigma(s.sigmaMax))),
+		exactly("noise (standard deviation σ)", span(terminal.Rounded(s.sigmaMin), terminal.Rounded(s.sigmaMax))),
 		exactly("rungs", span(terminal.Number(float64(s.rungsMin), 0), terminal.Number(float64(s.rungsMax), 0))),
 	)
 }
@@ -280,18 +283,4 @@ func (s *series) partial(all summary) string {
 	}
 	return text + fmt.Sprintf("those of the newest %s windows. The figures above are over all released values.",
 		terminal.Number(float64(len(shown)), 0))
-}
-
-// dress gives a page its script and style.
-func (p *page) dress(a *assets) {
-	p.Policy, p.Script, p.Style = a.policy(), template.JS(a.script), template.CSS(a.style)
-}
-
-// write writes a page that was dressed.
-func (p *page) write(w io.Writer, a *assets) error {
-	b := bufio.NewWriterSize(w, 1<<16)
-	if err := a.page.Execute(b, p); err != nil {
-		return err
-	}
-	return b.Flush()
 }

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"time"
 
@@ -55,29 +57,47 @@ func (c *Collector) Add(r schemas.Release) { c.points.add(r) }
 // Write writes a page of the releases that were added so far. More may be added afterwards.
 // Errors: ErrConflict, and those of w.
 func (c *Collector) Write(w io.Writer, o Options) error {
-	a, err := loadAssets()
+	_, err := c.write(w, o, nil)
+	return err
+}
+
+// write writes a page; l is nil for a file.
+func (c *Collector) write(w io.Writer, o Options, l *live) (Served, error) {
+	load, asks := fileAssets, ""
+	if l != nil {
+		load, asks = liveAssets, "; connect-src 'self'"
+	}
+	a, err := load()
 	if err != nil {
-		return fmt.Errorf("writing report: %w", err)
+		return Served{}, fmt.Errorf("writing report: %w", err)
 	}
-	view, err := c.page(o, a)
-	if err == nil {
-		err = view.write(w, a)
+	view, err := c.page(o)
+	if err != nil {
+		return Served{}, fmt.Errorf("writing report: %w", err)
+	}
+	view.Policy, view.Script, view.Style, view.Live = a.policy()+asks, template.JS(a.script), template.CSS(a.style), l
+	served := Served{Policy: view.Policy}
+	if l != nil {
+		if served.Version, err = view.version(); err != nil {
+			return Served{}, fmt.Errorf("writing report: %w", err)
+		}
+		l.Version = served.Version
+	}
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err = a.page.Execute(b, view); err == nil {
+		err = b.Flush()
 	}
 	if err != nil {
-		return fmt.Errorf("writing report: %w", err)
+		return Served{}, fmt.Errorf("writing report: %w", err)
 	}
-	return nil
+	return served, nil
 }
 
 // page returns a page of the releases that were added so far.
-func (c *Collector) page(o Options, a *assets) (*page, error) {
+func (c *Collector) page(o Options) (*page, error) {
 	released, err := c.points.settle()
 	if err != nil {
 		return nil, err
 	}
-	view, err := newPage(c.promise, released, o)
-	if err == nil {
-		view.dress(a)
-	}
-	return view, err
+	return newPage(c.promise, released, o)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -29,7 +31,7 @@ func (p promise) promised(of string) []fact {
 		unit, over = "every user, with all of their events "+of, "run"
 	}
 	if p.period > 0 {
-		unit = "every user within every period of " + duration(p.period) + " (" + p.zoneName() +
+		unit = "every user within every period of " + timespan.Text(p.period) + " (" + p.zoneName() +
 			"); a user who is active in several periods has this promise for each, and the privacy losses add up"
 	}
 	out := []fact{
@@ -120,7 +122,7 @@ func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 		return append(out, plain("Exactness", f.target()))
 	}
 	return append(out, plain("Exactness", f.target()),
-		exactly("Least noise", "standard deviation σ of "+terminal.Number(f.sigmaTop, decimals(f.sigmaTop))))
+		exactly("Least noise", "standard deviation σ of "+terminal.Rounded(f.sigmaTop)))
 }
 
 func (f metricFacts) counted(valueField, unit string) string {
@@ -143,9 +145,9 @@ func (f metricFacts) keys() string {
 	case f.KeyMode == deployment.KeysFrom:
 		return "the keys that " + f.KeysFrom + " released for the same window"
 	case f.KeyMode == deployment.KeysPrivate:
-		from := "a value of about " + terminal.Number(math.Ceil(f.threshold), 0)
+		from := "a value of about " + terminal.Ceiling(f.threshold)
 		if size := metrickind.Of(f.Kind).Texts.Size; size != "" {
-			from = "about " + terminal.Number(math.Ceil(f.threshold), 0) + " " + size
+			from = "about " + terminal.Ceiling(f.threshold) + " " + size
 		}
 		return "private: a key is released from " + from + " on. A key that is not released is absent, which does " +
 			"not " +
@@ -183,7 +185,7 @@ func (f metricFacts) aims() bool { return !f.known || f.HasTarget() }
 func (f metricFacts) wanted() string {
 	kind := metrickind.Of(f.Kind)
 	if kind.Statistic == nil || !f.HasTarget() {
-		target := terminal.Target(f.Relative, f.Absolute, digits)
+		target := terminal.Target(f.Relative, f.Absolute)
 		if kind.Tree != nil && target != "" { // which is not configured
 			target += ", which the target of its " + metrickind.Of(kind.Tree.Statistic).Texts.Label + "s needs,"
 		}
@@ -224,7 +226,7 @@ func (f metricFacts) reached() string {
 	if kind.Statistic != nil {
 		size = "events"
 	}
-	from := strings.TrimSpace(terminal.Number(math.Ceil(f.meetableFrom), 0) + " " + size)
+	from := strings.TrimSpace(terminal.Ceiling(f.meetableFrom) + " " + size)
 	return "it is reached from about " + from + " on"
 }
 
@@ -235,51 +237,17 @@ func rank(millionths int64) string {
 
 // digits writes a number to six digits, powers of ten as 10⁻⁶.
 func digits(v float64) string {
-	mantissa, exponent, found := strings.Cut(strconv.FormatFloat(v, 'g', 6, 64), "e")
+	mantissa, exponent, found := strings.Cut(words.Digits(v), "e")
 	if !found {
 		return mantissa
 	}
-	n, err := strconv.Atoi(exponent)
-	if err != nil { // FormatFloat writes no other exponent
-		return mantissa + "e" + exponent
-	}
-	raised := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7",
-		"⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
+	n, _ := strconv.Atoi(exponent) //nolint:errcheck // it is an exponent that strconv wrote
+	power := "10" + strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶",
+		"7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
 	if mantissa == "1" {
-		return "10" + raised
+		return power
 	}
-	return mantissa + "·10" + raised
+	return mantissa + "·" + power
 }
 
-// decimals returns how many decimals say something about v.
-func decimals(v float64) int {
-	switch {
-	case v >= 100:
-		return 0
-	case v >= 10:
-		return 1
-	}
-	return 2
-}
-
-func millis(ms int64) string { return duration(time.Duration(ms) * time.Millisecond) }
-
-// duration writes "1 day 2 h" for 26h.
-func duration(d time.Duration) string {
-	var parts []string
-	for _, unit := range []struct {
-		size time.Duration
-		name string
-	}{{24 * time.Hour, "day"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}, {time.Millisecond, "ms"}} {
-		n := d / unit.size
-		d -= n * unit.size
-		switch {
-		case n == 0:
-		case n > 1 && unit.name == "day":
-			parts = append(parts, terminal.Number(float64(n), 0)+" days")
-		default:
-			parts = append(parts, terminal.Number(float64(n), 0)+" "+unit.name)
-		}
-	}
-	return strings.Join(parts, " ")
-}
+func millis(ms int64) string { return timespan.Text(time.Duration(ms) * time.Millisecond) }

@@ -55,7 +55,9 @@ func (p *Progress) Expect(turns int) {
 }
 
 // Elapsed returns the time since the start, as it is shown.
-func (p *Progress) Elapsed() string { return seconds(p.now().Sub(p.begin)) }
+func (p *Progress) Elapsed() string {
+	return p.now().Sub(p.begin).Round(100 * time.Millisecond).String()
+}
 
 // Write lets a log write lines that stay, without waiting for them.
 func (p *Progress) Write(line []byte) (n int, err error) {
@@ -210,7 +212,7 @@ func (p *Progress) text() string {
 	if p.status != "" {
 		b.WriteString(printable(p.status) + ", ")
 	}
-	b.WriteString(seconds(p.now().Sub(p.begin)))
+	b.WriteString(p.Elapsed())
 	return b.String()
 }
 
@@ -225,12 +227,4 @@ func plural[N int | uint64](n N, noun string) string {
 		return noun
 	}
 	return noun + "s"
-}
-
-// seconds writes an elapsed time to a tenth of a second below a minute.
-func seconds(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	return d.Round(time.Second).String()
 }

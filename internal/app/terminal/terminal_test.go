@@ -251,16 +251,16 @@ func TestProgressOnATerminalIsOneLine(t *testing.T) {
 // growing intervals elsewhere.
 func TestProgressShowsWhatIsWaitedFor(t *testing.T) {
 	for terminal, want := range map[bool]string{
-		false: `0 turns settled, 0 values released, first result at 14:02:05Z, 1.0 s
-0 turns settled, 0 values released, first result at 14:02:05Z, 31.0 s
+		false: `0 turns settled, 0 values released, first result at 14:02:05Z, 1s
+0 turns settled, 0 values released, first result at 14:02:05Z, 31s
 0 turns settled, 0 values released, first result at 14:02:05Z, 1m31s
 0 turns settled, 0 values released, first result at 14:02:05Z, 3m31s
 1 turn settled, 6 values released, 5m1s
 1 turn settled, 6 values released, next result at 15:02:05Z, 5m2s
 drained
 `,
-		true: "0 turns settled, 0 values released, first result at 14:02:05Z, 1.0 s\r\x1b[K0 turns settled, 0 values " +
-			"released, first result at 14:02:05Z, 2.0 s",
+		true: "0 turns settled, 0 values released, first result at 14:02:05Z, 1s\r\x1b[K0 turns settled, 0 values " +
+			"released, first result at 14:02:05Z, 2s",
 	} {
 		var b bytes.Buffer
 		c := &clock{at: monday}

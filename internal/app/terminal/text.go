@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 )
 
 // Number writes v with thousands separators and the given number of decimals.
@@ -30,16 +32,27 @@ func Number(v float64, decimals int) string {
 	return b.String()
 }
 
+// Ceiling writes the least whole number from v on.
+func Ceiling(v float64) string { return Number(math.Ceil(v), 0) }
+
+// Rounded writes a standard deviation to three digits, or to the whole number.
+func Rounded(v float64) string {
+	if v >= 100 {
+		return Number(v, 0)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
 // Target writes the errors that are asked for: "± 5 % or ± 50"; "" for none.
-func Target(relative, absolute float64, number func(float64) string) string {
+func Target(relative, absolute float64) string {
 	var parts []string
 	if relative > 0 {
-		parts = append(parts, "± "+number(relative*100)+" %")
+		parts = append(parts, "± "+words.Digits(relative*100)+" %")
 	}
 	if absolute >= 1000 && absolute == math.Trunc(absolute) {
 		parts = append(parts, "± "+Number(absolute, 0))
 	} else if absolute > 0 {
-		parts = append(parts, "± "+number(absolute))
+		parts = append(parts, "± "+words.Digits(absolute))
 	}
 	return strings.Join(parts, " or ")
 }

@@ -68,8 +68,8 @@ func effects(before, after []deployment.Figures) []effect {
 // figuresText returns the figures on one line.
 func figuresText(f deployment.Figures) string {
 	parts := []string{
-		"noise σ at least " + command.Rounded(f.Sigma),
-		fmt.Sprintf("± %s at %s %%", command.Rounded(f.Within), words.Digits(100*f.Confidence)),
+		"noise σ at least " + terminal.Rounded(f.Sigma),
+		fmt.Sprintf("± %s at %s %%", terminal.Rounded(f.Within), words.Digits(100*f.Confidence)),
 	}
 	switch {
 	case math.IsNaN(f.MeetableFrom):
@@ -79,10 +79,10 @@ func figuresText(f deployment.Figures) string {
 	case f.MeetableFrom == 0:
 		parts = append(parts, "target met by all counts")
 	default:
-		parts = append(parts, "target met by counts from "+command.Ceiling(f.MeetableFrom))
+		parts = append(parts, "target met by counts from "+terminal.Ceiling(f.MeetableFrom))
 	}
 	if !math.IsInf(f.Threshold, 0) && !math.IsNaN(f.Threshold) {
-		parts = append(parts, "keys released above "+command.Ceiling(f.Threshold))
+		parts = append(parts, "keys released above "+terminal.Ceiling(f.Threshold))
 	}
 	if len(f.Users) > 0 {
 		parts = append(parts, "allowance "+f.Users.String())

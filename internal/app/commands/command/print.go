@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -151,16 +150,6 @@ func Moment(t, now time.Time) string {
 		layout = "2006-01-02 15:04:05Z"
 	}
 	return t.Format(layout)
-}
-
-func Ceiling(v float64) string { return terminal.Number(math.Ceil(v), 0) }
-
-// Rounded writes a standard deviation to three digits.
-func Rounded(v float64) string {
-	if v >= 100 {
-		return terminal.Number(v, 0)
-	}
-	return fmt.Sprintf("%.3g", v)
 }
 
 // Row returns a row of the table; keyed says that events have keys.

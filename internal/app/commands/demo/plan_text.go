@@ -3,7 +3,6 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -269,7 +268,7 @@ func (f *demoFlags) why(o *choice.Outcome) string {
 	switch {
 	case o.Threshold > o.Half/1.5:
 		return fmt.Sprintf("a private key is released from about %s on, and half of all %s are in counts of %s or less",
-			terminal.Number(math.Ceil(o.Threshold), 0), f.size(), terminal.Number(math.Ceil(o.Half), 0))
+			terminal.Ceiling(o.Threshold), f.size(), terminal.Ceiling(o.Half))
 	case o.Counted < 0.75:
 		return "allowances leave many events out, and to count more of them takes more noise"
 	}

@@ -215,7 +215,7 @@ func (j *job) promise() (string, error) {
 	switch {
 	case s.Private():
 		keys = "private: a key is released if more than about " +
-			terminal.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " of its " + f.size() + " count"
+			terminal.Ceiling(j.deployment.Metrics[0].Plan.Threshold()) + " of its " + f.size() + " count"
 	}
 	line("keys", "%s", keys)
 	if s.Private() {
@@ -253,7 +253,7 @@ func (j *job) promise() (string, error) {
 // accuracy says what the target is, and which counts can meet it.
 func (j *job) accuracy() string {
 	t := j.settings.Target
-	targets := terminal.Target(t.Relative, t.Absolute, words.Digits)
+	targets := terminal.Target(t.Relative, t.Absolute)
 	if targets == "" {
 		return "no target: every value is as exact as --noise allows"
 	}
@@ -271,7 +271,7 @@ func (j *job) accuracy() string {
 	case math.IsInf(from, 1):
 		return text + "; no count can meet this"
 	default:
-		return text + "; counts of " + terminal.Number(math.Ceil(from), 0) + " or more can meet this"
+		return text + "; counts of " + terminal.Ceiling(from) + " or more can meet this"
 	}
 }
 

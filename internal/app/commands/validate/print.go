@@ -8,7 +8,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/words"
 
-	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/plan"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -35,12 +34,12 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 			keys = fmt.Sprintf("%s %s", terminal.Number(float64(m.PublicKeys), 0), m.Keys)
 		}
 		if m.Threshold != nil {
-			released = "above " + command.Ceiling(*m.Threshold)
+			released = "above " + terminal.Ceiling(*m.Threshold)
 		}
 		row := []string{terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released,
 			targetOf(m), meetableFrom(m)}
 		if exact {
-			row = append(row, command.Rounded(m.FirstSigma), command.Rounded(m.TopSigma))
+			row = append(row, terminal.Rounded(m.FirstSigma), terminal.Rounded(m.TopSigma))
 		}
 		rows = append(rows, row)
 	}
@@ -82,7 +81,7 @@ func kindText(name string) string {
 }
 
 func targetOf(m *plan.Metric) string {
-	target := terminal.Target(m.Relative, m.Absolute, words.Digits)
+	target := terminal.Target(m.Relative, m.Absolute)
 	switch {
 	case metrickind.Of(m.Kind).ValueOf() != "":
 		return "none of its own"
@@ -113,7 +112,7 @@ func meetableFrom(m *plan.Metric) string {
 	case *m.MeetableFrom == 0:
 		return "all"
 	}
-	return strings.TrimSpace("from " + command.Ceiling(*m.MeetableFrom) + " " + metrickind.Of(m.Kind).Texts.Size)
+	return strings.TrimSpace("from " + terminal.Ceiling(*m.MeetableFrom) + " " + metrickind.Of(m.Kind).Texts.Size)
 }
 
 // writeCounts writes what is to be expected of counts by their size.
@@ -135,7 +134,7 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 				}
 			}
 			if c.Shown > 0 {
-				half, met = command.Rounded(c.Error), chance(c.Met)
+				half, met = terminal.Rounded(c.Error), chance(c.Met)
 				if m.Relative == 0 && m.Absolute == 0 {
 					met = "no target"
 				}
