@@ -45,7 +45,7 @@ func TestInvariant5MixedRandomDeployments(t *testing.T) {
 // budget.
 func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.Duration) pipeline.Config {
 	t.Helper()
-	for range 50 {
+	for range 2000 {
 		config := baseConfig(broker, name)
 		config.Shards, config.ReleaseShards, config.LedgerSlots = 1+random.IntN(20), 1+random.IntN(4), 4+random.IntN(30)
 		config.Privacy.Epsilon = []float64{1, 8, 40}[random.IntN(3)]
@@ -76,7 +76,7 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 			t.Fatalf("compiling %+v: %v", config.Metrics, err)
 		}
 	}
-	t.Fatal("no configuration of 50 can be")
+	t.Fatal("no configuration of 2,000 can be")
 	return pipeline.Config{}
 }
 
