@@ -294,11 +294,14 @@ func defaultSlots(metrics []Metric) int {
 // every one of them may charge it.
 func overlapping(period, window, slide time.Duration) int {
 	p, w, s := period.Milliseconds(), window.Milliseconds(), slide.Milliseconds() // nanoseconds would overflow
-	g, rest := p, s
-	for rest != 0 {
-		g, rest = rest, g%rest
+	return int((p + w - gcd(p, s) + s - 1) / s)
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
 	}
-	return int((p + w - g + s - 1) / s)
+	return a
 }
 
 func def[T comparable](to *T, value T) {

@@ -68,36 +68,22 @@ func field(path string) Setting { return Setting{Field: path} }
 // with proposes a value of a field in a reason.
 func with(path string, value any) Setting { return Setting{path, fmt.Sprint(value)} }
 
+// Errors of calls on a deployment; package pipeline has them with their meaning and remedy.
 var (
-	// ErrNotInitialised means that the control log holds no HEADER: run Init first.
-	ErrNotInitialised = errors.New("the deployment is not initialised")
-	// ErrInitialised means that the control log holds a HEADER already, which never changes.
-	ErrInitialised = errors.New("the deployment is initialised already")
-	// ErrHeaderMismatch means that the configuration differs from the generation in force, in
-	// something that only a change may alter, or nothing ever.
-	ErrHeaderMismatch = errors.New("the configuration does not match the deployment")
-	// ErrStopped means that the control log holds a STOP from which no operator has recovered yet.
-	ErrStopped = errors.New("the deployment has stopped itself")
-	// ErrConflict means that a published value differs from the value recomputed from the topics.
-	ErrConflict = release.ErrConflict
-	// ErrInterruptedTurn means that a deployment cannot be changed while a turn is under way: drain
-	// it first.
+	ErrNotInitialised  = errors.New("the deployment is not initialised")
+	ErrInitialised     = errors.New("the deployment is initialised already")
+	ErrHeaderMismatch  = errors.New("the configuration does not match the deployment")
+	ErrStopped         = errors.New("the deployment has stopped itself")
+	ErrConflict        = release.ErrConflict
 	ErrInterruptedTurn = errors.New("a turn is under way")
-	// ErrOpenWindows means that a deployment cannot be changed in the middle of windows: run it to
-	// a time at which all of them end, or give them up.
-	ErrOpenWindows = errors.New("windows are open")
-	// ErrOpenPeriod means that the user-hash key cannot be changed within a budget period: run the
-	// deployment to the end of the period.
-	ErrOpenPeriod = errors.New("a budget period is under way")
-	// ErrLogFault means that a topic lost, changed or never had records on which the guarantees
-	// rest.
-	ErrLogFault = errors.New("a topic cannot be trusted")
-	// ErrCountsSchema means that consumers of counts in avro cannot read them: the registry does
-	// not have the schema of counts under the id that the values carry.
-	ErrCountsSchema = errors.New("the registry does not have the schema of counts")
-	// ErrTopicSettings means that a topic is missing, or that its settings could lose records on
-	// which the guarantees rest. Every *TopicError is one.
-	ErrTopicSettings = errors.New("a topic is not set up as it must be")
+	ErrOpenWindows     = errors.New("windows are open")
+	ErrOpenPeriod      = errors.New("a budget period is under way")
+	ErrLogFault        = errors.New("a topic cannot be trusted")
+	ErrCountsSchema    = errors.New("the registry does not have the schema of counts")
+	ErrTopicSettings   = errors.New("a topic is not set up as it must be")
+	ErrStrict          = errors.New("refused in strict mode")
+	ErrNoBroker        = errors.New("no broker answers")
+	ErrStuck           = errors.New("Kafka does not allow the open turn to finish")
 
 	// ErrSuperseded means that another run, or a change, has superseded the caller: a valid EPOCH
 	// follows the caller's own. A run then ends without an error.
@@ -129,15 +115,3 @@ func (e *TopicError) Unwrap() []error {
 	}
 	return []error{ErrTopicSettings, e.Err}
 }
-
-// ErrStrict means that only strict mode refuses the topics: acknowledged records could be lost
-// together with one broker. It accompanies ErrTopicSettings.
-var ErrStrict = errors.New("refused in strict mode")
-
-// ErrNoBroker means that no broker responded during a drain, or before a wait ended. Nothing is
-// lost: the next run repeats the unfinished work.
-var ErrNoBroker = errors.New("no broker answers")
-
-// ErrStuck means that Kafka responds but does not let a draining run finish the open turn: a
-// partition has no leader, for example. Nothing is lost, as with ErrNoBroker.
-var ErrStuck = errors.New("Kafka does not allow the open turn to finish")

@@ -55,11 +55,7 @@ func reaches(d *Deployment, m *schemas.MetricSpec) int {
 	if period == 0 {
 		return 1
 	}
-	unit, rest := period, m.WindowSlide
-	for rest != 0 {
-		unit, rest = rest, unit%rest
-	}
-	return int((period-unit+m.WindowSize-1)/period) + 1
+	return int((period-gcd(period, m.WindowSlide)+m.WindowSize-1)/period) + 1
 }
 
 // keysAcross returns the factor by which a key that only one user has is likelier to be released

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -91,14 +92,5 @@ func (e Entry) Equal(o Entry) bool {
 
 // compare orders entries by id, then by period.
 func (e *Entry) compare(id ID, period int64) int {
-	if c := e.ID.Compare(id); c != 0 {
-		return c
-	}
-	switch {
-	case e.Period < period:
-		return -1
-	case e.Period > period:
-		return 1
-	}
-	return 0
+	return cmp.Or(e.ID.Compare(id), cmp.Compare(e.Period, period))
 }

@@ -129,31 +129,3 @@ func TestAnEpsilonIsTheLeastThatIsSafe(t *testing.T) {
 		t.Errorf("%d of %d are above 0: the test shows too little", positive, rounds)
 	}
 }
-
-// TestAGuidedSearchEvaluatesLittle counts evaluations in exact arithmetic; bisection needs 62.
-func TestAGuidedSearchEvaluatesLittle(t *testing.T) {
-	for _, a := range []Accountant{GDP, ZCDP} {
-		for _, mu := range []float64{1e-9, 1e-4, 0.01, 0.5, 1, 7, 100} {
-			for _, delta := range []float64{0.01, 1e-6, 1e-15, 1e-100} {
-				target := bigmath.New(delta)
-				if deltaUpper(bigmath.Square(mu), 0, a).Cmp(target) <= 0 {
-					continue
-				}
-				start, slope := nearZeroOf(0x1p-200, hugeEpsilon, math.Log(delta), false,
-					func(epsilon float64) float64 {
-						return logDelta(mu, epsilon, a)
-					})
-				evaluated := 0
-				leastPattern(1, int(math.Float64bits(hugeEpsilon)), start, slope,
-					func(epsilon float64) (bool, float64) {
-						evaluated++
-						d := deltaUpper(bigmath.Square(mu), epsilon, a)
-						return d.Cmp(target) <= 0, excessOf(d, target)
-					})
-				if evaluated > 10 {
-					t.Errorf("%s: μ = %v at %v took %d evaluations", a, mu, delta, evaluated)
-				}
-			}
-		}
-	}
-}

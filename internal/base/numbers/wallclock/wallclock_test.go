@@ -144,10 +144,3 @@ func TestNoZoneIsUTC(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkReading(b *testing.B) {
-	c := Of("Europe/Zurich")
-	for n := range int64(b.N) {
-		c.Reading(1_700_000_000_000 + n)
-	}
-}
