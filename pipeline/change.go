@@ -10,7 +10,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
@@ -79,16 +78,12 @@ type ChangeResult struct {
 // an error of the broker or, for counts in Avro, of the registry. With an error the result has
 // the differences found so far.
 func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (ChangeResult, error) {
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	client, control, _, err := openDeployment(ctx, d, o.Logger)
 	if err != nil {
 		return ChangeResult{}, err
 	}
 	defer client.Close()
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	control, _, err := openControl(ctx, d, client, o.Logger)
-	if err != nil {
-		return ChangeResult{}, err
-	}
 	control.At = crashpoint.From(ctx).At
 	c := admin.NewChange(d, client, control)
 	c.Now = o.Now

@@ -12,6 +12,19 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
 
+// openDeployment connects to Kafka and opens the control log, as openControl does. Without an error,
+// the caller closes the client.
+func openDeployment(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (client *kafkalog.Client,
+	control *controllog.Log, elsewhere *deployment.Beginning, err error) {
+	if client, err = connect.Dial(ctx, d.Config.Kafka, nil); err != nil {
+		return nil, nil, nil, err
+	}
+	if control, elsewhere, err = openControl(ctx, d, client, log); err != nil {
+		client.Close()
+	}
+	return client, control, elsewhere, err
+}
+
 // openControl opens the control log and compares its deployment with the record beside the keys. It
 // sets elsewhere if the record has the deployment on another cluster. Errors are as for
 // controllog.Open, and ErrOtherPromise, even if the record has a deployment and control has none.

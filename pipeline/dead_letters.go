@@ -147,16 +147,12 @@ type DeadLetterReplay struct {
 // partition times that the run itself goes by: so there is no limit that cuts off the last ones.
 func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice,
 	write bool) (DeadLetterReplay, error) {
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	log := slog.New(slog.DiscardHandler)
+	client, control, _, err := openDeployment(ctx, d, log)
 	if err != nil {
 		return DeadLetterReplay{}, err
 	}
 	defer client.Close()
-	log := slog.New(slog.DiscardHandler)
-	control, _, err := openControl(ctx, d, client, log)
-	if err != nil {
-		return DeadLetterReplay{}, err
-	}
 	r := &deadLetterReplay{client: client, dep: d, choice: o, open: map[string]bool{}, from: map[int32]int64{},
 		pending: map[int32][]kafkalog.Message{}, now: time.Now().UnixMilli()}
 	if r.forecast, err = reading.NewForecast(ctx, d, control, log); err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
@@ -78,15 +77,11 @@ func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o Forget
 		return nil, fmt.Errorf("forgetting a user: %w", err)
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	client, control, _, err := openDeployment(ctx, d, o.Logger)
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
-	control, _, err := openControl(ctx, d, client, o.Logger)
-	if err != nil {
-		return nil, err
-	}
 	control.At = crashpoint.From(ctx).At
 	c := admin.NewChange(d, client, control)
 	if err := c.ReadState(); err != nil {

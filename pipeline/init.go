@@ -164,15 +164,11 @@ func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, erro
 // may start. by names the operator, for the record on control. It fails if the deployment has not
 // stopped itself.
 func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	client, control, _, err := openDeployment(ctx, d, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
 	var stop *schemas.Stop
 	var offset int64
 	control.WithView(func(v *controllog.View) { stop, offset = v.Stop, v.StopAt })

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -130,15 +129,11 @@ func ReadSpentByAll(ctx context.Context, d *deployment.Deployment) (*SpentByAll,
 }
 
 func readAccounts(ctx context.Context, d *deployment.Deployment, read func(*admin.Change) error) error {
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	client, control, _, err := openDeployment(ctx, d, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
 	return read(admin.NewChange(d, client, control))
 }
 

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -81,15 +80,11 @@ func (s *Status) Err() error {
 // ReadStatus reads the control topic to its end and nothing else; it changes nothing and needs no
 // key. now is the clock. Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
 func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*Status, error) {
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	client, control, elsewhere, err := openDeployment(ctx, d, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
-	control, elsewhere, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil, err
-	}
 	h := control.Header
 	turns := calendar.New(h, d.Config.Privacy.Period)
 	s := &Status{
