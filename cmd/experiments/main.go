@@ -20,6 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/odometers"
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/year"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 )
 
@@ -130,20 +131,15 @@ func (c *command) list() error {
 		return errors.New("--report and --data are for one experiment: name it")
 	}
 	c.accepted = true
-	all, titles, width := experiments(), map[string]string{}, 0
-	for _, e := range all {
-		titles[e.Name] = e.Title
-		width = max(width, len(e.Name))
+	titles, rows := map[string]string{}, [][]string{}
+	for _, e := range experiments() {
+		titles[e.Name], rows = e.Title, append(rows, []string{e.Name, e.Title})
 	}
 	if c.format == cli.JSON {
 		return json.NewEncoder(c.stdout).Encode(titles)
 	}
-	for _, e := range all {
-		if _, err := fmt.Fprintf(c.stdout, "%-*s  %s\n", width, e.Name, e.Title); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := io.WriteString(c.stdout, words.Table(rows...))
+	return err
 }
 
 // repeat runs an experiment and prints its result.

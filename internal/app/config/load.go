@@ -149,14 +149,12 @@ func (doc *document) oneSource(path string) {
 			"and take a new one if others may have read this one")
 	case isKey(env):
 		doc.failAt(path+".env", "this is a key itself, not the name of a variable: give the variable the key, and "+
-			"take "+
-			"a new one if others may have read this one")
+			"take a new one if others may have read this one")
 	case given > 1:
 		doc.fail(doc.place(path).key, path, "give only one of file, env and command")
 	case given == 0:
 		doc.fail(doc.place(path).key, path, "where is the key? For example {file: noise.key}, which holds what "+
-			"openssl "+
-			"rand -hex 32 prints, or {env: NAME}, a variable that does")
+			"openssl rand -hex 32 prints, or {env: NAME}, a variable that does")
 	}
 }
 
@@ -176,8 +174,7 @@ func (doc *document) onePassword(path, value, file string, needed bool) {
 		doc.fail(doc.place(path).key, path, "give only one of password, password_env and password_file")
 	case len(given) == 0 && needed:
 		doc.fail(doc.place(path).key, path, "where is the password? For example  password_env: NAME, a variable of "+
-			"the "+
-			"environment, or password_file")
+			"the environment, or password_file")
 	}
 }
 

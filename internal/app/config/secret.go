@@ -28,8 +28,7 @@ func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 			return [32]byte{standIn}
 		case text == "":
 			doc.failAt(path, "the environment variable %s is not set or empty; give it a key with: export "+
-				"%s=$(openssl "+
-				"rand -hex 32), and keep that key", variable, variable)
+				"%s=$(openssl rand -hex 32), and keep that key", variable, variable)
 			return key
 		}
 	} else if command := doc.apart[path+".command"]; len(command) > 0 {
@@ -76,8 +75,7 @@ func (f *File) password(path string, to *secret.Of[string], file string) {
 		text := secret.Line(doc.environment.get(variable))
 		if *to = secret.New(text); text == "" {
 			doc.failAt(path+".password_env", "the environment variable %s is not set or empty: set it for this "+
-				"command "+
-				"(export %s=…), or name a file with password_file", variable, variable)
+				"command (export %s=…), or name a file with password_file", variable, variable)
 		}
 		return
 	}

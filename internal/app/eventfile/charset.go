@@ -38,24 +38,13 @@ func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byt
 	return r, headOf(r), nil
 }
 
-// sniffed detects UTF-16 by its byte order mark, or by ASCII characters of two bytes each. It
-// returns utf-16le, utf-16be or "".
+// sniffed detects UTF-16 by its byte order mark. It returns utf-16le, utf-16be or "".
 func sniffed(head []byte) string {
-	const pairs, least = 32, 4
-	marks := [...]string{"\xff\xfe", "\xfe\xff"}
-	for i, charset := range [...]string{"utf-16le", "utf-16be"} {
-		if bytes.HasPrefix(head, []byte(marks[i])) {
-			return charset
-		}
-		n := min(len(head)/2, pairs)
-		for pair := 0; pair < 2*n; pair += 2 {
-			if head[pair+i] == 0 || head[pair+1-i] != 0 {
-				n = 0
-			}
-		}
-		if n >= least {
-			return charset
-		}
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")):
+		return "utf-16le"
+	case bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return "utf-16be"
 	}
 	return ""
 }

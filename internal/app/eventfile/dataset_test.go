@@ -82,11 +82,10 @@ func TestDatasetWithoutAnyTime(t *testing.T) {
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	opt := Options{Format: event.Format{Format: event.CSV}, Header: true, Fields: []string{"user", "time"}}
 	for text, want := range map[string]string{
-		"user,when\n":      `no column "time". The columns are user, when`,
-		"user,time,user\n": "columns 1 and 3 are both called",
-		"us\"er,time\n":    "header line is not a csv record",
-		"user,time,\xff\n": "column 3 is not UTF-8: give the encoding of the file, for example --encoding " +
-			"cp1252",
+		"user,when\n":              `no column "time". The columns are user, when`,
+		"user,time,user\n":         "columns 1 and 3 are both called",
+		"us\"er,time\n":            "header line is not a csv record",
+		"user,time,\xff\n":         "column 3 is not UTF-8: give the encoding of the file",
 		"\x1f\x8b\x08\x00gzip cut": "gzip data end early",
 	} {
 		path := file(t, text)

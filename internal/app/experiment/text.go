@@ -43,17 +43,13 @@ func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 			names = append(names, s.Name)
 		}
 		fmt.Fprintln(b)
-		for _, line := range words.Wrap("figure: "+f.Title+" ("+strings.Join(names, "; ")+")", 78) {
-			fmt.Fprintln(b, line)
-		}
+		wrap(b, "", "figure: "+f.Title+" ("+strings.Join(names, "; ")+")")
 	}
 	if len(r.Notes) > 0 {
 		fmt.Fprintln(b)
 	}
 	for _, note := range r.Notes {
-		for _, line := range words.Wrap(note, 78) {
-			fmt.Fprintln(b, line)
-		}
+		wrap(b, "", note)
 	}
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("writing output: %w", err)
@@ -115,9 +111,7 @@ func (t Table) write(b *bufio.Writer) {
 		lines = append(lines, line)
 	}
 	fmt.Fprintln(b)
-	for _, line := range words.Wrap(t.Title, 78) {
-		fmt.Fprintln(b, line)
-	}
+	wrap(b, "", t.Title)
 	fmt.Fprintln(b)
 	for _, line := range lines {
 		var out strings.Builder
@@ -130,10 +124,13 @@ func (t Table) write(b *bufio.Writer) {
 		}
 		fmt.Fprintln(b, strings.TrimRight(out.String(), " "))
 	}
-	if t.Note != "" {
-		for _, line := range words.Wrap(t.Note, 76) {
-			fmt.Fprintln(b, "  "+line)
-		}
+	wrap(b, "  ", t.Note)
+}
+
+// wrap writes a text in lines of 78 columns.
+func wrap(b *bufio.Writer, indent, text string) {
+	for _, line := range words.Wrap(text, 78-len(indent)) {
+		fmt.Fprintln(b, indent+line)
 	}
 }
 

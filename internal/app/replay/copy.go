@@ -92,7 +92,7 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 			return r.partitions.flush(ctx)
 		}
 		if errors.Is(err, eventfile.ErrContainer) {
-			return r.damaged(ctx, err)
+			return r.fail(ctx, err)
 		}
 		if err != nil {
 			return err
@@ -115,33 +115,24 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 	case !r.timed && len(r.waiting) > 0:
 		return errNoTime
 	case r.result.Unnamed > 0 && !r.named:
-		return r.noUsers(ctx)
+		// The field is probably misspelt, and each record would count as a user of its own.
+		return r.fail(ctx, fmt.Errorf("no record has a user in %s: correct %s", r.options.Format.User,
+			r.options.UserSetting))
 	case r.result.Written == 0 && r.result.FirstLeftOut == 0:
 		return eventfile.NoRecords(r.options.Header)
 	}
 	return r.partitions.flush(ctx)
 }
 
-// noUsers returns the error for a file in which no record has a user: the field is probably
-// misspelt, and each record would count as a user of its own.
-func (r *Replay) noUsers(ctx context.Context) error {
-	err := fmt.Errorf("no record has a user in %s: correct %s", r.options.Format.User, r.options.UserSetting)
+// fail ends a replay with an error, after writing the records read before it.
+func (r *Replay) fail(ctx context.Context, err error) error {
 	if r.result.Written == 0 {
 		return err
 	}
 	if flushed := r.partitions.flush(ctx); flushed != nil {
 		return errors.Join(err, flushed)
 	}
-	return fmt.Errorf("%w; the records (%s) are on the topic, and a run would count each as a user of its own", err,
-		terminal.Number(float64(r.result.Written), 0))
-}
-
-// damaged writes the records before the damage of a container, and returns its error.
-func (r *Replay) damaged(ctx context.Context, err error) error {
-	if flushed := r.partitions.flush(ctx); flushed != nil {
-		return errors.Join(err, flushed)
-	}
-	return fmt.Errorf("%w: the records before that (%s) are on the topic", err,
+	return fmt.Errorf("%w; the records before that (%s) are on the topic", err,
 		terminal.Number(float64(r.result.Written), 0))
 }
 

@@ -134,36 +134,29 @@ func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Resul
 	if err != nil {
 		return nil, err
 	}
-	sets, total := []*dataset{found, s.madeUp(o, s.train, s.test)}, 2*s.rows()
-	result := &experiment.Result{Tables: []experiment.Table{costs}, Notes: append(append([]string(nil), s.notes...),
-		notes...)}
+	result := &experiment.Result{Tables: []experiment.Table{costs}, Notes: slices.Concat(s.notes, notes)}
 	if found == nil {
 		result.Notes = append(result.Notes, s.data.Missing())
-		total /= 2
 	}
-	done := 0
-	for _, v := range variants {
-		table := s.table(v)
-		for _, t := range s.models {
-			for _, p := range s.promises {
-				if !s.tries(t, v, p) {
+	synthetic := s.madeUp(o, s.train, s.test)
+	for k, v := range variants {
+		table, tasks := s.table(v), s.tasks(v)
+		for j, task := range tasks {
+			t, p := task.tried, task.promise
+			for i, d := range []*dataset{found, synthetic} {
+				if d == nil {
+					table.Rows = append(table.Rows, s.row(v, t, p, s.data.Name, nil))
 					continue
 				}
-				for i, d := range sets {
-					if d == nil {
-						table.Rows = append(table.Rows, s.row(v, t, p, s.data.Name, nil))
-						continue
-					}
-					o.ReportProgress(done, total, fmt.Sprintf("%s, %s, ε = %v, %s", d.name, t.name, p.epsilon, v.name))
-					m, err := s.trial(ctx, o, d, v, t, p)
-					if err != nil {
-						return nil, err
-					}
-					done++
-					table.Rows = append(table.Rows, s.row(v, t, p, d.name, m))
-					if t.name == s.figureOf && (i == 0 || found == nil) {
-						s.draw(result, v, p, d.name, t, m.active)
-					}
+				o.ReportProgress(k*len(tasks)+j, len(variants)*len(tasks),
+					fmt.Sprintf("%s, %s, ε = %v, %s", d.name, t.name, p.epsilon, v.name))
+				m, err := s.trial(ctx, o, d, v, t, p)
+				if err != nil {
+					return nil, err
+				}
+				table.Rows = append(table.Rows, s.row(v, t, p, d.name, m))
+				if t.name == s.figureOf && (i == 0 || found == nil) {
+					s.draw(result, v, p, d.name, t, m.active)
 				}
 			}
 		}
@@ -185,28 +178,25 @@ var notes = []string{
 		"the paper's data.",
 }
 
-func (t tried) has(v variant) bool {
-	return slices.ContainsFunc(t.variants, func(w variant) bool { return w.name == v.name })
+// task is a model and an ε to measure.
+type task struct {
+	tried
+	promise
 }
 
-// tries reports whether the study measures a variant of a model at an ε.
-func (s study) tries(t tried, v variant, p promise) bool {
-	_, has := s.paper[v.name][p.epsilon]
-	return t.has(v) && (has || !s.onlyPaper)
-}
-
-// rows returns the number of measured rows for one data set.
-func (s study) rows() (n int) {
+// tasks returns the tasks for a variant.
+func (s study) tasks(v variant) (all []task) {
 	for _, t := range s.models {
-		for _, v := range t.variants {
-			for _, p := range s.promises {
-				if s.tries(t, v, p) {
-					n++
-				}
+		if !slices.ContainsFunc(t.variants, func(w variant) bool { return w.name == v.name }) {
+			continue
+		}
+		for _, p := range s.promises {
+			if _, has := s.paper[v.name][p.epsilon]; has || !s.onlyPaper {
+				all = append(all, task{t, p})
 			}
 		}
 	}
-	return n
+	return all
 }
 
 func (s study) table(v variant) experiment.Table {
