@@ -12,15 +12,11 @@ func kafkaFields() []Field {
 		{Name: "tls", Path: "Kafka.TLS", Kind: Object, Switch: true, Optional: true, Absent: "plaintext",
 			Fields: tlsFields()},
 		{Name: "sasl", Path: "Kafka.SASL", Kind: Object, Absent: "none", Optional: true, Fields: slices.Concat([]Field{
-			{
-				Name: "mechanism", Path: "Kafka.SASL.Mechanism", Kind: Text,
+			{Name: "mechanism", Path: "Kafka.SASL.Mechanism", Kind: Text,
 				OneOf: []string{"plain", "scram-sha-256", "scram-sha-512", "oauthbearer"}, Needed: true,
-				Example: "scram-sha-512",
-			},
-			{
-				Name: "user", Path: "Kafka.SASL.User", Kind: Text, Example: "tollgate",
-				Absent: "needed, except with `token_file`",
-			},
+				Example: "scram-sha-512"},
+			{Name: "user", Path: "Kafka.SASL.User", Kind: Text, Example: "tollgate",
+				Absent: "needed, except with `token_file`"},
 		}, passwordFields("Kafka.SASL."), tokenFields())},
 	}
 }
@@ -69,62 +65,38 @@ func eventsFields() []Field {
 	rows, schemas := event.Listed(event.Encoding.Tabular, " and "), event.Listed(event.Encoding.Schemas, " and ")
 	return []Field{
 		{Name: "topic", Path: "Events.Topic", Kind: Text, Needed: true, Example: "visits", Change: never},
-		{
-			Name: "format", Path: "Events.Format.Format", Kind: Text, OneOf: event.Names(event.Encoding.Known),
-			Needed: true, Example: "jsonl", Change: never,
-		},
+		{Name: "format", Path: "Events.Format.Format", Kind: Text, OneOf: event.Names(event.Encoding.Known),
+			Needed: true, Example: "jsonl", Change: never},
 		{Name: "schema", Path: "Events.Format.Schema", Kind: File, Absent: "`registry`", Apart: true, Change: byFields},
-		{
-			Name: "registry", Path: "Events.Registry", Kind: Object, Absent: "none", Optional: true, Change: never,
-			Fields: registryFields("Events.Registry.", never),
-		},
+		{Name: "registry", Path: "Events.Registry", Kind: Object, Absent: "none", Optional: true, Change: never,
+			Fields: registryFields("Events.Registry.", never)},
 		{Name: "accept_size_retention", Path: "Events.AcceptSizeRetention", Kind: Boolean, Default: "false"},
 		{Name: "columns", Path: "Events.Format.Columns", Kind: List, Absent: "needed for " + rows, Change: byFields},
 		{Name: "fields", Kind: Object, Needed: true, Fields: []Field{
 			{Name: "user", Path: "Events.Format.User", Kind: Text, Needed: true, Example: "user", Change: byFields},
-			{
-				Name: "key", Path: "Events.Format.Key", Kind: List, Absent: "all events have the empty key",
-				Single: true, Apart: true, Change: byFields,
-			},
-			{
-				Name: "time", Path: "Events.Format.Time", Kind: List, Needed: true, Example: "at", Single: true,
-				Apart: true, Change: byFields,
-			},
-			{
-				Name: "value", Path: "Events.Format.Value", Kind: Text,
+			{Name: "key", Path: "Events.Format.Key", Kind: List, Absent: "all events have the empty key", Single: true,
+				Apart: true, Change: byFields},
+			{Name: "time", Path: "Events.Format.Time", Kind: List, Needed: true, Example: "at", Single: true,
+				Apart: true, Change: byFields},
+			{Name: "value", Path: "Events.Format.Value", Kind: Text,
 				Absent: "none; needed for sums, means, variances, standard deviations, quantiles and histograms",
-				Change: byFields,
-			},
+				Change: byFields},
 		}},
-		{
-			Name: "decimals", Path: "Events.Format.Decimals", Kind: Integer, In: within(1, event.MaxDecimals),
-			Example: "2", Absent: "values are integers", Change: byFields,
-		},
+		{Name: "decimals", Path: "Events.Format.Decimals", Kind: Integer, In: within(1, event.MaxDecimals),
+			Example: "2", Absent: "values are integers", Change: byFields},
 		{Name: "decimal_comma", Path: "Events.Format.DecimalComma", Kind: Boolean, Default: "false", Change: byFields},
-		{
-			Name: "no_value", Path: "Events.Format.NoValue", Kind: Text,
+		{Name: "no_value", Path: "Events.Format.NoValue", Kind: Text,
 			OneOf: []string{event.NoValueSkip, event.NoValueBroken}, Example: event.NoValueSkip,
-			Absent: "such a record becomes a dead letter", Change: byFields,
-		},
-		{
-			Name: "no_user", Path: "Events.Format.NoUser", Kind: Text, OneOf: []string{event.NoUserEach},
-			Example: event.NoUserEach, Absent: "such a record becomes a dead letter", Change: never,
-		},
-		{
-			Name: "time_unit", Path: "Events.Format.TimeUnit", Kind: Text, OneOf: event.TimeUnits(), Example: "rfc3339",
-			Absent: "needed, except for " + schemas + " fields with a logical type", Change: newName,
-		},
-		{
-			Name: "time_layout", Path: "Events.Format.TimeLayout", Kind: Text, Example: `"%d.%m.%Y %H:%M:%S"`,
-			Absent: "the usual layouts", Change: newName,
-		},
-		{
-			Name: "time_zone", Path: "Events.Format.TimeZone", Kind: Text, Example: "Europe/Zurich", Absent: "UTC",
-			Change: newName,
-		},
-		{
-			Name: "max_record_bytes", Path: "Events.Format.MaxRecordBytes", Kind: Integer, Unit: "bytes",
-			In: within(1, 1<<30), Default: "1048576", Change: byChange,
-		},
+			Absent: "such a record becomes a dead letter", Change: byFields},
+		{Name: "no_user", Path: "Events.Format.NoUser", Kind: Text, OneOf: []string{event.NoUserEach},
+			Example: event.NoUserEach, Absent: "such a record becomes a dead letter", Change: never},
+		{Name: "time_unit", Path: "Events.Format.TimeUnit", Kind: Text, OneOf: event.TimeUnits(), Example: "rfc3339",
+			Absent: "needed, except for " + schemas + " fields with a logical type", Change: newName},
+		{Name: "time_layout", Path: "Events.Format.TimeLayout", Kind: Text, Example: `"%d.%m.%Y %H:%M:%S"`,
+			Absent: "the usual layouts", Change: newName},
+		{Name: "time_zone", Path: "Events.Format.TimeZone", Kind: Text, Example: "Europe/Zurich", Absent: "UTC",
+			Change: newName},
+		{Name: "max_record_bytes", Path: "Events.Format.MaxRecordBytes", Kind: Integer, Unit: "bytes",
+			In: within(1, 1<<30), Default: "1048576", Change: byChange},
 	}
 }

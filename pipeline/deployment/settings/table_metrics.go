@@ -12,41 +12,25 @@ func metricFields() []Field {
 	offered := metrickind.Offered()
 	return []Field{
 		{Name: "name", Path: "Metrics.Name", Kind: Text, Needed: true, Example: "views", Change: byChange},
-		{
-			Name: "kind", Path: "Metrics.Kind", Kind: Text, OneOf: metrickind.Names(offered), Default: offered[0].Name,
-			Change: newName,
-		},
-		{
-			Name: "ranks", Path: "Metrics.Ranks", Kind: Numbers, In: between(0, 1), Example: "[0.5, 0.95]",
-			Absent: "`[0.5, 0.95, 0.99]` for quantiles", Called: []string{"percentiles"}, Change: byChange,
-		},
-		{
-			Name: "edges", Path: "Metrics.Edges", Kind: Numbers, Example: "[0, 10, 20, 50]",
-			Absent: "computed from `buckets`", Change: byChange,
-		},
-		{
-			Name: "buckets", Path: "Metrics.Buckets", Kind: Integer, In: within(2, metrickind.MostBuckets),
-			Example: "20", Absent: "for a histogram without `edges`: 10, or max − min if that is less",
-			Called: []string{"bins"}, Change: byChange,
-		},
-		{
-			Name: "scale", Path: "Metrics.Scale", Kind: Text, OneOf: []string{"linear", "logarithmic"},
-			Absent: "`linear`", Change: byChange,
-		},
-		{
-			Name: "also", Path: "Metrics.Also", Kind: List, OneOf: metrickind.AllAlso(), Example: "[mean]",
-			Absent: "nothing", Change: byChange,
-		},
+		{Name: "kind", Path: "Metrics.Kind", Kind: Text, OneOf: metrickind.Names(offered), Default: offered[0].Name,
+			Change: newName},
+		{Name: "ranks", Path: "Metrics.Ranks", Kind: Numbers, In: between(0, 1), Example: "[0.5, 0.95]",
+			Absent: "`[0.5, 0.95, 0.99]` for quantiles", Called: []string{"percentiles"}, Change: byChange},
+		{Name: "edges", Path: "Metrics.Edges", Kind: Numbers, Example: "[0, 10, 20, 50]",
+			Absent: "computed from `buckets`", Change: byChange},
+		{Name: "buckets", Path: "Metrics.Buckets", Kind: Integer, In: within(2, metrickind.MostBuckets), Example: "20",
+			Absent: "for a histogram without `edges`: 10, or max − min if that is less", Called: []string{"bins"},
+			Change: byChange},
+		{Name: "scale", Path: "Metrics.Scale", Kind: Text, OneOf: []string{"linear", "logarithmic"}, Absent: "`linear`",
+			Change: byChange},
+		{Name: "also", Path: "Metrics.Also", Kind: List, OneOf: metrickind.AllAlso(), Example: "[mean]",
+			Absent: "nothing", Change: byChange},
 		{Name: "filter", Path: "Metrics.Filter", Kind: Text, Absent: "all events", Change: newName},
 		{Name: "window", Kind: Object, Needed: true, Fields: []Field{
-			{
-				Name: "size", Path: "Metrics.Window", Kind: Duration, In: atLeast(milli), Needed: true,
-				Example: "1h", Change: newName,
-			},
-			{
-				Name: "slide", Path: "Metrics.Slide", Kind: Duration, In: atLeast(milli), Example: "15m",
-				Absent: "`size`: windows do not overlap", Change: newName,
-			},
+			{Name: "size", Path: "Metrics.Window", Kind: Duration, In: atLeast(milli), Needed: true, Example: "1h",
+				Change: newName},
+			{Name: "slide", Path: "Metrics.Slide", Kind: Duration, In: atLeast(milli), Example: "15m",
+				Absent: "`size`: windows do not overlap", Change: newName},
 		}},
 		{Name: "keys", Path: "Metrics.Keys", Kind: Object, Fields: keysFields()},
 		{Name: "bounds", Kind: Object, Fields: boundFields()},
@@ -56,27 +40,19 @@ func metricFields() []Field {
 			Absent: "needed for " + metrickind.Plural(metrickind.Computed()) + "; not for other kinds",
 			Change: byChange,
 		})},
-		{
-			Name: "share", Path: "Metrics.Share", Kind: Number, In: upTo(1), Example: "0.5", Absent: "equal parts",
-			Change: byChange,
-		},
+		{Name: "share", Path: "Metrics.Share", Kind: Number, In: upTo(1), Example: "0.5", Absent: "equal parts",
+			Change: byChange},
 		{Name: "burst", Path: "Metrics.Burst", Kind: Number, In: upTo(1), Default: "0.5", Change: byChange},
 		{
 			Name: "counted", Path: "Metrics.Counted", Kind: Object, Absent: "none", Optional: true, Switch: true,
 			Change: byChange, Fields: []Field{
-				{
-					Name: "share", Path: "Metrics.Counted.Share", Kind: Number, In: between(0, 1), Default: "0.05",
-					Change: byChange,
-				},
-				{
-					Name: "max_events", Path: "Metrics.Counted.MaxEvents", Kind: Integer, Unit: "events",
+				{Name: "share", Path: "Metrics.Counted.Share", Kind: Number, In: between(0, 1), Default: "0.05",
+					Change: byChange},
+				{Name: "max_events", Path: "Metrics.Counted.MaxEvents", Kind: Integer, Unit: "events",
 					In: within(1, 1<<30), Example: "20", Absent: "as many as a full allowance pays for in one key",
-					Change: byChange,
-				},
-				{
-					Name: "target", Path: "Metrics.Counted.Target", Kind: Object, Absent: "a relative error of 0.05",
-					Optional: true, Change: byChange, Fields: targetFields("Metrics.Counted.Target."),
-				},
+					Change: byChange},
+				{Name: "target", Path: "Metrics.Counted.Target", Kind: Object, Absent: "a relative error of 0.05",
+					Optional: true, Change: byChange, Fields: targetFields("Metrics.Counted.Target.")},
 			},
 		},
 	}
@@ -84,11 +60,9 @@ func metricFields() []Field {
 
 func keysFields() []Field {
 	return []Field{
-		{
-			Name: "mode", Path: "Metrics.Keys.Mode", Kind: Text,
+		{Name: "mode", Path: "Metrics.Keys.Mode", Kind: Text,
 			OneOf:  []string{schemas.KeysPublic, schemas.KeysPrivate, schemas.KeysFrom},
-			Absent: "`public` with a list, `from` with `keys_from`, else `private`", Change: newName,
-		},
+			Absent: "`public` with a list, `from` with `keys_from`, else `private`", Change: newName},
 		{Name: "list", Path: "Metrics.Keys.List", Kind: List, Absent: "`list_file`", Change: byChange},
 		{Name: "list_file", Kind: File, Absent: "`list`", Change: byChange},
 		{Name: "keys_from", Path: "Metrics.Keys.From", Kind: Text, Absent: "none", Change: newName},
@@ -99,49 +73,33 @@ func boundFields() []Field {
 	const maxBound = 1 << 30 // greatest charge for one contribution
 	valued := metrickind.Plural(metrickind.Valued())
 	return []Field{
-		{
-			Name: "max_keys_per_user", Path: "Metrics.MaxKeysPerUser", Kind: Integer, In: within(1, maxBound),
-			Example: "1", Absent: "no cap", Change: byChange,
-		},
-		{
-			Name: "max_events_per_key", Path: "Metrics.MaxEventsPerKey", Kind: Integer, Unit: "events",
-			In: within(1, maxBound), Example: "1", Absent: "no cap", Change: byChange,
-		},
+		{Name: "max_keys_per_user", Path: "Metrics.MaxKeysPerUser", Kind: Integer, In: within(1, maxBound),
+			Example: "1", Absent: "no cap", Change: byChange},
+		{Name: "max_events_per_key", Path: "Metrics.MaxEventsPerKey", Kind: Integer, Unit: "events",
+			In: within(1, maxBound), Example: "1", Absent: "no cap", Change: byChange},
 		{Name: "min", Path: "Metrics.Min", Kind: Integer, Default: "0", Change: byChange},
-		{
-			Name: "max", Path: "Metrics.Max", Kind: Integer,
-			Absent: "needed for " + valued + "; not for a histogram with `edges`", Change: byChange,
-		},
+		{Name: "max", Path: "Metrics.Max", Kind: Integer,
+			Absent: "needed for " + valued + "; not for a histogram with `edges`", Change: byChange},
 	}
 }
 
 func ladderFields() []Field {
 	return []Field{
-		{
-			Name: "kind", Path: "Metrics.Ladder.Kind", Kind: Text, OneOf: []string{"adaptive", "geometric"},
-			Default: "adaptive", Change: byChange,
-		},
-		{
-			Name: "factor", Path: "Metrics.Ladder.Factor", Kind: Number, In: within(1.05, 16), Default: "2",
-			Change: byChange,
-		},
+		{Name: "kind", Path: "Metrics.Ladder.Kind", Kind: Text, OneOf: []string{"adaptive", "geometric"},
+			Default: "adaptive", Change: byChange},
+		{Name: "factor", Path: "Metrics.Ladder.Factor", Kind: Number, In: within(1.05, 16), Default: "2",
+			Change: byChange},
 	}
 }
 
 // targetFields returns the fields of the target in this part of deployment.Config.
 func targetFields(in string) []Field {
 	return []Field{
-		{
-			Name: "relative", Path: in + "Relative", Kind: Number, In: within(0, 0.5), Default: "0", Example: "0.05",
-			Change: byChange,
-		},
-		{
-			Name: "absolute", Path: in + "Absolute", Kind: Number, In: atLeast(0), Default: "0", Example: "50",
-			Change: byChange,
-		},
-		{
-			Name: "confidence", Path: in + "Confidence", Kind: Number, In: within(0.8, 0.999), Default: "0.95",
-			Change: byChange,
-		},
+		{Name: "relative", Path: in + "Relative", Kind: Number, In: within(0, 0.5), Default: "0", Example: "0.05",
+			Change: byChange},
+		{Name: "absolute", Path: in + "Absolute", Kind: Number, In: atLeast(0), Default: "0", Example: "50",
+			Change: byChange},
+		{Name: "confidence", Path: in + "Confidence", Kind: Number, In: within(0.8, 0.999), Default: "0.95",
+			Change: byChange},
 	}
 }
