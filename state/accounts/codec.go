@@ -53,9 +53,8 @@ func Encode(dst []byte, entries []Entry) ([]byte, error) {
 	for i := range entries {
 		e := &entries[i]
 		if i > 0 && entries[i-1].compare(e.ID, e.Period) >= 0 {
-			return dst,
-				fmt.Errorf("encoding accounts: entry %d does not come after entry %d in the order of id and period", i,
-					i-1)
+			return dst, fmt.Errorf("encoding accounts: entry %d does not come after entry %d in the order of id and "+
+				"period", i, i-1)
 		}
 		var err error
 		if out, err = enc.append(out, e); err != nil {

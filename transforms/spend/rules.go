@@ -53,9 +53,8 @@ type metric struct {
 func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	shards, releaseShards, ledgerSlots int) (*Rules, error) {
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
-		return nil,
-			fmt.Errorf("preparing admission: %d shards, %d release shards and %d ledger slots: at least 1, 1 and "+
-				"%d are needed", shards, releaseShards, ledgerSlots, minLedgerSlots)
+		return nil, fmt.Errorf("preparing admission: %d shards, %d release shards and %d ledger slots: at least 1, 1 "+
+			"and %d are needed", shards, releaseShards, ledgerSlots, minLedgerSlots)
 	}
 	r := &Rules{Budget: b, UserHash: secret.New(userHash), Shards: shards, ReleaseShards: releaseShards,
 		LedgerSlots: uint64(ledgerSlots)}
@@ -65,15 +64,13 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	}
 	for _, spec := range metrics {
 		if !summable(&spec) {
-			return nil,
-				fmt.Errorf("preparing admission: metric %s: what one user can add to a sum does not fit 63 bits: "+
-					"lower the bounds or the number of events", spec.Name)
+			return nil, fmt.Errorf("preparing admission: metric %s: what one user can add to a sum does not fit 63 "+
+				"bits: lower the bounds or the number of events", spec.Name)
 		}
 		kind, known := metrickind.Find(spec.Kind)
 		if !known {
-			return nil,
-				fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that wrote "+
-					"the definition, or a later one", spec.Name, spec.Kind)
+			return nil, fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that "+
+				"wrote the definition, or a later one", spec.Name, spec.Kind)
 		}
 		m := metric{spec: spec, allowance: spec.Allowance(), kind: kind, bounds: spec.Bounds(), rank: spec.Route(),
 			nodes: -1}

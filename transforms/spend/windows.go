@@ -84,9 +84,8 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 			derived := w
 			derived.Metric = uint32(m.base)
 			if e.bases[i] = slices.Index(windows[:i], derived); e.bases[i] < 0 {
-				return nil,
-					fmt.Errorf("assembling a window of metric %s: %s, of which it is a share, has no such window",
-						m.spec.Name, m.spec.Of)
+				return nil, fmt.Errorf("assembling a window of metric %s: %s, of which it is a share, has no such "+
+					"window", m.spec.Name, m.spec.Of)
 			}
 		}
 	}

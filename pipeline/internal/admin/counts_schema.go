@@ -57,12 +57,10 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 		case err == nil || !errors.Is(err, event.ErrUnknownSchema):
 			return h.Counts.SchemaID, err
 		}
-		return 0,
-			fmt.Errorf(
-				"generation %d writes values with the schema id %d, and the registry %s %s: %w: correct "+
-					"outputs.registry. If this registry replaces the one where tollgate init registered the schema, "+
-					"drain the run and run tollgate change, which registers it here",
-				h.Generation, h.Counts.SchemaID, d.Config.Outputs.Registry.URL, is, deployment.ErrCountsSchema)
+		return 0, fmt.Errorf("generation %d writes values with the schema id %d, and the registry %s %s: %w: correct "+
+			"outputs.registry. If this registry replaces the one where tollgate init registered the schema, drain the "+
+			"run and run tollgate change, which registers it here", h.Generation, h.Counts.SchemaID,
+			d.Config.Outputs.Registry.URL, is, deployment.ErrCountsSchema)
 	})
 	return err
 }

@@ -77,18 +77,16 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 			l.Topic, deployment.ErrNotInitialised)
 	}
 	if bounds.Start != 0 {
-		return nil,
-			fmt.Errorf("reading control: topic %s begins at offset %d, so its HEADER is lost: the topic must have no "+
-				"retention: %w", l.Topic, bounds.Start, deployment.ErrLogFault)
+		return nil, fmt.Errorf("reading control: topic %s begins at offset %d, so its HEADER is lost: the topic must "+
+			"have no retention: %w", l.Topic, bounds.Start, deployment.ErrLogFault)
 	}
 	first, err := l.last(ctx, 0, 1)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := first.Body.(*schemas.Header); !ok {
-		return nil,
-			fmt.Errorf("reading control: topic %s does not begin with a HEADER: check that it is this deployment's "+
-				"control topic: %w", l.Topic, deployment.ErrNotInitialised)
+		return nil, fmt.Errorf("reading control: topic %s does not begin with a HEADER: check that it is this "+
+			"deployment's control topic: %w", l.Topic, deployment.ErrNotInitialised)
 	}
 	last, err := l.newest(ctx, bounds.LastStable)
 	if err != nil {
@@ -147,9 +145,8 @@ func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error)
 	}
 	e, ok := c.Body.(*schemas.Epoch)
 	if !ok {
-		return nil,
-			fmt.Errorf("reading control at offset %d: a later record calls this an EPOCH, but it is another record: %w",
-				offset, deployment.ErrLogFault)
+		return nil, fmt.Errorf("reading control at offset %d: a later record calls this an EPOCH, but it is another "+
+			"record: %w", offset, deployment.ErrLogFault)
 	}
 	return e, nil
 }

@@ -55,12 +55,10 @@ func checkLength(ctx context.Context, client *kafkalog.Client, topic string, par
 	case err != nil:
 		return 0, fmt.Errorf("comparing topic %s with control: %w", topic, err)
 	case bounds.High < want:
-		return 0,
-			fmt.Errorf("comparing topic %s with control: partition %d ends at offset %d, but when turn %d was "+
-				"settled it ended at %d or later: "+
-				"records were lost, the topic was recreated, or a copy changed the offsets: restore it with its "+
-				"offsets, or begin a new deployment with new keys: %w",
-				topic, partition, bounds.High, settled, want, deployment.ErrLogFault)
+		return 0, fmt.Errorf("comparing topic %s with control: partition %d ends at offset %d, but when turn %d was "+
+			"settled it ended at %d or later: records were lost, the topic was recreated, or a copy changed the "+
+			"offsets: restore it with its offsets, or begin a new deployment with new keys: %w", topic, partition,
+			bounds.High, settled, want, deployment.ErrLogFault)
 	}
 	return bounds.Start, nil
 }

@@ -31,12 +31,10 @@ func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.De
 		}
 	})
 	if from < bounds.Start {
-		return 0, 0,
-			fmt.Errorf(
-				"reading topic %s: partition %d begins at offset %d, but turn %d, which is not settled, published "+
-					"from offset %d on: retention or a deletion has removed these records. Restore them, or begin a "+
-					"new deployment with new keys: %w",
-				topic, shard, bounds.Start, settled+1, from, deployment.ErrLogFault)
+		return 0, 0, fmt.Errorf("reading topic %s: partition %d begins at offset %d, but turn %d, which is not "+
+			"settled, published from offset %d on: retention or a deletion has removed these records. Restore them, "+
+			"or begin a new deployment with new keys: %w", topic, shard, bounds.Start, settled+1, from,
+			deployment.ErrLogFault)
 	}
 	return from, bounds.LastStable, nil
 }
@@ -110,9 +108,8 @@ func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas
 		foreign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
 		return rel, false, nil
 	}
-	return rel, false,
-		fmt.Errorf("offset %d: %w: another version of Tollgate wrote it, or another program in its name: use that "+
-			"version, and drain it before you use this one", rec.Offset, err)
+	return rel, false, fmt.Errorf("offset %d: %w: another version of Tollgate wrote it, or another program in its "+
+		"name: use that version, and drain it before you use this one", rec.Offset, err)
 }
 
 // IgnoreForeign is an OnForeign that does nothing.

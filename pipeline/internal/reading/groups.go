@@ -289,9 +289,8 @@ func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 		return false, nil
 	}
 	if s.recordsOf(c.Turn) != c.Contributions {
-		return false,
-			fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE: "+
-				"records were changed or lost, or the configuration was changed: %w", c.Turn, deployment.ErrLogFault)
+		return false, fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its "+
+			"CLOSE: records were changed or lost, or the configuration was changed: %w", c.Turn, deployment.ErrLogFault)
 	}
 	return true, nil
 }

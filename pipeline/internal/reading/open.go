@@ -50,9 +50,8 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 		return stepResult{}, nil // the epoch or the settled turn has changed meanwhile
 	}
 	if c == nil {
-		return stepResult{},
-			fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE of it: %w", turn,
-				deployment.ErrLogFault)
+		return stepResult{}, fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE of it: %w", turn,
+			deployment.ErrLogFault)
 	}
 	open := schemas.Open{Epoch: s.epoch.Load(), Turn: turn, Contributions: c.Contributions,
 		SettledAt: settledAt, FromLedger: s.fromLedger == turn,

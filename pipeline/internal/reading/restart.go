@@ -130,11 +130,10 @@ func baseOf(before interruption, settled uint64, closes map[uint64]*controllog.C
 	}
 	next := settled + 1
 	if closes[next] == nil {
-		return 0,
-			fmt.Errorf("starting at turn %d: the ledger has decided it, but control has no CLOSE for it: control was "+
-				"restored from an older copy than the ledger, or has lost records. "+
-				"Restore both as they were at one moment, or begin a new deployment with new keys "+
-				"(docs/failover.md): %w", next, deployment.ErrLogFault)
+		return 0, fmt.Errorf("starting at turn %d: the ledger has decided it, but control has no CLOSE for it: "+
+			"control was restored from an older copy than the ledger, or has lost records. Restore both as they were "+
+			"at one moment, or begin a new deployment with new keys (docs/failover.md): %w", next,
+			deployment.ErrLogFault)
 	}
 	return next, nil
 }
@@ -207,14 +206,11 @@ func (s *Source) interrupted(ctx context.Context, settled uint64) (interruption,
 		return interruption{begun: true, redo: true}, nil
 	}
 	if published {
-		return interruption{},
-			fmt.Errorf(
-				"starting at turn %d: counts holds values of it, but %d of %d shards have no ledger record of it: "+
-					"the ledger was restored from an older copy than counts or has lost records, or another program "+
-					"wrote to counts. "+
-					"Restore control, ledger and counts as they were at one moment, or begin a new deployment with "+
-					"new keys (docs/failover.md): %w",
-				settled+1, s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
+		return interruption{}, fmt.Errorf("starting at turn %d: counts holds values of it, but %d of %d shards have "+
+			"no ledger record of it: the ledger was restored from an older copy than counts or has lost records, or "+
+			"another program wrote to counts. Restore control, ledger and counts as they were at one moment, or begin "+
+			"a new deployment with new keys (docs/failover.md): %w", settled+1, s.dep.Config.Shards-have,
+			s.dep.Config.Shards, deployment.ErrLogFault)
 	}
 	return interruption{begun: have > 0}, nil
 }
@@ -253,9 +249,8 @@ func (s *Source) positions(ctx context.Context, base, closed uint64,
 				continue
 			}
 			if p == nil {
-				return nil,
-					fmt.Errorf("starting after turn %d: partition %d of %s is gone: a topic must keep all its "+
-						"partitions: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
+				return nil, fmt.Errorf("starting after turn %d: partition %d of %s is gone: a topic must keep all its "+
+					"partitions: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
 			}
 			p.restore(&c.Cuts[i], now)
 		}
@@ -320,10 +315,9 @@ func (s *Source) position(ctx context.Context, id int32, base uint64,
 		}
 	}
 	if p.next < bounds.Start || p.next > bounds.High {
-		return nil,
-			fmt.Errorf("starting at offset %d of partition %d of %s: the topic has offsets %d to %d only: records "+
-				"that a turn needs are gone, or the topic was recreated: %w",
-				p.next, id, s.dep.Config.Events.Topic, bounds.Start, bounds.High, deployment.ErrLogFault)
+		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic has offsets %d to %d only: "+
+			"records that a turn needs are gone, or the topic was recreated: %w", p.next, id, s.dep.Config.Events.Topic,
+			bounds.Start, bounds.High, deployment.ErrLogFault)
 	}
 	if s.opts.Bounded {
 		p.end = s.opts.Ends[id]

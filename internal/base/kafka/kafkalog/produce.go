@@ -98,9 +98,8 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 		return -1, kafka.Error(code)
 	}
 	if kafka.Error(code) == kafka.MessageSizeTooLarge || kafka.Error(code) == kafka.RecordListTooLarge {
-		return -1,
-			&finalError{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes", ErrTooLarge,
-				len(p.buf))}
+		return -1, &finalError{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes",
+			ErrTooLarge, len(p.buf))}
 	}
 	return -1, &finalError{codeError(code)}
 }
