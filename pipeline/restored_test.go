@@ -220,8 +220,7 @@ func TestRuleNothingIsReleasedTwiceAfterARestore(t *testing.T) {
 		{[]string{countsTopic}, "but when turn 2 was settled it ended at"},
 		{[]string{"events", controlTopic, ledgerTopic, turnsTopic}, "counts holds values of it, but"},
 		{[]string{"events", controlTopic, ledgerTopic, countsTopic}, "it says that turn 2 is settled, but control " +
-			"has " +
-			"settled turn 1"},
+			"has settled turn 1"},
 	} {
 		t.Run(strings.Join(tt.older, ", "), func(t *testing.T) {
 			t.Parallel()

@@ -143,8 +143,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	}
 	if opts.UntilEnd && !opts.Until.IsZero() {
 		return RunResult{}, errors.New("running: set either UntilEnd, for which the records decide the end, or " +
-			"Until, " +
-			"a time")
+			"Until, a time")
 	}
 	if opts.StallLimit < 0 {
 		return RunResult{}, fmt.Errorf("running with a StallLimit of %v: it must not be negative (0 means %v)",

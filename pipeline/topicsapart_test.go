@@ -67,8 +67,7 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 		says   []string
 	}{
 		"records and an empty control": {nil, "tollgate-ledger",
-			[]string{"topic tollgate-control is empty, but topic " +
-				"tollgate-ledger holds records: control was lost"}},
+			[]string{"topic tollgate-control is empty, but topic tollgate-ledger holds records: control was lost"}},
 		"records and no control": {without("control"), "tollgate-counts",
 			[]string{"topic tollgate-control does not exist, but topic tollgate-counts holds records: control was " +
 				"lost"}},

@@ -5,10 +5,9 @@ import "testing"
 // The worker's error is found in the Java stack trace around it, with all of its lines.
 func TestTheCauseIsWhatTheWorkerSaid(t *testing.T) {
 	const (
-		java = "org.apache.beam.sdk.util.UserCodeException: java.lang.RuntimeException\n\tat " +
-			"a.B.c(B.java:1)\n\t... 14 more\n" +
-			"Caused by: java.lang.RuntimeException: Error received from SDK harness for instruction 4: process " +
-			"bundle failed for instruction 4 using plan 4-11 : "
+		java = "org.apache.beam.sdk.util.UserCodeException: java.lang.RuntimeException\n\tat a.B.c(B.java:1)\n\t... " +
+			"14 more\nCaused by: java.lang.RuntimeException: Error received from SDK harness for instruction 4: " +
+			"process bundle failed for instruction 4 using plan 4-11 : "
 		plan = "while executing Up for Plan[4-11]:\n1: DataSource[S[fn/read/n3], local_output] Out:6\n2: " +
 			"DataSink[S[fn/write/n5]]\n\tcaused by:\n"
 		fn   = "DoFn[UID:6, PID:e4, Name: transforms.readFn] failed:\n"

@@ -28,8 +28,7 @@ func SplitKey(key string) (parts []string, err error) {
 		case '\\':
 			if i++; i == len(key) || key[i] != '\\' && key[i] != keySeparator {
 				return nil, errors.New("the key does not have parts: a backslash is followed by neither | nor " +
-					"another " +
-					"backslash")
+					"another backslash")
 			}
 			part.WriteByte(key[i])
 		default:

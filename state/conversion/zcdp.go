@@ -87,9 +87,8 @@ func ZCDPToRDP(z loss.ZCDP, orders []float64) (loss.RDP, error) {
 		return nil, err
 	}
 	if z.Delta != 0 {
-		return nil, &units.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for Rényi differential " +
-			"privacy to " +
-			"follow"}
+		return nil, &units.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for Rényi differential privacy " +
+			"to follow"}
 	}
 	return linearRDP(bigmath.New(z.Rho), orders)
 }

@@ -65,8 +65,7 @@ func (p partialGroup) Balanced(shard int) error {
 	}
 	if sum != p[0].Total {
 		return &spend.StopError{Shard: shard, Turn: p[0].Turn,
-			Reason: "READ and SPEND counted different numbers of records: " +
-				"the engine has lost or repeated some"}
+			Reason: "READ and SPEND counted different numbers of records: the engine has lost or repeated some"}
 	}
 	return nil
 }

@@ -150,8 +150,7 @@ func (f metricFacts) keys() string {
 			from = "about " + terminal.Ceiling(f.threshold) + " " + size
 		}
 		return "private: a key is released from " + from + " on. A key that is not released is absent, which does " +
-			"not " +
-			"mean zero"
+			"not mean zero"
 	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
 		return "no keys: everything is counted together"
 	}

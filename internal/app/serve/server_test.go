@@ -355,8 +355,7 @@ func TestReadinessSaysWhy(t *testing.T) {
 	s.responded.Store(away.UnixMilli())
 	// It has values to show, so that no proxy may leave it out.
 	if response := s.get("/-/ready"); response.code != http.StatusOK || response.body != "ready; Kafka has not "+
-		"answered for "+
-		"31s, newer values may be missing\n" {
+		"answered for 31s, newer values may be missing\n" {
 		t.Errorf("%+v", response)
 	}
 	if response := s.get("/v1/releases"); response.code != http.StatusOK {

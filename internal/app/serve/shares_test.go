@@ -42,19 +42,16 @@ func TestSharesOfCountedEventsAreServed(t *testing.T) {
 		t.Error("the page says a share of a window of which one number is missing")
 	}
 	const sentence = "About 82 % of the events of the window that ended at 2025-03-03 00:02 are counted in these " +
-		"values " +
-		"(between 80 and 85 %, at 90 % confidence). " +
-		"The others were left out: they are beyond the allowances of their users. " +
-		"In this share, a user with more than 4 events weighs no more than one with that many. If some users have " +
-		"far " +
-		"more, the real share is usually lower. It includes events of keys that were not released.</p>"
+		"values (between 80 and 85 %, at 90 % confidence). The others were left out: they are beyond the allowances " +
+		"of their users. In this share, a user with more than 4 events weighs no more than one with that many. If " +
+		"some users have far more, the real share is usually lower. It includes events of keys that were not " +
+		"released.</p>"
 	if page := check(rows[:len(rows)-3]); !strings.Contains(page, sentence) {
 		_, shown, _ := strings.Cut(page, "About ")
 		t.Errorf("the page does not say which share is counted, but: %.500s", shown)
 	}
 	const silent = "The noise hides which share of the events of the window that ended at 2025-03-03 00:03 is " +
-		"counted " +
-		"in these values: there are too few of them."
+		"counted in these values: there are too few of them."
 	// from 0 to 100 %
 	wide := append(rows[:len(rows)-3:len(rows)-3], value("views.counted", "counted", 2, 10), value("views.counted",
 		"left_out", 2, 5))

@@ -40,9 +40,8 @@ func pointsOfBudget(h, want *budgets.Budget) []Difference {
 		return []Difference{
 			{What: "delta_keys",
 				Never: fmt.Sprintf("it would be %s and the deployment has reserved nothing, so that you cannot add "+
-					"metrics with private keys: "+
-					"both together would be more than delta. Leave such metrics out, "+
-					"or begin a new deployment with new keys that reserves privacy.delta_keys from the start",
+					"metrics with private keys: both together would be more than delta. Leave such metrics out, or "+
+					"begin a new deployment with new keys that reserves privacy.delta_keys from the start",
 					keysText(want))}}
 	case raised.Parameter == "delta_keys":
 		return []Difference{

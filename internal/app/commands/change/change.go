@@ -88,8 +88,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 		return command.Usage(errors.New("--dry-run makes nothing: leave --create-topics and --generate-keys out"))
 	case !f.dryRun && (f.by == "" || f.why == ""):
 		return command.Usage(errors.New("give --by and --why: the record of the promise names who changed it, and " +
-			"the " +
-			"reason"))
+			"the reason"))
 	case f.replication != 0 && !f.createTopics:
 		return command.Usage(errors.New("--replication is only used with --create-topics"))
 	case f.replication < 0 || f.replication > 1<<15-1:

@@ -59,14 +59,12 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 			"500 of 500 records (100 %) have a time before 1990 or ahead of now: lines 2, 3, 4 and more; line 2 is " +
 				"like 9999999999,x9,x. To read them, give --time-unit s (2025-03-03 to 2025-03-03)"},
 		"two units": {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[i%2] }, command.TimeValue{},
-			true, "The file mixes units: these times need --time-unit s (2025-03-03 to 2025-03-03), and the " +
-				"others do " +
-				"not."},
+			true, "The file mixes units: these times need --time-unit s (2025-03-03 to 2025-03-03), and the others " +
+				"do not."},
 		"few of another": {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[min(i/5, 1)] },
 			command.TimeValue{}, false, "check the times: 5 events before 1990, 55 years from 1970-01-21 to " +
 				"2025-03-03 (lines 2, 3, 4 and more; line 2 is like 9999999999,x9,x). If they are wrong, most of " +
-				"them " +
-				"need --time-unit s (2025-03-03 to 2025-03-03); to leave them out, give --from 2025-03-03"},
+				"them need --time-unit s (2025-03-03 to 2025-03-03); to leave them out, give --from 2025-03-03"},
 		"few, left out": {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[min(i/5, 1)] },
 			command.TimeValue{Time: time.UnixMilli(day(2025, 0))}, false, ""},
 		"ahead of now": {func(i int) int64 { return day([]int{2325, 2025}[min(i/5, 1)], i) }, command.TimeValue{},

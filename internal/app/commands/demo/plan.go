@@ -67,8 +67,7 @@ func (l *durationList) Set(text string) error {
 func (f *planFlags) check(changed func(string) bool) error {
 	if f.input == "" {
 		return command.Usage(errors.New("--input is missing: name a file with events, or give --config to plan by " +
-			"the " +
-			"events on a topic"))
+			"the events on a topic"))
 	}
 	if f.metric != "" {
 		return command.Usage(errors.New("--metric is only used with --config"))

@@ -251,14 +251,12 @@ func (f *planFlags) life(p *planAnswer) string {
 	switch {
 	case f.config == "" && !f.given("lasts"):
 		return "lasts: " + timespan.Text(p.Best.Lasts) + " is about the length of the file. In a deployment that " +
-			"runs " +
-			"for longer, users who have spent their budget are never counted again: plan with a longer --lasts, or " +
-			"replace lasts by period."
+			"runs for longer, users who have spent their budget are never counted again: plan with a longer --lasts, " +
+			"or replace lasts by period."
 	case f.config != "" && span < p.Best.Lasts/2:
 		return "The events span " + timespan.Text(max(span.Round(time.Minute), time.Minute)) +
 			", but the budget must last for " + timespan.Text(p.Best.Lasts) + ": over that time a smaller part of " +
-			"the " +
-			"events counts than shown here. Check the setting with tollgate validate."
+			"the events counts than shown here. Check the setting with tollgate validate."
 	}
 	return ""
 }

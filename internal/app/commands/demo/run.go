@@ -301,17 +301,15 @@ func (j *job) describePage() {
 	if j.page == nil {
 		return
 	}
-	source, notes := "made-up events", []string{"These events are made up and their noise can be repeated: no " +
-		"user is " +
-		"protected."}
+	source, notes := "made-up events", []string{"These events are made up and their noise can be repeated: no user " +
+		"is protected."}
 	j.page.Options.Of = "in this file"
 	if j.flags.input == "" {
 		j.page.Options.Of = "in this demo"
 		j.page.Options.Mark = "Made-up data: the events were invented for this demo."
 	} else {
 		source, notes = "one run over a file", []string{"Another run over the same people is another promise, and " +
-			"the " +
-			"privacy losses add up."}
+			"the privacy losses add up."}
 		if j.flags.from.IsZero() || j.flags.to.IsZero() {
 			notes = append(notes, "The range of windows, or one end of it, comes from the data: one record far away "+
 				"in time shows in it.")

@@ -55,8 +55,7 @@ func (f *runFlags) checkCluster(changed func(string) bool) error {
 		return nil
 	case startFlink == nil:
 		return command.Usage(errors.New("--engine is flink, which this binary was built without: go build -tags " +
-			"flink " +
-			"./cmd/runner makes one that has it"))
+			"flink ./cmd/runner makes one that has it"))
 	case f.flink.Reveal() == "":
 		return command.Usage(errors.New("--engine flink needs --flink: the address of the JobManager's REST " +
 			"interface, for example http://localhost:8081"))

@@ -338,8 +338,7 @@ func unfinished(result pipeline.RunResult, now time.Time) error {
 			cmp.Or(result.Successor, "another run of this deployment, or tollgate change,"))
 	case result.Drained && result.Unread:
 		return errors.New("the run ended before it had read every event that was on the topic at its start: run " +
-			"again " +
-			"to go on")
+			"again to go on")
 	case result.Drained && result.OpenTurns > 0:
 		return fmt.Errorf("some of the windows that the run was to settle are not settled: %s; run again to go on",
 			openTurns(result, now))

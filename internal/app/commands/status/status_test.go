@@ -13,11 +13,9 @@ func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
 	t.Parallel()
 	for level, want := range map[pipeline.DeadLetterLevel]string{
 		"none": "", "few": "broken      a few, fewer than one in a hundred, of the records of the last 8 turns: " +
-			"topic " +
-			"letters has them",
+			"topic letters has them",
 		"some": "broken      some, at least one in a hundred, of the records",
-		"most": "broken      more than half of " +
-			"the records",
+		"most": "broken      more than half of the records",
 	} {
 		var b strings.Builder
 		writeStatus(&b, &pipeline.Status{DeadLetters: level, DeadLetterTurns: 8}, "letters", time.Now())
