@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/words"
@@ -15,15 +16,27 @@ const wholeNoise = 10_000
 
 // typicalNoise says how large the noise typically is beside the values: its median over the largest
 // values, which make up half of their total. It is made of released numbers alone, so that it may
-// stand on a public page; they do not say how much is left out. Values that are large only by their
-// noise would make that look small, so sizes are without the noise's part of their spread. "" where
-// there is no total: of means, and where every value is 0; and of a derived metric.
+// stand on a public page; they do not say how much is left out. A value that can be large only by
+// its noise, which would make that look small, has the size of the mean of its key. "" where there
+// is no total: of means, and where every value is 0; and of a derived metric.
 func (s *series) typicalNoise(f metricFacts) string {
 	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived() || kind.Vector != nil {
 		return ""
 	}
-	sizes := s.withoutNoise()
-	least := choice.LeastOfHalf(append([]float64(nil), sizes...))
+	n, means := make([]float64, len(s.keys)), make([]float64, len(s.keys))
+	squares, noise := 0.0, 0.0
+	for _, p := range s.points {
+		v := float64(p.value) / unit
+		n[p.key], means[p.key] = n[p.key]+1, means[p.key]+v
+		squares, noise = squares+v*v, noise+p.sigma*p.sigma
+	}
+	sizes := make([]float64, len(s.points))
+	for i, p := range s.points {
+		if sizes[i] = math.Abs(float64(p.value) / unit); sizes[i] < 4*p.sigma {
+			sizes[i] = math.Abs(means[p.key] / n[p.key])
+		}
+	}
+	least := choice.LeastOfHalf(slices.Clone(sizes))
 	if math.IsInf(least, 1) {
 		return ""
 	}
@@ -36,64 +49,9 @@ func (s *series) typicalNoise(f metricFacts) string {
 		}
 		return 2*below >= all
 	})
-	if typical > wholeNoise {
+	if typical > wholeNoise || squares < 1.2*noise { // the values are hardly larger than noise alone
 		return "The noise to expect is typically larger than the values; events left out come on top."
 	}
 	return fmt.Sprintf("The noise to expect is typically %s of a value; events left out come on top.",
 		words.Percent(float64(typical)/wholeNoise))
-}
-
-// withoutNoise returns the sizes of the points as they spread without noise, around the means of
-// their keys, and these around the mean of all. Of each, the size is an estimate only.
-func (s *series) withoutNoise() []float64 {
-	n, means, noise := make([]float64, len(s.keys)), make([]float64, len(s.keys)), make([]float64, len(s.keys))
-	for _, p := range s.points {
-		n[p.key]++
-		means[p.key] += float64(p.value) / unit
-		noise[p.key] += p.sigma * p.sigma
-	}
-	var between, within spread
-	mean := 0.0
-	for k := range n {
-		if n[k] > 0 {
-			means[k] /= n[k]
-			between.freedom++
-			mean += means[k]
-		}
-	}
-	mean /= between.freedom
-	for k := range n {
-		if n[k] > 0 {
-			between.add(means[k]-mean, noise[k]/(n[k]*n[k]))
-		}
-	}
-	for _, p := range s.points {
-		within.add(float64(p.value)/unit-means[p.key], p.sigma*p.sigma)
-	}
-	within.freedom = float64(len(s.points)) - between.freedom
-	between.freedom--
-	of, own := between.real(between.freedom+1), within.real(float64(len(s.points)))
-	sizes := make([]float64, len(s.points))
-	for i, p := range s.points {
-		sizes[i] = math.Abs(mean + of*(means[p.key]-mean) + own*(float64(p.value)/unit-means[p.key]))
-	}
-	return sizes
-}
-
-// spread is the sum of squares of deviations from a mean, and what noise alone would make of it.
-type spread struct{ squares, noise, freedom float64 }
-
-func (s *spread) add(deviation, variance float64) {
-	s.squares += deviation * deviation
-	s.noise += variance
-}
-
-// real returns the part of the deviations of n numbers that is not noise; 0 where they could all be
-// noise.
-func (s *spread) real(n float64) float64 {
-	noise := s.noise / n * s.freedom
-	if s.squares <= noise*(1+2*math.Sqrt(2/max(1, s.freedom))) {
-		return 0
-	}
-	return math.Sqrt(1 - noise/s.squares)
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // What is said of the noise is what its median error is, also where it is so large that the largest
-// values are those with the largest noise. The factor is more than six deviations of luck: no seed
-// in 10⁶ misses it.
+// values are those with the largest noise: then it may be overstated, up to twofold. No seed of 200
+// misses the factors.
 func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(runseed.PCG(t, 5, 8))
@@ -51,11 +51,16 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 	} {
 		for _, relative := range []float64{0.01, 0.1, 0.4, 1} {
 			typical, text := said(value, relative)
-			var percent float64
-			if _, err := fmt.Sscanf(text, "The noise to expect is typically %f %% of a value;", &percent); err != nil {
-				t.Errorf("%s, σ of %v: %q", name, relative, text)
+			percent, least, most := 100., 1/1.2, 1.2
+			if relative > 0.1 { // values do not stand out from the noise, the means of keys do
+				least, most = 1/1.5, 2
 			}
-			if ratio := percent / 100 / typical; ratio < 1/1.2 || ratio > 1.2 {
+			if !strings.Contains(text, "larger than the values") {
+				if _, err := fmt.Sscanf(text, "The noise to expect is typically %f %% of", &percent); err != nil {
+					t.Errorf("%s, σ of %v: %q", name, relative, text)
+				}
+			}
+			if ratio := percent / 100 / typical; ratio < least || ratio > most {
 				t.Errorf("%s, σ of %v: %s, but it is %.3g", name, relative, text, typical)
 			}
 		}

@@ -36,13 +36,3 @@ func TestFiguresOfQuantilesHaveValuesThatAreNotKept(t *testing.T) {
 		}
 	}
 }
-
-// The page of a demo names the field of the values: its metric has a name of the program.
-func TestADemosQuantilesAreOfItsField(t *testing.T) {
-	t.Parallel()
-	s := ranked(2, 500, []string{"a"}, fiveRanks...)
-	s.promise.valueField = "amount"
-	if html := render(t, s, MaxPoints, Options{Of: "in this file"}); !strings.Contains(html, "quantiles of amount") {
-		t.Error("another title")
-	}
-}

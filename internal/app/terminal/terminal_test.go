@@ -287,22 +287,6 @@ drained
 	}
 }
 
-// The shares of a histogram are rows of the table, with intervals.
-func TestSharesGolden(t *testing.T) {
-	label := Bucket(0, 20, 0, 5000)
-	share := Row{Start: monday, End: monday.Add(24 * time.Hour), Key: label, Value: 11.25, Low: 9.75, High: 13.25,
-		Met: true, Lopsided: true}
-	var b bytes.Buffer
-	count := Row{Start: monday, End: monday.Add(24 * time.Hour), Key: "/a", Value: 1000, Low: 900, High: 1100,
-		Met: true}
-	table := NewTable(&b, TableOptions{Width: 80, Window: 24 * time.Hour, Confidence: 0.95, Target: true,
-		Intervals: true, Keys: []string{"/a"}})
-	if err := table.Rows([]Row{count, share}); err != nil {
-		t.Fatal(err)
-	}
-	golden.File(t, "testdata/shares.golden", b.String())
-}
-
 // Whatever a message quotes, and wherever it is written, only the package's own sequences arrive.
 func TestNoNameSteersTheTerminal(t *testing.T) {
 	evil := "a\x1b[2J\r\x9b\x7f\u009b\u202e\U000e0001\tb\n"
