@@ -186,8 +186,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Privacy.Accountant": {nil, func(c *deployment.Config) { c.Privacy.Accountant = "zcdp" }},
 		"Privacy.Planned":    {nil, func(c *deployment.Config) { c.Privacy.Planned = 0.1 }},
 		"Privacy.Period": {nil, func(c *deployment.Config) {
-			c.Privacy.Period,
-				c.Privacy.Lasts = time.Hour, 0
+			c.Privacy.Period, c.Privacy.Lasts = time.Hour, 0
 		}},
 		"Privacy.Lasts": {nil, func(c *deployment.Config) { c.Privacy.Lasts *= 2 }},
 		"Time.Trust": {nil, func(c *deployment.Config) {

@@ -68,8 +68,7 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range deployments {
 			all.Go(func() {
-				errs[i] = Init(context.Background(), deployments[i],
-					InitOptions{Start: time.Unix(60, 0)})
+				errs[i] = Init(context.Background(), deployments[i], InitOptions{Start: time.Unix(60, 0)})
 			})
 		}
 		all.Wait()

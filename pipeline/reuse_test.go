@@ -49,8 +49,7 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 	minute(30, 300)
 	position := transforms.Restriction{Epoch: -1, Tick: 1}
 	step := must.Have(source.Step(ctx, position))
-	settled := schemas.Settled{Epoch: step.Next.Epoch, Turn: 1, CountsEnd: make([]int64,
-		d.Config.ReleaseShards)}
+	settled := schemas.Settled{Epoch: step.Next.Epoch, Turn: 1, CountsEnd: make([]int64, d.Config.ReleaseShards)}
 	for i := range 60 {
 		settled.Keys = append(settled.Keys, schemas.SettledKey{Key: fmt.Appendf(nil, "%0200d", i)})
 	}

@@ -176,8 +176,7 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 
 	must.Have(producer.Append(t.Context(), events[100:]))
 	await.That(t, time.Minute, "turns are settled after the rotation", func() bool {
-		return refusedTwice() &&
-			settled.Load() >= 19
+		return refusedTwice() && settled.Load() >= 19
 	})
 	close(drain)
 	if err := <-over; err != nil {

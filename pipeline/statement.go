@@ -197,8 +197,7 @@ func accountOf(s *spend.Standing, h *schemas.Header) StatementAccount {
 		a.Events = append([]DPEvent{dpEvent(earlier)}, a.Events...)
 	}
 	for _, left := range s.Left {
-		a.Allowances = append(a.Allowances,
-			StatementAllowance{left.Metric, float64(left.Left) / float64(left.Burst)})
+		a.Allowances = append(a.Allowances, StatementAllowance{left.Metric, float64(left.Left) / float64(left.Burst)})
 	}
 	return a
 }

@@ -117,8 +117,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 		over <- err
 	}()
 	await.That(t, time.Minute, "the wait for a broker is logged", func() bool {
-		return strings.Contains(out.String(),
-			"no broker answers")
+		return strings.Contains(out.String(), "no broker answers")
 	})
 	broker := must.Have(embedded.Start(embedded.Options{Addr: addr}))
 	defer broker.Close()

@@ -340,8 +340,7 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 		return nil, err
 	case len(parts) > 0:
 		return nil, fmt.Errorf("this worker has another configuration than the run: %[2]s differ in %[1]s: put the "+
-			"same file on every machine: %[3]w",
-			t.Config, strings.Join(parts, ", "), deployment.ErrHeaderMismatch)
+			"same file on every machine: %[3]w", t.Config, strings.Join(parts, ", "), deployment.ErrHeaderMismatch)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	client, control, err := dialControl(ctx, d, t, log)

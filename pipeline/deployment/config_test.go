@@ -67,8 +67,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Metrics[0].Min", deploytest.AsSum(func(m *deployment.Metric) { m.Min = 101 })},
 		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 1 << 36 })},
 		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) {
-			m.Min, m.Target.Relative,
-				m.Target.Absolute = math.MinInt64, 0, 1
+			m.Min, m.Target.Relative, m.Target.Absolute = math.MinInt64, 0, 1
 		})},
 		{"Metrics[0].Target.Relative", deploytest.AsSum(func(m *deployment.Metric) { m.Min = -1 })},
 		{"Metrics[0].Keys", deploytest.AsSum(func(m *deployment.Metric) {
@@ -95,8 +94,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Metrics[0].Max", asMean(func(m *deployment.Metric) { m.Min, m.Max = 5, 5 })},
 		{"Metrics[0].Max", asMean(func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 })},
 		{"Metrics[0].Max", asMean(func(m *deployment.Metric) {
-			m.Max, m.Noise, m.Target.Absolute = 1<<34, 1e6,
-				1<<30
+			m.Max, m.Noise, m.Target.Absolute = 1<<34, 1e6, 1<<30
 		})},
 		{"Metrics[0].Max", asMean(func(m *deployment.Metric) {
 			m.Kind, m.Max, m.MaxEventsPerKey = metrickind.StandardDeviation, 5862, 1000

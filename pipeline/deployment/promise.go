@@ -57,14 +57,12 @@ func Factor(epsilon float64) string {
 // weakPromise returns the warnings about the promise itself.
 func weakPromise(p *Privacy) (all []*ConfigError) {
 	if p.Epsilon > doubtfulEpsilon {
-		all = append(all, Invalid("Privacy.Epsilon",
-			"a result can be %s times as likely with a user as without, which protects hardly anyone: 0.1 to 3 are "+
-				"usual", Factor(p.Epsilon)))
+		all = append(all, Invalid("Privacy.Epsilon", "a result can be %s times as likely with a user as without, "+
+			"which protects hardly anyone: 0.1 to 3 are usual", Factor(p.Epsilon)))
 	}
 	if p.Delta >= doubtfulDelta {
-		all = append(all, Invalid("Privacy.Delta",
-			"with a probability of up to %.3g everything about a user may be revealed: choose it well below 1 divided "+
-				"by the number of users, for example 1e-6", p.Delta))
+		all = append(all, Invalid("Privacy.Delta", "with a probability of up to %.3g everything about a user may be "+
+			"revealed: choose it well below 1 divided by the number of users, for example 1e-6", p.Delta))
 	}
 	return all
 }

@@ -213,9 +213,8 @@ func (a *allotment) count(m *Metric, part *big.Int, p *Privacy) error {
 	}
 	if err != nil {
 		return Invalid("Counted", "its share, %v, leaves no precision for %d events of a user in a window: lower %s, "+
-			"raise %s, or raise %s",
-			m.Counted.Share, a.countedEvents, field("Metrics.Counted.MaxEvents"), field("Metrics.Counted.Share"),
-			field("Privacy.Epsilon"))
+			"raise %s, or raise %s", m.Counted.Share, a.countedEvents, field("Metrics.Counted.MaxEvents"),
+			field("Metrics.Counted.Share"), field("Privacy.Epsilon"))
 	}
 	return nil
 }

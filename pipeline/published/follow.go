@@ -136,11 +136,9 @@ func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger
 func (f *follower) answered(current bool) {
 	if current && f.elsewhere != "" && !f.warned {
 		f.warned = true
-		f.log.Warn(
-			fmt.Sprintf(
-				"topic %s says that the newest values are on topic %s, and outputs.counts names %s, whose values "+
-					"appear once a run writes there: if that is the wrong topic, correct outputs.counts", f.turns,
-				f.elsewhere, f.counts))
+		f.log.Warn(fmt.Sprintf("topic %s says that the newest values are on topic %s, and outputs.counts names %s, "+
+			"whose values appear once a run writes there: if that is the wrong topic, correct outputs.counts", f.turns,
+			f.elsewhere, f.counts))
 	}
 	if f.onAnswer != nil {
 		f.onAnswer(current)

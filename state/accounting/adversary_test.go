@@ -37,8 +37,7 @@ func tally(t *testing.T, name string, runs int, delta float64, play func() runOu
 	quantile = ratios[runs-1-int(delta*float64(runs))]
 	ceiling := binomialCeiling(runs, delta)
 	t.Logf("%s: exceeded in %d of %d runs (δ allows %d, false reject %g); but for a share of δ the loss comes to %.2f "+
-		"of the bound",
-		name, exceeded, runs, ceiling, falseReject, quantile)
+		"of the bound", name, exceeded, runs, ceiling, falseReject, quantile)
 	if exceeded > ceiling {
 		t.Errorf("%s: exceeded in %d of %d runs, more than δ = %v allows", name, exceeded, runs, delta)
 	}

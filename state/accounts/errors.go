@@ -43,9 +43,8 @@ type DecodeError struct {
 
 // unknownVersion reports an encoding whose version this program does not support.
 func unknownVersion(version byte) error {
-	return &DecodeError{What: "accounts",
-		Reason: fmt.Sprintf("version %d is not known here, only %d", version, accountsV2), Version: version,
-		Known: accountsV2}
+	return &DecodeError{What: "accounts", Reason: fmt.Sprintf("version %d is not known here, only %d", version,
+		accountsV2), Version: version, Known: accountsV2}
 }
 
 func (e *DecodeError) Error() string {

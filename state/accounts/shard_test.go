@@ -279,9 +279,8 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 			if _, known := s.Get(id, period); !known {
 				kept[period]++
 			}
-			must(0,
-				s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5},
-					Debts: []units.Mu2{0, units.Mu2(id[0]), 3}}))
+			must(0, s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5}, Debts: []units.Mu2{0,
+				units.Mu2(id[0]), 3}}))
 		}
 		limit := rapid.Int64Range(-4, 4).Draw(t, "limit")
 		must(0, s.DropBefore(limit))

@@ -40,9 +40,8 @@ func (r Releases) mechanisms(sigma float64) ([]Mechanism, error) {
 }
 
 func (r Releases) validate() error {
-	return cmp.Or(integer("releases", r.Count, 1, MaxCount),
-		units.Require(r.Contribution >= MinContribution && r.Contribution <= MaxContribution, "contribution",
-			r.Contribution, "between 1e-30 and 1e30"),
+	return cmp.Or(integer("releases", r.Count, 1, MaxCount), units.Require(r.Contribution >= MinContribution &&
+		r.Contribution <= MaxContribution, "contribution", r.Contribution, "between 1e-30 and 1e30"),
 		pld.SubsampledGaussian{Sigma: 1, Sampling: r.Sampling}.Validate())
 }
 
@@ -147,8 +146,7 @@ func (c calibration) search() (decimal, Verdict, error) {
 			cure += ", or leave sampling out: noise that is enough without it is enough with it"
 		}
 		return 0, Verdict{}, notApplicable("no standard deviation up to %v keeps %d releases within epsilon %v at "+
-			"delta %v: %v; %s",
-			c.last.value(), c.Count, c.budget.Epsilon, c.budget.Delta, short, cure)
+			"delta %v: %v; %s", c.last.value(), c.Count, c.budget.Epsilon, c.budget.Delta, short, cure)
 	}
 	return hi, best, nil
 }

@@ -37,8 +37,7 @@ func exactRenyi(alpha int64, gamma, epsilon float64) *big.Float {
 	exponent := new(big.Float).SetPrec(wide).SetFloat64(gamma)
 	exponent.Sub(exponent, new(big.Float).SetFloat64(epsilon))
 	exponent.Mul(exponent, new(big.Float).SetInt64(alpha-1))
-	shape := new(big.Rat).SetFrac(
-		new(big.Int).Exp(big.NewInt(alpha-1), big.NewInt(alpha-1), nil),
+	shape := new(big.Rat).SetFrac(new(big.Int).Exp(big.NewInt(alpha-1), big.NewInt(alpha-1), nil),
 		new(big.Int).Exp(big.NewInt(alpha), big.NewInt(alpha), nil))
 	delta := exactExp(exponent)
 	return delta.Mul(delta, new(big.Float).SetPrec(wide).SetRat(shape))

@@ -12,8 +12,7 @@ type SizeError struct {
 
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("the distribution needs %.0f points at interval %v, but at most %d are allowed; use a greater "+
-		"interval or raise the limit",
-		e.Points, e.Interval, e.Limit)
+		"interval or raise the limit", e.Points, e.Interval, e.Limit)
 }
 
 // FloorError means that no finite ε can be shown at δ, because the mass cut off at the top and the

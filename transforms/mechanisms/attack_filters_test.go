@@ -45,9 +45,7 @@ func zcdpMenu(rho, delta float64) []offer[loss.ZCDP] {
 	menu := []offer[loss.ZCDP]{binaryZCDP(0.9*rho, delta)}
 	g, run := gaussianGame(1 / math.Sqrt(2*rho*0.06*hair))
 	d, discrete := discreteGame(1 / math.Sqrt(2*rho*0.03*hair))
-	return append(menu,
-		offer[loss.ZCDP]{must(g.ZCDP(1)), run},
-		offer[loss.ZCDP]{must(d.ZCDP(1)), discrete})
+	return append(menu, offer[loss.ZCDP]{must(g.ZCDP(1)), run}, offer[loss.ZCDP]{must(d.ZCDP(1)), discrete})
 }
 
 // TestAttackOnZCDPFilter: ε = ρ + 2√(ρ ln 1/δ) is far from what zCDP implies at this δ.

@@ -150,9 +150,8 @@ func scoreIsExact(t *rapid.T, p *Plan) {
 // TestJumpAimsShortOfTheBarrier: after a jump of m points a score that is low by the margin has
 // just not passed the barrier; one more point and it would have.
 func TestJumpAimsShortOfTheBarrier(t *testing.T) {
-	p := compile(t,
-		Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 1),
-			Target: Target{Relative: .05, Confidence: .95}})
+	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 1), Target: Target{Relative: .05,
+		Confidence: .95}})
 	for x := 0.05; x < 38; x *= 1.1 {
 		m := p.jump(int64(math.Ldexp(x, scoreBits)))
 		a := math.Ldexp(float64(p.barrier), -scoreBits)

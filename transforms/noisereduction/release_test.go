@@ -53,9 +53,8 @@ func refineByHand(t *testing.T, p *Plan, id Identity, count int64, r Result) *bi
 }
 
 func TestValueIsTheExactMean(t *testing.T) {
-	p := compile(t,
-		Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 3),
-			Target: Target{Relative: .05, Confidence: .95}})
+	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 3), Target: Target{Relative: .05,
+		Confidence: .95}})
 	id := testIdentity()
 	for _, count := range []int64{0, 7, 500, 123_456, MaxCount, -7, -123_456, -MaxCount} {
 		for i := range 20 {
@@ -134,9 +133,8 @@ func TestReleaseNeverExceedsTop(t *testing.T) {
 
 // TestRuleSameInputsSameBytes pins the bytes of one release, and a digest of many.
 func TestRuleSameInputsSameBytes(t *testing.T) {
-	p := compile(t,
-		Spec{Kind: Geometric, Factor: 2, First: precision(t, 1e4), Top: precision(t, 100),
-			Target: Target{Absolute: 400, Confidence: .95}})
+	p := compile(t, Spec{Kind: Geometric, Factor: 2, First: precision(t, 1e4), Top: precision(t, 100),
+		Target: Target{Absolute: 400, Confidence: .95}})
 	r, err := p.Release(testKey(), testIdentity(), 12345)
 	if err != nil {
 		t.Fatal(err)

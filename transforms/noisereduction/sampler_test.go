@@ -99,9 +99,8 @@ func TestRungCovariance(t *testing.T) {
 	if !long.On() {
 		n, tolerance = 50_000, 0.062
 	}
-	p := compile(t,
-		Spec{Kind: Geometric, Factor: 1.5, First: precision(t, 50), Top: precision(t, 27),
-			Target: Target{Confidence: .95}})
+	p := compile(t, Spec{Kind: Geometric, Factor: 1.5, First: precision(t, 50), Top: precision(t, 27),
+		Target: Target{Confidence: .95}})
 	ladder := p.Ladder()[:4]
 	var s Sampler
 	k := testKey()

@@ -50,9 +50,8 @@ func TestRuleAPassCostsItsDelta(t *testing.T) {
 				if delta*float64(most*most) > 0.25 {
 					continue
 				}
-				p := compile(t,
-					Spec{Kind: Adaptive, First: precision(t, sigma), Top: precision(t, sigma),
-						Target: Target{Relative: .05, Confidence: .95}, Private: private(t, most, delta)})
+				p := compile(t, Spec{Kind: Adaptive, First: precision(t, sigma), Top: precision(t, sigma),
+					Target: Target{Relative: .05, Confidence: .95}, Private: private(t, most, delta)})
 				nearest := 0.0
 				for c := uint64(1); c <= most; c++ {
 					pass := math.Erfc((p.Threshold()-float64(c))/sigma/math.Sqrt2) / 2
@@ -68,9 +67,8 @@ func TestRuleAPassCostsItsDelta(t *testing.T) {
 }
 
 func TestPublicKeysHaveNoThreshold(t *testing.T) {
-	p := compile(t,
-		Spec{Kind: Adaptive, First: precision(t, 20), Top: precision(t, 1),
-			Target: Target{Relative: .05, Confidence: .95}})
+	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 20), Top: precision(t, 1), Target: Target{Relative: .05,
+		Confidence: .95}})
 	if !math.IsInf(p.Threshold(), -1) {
 		t.Errorf("threshold is %v", p.Threshold())
 	}

@@ -47,9 +47,8 @@ func TestIntervalsOfSharesHold(t *testing.T) {
 						}
 						all, missing = all+cells, missing+missed
 						if float64(missed) > allowed || float64(lied) > allowed {
-							t.Errorf(
-								"%s, %d events, %d to %d, target %v: %d of %d intervals miss, %d met values are wrong",
-								name, events, spec.Min, spec.Max, within, missed, cells, lied)
+							t.Errorf("%s, %d events, %d to %d, target %v: %d of %d intervals miss, %d met values are "+
+								"wrong", name, events, spec.Min, spec.Max, within, missed, cells, lied)
 						}
 					}
 				}

@@ -46,10 +46,8 @@ func TestCountsAreInOrderOfCells(t *testing.T) {
 					rapid.Int64Range(2, 3).Draw(t, "end"), rapid.StringN(0, 2, 2).Draw(t, "key")}
 				n := rapid.Int64Range(-5, 5).Draw(t, "count")
 				sums[cell] += n
-				partial.Cells = append(partial.Cells,
-					schemas.Cell{Metric: cell.Metric, WindowStart: cell.Start, WindowEnd: cell.End,
-						Key:   []byte(cell.Key),
-						Count: n})
+				partial.Cells = append(partial.Cells, schemas.Cell{Metric: cell.Metric, WindowStart: cell.Start,
+					WindowEnd: cell.End, Key: []byte(cell.Key), Count: n})
 			}
 			p = append(p, partial)
 		}

@@ -22,9 +22,8 @@ func testMetrics(t *testing.T) []schemas.MetricSpec {
 	t.Helper()
 	u := must.Have(units.PrecisionFromSigma(10))
 	return []schemas.MetricSpec{{Name: "m", Kind: "events", WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1,
-		MaxEventsPerKey: 1,
-		LadderKind:      "geometric", LadderFactor: 2, First: u, Top: u, Confidence: 0.95, KeyMode: "public",
-		PublicKeys: [][]byte{[]byte("a"), []byte("b")}}}
+		MaxEventsPerKey: 1, LadderKind: "geometric", LadderFactor: 2, First: u, Top: u, Confidence: 0.95,
+		KeyMode: "public", PublicKeys: [][]byte{[]byte("a"), []byte("b")}}}
 }
 
 func testWindows(turn uint64) []schemas.MetricWindow {

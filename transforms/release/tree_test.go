@@ -38,8 +38,7 @@ func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, rank
 		return must.Have(units.PrecisionFromSigma(sigma))
 	}
 	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1,
-		MaxEventsPerKey: 2, Min: low, Max: high,
-		LadderKind: "adaptive", First: precision(1 << 12 * sigma),
+		MaxEventsPerKey: 2, Min: low, Max: high, LadderKind: "adaptive", First: precision(1 << 12 * sigma),
 		Top: precision(sigma * math.Sqrt(metrickind.NodesFiner)), Confidence: 0.95, KeyMode: schemas.KeysPublic}
 	part := func(name, kind string) schemas.MetricSpec {
 		share := m
@@ -96,9 +95,8 @@ func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[
 		c := cellID{End: 1000, Key: fmt.Sprintf("%s%06d", prefix, i)}
 		tasks[i] = task{cellID: c, turn: 1, count: all}
 		for _, leaf := range order {
-			counts = append(counts,
-				cellCount{cellID: cellID{Metric: nodes, End: 1000, Key: string(schemas.NodeKey([]byte(c.Key), leaf))},
-					Sum: leaves[leaf]})
+			counts = append(counts, cellCount{cellID: cellID{Metric: nodes, End: 1000,
+				Key: string(schemas.NodeKey([]byte(c.Key), leaf))}, Sum: leaves[leaf]})
 		}
 	}
 	must.Succeed(t, r.ladders.refineAll(tasks))
@@ -210,9 +208,8 @@ func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 		values := valuesOf(shape, 10_000)
 		var counts []cellCount
 		for v, n := range values {
-			counts = append(counts,
-				cellCount{cellID: cellID{Metric: uint32(len(specs) - 1), End: 1000,
-					Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: n})
+			counts = append(counts, cellCount{cellID: cellID{Metric: uint32(len(specs) - 1), End: 1000,
+				Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: n})
 			tasks[0].count += n
 		}
 		slices.SortFunc(counts, func(a, b cellCount) int { return a.Compare(b.cellID) })
@@ -295,10 +292,8 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			}
 			slices.SortFunc(leaves, func(a, b leaf) int { return int(a.node) - int(b.node) })
 			for _, l := range leaves {
-				counts = append(counts,
-					cellCount{cellID: cellID{Metric: metric, End: 1000, Key: string(schemas.NodeKey([]byte("k"),
-						l.node))},
-						Sum: l.count})
+				counts = append(counts, cellCount{cellID: cellID{Metric: metric, End: 1000,
+					Key: string(schemas.NodeKey([]byte("k"), l.node))}, Sum: l.count})
 			}
 			must.Succeed(t, r.ladders.refineAll(tasks))
 			settled := must.Have(r.ladders.compute(tasks, counts))

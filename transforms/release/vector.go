@@ -55,9 +55,8 @@ func (l *ladders) join(passed []task, counts []cellCount) ([]schemas.SettledKey,
 // (docs/guarantee.md, "Several components").
 func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
-	t.components = append(t.components,
-		metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)),
-			Variance: variance(t.result.Precision)})
+	t.components = append(t.components, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value),
+		big.NewInt(1<<10)), Variance: variance(t.result.Precision)})
 	for _, metric := range l.further[t.Metric] {
 		cell := t.cellID
 		cell.Metric = uint32(metric)

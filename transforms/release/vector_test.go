@@ -32,9 +32,8 @@ func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float6
 	top := must.Have(units.PrecisionFromSigma(sigma))
 	first := must.Have(units.PrecisionFromSigma(1 << 12 * sigma))
 	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1,
-		MaxEventsPerKey: 1, Min: low, Max: high,
-		LadderKind: "adaptive", First: first, Top: top, Absolute: absolute, Confidence: 0.95,
-		KeyMode: schemas.KeysPublic}
+		MaxEventsPerKey: 1, Min: low, Max: high, LadderKind: "adaptive", First: first, Top: top, Absolute: absolute,
+		Confidence: 0.95, KeyMode: schemas.KeysPublic}
 	specs := []schemas.MetricSpec{m}
 	for _, kind := range metrickind.Of(m.Kind).Further() {
 		further := m
@@ -77,8 +76,7 @@ func TestIntervalsOfMeansHold(t *testing.T) {
 					}
 				}
 				t.Logf("±%v, %5d events, mean %3.0f: %4.1f %% of intervals miss, %5.1f %% met, %4.2f %% met and missed",
-					absolute, events, truth,
-					100*float64(missed)/float64(cells), 100*float64(met)/float64(cells),
+					absolute, events, truth, 100*float64(missed)/float64(cells), 100*float64(met)/float64(cells),
 					100*float64(lied)/float64(cells))
 				if float64(missed) > allowed || float64(lied) > allowed {
 					t.Errorf("±%v, %d events, mean %v: %d of %d intervals miss it, %d values say that they met the "+

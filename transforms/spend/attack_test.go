@@ -78,8 +78,7 @@ func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec,
 		users = 10_000
 	}
 	plan := must.Have(noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Adaptive, First: m.First,
-		Top:     m.Top,
-		Target:  noisereduction.Target{Confidence: 0.95},
+		Top: m.Top, Target: noisereduction.Target{Confidence: 0.95},
 		Private: &noisereduction.Private{Contribution: m.Most(), DeltaKey: m.DeltaKey}}))
 	w := must.Have(
 		newWorld(settings{budget: b, metrics: []schemas.MetricSpec{m}, shards: 1, releaseShards: 1, slots: 16}, 1))
@@ -110,9 +109,8 @@ func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec,
 					continue
 				}
 				shown[owner[string(c.Key)]] = true
-				s.Keys = append(s.Keys,
-					schemas.SettledKey{WindowStart: c.WindowStart, WindowEnd: c.WindowEnd, Key: slices.Clone(c.Key),
-						Precision: m.Top})
+				s.Keys = append(s.Keys, schemas.SettledKey{WindowStart: c.WindowStart, WindowEnd: c.WindowEnd,
+					Key: slices.Clone(c.Key), Precision: m.Top})
 			}
 		}
 		w.settlements.settle(s)
@@ -155,8 +153,7 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 		for turn := uint64(1); turn <= turns; turn++ {
 			mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 2}}) // one key of two
 			counts := a.counts(a.decided)
-			settled := schemas.Settled{Turn: turn,
-				FirstRungs: []units.Precision{metric.First, share.First}}
+			settled := schemas.Settled{Turn: turn, FirstRungs: []units.Precision{metric.First, share.First}}
 			n = 2
 			for i, w := range s.windows(turn) {
 				spec := &s.metrics[w.Metric]
@@ -176,9 +173,8 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 						n++
 					}
 					sum, seen = sum+loss, seen+c*c*u.Float()
-					settled.Keys = append(settled.Keys,
-						schemas.SettledKey{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd,
-							Key: key, Precision: u})
+					settled.Keys = append(settled.Keys, schemas.SettledKey{Metric: w.Metric, WindowStart: w.WindowStart,
+						WindowEnd: w.WindowEnd, Key: key, Precision: u})
 				}
 			}
 			must.Succeed(t, a.chargeSettled(NewSettlement(settled)))
@@ -205,8 +201,7 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 	deviation := math.Sqrt((with/trials+math.Exp(2*epsilon)*without/trials)/trials) + 1e-9
 	claimed := budgets.DeltaOf(s.budget.Mu2, epsilon, budgets.GDP)
 	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f; between %.3f and %.3f of the budget are spent", got, deviation,
-		claimed,
-		math.Ldexp(float64(used[0]), -40), math.Ldexp(float64(used[1]), -40))
+		claimed, math.Ldexp(float64(used[0]), -40), math.Ldexp(float64(used[1]), -40))
 	if got > claimed+deviations*deviation {
 		t.Errorf("δ(1) of %v is shown, %v was promised", got, claimed)
 	}

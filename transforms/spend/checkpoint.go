@@ -168,8 +168,7 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 
 // sameState reports whether two snapshots have the same accounts, forgotten users and open slices.
 func sameState(a, b *schemas.Snapshot) bool {
-	return slices.EqualFunc(a.Accounts, b.Accounts, accounts.Entry.Equal) &&
-		slices.Equal(a.Forgotten, b.Forgotten) &&
+	return slices.EqualFunc(a.Accounts, b.Accounts, accounts.Entry.Equal) && slices.Equal(a.Forgotten, b.Forgotten) &&
 		slices.EqualFunc(a.Open, b.Open, bytes.Equal)
 }
 

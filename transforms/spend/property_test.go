@@ -60,10 +60,9 @@ func drawSettings(t *rapid.T) settings {
 // shareOf returns the share of a metric's events that is counted.
 func shareOf(m *schemas.MetricSpec, events uint32) schemas.MetricSpec {
 	return schemas.MetricSpec{Name: m.Name + ".counted", Kind: metrickind.Counted, Of: m.Name, Filter: m.Filter,
-		KeyMode:    schemas.KeysPublic,
-		PublicKeys: [][]byte{[]byte("counted"), []byte("left_out")}, MaxKeysPerUser: 2, MaxEventsPerKey: events,
-		Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon,
-		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
+		KeyMode: schemas.KeysPublic, PublicKeys: [][]byte{[]byte("counted"), []byte("left_out")}, MaxKeysPerUser: 2,
+		MaxEventsPerKey: events, Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon, WindowSize: m.WindowSize,
+		WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
 }
 
 // drawAlso draws the kinds released beside a metric. Over a wide range, no account would pay for
@@ -85,11 +84,9 @@ func furtherOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec)
 	}
 	for i, kind := range metrickind.Of(m.Kind).FurtherSums(also) {
 		top := units.Precision{Hi: m.Top.Hi, Lo: max(m.Top.Lo>>i, 1)}
-		all = append(all,
-			schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name, KeyMode: schemas.KeysFrom,
-				KeysFrom: m.Route(),
-				Min:      m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize,
-				WindowSlide: m.WindowSlide, First: top, Top: top})
+		all = append(all, schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name,
+			KeyMode: schemas.KeysFrom, KeysFrom: m.Route(), Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey,
+			WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: top, Top: top})
 	}
 	if tree := metrickind.Of(m.Kind).Tree; tree != nil {
 		nodes := *m

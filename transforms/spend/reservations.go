@@ -63,9 +63,8 @@ func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 	from, further, leaf := uint32(len(r.kept)), uint32(len(r.further)), uint32(len(r.leaves))
 	r.kept, r.further, r.leaves = append(r.kept, c.kept...), append(r.further, c.further...),
 		append(r.leaves, c.leaves...)
-	r.list = append(r.list,
-		reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from,
-			to: uint32(len(r.kept)), further: further, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
+	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from,
+		to: uint32(len(r.kept)), further: further, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
 }
 
 // setAccount sets the index of the account of the reservations since from; −1 for one that is zero.

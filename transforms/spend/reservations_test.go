@@ -57,8 +57,7 @@ func TestRuleATurnReservesItsWorstCase(t *testing.T) {
 				got = append(got, admittedTo(accounts)...)
 				w.settlements.settle(schemas.Settled{Turn: turn, FirstRungs: []units.Precision{unit(1)},
 					Keys: []schemas.SettledKey{{WindowStart: int64(turn-1) * testTurn,
-						WindowEnd: int64(turn) * testTurn,
-						Key:       []byte("a"), Precision: price}}})
+						WindowEnd: int64(turn) * testTurn, Key: []byte("a"), Precision: price}}})
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("at %v a turn, bucket %v: admitted to turns %v, want %v", price, bucket, got, want)

@@ -62,9 +62,8 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 		}
 	}
 	if snapshot.Turn+1 < e.opts.Rules.From {
-		return e.unfit(ctx, n, open, e.opts.Rules.From-1,
-			"the snapshot with which this generation began is missing, and decisions before it were made under other "+
-				"rules (has the ledger topic lost records?)")
+		return e.unfit(ctx, n, open, e.opts.Rules.From-1, "the snapshot with which this generation began is missing, "+
+			"and decisions before it were made under other rules (has the ledger topic lost records?)")
 	}
 	deltas, err := ledger.DeltasAfter(snapshot.Turn)
 	if err != nil {

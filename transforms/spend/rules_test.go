@@ -315,9 +315,8 @@ func TestRuleAReleasedValuePaysForAllComponents(t *testing.T) {
 		"below a threshold":  {nil, 1},
 	} {
 		a := mustAccounts(t, deployment(1<<40, metrics...), []contribution{{user: 1, key: "a", n: 1, value: 3}})
-		err := a.chargeSettled(
-			NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1), unit(1)},
-				Keys: c.keys}))
+		err := a.chargeSettled(NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1),
+			unit(1)}, Keys: c.keys}))
 		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.accountOf(1).Spent != c.paid) {
 			t.Errorf("%s: charged %d, want %d (%v)", name, a.accountOf(1).Spent, c.paid, err)
 		}
@@ -355,9 +354,8 @@ func TestRuleAReleasedTreePaysForItsDrawnNodes(t *testing.T) {
 			[]schemas.SettledKey{first, {Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(4)}}, 0},
 		"below a threshold": {nil, 9},
 	} {
-		a := mustAccounts(t, deployment(1<<40, metrics...),
-			[]contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "a", n: 1, value: 4},
-				{user: 1, key: "a", n: 1, value: 60}})
+		a := mustAccounts(t, deployment(1<<40, metrics...), []contribution{{user: 1, key: "a", n: 1, value: 3},
+			{user: 1, key: "a", n: 1, value: 4}, {user: 1, key: "a", n: 1, value: 60}})
 		err := a.chargeSettled(
 			NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(4)}, Keys: c.keys}))
 		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.accountOf(1).Spent != c.paid) {

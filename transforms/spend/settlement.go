@@ -23,8 +23,7 @@ type Settlement struct {
 
 // NewSettlement indexes a complete SETTLED record, and keeps its keys.
 func NewSettlement(s schemas.Settled) *Settlement {
-	n := &Settlement{Turn: s.Turn, firstRungs: s.FirstRungs,
-		released: make([]*schemas.SettledKey, len(s.Keys))}
+	n := &Settlement{Turn: s.Turn, firstRungs: s.FirstRungs, released: make([]*schemas.SettledKey, len(s.Keys))}
 	for i := range s.Keys {
 		n.released[i] = &s.Keys[i]
 	}

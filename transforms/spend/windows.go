@@ -58,9 +58,8 @@ type endedWindows struct {
 // own.
 func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 	slice *contributions) (*endedWindows, error) {
-	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)),
-		taken: make([][]bool, len(windows)), bases: make([]int, len(windows)), slice: slice,
-		each: []*contributions{slice}}
+	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), taken: make([][]bool,
+		len(windows)), bases: make([]int, len(windows)), slice: slice, each: []*contributions{slice}}
 	byFirst := map[uint64]*contributions{}
 	for i, w := range windows {
 		m, err := a.metric(w)

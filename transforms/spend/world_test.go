@@ -214,9 +214,8 @@ func (w *world) shardTurn(turn uint64, shard int, cs []contribution, fromLedger 
 		defer func() { w.ledger.tear = nil }()
 	case staleBlobs:
 		old := []contribution{{user: 1, key: "stale", n: 7}}
-		blobs = append(blobs, w.batch(w.epoch-1, turn, shard, old),
-			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: turn + 5, Shard: uint32(shard),
-				Shards: uint32(w.shards)}))
+		blobs = append(blobs, w.batch(w.epoch-1, turn, shard, old), schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1,
+			Turn: turn + 5, Shard: uint32(shard), Shards: uint32(w.shards)}))
 	}
 	pending, err := w.spend(shard, blobs)
 	if err != nil {
@@ -310,9 +309,8 @@ func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled 
 		if err != nil {
 			panic(err) // a mistake of the test's
 		}
-		s.Keys = append(s.Keys,
-			schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key),
-				Precision: u})
+		s.Keys = append(s.Keys, schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End,
+			Key: []byte(c.Key), Precision: u})
 	}
 	w.settlements.settle(s)
 	return s

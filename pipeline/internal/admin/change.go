@@ -404,9 +404,8 @@ func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapsho
 // interrupted returns the error and remedy for a turn that is under way.
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
-		return fmt.Errorf(
-			"changing the deployment after turn %d: the next turn was interrupted and may be published in part: "+
-				"start a run with the old configuration, drain it, then repeat the change: %w", c.settled,
+		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published "+
+			"in part: start a run with the old configuration, drain it, then repeat the change: %w", c.settled,
 			deployment.ErrInterruptedTurn)
 	}
 	if errors.Is(err, spend.ErrForeignLedger) && c.Next.Topics.Ledger != c.Old.Topics.Ledger {
@@ -463,11 +462,10 @@ func (c *Change) unpublished(ctx context.Context) error {
 		return err
 	}
 	if found {
-		return fmt.Errorf(
-			"changing the deployment after turn %d: topic %s has values of a later turn, and topic %s does not have "+
-				"the decisions about them. Restore that topic if it lost records; if another program wrote to "+
-				"counts, begin a new deployment with new keys: %w",
-			c.settled, old.Config.Outputs.Counts, old.Config.Outputs.Ledger, deployment.ErrLogFault)
+		return fmt.Errorf("changing the deployment after turn %d: topic %s has values of a later turn, and topic %s "+
+			"does not have the decisions about them. Restore that topic if it lost records; if another program wrote "+
+			"to counts, begin a new deployment with new keys: %w", c.settled, old.Config.Outputs.Counts,
+			old.Config.Outputs.Ledger, deployment.ErrLogFault)
 	}
 	return nil
 }

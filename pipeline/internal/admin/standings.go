@@ -96,7 +96,6 @@ func (c *Change) asOf(ctx context.Context, read func(e *spend.Engine, end int64)
 		}
 		return end, err
 	}
-	return 0,
-		errors.New("reading accounts: a run settles turns faster than they can be read: try again when " +
-			"it has caught up, or drain it")
+	return 0, errors.New("reading accounts: a run settles turns faster than they can be read: try again when " +
+		"it has caught up, or drain it")
 }

@@ -34,17 +34,15 @@ func Differences(h, want *schemas.Header) []Difference {
 	add(h.EventsTopic != want.EventsTopic, "the events topic", other,
 		value("events.topic", h.EventsTopic, want.EventsTopic))
 	was, is := &h.Events, &want.Events
-	add(was.User != is.User, "the position of the user in a record",
-		"accounts could belong to other users; "+sameRegistry(was.User, is.User)+
-			other, value("events.fields.user", was.User, is.User))
+	add(was.User != is.User, "the position of the user in a record", "accounts could belong to other users; "+
+		sameRegistry(was.User, is.User)+other, value("events.fields.user", was.User, is.User))
 	add(periodOf(h) != periodOf(want), "the budget period", "it is the unit of privacy; "+other,
 		value("privacy.period", cmp.Or(periodOf(h), "for life"), cmp.Or(periodOf(want), "for life")))
 	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture,
 		"whose times are trusted, or whether events of the future count", other,
 		value("time.trust", h.Trust, want.Trust), value("time.no_future", h.NoFuture, want.NoFuture))
-	add(h.Zone != want.Zone, "the time zone of windows",
-		"it decides which window and which budget period an event belongs to; "+other,
-		value("time.window_zone", cmp.Or(h.Zone, "UTC"), cmp.Or(want.Zone, "UTC")))
+	add(h.Zone != want.Zone, "the time zone of windows", "it decides which window and which budget period an event "+
+		"belongs to; "+other, value("time.window_zone", cmp.Or(h.Zone, "UTC"), cmp.Or(want.Zone, "UTC")))
 	add(h.Topics.Control != want.Topics.Control, "the control topic", "it has the deployment's history",
 		value("outputs.control", h.Topics.Control, want.Topics.Control))
 	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it",
@@ -54,9 +52,8 @@ func Differences(h, want *schemas.Header) []Difference {
 		value("privacy.planned", h.Budget.Planned.Share, want.Budget.Planned.Share))
 	all = append(all, budgetDifferences(&h.Budget, &want.Budget)...)
 	ledger, counts := h.Topics.Ledger == want.Topics.Ledger, h.Topics.Counts == want.Topics.Counts
-	add(h.Shards != want.Shards, "the number of shards",
-		textIf(ledger, "the ledger has a partition for each shard: also name a new, empty ledger topic"),
-		value("shards", h.Shards, want.Shards))
+	add(h.Shards != want.Shards, "the number of shards", textIf(ledger, "the ledger has a partition for each shard: "+
+		"also name a new, empty ledger topic"), value("shards", h.Shards, want.Shards))
 	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards",
 		textIf(counts, "the counts topic has a partition for each release shard: also name a new, empty counts topic"),
 		value("release_shards", h.ReleaseShards, want.ReleaseShards))
@@ -70,9 +67,8 @@ func Differences(h, want *schemas.Header) []Difference {
 	add(was.Records != is.Records, "which records are events (columns, schema, max_record_bytes)", "",
 		value("events", was.Records, is.Records))
 	add(was.Key != is.Key, "the position of the key in a record", "", value("events.fields.key", was.Key, is.Key))
-	add(was.Time != is.Time, "the position of the time in a record, or its unit",
-		textIf(periodOf(h) != "",
-			"it decides which budget period an event belongs to, and one event could be charged to two; "+other),
+	add(was.Time != is.Time, "the position of the time in a record, or its unit", textIf(periodOf(h) != "",
+		"it decides which budget period an event belongs to, and one event could be charged to two; "+other),
 		value("events.fields.time", was.Time, is.Time))
 	add(was.Value != is.Value, "the position or the decimals of the value in a record", "",
 		value("events.fields.value, events.decimals", was.Value, is.Value))

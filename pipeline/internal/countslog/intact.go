@@ -82,9 +82,8 @@ func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string
 	}
 	if newest > settled {
 		return fmt.Errorf("comparing topic %s with control: values of turn %d are in partition %d before offset %d, "+
-			"where turn %d ended: "+
-			"a copy changed the offsets: restore it with its offsets, or begin a new deployment with new keys: %w",
-			topic, newest, partition, end, settled, deployment.ErrLogFault)
+			"where turn %d ended: a copy changed the offsets: restore it with its offsets, or begin a new deployment "+
+			"with new keys: %w", topic, newest, partition, end, settled, deployment.ErrLogFault)
 	}
 	return nil
 }

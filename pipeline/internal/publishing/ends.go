@@ -66,9 +66,8 @@ func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controll
 func (e *turnEnds) add(turn uint64, countsEnd []int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.waiting = append(e.waiting,
-		schemas.TurnEnd{Turn: turn, End: e.turns.End(turn), Generation: e.generation, Counts: e.counts,
-			CountsEnd: countsEnd})
+	e.waiting = append(e.waiting, schemas.TurnEnd{Turn: turn, End: e.turns.End(turn), Generation: e.generation,
+		Counts: e.counts, CountsEnd: countsEnd})
 	e.signal()
 	return e.err
 }

@@ -64,9 +64,8 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		if !d.gone.Due(now) {
 			return nil
 		}
-		d.log.Warn(
-			fmt.Sprintf("the dead-letter topic %s does not exist any more and its records are gone: the run will "+
-				"stop at the next broken record. %s", d.topic, d.fix))
+		d.log.Warn(fmt.Sprintf("the dead-letter topic %s does not exist any more and its records are gone: the run "+
+			"will stop at the next broken record. %s", d.topic, d.fix))
 	case err == nil && d.gone.Reported():
 		// The topic was created again, and does not know the old producer.
 		d.producer.Close()

@@ -53,9 +53,8 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 		return stepResult{}, fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE of it: %w", turn,
 			deployment.ErrLogFault)
 	}
-	open := schemas.Open{Epoch: s.epoch.Load(), Turn: turn, Contributions: c.Contributions,
-		SettledAt: settledAt, FromLedger: s.fromLedger == turn,
-		Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)}
+	open := schemas.Open{Epoch: s.epoch.Load(), Turn: turn, Contributions: c.Contributions, SettledAt: settledAt,
+		FromLedger: s.fromLedger == turn, Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)}
 	b := s.buffers[turn]
 	if !open.FromLedger {
 		if !s.readTo(c.Cuts) || s.opts.Group > 0 && s.lastPassed.turn < turn {

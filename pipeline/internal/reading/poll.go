@@ -171,10 +171,9 @@ func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
 	case g.Err != nil:
 		return fmt.Errorf("%s: %w", place, g.Err)
 	case len(g.Records) > 0 && !g.AppendTime && s.dep.Config.Time.Trust == deployment.TrustBroker:
-		return fmt.Errorf(
-			"%s: batches have producers' times, and the deployment trusts the broker's: begin a new deployment with "+
-				"new keys, on another topic with message.timestamp.type=LogAppendTime, or with time.trust: "+
-				"producer: %w", place, deployment.ErrLogFault)
+		return fmt.Errorf("%s: batches have producers' times, and the deployment trusts the broker's: begin a new "+
+			"deployment with new keys, on another topic with message.timestamp.type=LogAppendTime, or with "+
+			"time.trust: producer: %w", place, deployment.ErrLogFault)
 	}
 	return nil
 }

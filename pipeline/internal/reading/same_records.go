@@ -39,9 +39,8 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	}
 	fault := func(what string) error {
 		return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: %s; records that were read before "+
-			"are gone (an unclean leader election, a restored broker, or a recreated topic): "+
-			"restore its old records, or begin a new deployment with new keys: %w", c.Partition, topic, turn, what,
-			deployment.ErrLogFault)
+			"are gone (an unclean leader election, a restored broker, or a recreated topic): restore its old records, "+
+			"or begin a new deployment with new keys: %w", c.Partition, topic, turn, what, deployment.ErrLogFault)
 	}
 	bounds, err := client.Offsets(ctx, topic, c.Partition)
 	if err != nil {
@@ -143,11 +142,9 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 				"Restore it with its offsets and times, or begin a new deployment with new keys (docs/failover.md): %w",
 				c.Partition, topic, newest.Turn, c.Restart, deployment.ErrLogFault)
 		case later > 0 && later == near:
-			s.log.Warn(
-				fmt.Sprintf(
-					"records before offset %d of partition %d of %s are later than all records that counted there: "+
-						"if you restored or copied the topic, its offsets have changed and the run skips records "+
-						"(docs/failover.md)", c.Restart, c.Partition, topic))
+			s.log.Warn(fmt.Sprintf("records before offset %d of partition %d of %s are later than all records that "+
+				"counted there: if you restored or copied the topic, its offsets have changed and the run skips "+
+				"records (docs/failover.md)", c.Restart, c.Partition, topic))
 		}
 	}
 	return nil

@@ -108,8 +108,7 @@ func TestRuleARunWithAnEndKeepsNothingOfTheTurnsAfterIt(t *testing.T) {
 			}
 			if c := f.closeOf(end); c.Contributions != 1 || c.Cuts[0].Restart != end || c.Cuts[0].Cut != f.offset {
 				t.Errorf("the last CLOSE has %d contributions, want 1, and a later run reads from offset %d on, "+
-					"want %d",
-					c.Contributions, c.Cuts[0].Restart, end)
+					"want %d", c.Contributions, c.Cuts[0].Restart, end)
 			}
 			if got, want := f.lastBuffered(), uint64(100+999*1000); got != want {
 				t.Errorf("the last turn that has an event is %d, want %d", got, want)

@@ -152,15 +152,13 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 	}
 	var apart []*deployment.TopicError
 	gone := func(topic, fix string) {
-		apart = append(apart,
-			&deployment.TopicError{Topic: topic,
-				Got: fmt.Sprintf("does not exist, but topic %s holds records", out.Control),
-				Err: deployment.ErrLogFault, Fix: fix})
+		apart = append(apart, &deployment.TopicError{Topic: topic,
+			Got: fmt.Sprintf("does not exist, but topic %s holds records", out.Control), Err: deployment.ErrLogFault,
+			Fix: fix})
 	}
 	if topic := d.Config.Events.Topic; control && missing[topic] {
-		gone(topic,
-			"if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise correct "+
-				"events.topic")
+		gone(topic, "if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise "+
+			"correct events.topic")
 	}
 	for _, topic := range []string{out.Turns, out.DeadLetter} { // no run needs their old records
 		if control && missing[topic] {
@@ -180,10 +178,9 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 				Fix: "control was lost, or they belong to different deployments: restore control, or begin a new " +
 					"deployment with new keys with topics of other names"}}, nil
 		case control && missing[topic] && topic != out.Turns:
-			gone(topic,
-				"if the name is new, create the topic with tollgate change --create-topics; if the topic was lost, "+
-					"restore it, or begin a new deployment with new keys, because an empty topic does not have what "+
-					"was published or decided")
+			gone(topic, "if the name is new, create the topic with tollgate change --create-topics; if the topic was "+
+				"lost, restore it, or begin a new deployment with new keys, because an empty topic does not have what "+
+				"was published or decided")
 		}
 	}
 	return apart, nil

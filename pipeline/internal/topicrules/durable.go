@@ -38,9 +38,8 @@ func durable(t *state) {
 		t.weak(MinInSync, strconv.Itoa(least), fmt.Sprintf("at most the replication factor, %d", t.replicas),
 			"brokers before Kafka 4 refuse every write: "+t.alter(MinInSync, enough))
 	case least < 2 && t.replicas > 1:
-		t.weak(MinInSync, strconv.Itoa(least), "2 or more",
-			"Kafka acknowledges writes that only one broker has, and if it loses them they are gone: "+
-				t.alter(MinInSync, enough))
+		t.weak(MinInSync, strconv.Itoa(least), "2 or more", "Kafka acknowledges writes that only one broker has, and "+
+			"if it loses them they are gone: "+t.alter(MinInSync, enough))
 	}
 }
 
@@ -60,9 +59,8 @@ func (t *state) moreReplicas() string {
 
 // weak notes what Check refuses only with Options.Strict.
 func (t *state) weak(setting, got, want, fix string) {
-	t.weaknesses = append(t.weaknesses,
-		&deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix,
-			Err: deployment.ErrStrict})
+	t.weaknesses = append(t.weaknesses, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want,
+		Fix: fix, Err: deployment.ErrStrict})
 }
 
 // alone reports that the cluster has one broker, so that there is none for another replica.

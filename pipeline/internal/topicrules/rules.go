@@ -192,9 +192,8 @@ func retentionRule(retention time.Duration) topicRule {
 func partitionsRule(want int, fix string) topicRule {
 	return func(t *state) {
 		if t.partitions != want {
-			t.found = append(t.found,
-				&deployment.TopicError{Topic: t.name, Setting: partitionCount, Got: strconv.Itoa(t.partitions),
-					Want: strconv.Itoa(want), Fix: fix, Err: deployment.ErrHeaderMismatch})
+			t.found = append(t.found, &deployment.TopicError{Topic: t.name, Setting: partitionCount,
+				Got: strconv.Itoa(t.partitions), Want: strconv.Itoa(want), Fix: fix, Err: deployment.ErrHeaderMismatch})
 		}
 	}
 }
@@ -233,9 +232,8 @@ func eventBytesRule(d *deployment.Deployment) topicRule {
 		case !d.Config.Events.AcceptSizeRetention:
 			bytesRule(", or set events.accept_size_retention: true and make sure that records last for days")(t)
 		case t.limitedInBytes():
-			t.warnings = append(t.warnings,
-				fmt.Sprintf("topic %s: %s is %s, which the configuration accepts: a restart fails if records that it "+
-					"needs are gone", t.name, RetentionBytes, t.setting(RetentionBytes)))
+			t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which the configuration accepts: a "+
+				"restart fails if records that it needs are gone", t.name, RetentionBytes, t.setting(RetentionBytes)))
 		}
 	}
 }
@@ -246,8 +244,7 @@ func (t *state) limitedInBytes() bool {
 
 func warnUnclean(t *state) {
 	if t.setting(UncleanElections) == "true" {
-		t.warnings = append(t.warnings,
-			fmt.Sprintf("topic %s: %s is true, so an unclean election can replace records: a restart that "+
-				"notices this fails", t.name, UncleanElections))
+		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is true, so an unclean election can replace "+
+			"records: a restart that notices this fails", t.name, UncleanElections))
 	}
 }

@@ -56,9 +56,8 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 		if d.Config.Time.Trust == deployment.TrustBroker {
 			events[TimestampType] = appendTimes
 		}
-		specs = append(specs,
-			kafkalog.TopicSpec{Name: d.Config.Events.Topic, Partitions: eventPartitions, Replication: replication,
-				Config: events})
+		specs = append(specs, kafkalog.TopicSpec{Name: d.Config.Events.Topic, Partitions: eventPartitions,
+			Replication: replication, Config: events})
 	}
 	return specs
 }
@@ -67,7 +66,6 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 // makes it again.
 func RemakeDeadLetter(d *deployment.Deployment) string {
 	return fmt.Sprintf("recreate it: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 1 "+
-		"--config %s=%s --config %s=%s --config %s=%s",
-		d.Config.Kafka.Brokers[0], d.Config.Outputs.DeadLetter, Retention, forEver, RetentionBytes, forEver,
-		MaxMessageBytes, roomForMessages)
+		"--config %s=%s --config %s=%s --config %s=%s", d.Config.Kafka.Brokers[0], d.Config.Outputs.DeadLetter,
+		Retention, forEver, RetentionBytes, forEver, MaxMessageBytes, roomForMessages)
 }

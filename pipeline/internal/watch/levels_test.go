@@ -86,9 +86,8 @@ func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	for records, want := range map[uint64]Level{1: LostNone, 9: LostNone, 10: LostMost} {
 		l := NewLosses(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}},
 			slog.New(slog.DiscardHandler))
-		f := OutcomesOf(nil,
-			[]schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10 * records}},
-				{WindowTally: schemas.WindowTally{Beyond: records}}})
+		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10 * records}},
+			{WindowTally: schemas.WindowTally{Beyond: records}}})
 		l.Observe(noon, &f)
 		if got := l.Levels(noon)["beyond_allowance"]; got != want {
 			t.Errorf("%d records in 11 windows each are beyond the allowance: level %d, want %d", records, got, want)

@@ -107,8 +107,7 @@ func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 		s.says(s.until(s.after, bad))
 		s.says(s.until(s.after + 3*time.Minute))
 	}
-	s.says(s.until(s.after, bad),
-		[]string{"27m18s", "more than half of the records are lost", "reason=dead_lettered"})
+	s.says(s.until(s.after, bad), []string{"27m18s", "more than half of the records are lost", "reason=dead_lettered"})
 	s.says(s.until(s.after + 3*time.Hour)) // nothing new is read, and nothing proves that it is over
 
 	s = newLossScene(t) // few dead letters among many records

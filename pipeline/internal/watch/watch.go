@@ -55,9 +55,8 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 		case <-drain:
 			w.running.Go(func() {
 				if why := stuckCall(ctx, client.Troubles, stuckAfter); why != nil {
-					end(fmt.Errorf(
-						"draining: %w: the run ended with unfinished work, which the next run repeats (%s: %w)",
-						deployment.ErrStuck, why.Doing, why.Cause))
+					end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run repeats "+
+						"(%s: %w)", deployment.ErrStuck, why.Doing, why.Cause))
 				}
 			})
 			if err := client.Gone(ctx); err != nil {

@@ -97,9 +97,8 @@ func TestWhatIsNoPositiveNumberTakesTheSafeSide(t *testing.T) {
 var amounts = rapid.Custom(func(t *rapid.T) fixed.Amount {
 	a := fixed.Down(
 		math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "high"), rapid.IntRange(-209, 48).Draw(t, "exponent")))
-	return a.Plus(
-		fixed.Down(
-			math.Ldexp(rapid.Float64Range(0, 1).Draw(t, "low"), rapid.IntRange(-208, -10).Draw(t, "low exponent"))))
+	return a.Plus(fixed.Down(math.Ldexp(rapid.Float64Range(0, 1).Draw(t, "low"), rapid.IntRange(-208, -10).Draw(t,
+		"low exponent"))))
 })
 
 func TestAFloatComesBackOnTheSideThatWasAskedFor(t *testing.T) {

@@ -73,8 +73,7 @@ func TestRecordsOfThePastAreKept(t *testing.T) {
 		kafkalog.TopicSpec{Name: "t", Partitions: 1, Config: map[string]string{"segment.bytes": "100"}}))
 	p := must.Have(c.NewProducer(t.Context(), "t", 0, ""))
 	for i := range 20 {
-		must.Have(p.Append(t.Context(),
-			[]kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.At(int64(i + 1))}}))
+		must.Have(p.Append(t.Context(), []kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.At(int64(i + 1))}}))
 	}
 	b.ApplyRetention()
 	if n := len(read(t, c)); n != 20 {
@@ -93,8 +92,7 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	f := c.NewFetcher()
 	var want []string
 	for i := range 5 {
-		must.Have(p.Append(t.Context(),
-			[]kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}))
+		must.Have(p.Append(t.Context(), []kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}))
 		want = append(want, fmt.Sprint(i))
 		gots, err := f.Poll(t.Context(), []kafkalog.Fetch{{Topic: "t", Offset: int64(i)}}, 1, 10*time.Second)
 		if err != nil || len(gots) != 1 || len(gots[0].Records) != 1 {

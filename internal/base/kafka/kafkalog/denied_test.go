@@ -22,9 +22,8 @@ func TestADeniedOperationIsForbidden(t *testing.T) {
 			Resource: kmsg.ACLResourceTypeTopic, Name: "t", Pattern: kmsg.ACLResourcePatternTypeLiteral,
 			Operation: kmsg.ACLOperationDescribe, Allow: true,
 		}))
-	c := must.Have(Dial(t.Context(),
-		Config{Brokers: cluster.ListenAddrs(), SASL: plain.Mechanism{Username: "bob", Password: "b"},
-			RetryFor: time.Minute}))
+	c := must.Have(Dial(t.Context(), Config{Brokers: cluster.ListenAddrs(), SASL: plain.Mechanism{Username: "bob",
+		Password: "b"}, RetryFor: time.Minute}))
 	defer c.Close()
 	must.Have(c.Offsets(t.Context(), "t", 0))
 	for name, call := range map[string]func() error{

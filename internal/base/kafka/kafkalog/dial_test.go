@@ -90,9 +90,8 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 		kfake.Superuser("SCRAM-SHA-256", "bob", "secret"))
 	withTLS := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{cert}}))
 	elsewhere := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{otherCert}}))
-	mutual := start(
-		kfake.TLS(&tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert,
-			ClientCAs: pool}))
+	mutual := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{cert},
+		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}))
 	hangsUp := []string{accept(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) })}
 	saying := func(text string) []string {
 		return []string{accept(t, func(c net.Conn) {

@@ -128,9 +128,8 @@ func retriable(err error) bool {
 
 // retriableCode counts InvalidMessage: a batch was damaged on the way.
 func retriableCode(code kafka.Error) bool {
-	return code.Temporary() ||
-		slices.Contains([]kafka.Error{kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable, kafka.ConcurrentTransactions,
-			kafka.Unknown, kafka.InvalidMessage}, code)
+	return code.Temporary() || slices.Contains([]kafka.Error{kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable,
+		kafka.ConcurrentTransactions, kafka.Unknown, kafka.InvalidMessage}, code)
 }
 
 // absence is how long every response has reported that a topic or partition does not exist. A

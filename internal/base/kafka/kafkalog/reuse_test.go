@@ -24,9 +24,8 @@ func compressed(t testing.TB, raw []byte, codec kgo.CompressionCodec) []byte {
 		batch := raw[:len(raw)-len(rest)]
 		raw = rest
 		body, kind := c.Compress(new(bytes.Buffer), batch[batchHeader:])
-		out = append(out,
-			rewritten(append(bytes.Clone(batch[:batchHeader]), body...), b.FirstOffset,
-				uint16(b.Attributes)&^attrCodec|uint16(kind))...)
+		out = append(out, rewritten(append(bytes.Clone(batch[:batchHeader]), body...), b.FirstOffset,
+			uint16(b.Attributes)&^attrCodec|uint16(kind))...)
 	}
 	return out
 }

@@ -59,8 +59,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	var busy *busyError
 	if errors.As(err, &busy) {
 		return fmt.Errorf("%w: %s answers with status %d, too many requests: allow more, or check whether records "+
-			"name made-up schemas",
-			ErrUnreachable, address, http.StatusTooManyRequests), true
+			"name made-up schemas", ErrUnreachable, address, http.StatusTooManyRequests), true
 	}
 	var answer *sr.ResponseError
 	if !errors.As(err, &answer) {
@@ -85,9 +84,8 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	case code >= 500:
 		return fmt.Errorf("%w: %s answers with status %d: read the registry's log", ErrUnreachable, address, code), true
 	}
-	return fmt.Errorf("%w: %s answers with status %d, so it is not a registry: check the whole address, with the "+
-		"path before /schemas",
-		ErrUnreachable, address, answer.StatusCode), false
+	return fmt.Errorf("%w: %s answers with status %d, so it is not a registry: check the whole address, with the path "+
+		"before /schemas", ErrUnreachable, address, answer.StatusCode), false
 }
 
 // hint returns why there was no response, and what to check.

@@ -62,8 +62,7 @@ func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	switch answer.StatusCode {
 	case http.StatusForbidden:
 		return fmt.Errorf("%w: %s does not allow user %q to register schemas: grant write access to the subject, or "+
-			"register the schema yourself",
-			ErrUnauthorized, c.cfg.URL, c.cfg.User)
+			"register the schema yourself", ErrUnauthorized, c.cfg.URL, c.cfg.User)
 	case http.StatusConflict:
 		return fmt.Errorf("%w: %s", ErrIncompatible, shortened(answer.Message))
 	case http.StatusUnprocessableEntity:
