@@ -17,25 +17,10 @@ const MaxSteps = 1 << 12
 // more loss than there is (data processing; Theorem D.2). It is a read-only value.
 type Ladder struct{ sigmas []float64 }
 
-// NewLadder returns levels in equal steps from lowest to highest, both included,
-// as the paper has them.
-func NewLadder(lowest, highest float64, levels int) (Ladder, error) {
-	return newLadder(lowest, highest, levels, func(part float64) float64 {
-		return lowest + part*(highest-lowest)
-	})
-}
-
-// NewGeometricLadder returns levels in equal ratios from lowest to highest, both
-// included: the relative error of rounding down is the same everywhere.
+// NewGeometricLadder returns levels in equal ratios from lowest to highest, both included: the
+// relative error of rounding down is the same everywhere. It requires 0 < lowest < highest < ∞, and
+// 2 to MaxSteps levels that all differ.
 func NewGeometricLadder(lowest, highest float64, levels int) (Ladder, error) {
-	return newLadder(lowest, highest, levels, func(part float64) float64 {
-		return lowest * math.Exp(part*math.Log(highest/lowest))
-	})
-}
-
-// newLadder checks: 0 < lowest < highest < ∞, at least 2 levels and at most
-// MaxSteps, all different.
-func newLadder(lowest, highest float64, levels int, sigma func(float64) float64) (Ladder, error) {
 	if err := cmp.Or(
 		units.Require(lowest > 0 && lowest <= math.MaxFloat64, "lowest sigma", lowest, "above 0 and finite"),
 		units.Require(highest > lowest && highest <= math.MaxFloat64 && highest/lowest <= math.MaxFloat64,
@@ -46,7 +31,7 @@ func newLadder(lowest, highest float64, levels int, sigma func(float64) float64)
 	}
 	l := Ladder{sigmas: make([]float64, levels)}
 	for i := range l.sigmas {
-		l.sigmas[i] = sigma(float64(i) / float64(levels-1))
+		l.sigmas[i] = lowest * math.Exp(float64(i)/float64(levels-1)*math.Log(highest/lowest))
 	}
 	l.sigmas[0], l.sigmas[levels-1] = lowest, highest
 	for i := 1; i < levels; i++ {

@@ -55,15 +55,15 @@ func TestNumbersOutOfRangeAreNamed(t *testing.T) {
 	}
 	for _, v := range []float64{nan, inf, -1, 0} {
 		check("sigma", errorOf(bucket.NoiseFor(v, 1)))
-		check("lowest sigma", errorOf(bucket.NewLadder(v, 8, 2)))
+		check("lowest sigma", errorOf(bucket.NewGeometricLadder(v, 8, 2)))
 		check("highest sigma", errorOf(bucket.NewGeometricLadder(4, v, 2)))
 		check("sampling", errorOf(l.Pairs(v)))
 	}
 	for _, v := range []float64{nan, inf, -1} {
 		check("contribution", errorOf(bucket.NoiseFor(1, v)))
 	}
-	check("levels", errorOf(bucket.NewLadder(4, 8, 1)))
-	check("levels", errorOf(bucket.NewLadder(1, math.Nextafter(1, 2), 3)))
+	check("levels", errorOf(bucket.NewGeometricLadder(4, 8, 1)))
+	check("levels", errorOf(bucket.NewGeometricLadder(1, math.Nextafter(1, 2), 3)))
 	check("pairs", errorOf(bucket.NewTable(nil, small)))
 	check("sigma", errorOf(bucket.NewTable([]pld.Pair{pld.Gaussian{Sigma: nan}}, small)))
 	check("interval", errorOf(bucket.NewTable(pairs, bucket.Options{Interval: 0.3})))
@@ -111,12 +111,12 @@ func TestHugeCountsAreRefusedNotWrapped(t *testing.T) {
 }
 
 func TestLadderRoundsNoiseDown(t *testing.T) {
-	equal := must(bucket.NewLadder(1, 3, 5))
+	ladder := must(bucket.NewGeometricLadder(1, 16, 5))
 	for _, c := range []struct {
 		sigma float64
 		want  int
-	}{{1, 0}, {1.49, 0}, {1.5, 1}, {2.99, 3}, {3, 4}, {math.MaxFloat64, 4}, {math.Inf(1), 4}} {
-		if i, err := equal.Bucket(c.sigma); err != nil || i != c.want {
+	}{{1, 0}, {1.99, 0}, {2.01, 1}, {15.99, 3}, {16, 4}, {math.MaxFloat64, 4}, {math.Inf(1), 4}} {
+		if i, err := ladder.Bucket(c.sigma); err != nil || i != c.want {
 			t.Errorf("level of %v is %d, %v; want %d", c.sigma, i, err, c.want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // μ and the greatest slack, at each of its orders. So they have its promise under adaptive choice,
 // but possibly neither gate's own.
 func TestRuleTwoGatesPromiseTheGreatestOfBoth(t *testing.T) {
-	ladder := must(NewLadder(20, 160, 4))
+	ladder := must(NewGeometricLadder(20, 160, 4))
 	pairs := must(ladder.Pairs(1))
 	table := must(NewTable(pairs, Options{Interval: 0x1p-9, Points: 1 << 10, Tail: 1e-8}))
 	rapid.Check(t, func(t *rapid.T) {
