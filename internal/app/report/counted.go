@@ -24,13 +24,13 @@ type CountedShare struct {
 // CountedShares returns the shares that follow from released values, in the order of the values.
 // The two values of a window may be anywhere.
 func CountedShares(d *deployment.Deployment, released []schemas.Release) (all []CountedShare) {
-	of := map[string]string{} // by the name of a share: its metric
+	metricOf := map[string]string{} // by the name of a share: its metric
 	for i := range d.Metrics {
 		if spec := &d.Metrics[i].Spec; metrickind.Of(spec.Kind).Share {
-			of[spec.Name] = spec.Of
+			metricOf[spec.Name] = spec.Of
 		}
 	}
-	if len(of) == 0 {
+	if len(metricOf) == 0 {
 		return nil
 	}
 	type window struct {
@@ -40,14 +40,14 @@ func CountedShares(d *deployment.Deployment, released []schemas.Release) (all []
 	first := map[window]*schemas.Release{}
 	for i := range released {
 		r := &released[i]
-		metric, ok := of[r.Metric]
+		metric, ok := metricOf[r.Metric]
 		if !ok {
 			continue
 		}
-		at := window{r.Metric, r.WindowStart, r.WindowEnd}
-		other := first[at]
+		place := window{r.Metric, r.WindowStart, r.WindowEnd}
+		other := first[place]
 		if other == nil || other.Key == r.Key {
-			first[at] = r
+			first[place] = r
 			continue
 		}
 		in, out := other, r
@@ -76,12 +76,12 @@ func (s *series) newestShare(m metricFacts, hidden bool) string {
 	var in, out *point
 	for i := range s.points {
 		p := &s.points[i]
-		at := &out
+		side := &out
 		if s.keys[p.key] == metrickind.EventsCounted {
-			at = &in
+			side = &in
 		}
-		if *at == nil || p.end > (*at).end {
-			*at = p
+		if *side == nil || p.end > (*side).end {
+			*side = p
 		}
 	}
 	if in == nil || out == nil || in.end != out.end {

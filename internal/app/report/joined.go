@@ -115,8 +115,8 @@ func (f metricFacts) valuesOf(released []*series) *series {
 
 // find returns the series with an id, or nil.
 func find(released []*series, id seriesID) *series {
-	if at := slices.IndexFunc(released, func(s *series) bool { return s.id == id }); at >= 0 {
-		return released[at]
+	if i := slices.IndexFunc(released, func(s *series) bool { return s.id == id }); i >= 0 {
+		return released[i]
 	}
 	return nil
 }
@@ -130,9 +130,9 @@ type sizing struct {
 // sizing returns how large the keys of a statistic are: as large as in its metric. So all charts of
 // a metric begin with the same keys, whatever the units of their values are.
 func (p promise) sizing(f metricFacts, released []*series) sizing {
-	at := slices.IndexFunc(p.metrics, func(of metricFacts) bool { return of.Name == f.Of })
+	index := slices.IndexFunc(p.metrics, func(parent metricFacts) bool { return parent.Name == f.Of })
 	values := find(released, seriesID{f.Of, f.WindowSize})
-	if at < 0 || values == nil || metrickind.Of(f.Kind).Statistic == nil {
+	if index < 0 || values == nil || metrickind.Of(f.Kind).Statistic == nil {
 		return sizing{}
 	}
 	out, n := sizing{"number of events", map[string]float64{}}, map[string]float64{}
@@ -141,12 +141,12 @@ func (p promise) sizing(f metricFacts, released []*series) sizing {
 		out.keys[key] += float64(p.value) / unit
 		n[key]++
 	}
-	of := metrickind.Of(p.metrics[at].Kind)
-	if of.Fine() { // a sum of means has no meaning
-		out.what = of.Texts.Label
+	parent := metrickind.Of(p.metrics[index].Kind)
+	if parent.Fine() { // a sum of means has no meaning
+		out.what = parent.Texts.Label
 	}
 	for key := range out.keys {
-		if of.Fine() {
+		if parent.Fine() {
 			out.keys[key] /= n[key]
 		} else {
 			out.keys[key] = math.Round(out.keys[key])

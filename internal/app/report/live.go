@@ -43,8 +43,8 @@ func DueOf(d *deployment.Deployment, since, now time.Time) *Due {
 			due.Slide = slide
 		}
 	}
-	at := now.UnixMilli()
-	due.Shift = time.Duration(wallclock.Of(c.Time.WindowZone).Reading(at)-at) * time.Millisecond
+	millis := now.UnixMilli()
+	due.Shift = time.Duration(wallclock.Of(c.Time.WindowZone).Reading(millis)-millis) * time.Millisecond
 	return due
 }
 

@@ -140,12 +140,12 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	if empty.Charts != 0 || !strings.Contains(empty.Text, "No value is published yet.") {
 		t.Errorf("an empty page: %+v", empty)
 	}
-	var by, of time.Time
+	var by, windowEnd time.Time
 	for _, now := range []time.Time{time.Now().Add(-time.Minute), time.Now()} { // a day may begin meanwhile
 		end := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-		by, of = end.Add(3*time.Minute), end
+		by, windowEnd = end.Add(3*time.Minute), end
 		if empty.Live == "The first values are due by "+by.Format("2006-01-02 15:04")+" UTC, for the window that "+
-			"ends at "+of.Format("2006-01-02 15:04")+"." {
+			"ends at "+windowEnd.Format("2006-01-02 15:04")+"." {
 			by = time.Time{}
 			break
 		}

@@ -20,10 +20,10 @@ import (
 func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(runseed.PCG(t, 5, 8))
-	of := func(kind string) metricFacts {
+	factsOf := func(kind string) metricFacts {
 		return metricFacts{known: true, MetricSpec: schemas.MetricSpec{Kind: kind}}
 	}
-	said := func(value func(key, window int) float64, relative float64) (typical float64, text string) {
+	typicalNoise := func(value func(key, window int) float64, relative float64) (typical float64, text string) {
 		s := &series{keys: make([]string, 40)}
 		var sizes, errors []float64
 		for k := range s.keys {
@@ -42,7 +42,7 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 				errors = append(errors, math.Abs(noise)/v)
 			}
 		}
-		return choice.Median(errors), s.typicalNoise(of(metrickind.Events))
+		return choice.Median(errors), s.typicalNoise(factsOf(metrickind.Events))
 	}
 	for name, value := range map[string]func(key, window int) float64{
 		"alike":   func(int, int) float64 { return 1000 },
@@ -50,7 +50,7 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 		"by hour": func(_, w int) float64 { return 1000 + 700*math.Sin(float64(w)*math.Pi/12) },
 	} {
 		for _, relative := range []float64{0.01, 0.1, 0.4, 1} {
-			typical, text := said(value, relative)
+			typical, text := typicalNoise(value, relative)
 			percent, least, most := 100., 1/1.2, 1.2
 			if relative > 0.1 { // values do not stand out from the noise, the means of keys do
 				least, most = 1/1.5, 2
@@ -64,15 +64,16 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 				t.Errorf("%s, σ of %v: %s, but it is %.3g", name, relative, text, typical)
 			}
 		}
-		if _, text := said(value, 5); !strings.Contains(text, "typically larger than the values") {
+		if _, text := typicalNoise(value, 5); !strings.Contains(text, "typically larger than the values") {
 			t.Errorf("%s, σ of 5: %q", name, text)
 		}
 	}
 	if text := (&series{keys: []string{""},
-		points: []point{{value: unit, sigma: 1}}}).typicalNoise(of(metrickind.Mean)); text != "" {
+		points: []point{{value: unit, sigma: 1}}}).typicalNoise(factsOf(metrickind.Mean)); text != "" {
 		t.Errorf("of means: %q", text)
 	}
-	if text := (&series{keys: []string{""}, points: []point{{sigma: 7}}}).typicalNoise(of(metrickind.Events)); text !=
+	if text := (&series{keys: []string{""},
+		points: []point{{sigma: 7}}}).typicalNoise(factsOf(metrickind.Events)); text !=
 		"" {
 		t.Errorf("of zeros: %q", text)
 	}

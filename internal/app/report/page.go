@@ -179,12 +179,12 @@ func (p promise) gaps(m metricFacts) string {
 	if m.joined() && !m.ranked() {
 		lines = "If a key has no bars"
 	}
-	of := slices.IndexFunc(p.metrics, func(of metricFacts) bool {
+	source := slices.IndexFunc(p.metrics, func(source metricFacts) bool {
 		return m.KeyMode == deployment.KeysFrom &&
-			of.Name == m.KeysFrom
+			source.Name == m.KeysFrom
 	})
-	if of >= 0 {
-		m = p.metrics[of]
+	if source >= 0 {
+		m = p.metrics[source]
 	}
 	if !m.known || m.KeyMode == deployment.KeysPublic {
 		return ""

@@ -35,8 +35,8 @@ func (b *tab) picture() image.Image {
 func reduced(img image.Image) *image.Gray {
 	size := img.Bounds().Size().Div(coarse)
 	out := image.NewGray(image.Rectangle{Max: size})
-	for at := range size.X * size.Y {
-		x, y, sum := at%size.X, at/size.X, 0
+	for block := range size.X * size.Y {
+		x, y, sum := block%size.X, block/size.X, 0
 		for i := range coarse * coarse {
 			sum += int(color.GrayModel.Convert(img.At(x*coarse+i%coarse, y*coarse+i/coarse)).(color.Gray).Y)
 		}

@@ -54,8 +54,8 @@ func promiseOf(d *deployment.Deployment) promise {
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
 		if kind.Statistic != nil { // its target is met as far as that of the number of events is
-			of := slices.IndexFunc(p.metrics, func(of metricFacts) bool { return of.Name == m.Spec.Of })
-			f.meetableFrom = p.metrics[of].meetableFrom
+			parent := slices.IndexFunc(p.metrics, func(parent metricFacts) bool { return parent.Name == m.Spec.Of })
+			f.meetableFrom = p.metrics[parent].meetableFrom
 		}
 		if m.Spec.KeyMode == deployment.KeysPrivate {
 			f.threshold = m.Plan.Threshold()

@@ -35,9 +35,9 @@ func (p *points) share(ids []seriesID) []int {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rooms[a], rooms[b]) })
 	left := p.limit
-	for i, at := range order {
-		rooms[at] = min(rooms[at], left/(len(order)-i))
-		left -= rooms[at]
+	for i, metric := range order {
+		rooms[metric] = min(rooms[metric], left/(len(order)-i))
+		left -= rooms[metric]
 	}
 	return rooms
 }

@@ -122,8 +122,8 @@ func TestColumnsHaveWhatWasReleased(t *testing.T) {
 				if m.Parts != nil {
 					metric = m.Parts[k.Part].Name
 				}
-				for i, at := range flat(k.At) {
-					name := id{metric, k.Key, m.First + at*m.Step}
+				for i, window := range flat(k.At) {
+					name := id{metric, k.Key, m.First + window*m.Step}
 					r, ok := want[name]
 					low, high := float64(k.Value[i]-k.Below[i])/unit, float64(k.Value[i]+k.Above[i])/unit
 					if !ok || r.Value != k.Value[i] || low > r.Low+1e-8 || low < r.Low-2./unit || high < r.High-1e-8 ||

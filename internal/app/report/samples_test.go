@@ -88,22 +88,22 @@ func mixed() sample {
 		`country == "AT" && price < 2000`
 	s := sample{promise: promiseFor(private, sliding, counted, sums)}
 	for i := range 96 {
-		at := monday + int64(i)*hour
+		start := monday + int64(i)*hour
 		for k, key := range []string{"weather", "train times", "пример", "tax return"} {
 			truth := 3000 / math.Pow(4, float64(k)) * daily(i, hour)
 			if truth+60*r.NormFloat64() < 310 {
 				continue
 			}
-			s.releases = append(s.releases, released(r, "searches", key, at, hour, truth),
-				released(r, "revenue", key, at, hour, (truth-1200)*math.Pow(10, float64(k))))
+			s.releases = append(s.releases, released(r, "searches", key, start, hour, truth),
+				released(r, "revenue", key, start, hour, (truth-1200)*math.Pow(10, float64(k))))
 		}
 		for k, key := range []string{"Austria", "Bhutan"} {
-			s.releases = append(s.releases, released(r, "visitors", key, at, 24*hour,
+			s.releases = append(s.releases, released(r, "visitors", key, start, 24*hour,
 				9000/float64(3*k+1)*(1+0.1*daily(i, hour))))
 		}
-		s.releases = append(s.releases, released(r, "visitors.counted", metrickind.EventsCounted, at, 24*hour,
+		s.releases = append(s.releases, released(r, "visitors.counted", metrickind.EventsCounted, start, 24*hour,
 			11000-20*float64(i)),
-			released(r, "visitors.counted", metrickind.EventsLeftOut, at, 24*hour, 20*float64(i)))
+			released(r, "visitors.counted", metrickind.EventsLeftOut, start, 24*hour, 20*float64(i)))
 	}
 	return s
 }
@@ -125,21 +125,22 @@ func many(keys, windows int) sample {
 // up than down.
 func ranked(windows int, middle float64, keys []string, ranks ...float64) sample {
 	r := rand.New(rand.NewPCG(9, 10)) // fixed seed: a made-up page, the same in every picture
-	of := facts("latency", metrickind.Quantiles, pipeline.KeysPublic, hour, hour)
-	s := sample{promise: promiseFor(of)}
+	parent := facts("latency", metrickind.Quantiles, pipeline.KeysPublic, hour, hour)
+	s := sample{promise: promiseFor(parent)}
 	for _, q := range ranks {
 		m := facts("latency.p"+strconv.FormatFloat(100*q, 'g', 6, 64), "quantile", pipeline.KeysPublic, hour, hour)
-		m.Of, m.Relative, m.Absolute, m.Max = of.Name, 0, 0.02, int64(math.Round(q*metrickind.RankUnit))
+		m.Of, m.Relative, m.Absolute, m.Max = parent.Name, 0, 0.02, int64(math.Round(q*metrickind.RankUnit))
 		s.promise.metrics = append(s.promise.metrics, m)
 	}
 	for i := range windows {
 		for k, key := range keys {
-			at := monday + int64(i)*hour
-			s.releases = append(s.releases, released(r, of.Name, key, at, hour, 5000*float64(k+1)*daily(i, hour)))
+			start := monday + int64(i)*hour
+			s.releases = append(s.releases, released(r, parent.Name, key, start, hour, 5000*float64(k+1)*daily(i,
+				hour)))
 			for _, m := range s.promise.metrics[1:] {
 				normal := math.Sqrt2 * math.Erfinv(2*float64(m.Max)/metrickind.RankUnit-1)
 				spread := 30 / math.Sqrt(daily(i, hour)) * (1 + normal*normal)
-				v := released(r, m.Name, key, at, hour, 0)
+				v := released(r, m.Name, key, start, hour, 0)
 				v.Value = int64(math.Round(middle+100*float64(k)+90*(normal+0.1*normal*normal)+
 					10*r.NormFloat64()) * unit)
 				v.Low, v.High, v.StdDev = float64(v.Value)/unit-spread/4, float64(v.Value)/unit+spread, spread/2
@@ -200,30 +201,31 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 // intervals.
 func shares(windows int, keys []string, edges ...int64) sample {
 	r := rand.New(rand.NewPCG(11, 12)) // fixed seed: a made-up page, the same in every picture
-	of := facts("latency", metrickind.Histogram, pipeline.KeysPublic, hour, hour)
-	s := sample{promise: promiseFor(of)}
+	parent := facts("latency", metrickind.Histogram, pipeline.KeysPublic, hour, hour)
+	s := sample{promise: promiseFor(parent)}
 	add := func(name string, least, below int64) {
 		m := facts(name, "bucket_share", pipeline.KeysPublic, hour, hour)
-		m.Of, m.Relative, m.Absolute, m.Min, m.Max = of.Name, 0, 2, least, below
+		m.Of, m.Relative, m.Absolute, m.Min, m.Max = parent.Name, 0, 2, least, below
 		s.promise.metrics = append(s.promise.metrics, m)
 	}
 	for i := range edges[1:] {
-		add(deployment.ShareName(of.Name, edges[i]), edges[i], edges[i+1])
+		add(deployment.ShareName(parent.Name, edges[i]), edges[i], edges[i+1])
 	}
 	for _, edge := range edges[2 : len(edges)-1] {
-		add(deployment.BelowName(of.Name, edge), edges[0], edge)
+		add(deployment.BelowName(parent.Name, edge), edges[0], edge)
 	}
 	last := edges[len(edges)-1]
 	for i := range windows {
 		for k, key := range keys {
-			at := monday + int64(i)*hour
-			s.releases = append(s.releases, released(r, of.Name, key, at, hour, 5000*float64(k+1)*daily(i, hour)))
+			start := monday + int64(i)*hour
+			s.releases = append(s.releases, released(r, parent.Name, key, start, hour, 5000*float64(k+1)*daily(i,
+				hour)))
 			for _, m := range s.promise.metrics[1:] {
 				below := func(edge int64) float64 {
 					return math.Pow(float64(edge-edges[0])/float64(last-edges[0]),
 						0.5)
 				}
-				v := released(r, m.Name, key, at, hour, 0)
+				v := released(r, m.Name, key, start, hour, 0)
 				v.Value = int64(math.Round((100*(below(m.Max)-below(m.Min)) + r.Float64()) * unit))
 				v.Low, v.High, v.StdDev = max(0, float64(v.Value)/unit-2), float64(v.Value)/unit+3, 1
 				v.Met = m.Min > edges[0]

@@ -29,7 +29,7 @@ func (s Settled) windows(clock *wallclock.Clock, size, slide int64) (first, last
 	if s.End.IsZero() || slide <= 0 {
 		return 0, 0, 0
 	}
-	past := func(at int64) int64 { return (at%slide + slide) % slide } // the last end of a window
+	past := func(moment int64) int64 { return (moment%slide + slide) % slide } // the last end of a window
 	first, last = clock.Begins(s.Since.UnixMilli()), clock.Begins(s.End.UnixMilli())
 	first, last = first+past(-first), last-past(last)
 	return first - size, last, max((last-first)/slide+1, 0)

@@ -25,10 +25,10 @@ func plain(name, text string) fact   { return fact{name, text, false} }
 func exactly(name, text string) fact { return fact{name, text, true} }
 
 // promised returns what was promised to every user: for ever, or for their events of one file.
-func (p promise) promised(of string) []fact {
+func (p promise) promised(events string) []fact {
 	unit, over := "every user, with all of their events, for ever", "deployment"
-	if of != "" {
-		unit, over = "every user, with all of their events "+of, "run"
+	if events != "" {
+		unit, over = "every user, with all of their events "+events, "run"
 	}
 	if p.period > 0 {
 		unit = "every user within every period of " + timespan.Text(p.period) + " (" + p.zoneName() +

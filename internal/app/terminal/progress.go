@@ -42,9 +42,9 @@ const (
 
 // NewProgress starts the clock; now is the clock.
 func NewProgress(w io.Writer, terminal bool, now func() time.Time) *Progress {
-	at := now()
+	begin := now()
 	_, width := Terminal(w)
-	return &Progress{out: &relay{w: raw(w)}, terminal: terminal, width: width, now: now, begin: at, drawn: at}
+	return &Progress{out: &relay{w: raw(w)}, terminal: terminal, width: width, now: now, begin: begin, drawn: begin}
 }
 
 // Expect says how many turns there will be; 0 where it is not known.
@@ -121,11 +121,11 @@ func (p *Progress) drawAfter(every time.Duration) bool {
 	if p.terminal {
 		every = redraw
 	}
-	at := p.now()
-	if at.Sub(p.drawn) < every || p.hidden > 0 || p.out.busy() {
+	now := p.now()
+	if now.Sub(p.drawn) < every || p.hidden > 0 || p.out.busy() {
 		return false
 	}
-	p.drawn = at
+	p.drawn = now
 	p.draw()
 	return true
 }
@@ -203,12 +203,12 @@ func (p *Progress) text() string {
 		b.WriteString(strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " ")
 	}
 	fmt.Fprintf(&b, "%s", Number(float64(p.turns), 0))
-	of := p.turns
+	expected := p.turns
 	if p.total > 0 {
-		of = p.total
+		expected = p.total
 		fmt.Fprintf(&b, " of %s", Number(float64(p.total), 0))
 	}
-	fmt.Fprintf(&b, " %s settled, %s released, ", plural(of, "turn"), Count(p.released, "value"))
+	fmt.Fprintf(&b, " %s settled, %s released, ", plural(expected, "turn"), Count(p.released, "value"))
 	if p.status != "" {
 		b.WriteString(printable(p.status) + ", ")
 	}

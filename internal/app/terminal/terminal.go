@@ -29,11 +29,11 @@ func sameTerminal(a, b io.Writer) bool {
 		return true
 	}
 	first, ok := raw(a).(*os.File)
-	second, also := raw(b).(*os.File)
-	if !ok || !also || !term.IsTerminal(int(first.Fd())) || !term.IsTerminal(int(second.Fd())) {
+	second, isFile := raw(b).(*os.File)
+	if !ok || !isFile || !term.IsTerminal(int(first.Fd())) || !term.IsTerminal(int(second.Fd())) {
 		return false
 	}
-	one, err := first.Stat()
-	other, failed := second.Stat()
-	return err == nil && failed == nil && os.SameFile(one, other)
+	firstInfo, err := first.Stat()
+	secondInfo, failed := second.Stat()
+	return err == nil && failed == nil && os.SameFile(firstInfo, secondInfo)
 }

@@ -358,8 +358,8 @@ func TestWindowText(t *testing.T) {
 func TestTheTopOfStatisticsIsThatOfTheirMetric(t *testing.T) {
 	rows := statistics(map[string]float64{"/a": 100, "/b": 3000, "/c": 2000}, "/a", "/b", "/c")
 	var b, means bytes.Buffer
-	own := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1})
-	table := NewTable(&means, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1, Of: own})
+	counts := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1})
+	table := NewTable(&means, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1, Of: counts})
 	for _, later := range []time.Duration{0, time.Hour} {
 		var ofOwn, ofMeans []Row
 		for i, r := range rows {
@@ -370,7 +370,7 @@ func TestTheTopOfStatisticsIsThatOfTheirMetric(t *testing.T) {
 				ofMeans = append(ofMeans, r)
 			}
 		}
-		if err := errors.Join(own.Rows(ofOwn), table.Rows(ofMeans)); err != nil {
+		if err := errors.Join(counts.Rows(ofOwn), table.Rows(ofMeans)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -26,10 +26,10 @@ const (
 // Gatherer adds what a process uses to a registry, whose own metrics are left as they are: time of
 // the processor, memory in steps of 16 MiB, threads and open files. Nothing in it counts records,
 // allocations or bytes from the network. Registry and result are safe for concurrent use.
-func Gatherer(own *prometheus.Registry) prometheus.Gatherer {
+func Gatherer(registry *prometheus.Registry) prometheus.Gatherer {
 	all := prometheus.NewRegistry()
 	all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return prometheus.Gatherers{own, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+	return prometheus.Gatherers{registry, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := all.Gather()
 		families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool {
 			return !slices.Contains(shown, f.GetName())
