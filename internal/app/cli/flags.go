@@ -71,23 +71,12 @@ func explained(flags *pflag.FlagSet, err error) error {
 		reason = invalid.Unwrap().Error() // a sentence of the flag's type
 	}
 	return fmt.Errorf("--%s is %q: %s%s", flag.Name, secret.Redact(invalid.GetValue()), reason,
-		Example(flag, invalid.GetValue()))
+		Example(flag))
 }
 
 // Example returns an example for a flag that takes a number; "" for other flags, whose errors list
-// the valid values. If the user probably meant per cent or decimals, the example is their value.
-func Example(flag *pflag.Flag, given string) string {
-	v, err := strconv.ParseFloat(given, 64)
-	switch flag.Name {
-	case "relative", "confidence":
-		if err == nil && v > 1 && v < 100 {
-			return fmt.Sprintf("; for %s %%: --%s %s", given, flag.Name, strconv.FormatFloat(v/100, 'g', -1, 64))
-		}
-	case "min", "max":
-		if err == nil && strings.Contains(given, ".") {
-			return fmt.Sprintf("; with --decimals 2, which counts in hundredths, --%s %.0f", flag.Name, 100*v)
-		}
-	}
+// the valid values.
+func Example(flag *pflag.Flag) string {
 	value := flag.DefValue
 	switch flag.Value.Type() {
 	case "float64", "int", "int64", "uint64", "duration":

@@ -82,23 +82,6 @@ func TestCompressedFilesAreReadLikeTheOriginal(t *testing.T) {
 	}
 }
 
-func TestACompressedContainerIsReadLikeTheOriginal(t *testing.T) {
-	plain := written(t, "null", 1, 3)
-	for ending, packed := range packs(t, plain) {
-		c, err := NewContainer(bytes.NewReader(packed), 0)
-		if err != nil {
-			t.Fatalf("%q: %v", ending, err)
-		}
-		n := 0
-		for _, err = c.Next(); err == nil; _, err = c.Next() {
-			n++
-		}
-		if n != 3 || !errors.Is(err, io.EOF) {
-			t.Errorf("%q: %d records, then %v", ending, n, err)
-		}
-	}
-}
-
 // Objects in an array, or with indentation, are the same records as one object a line. An array
 // without an end is damaged.
 func TestObjectsInAnArrayAreRecords(t *testing.T) {

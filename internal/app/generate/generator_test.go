@@ -2,9 +2,7 @@ package generate
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -16,38 +14,6 @@ import (
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
-
-func small() Config {
-	c := Defaults()
-	c.Events = 20_000
-	return c
-}
-
-func digest(t testing.TB, c Config) [32]byte {
-	t.Helper()
-	g, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := sha256.New()
-	for e, ok := g.Next(); ok; e, ok = g.Next() {
-		fmt.Fprintf(h, "%d %d ", e.Arrival, len(e.Value))
-		h.Write(e.Value)
-	}
-	return [32]byte(h.Sum(nil))
-}
-
-func TestSameSeedSameBytes(t *testing.T) {
-	a, b := digest(t, small()), digest(t, small())
-	if a != b {
-		t.Error("two runs with one seed differ")
-	}
-	other := small()
-	other.Seed = 2
-	if digest(t, other) == a {
-		t.Error("two seeds give the same stream")
-	}
-}
 
 // Every record has one outcome, which follows from the record itself, and arrivals ascend.
 func TestTruthFollowsFromTheRecords(t *testing.T) {

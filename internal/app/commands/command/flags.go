@@ -50,7 +50,7 @@ func (e *badValue) explain(flag *pflag.Flag) string {
 		return e.Error()
 	}
 	given := secret.Redact(flag.Value.String())
-	return fmt.Sprintf("--%s is %s: it must be %s%s", e.flag, given, e.must, cli.Example(flag, given))
+	return fmt.Sprintf("--%s is %s: it must be %s%s", e.flag, given, e.must, cli.Example(flag))
 }
 
 // durationValue is the value of a flag for a duration, written as in a configuration.

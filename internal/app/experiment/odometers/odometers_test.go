@@ -62,19 +62,3 @@ func TestProbabilitiesAreThoseOfAllPaths(t *testing.T) {
 		}
 	}
 }
-
-func TestTheLeastFactorIsTheLeast(t *testing.T) {
-	w := walk{0.05, 500}
-	c, err := w.factor(t.Context(), w.steps, 0.05)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for shift, valid := range map[float64]bool{1e-3: true, -2e-2: false} {
-		p, err := w.exceeds(t.Context(), []int{w.steps}, func(k int) float64 {
-			return w.mean(k) + (c+shift)*(w.composed(k, 0.05)-w.mean(k))
-		})
-		if err != nil || (p[0] <= 0.05) != valid {
-			t.Errorf("factor %v: exceeded with probability %v, %v", c+shift, p, err)
-		}
-	}
-}
