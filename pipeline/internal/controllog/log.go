@@ -356,7 +356,7 @@ func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
 func (l *Log) Join(run int64, id [16]byte) { l.Run, l.RunID = run, id }
 
 // OnSettled registers fn, called with every turn that is settled later, in order. fn runs under the
-// Log's lock, like the function of Look.
+// Log's lock, like the function of WithView.
 func (l *Log) OnSettled(fn OnSettled) {
 	l.WithView(func(v *View) { v.onSettled = fn })
 }
@@ -366,7 +366,7 @@ func (l *Log) OnSettled(fn OnSettled) {
 const SupersededLimit = 10 * time.Second
 
 // Superseded reads control again and reports whether a newer run has taken the epoch from the
-// announced run or change, and which epoch is in force now. It gives up after LookAgain.
+// announced run or change, and which epoch is in force now. It gives up after SupersededLimit.
 func (l *Log) Superseded(ctx context.Context) (over bool, epoch int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, SupersededLimit)
 	defer cancel()

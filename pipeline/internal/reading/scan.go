@@ -23,12 +23,8 @@ type ScanOptions struct {
 // ScanCounts are those of package pipeline.
 type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
-// Scan reads the events topic up to where its partitions end now, and calls fn with every event
-// that READ would accept by the event's own times and the clock of the configuration, partition
-// by partition; the event is valid until fn returns, and an event.Namer has named its user. The
-// times of other records do not matter: a record with a timestamp far ahead hides no event of other
-// users. If fn returns an error, Scan stops and returns it unchanged. It writes nothing, joins no
-// group, and ignores whether a deployment has begun.
+// Scan is pipeline.ScanEvents. It calls fn partition by partition; an event is valid until fn
+// returns, and an event.Namer has named its user.
 func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ScanOptions,
 	fn func(*event.Event) error) (ScanCounts, error) {
 	var seen ScanCounts

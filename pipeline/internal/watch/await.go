@@ -21,12 +21,8 @@ const awaitEvery = time.Second
 // accepts connections, and an attempt to use it fails only after ten seconds.
 const slowAfter = 2 * time.Second
 
-// AwaitBroker connects to a broker, and waits at most limit for one that does not respond yet, so
-// that a run can be started while its broker restarts. The caller closes the client. AwaitBroker
-// logs what it is waiting for, within seconds and then at growing intervals. The first attempt ends
-// only by its own timeouts, even past limit. It returns ErrNoBroker once limit has passed, ctx's
-// cause, or, at once, an error that waiting cannot fix, such as a wrong password. With limit 0 it
-// tries once, and returns the client's own error.
+// AwaitBroker is pipeline.AwaitBroker. The caller closes the client. The first attempt ends only by
+// its own timeouts, even past limit.
 func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 	log *slog.Logger) (*kafkalog.Client, error) {
 	begin := time.Now()
