@@ -144,7 +144,8 @@ func (p *Progress) Interrupt(to io.Writer, fn func() error) error {
 		p.shown = ""
 	}
 	p.mu.Unlock()
-	err := p.out.apart(fn)
+	p.out.flush()
+	err := fn()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.hidden--; drawn && p.hidden == 0 {

@@ -20,11 +20,7 @@ const (
 // Ctrl-S or a pipe without a reader: what comes meanwhile is kept, up to a limit, and no
 // caller has to wait for it. Safe for concurrent use.
 type relay struct {
-	w io.Writer
-	// screen is locked while something is written. Only the relay itself and output to
-	// the same terminal wait for it.
-	screen sync.Mutex
-
+	w       io.Writer
 	mu      sync.Mutex
 	queue   [][]byte
 	bytes   int
@@ -67,9 +63,7 @@ func (r *relay) work() {
 		text := slices.Concat(r.queue...)
 		r.queue, r.bytes = nil, 0
 		r.mu.Unlock()
-		r.screen.Lock()
 		r.w.Write(text) //nolint:errcheck // an error of writing notes cannot be reported anywhere
-		r.screen.Unlock()
 		r.mu.Lock()
 		r.stalled = false
 		r.mu.Unlock()
@@ -101,14 +95,6 @@ func (r *relay) flush() {
 		defer r.mu.Unlock()
 		r.stalled = r.idle != nil
 	}
-}
-
-// apart runs fn while nothing is written.
-func (r *relay) apart(fn func() error) error {
-	r.flush()
-	r.screen.Lock()
-	defer r.screen.Unlock()
-	return fn()
 }
 
 // Say writes text, but does not wait for long where w takes nothing.
