@@ -142,21 +142,6 @@ func TestLongKeysAreCutInTheMiddle(t *testing.T) {
 	}
 }
 
-// The largest values of every window, and how many more there are.
-func TestTopWritesTheLargestValues(t *testing.T) {
-	var b bytes.Buffer
-	table := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Target: true, Top: 2})
-	rows := day(3, time.Hour)
-	rows[0].Value = 1 // the key that is largest else
-	if err := table.Rows(rows); err != nil {
-		t.Fatal(err)
-	}
-	golden.File(t, "testdata/table_top.golden", b.String())
-	if rows[0].Value != 1 || rows[1].Key != "/checkout" {
-		t.Error("the caller's rows are in another order")
-	}
-}
-
 // statistics has a number of events, a mean and a standard deviation for each key of one window.
 // The means are larger for keys with fewer events.
 func statistics(events map[string]float64, keys ...string) (rows []Row) {
