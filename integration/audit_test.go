@@ -75,8 +75,11 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 					body.Cuts[0].Cut += 1_000_000
 					records[i].Value = must.Have(schemas.EncodeControl(c))
 				}
+				if body, is := c.Body.(*schemas.Settled); is && body.Turn == 3 {
+					records[i].Value = []byte("foreign")
+				}
 			}
-		}, "the events end before the turn does"},
+		}, "the events end before the turn does;control lacks SETTLED of the turn, and has what follows it"},
 		"stored-ledger-2": {func(records []kafkalog.Record) {
 			for i := range records { // the first record again and again
 				records[i].Key, records[i].Value = records[0].Key, records[0].Value

@@ -61,8 +61,7 @@ type events struct {
 type countsValue struct {
 	turn   uint64
 	metric string
-	hash   [16]byte
-	early  bool // it was there before control was read
+	hash   [32]byte
 }
 
 // Run audits a deployment up to its last settled turn. Errors: deployment.ErrHeaderMismatch if the
@@ -75,14 +74,10 @@ func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, err
 	defer client.Close()
 	a := &auditor{Options: o, client: client, report: &Report{Differences: []Difference{}, Unchecked: []Unchecked{}},
 		counts: map[string]countsValue{}, countsFrom: map[string]uint64{}, unreleased: map[uint64]bool{}, whole: 1}
-	ends, err := a.ends(ctx, d.Config.Outputs.Counts)
-	if err != nil {
-		return nil, err
-	}
 	if a.control, err = ReadControl(ctx, client, d.Config.Outputs.Control); err != nil {
 		return nil, err
 	}
-	if err := a.prepare(ctx, d, ends); err != nil {
+	if err := a.prepare(ctx, d); err != nil {
 		return nil, err
 	}
 	for turn := uint64(1); turn <= a.control.Last; turn++ {
@@ -93,7 +88,9 @@ func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, err
 			o.Progress(10 * tenth)
 		}
 	}
-	a.leftOver()
+	if err := a.leftOver(ctx, d.Config.Outputs.Control); err != nil {
+		return nil, err
+	}
 	if o.Tail {
 		for _, e := range a.events {
 			offsets, err := client.Offsets(ctx, e.reader.Topic, e.id)

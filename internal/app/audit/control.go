@@ -76,9 +76,10 @@ func (c *Control) observe(offset int64, body any) {
 		}
 		c.Headers = append(c.Headers, *body)
 	case *schemas.Generation:
-		if body.Epoch != c.epoch || body.Header.FromTurn != c.Last+1 {
+		if body.Epoch != c.epoch || body.Header.FromTurn <= c.Last {
 			return
 		}
+		c.lacks(body.Header.FromTurn)
 		c.Headers = append(c.Headers, body.Header)
 		for turn := range c.Closes {
 			if turn >= body.Header.FromTurn { // taken back
@@ -86,9 +87,7 @@ func (c *Control) observe(offset int64, body any) {
 			}
 		}
 	case *schemas.Epoch:
-		if body.Settled > c.Last {
-			c.differ(body.Settled, "an EPOCH begins after a turn that is not settled")
-		}
+		c.lacks(body.Settled + 1)
 		if body.Run >= c.run { // else of an older run, which started slowly
 			c.epoch, c.run = offset, body.Run
 			c.Epochs = append(c.Epochs, offset)
@@ -153,11 +152,19 @@ func (c *Control) settle(turn uint64) {
 		c.differ(turn, "the turn was settled twice, with different keys")
 	case again:
 	case turn != c.Last+1:
-		c.differ(turn, "the turn was settled and the turn before it was not")
+		c.lacks(turn)
 	case !closed:
 		c.differ(turn, "the turn was settled and not closed")
 	default:
 		c.Settled[turn], c.Last = whole, turn
+	}
+}
+
+// lacks notes that control lacks a SETTLED if a turn cannot follow the last settled one.
+func (c *Control) lacks(turn uint64) {
+	d := Difference{Turn: c.Last + 1, What: "control lacks SETTLED of the turn, and has what follows it"}
+	if turn > d.Turn && !slices.Contains(c.Differences, d) {
+		c.Differences = append(c.Differences, d)
 	}
 }
 

@@ -124,8 +124,13 @@ func (l *Ledger) Complete(turn uint64) bool {
 	return complete
 }
 
-// parts reads the parts of a delta or a snapshot again.
-func (l *Ledger) parts(ctx context.Context, client *kafkalog.Client, e extent) ([]schemas.LedgerPart, error) {
+// read reads a delta or a snapshot again; nil if the ledger does not have it.
+func read[T any](ctx context.Context, client *kafkalog.Client, l *Ledger, all map[uint64]extent, turn uint64,
+	join func(...schemas.LedgerPart) (T, error)) (*T, error) {
+	e, there := all[turn]
+	if !there {
+		return nil, nil
+	}
 	parts := make([]schemas.LedgerPart, e.set.Parts)
 	err := client.ReadRange(ctx, l.topic, int32(l.shard), e.from, e.to+1, func(r kafkalog.Record) error {
 		if part, err := l.part(r); err == nil && part.Set == e.set {
@@ -133,10 +138,14 @@ func (l *Ledger) parts(ctx context.Context, client *kafkalog.Client, e extent) (
 		}
 		return nil
 	})
-	if slices.ContainsFunc(parts, func(p schemas.LedgerPart) bool { return p.Chunk == nil }) {
-		parts = nil // compaction has taken it since
+	if err != nil || slices.ContainsFunc(parts, func(p schemas.LedgerPart) bool { return p.Chunk == nil }) {
+		return nil, err // compaction has taken it since
 	}
-	return parts, err
+	whole, err := join(parts...)
+	if err != nil {
+		return nil, fmt.Errorf("reading turn %d of %s: %w", turn, l.topic, err)
+	}
+	return &whole, nil
 }
 
 func (l *Ledger) part(r kafkalog.Record) (schemas.LedgerPart, error) {
@@ -149,24 +158,15 @@ func (l *Ledger) part(r kafkalog.Record) (schemas.LedgerPart, error) {
 
 // delta reads the delta of a turn and keeps its slices; nil if the ledger does not have it.
 func (l *Ledger) delta(ctx context.Context, client *kafkalog.Client, turn uint64) (*schemas.Delta, error) {
-	e, there := l.deltas[turn]
-	if !there {
-		return nil, nil
+	d, err := read(ctx, client, l, l.deltas, turn, schemas.JoinDelta)
+	if d != nil {
+		users := make([]schemas.ContribUser, len(d.Users))
+		for i := range d.Users {
+			users[i] = d.Users[i].ContribUser
+		}
+		l.keep(turn, d.Labels, users)
 	}
-	parts, err := l.parts(ctx, client, e)
-	if err != nil || parts == nil {
-		return nil, err
-	}
-	d, err := schemas.JoinDelta(parts...)
-	if err != nil {
-		return nil, fmt.Errorf("reading turn %d of %s: %w", turn, l.topic, err)
-	}
-	users := make([]schemas.ContribUser, len(d.Users))
-	for i := range d.Users {
-		users[i] = d.Users[i].ContribUser
-	}
-	l.keep(turn, d.Labels, users)
-	return &d, nil
+	return d, err
 }
 
 func (l *Ledger) keep(turn uint64, labels []schemas.Label, users []schemas.ContribUser) {
@@ -175,23 +175,6 @@ func (l *Ledger) keep(turn uint64, labels []schemas.Label, users []schemas.Contr
 		s.labels = append(s.labels, label{string(one.Key), one.Passes})
 	}
 	l.slices[turn] = s
-}
-
-// snapshot reads the snapshot of a turn; nil if the ledger does not have it.
-func (l *Ledger) snapshot(ctx context.Context, client *kafkalog.Client, turn uint64) (*schemas.Snapshot, error) {
-	e, there := l.snapshots[turn]
-	if !there {
-		return nil, nil
-	}
-	parts, err := l.parts(ctx, client, e)
-	if err != nil || parts == nil {
-		return nil, err
-	}
-	s, err := schemas.JoinSnapshot(parts...)
-	if err != nil {
-		return nil, fmt.Errorf("reading the snapshot of turn %d of %s: %w", turn, l.topic, err)
-	}
-	return &s, nil
 }
 
 // has reports whether the slices of all turns from first to last are known.

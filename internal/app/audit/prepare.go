@@ -21,25 +21,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ends returns the ends of a topic's partitions.
-func (a *auditor) ends(ctx context.Context, topic string) (map[int32]int64, error) {
-	partitions, err := a.client.Partitions(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
-	ends := map[int32]int64{}
-	for _, p := range partitions {
-		offsets, err := a.client.Offsets(ctx, topic, p)
-		if err != nil {
-			return nil, err
-		}
-		ends[p] = offsets.High
-	}
-	return ends, nil
-}
-
-// readCounts reads the topic of published values; ends are those before control was read.
-func (a *auditor) readCounts(ctx context.Context, topic string, partitions int, ends map[int32]int64) error {
+// readCounts reads a topic of published values.
+func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) error {
 	for partition := range int32(partitions) {
 		offsets, err := a.client.Offsets(ctx, topic, partition)
 		if err != nil {
@@ -47,22 +30,20 @@ func (a *auditor) readCounts(ctx context.Context, topic string, partitions int, 
 		}
 		first := ^uint64(0)
 		err = a.client.ReadRange(ctx, topic, partition, offsets.Start, offsets.High, func(r kafkalog.Record) error {
-			release, err := schemas.DecodeRelease(r.Value)
 			header := slices.IndexFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == schemas.HeaderType })
 			if header < 0 {
 				return nil // another program's
 			}
+			release, err := schemas.DecodeRelease(r.Value)
 			if err != nil || string(r.Headers[header].Value) != schemas.TypeRelease {
 				a.report.differ(Difference{What: "a record of counts is no value"})
 				return nil
 			}
-			sum := sha256.Sum256(r.Value)
-			v := countsValue{release.Turn, release.Metric, [16]byte(sum[:16]), r.Offset < ends[partition]}
 			first = min(first, release.Turn)
+			v := countsValue{release.Turn, release.Metric, sha256.Sum256(r.Value)}
 			if known, again := a.counts[string(r.Key)]; again && known.hash != v.hash {
 				a.report.differ(Difference{Turn: release.Turn, What: "a value was published twice, differently",
-					Metric: release.Metric,
-					Key:    &release.Key})
+					Metric: release.Metric, Key: &release.Key})
 			}
 			a.counts[string(r.Key)] = v
 			return nil
@@ -78,7 +59,7 @@ func (a *auditor) readCounts(ctx context.Context, topic string, partitions int, 
 }
 
 // prepare reads what the audit needs before the first turn.
-func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment, ends map[int32]int64) error {
+func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 	newest := &a.control.Headers[len(a.control.Headers)-1]
 	a.report.Deployment, a.report.Incarnation = newest.Deployment, hex.EncodeToString(newest.Incarnation[:])
 	a.report.Generations, a.report.Turns = len(a.control.Headers), a.control.Last
@@ -102,8 +83,8 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment, ends ma
 	}) ||
 		d.Budget != newest.Budget || d.Config.Time.WindowZone != newest.Zone ||
 		d.Config.Time.NoFuture != newest.NoFuture {
-		return fmt.Errorf("the configuration of %s is not the one in force: %w", newest.Deployment,
-			deployment.ErrHeaderMismatch)
+		return fmt.Errorf("the configuration of %s is not the one in force, or control has lost a GENERATION: %w",
+			newest.Deployment, deployment.ErrHeaderMismatch)
 	}
 	configs, unreadable, err := a.control.Configs(ctx, append([]*deployment.Deployment{d}, a.Past...))
 	if err != nil {
@@ -132,7 +113,7 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment, ends ma
 			return err
 		}
 	}
-	return a.openTopics(ctx, configs, d.Config.Outputs.Counts, ends)
+	return a.openTopics(ctx, configs)
 }
 
 // openEvents finds the first record of a partition that can be read.
@@ -161,51 +142,38 @@ func (a *auditor) openEvents(ctx context.Context, topic string, partition int32,
 	return nil
 }
 
-// openTopics indexes the ledgers and the values of all generations; ends are those of the newest
-// counts topic before control was read.
-func (a *auditor) openTopics(ctx context.Context, configs []reference.Config, newest string,
-	ends map[int32]int64) error {
+// openTopics indexes the ledgers and the values of all generations.
+func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) error {
 	ledgers, counts := map[string][]*Ledger{}, map[string]bool{}
 	for i := range a.all {
 		g := &a.all[i]
 		topics := g.header.Topics
-		if ledgers[topics.Ledger] == nil {
-			all := make([]*Ledger, g.header.Shards)
+		if g.ledgers = ledgers[topics.Ledger]; g.ledgers == nil {
+			g.ledgers = make([]*Ledger, g.header.Shards)
+			ledgers[topics.Ledger] = g.ledgers
 			group, ctx := errgroup.WithContext(ctx)
-			for shard := range all {
-				if g.hasher == nil {
-					all[shard] = &Ledger{shard: shard}
-					continue
-				}
+			for shard := range g.ledgers {
 				group.Go(func() (err error) {
-					all[shard], err = OpenLedger(ctx, a.client, configs[i].UserHash, topics.Ledger, shard,
-						a.report.differ)
+					if g.ledgers[shard] = (&Ledger{shard: shard}); g.hasher != nil {
+						g.ledgers[shard], err = OpenLedger(ctx, a.client, configs[i].UserHash, topics.Ledger, shard,
+							a.report.differ)
+					}
 					return err
 				})
 			}
 			if err := group.Wait(); err != nil {
 				return err
 			}
-			ledgers[topics.Ledger] = all
+			for _, l := range g.ledgers {
+				l.known = i == 0 // no turn is charged
+				if err := a.forgotten(ctx, l); err != nil {
+					return err
+				}
+			}
 		}
-		g.ledgers = ledgers[topics.Ledger]
 		if !counts[topics.Counts] {
 			counts[topics.Counts] = true
-			before := ends
-			if topics.Counts != newest {
-				before = nil
-			}
-			if err := a.readCounts(ctx, topics.Counts, int(g.header.ReleaseShards), before); err != nil {
-				return err
-			}
-		}
-	}
-	for _, l := range a.all[0].ledgers {
-		l.known = true // no turn is charged
-	}
-	for _, all := range ledgers {
-		for _, l := range all {
-			if err := a.forgotten(ctx, l); err != nil {
+			if err := a.readCounts(ctx, topics.Counts, int(g.header.ReleaseShards)); err != nil {
 				return err
 			}
 		}
@@ -221,7 +189,7 @@ func (a *auditor) forgotten(ctx context.Context, l *Ledger) error {
 	}
 	before := uint64(0) // the snapshot before
 	for _, turn := range slices.Sorted(maps.Keys(l.snapshots)) {
-		s, err := l.snapshot(ctx, a.client, turn)
+		s, err := read(ctx, a.client, l, l.snapshots, turn, schemas.JoinSnapshot)
 		if err != nil {
 			return err
 		}

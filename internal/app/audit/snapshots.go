@@ -44,7 +44,7 @@ func (a *auditor) compareSnapshots(ctx context.Context, g *generation, t *refere
 func (a *auditor) compareLedger(ctx context.Context, ledgers []*Ledger, t *reference.Turn) error {
 	there := map[int]map[reference.Owner]bool{} // by shard
 	for shard, l := range ledgers {
-		s, err := l.snapshot(ctx, a.client, t.Number)
+		s, err := read(ctx, a.client, l, l.snapshots, t.Number, schemas.JoinSnapshot)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,9 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -38,13 +40,9 @@ and compare: which records belong to each turn, which users were admitted with w
 amounts, every precision and threshold, every published byte, and every account in a
 snapshot. The computation shares only the formats and the noise sampler with a run.
 
-audit only reads, so a run need not end. It needs both keys, so only the trusted side
-can run it. It names users by the first digits of their keyed hash, and only keys that
-were released.
-
-If events are deleted, audit takes the records of a turn from the ledger. Data that
-neither has any more is reported as unchecked. After a change of the noise key or of
-the format of events, give the earlier configuration with --past, once for each.
+audit only reads, so a run need not end. It needs both keys. It names users by the
+first digits of their keyed hash, and only keys that were released. Data that is
+deleted is taken from the ledger, or reported as unchecked.
 
 The exit code is 0 if everything was checked and nothing differs, 5 if nothing differs
 and something could not be checked, and 6 if something differs.`,
@@ -69,6 +67,9 @@ func (a *app) run(ctx context.Context, path string, past []string, f cli.Format)
 	var earlier []*deployment.Deployment
 	for _, path := range past {
 		one, err := a.Load(path, config.Options{})
+		if errors.Is(err, fs.ErrNotExist) {
+			return command.Usage(fmt.Errorf("reading --past: there is no file %s", path))
+		}
 		if err != nil {
 			return err
 		}
@@ -91,19 +92,21 @@ func (a *app) run(ctx context.Context, path string, past []string, f cli.Format)
 	case r.Differs > 0:
 		return command.Coded(command.ExitDiffers, fmt.Errorf("auditing: %s", terminal.Count(r.Differs, "difference")))
 	case len(r.Unchecked) > 0:
-		return command.Coded(command.ExitUnchecked, fmt.Errorf("auditing: nothing differs, and not everything could "+
-			"be checked"))
+		return command.Coded(command.ExitUnchecked,
+			errors.New("auditing: nothing differs, and not everything could be checked"))
 	}
 	return nil
 }
 
-// write writes a report for people.
+// write writes a report for people. An error has its result unless everything was checked.
 func write(b *strings.Builder, r *audit.Report) {
-	line := command.Lines(b, 10)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
 	line("deployment", "%s, incarnation %s", terminal.Key(r.Deployment, 60), r.Incarnation)
 	line("checked", "%s of %s: %s and %s are equal", terminal.Count(int(r.Turns), "settled turn"),
-		terminal.Count(r.Generations, "generation"), terminal.Count(r.Values, "value"), terminal.Count(r.Snapshots,
-			"snapshot"))
+		terminal.Count(r.Generations, "generation"), terminal.Count(r.Values, "value"),
+		terminal.Count(r.Snapshots, "snapshot"))
 	for _, u := range r.Unchecked {
 		line("unchecked", "%s%s", turns(u.From, u.To), u.What)
 	}
@@ -125,11 +128,10 @@ func write(b *strings.Builder, r *audit.Report) {
 	}
 	switch {
 	case r.Differs > shownDifferences:
-		line("result", "%s, of which %d are shown", terminal.Count(r.Differs, "difference"), shownDifferences)
-	case r.Differs > 0:
-		line("result", "%s", terminal.Count(r.Differs, "difference"))
-	case len(r.Unchecked) > 0:
-		line("result", "nothing differs, and not everything could be checked")
+		line("shown", "the first %d differences; --format json has more", shownDifferences)
+	case !r.Whole():
+	case r.Turns == 0:
+		line("result", "no turn is settled yet: there is nothing to check")
 	default:
 		line("result", "everything was checked, nothing differs")
 	}
