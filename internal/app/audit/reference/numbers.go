@@ -1,10 +1,7 @@
 package reference
 
 import (
-	"cmp"
-	"maps"
 	"math/big"
-	"slices"
 )
 
 func rat(n int64) *big.Rat        { return new(big.Rat).SetInt64(n) }
@@ -105,5 +102,3 @@ func quantile(p *big.Rat) *big.Rat {
 func tailOf(confidence float64, n int64) *big.Rat {
 	return quo(sub(rat(1), exactRat(confidence)), rat(2*n))
 }
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -108,7 +108,7 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 		}
 		drawn = append(drawn, one)
 	}
-	if err := t.publish(spec, w, key, counts[at], c.join(metric, spec, stop, drawn)); err != nil {
+	if err := t.publish(spec, w, key, c.join(metric, spec, stop, drawn)); err != nil {
 		return err
 	}
 	statistics, nodes, err := c.statistics(metric, w, key, stop, drawn, counts)
@@ -119,7 +119,7 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 		t.draw(of, 0, u, true)
 	}
 	for of, statistic := range statistics {
-		if err := t.publish(c.Metrics[of], w, key, counts[at], statistic); err != nil {
+		if err := t.publish(c.Metrics[of], w, key, statistic); err != nil {
 			return err
 		}
 	}
@@ -188,7 +188,7 @@ func (c *Config) refine(metric int, w window, key string, count int64) (stop, er
 }
 
 // publish encodes one release.
-func (t *Turn) publish(spec schemas.MetricSpec, w window, key string, count int64, s stop) error {
+func (t *Turn) publish(spec schemas.MetricSpec, w window, key string, s stop) error {
 	c := t.Config
 	from, to := c.Zone.Time(w.start), c.Zone.Time(w.end)
 	release := schemas.Release{
@@ -202,6 +202,6 @@ func (t *Turn) publish(spec schemas.MetricSpec, w window, key string, count int6
 		return fmt.Errorf("encoding a release: %w", err)
 	}
 	t.Published = append(t.Published,
-		Published{schemas.EncodeReleaseKey(spec.Name, from, []byte(key)), value, release, count})
+		Published{schemas.EncodeReleaseKey(spec.Name, from, []byte(key)), value, release})
 	return nil
 }

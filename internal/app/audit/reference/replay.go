@@ -58,7 +58,6 @@ type Cell struct {
 type Published struct {
 	Key, Value []byte
 	Release    schemas.Release // what Value decodes to
-	Count      int64           // the exact count that it was drawn from; for the trusted side only
 }
 
 // Draw is one count that noise was drawn for, and the precision that its contributors pay.
@@ -98,11 +97,6 @@ func (r *Replay) hashers() (all []*schemas.Hasher) {
 	return all
 }
 
-// Config returns the configuration that decides a turn, and the turn's end.
-func (r *Replay) Config(turn uint64) (*Config, int64) {
-	return &r.all[decides(r.all, turn)], r.ends[turn-1]
-}
-
 // Reader returns the reader of a partition.
 func (r *Replay) Reader(partition int32) *Reader { return r.readers[partition] }
 
@@ -135,8 +129,7 @@ func (r *Replay) Begin() *Turn {
 	next := decides(r.all, r.turn)
 	t := &Turn{Number: r.turn, End: r.ends[r.turn-1], Config: &r.all[next], Members: make([][]*Member, len(r.people))}
 	arrived := make([][]accepted, len(r.people))
-	for _, partition := range sortedKeys(r.readers) {
-		reader := r.readers[partition]
+	for _, reader := range r.readers {
 		for part, events := range reader.pending[t.Number] {
 			arrived[part] = append(arrived[part], events...)
 		}
