@@ -37,27 +37,27 @@ type ChangeOptions struct {
 
 // ChangeResult describes a change that was made, or would be.
 type ChangeResult struct {
-	// Differences from the configuration in force; those that can never be changed are first.
-	// Difference.What names the setting, Never is the reason that it cannot change, or "". Empty:
+	// Differences from the configuration in force; those that can never be changed are first. None:
 	// the configuration is already in force.
-	Differences []Difference
+	Differences []Difference `json:"changes"`
 	// Before and After describe the accuracy of counts and the life of a budget under the
 	// generation in force and under the configuration. Empty if nothing differs.
-	Before, After []deployment.Figures
-	Generation    uint32    // number of the new generation; HEADER is generation 1
-	FromTurn      uint64    // the first turn of the generation
-	From          time.Time // start of that turn, UTC
-	// UnderWay is the turn that has decisions on the ledger and is not settled: a
-	// run under the generation in force has to finish it before the change. 0 for none.
-	UnderWay uint64
+	Before     []deployment.Figures `json:"-"`
+	After      []deployment.Figures `json:"-"`
+	Generation uint32               `json:"generation,omitempty"` // number of the new generation; HEADER is 1
+	FromTurn   uint64               `json:"from_turn,omitempty"`  // the first turn of the generation
+	From       time.Time            `json:"from,omitzero"`        // start of that turn, UTC
+	// UnderWay is the turn that has decisions on the ledger and is not settled: a run under the
+	// generation in force has to finish it before the change. 0 for none.
+	UnderWay uint64 `json:"under_way_turn,omitempty"`
 	// GivenUp are the metrics with windows that are open before the change and are never released.
-	GivenUp []string
 	// AllEnd is the first time, not before From, when no window is open. Zero if there is none.
-	AllEnd time.Time
+	GivenUp []string  `json:"given_up,omitempty"`
+	AllEnd  time.Time `json:"all_windows_end,omitzero"`
 	// RetiredKey is the id of a noise key that no turn needs any more, or ""; RetiredTopics are
 	// topics that no run reads any more.
-	RetiredKey    string
-	RetiredTopics []string
+	RetiredKey    string   `json:"retired_key,omitempty"`
+	RetiredTopics []string `json:"retired_topics,omitempty"`
 }
 
 // Change puts the configuration of d in force as a new generation on control, starting with the
@@ -110,7 +110,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 			return result, err
 		}
 		c.MakeNext(&want)
-		return describe(c, result), c.CheckPeriod()
+		return describe(c, result), c.CheckUserHash(ctx)
 	}
 	if err := tryChange(ctx, d, c, &want, o); err != nil {
 		return result, err

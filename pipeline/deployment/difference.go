@@ -7,12 +7,12 @@ import (
 
 // Difference is one setting that differs from the generation in force.
 type Difference struct {
-	What string // the point, as an operator would call it
+	What string `json:"what"` // the point, as an operator would call it
 	// Values are the fields that make the difference, with what they were and are. Never empty, but
 	// if a metric is new or gone, or only the order of metrics differs.
-	Values []Value
+	Values []Value `json:"values"`
 	// Never is why the point can never be changed like this; "" if a change can put it in force.
-	Never string
+	Never string `json:"-"`
 }
 
 // Value is a field of the configuration whose value differs.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/app/commands/change"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // edit changes a configuration file.
@@ -61,9 +61,9 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 		}
 	}
 	stdout, _ = mustRun(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test", "--format", "json")
-	var got change.Changed
+	var got pipeline.ChangeResult
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Generation != 2 || got.RetiredKey != "1" ||
-		got.DryRun || got.FromTurn != 5 {
+		got.FromTurn != 5 {
 		t.Errorf("the change says %s (%v)", stdout, err)
 	}
 	if stdout, _ := mustRun(t, "promise", "--config", cfg); !strings.Contains(stdout, " by Ada: a test\n") ||

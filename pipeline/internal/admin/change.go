@@ -207,11 +207,18 @@ func (c *Change) checkWindows() error {
 		deployment.ErrOpenWindows, strings.Join(metrics, ", "), remedy)
 }
 
-// CheckPeriod refuses another user-hash key in Next within a budget period
-// (deployment.ErrOpenPeriod): every user who has an account in the period would get a second one.
-func (c *Change) CheckPeriod() error {
+// CheckUserHash refuses another user-hash key in Next if a user was forgotten
+// (deployment.ErrHeaderMismatch), and within a budget period (deployment.ErrOpenPeriod): every user
+// who has an account in the period would get a second one.
+func (c *Change) CheckUserHash(ctx context.Context) error {
+	if !c.newAccounts() {
+		return nil
+	}
+	if err := c.nobodyForgotten(ctx); err != nil {
+		return err
+	}
 	turns := c.turns()
-	if !c.newAccounts() || turns.PeriodEnds(c.settled) {
+	if turns.PeriodEnds(c.settled) {
 		return nil
 	}
 	remedy := "within a hundred years, none ends where a turn does"
@@ -315,16 +322,13 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 // that no later window can charge, and without the old key nobody can read its ledger. So control
 // has to show that no turn is under way: no shard decides a turn before its CLOSE.
 func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) error {
-	if err := c.CheckPeriod(); err != nil {
+	if err := c.CheckUserHash(ctx); err != nil {
 		return err
 	}
 	if c.standing.Closed > c.settled {
 		return fmt.Errorf("changing the user-hash key after turn %d: turn %d is closed, and may be published in part: "+
 			"run the configuration in force to the end of a period with --until, and repeat the change: %w",
 			c.settled, c.standing.Closed, deployment.ErrInterruptedTurn)
-	}
-	if err := c.nobodyForgotten(ctx); err != nil {
-		return err
 	}
 	old := ledgerlog.NewOn(c.client, c.control, c.dep, c.Old.Topics.Ledger)
 	for n := range snapshots {
