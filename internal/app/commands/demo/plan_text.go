@@ -62,90 +62,77 @@ func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
 	return out
 }
 
+// mapping has the lines of a mapping in YAML.
+type mapping []string
+
+// add adds a member unless its value is zero.
+func (m *mapping) add(name string, value any) {
+	text := fmt.Sprint(value)
+	switch v := value.(type) {
+	case float64:
+		text = strings.Replace(words.Digits(v), "e-0", "e-", 1)
+	case []float64, []string:
+		list, _ := json.Marshal(v) //nolint:errchkjson // also valid YAML
+		text = strings.ReplaceAll(string(list), ",", ", ")
+	}
+	if text != "" && text != "0" && text != "null" && text != "{}" {
+		*m = append(*m, name+": "+text)
+	}
+}
+
+// flow returns the mapping in one line.
+func (m mapping) flow() string { return "{" + strings.Join(m, ", ") + "}" }
+
 // yaml returns a setting as the sections privacy and metrics of a configuration file.
 func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
-	c := f.decided(s)
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	small := func(v float64) string { return strings.Replace(words.Digits(v), "e-0", "e-", 1) }
-	if f.Decimals > 0 {
-		line("# Needs decimals: %d in the section events.", f.Decimals)
-	}
-	line("privacy:")
-	line("  epsilon: %s", words.Digits(s.Epsilon))
-	line("  delta: %s", small(f.delta))
-	if f.deltaKeys != 0 {
-		line("  delta_keys: %s", small(f.deltaKeys))
-	}
-	line("  lasts: %s", timespan.Text(c.lasts))
-	line("metrics:")
-	line("  - name: events")
-	line("    kind: %s", f.kind)
+	c, text := f.decided(s), ""
+	var privacy, metric, bounds mapping
+	privacy.add("epsilon", s.Epsilon)
+	privacy.add("delta", f.delta)
+	privacy.add("delta_keys", f.deltaKeys)
+	privacy.add("lasts", timespan.Text(c.lasts))
+	metric.add("kind", f.kind)
 	switch {
 	case f.keyField == "": // there is one key, which has no name
-		line(`    keys: {mode: public, list: [""]}`)
+		metric.add("keys", `{mode: public, list: [""]}`)
 	case f.publicKeys != "":
-		line("    keys: %s", publicKeysYAML(f.publicKeys, keys))
+		metric.add("keys", publicKeysYAML(f.publicKeys, keys))
 	default:
-		line("    keys: {mode: private}")
+		metric.add("keys", "{mode: private}")
 	}
-	f.statisticsYAML(line)
-	line("    window: {size: %s}", timespan.Text(s.Window))
-	var bounds []string
+	metric.add("ranks", f.statistics.Ranks)
+	metric.add("edges", f.statistics.Edges)
+	metric.add("buckets", f.statistics.Buckets)
+	metric.add("scale", f.statistics.Scale)
+	metric.add("also", f.statistics.Also)
+	metric.add("window", "{size: "+timespan.Text(s.Window)+"}")
 	if c.ranged() {
-		bounds = append(bounds, fmt.Sprintf("min: %d, max: %d", c.min, c.max))
+		bounds = mapping{fmt.Sprintf("min: %d, max: %d", c.min, c.max)}
 	}
-	for _, of := range []struct {
-		name string
-		most int
-	}{{"max_keys_per_user", f.maxKeysPerUser}, {"max_events_per_key", f.maxEventsPerKey}} {
-		if of.most > 0 {
-			bounds = append(bounds, fmt.Sprintf("%s: %d", of.name, of.most))
-		}
+	bounds.add("max_keys_per_user", f.maxKeysPerUser)
+	bounds.add("max_events_per_key", f.maxEventsPerKey)
+	metric.add("bounds", bounds.flow())
+	metric.add("target", f.targetYAML(c))
+	if f.Decimals > 0 {
+		text += fmt.Sprintf("# Needs decimals: %d in the section events.\n", f.Decimals)
 	}
-	if bounds != nil {
-		line("    bounds: {%s}", strings.Join(bounds, ", "))
+	if f.times.Zone != "" {
+		text += fmt.Sprintf("# Needs window_zone: %s in the section time, and windows of whole days.\n", f.times.Zone)
 	}
-	line("    target: {%s}", strings.Join(f.targetYAML(c), ", "))
-	return b.String()
+	return text + "privacy:\n  " + strings.Join(privacy, "\n  ") + "\nmetrics:\n  - name: events\n    " +
+		strings.Join(metric, "\n    ") + "\n"
 }
 
-// statisticsYAML writes the fields of a metric that say which statistics it has.
-func (f *kindFlags) statisticsYAML(line func(format string, args ...any)) {
-	numbers := func(name string, of []float64) {
-		var texts []string
-		for _, v := range of {
-			texts = append(texts, strconv.FormatFloat(v, 'f', -1, 64))
-		}
-		if len(of) > 0 {
-			line("    %s: [%s]", name, strings.Join(texts, ", "))
-		}
+// targetYAML returns a target.
+func (f *demoFlags) targetYAML(c chosenFlags) string {
+	var target mapping
+	target.add("absolute", c.absolute)
+	target.add("noise", c.noise)
+	target.add("relative", f.relative)
+	if f.confidence != 0.95 {
+		target.add("confidence", f.confidence)
 	}
-	s := &f.statistics
-	numbers("ranks", s.Ranks)
-	numbers("edges", s.Edges)
-	if s.Buckets != 0 {
-		line("    buckets: %d", s.Buckets)
-	}
-	if s.Scale != "" {
-		line("    scale: %s", s.Scale)
-	}
-	if len(s.Also) > 0 {
-		line("    also: [%s]", strings.Join(s.Also, ", "))
-	}
-}
-
-// targetYAML returns the fields of a target.
-func (f *demoFlags) targetYAML(c chosenFlags) (fields []string) {
-	for _, of := range []struct {
-		name string
-		v    float64
-	}{{"absolute", c.absolute}, {"noise", c.noise}, {"relative", f.relative}, {"confidence", f.confidence}} {
-		if of.v != 0 && (of.name != "confidence" || of.v != 0.95) {
-			fields = append(fields, of.name+": "+words.Digits(of.v))
-		}
-	}
-	return fields
+	return target.flow()
 }
 
 // typically writes a typical error.
@@ -234,14 +221,6 @@ func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
 		"docs/guarantee.md for what may be published."))
 	if text := f.life(p); text != "" {
 		b.WriteString(words.Paragraph(text))
-	}
-	if f.config == "" && f.times.Zone != "" {
-		b.WriteString(words.Paragraph("For local days, also set time.window_zone: " + string(f.times.Zone) +
-			"; it needs windows of whole days."))
-	}
-	if f.config == "" && f.Decimals > 0 {
-		b.WriteString(words.Paragraph(fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values "+
-			"above are in units of %s.", f.Decimals, f.layout().ValueUnit())))
 	}
 }
 
@@ -341,22 +320,14 @@ func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// publicKeysYAML returns what a configuration has for --public-keys.
+// publicKeysYAML returns the field of a configuration for --public-keys.
 func publicKeysYAML(value string, keys []string) string {
+	field, list := "list", any(keys)
 	if !strings.Contains(value, ",") && !slices.Equal(keys, []string{value}) {
-		return fmt.Sprintf("{mode: public, list_file: %s}", yamlText(value))
+		field, list = "list_file", value
 	}
-	quoted := make([]string, len(keys))
-	for i, k := range keys {
-		quoted[i] = yamlText(k)
-	}
-	return fmt.Sprintf("{mode: public, list: [%s]}", strings.Join(quoted, ", "))
-}
-
-// yamlText quotes a text as JSON does, which is valid YAML.
-func yamlText(text string) string {
-	quoted, _ := json.Marshal(text) //nolint:errchkjson // a string is always written
-	return string(quoted)
+	quoted, _ := json.Marshal(list) //nolint:errchkjson // also valid YAML
+	return fmt.Sprintf("{mode: public, %s: %s}", field, strings.ReplaceAll(string(quoted), `","`, `", "`))
 }
 
 // indented writes lines of YAML for the terminal: two columns to the right.

@@ -89,8 +89,8 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		return err
 	}
 	out := f.plan(answer, nil)
-	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: {%s}\n", m.Name, out.Best.Window,
-		strings.Join(f.targetYAML(f.decided(answer.Best.Setting)), ", "))
+	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: %s\n", m.Name, out.Best.Window,
+		f.targetYAML(f.decided(answer.Best.Setting)))
 	return a.printPlanned(f, e, out, seen.Broken)
 }
 
