@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -72,9 +71,6 @@ func man(a *command.App) *cobra.Command {
 		cmd.Flags().StringVar(&dir, "dir", "", "")
 		cmd.MarkFlagRequired("dir") //nolint:errcheck // the flag exists
 	}, func(cmd *cobra.Command) error {
-		if dir == "" {
-			return command.Usage(errors.New("--dir is empty: name a directory"))
-		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("writing manual pages: %w", err)
 		}

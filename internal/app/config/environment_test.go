@@ -67,8 +67,9 @@ func TestVariablesOverrideFields(t *testing.T) {
 // A wrong override is an error that names the variable and suggests a field.
 func TestWrongOverridesAreRefused(t *testing.T) {
 	for name, want := range map[string]string{
-		"TOLLGATE__KAFKA__BROKER":                "there is no field \"broker\" in kafka; did you mean brokers?",
-		"TOLLGATE__KAFKA":                        "kafka has fields of its own: set one of them, as in TOLLGATE__KAFKA__",
+		"TOLLGATE__KAFKA__BROKER": "there is no field \"broker\" in kafka; did you mean brokers?",
+		"TOLLGATE__KAFKA": "kafka has fields of its own: set one of them, as in " +
+			"TOLLGATE__KAFKA__",
 		"TOLLGATE__METRICS__VIEWS__WINDOW__SIZE": "metrics is a list: which entry is meant? The first one is number 0",
 		"TOLLGATE__METRICS__7__SHARE":            "metrics[7].share: the file has no such entry",
 		"TOLLGATE__PRIVACY__EPSILON":             "privacy.epsilon: \"x\" is not a number",

@@ -28,10 +28,20 @@ type App struct {
 	running        bool   // the flags were accepted, and a command is at work
 }
 
-// Run marks where the checks of cobra end and the command begins.
+// Run marks where the checks of cobra end and the command begins. It refuses flags that are given
+// without a text.
 func (a *App) Run(fn func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		a.running = true
+		var empty error
+		cmd.Flags().Visit(func(flag *pflag.Flag) {
+			if flag.Value.Type() == "string" && flag.Value.String() == "" {
+				empty = Usage(fmt.Errorf("--%s is empty: give it a value, or leave it out", flag.Name))
+			}
+		})
+		if empty != nil {
+			return empty
+		}
 		return fn(cmd)
 	}
 }

@@ -163,18 +163,14 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	return nil
 }
 
-// noRange says that no range of values can be chosen, and why, with the command that gives one.
+// noRange refuses a file of values if no range of them can be chosen.
 func (f *demoFlags) noRange(why string) error {
-	text := why + ": give --min and --max"
-	if f.flags != nil {
-		hundred := strconv.FormatFloat(100*math.Pow10(f.Decimals), 'f', 0, 64)
-		if f.Decimals > 0 {
-			text += fmt.Sprintf(" in units of %s", terminal.Number(1/math.Pow10(f.Decimals), f.Decimals))
-		}
-		text += ", which you know without looking at the file, for example for values from 0 to 100\n" +
-			folded(rerun(f.flags, map[string]string{"min": "0", "max": hundred}), "  ")
+	unit := ""
+	if f.Decimals > 0 {
+		unit = fmt.Sprintf(" in units of %s", terminal.Number(1/math.Pow10(f.Decimals), f.Decimals))
 	}
-	return command.Usage(errors.New(text))
+	return command.Usage(fmt.Errorf("%s: give --min and --max%s, which you know without looking at the file", why,
+		unit))
 }
 
 // chosen reports how a setting was chosen: by nothing but protected numbers.

@@ -132,9 +132,6 @@ var statisticFlags = map[string]func(*metrickind.Tree) bool{
 // For these kinds it sets the default target, and the range from --edges if no flag gives a range.
 func (f *demoFlags) checkStatistics(changed func(string) bool) error {
 	tree := f.kindOf().Tree
-	if changed("also") && len(f.statistics.Also) == 0 {
-		return errEmpty("also")
-	}
 	for i := range f.statistics.Also {
 		f.statistics.Also[i] = strings.TrimSpace(f.statistics.Also[i])
 	}

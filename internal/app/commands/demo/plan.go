@@ -79,9 +79,6 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if err := errors.Join(f.checkInput(changed), f.checkKind(changed)); err != nil {
 		return command.Usage(err)
 	}
-	if changed("public-keys") && f.publicKeys == "" {
-		return command.Usage(errors.New("--public-keys is empty: give a file with one key per line, or a,b,c"))
-	}
 	least := f.leastWindow()
 	if f.times.Zone != "" {
 		least = 24 * time.Hour // a configuration has only whole days in a zone

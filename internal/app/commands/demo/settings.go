@@ -22,12 +22,6 @@ import (
 // check refuses combinations of flags that make no sense, before anything is opened.
 // changed reports whether a flag was given.
 func (f *demoFlags) check(changed func(string) bool) error {
-	for name, value := range map[string]string{"public-keys": f.publicKeys, "report": f.report,
-		"trusted-report": f.trustedReport} {
-		if changed(name) && value == "" {
-			return command.Usage(errEmpty(name))
-		}
-	}
 	f.given = changed
 	if !changed("window") {
 		f.window = f.baseWindow()
@@ -35,13 +29,8 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if f.window < time.Millisecond {
 		return command.Must("window", "at least 1ms")
 	}
-	if err := f.spares(); err != nil {
-		return err
-	}
-	if err := command.CheckTop(f.top, f.format, changed); err != nil {
-		return err
-	}
-	if err := command.Apart(f.report, f.trustedReport); err != nil {
+	if err := cmp.Or(f.spares(), command.CheckTop(f.top, f.format, changed),
+		command.Apart(f.report, f.trustedReport)); err != nil {
 		return err
 	}
 	if f.input == "" {
@@ -50,9 +39,6 @@ func (f *demoFlags) check(changed func(string) bool) error {
 				return command.Usage(fmt.Errorf("--%s is only used with --input FILE: made-up events have their own "+
 					"layout", name))
 			}
-		}
-		if changed("input") {
-			return command.Usage(errors.New("--input is empty: name a file"))
 		}
 	} else {
 		for _, name := range generatorFlags() {
@@ -71,23 +57,19 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		}
 	}
 	f.chooses = f.input != "" && (f.openValues || !changed("window") || !f.noiseGiven() || f.setting().Lasts == 0)
-	switch {
-	case f.input != "":
+	if f.input != "" {
 		f.provisional()
-	default:
+	} else {
 		f.madeUp(changed)
 	}
-	if f.keys == keysPrivate && f.publicKeys != "" {
+	switch {
+	case f.keys == keysPrivate && f.publicKeys != "":
 		return command.Usage(errors.New("--public-keys is only used with --keys public"))
-	}
-	if f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "" {
+	case f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "":
 		return command.Usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A " +
 			"list that was made by looking at the data is not protected"))
 	}
-	if err := f.checkDeltaKeys(changed); err != nil {
-		return err
-	}
-	return input.Readable("input", f.input)
+	return cmp.Or(f.checkDeltaKeys(changed), input.Readable("input", f.input))
 }
 
 // madeUp sets what was not given for made-up events.
@@ -101,11 +83,6 @@ func (f *demoFlags) madeUp(changed func(string) bool) {
 	if !changed("lasts") {
 		f.lasts = time.Duration(max(1, f.stream.Windows)) * f.window
 	}
-}
-
-// errEmpty refuses a flag without a value.
-func errEmpty(name string) error {
-	return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
 }
 
 // checkDeltaKeys refuses a part of δ for private keys where there are none.

@@ -94,10 +94,7 @@ func (to replayTo) lateness() *time.Duration {
 }
 
 func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string) bool) error {
-	switch {
-	case f.input == "":
-		return command.Usage(errors.New("--input is empty: name a file"))
-	case changed("rate") && !(f.rate > 0):
+	if changed("rate") && !(f.rate > 0) {
 		return command.Must("rate", "above 0")
 	}
 	if err := input.Readable("input", f.input); err != nil {

@@ -73,10 +73,8 @@ type monitorFlags struct {
 	trusted, profiles bool
 }
 
-func (f *monitorFlags) checkMonitor(changed func(string) bool) error {
+func (f *monitorFlags) checkMonitor() error {
 	switch {
-	case changed("listen") && f.listen == "":
-		return command.Usage(errors.New("--listen is empty: give an address like localhost:9464"))
 	case f.listen == "" && f.trusted:
 		return command.Usage(errors.New("--metrics-trusted is only used with --listen"))
 	case f.listen == "" && f.profiles:

@@ -86,21 +86,9 @@ func (f *runFlags) check(changed func(string) bool) error {
 		return command.Usage(errors.New("--wait is only used with --until-end or --until"))
 	case changed("wait") && f.wait <= 0:
 		return command.Must("wait", "above 0")
-	case changed("report") && f.report == "":
-		return command.Usage(errors.New("--report is empty: name a file"))
-	case changed("trusted-report") && f.trustedReport == "":
-		return command.Usage(errors.New("--trusted-report is empty: name a file"))
 	}
-	if err := command.CheckTop(f.top, f.format, changed); err != nil {
-		return err
-	}
-	if err := f.checkCluster(changed); err != nil {
-		return err
-	}
-	if err := f.checkMonitor(changed); err != nil {
-		return err
-	}
-	return command.Apart(f.report, f.trustedReport)
+	return cmp.Or(command.CheckTop(f.top, f.format, changed), f.checkCluster(changed), f.checkMonitor(),
+		command.Apart(f.report, f.trustedReport))
 }
 
 func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(string) bool) error {
