@@ -13,13 +13,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// MaxCauses is how many causes Causes returns at most.
+// MaxCauses limits the causes that Causes returns.
 const MaxCauses = 3
 
-// Causes returns the reasons that nothing or little was released, or that most records were lost:
-// the reasons behind the most records, at least a tenth of them, are first. Nil if enough was
-// released, and if no cause is prominent. released is the number of released values. The texts are
-// exact, for the holder of the source only.
+// Causes returns the reasons that little was released or that most records were lost, each for at
+// least a tenth of the records, the most important first. It returns nil if enough was released.
+// released is the number of released values. The texts have exact numbers, for the holder of the
+// source only.
 func Causes(s Settings, source Source, result Result, released int) (causes []string) {
 	t := result.Tallies
 	if t.Read == 0 {
@@ -51,28 +51,27 @@ func Causes(s Settings, source Source, result Result, released int) (causes []st
 	return causes
 }
 
-// cause is what took some records.
+// cause is a reason that records were lost.
 type cause struct {
 	records uint64
 	text    string
 }
 
-// NoEvents returns the reason that a file has records, but no event.
+// NoEvents returns the reasons that a file with records has no event.
 func NoEvents(s Settings, f *File) []string {
 	t := unreadable(f.Unreadable())
 	return Causes(s, f, Result{Loaded: t.Read, Tallies: t}, 0)
 }
 
-// little reports whether so little was released, or counted, that a reader asks why.
+// little reports whether so little was released or counted that a user wants to know the reason.
 func (s Settings) little(result Result, released int) bool {
 	t := result.Tallies
 	m := t.Metrics[0]
 	return released == 0 || outcomes.Lost(pipeline.Tallies{}, t).Most() || 2*m.Filtered > t.Accepted ||
-		2*m.Open > t.Accepted ||
-		s.Private() && 10*uint64(released) < result.Turns
+		2*m.Open > t.Accepted || s.Private() && 10*uint64(released) < result.Turns
 }
 
-// remedy returns the advice for most of the records of a file that are not events.
+// remedy returns advice on the most frequent fault of a file's records.
 func (s Settings) remedy(file *File) string {
 	most, format := file.Faults().Most(), file.Traits().Format
 	switch {
@@ -93,7 +92,7 @@ func (s Settings) remedy(file *File) string {
 	return "check --input-format " + format.Format
 }
 
-// stamp writes a time of a source's events.
+// stamp formats a time of a source's events.
 func stamp(source Source, millis int64) string {
 	layout := time.RFC3339
 	if source.Traits().Format.WallZone != "" {

@@ -17,38 +17,33 @@ import (
 
 // Options of a run.
 type Options struct {
-	Logger *slog.Logger
-	// Drain, when closed, ends the run after the open turn.
-	Drain <-chan struct{}
-	// OnLoaded is called when every record is on the broker.
-	OnLoaded func()
-	// OnTurn receives the releases of each turn, in the order of turns, and is never called
-	// concurrently. The run continues during a call, and Run waits for the last call before it
-	// returns. After Drain it waits only briefly, and returns an error if the call hangs. An
-	// error of OnTurn ends the run.
+	Logger   *slog.Logger
+	Drain    <-chan struct{} // ends the run after the open turn when closed
+	OnLoaded func()          // called when every record is on the broker
+	// OnTurn receives the releases of each turn, in order and never concurrently, while the run
+	// continues. Run waits for the last call before it returns; after Drain it waits only briefly and
+	// returns an error if the call hangs. An error of OnTurn ends the run.
 	OnTurn func(Turn) error
 }
 
 // Turn is a turn with its releases, ordered by metric and key.
 type Turn struct {
 	Number   uint64
-	End      time.Time // of its window
+	End      time.Time // end of its window
 	Releases []schemas.Release
 }
 
 // Result of a run.
 type Result struct {
-	Turns   uint64 // turns settled
+	Turns   uint64 // settled turns
 	Drained bool   // ended by Options.Drain
 	Loaded  uint64 // records of the source
 	Tallies pipeline.Tallies
 }
 
-// Run loads the source into an embedded broker, runs the pipeline to the end of
-// the source's range and hands out the releases.
-//
-// A source without a range gives an empty Result: its records are all counted
-// as dead letters.
+// Run loads the source into an embedded broker, runs the pipeline to the end of the source's range
+// and hands out the releases. If the source has no range, the Result only counts its records as dead
+// letters.
 func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Options) (Result, error) {
 	from, to := source.Range()
 	if from.IsZero() || to.IsZero() {
@@ -86,8 +81,8 @@ func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Op
 	return result, err
 }
 
-// startBroker starts a broker with a password that only this process knows: the raw records are
-// behind a port that every user of the machine can reach.
+// startBroker starts a broker with a password known to this process only: every user of the machine
+// can reach its port.
 func startBroker(logger *slog.Logger) (*embedded.Broker, pipeline.Kafka, error) {
 	password := secret.New(rand.Text())
 	broker, err := embedded.Start(embedded.Options{Password: password, Logger: logger})
@@ -103,8 +98,8 @@ func startBroker(logger *slog.Logger) (*embedded.Broker, pipeline.Kafka, error) 
 func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options) (Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	// If OnTurn fails, the run is drained and not cancelled: Beam's worker may send on a closed
-	// channel when it is cancelled in the middle of a bundle.
+	// If OnTurn fails, the run is drained, not cancelled: Beam's worker may send on a closed channel
+	// if it is cancelled during a bundle.
 	drain := make(chan struct{})
 	halt := sync.OnceFunc(func() { close(drain) })
 	go func() {

@@ -16,13 +16,12 @@ import (
 type Secrets struct {
 	Noise       noisereduction.NoiseKey
 	UserHash    secret.Of[[32]byte]
-	Incarnation [16]byte // public; part of the identity of every release's noise
+	Incarnation [16]byte // public; part of the input of every noise draw
 }
 
 const noiseKeyID = "demo"
 
-// RandomSecrets draws everything from the system's generator: no two runs have
-// anything in common.
+// RandomSecrets draws secrets from the system's generator: no two runs share any.
 func RandomSecrets() (Secrets, error) {
 	var s Secrets
 	s.Noise.ID = noiseKeyID
@@ -36,8 +35,8 @@ func RandomSecrets() (Secrets, error) {
 	return s, nil
 }
 
-// SeededSecrets makes the secrets of a run on made-up events a function of their seed and of
-// everything that is configured: no user is protected, and a seed repeats a run to the last byte.
+// SeededSecrets derives the secrets of a run on generated events from their seed and the whole
+// configuration: nobody needs protection, and the same seed repeats a run exactly.
 func SeededSecrets(s Settings, source *Generated) (Secrets, error) {
 	from, to := source.Range()
 	traits := source.Traits()

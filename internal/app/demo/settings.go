@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Settings are the promise, the accuracy of releases and the bounds of one user's contributions.
-// They mean the same as in the pipeline's configuration.
+// Settings are the promise, the accuracy of releases and the limits of one user's contributions, as in
+// the pipeline's configuration.
 type Settings struct {
 	Epsilon, Delta  float64
 	DeltaKeys       float64 `json:",omitempty"` // part of Delta for private keys; 0 is a tenth
@@ -39,7 +39,7 @@ type Settings struct {
 // SkipNoUser is the Settings.NoUser with which records without a user are left out.
 const SkipNoUser = "skip"
 
-// MetricName is the name of the one metric of a demo.
+// MetricName is the name of a demo's only metric.
 const MetricName = "events"
 
 // Private reports whether the set of keys is protected.
@@ -80,15 +80,14 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 	}
 }
 
-// Compile checks the settings before anything is read or started. The deployment that it
-// returns has the budget and the ladder; it cannot be run. The error is the pipeline's
-// *ConfigError.
+// Compile checks the settings before anything is read or started. The returned deployment has the
+// budget and the ladder, but cannot be run. Errors are *pipeline.ConfigError.
 func (s Settings) Compile() (*pipeline.Deployment, error) {
-	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New([32]byte{1})},
+	secrets := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New([32]byte{1})},
 		UserHash: secret.New([32]byte{2})}
-	config := s.config(pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}}, &Generated{}, stand)
+	config := s.config(pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}}, &Generated{}, secrets)
 	if metrickind.Of(s.Kind).Values() {
-		config.Events.Format.Value = "value" // as in the file, which is not known yet
+		config.Events.Format.Value = "value" // the file's format is not known yet
 	}
 	if s.NoUser == event.NoUserEach {
 		config.Events.Format.NoUser = s.NoUser

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// MaxRecordBytes is the longest record of a file: it must fit a message of the broker. A longer one
-// is loaded truncated, and is dead-lettered as oversized.
+// MaxRecordBytes is the maximum length of a file's record, which must fit a message of the broker. A
+// longer record is loaded truncated and dead-lettered as oversized.
 const MaxRecordBytes = 900_000
 
 // FileOptions configure the reading of a user's file.
@@ -52,11 +52,10 @@ func OpenFile(opt FileOptions) (*File, error) {
 	return f, nil
 }
 
-// Unnamed returns how many records have no user, whether they are broken, left out, or users of
-// their own.
+// Unnamed returns the number of records without a user, however they are treated.
 func (f *File) Unnamed() uint64 { return f.unnamed + f.faults.Unnamed() }
 
-// NoUsers reports whether no record has a user, although such records need not be broken.
+// NoUsers reports whether no record has a user, although records without one are accepted or skipped.
 func (f *File) NoUsers() bool {
 	if f.opt.NoUser == SkipNoUser {
 		return f.unnamed > 0 && f.data.Timed == 0
@@ -64,10 +63,10 @@ func (f *File) NoUsers() bool {
 	return f.unnamed > 0 && f.data.Timed == int64(f.unnamed)
 }
 
-// Records returns how many records the file has, broken ones included.
+// Records returns the number of records in the file, including broken ones.
 func (f *File) Records() int64 { return f.data.Records }
 
-// NoRecords returns an eventfile.ErrNoRecords for a file without any; else nil.
+// NoRecords returns eventfile.ErrNoRecords if the file has no records.
 func (f *File) NoRecords() error {
 	if f.data.Records > 0 {
 		return nil
@@ -76,8 +75,8 @@ func (f *File) NoRecords() error {
 		!f.data.Empty))
 }
 
-// Stretched describes the first and the last event, whose distance is longer than most windows. It
-// has times of the file, for the user who holds it.
+// Stretched describes the distance of the first and the last event, with times for the holder of the
+// file.
 func (f *File) Stretched() string {
 	d := f.data
 	return fmt.Sprintf("the events are spread from %s (%s %d) to %s (%s %d): take larger windows (--window), or leave "+
@@ -85,16 +84,16 @@ func (f *File) Stretched() string {
 		stamp(f, d.First), d.Unit, d.FirstLine, stamp(f, d.Last), d.Unit, d.LastLine)
 }
 
-// Close frees what sorting took.
+// Close frees the resources for sorting.
 func (f *File) Close() error { return f.data.Close() }
 
-// clock decodes a record as the pipeline will, for its event time.
+// clock returns a function that decodes a record's event time as the pipeline will.
 func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 	f.format = head.Complete(f.opt.Format)
 	f.faults.Begin(head)
 	read := f.format
 	if f.opt.NoUser != "" {
-		read.NoUser = event.NoUserEach // else such a record is broken
+		read.NoUser = event.NoUserEach // otherwise such a record is broken
 	}
 	decoder, err := event.NewDecoder(read)
 	if err != nil {
@@ -117,14 +116,14 @@ func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 	}, nil
 }
 
-// SetWindow changes the size of windows, and with it the range that contains the data.
+// SetWindow changes the size of windows, and so the range that contains the data.
 func (f *File) SetWindow(size time.Duration) {
 	f.opt.Window = size
 	f.setRange()
 }
 
-// setRange takes the windows that contain the data if none were given. They begin in 1970 at the
-// earliest: an earlier time is more often an unset date than the time of an event.
+// setRange sets the range to the windows that contain the data unless it was given. They begin in 1970
+// at the earliest: an earlier time is usually an unset date.
 func (f *File) setRange() {
 	f.from, f.to = f.opt.From, f.opt.To
 	window := f.opt.Window.Milliseconds()
@@ -135,7 +134,7 @@ func (f *File) setRange() {
 		}
 		first := max(f.data.First, 0)
 		if !f.to.IsZero() && first >= f.to.UnixMilli() {
-			first = max(f.to.UnixMilli()-1, 0) // no event lies before --to: one window, which has none
+			first = max(f.to.UnixMilli()-1, 0) // no event is before --to: one window without events
 		}
 		f.from = time.UnixMilli(first - first%window).UTC()
 	}
@@ -149,14 +148,14 @@ func (f *File) setRange() {
 	}
 }
 
-// Traits of a sorted file: nothing is late, and every time is believed.
+// Traits returns those of a sorted file: nothing is late, and every time is trusted.
 func (f *File) Traits() Traits { return Traits{Format: f.format, NoFuture: true, Partitions: 1} }
 
-// Range returns the requested range, else the windows from the first to the last event; zero for a
-// file without any event.
+// Range returns the requested range or the windows from the first to the last event; zero without
+// events.
 func (f *File) Range() (from, to time.Time) { return f.from, f.to }
 
-// Each hands out the records in order of event time.
+// Each calls fn with the records in order of event time.
 func (f *File) Each(fn func(kafkalog.Message) error) error {
 	err := f.data.Each(func(e eventfile.Entry) error {
 		m := kafkalog.Message{Value: e.Value, Timestamp: kafkalog.At(e.Millis)}
@@ -174,7 +173,7 @@ func (f *File) Each(fn func(kafkalog.Message) error) error {
 // Unreadable counts the broken records by class.
 func (f *File) Unreadable() map[string]uint64 { return f.faults.ByClass() }
 
-// Faults are the broken records.
+// Faults returns the broken records.
 func (f *File) Faults() *eventfile.Faults { return f.faults }
 
 // NoEvents reports whether no record can be used.

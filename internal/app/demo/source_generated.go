@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Generated is a made-up stream as a source.
+// Generated is a generated stream as a source.
 type Generated struct{ config generate.Config }
 
 // NewGenerated checks the stream's configuration (generate.ErrConfig).

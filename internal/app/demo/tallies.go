@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// unreadable returns the tallies of records of which none is an event.
+// unreadable returns the tallies of broken records by class.
 func unreadable(classes map[string]uint64) pipeline.Tallies {
 	t := pipeline.Tallies{DeadLettered: map[string]uint64{}, Metrics: []pipeline.MetricTallies{{Metric: MetricName}}}
 	for class, n := range classes {
@@ -18,12 +18,10 @@ func unreadable(classes map[string]uint64) pipeline.Tallies {
 	return t
 }
 
-// ErrTallies is returned when records are unaccounted for: a fault of the
-// program, never of the data.
+// ErrTallies means that records are unaccounted for: a fault of the program, never of the data.
 var ErrTallies = errors.New("the tallies do not add up")
 
-// CheckTallies reports a whole that is not the sum of its parts. The text names
-// what differs, never how many.
+// CheckTallies returns ErrTallies if a total is not the sum of its parts. The text has no numbers.
 func CheckTallies(t pipeline.Tallies) error {
 	if t.Broken()+t.Skipped+t.BeforeStart+t.Late+t.Future+t.Overtaken+t.Accepted != t.Read {
 		return fmt.Errorf("%w: records read", ErrTallies)

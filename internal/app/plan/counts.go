@@ -11,19 +11,18 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Count is the forecast for a count of a given size, by the law of its noise.
+// Count is the forecast for a count of a given size, from the distribution of its noise.
 type Count struct {
 	Count float64 `json:"count"`
-	// Typical is how far the value is from the count, by the count: a median over noise alone, in
-	// which one that does not come out counts as 1. Nil for a mean.
+	// Typical is the median relative noise; a value that is not published has 1. Nil for a mean.
 	Typical *float64 `json:"typical_noise,omitempty"`
-	Shown   float64  `json:"shown"` // probability that it is published: 1 for public keys
-	Error   float64  `json:"error"` // half of the printed interval: a mean, if it is published
+	Shown   float64  `json:"shown"` // probability of publication: 1 for public keys
+	Error   float64  `json:"error"` // mean half-width of the interval, if the count is published
 	Met     float64  `json:"met"`   // probability that it meets the target, if it is published
 }
 
-// sizes returns the sizes of the forecast counts. For a sum they grow with the decade of its
-// greatest value, like the noise.
+// sizes returns the sizes of the forecast counts. For a sum they grow with the decade of its greatest
+// value, like the noise.
 func sizes(m *schemas.MetricSpec) []float64 {
 	value := 1.0
 	if !metrickind.Of(m.Kind).Sums() {
@@ -35,13 +34,13 @@ func sizes(m *schemas.MetricSpec) []float64 {
 	return []float64{10 * value, 100 * value, 1000 * value, 10_000 * value, 100_000 * value, 1_000_000 * value}
 }
 
-// AddCounts adds forecasts of counts by size, and of the counted share of users. It needs up to a
+// AddCounts adds forecasts of counts by size and of the counted share of users. It takes up to a
 // second.
 func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 	for i := range d.Metrics {
 		kind := metrickind.Of(d.Metrics[i].Spec.Kind)
 		if kind.Statistic != nil {
-			continue // computed from another one, which has the number of events it needs
+			continue // the base metric has the number of events it needs
 		}
 		p.Metrics[i].Expected = countsOf(&d.Metrics[i])
 		if p.Metrics[i].Users, err = deployment.WhoCounts(d.Budget, d.Specs(), d.Metrics[i].Spec.Name); err != nil {
@@ -51,8 +50,8 @@ func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 	return nil
 }
 
-// countsOf imitates releases: 2,000 of each size, with the same noise in every run. Probabilities
-// are right to 0.03, and means to 3 %, at 99 %.
+// countsOf imitates 2,000 releases of each size, with the same noise in every run. At 99 % confidence,
+// probabilities are accurate to 0.03 and means to 3 %.
 func countsOf(m *deployment.CompiledMetric) (out []Count) {
 	const draws = 2000
 	vector := metrickind.Of(m.Spec.Kind).Vector

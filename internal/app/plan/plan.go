@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Plan is what follows from a configuration. Its JSON is what tollgate validate prints.
+// Plan has the consequences of a configuration. tollgate validate prints it as JSON.
 type Plan struct {
 	Deployment string  `json:"deployment"`
 	Epsilon    float64 `json:"epsilon"`
@@ -19,11 +19,10 @@ type Plan struct {
 	Accountant string  `json:"accountant"`
 	Mu         float64 `json:"mu"`         // √B²: the privacy loss that an account may spend
 	DeltaKeys  float64 `json:"delta_keys"` // the part of delta that private keys may spend
-	// Planned is the part of the promise that was spent on choosing bounds; Mu and DeltaKeys are
-	// the rest.
+	// Planned is the part of the promise spent on choosing bounds; Mu and DeltaKeys are the rest.
 	Planned float64  `json:"planned,omitempty"`
 	Trust   string   `json:"trust"`
-	Zone    string   `json:"window_zone,omitempty"` // in which windows and periods begin; absent: UTC
+	Zone    string   `json:"window_zone,omitempty"` // time zone of windows and periods; absent: UTC
 	Period  string   `json:"period,omitempty"`
 	Periods []Period `json:"periods,omitempty"`
 	Metrics []Metric `json:"metrics"`
@@ -38,7 +37,7 @@ type Period struct {
 	Delta   float64 `json:"delta"`
 }
 
-// Metric is what follows for one metric.
+// Metric has the consequences for one metric.
 type Metric struct {
 	Name       string  `json:"name"`
 	Kind       string  `json:"kind"`
@@ -48,9 +47,8 @@ type Metric struct {
 	KeysFrom   string  `json:"keys_from,omitempty"`
 	PublicKeys int     `json:"public_keys,omitempty"`
 	FirstSigma float64 `json:"first_sigma"` // standard deviation of a count's first release, in the metric's unit
-	TopSigma   float64 `json:"top_sigma"`   // the least standard deviation that a release can have
-	// Threshold is what the first noisy count of a private key must exceed; nil where keys
-	// are not private.
+	TopSigma   float64 `json:"top_sigma"`   // least standard deviation of a release
+	// Threshold must be exceeded by the first noisy count of a private key; nil if keys are not private.
 	Threshold *float64 `json:"threshold"`
 
 	Relative   float64 `json:"relative"`
@@ -59,11 +57,11 @@ type Metric struct {
 	// MeetableFrom is the least count that can meet the target; nil if no count can.
 	MeetableFrom *float64 `json:"meetable_from"`
 
-	Users    deployment.Users `json:"users,omitempty"`    // with even habits, how far they count: see AddCounts
+	Users    deployment.Users `json:"users,omitempty"`    // counted share of users with even habits: see AddCounts
 	Expected []Count          `json:"expected,omitempty"` // by size of the count: see AddCounts
 }
 
-// New returns the plan of a deployment. Nothing on any broker is looked at.
+// New returns the plan of a deployment without contacting a broker.
 func New(d *deployment.Deployment) *Plan {
 	cfg, budget := d.Config, d.Budget
 	p := &Plan{

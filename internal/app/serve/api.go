@@ -14,10 +14,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// releasesAnswer returns the answer of /v1/releases: values as tollgate run --format json prints
-// them, but for their unit, whether the query asks for more, and, if there is a value, what to give
-// as after to go on.
-func releasesAnswer(found []*schemas.Release, more bool) ([]byte, error) {
+// releasesResponse returns the response of /v1/releases: values as tollgate run --format json prints
+// them, without the unit; whether there are more; and the cursor for the next page.
+func releasesResponse(found []*schemas.Release, more bool) ([]byte, error) {
 	b := make([]byte, 0, 64+384*len(found))
 	b = append(b, `{"releases":[`...)
 	for i, r := range found {
@@ -40,33 +39,42 @@ func releasesAnswer(found []*schemas.Release, more bool) ([]byte, error) {
 func (s *server) releases(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
-		wrong := errorAnswer{Error: err.Error()}
+		wrong := errorResponse{Error: err.Error()}
 		if e := (*badQuery)(nil); errors.As(err, &e) {
 			wrong.Parameter = e.parameter
 		}
 		fail(w, http.StatusBadRequest, wrong)
 		return
 	}
-	v := s.view.Load()
-	switch {
-	case !s.complete.Load():
-		fail(w, http.StatusServiceUnavailable, errorAnswer{Error: "values are still being read: ask again in some " +
-			"seconds"})
+	v := s.completeView(w)
+	if v == nil {
 		return
-	case q.metric != nil && !s.configured[*q.metric] && !v.knows(*q.metric):
-		fail(w, http.StatusNotFound, errorAnswer{Error: "no metric has this name: /v1/metrics lists them",
+	}
+	if q.metric != nil && !s.configured[*q.metric] && len(v.byMetric[*q.metric]) == 0 {
+		fail(w, http.StatusNotFound, errorResponse{Error: "no metric has this name: /v1/metrics lists them",
 			Parameter: "metric"})
 		return
 	}
 	if fresh(w, r, v.tag) {
 		return
 	}
-	text, err := releasesAnswer(v.find(q))
+	text, err := releasesResponse(v.find(q))
 	writeJSON(w, http.StatusOK, text, err)
 }
 
-// shareAnswer is which share of the events of a metric's window is counted.
-type shareAnswer struct {
+// completeView returns the served values, or responds that they are still being read and returns nil.
+func (s *server) completeView(w http.ResponseWriter) *view {
+	v := s.view.Load()
+	if s.complete.Load() {
+		return v
+	}
+	fail(w, http.StatusServiceUnavailable, errorResponse{
+		Error: "values are still being read: ask again in some seconds"})
+	return nil
+}
+
+// shareResponse is the counted share of the events of a metric's window.
+type shareResponse struct {
 	Metric      string    `json:"metric"`
 	WindowStart time.Time `json:"window_start"`
 	WindowEnd   time.Time `json:"window_end"`
@@ -76,13 +84,14 @@ type shareAnswer struct {
 	Confidence  float64   `json:"confidence"`
 }
 
-func sharesAnswer(all []report.CountedShare) ([]byte, error) {
-	out := make([]shareAnswer, 0, len(all))
+func sharesResponse(all []report.CountedShare) ([]byte, error) {
+	out := make([]shareResponse, 0, len(all))
 	for _, s := range all {
-		out = append(out, shareAnswer{s.Metric, time.UnixMilli(s.WindowStart).UTC(), time.UnixMilli(s.WindowEnd).UTC(),
+		out = append(out, shareResponse{s.Metric, time.UnixMilli(s.WindowStart).UTC(),
+			time.UnixMilli(s.WindowEnd).UTC(),
 			s.Share.Value, s.Share.Low, s.Share.High, s.Confidence})
 	}
-	text, err := json.Marshal(map[string][]shareAnswer{"shares": out})
+	text, err := json.Marshal(map[string][]shareResponse{"shares": out})
 	if err != nil {
 		return nil, fmt.Errorf("writing shares of counted events: %w", err)
 	}
@@ -90,23 +99,17 @@ func sharesAnswer(all []report.CountedShare) ([]byte, error) {
 }
 
 func (s *server) shares(w http.ResponseWriter, r *http.Request) {
-	v := s.view.Load()
-	if !s.complete.Load() {
-		fail(w, http.StatusServiceUnavailable, errorAnswer{Error: "values are still being read: ask again in some " +
-			"seconds"})
-		return
-	}
-	if !fresh(w, r, v.tag) {
+	if v := s.completeView(w); v != nil && !fresh(w, r, v.tag) {
 		writeJSON(w, http.StatusOK, v.shares, nil)
 	}
 }
 
-// metricsAnswer is the response of /v1/metrics: public configuration.
-type metricsAnswer struct {
-	Deployment string         `json:"deployment"`
-	Guarantee  guarantee      `json:"guarantee"`
-	ValueUnit  string         `json:"value_unit,omitempty"` // of values with decimals
-	Metrics    []metricAnswer `json:"metrics"`
+// metricsResponse is the response of /v1/metrics: public configuration.
+type metricsResponse struct {
+	Deployment string           `json:"deployment"`
+	Guarantee  guarantee        `json:"guarantee"`
+	ValueUnit  string           `json:"value_unit,omitempty"` // unit of values with decimals
+	Metrics    []metricResponse `json:"metrics"`
 }
 
 // guarantee is the promise to every user.
@@ -114,10 +117,10 @@ type guarantee struct {
 	Epsilon       float64  `json:"epsilon"`
 	Delta         float64  `json:"delta"`
 	Accountant    string   `json:"accountant"`
-	PeriodSeconds *float64 `json:"period_seconds"` // null: for ever
+	PeriodSeconds *float64 `json:"period_seconds"` // null: unlimited
 }
 
-type metricAnswer struct {
+type metricResponse struct {
 	Name          string   `json:"name"`
 	Kind          string   `json:"kind"`
 	Of            string   `json:"of,omitempty"`
@@ -139,19 +142,19 @@ func describe(d *deployment.Deployment) ([]byte, error) {
 		return &v
 	}
 	seconds := func(ms int64) float64 { return (time.Duration(ms) * time.Millisecond).Seconds() }
-	out := metricsAnswer{
+	out := metricsResponse{
 		Deployment: d.Config.Deployment, ValueUnit: d.Config.Events.Format.ValueUnit(),
 		Guarantee: guarantee{
 			Epsilon: d.Budget.Epsilon, Delta: d.Budget.Delta, Accountant: string(d.Budget.Accountant),
 			PeriodSeconds: above(d.Config.Privacy.Period.Seconds()),
 		},
-		Metrics: make([]metricAnswer, 0, len(d.Metrics)),
+		Metrics: make([]metricResponse, 0, len(d.Metrics)),
 	}
 	for _, m := range d.Metrics {
-		if metrickind.Of(m.Spec.Kind).Tree != nil { // what it asks follows from the target of its statistics
+		if metrickind.Of(m.Spec.Kind).Tree != nil { // its target follows from that of its statistics
 			m.Spec.Relative = 0
 		}
-		out.Metrics = append(out.Metrics, metricAnswer{
+		out.Metrics = append(out.Metrics, metricResponse{
 			Name: m.Spec.Name, Kind: m.Spec.Kind, Of: m.Spec.Of, WindowSeconds: seconds(m.Spec.WindowSize),
 			SlideSeconds: seconds(m.Spec.WindowSlide),
 			Keys:         m.Spec.KeyMode, KeysFrom: m.Spec.KeysFrom, Confidence: m.Spec.Confidence,

@@ -14,24 +14,24 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/published"
 )
 
-// feed brings published values to a server. Following counts never waits for a page to be made.
+// feed brings published values to a server. Reading never waits for the making of a page.
 type feed struct {
 	s         *server
-	pause     time.Duration // between two pages at least
-	changed   chan struct{} // has room for one
-	responded atomic.Bool   // the topics were read since follow began its latest attempt
+	pause     time.Duration // minimum time between two pages
+	changed   chan struct{} // capacity 1
+	responded atomic.Bool   // Kafka has responded since the latest attempt of follow
 	after     func(time.Duration) <-chan time.Time
 	read      func(context.Context, *deployment.Deployment, published.Options, func(published.Turn) error) error
 
 	mu        sync.Mutex
 	kept      values
-	turn      uint64 // the last one
+	turn      uint64 // last turn
 	settled   report.Settled
-	published time.Time // when the last turn was published
-	current   bool      // all that was settled once has been read
+	published time.Time // publication time of the last turn
+	current   bool      // everything settled at the start has been read
 }
 
-// together is how many values of old turns are read at once.
+// together limits the values of old turns that are read at once.
 const together = 10_000
 
 func newFeed(s *server, limit int) *feed {
@@ -39,8 +39,8 @@ func newFeed(s *server, limit int) *feed {
 		kept: values{keep: s.options.Keep, limit: limit, clock: wallclock.Of(s.deployment.Config.Time.WindowZone)}}
 }
 
-// follow reads what is published until ctx ends. While that cannot be read it says so once, and
-// tries again after pauses that grow to a minute, and begin again once it was read.
+// follow reads published values until ctx ends. It logs each failure once and retries after pauses that
+// grow to a minute and are reset by a success.
 func (f *feed) follow(ctx context.Context) error {
 	logged, pause := "", firstPause
 	for {
@@ -54,7 +54,7 @@ func (f *feed) follow(ctx context.Context) error {
 			return err
 		}
 		if f.responded.Load() {
-			logged, pause = "", firstPause // it was read meanwhile: this is another trouble
+			logged, pause = "", firstPause // a new failure
 		}
 		if err != nil && err.Error() != logged {
 			logged = err.Error()
@@ -69,7 +69,7 @@ func (f *feed) follow(ctx context.Context) error {
 	}
 }
 
-// Pauses between two attempts to read published values.
+// Pauses between attempts to read published values.
 const (
 	firstPause = time.Second
 	mostPause  = time.Minute
@@ -95,12 +95,12 @@ func (f *feed) add(p published.Turn) error {
 	return nil
 }
 
-// clockMargin is how far this machine's clock may be behind a run's.
+// clockMargin is the greatest tolerated delay of this machine's clock behind a run's.
 const clockMargin = time.Minute
 
-// endOf returns the end of a turn. Anybody who may write to the turns topic can name any time. For
-// a time in the future, possible only with made-up event times, endOf returns the last window end
-// of the turn's values instead, or zero without values.
+// trustedEnd returns the end of a turn. A writer to the turns topic can forge any time. Instead of a
+// future time, which only made-up event times can give, trustedEnd returns the last window end of the
+// turn's values, or zero without values.
 func (f *feed) trustedEnd(p *published.Turn, now time.Time) (end time.Time) {
 	if !p.End.After(now.Add(f.s.deployment.Config.Time.Skew + clockMargin)) {
 		return p.End
@@ -125,28 +125,27 @@ func (f *feed) onResponse(current bool) {
 	}
 }
 
-// change asks for another page.
+// change requests another page.
 func (f *feed) change() {
 	select {
 	case f.changed <- struct{}{}:
-	default: // it was asked for already
+	default: // already requested
 	}
 }
 
-// update makes another page of the values that are kept.
+// update makes a page of the kept values.
 func (f *feed) update() error {
 	f.mu.Lock()
 	rows, current := f.kept.rows(), f.current
 	f.s.settled, f.s.published = f.settled, f.published
-	if f.kept.dropped { // windows without values could be those whose values were dropped
+	if f.kept.dropped { // a window without values may have lost them
 		f.s.settled.Since = f.settled.End
 	}
 	f.mu.Unlock()
 	return f.s.show(rows, current)
 }
 
-// show makes another page whenever there is something new, and uses no more than a fifth of a core
-// for that.
+// show makes a page after each change, with at most a fifth of a core.
 func (f *feed) show(ctx context.Context) error {
 	for {
 		select {

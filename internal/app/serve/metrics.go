@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/monitor/process"
 )
 
-// metrics are the process's own. No label has anything of a request but its route.
+// metrics are the process's own. Labels have only the route and status of a request.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -18,7 +18,7 @@ type metrics struct {
 	turn     prometheus.Gauge
 }
 
-// newMetrics makes the metrics. answered returns the time of Kafka's last response, as Unix
+// newMetrics returns the metrics. brokerResponse returns the time of Kafka's last response in Unix
 // seconds.
 func newMetrics(brokerResponse func() float64) *metrics {
 	m := &metrics{

@@ -26,16 +26,16 @@ type described struct {
 				Name, In string
 				Schema   map[string]any
 			}
-			Responses map[string]describedAnswer
+			Responses map[string]describedResponse
 		}
 	}
 	Components struct {
-		Responses map[string]describedAnswer
+		Responses map[string]describedResponse
 		Schemas   map[string]map[string]any
 	}
 }
 
-type describedAnswer struct {
+type describedResponse struct {
 	Ref     string `yaml:"$ref"`
 	Headers map[string]any
 	Content map[string]struct{ Schema map[string]any }

@@ -24,7 +24,7 @@ type query struct {
 	limit       int
 }
 
-// badQuery is the error of a parameter. Its text names the remedy, and nothing of the request.
+// badQuery is the error of a parameter. Its text has the remedy and no data of the request.
 type badQuery struct{ parameter, text string }
 
 func (e *badQuery) Error() string { return e.text }
@@ -105,7 +105,7 @@ func parseTime(name, text string) (int64, error) {
 	return t.UnixMilli(), nil
 }
 
-// cursor returns a position as clients hand it back.
+// cursor encodes a position for clients.
 func (a position) cursor() string {
 	text, err := json.Marshal([]any{a.windowEnd, a.metric, a.windowStart, a.key})
 	if err != nil { // strings and integers are always written

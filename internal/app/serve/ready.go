@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// patience is how long Kafka may not respond before /-/ready reports it.
+// patience is the time without a response from Kafka after which /-/ready reports it.
 const patience = 30 * time.Second
 
-// silent returns how long Kafka has not responded; 0 if that is within patience.
+// silent returns the time since Kafka's last response; 0 within patience.
 func (s *server) silent(now time.Time) time.Duration {
 	if silent := now.Sub(time.UnixMilli(s.responded.Load())); silent > patience {
 		return silent.Round(time.Second)
@@ -17,8 +17,8 @@ func (s *server) silent(now time.Time) time.Duration {
 	return 0
 }
 
-// unready returns why this process is not ready; "" if it is. The text is public. A process that
-// has values to show is ready, whatever Kafka does: a proxy that left it out would show nothing.
+// unready returns the reason that this process is not ready, or "". The text is public. A process with
+// values is ready even if Kafka does not respond: a proxy that excluded it would show nothing.
 func (s *server) unready(now time.Time) string {
 	switch {
 	case s.ending.Load():
@@ -31,7 +31,7 @@ func (s *server) unready(now time.Time) string {
 	return "values are still being read"
 }
 
-// ready responds with a line of text, which http.Error writes under any status.
+// ready responds with a line of text; http.Error writes it with any status.
 func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
 	why, silent := s.unready(now), s.silent(now)

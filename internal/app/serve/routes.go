@@ -19,24 +19,24 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	v.page.write(w, r, "text/html; charset=utf-8", v.tag)
 }
 
-// fixed serves a body that never changes while the process lives.
+// fixed serves a constant body.
 func fixed(text []byte, contentType string) (http.HandlerFunc, error) {
 	b, err := newBody(text)
 	tag := tagOf(versionOf(text))
 	return func(w http.ResponseWriter, r *http.Request) { b.write(w, r, contentType, tag) }, err
 }
 
-// maxURL is how long the path and the query of a request may be: a metric and a key, encoded, and
-// a cursor with both.
+// maxURL limits the length of a request's path and query: an encoded metric and key, and a cursor with
+// both.
 const maxURL = 8 << 10
 
-// nothingHere is the page of an address that there is not.
+// nothingHere is the page of an unknown address.
 const nothingHere = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Not found</title></head>
 <body><p>Nothing is at this address. <a href="/">To the published values</a></p></body></html>
 `
 
-// handler routes requests. Every path that it knows is in docs/openapi.yaml.
+// handler routes requests. docs/openapi.yaml describes every path.
 func (s *server) handler() (http.Handler, error) {
 	described, err := describe(s.deployment)
 	if err != nil {
@@ -62,20 +62,20 @@ func (s *server) handler() (http.Handler, error) {
 	}
 	unknown := s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
-		if strings.Contains(r.Header.Get("Accept"), "text/html") { // a browser that shows it to a person
+		if strings.Contains(r.Header.Get("Accept"), "text/html") { // a browser
 			w.Header().Set("Cache-Control", "no-store")
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(http.StatusNotFound)
 			io.WriteString(w, nothingHere) //nolint:errcheck // a client that has gone away misses it
 			return
 		}
-		fail(w, http.StatusNotFound, errorAnswer{Error: "nothing is at this address: /openapi.yaml lists all " +
+		fail(w, http.StatusNotFound, errorResponse{Error: "nothing is at this address: /openapi.yaml lists all " +
 			"addresses"})
 	}))
 	refused := func(code int, text string) http.Handler {
 		return s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Connection", "close") // with the rest of the request
-			fail(w, code, errorAnswer{Error: text})
+			fail(w, code, errorResponse{Error: text})
 		}))
 	}
 	method := refused(http.StatusMethodNotAllowed, "only GET and HEAD are answered")
@@ -108,7 +108,7 @@ func secure(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// ofNow forbids caching the response.
+// noStore forbids caching the response.
 func noStore(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -116,7 +116,7 @@ func noStore(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// public lets scripts of any page read the response, which is the same for all.
+// public lets scripts of any page read the response, which is the same for everybody.
 func public(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")

@@ -17,31 +17,30 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Options are options of Run.
+// Options of Run.
 type Options struct {
-	Title   string        // of the page; default: the deployment's name
-	Keep    int           // windows of each metric that are kept; at least 1
-	Clients int           // connections at once; at least 1
-	Refresh time.Duration // how often a page that is open asks for new values
+	Title   string        // title of the page; default: the deployment's name
+	Keep    int           // windows kept of each metric; at least 1
+	Clients int           // maximum number of connections; at least 1
+	Refresh time.Duration // interval at which an open page requests new values
 	Logger  *slog.Logger
 }
 
 // Limits on one request and its response. A slower client is cut off.
 const (
-	headerTime  = 5 * time.Second
-	requestTime = 10 * time.Second
-	answerTime  = 30 * time.Second // 2 MB of a packed page at 0.6 Mbit/s
-	idleTime    = 30 * time.Second
-	headerBytes = 16 << 10 // net/http adds 4 kB
-	endTime     = 5 * time.Second
+	headerTime   = 5 * time.Second
+	requestTime  = 10 * time.Second
+	responseTime = 30 * time.Second // 2 MB of a packed page at 0.6 Mbit/s
+	idleTime     = 30 * time.Second
+	headerBytes  = 16 << 10 // net/http adds 4 kB
+	endTime      = 5 * time.Second
 )
 
-// Run serves a deployment's released values on a listener, which it closes, until ctx ends. It
-// waits for Kafka as long as ctx lasts, and says to Logger what it waits for. Errors: a
-// *deployment.ConfigError for security settings that cannot be used, report.ErrConflict where
-// counts has two values for one cell, and what the listener says.
+// Run serves a deployment's released values on a listener, which it closes, until ctx ends. While it
+// waits for Kafka it logs the reason. Errors: a *deployment.ConfigError for unusable security settings,
+// report.ErrConflict if counts has two values for one cell, and the listener's errors.
 func Run(ctx context.Context, d *deployment.Deployment, l net.Listener, o Options) error {
-	defer l.Close() //nolint:errcheck // an error would be one of having closed it before
+	defer l.Close() //nolint:errcheck // it may be closed already
 	s, err := newServer(d, o)
 	if err != nil {
 		return err
@@ -78,18 +77,17 @@ func Run(ctx context.Context, d *deployment.Deployment, l net.Listener, o Option
 // newWeb returns a server with the limits above.
 func newWeb(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime,
+		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: responseTime,
 		IdleTimeout:    idleTime,
 		MaxHeaderBytes: headerBytes, DisableGeneralOptionsHandler: true,
 		ErrorLog: log.New(quiet{func(text string) { logger.Error(text) }}, "", 0),
 	}
 }
 
-// sendBytes is about how much of a response the system buffers for a client that does not read it:
-// the default is megabytes.
+// sendBytes limits the system's buffer for a client that does not read: the default is megabytes.
 const sendBytes = 128 << 10
 
-// small is a listener whose connections keep sendBytes.
+// small is a listener whose connections have a buffer of sendBytes.
 type small struct{ net.Listener }
 
 // Accept implements net.Listener.

@@ -21,16 +21,16 @@ type server struct {
 	configured map[string]bool // names of metrics
 
 	view      atomic.Pointer[view]
-	complete  atomic.Bool  // the view has all that was settled once
+	complete  atomic.Bool  // the view has everything settled at the start
 	responded atomic.Int64 // time of Kafka's last response, in Unix milliseconds
 	ending    atomic.Bool
 
-	// For show alone.
+	// Used by show only.
 	settled   report.Settled
-	published time.Time        // when the newest turn was
-	began     map[string]int64 // the newest window of each metric when all was read first
-	since     time.Time        // when that was
-	warned    bool             // of another configuration
+	published time.Time        // publication time of the newest turn
+	began     map[string]int64 // newest window of each metric when everything had been read
+	since     time.Time        // time of that
+	warned    bool             // the log has the warning about another configuration
 }
 
 func newServer(d *deployment.Deployment, o Options) (*server, error) {
@@ -43,8 +43,8 @@ func newServer(d *deployment.Deployment, o Options) (*server, error) {
 	return s, s.show(nil, false)
 }
 
-// show replaces the served values by rows. complete reports whether everything settled at the start
-// has been read. Not for concurrent use.
+// show replaces the served values with rows. complete is set once everything settled at the start has
+// been read. Not for concurrent use.
 func (s *server) show(rows []schemas.Release, complete bool) error {
 	text := "Values are still being read."
 	if complete {
@@ -84,10 +84,10 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 	return nil
 }
 
-// otherwise returns the names of metrics whose newest values were released under another definition
-// than the configured one: bounds, ladder, filter, target. Of some of them the configuration is
-// behind: values were released under it before these, or these came while this process was
-// running. Of the others it may be newer: right after a change, no value was released under it yet.
+// otherwise returns the metrics whose newest values were released under another definition (bounds,
+// ladder, filter, target) than the configured one. For those in behind, the configuration is older:
+// earlier values were released under it, or the newest ones appeared while this process was running.
+// For the others it may be newer: right after a change, no value was released under it yet.
 func (s *server) otherwise(rows []schemas.Release) (all, behind []string) {
 	newest, known := map[string]*schemas.Release{}, map[[32]byte]bool{}
 	for i := range rows {
@@ -113,15 +113,14 @@ func (s *server) otherwise(rows []schemas.Release) (all, behind []string) {
 	return all, behind
 }
 
-// quiet drops what net/http has to say of clients, who could fill a log with it, and passes on
-// what it says of itself.
-type quiet struct{ say func(string) }
+// quiet drops net/http's log lines about clients, who could fill a log, and passes on its own errors.
+type quiet struct{ log func(string) }
 
 // Write implements io.Writer.
 func (q quiet) Write(b []byte) (int, error) {
 	if text := string(b); strings.HasPrefix(text, "http: Accept error") || strings.HasPrefix(text, "http: panic") {
 		line, _, _ := strings.Cut(text, "\n")
-		q.say(line)
+		q.log(line)
 	}
 	return len(b), nil
 }

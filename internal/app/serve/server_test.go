@@ -169,7 +169,7 @@ func TestBadQueriesSayWhatToDo(t *testing.T) {
 		"user=u1":                        "metric, key, from, to, limit and after",
 	} {
 		response := s.get("/v1/releases?" + query)
-		var e errorAnswer
+		var e errorResponse
 		if err := json.Unmarshal([]byte(response.body), &e); err != nil || response.code != http.StatusBadRequest ||
 			!strings.Contains(e.Error, want) {
 			t.Errorf("%s: %d %s", query, response.code, response.body)

@@ -8,13 +8,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// seriesID names what windows are kept for: a metric, with windows of one size.
+// seriesID identifies a series: a metric's windows of one size.
 type seriesID struct {
 	metric string
 	size   int64
 }
 
-// seriesOf returns the series of a value: the days of a time zone have one size by its clock.
+// seriesOf returns the series of a value. By its clock, all days of a time zone have the same size.
 func (v *values) seriesOf(r *schemas.Release) seriesID {
 	return seriesID{r.Metric, v.clock.Begins(r.WindowEnd) - v.clock.Begins(r.WindowStart)}
 }
@@ -36,19 +36,18 @@ func (a position) compare(b position) int {
 		b.windowStart), cmp.Compare(a.key, b.key))
 }
 
-// values are the released values that are kept, in their order. Not safe for concurrent use; what
-// rows has returned never changes.
+// values are the kept released values, in order. Not for concurrent use; results of rows never change.
 type values struct {
-	keep  int // windows of a series
-	limit int // values, of series that have more than one window
+	keep  int // windows to keep of a series
+	limit int // maximum number of values, except the last window of each series
 	clock *wallclock.Clock
 	all   []schemas.Release
 
-	dropped bool // some values are not kept any more
+	dropped bool // values have been dropped
 }
 
-// add adds values of a turn. No more than twice the limit is kept until rows is called, unless one
-// turn has more.
+// add adds the values of a turn. At most twice the limit is kept until rows is called, unless one turn
+// has more.
 func (v *values) add(releases []schemas.Release) {
 	order := func(a, b schemas.Release) int { return positionOf(&a).compare(positionOf(&b)) }
 	added := max(len(v.all)-1, 0)
@@ -68,8 +67,8 @@ func (v *values) rows() []schemas.Release {
 	return slices.Clip(v.all)
 }
 
-// trim drops windows, the oldest of a series first: those beyond keep, then, while there are more
-// values than the limit, one of the series that has most values.
+// trim drops the oldest windows of each series beyond keep, and then, while there are more values than
+// the limit, the oldest window of the series with the most values.
 func (v *values) trim() {
 	series := map[seriesID]*windowCounts{}
 	for i := range v.all {
@@ -116,8 +115,8 @@ func (v *values) trim() {
 
 // windowCounts counts the values of a series by window.
 type windowCounts struct {
-	ends   []int64 // of the windows, ascending
-	counts []int   // of values in each
+	ends   []int64 // ends of the windows, ascending
+	counts []int   // number of values in each window
 	values int     // sum of counts
 }
 
@@ -129,7 +128,7 @@ func (w *windowCounts) add(end int64) {
 	w.values++
 }
 
-// drop drops the oldest window, and returns how many values it had.
+// drop drops the oldest window and returns its number of values.
 func (w *windowCounts) drop() int {
 	n := w.counts[0]
 	w.ends, w.counts, w.values = w.ends[1:], w.counts[1:], w.values-n

@@ -15,8 +15,8 @@ import (
 
 // view has the responses of one moment. Read-only.
 type view struct {
-	tag      string // ETag of all that depends on values
-	policy   string // of the page
+	tag      string // ETag of responses that depend on values
+	policy   string // content security policy of the page
 	page     body
 	rows     []schemas.Release // in the order of position
 	byMetric map[string][]int32
@@ -43,13 +43,13 @@ func newBody(plain []byte) (body, error) {
 // tagOf returns the weak ETag of a version: plain and compressed responses have the same.
 func tagOf(version string) string { return `W/"` + version + `"` }
 
-// versionOf returns a version for bytes that do not change by themselves.
+// versionOf returns a digest of constant bytes.
 func versionOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// newView makes the page and the index of the values that are kept.
+// newView makes the page and the index of the kept values.
 func newView(d *deployment.Deployment, rows []schemas.Release, o report.Options, l report.Live) (*view, error) {
 	v := &view{rows: rows, byMetric: map[string][]int32{}, byKey: map[label][]int32{}}
 	collector := report.NewCollector(d)
@@ -61,7 +61,7 @@ func newView(d *deployment.Deployment, rows []schemas.Release, o report.Options,
 		v.byKey[id] = append(v.byKey[id], int32(i))
 	}
 	var err error
-	if v.shares, err = sharesAnswer(report.CountedShares(d, rows)); err != nil {
+	if v.shares, err = sharesResponse(report.CountedShares(d, rows)); err != nil {
 		return nil, err
 	}
 	var page bytes.Buffer
@@ -76,10 +76,7 @@ func newView(d *deployment.Deployment, rows []schemas.Release, o report.Options,
 	return v, nil
 }
 
-// knows reports whether a value of a metric is kept.
-func (v *view) knows(metric string) bool { return len(v.byMetric[metric]) > 0 }
-
-// find returns the first values that a query asks for, and whether there are more.
+// find returns the first values that match a query, and whether there are more.
 func (v *view) find(q *query) (found []*schemas.Release, more bool) {
 	n, row := len(v.rows), func(i int) *schemas.Release { return &v.rows[i] }
 	if q.metric != nil {

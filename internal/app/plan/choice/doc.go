@@ -1,22 +1,20 @@
-// Package choice chooses windows and noise for events that have happened.
+// Package choice chooses windows and noise for past events.
 //
-// [Events] keeps what users did. [Events.Advise] searches, for the trusted side, by what the code
-// of a run counts of these users (spend.Person): a forecast of values and errors for each setting.
-// [Events.Choose] chooses for a demo, and pays for that.
+// [Events] stores users' events. [Events.Advise] searches, for the trusted side, with the counting code
+// of a run (spend.Person): it forecasts values and errors for each setting. [Events.Choose] chooses for
+// a demo and pays for the choice.
 //
 // # Guarantees
 //
-// The same events, in any order, give the same answer. Memory is bounded, but for one number for
-// each pair of window and key and each noise that is tried; what does not fit goes to temporary
-// files.
+// The same events, in any order, give the same result. Memory is bounded, except for one number for
+// each pair of window and key and each noise tried; the rest goes to temporary files.
 //
-// What [Found] says protects users with the planned part of the budget: docs/guarantee.md, section
-// 10. The decisions are made by noise and by the exponential mechanism, and their randomness
-// follows from the noise key, the arguments and the exact numbers that they rest on. A noise key
-// serves one choice.
+// [Found] protects users with the planned part of the budget: docs/guarantee.md, section 10. Decisions
+// are made with noise or the exponential mechanism, with randomness derived from the noise key, the
+// arguments and the exact numbers behind them. A noise key serves one choice.
 //
 // # No guarantees
 //
-// [Advice] and [Outcome] are raw data. Callers of Choose must not look at the data for its
-// arguments. The time that a choice takes depends on the data.
+// [Advice] and [Outcome] are raw data. The arguments of Choose must not depend on the data. The
+// duration of a choice depends on the data.
 package choice

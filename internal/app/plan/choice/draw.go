@@ -14,32 +14,33 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// ErrTooLittle means that the planned part of the budget pays for nothing.
+// ErrTooLittle means that the planned part of the budget cannot pay for a choice.
 var ErrTooLittle = errors.New("the planned part of the budget is too small")
 
-// drawer makes the random decisions of one choice. Each has its own randomness, which follows from
-// the key, the arguments of the choice, the decision's number and the exact numbers that it rests
-// on.
+// drawer makes the random decisions of one choice. The randomness of each follows from the key, the
+// arguments of the choice, the decision's number and its exact numbers.
 type drawer struct {
 	key       noisereduction.NoiseKey
 	arguments [32]byte
 	n         uint64
 	planned   units.Mu2
-	used      int // of allParts of planned
+	used      int // parts of planned, of allParts
 }
 
-// decision is one draw: how many of allParts it costs, and by how much a user moves the numbers
-// that it rests on. Of numbers that are released that is the root of Σ d²; of scores, how far apart
-// their changes are.
-type decision struct{ parts, moves int }
+// decision is one draw. moves is a user's influence on its numbers: the root of Σ d² for released
+// numbers, the width of the changes for scores.
+type decision struct {
+	parts int // cost, of allParts
+	moves int
+}
 
-// exact is what a decision rests on. It never leaves the package.
+// exact has the numbers of a decision. It never leaves the package.
 type exact struct {
 	decision
 	numbers []int64
 }
 
-// share takes from the planned budget what a decision costs.
+// share spends the cost of a decision and returns it.
 func (d *drawer) share(cost decision) (units.Mu2, error) {
 	if d.used += cost.parts; d.used > allParts {
 		return 0, errors.New("choosing a setting: the decisions cost more than is planned")
@@ -47,7 +48,7 @@ func (d *drawer) share(cost decision) (units.Mu2, error) {
 	return d.planned / allParts * units.Mu2(cost.parts), nil
 }
 
-// seed is the randomness of the next decision.
+// seed returns the randomness of the next decision.
 func (d *drawer) seed(numbers []int64) [32]byte {
 	d.n++
 	return secret.Keyed(d.key.Secret.Reveal(), "tollgate choice v1", d.arguments[:], binary.BigEndian.AppendUint64(nil,
@@ -84,18 +85,16 @@ func (d *drawer) noisy(values exact) ([]float64, float64, error) {
 }
 
 const (
-	// ratioBits is how exact the base of the weights is, weightBits how exact weights are, and
-	// furthest the exponent of e beyond which scores count as equally bad.
-	ratioBits  = 32
-	weightBits = 192
-	furthest   = 40
+	ratioBits  = 32  // precision of the base of the weights
+	weightBits = 192 // precision of weights
+	furthest   = 40  // exponent of e beyond which scores are equally bad
 )
 
-// pick returns one of the scores' indexes, by the exponential mechanism: i with probability
-// proportional to r^(max − scores[i]), to within a part of 2^-100. A user raises all scores by
-// numbers between some a and a + moves. Then no test tells whether the user is there better than
-// one of N(0, 1) against N(μ, 1) with μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10),
-// and r is such that μ² is at most the share. The margin of 1e-9 is for rounding.
+// pick returns the index of a score by the exponential mechanism: i with probability proportional to
+// r^(max − scores[i]), up to a relative error of 2^-100. A user raises all scores by numbers between
+// some a and a + moves, so no test detects the user better than one of N(0, 1) against N(μ, 1) with
+// μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10); r makes μ² at most the share. The margin
+// of 1e-9 is for rounding.
 func (d *drawer) pick(scored exact) (int, error) {
 	share, err := d.share(scored.decision)
 	if err != nil {
@@ -123,8 +122,8 @@ func (d *drawer) pick(scored exact) (int, error) {
 	return 0, errors.New("choosing a setting: the weights do not add up")
 }
 
-// weight returns 2^weightBits·(ratio/2^ratioBits)^n. If that is at least 2^128, it is within a part
-// of 2^-100: powers are off by 2n·2^-weightBits at most, with n < 2^38.
+// weight returns 2^weightBits·(ratio/2^ratioBits)^n. Results of at least 2^128 have a relative error
+// below 2^-100: powers are off by at most 2n·2^-weightBits, with n < 2^38.
 func weight(ratio, n int64) *big.Int {
 	number := func() *big.Float { return new(big.Float).SetPrec(weightBits) }
 	power, square := number().SetMantExp(number().SetInt64(1), weightBits),
@@ -139,8 +138,7 @@ func weight(ratio, n int64) *big.Int {
 	return w
 }
 
-// uniform returns a number from 0 to below n: every one with the same probability, up to the
-// pseudorandom function.
+// uniform returns a uniform pseudorandom number from 0 to below n.
 func (d *drawer) uniform(seed [32]byte, n *big.Int) *big.Int {
 	bytes := make([]byte, 0, n.BitLen()/8+sha256.Size)
 	for counter := uint64(0); ; {

@@ -11,15 +11,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Setting has the chosen settings. Everything else of a deployment is given.
+// Setting has the settings to choose; the rest of a deployment is given.
 type Setting struct {
 	Window  time.Duration `json:"-"`
 	Noise   float64       `json:"noise"` // deviation of the finest noise, in events or a sum's unit
 	Epsilon float64       `json:"epsilon"`
-	Lasts   time.Duration `json:"-"` // the horizon of the promise
-	// Min and Max are what values are clamped to, for kinds that need a range.
-	Min int64 `json:"min,omitempty"`
-	Max int64 `json:"max,omitempty"`
+	Lasts   time.Duration `json:"-"`             // horizon of the promise
+	Min     int64         `json:"min,omitempty"` // least clamped value, for kinds with a range
+	Max     int64         `json:"max,omitempty"` // greatest clamped value
 }
 
 // option is a setting with its deployment.
@@ -28,7 +27,7 @@ type option struct {
 	d *deployment.Deployment
 }
 
-// options compiles a setting with some noises, and leaves out those that cannot be.
+// options compiles a setting with each noise and omits impossible ones.
 func options(compile Compile, s Setting, noises ...float64) (all []option, err error) {
 	for _, s.Noise = range noises {
 		d, failed := compile(s)
@@ -43,33 +42,31 @@ func options(compile Compile, s Setting, noises ...float64) (all []option, err e
 	return all, err
 }
 
-// Compile makes a deployment with one metric of a setting.
+// Compile returns a deployment with one metric for a setting.
 type Compile func(Setting) (*deployment.Deployment, error)
 
-// Outcome is what a setting is forecast to give.
+// Outcome is the forecast for a setting.
 type Outcome struct {
 	Setting
-	// Typical is the median of |value − real value| / real value over the cells that hold half of
-	// what there is to count, the largest first; a cell without a value counts as 1.
-	Typical float64 `json:"typical_error"`
-	Counted float64 `json:"counted"` // the part of all that there is to count
-	Cells   float64 `json:"cells"`   // pairs of window and key
-	Shown   float64 `json:"shown"`   // published cells
-	Within  float64 `json:"within"`  // share of the countable amount in published cells
-	// Threshold is the threshold of private keys, and Half the least size of the cells that hold
-	// half.
-	Threshold float64 `json:"threshold"`
-	Half      float64 `json:"half"`
+	// Typical is the median of |value − real value| / real value over the largest cells, which together
+	// have half of the countable amount; a cell without a value has 1.
+	Typical   float64 `json:"typical_error"`
+	Counted   float64 `json:"counted"`   // counted share of the countable amount
+	Cells     float64 `json:"cells"`     // pairs of window and key
+	Shown     float64 `json:"shown"`     // published cells
+	Within    float64 `json:"within"`    // share of the countable amount in published cells
+	Threshold float64 `json:"threshold"` // threshold of private keys
+	Half      float64 `json:"half"`      // least size of the cells that have half
 }
 
-// trial has the counts of a tried deployment, by cell.
+// trial has the counts of a tried deployment.
 type trial struct {
 	option
 	person  *spend.Person
 	counted [][components]float64 // by cell
 }
 
-// components are how many numbers a trial keeps of a cell: a mean has two.
+// components is the number of components of a cell in a trial: a mean has two.
 const components = 2
 
 func newTrials(all []option) (trials []*trial, err error) {
@@ -83,10 +80,10 @@ func newTrials(all []option) (trials []*trial, err error) {
 	return trials, nil
 }
 
-// finest is the deviation of the finest noise of a deployment.
+// finest returns the deviation of a deployment's finest noise.
 func finest(d *deployment.Deployment) float64 { return 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float()) }
 
-// of calls add with what a user adds to each entry. The horizon begins with the window start.
+// count calls add with a user's contribution to each entry. The horizon begins with the window start.
 func (t *trial) count(p *person, size, start int64, add func(entry int, part spend.Part)) error {
 	t.person.Begin(p.id, p.names)
 	for _, w := range p.windows {
@@ -106,27 +103,26 @@ func (t *trial) count(p *person, size, start int64, add func(entry int, part spe
 	return nil
 }
 
-// table is what settings of one size of windows count, which differ in noise alone.
+// table has the counts of settings with the same windows and different noise.
 type table struct {
-	rate   float64 // part of the users that was looked at
+	rate   float64 // examined share of the users
 	trials []*trial
 	truth  [][components]float64 // by cell: the countable amount, and for means the sum of values
-	half   float64               // the least size of the cells that hold half
+	half   float64               // least size of the cells that have half
 	total  float64
 	kind   metrickind.Kind
-	values map[int64]uint64 // of events, roughly
+	values map[int64]uint64 // number of events by coarse value
 	spread spread
-	near   *table // of the second round, with noises near the best of the first; nil: none
+	near   *table // second round, with noises near the best of the first; may be nil
 }
 
 // ErrNothing means that there are no events.
 var ErrNothing = errors.New("there are no events to plan for")
 
-// mostEntries is how many pairs of window and key of users are looked at; of more, a sample of
-// users.
+// mostEntries limits the examined triples of user, window and key; beyond it, users are sampled.
 const mostEntries = 1 << 20
 
-// try returns what settings, whose windows have this size, count of the events.
+// try returns the counts of settings with windows of the given size.
 func (e *Events) try(size time.Duration, all []option) (*table, error) {
 	if e.Count == 0 || len(all) == 0 {
 		return nil, ErrNothing
@@ -193,8 +189,8 @@ func (t *table) finish() {
 	t.half = LeastOfHalf(sizes)
 }
 
-// LeastOfHalf returns the least of the numbers that make up half of their sum, the largest first;
-// +Inf if all are 0. It sorts them.
+// LeastOfHalf returns the least of the largest numbers that make up half of the sum; +Inf if all are 0.
+// It sorts them.
 func LeastOfHalf(sizes []float64) float64 {
 	slices.Sort(sizes)
 	all, sum := 0.0, 0.0
@@ -209,7 +205,7 @@ func LeastOfHalf(sizes []float64) float64 {
 	return math.Inf(1)
 }
 
-// quantiles of the standard normal distribution represent the noise of a cell.
+// normal has quantiles of the standard normal distribution, which represent the noise of a cell.
 var normal = func() (z [24]float64) {
 	for i := range z {
 		z[i] = math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(len(z))-1)
@@ -217,8 +213,8 @@ var normal = func() (z [24]float64) {
 	return z
 }()
 
-// outcome forecasts what an option gives that counts the same as trial n: one whose noise and whose
-// budget differ by the same factor, or the trial's own.
+// outcome forecasts an option that counts the same as trial n: its noise and budget differ by the same
+// factor, if at all.
 func (t *table) outcome(n int, tried option) Outcome {
 	one, sigma, threshold := t.trials[n], finest(tried.d), tried.d.Metrics[0].Plan.Threshold()
 	o := Outcome{Setting: tried.Setting, Cells: float64(len(t.truth)), Threshold: max(0, threshold), Half: t.half}
@@ -264,10 +260,10 @@ func (t *table) wrong(one *trial, cell int, y, threshold, sigma float64) float64
 	return math.Abs(found+z*spread-mean) / t.spread.scale(mean)
 }
 
-// below is the standard normal distribution function.
+// below returns the standard normal distribution function at z.
 func below(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
-// Median sorts; it is 0 of nothing, and of an even number the mean of the two in the middle.
+// Median sorts the numbers and returns their median, or 0 without numbers.
 func Median(numbers []float64) float64 {
 	if len(numbers) == 0 {
 		return 0
@@ -276,11 +272,10 @@ func Median(numbers []float64) float64 {
 	return (numbers[(len(numbers)-1)/2] + numbers[len(numbers)/2]) / 2
 }
 
-// gridStep is between noises that are tried.
-const gridStep = math.Sqrt2
+const gridStep = math.Sqrt2 // factor between the noises tried
 
-// payable compiles a setting with a noise with which users can pay. Means of wide ranges, and
-// private keys with much budget and little δ, cannot have very much noise.
+// payable compiles a setting with noise that users can pay for. Means of wide ranges, and private keys
+// with a large budget and a small δ, cannot have very much noise.
 func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
 	for s.Noise = 1e6; s.Noise >= 1; s.Noise /= 2 {
 		if d, err = compile(s); err == nil {
@@ -290,9 +285,9 @@ func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
 	return nil, err
 }
 
-// grid are settings whose noises are a step apart, the least first. Users who add most in all are
-// counted whole with the greatest of them, whatever the window; the least is a part in span of
-// that, or such that a user pays for one event.
+// grid returns settings with noises a step apart, ascending. With the greatest, users with the largest
+// amount are fully counted in any window; the least is that divided by span, or lets a user pay for
+// one event.
 func grid(compile Compile, s Setting, most, span, step float64) ([]option, error) {
 	d, err := payable(compile, s)
 	if err != nil {
@@ -303,7 +298,7 @@ func grid(compile Compile, s Setting, most, span, step float64) ([]option, error
 	if spec.Burst > 0 {
 		burst = spec.Burst
 	}
-	one := 1 / math.Sqrt(burst.Float()) // with which users pay for one event: more if it has several components
+	one := 1 / math.Sqrt(burst.Float()) // noise at which users pay for one event; more for several components
 	for s.Noise = 1.1 * one; s.Noise < finest(d); s.Noise *= 1.1 {
 		if _, err := compile(s); err == nil {
 			break
@@ -319,7 +314,7 @@ func grid(compile Compile, s Setting, most, span, step float64) ([]option, error
 		noises = append(noises, n)
 	}
 	all, err := options(compile, s, noises...)
-	if err != nil { // possible values lie between two of them
+	if err != nil { // possible noises lie between two steps
 		return options(compile, s, finest(d))
 	}
 	return all, nil

@@ -14,20 +14,20 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Events keeps users' events: in memory up to a limit, beyond it in temporary files. They arrive in
-// any order, and are read as often as needed, user by user. Not for concurrent use. Close it.
+// Events stores users' events, in memory up to a limit and beyond it in temporary files. They arrive in
+// any order and are read user by user. Not for concurrent use. Close it.
 type Events struct {
 	key    [32]byte
 	limit  int // records in memory
 	dir    string
 	shards [shards]shard
 	memory int
-	hashes map[string]uint64 // of some of the texts seen
+	hashes map[string]uint64 // cache
 	text   []byte
 
-	Count, Outside uint64 // events within the range, and beyond it
-	First, Last    int64  // times of those within, Unix milliseconds
-	Dates          bool   // all of them are at the start of a day
+	Count, Outside uint64 // events inside and outside the range
+	First, Last    int64  // first and last time in the range, Unix milliseconds
+	Dates          bool   // all times in the range are starts of days
 	from, to       int64
 }
 
@@ -38,7 +38,7 @@ const (
 	mostHashes   = 1 << 16
 )
 
-// shard has the users whose hashes have the same first bits.
+// shard has the users whose hashes have the same leading bits.
 type shard struct {
 	records []record
 	sorted  bool
@@ -46,8 +46,8 @@ type shard struct {
 	spilled int
 }
 
-// record is an event. User and key are hashes: two of 10⁸ users are taken for one with probability
-// 3e-4, which no guarantee suffers from.
+// record is an event with hashes of user and key. Two of 10⁸ users merge with probability 3e-4, which
+// weakens no guarantee.
 type record struct {
 	user, key     uint64
 	millis, value int64
@@ -58,15 +58,14 @@ func (r record) compare(o record) int {
 		cmp.Compare(r.value, o.value))
 }
 
-// NewEvents returns a store for the events in [from, to), Unix milliseconds; from 0 is 1970, to 0
-// no limit. The key is a secret, from which the order of users follows. Temporary files are in dir;
-// "" is the usual place.
+// NewEvents returns a store for the events in [from, to), Unix milliseconds; to 0 means no limit. The
+// secret key determines the order of users. Temporary files are in dir; "" is the default.
 func NewEvents(key [32]byte, from, to int64, dir string) *Events {
 	return &Events{key: key, from: from, to: to, dir: cmp.Or(dir, os.TempDir()), limit: defaultLimit, Dates: true,
 		hashes: map[string]uint64{}}
 }
 
-// Add adds an event. It keeps no reference to user and key.
+// Add adds an event, without a reference to user and key.
 func (e *Events) Add(user, key []byte, millis, value int64) error {
 	if millis < e.from || e.to != 0 && millis >= e.to {
 		e.Outside++
@@ -118,7 +117,7 @@ func (s *shard) spill(dir string) (err error) {
 		if s.file, err = os.CreateTemp(dir, "tollgate-plan-*"); err != nil {
 			return err
 		}
-		// Raw records must not outlive a kill: without a name, the file goes with the process.
+		// Raw records must not survive a kill: a file without a name ends with the process.
 		os.Remove(s.file.Name()) //nolint:errcheck // best effort, Close tries again
 	}
 	w := bufio.NewWriter(s.file)
@@ -133,7 +132,7 @@ func (s *shard) spill(dir string) (err error) {
 	return w.Flush()
 }
 
-// load returns the records of a shard in the order of users and times.
+// load returns the records of a shard ordered by user and time.
 func (s *shard) load() ([]record, error) {
 	all := s.records
 	if s.file != nil {
@@ -158,8 +157,8 @@ func (s *shard) load() ([]record, error) {
 	return all, nil
 }
 
-// each calls fn with the events of each user, in the order of hashes, as long as it returns true.
-// part is the estimated share of users before the next one, by their hashes.
+// each calls fn with the events of each user, in the order of hashes, until it returns false. part is
+// the estimated share of users before this one.
 func (e *Events) each(fn func(events []record, part float64) (bool, error)) error {
 	for i := range e.shards {
 		all, err := e.shards[i].load()

@@ -16,32 +16,30 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Private are the arguments of a choice that its users pay for. They are public, but for the key.
+// Private has the arguments of a choice that users pay for. All except the key are public.
 type Private struct {
-	Sizes   []time.Duration // of windows, ascending; one: it is given
-	Given   Setting         // Noise and Lasts 0: they are chosen
+	Sizes   []time.Duration // window sizes to choose from, ascending; a single one is given
+	Given   Setting         // Noise and Lasts are chosen if they are 0
 	Compile Compile         // must not depend on the data
 	Budget  budgets.Budget  // its planned part is spent
 	Kind    metrickind.Kind
-	Range   bool   // the noise of values is chosen, too
-	Read    string // names the source, the format and all else that decides which events there are
+	Range   bool   // the range of values is chosen, too
+	Read    string // identifies the source, the format and everything else that determines the events
 	Key     noisereduction.NoiseKey
 }
 
 // Found is the protected result of a choice.
 type Found struct {
 	Setting
-	Users, UsersDeviation float64 // how many there are, with noise
-	Few                   bool    // too few to choose by: the setting does not depend on the data
-	// Useful is set if much would be published: about two thirds or more of the amount in large
-	// cells lie above the noise.
-	Useful bool
+	Users, UsersDeviation float64 // noisy number of users
+	Few                   bool    // too few users for a choice: the setting does not depend on the data
+	Useful                bool    // about two thirds or more of the amount in large cells are above the noise
 }
 
-// allParts is what the decisions cost together.
+// allParts is the total cost of the decisions.
 const allParts = 22
 
-// The decisions of a choice. docs/guarantee.md, section 10, has by how much a user moves them.
+// The decisions of a choice. docs/guarantee.md, section 10, derives a user's influence on them.
 var (
 	usersDecision   = decision{2, 1}
 	lengthDecision  = decision{2, width(lengthHolds, lengthHolds)}
@@ -51,31 +49,27 @@ var (
 )
 
 const (
-	// whole is the most that one user adds to all cells, and steps in how many a score counts it.
-	whole = 1 << 20
-	steps = 32
-	// Above a size that is taken from all cells lie large quarters of all that there is to count.
-	// Of this, what a setting shows above the noise counts half beyond enough, and is of use from
-	// some on: parts of all, in 64ths.
+	whole = 1 << 20 // maximum contribution of one user to all cells
+	steps = 32      // steps of a score for that contribution
+	// The large cells exceed a size such that the excess is large quarters of the countable amount. Of
+	// their amount, the part that a setting shows above the noise counts half beyond enough, and is
+	// useful from useful: both in 64ths of the countable amount.
 	large          = 3
 	enough, useful = 40, 29
-	// lengthHolds is the part of the users' events that a horizon must hold, in 64ths.
-	lengthHolds = 54
-	// aboveNoise is how many deviations of the noise are taken from a count: more than its typical
-	// error, because a private key must pass a threshold.
+	lengthHolds    = 54 // part of the users' events that a horizon must contain, in 64ths
+	// aboveNoise is subtracted from a count, in deviations of the noise: more than its typical error,
+	// because a private key must pass a threshold.
 	aboveNoise = 1.5
-	// longer is how much more windows of twice the size must show, as a part of what large cells
-	// have, and beyond what is added to that where the horizon does not hold four of them.
+	// longer is the additional share of the large cells' amount that windows of twice the size must
+	// show; beyond is added if the horizon has fewer than four of them.
 	longer, beyond = .03, .02
-	// limitCost is what a limit on a user costs in comparison: noise that is in proportion to it.
-	limitCost = 100
-	// mostWindows is how many windows a horizon has at most, where their size is chosen.
-	mostWindows = 400
-	rows        = 28  // of users by how much they add in all, in powers of 2
-	visible     = 3.5 // deviations
+	limitCost      = 100 // cost of a limit on users, for noise in proportion to it
+	mostWindows    = 400 // maximum number of windows in a horizon if their size is chosen
+	rows           = 28  // rows of users by their amount, in powers of 2
+	visible        = 3.5 // deviations
 )
 
-// lengths are the horizons that can be chosen.
+// lengths are the possible horizons.
 var lengths = func() (all []time.Duration) {
 	for _, days := range []float64{.25, .5, 1, 2, 4, 7, 14, 30, 60, 120, 180, 365, 730, 1460, 2920, 5840, 11680,
 		23360} {
@@ -84,19 +78,19 @@ var lengths = func() (all []time.Duration) {
 	return all
 }()
 
-// chooser is a choice with the knowledge so far: released numbers alone.
+// chooser is a choice in progress. It knows released numbers only.
 type chooser struct {
 	*Private
 	*drawer
 	events       *Events
-	limit        float64 // the most that counts of one user
-	counts       float64 // counted amount of all users then
-	countedShare float64 // and which part of all that is
+	limit        float64 // maximum counted amount of one user
+	counts       float64 // counted amount of all users with the limit
+	countedShare float64 // its share of the whole amount
 	found        *Found
 }
 
-// Choose chooses the horizon, the window and the noise for users who are one individual for life.
-// Use a noise key for one choice only. Errors: ErrTooLittle.
+// Choose chooses the horizon, the window and the noise. Each user is one individual for life. Use a
+// noise key for one choice only. Errors: ErrTooLittle.
 func (e *Events) Choose(p Private) (*Found, error) {
 	arguments, err := json.Marshal([]any{p.Sizes, p.Given, p.Given.Lasts, p.Budget, p.Kind.Name, p.Range, p.Read,
 		e.from, e.to})
@@ -125,8 +119,8 @@ func (e *Events) Choose(p Private) (*Found, error) {
 	return c.found, c.setting()
 }
 
-// users counts users by how much they add in all. From that follow their number, and the limit on
-// what counts of one of them.
+// users counts users by their amount, from which it derives their number and the limit on the amount
+// of one user.
 func (c *chooser) users() error {
 	table, err := c.table()
 	if err != nil {
@@ -158,7 +152,7 @@ func (c *chooser) users() error {
 	return nil
 }
 
-// table counts users by how much they add in all: each user is in one row.
+// table counts users by their amount: each user is in one row.
 func (c *chooser) table() (exact, error) {
 	table := make([]int64, rows)
 	return exact{usersDecision, table}, c.events.each(func(events []record, _ float64) (bool, error) {
@@ -167,8 +161,8 @@ func (c *chooser) table() (exact, error) {
 	})
 }
 
-// seen clears the rows of a noisy table that are not visible, and those that are apart from the
-// greatest: far away, a visible row is noise alone, and would be taken for users who add very much.
+// clearHidden clears the rows of a noisy table that are not visible, or separated from the greatest by
+// such rows: a visible row far away is only noise and would suggest users with huge amounts.
 func clearHidden(noisy []float64, least float64) {
 	top := 0
 	for i, n := range noisy {
@@ -186,10 +180,10 @@ func clearHidden(noisy []float64, least float64) {
 	}
 }
 
-// inRow is what a user of a row adds in all: the middle of it.
+// inRow returns the middle amount of a row.
 func inRow(row int) float64 { return 1.5*math.Exp2(float64(row)) - .5 }
 
-// amount is how much there is to count of a user in all; at least 1.
+// amount returns a user's countable amount; at least 1.
 func (c *chooser) amount(events []record) uint64 {
 	if !c.Kind.Sums() {
 		return uint64(len(events))
@@ -205,7 +199,7 @@ func (c *chooser) amount(events []record) uint64 {
 	return sum
 }
 
-// usual is the setting if there are too few users to choose by.
+// chooseUsual sets the setting for too few users.
 func (c *chooser) chooseUsual() error {
 	f := c.found
 	f.Window = c.Sizes[0]
@@ -225,7 +219,7 @@ func (c *chooser) chooseUsual() error {
 	return nil
 }
 
-// length chooses the horizon: the shortest that holds nearly all events of nearly all users.
+// length chooses the shortest horizon that contains nearly all events of nearly all users.
 func (c *chooser) length() error {
 	scores, err := c.lengths()
 	if err != nil {
@@ -236,7 +230,7 @@ func (c *chooser) length() error {
 	return err
 }
 
-// lengths judges horizons, each at the best place for it.
+// lengths scores horizons, each at its best position.
 func (c *chooser) lengths() (exact, error) {
 	held := make([]map[int64]int64, len(lengths))
 	for i := range held {
@@ -279,29 +273,29 @@ func (c *chooser) lengths() (exact, error) {
 	return exact{lengthDecision, scores}, nil
 }
 
-// eighths: a horizon begins at multiples of an eighth of its length.
+// eighths is the number of possible starts of a horizon in its length.
 const eighths = 8
 
-// score returns a number of 64ths of what counts of a user in steps of a score, rounded down.
+// score converts a number of 64ths of a user's maximum contribution to steps of a score, rounded down.
 func score(n int64) int64 { return floor(n, 64*whole/steps) }
 
-// width is by how much changes of scores by one user can differ, where the numbers under them, in
-// 64ths of what counts of a user, rise by −below at the least and above at the most.
+// width returns the greatest difference between a user's changes of two scores, if the numbers behind
+// them, in 64ths of a user's maximum contribution, change by −below to above.
 func width(below, above int) int { return ((below+above)*steps+63)/64 + 1 }
 
-// candidate is a setting and its exact results. It never leaves the package.
+// candidate is a setting with its exact results. It never leaves the package.
 type candidate struct {
 	option
-	shown int64 // part of the large cells' amount that lies above the noise
-	all   int64 // all that there is to count
+	shown int64 // part of the large cells' amount above the noise
+	all   int64 // the whole countable amount
 }
 
-// score rates a candidate; less is subtracted for the size of its windows.
+// score rates a candidate; less is the penalty for the size of its windows.
 func (t *candidate) score(less int64) int64 {
 	return score(min(32*t.shown, enough/2*t.all) + 32*t.shown - less)
 }
 
-// use is above 0 if a candidate shows something of use.
+// use returns a number that is above 0 if a candidate shows enough to be useful.
 func (t *candidate) use() exact { return exact{useDecision, []int64{score(64*t.shown - useful*t.all)}} }
 
 // setting chooses the window and the noise together.
@@ -323,7 +317,7 @@ func (c *chooser) setting() error {
 	return err
 }
 
-// candidates judges noises in windows of some sizes, ascending.
+// candidates scores noises in windows of the given sizes, ascending.
 func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exact, err error) {
 	scores.decision = settingDecision
 	for _, size := range sizes {
@@ -341,7 +335,7 @@ func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exa
 	return all, scores, nil
 }
 
-// sizes are the window sizes that fit the horizon.
+// sizes returns the window sizes that fit the horizon.
 func (c *chooser) sizes() (all []time.Duration) {
 	if len(c.Sizes) == 1 {
 		return c.Sizes
@@ -358,8 +352,8 @@ func (c *chooser) sizes() (all []time.Duration) {
 	return all
 }
 
-// try counts as a run would, with the grid's noises in windows of one size. Of each user, at most
-// whole counts in all, in proportion. Every second noise is tried, and the others lie between.
+// try counts as a run would, with the grid's noises in windows of one size. Each user's amount is scaled
+// to at most whole. Every second noise is tried and the others are interpolated.
 func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	s := c.found.Setting
 	s.Window = size
@@ -393,7 +387,7 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 		most := int64(math.Ceil(whole * min(1, added/c.limit)))
 		sum += most
 		part := func(n float64) int64 {
-			return int64(math.Abs(n) * float64(most) / max(1, added) * (1 - 1e-9)) // the margin is for rounding
+			return int64(math.Abs(n) * float64(most) / max(1, added) * (1 - 1e-9)) // margin for rounding
 		}
 		userParts = userParts[:0]
 		real = append(real, make([]int64, len(cut.cells)-len(real))...)
@@ -403,7 +397,7 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 		}
 		for i, one := range trials {
 			counts[i] = append(counts[i], make([]int64, len(cut.cells)-len(counts[i]))...)
-			// A user's own first window begins the horizon: others do not matter.
+			// The horizon begins with the user's first window, independently of other users.
 			if err := one.count(p, cut.size, p.windows[0].number, func(entry int, added spend.Part) {
 				counts[i][p.cells[entry]] += min(userParts[entry], part(float64(added.Total)))
 			}); err != nil {
@@ -414,7 +408,7 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	})
 	level := aboveNoise * c.countedShare * whole / c.limit
 	if c.Kind.Vector != nil {
-		level *= 2.25 // of a mean a quarter of the range from its end, with the noise of both components
+		level *= 2.25 // a mean a quarter of the range from its end, with the noise of both components
 	}
 	from, tried := largeFrom(real, sum), make([]candidate, len(all))
 	for i, o := range all {
@@ -425,10 +419,10 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	return tried, err
 }
 
-// cellSize is a size of cells, a/b.
+// cellSize is the size a/b of a cell.
 type cellSize struct{ a, b int64 }
 
-// largeFrom returns the size above which cells have, together, large quarters of all; 0 if cells
+// largeFrom returns the size such that the excess of cells over it is large quarters of all; 0 if cells
 // have less than that.
 func largeFrom(cells []int64, all int64) cellSize {
 	cells = slices.Sorted(slices.Values(cells))
@@ -446,8 +440,8 @@ func largeFrom(cells []int64, all int64) cellSize {
 	return cellSize{0, 1}
 }
 
-// above returns Σ max(0, count − noise − size), where a count lies two fifths of the way from one
-// to the other: allowances leave room for about so much with √2 of the noise.
+// above returns Σ max(0, count − noise − size) for counts two fifths of the way from one to other:
+// with √2 times the noise, allowances leave room for about that much.
 func (s cellSize) above(one, other []int64, noise int64) int64 {
 	sum, many, least := int64(0), uint64(0), 5*s.a/s.b
 	for i, n := range one {

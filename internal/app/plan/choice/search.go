@@ -10,39 +10,36 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Usual are the sizes of windows that are tried if none is given.
+// Usual has the window sizes that are tried by default.
 var Usual = []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day, 30 * day, 90 * day, 365 * day}
 
 const (
-	// Useful is the typical error up to which values are of use. Where several sizes of windows
-	// have at most good, the smallest of them is recommended.
-	Useful, good = 0.25, 0.1
-	// plannedWindows is how many windows the events are in at most, where their size is not given.
-	plannedWindows = 1500
-	// span is by how much the noises that are tried differ at most.
-	span = 1 << 14
+	// Useful is the greatest typical error of useful values. The smallest window size with an error of
+	// at most good is recommended.
+	Useful, good   = 0.25, 0.1
+	plannedWindows = 1500    // maximum number of windows of events if their size is not given
+	span           = 1 << 14 // ratio of the greatest to the least noise tried
 )
 
 // Question asks for the best setting.
 type Question struct {
-	Sizes    []time.Duration // of windows, to choose from; nil: the usual ones
-	Given    Setting         // Noise and Lasts 0: they are chosen
+	Sizes    []time.Duration // window sizes to choose from; nil: Usual
+	Given    Setting         // Noise and Lasts are chosen if they are 0
 	Compile  Compile
-	Progress func(settings int) // is called with the number of tried settings; may be nil
+	Progress func(settings int) // called with the number of settings tried; may be nil
 }
 
 // Advice is the result of Advise.
 type Advice struct {
-	Best  Outcome
-	Sizes []Outcome // the best of each size that was tried, ascending
-	// Epsilon are the best noises in the same window with other ε: half of it, and more.
-	Epsilon []Outcome
-	Rate    float64 // the part of the users that was looked at
+	Best    Outcome
+	Sizes   []Outcome // the best of each size tried, ascending
+	Epsilon []Outcome // the best in the same window with other ε: half of it, and more
+	Rate    float64   // examined share of the users
 }
 
-// Advise searches for the best noise in windows of each size, and for the best size, by the counts
-// of a run's code. The result is computed from raw data, for the trusted side only. Errors:
-// ErrNothing, the errors of compile if nothing can be tried, or ctx's.
+// Advise searches for the best noise in windows of each size, and for the best size, with a run's
+// counting code. The result is raw data, for the trusted side only. Errors: ErrNothing, ctx's, and
+// those of Compile if no setting is possible.
 func (e *Events) Advise(ctx context.Context, q Question) (*Advice, error) {
 	if e.Count == 0 {
 		return nil, ErrNothing
@@ -88,7 +85,7 @@ func (e *Events) Advise(ctx context.Context, q Question) (*Advice, error) {
 	return a, nil
 }
 
-// Forecast returns what one setting gives.
+// Forecast returns the outcome of one setting.
 func (e *Events) Forecast(s Setting, compile Compile) (*Outcome, error) {
 	all, err := options(compile, s, s.Noise)
 	if err != nil {
@@ -102,7 +99,7 @@ func (e *Events) Forecast(s Setting, compile Compile) (*Outcome, error) {
 	return &o, nil
 }
 
-// least returns the outcome in the smallest windows that has at most an error.
+// least returns the outcome with the smallest windows whose error is at most limit.
 func (a *Advice) least(limit float64) (best *Outcome) {
 	for i := range a.Sizes {
 		if o := &a.Sizes[i]; o.Typical <= limit && (best == nil || o.Window < best.Window) {
@@ -112,7 +109,7 @@ func (a *Advice) least(limit float64) (best *Outcome) {
 	return best
 }
 
-// sizes are the tried window sizes.
+// sizes returns the window sizes to try.
 func (e *Events) sizes(q *Question) (all []time.Duration) {
 	if q.Sizes != nil {
 		return slices.Sorted(slices.Values(q.Sizes))
@@ -131,8 +128,8 @@ func (e *Events) sizes(q *Question) (all []time.Duration) {
 	return all
 }
 
-// stay is how long after the first event of their users 19 of 20 events come: a budget that is paid
-// out over more time than users stay is never paid out.
+// stay returns the time after a user's first event that includes 19 of 20 events: a budget paid out over
+// more time than users stay is never paid out.
 func (e *Events) stay() (time.Duration, error) {
 	after := map[int64]uint64{}
 	err := e.each(func(events []record, _ float64) (bool, error) {
@@ -144,7 +141,7 @@ func (e *Events) stay() (time.Duration, error) {
 	return time.Duration(spreadOf(after).high)*time.Millisecond/day*day + day, err
 }
 
-// most is the greatest amount of one user.
+// most returns the greatest amount of one user.
 func (e *Events) most(kind metrickind.Kind) (most uint64, err error) {
 	c := &chooser{Private: &Private{Kind: kind}}
 	return most, e.each(func(events []record, _ float64) (bool, error) {
@@ -187,7 +184,7 @@ func (e *Events) best(q *Question) (Outcome, *table, error) {
 	return best, t, err
 }
 
-// wide are settings with all noises that can be of use.
+// wide returns settings with all noises that can be useful.
 func (e *Events) wide(q *Question) ([]option, error) {
 	s := q.Given
 	d, err := payable(q.Compile, s)
@@ -217,8 +214,8 @@ func (e *Events) tryBest(q *Question, all []option) (*table, Outcome, error) {
 	return t, best, nil
 }
 
-// epsilons returns what other ε give in the same windows. The same events count if the noise is
-// lower by the factor by which the root of the budget is greater.
+// epsilons returns the outcomes of other ε in the same windows. The same events count if noise and root
+// of the budget change by inverse factors.
 func (t *table) epsilons(q *Question, best *Outcome) (all []Outcome) {
 	base := t.trials[0].d.Budget.Mu2.Float()
 	for _, times := range []float64{.5, 2, 4, 8} {

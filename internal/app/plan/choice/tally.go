@@ -6,7 +6,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Real is the truth of a cell: the amount to count, the value, and the scale of its errors.
+// Real has the true amount and value of a cell, and the scale of the value's errors.
 type Real struct{ Size, Value, Scale float64 }
 
 // Tally computes the true values of cells from their events.
@@ -55,10 +55,10 @@ func (t *Tally[K]) Add(cell K, user string, value int64) {
 	}
 }
 
-// Len returns how many cells have an event.
+// Len returns the number of cells with events.
 func (t *Tally[K]) Len() int { return len(t.cells) }
 
-// Real returns what each cell has.
+// Real returns the true values of all cells.
 func (t *Tally[K]) Real() map[K]Real {
 	out, spread := make(map[K]Real, len(t.cells)), spreadOf(t.values)
 	for cell, powers := range t.cells {
@@ -74,8 +74,8 @@ func (t *Tally[K]) Real() map[K]Real {
 	return out
 }
 
-// TypicalError returns Outcome.Typical for released values, compared with the real ones. The error
-// of a cell without a value counts as 1. cells is the number of cells that hold half of the amount.
+// TypicalError returns Outcome.Typical of released values. cells is the number of the largest cells,
+// which have half of the amount.
 func TypicalError[K comparable](real map[K]Real, values map[K]float64) (typical float64, cells int) {
 	var sizes, errors []float64
 	for _, r := range real {

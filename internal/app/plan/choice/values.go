@@ -7,12 +7,10 @@ import (
 	"slices"
 )
 
-// valueSteps are the rows of values on each side of 0, each with twice the values of the one
-// before.
+// valueSteps is the number of rows of values on each side of 0; each row doubles the values.
 const valueSteps = 36
 
-// values chooses the range in which nine in ten values of most users lie. It begins or ends at 0 if
-// none are beyond.
+// values chooses a range that contains nine of ten values of most users, and 0.
 func (c *chooser) values() error {
 	table, err := c.valueTable()
 	if err != nil {
@@ -41,8 +39,8 @@ func (c *chooser) values() error {
 	return nil
 }
 
-// valueTable counts users by the least power of 2 that nine in ten of their values do not exceed in
-// size, and by the sign of most of these: each user is in one row.
+// valueTable counts users by the least power of 2 that nine of ten of their values do not exceed in
+// size, and by the sign of most values: each user is in one row.
 func (c *chooser) valueTable() (exact, error) {
 	table := make([]int64, 2*valueSteps+1)
 	var steps []int
@@ -67,33 +65,34 @@ func (c *chooser) valueTable() (exact, error) {
 	})
 }
 
-// spread is the range in which nine of ten values of events lie.
+// spread is a range that contains nine of ten values of events.
 type spread struct{ low, high float64 }
 
-func spreadOf(values map[int64]uint64) (s spread) {
-	var sorted []int64
-	all := uint64(0)
-	for v, n := range values {
-		sorted = append(sorted, v)
+func spreadOf(values map[int64]uint64) spread {
+	low, high := middle(values, 20)
+	return spread{float64(low), float64(high)}
+}
+
+// middle returns the range of values without 1/parts of the events at either end.
+func middle(values map[int64]uint64, parts uint64) (low, high int64) {
+	all, sum := uint64(0), uint64(0)
+	for _, n := range values {
 		all += n
 	}
-	slices.Sort(sorted)
-	sum := uint64(0)
-	for _, v := range sorted {
-		if before := sum; before*20 <= all {
-			s.low = float64(v)
+	for _, v := range slices.Sorted(maps.Keys(values)) {
+		if sum*parts <= all {
+			low = v
 		}
-		if sum*20 < all*19 {
-			s.high = float64(v)
+		if sum*parts < all*(parts-1) {
+			high = v
 		}
 		sum += values[v]
 	}
-	return s
+	return low, high
 }
 
-// scale returns what an error of a value is compared with: the value's own size, but no more than
-// the range, and no less than a quarter of it if 0 is inside. Elsewhere a hundredth of the range
-// stands for values next to 0.
+// scale returns the scale of a value's errors: its size, but at most the range, and at least a quarter
+// of the range if 0 is inside, else a hundredth.
 func (s spread) scale(value float64) float64 {
 	size := s.high - s.low
 	if size == 0 {
@@ -113,29 +112,21 @@ func coarse(v int64) int64 {
 	return int64(math.RoundToEven(float64(v)/unit) * unit)
 }
 
-// Range returns the range in which 99 of 100 values lie, with two digits: raw data.
+// Range returns a range that contains 99 of 100 values, with two digits: raw data.
 func (e *Events) Range() (least, most int64) {
-	values, all := map[int64]uint64{}, uint64(0)
+	values := map[int64]uint64{}
 	if err := e.each(func(events []record, _ float64) (bool, error) {
 		for _, r := range events {
 			values[coarse(r.value)]++
-			all++
 		}
 		return true, nil
-	}); err != nil || all == 0 {
+	}); err != nil || len(values) == 0 {
 		return 0, 1
 	}
-	sum := uint64(0)
-	for _, v := range slices.Sorted(maps.Keys(values)) {
-		if sum*200 <= all {
-			least = v
-		}
-		if sum*200 < all*199 {
-			most = v
-		}
-		sum += values[v]
+	if least, most = middle(values, 200); least > 0 {
+		least = 0
 	}
-	if least = min(least, 0); least == most {
+	if least == most {
 		most++
 	}
 	return least, most

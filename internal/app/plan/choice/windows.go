@@ -18,7 +18,7 @@ type person struct {
 	id      accounts.ID
 	names   [][]byte // the user's keys, ascending
 	windows []window
-	entries []schemas.KeyCount // of all windows, one after the other; so are values and records
+	entries []schemas.KeyCount // of all windows, in order, like records
 	cells   []int              // by entry: the number of the cell
 	truth   []float64          // by entry: the amount to count
 	records []schemas.RecordValue
@@ -30,13 +30,13 @@ type window struct {
 	entries, recs [2]int
 }
 
-// place is a cell: a window and a key.
+// place identifies a cell.
 type place struct {
 	window int64
 	key    uint64
 }
 
-// cutter cuts users' events into windows of one size, and numbers the cells.
+// cutter cuts users' events into windows of one size and numbers the cells.
 type cutter struct {
 	size  int64
 	kind  metrickind.Kind
@@ -115,7 +115,7 @@ func (c *cutter) window(number int64, events []record) {
 	p.windows = append(p.windows, w)
 }
 
-// record adds a value to the records of a window, which begin at from: equal ones are one record.
+// record adds a value to the records of a window, which begin at from. Equal values are one record.
 func (c *cutter) record(key uint32, value int64, from int) {
 	p := &c.p
 	if n := len(p.records); n > from && p.records[n-1].Key == key && p.records[n-1].Value == value {

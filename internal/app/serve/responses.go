@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// errorAnswer is the body of every error response.
-type errorAnswer struct {
+// errorResponse is the body of every error response.
+type errorResponse struct {
 	Error     string `json:"error"`               // the fault and its remedy
-	Parameter string `json:"parameter,omitempty"` // which parameter of the query is
+	Parameter string `json:"parameter,omitempty"` // parameter of the query at fault
 }
 
-func fail(w http.ResponseWriter, code int, e errorAnswer) {
+func fail(w http.ResponseWriter, code int, e errorResponse) {
 	w.Header().Set("Cache-Control", "no-store")
 	if code == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "2")
@@ -21,8 +21,7 @@ func fail(w http.ResponseWriter, code int, e errorAnswer) {
 	writeJSON(w, code, text, err)
 }
 
-// writeJSON responds with an object, or with an error if making it has failed. (A value read from
-// the topic can always be written.)
+// writeJSON responds with an object, or with an error if encoding it failed.
 func writeJSON(w http.ResponseWriter, code int, text []byte, err error) {
 	if err != nil {
 		code, text = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written"}`)
@@ -32,8 +31,8 @@ func writeJSON(w http.ResponseWriter, code int, text []byte, err error) {
 	w.Write(append(text, '\n')) //nolint:errcheck // a client that has gone away misses it
 }
 
-// fresh sets the cache headers, and reports whether the client already has the response. Caches may
-// keep it for a second.
+// fresh sets the cache headers, with a maximum age of a second. If the client already has the response,
+// it responds so and returns true.
 func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("ETag", tag)
@@ -49,7 +48,7 @@ func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// write responds with a body, compressed if the client accepts that.
+// write responds with the body, compressed if the client accepts it.
 func (b body) write(w http.ResponseWriter, r *http.Request, contentType, tag string) {
 	w.Header().Set("Vary", "Accept-Encoding")
 	if fresh(w, r, tag) {
