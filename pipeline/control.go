@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
 
-// openDeployment connects to Kafka and opens the control log, as openControl does. Without an error,
-// the caller closes the client.
+// openDeployment connects to Kafka and opens the control log, as openControl does. Without an
+// error, the caller closes the client.
 func openDeployment(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (client *kafkalog.Client,
 	control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	if client, err = connect.Dial(ctx, d.Config.Kafka, nil); err != nil {

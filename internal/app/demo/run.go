@@ -21,8 +21,8 @@ type Options struct {
 	Drain    <-chan struct{} // ends the run after the open turn when closed
 	OnLoaded func()          // called when every record is on the broker
 	// OnTurn receives the releases of each turn, in order and never concurrently, while the run
-	// continues. Run waits for the last call before it returns; after Drain it waits only briefly and
-	// returns an error if the call hangs. An error of OnTurn ends the run.
+	// continues. Run waits for the last call before it returns; after Drain it waits only briefly
+	// and returns an error if the call hangs. An error of OnTurn ends the run.
 	OnTurn func(Turn) error
 }
 
@@ -42,8 +42,8 @@ type Result struct {
 }
 
 // Run loads the source into an embedded broker, runs the pipeline to the end of the source's range
-// and hands out the releases. If the source has no range, the Result only counts its records as dead
-// letters.
+// and hands out the releases. If the source has no range, the Result only counts its records as
+// dead letters.
 func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Options) (Result, error) {
 	from, to := source.Range()
 	if from.IsZero() || to.IsZero() {
@@ -98,8 +98,8 @@ func startBroker(logger *slog.Logger) (*embedded.Broker, pipeline.Kafka, error) 
 func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options) (Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	// If OnTurn fails, the run is drained, not cancelled: Beam's worker may send on a closed channel
-	// if it is cancelled during a bundle.
+	// If OnTurn fails, the run is drained, not cancelled: Beam's worker may send on a closed
+	// channel if it is cancelled during a bundle.
 	drain := make(chan struct{})
 	halt := sync.OnceFunc(func() { close(drain) })
 	go func() {

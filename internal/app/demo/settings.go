@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Settings are the promise, the accuracy of releases and the limits of one user's contributions, as in
-// the pipeline's configuration.
+// Settings are the promise, the accuracy of releases and the limits of one user's contributions, as
+// in the pipeline's configuration.
 type Settings struct {
 	Epsilon, Delta  float64
 	DeltaKeys       float64 `json:",omitempty"` // part of Delta for private keys; 0 is a tenth

@@ -18,8 +18,8 @@ type Traits struct {
 // Source provides the records of a demo. Not for concurrent use.
 type Source interface {
 	Traits() Traits
-	// Range returns the range of the windows to release, [from, to), both at ends of windows in UTC.
-	// Both are zero if there is nothing to release.
+	// Range returns the range of the windows to release, [from, to), both at ends of windows in
+	// UTC. Both are zero if there is nothing to release.
 	Range() (from, to time.Time)
 	// Each calls fn with every record in the order of the topic: timestamps never fall.
 	Each(fn func(kafkalog.Message) error) error

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// MaxRecordBytes is the maximum length of a file's record, which must fit a message of the broker. A
-// longer record is loaded truncated and dead-lettered as oversized.
+// MaxRecordBytes is the maximum length of a file's record, which must fit a message of the broker.
+// A longer record is loaded truncated and dead-lettered as oversized.
 const MaxRecordBytes = 900_000
 
 // FileOptions configure the reading of a user's file.
@@ -55,7 +55,8 @@ func OpenFile(opt FileOptions) (*File, error) {
 // Unnamed returns the number of records without a user, however they are treated.
 func (f *File) Unnamed() uint64 { return f.unnamed + f.faults.Unnamed() }
 
-// NoUsers reports whether no record has a user, although records without one are accepted or skipped.
+// NoUsers reports whether no record has a user, although records without one are accepted or
+// skipped.
 func (f *File) NoUsers() bool {
 	if f.opt.NoUser == SkipNoUser {
 		return f.unnamed > 0 && f.data.Timed == 0
@@ -75,8 +76,8 @@ func (f *File) NoRecords() error {
 		!f.data.Empty))
 }
 
-// Stretched describes the distance of the first and the last event, with times for the holder of the
-// file.
+// Stretched describes the distance of the first and the last event, with times for the holder of
+// the file.
 func (f *File) Stretched() string {
 	d := f.data
 	return fmt.Sprintf("the events are spread from %s (%s %d) to %s (%s %d): take larger windows (--window), or leave "+
@@ -122,8 +123,8 @@ func (f *File) SetWindow(size time.Duration) {
 	f.setRange()
 }
 
-// setRange sets the range to the windows that contain the data unless it was given. They begin in 1970
-// at the earliest: an earlier time is usually an unset date.
+// setRange sets the range to the windows that contain the data unless it was given. They begin in
+// 1970 at the earliest: an earlier time is usually an unset date.
 func (f *File) setRange() {
 	f.from, f.to = f.opt.From, f.opt.To
 	window := f.opt.Window.Milliseconds()

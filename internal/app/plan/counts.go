@@ -21,8 +21,8 @@ type Count struct {
 	Met     float64  `json:"met"`   // probability that it meets the target, if it is published
 }
 
-// sizes returns the sizes of the forecast counts. For a sum they grow with the decade of its greatest
-// value, like the noise.
+// sizes returns the sizes of the forecast counts. For a sum they grow with the decade of its
+// greatest value, like the noise.
 func sizes(m *schemas.MetricSpec) []float64 {
 	value := 1.0
 	if !metrickind.Of(m.Kind).Sums() {
@@ -50,8 +50,8 @@ func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 	return nil
 }
 
-// countsOf imitates 2,000 releases of each size, with the same noise in every run. At 99 % confidence,
-// probabilities are accurate to 0.03 and means to 3 %.
+// countsOf imitates 2,000 releases of each size, with the same noise in every run. At 99 %
+// confidence, probabilities are accurate to 0.03 and means to 3 %.
 func countsOf(m *deployment.CompiledMetric) (out []Count) {
 	const draws = 2000
 	vector := metrickind.Of(m.Spec.Kind).Vector

@@ -48,7 +48,8 @@ type Metric struct {
 	PublicKeys int     `json:"public_keys,omitempty"`
 	FirstSigma float64 `json:"first_sigma"` // standard deviation of a count's first release, in the metric's unit
 	TopSigma   float64 `json:"top_sigma"`   // least standard deviation of a release
-	// Threshold must be exceeded by the first noisy count of a private key; nil if keys are not private.
+	// Threshold must be exceeded by the first noisy count of a private key; nil if keys are not
+	// private.
 	Threshold *float64 `json:"threshold"`
 
 	Relative   float64 `json:"relative"`

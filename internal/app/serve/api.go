@@ -14,8 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// releasesResponse returns the response of /v1/releases: values as tollgate run --format json prints
-// them, without the unit; whether there are more; and the cursor for the next page.
+// releasesResponse returns the response of /v1/releases: values as tollgate run --format json
+// prints them, without the unit; whether there are more; and the cursor for the next page.
 func releasesResponse(found []*schemas.Release, more bool) ([]byte, error) {
 	b := make([]byte, 0, 64+384*len(found))
 	b = append(b, `{"releases":[`...)
@@ -62,7 +62,8 @@ func (s *server) releases(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, text, err)
 }
 
-// completeView returns the served values, or responds that they are still being read and returns nil.
+// completeView returns the served values, or responds that they are still being read and returns
+// nil.
 func (s *server) completeView(w http.ResponseWriter) *view {
 	v := s.view.Load()
 	if s.complete.Load() {

@@ -39,8 +39,8 @@ func newFeed(s *server, limit int) *feed {
 		kept: values{keep: s.options.Keep, limit: limit, clock: wallclock.Of(s.deployment.Config.Time.WindowZone)}}
 }
 
-// follow reads published values until ctx ends. It logs each failure once and retries after pauses that
-// grow to a minute and are reset by a success.
+// follow reads published values until ctx ends. It logs each failure once and retries after pauses
+// that grow to a minute and are reset by a success.
 func (f *feed) follow(ctx context.Context) error {
 	logged, pause := "", firstPause
 	for {
@@ -98,9 +98,9 @@ func (f *feed) add(p published.Turn) error {
 // clockMargin is the greatest tolerated delay of this machine's clock behind a run's.
 const clockMargin = time.Minute
 
-// trustedEnd returns the end of a turn. A writer to the turns topic can forge any time. Instead of a
-// future time, which only made-up event times can give, trustedEnd returns the last window end of the
-// turn's values, or zero without values.
+// trustedEnd returns the end of a turn. A writer to the turns topic can forge any time. Instead of
+// a future time, which only made-up event times can give, trustedEnd returns the last window end of
+// the turn's values, or zero without values.
 func (f *feed) trustedEnd(p *published.Turn, now time.Time) (end time.Time) {
 	if !p.End.After(now.Add(f.s.deployment.Config.Time.Skew + clockMargin)) {
 		return p.End

@@ -17,8 +17,8 @@ func (s *server) silent(now time.Time) time.Duration {
 	return 0
 }
 
-// unready returns the reason that this process is not ready, or "". The text is public. A process with
-// values is ready even if Kafka does not respond: a proxy that excluded it would show nothing.
+// unready returns the reason that this process is not ready, or "". The text is public. A process
+// with values is ready even if Kafka does not respond: a proxy that excluded it would show nothing.
 func (s *server) unready(now time.Time) string {
 	switch {
 	case s.ending.Load():

@@ -31,8 +31,8 @@ func writeJSON(w http.ResponseWriter, code int, text []byte, err error) {
 	w.Write(append(text, '\n')) //nolint:errcheck // a client that has gone away misses it
 }
 
-// fresh sets the cache headers, with a maximum age of a second. If the client already has the response,
-// it responds so and returns true.
+// fresh sets the cache headers, with a maximum age of a second. If the client already has the
+// response, it responds so and returns true.
 func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("ETag", tag)

@@ -26,8 +26,8 @@ func fixed(text []byte, contentType string) (http.HandlerFunc, error) {
 	return func(w http.ResponseWriter, r *http.Request) { b.write(w, r, contentType, tag) }, err
 }
 
-// maxURL limits the length of a request's path and query: an encoded metric and key, and a cursor with
-// both.
+// maxURL limits the length of a request's path and query: an encoded metric and key, and a cursor
+// with both.
 const maxURL = 8 << 10
 
 // nothingHere is the page of an unknown address.

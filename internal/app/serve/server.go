@@ -43,8 +43,8 @@ func newServer(d *deployment.Deployment, o Options) (*server, error) {
 	return s, s.show(nil, false)
 }
 
-// show replaces the served values with rows. complete is set once everything settled at the start has
-// been read. Not for concurrent use.
+// show replaces the served values with rows. complete is set once everything settled at the start
+// has been read. Not for concurrent use.
 func (s *server) show(rows []schemas.Release, complete bool) error {
 	text := "Values are still being read."
 	if complete {
@@ -86,8 +86,9 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 
 // otherwise returns the metrics whose newest values were released under another definition (bounds,
 // ladder, filter, target) than the configured one. For those in behind, the configuration is older:
-// earlier values were released under it, or the newest ones appeared while this process was running.
-// For the others it may be newer: right after a change, no value was released under it yet.
+// earlier values were released under it, or the newest ones appeared while this process was
+// running. For the others it may be newer: right after a change, no value was released under it
+// yet.
 func (s *server) otherwise(rows []schemas.Release) (all, behind []string) {
 	newest, known := map[string]*schemas.Release{}, map[[32]byte]bool{}
 	for i := range rows {
@@ -113,7 +114,8 @@ func (s *server) otherwise(rows []schemas.Release) (all, behind []string) {
 	return all, behind
 }
 
-// quiet drops net/http's log lines about clients, who could fill a log, and passes on its own errors.
+// quiet drops net/http's log lines about clients, who could fill a log, and passes on its own
+// errors.
 type quiet struct{ log func(string) }
 
 // Write implements io.Writer.

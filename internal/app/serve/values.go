@@ -36,7 +36,8 @@ func (a position) compare(b position) int {
 		b.windowStart), cmp.Compare(a.key, b.key))
 }
 
-// values are the kept released values, in order. Not for concurrent use; results of rows never change.
+// values are the kept released values, in order. Not for concurrent use; results of rows never
+// change.
 type values struct {
 	keep  int // windows to keep of a series
 	limit int // maximum number of values, except the last window of each series
@@ -46,8 +47,8 @@ type values struct {
 	dropped bool // values have been dropped
 }
 
-// add adds the values of a turn. At most twice the limit is kept until rows is called, unless one turn
-// has more.
+// add adds the values of a turn. At most twice the limit is kept until rows is called, unless one
+// turn has more.
 func (v *values) add(releases []schemas.Release) {
 	order := func(a, b schemas.Release) int { return positionOf(&a).compare(positionOf(&b)) }
 	added := max(len(v.all)-1, 0)
@@ -67,8 +68,8 @@ func (v *values) rows() []schemas.Release {
 	return slices.Clip(v.all)
 }
 
-// trim drops the oldest windows of each series beyond keep, and then, while there are more values than
-// the limit, the oldest window of the series with the most values.
+// trim drops the oldest windows of each series beyond keep, and then, while there are more values
+// than the limit, the oldest window of the series with the most values.
 func (v *values) trim() {
 	series := map[seriesID]*windowCounts{}
 	for i := range v.all {

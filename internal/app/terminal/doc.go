@@ -8,6 +8,6 @@
 // can steer the terminal. Nothing but released values and public facts is given to
 // this package, and it draws nothing else.
 //
-// Not guaranteed: that a chart is exact. Bars are rounded to an eighth of the range, and if there are
-// more windows than columns, a bar is the mean of several; the table has the numbers.
+// Not guaranteed: that a chart is exact. Bars are rounded to an eighth of the range, and if there
+// are more windows than columns, a bar is the mean of several; the table has the numbers.
 package terminal

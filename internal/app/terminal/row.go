@@ -31,8 +31,8 @@ func (r Row) interval(decimals int) string {
 
 func keyOf(r Row) string { return r.Key }
 
-// groups puts the rows with the same name together. The groups are in the order in which their names
-// first appear.
+// groups puts the rows with the same name together. The groups are in the order in which their
+// names first appear.
 func groups(rows []Row, name func(Row) string) (all [][]Row) {
 	index := map[string]int{}
 	for _, r := range rows {

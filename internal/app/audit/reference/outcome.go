@@ -157,8 +157,8 @@ func (c *Config) outcome(millis, appended, largest int64) Outcome {
 	return Accepted
 }
 
-// earlier reports whether a < b − d, for d ≥ 0. Records may have any int64 as their time: a sum that
-// does not fit is after all of them.
+// earlier reports whether a < b − d, for d ≥ 0. Records may have any int64 as their time: a sum
+// that does not fit is after all of them.
 func earlier(a, b, d int64) bool { return a+d >= a && a+d < b }
 
 // overtaken reports whether the turn that covers an event's time was closed before the record could

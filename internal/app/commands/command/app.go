@@ -86,8 +86,9 @@ func NoArguments(flag string) cobra.PositionalArgs {
 }
 
 // New returns a command with the texts of help: a summary in one line, a description, lines to try
-// under "Examples:", and the descriptions of its flags, under "Flags:" or the titles of groups, where
-// a star marks the flags that --help shows. register adds the flags; values replace words in help.
+// under "Examples:", and the descriptions of its flags, under "Flags:" or the titles of groups,
+// where a star marks the flags that --help shows. register adds the flags; values replace words in
+// help.
 func (a *App) New(use, help string, register func(*cobra.Command), work func(*cobra.Command) error,
 	values ...string) *cobra.Command {
 	help = strings.NewReplacer(values...).Replace(help)

@@ -158,7 +158,8 @@ func (j *job) read() (*demo.File, error) {
 	}
 	j.source = source
 	if err = source.NoRecords(); err == nil && source.NoUsers() {
-		// Records without a user need not be broken, but with a misspelt field, each would be a user.
+		// Records without a user need not be broken, but with a misspelt field, each would be a
+		// user.
 		err = fmt.Errorf("reading input file %s: no record has a user in %s: correct --user-field",
 			eventfile.Name(f.input), f.userField)
 	}

@@ -192,8 +192,8 @@ func (f *demoFlags) warnings(d *pipeline.Deployment) (all []error) {
 	return all
 }
 
-// configFlag names those flags that were given, of the ones that set the field of an error, and flags
-// that can be added.
+// configFlag names those flags that were given, of the ones that set the field of an error, and
+// flags that can be added.
 func (f *demoFlags) configFlag(err error) error {
 	var bad *pipeline.ConfigError
 	if !errors.As(err, &bad) {
@@ -219,8 +219,8 @@ func (f *demoFlags) configFlag(err error) error {
 	return command.Usage(fmt.Errorf("--%s: %s", strings.Join(named, ", --"), reason))
 }
 
-// settingBy returns the flags that set a field of a configuration, or a part of it; nil for none. Most
-// flags are named like the field.
+// settingBy returns the flags that set a field of a configuration, or a part of it; nil for none.
+// Most flags are named like the field.
 func (f *demoFlags) settingBy(field string) []string {
 	name := field[strings.LastIndexByte(field, '.')+1:]
 	name = strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "$1-$2"))

@@ -18,8 +18,8 @@ const (
 	flinkNamed = "flink"
 )
 
-// Both are nil in binaries without the build tag flink: startFlink starts the workers of a cluster that
-// run the stages, and Worker is the command that its machines run.
+// Both are nil in binaries without the build tag flink: startFlink starts the workers of a cluster
+// that run the stages, and Worker is the command that its machines run.
 var (
 	startFlink func(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error)
 	Worker     func(*command.App) *cobra.Command

@@ -90,11 +90,11 @@ const (
 	furthest   = 40  // exponent of e beyond which scores are equally bad
 )
 
-// pick returns the index of a score by the exponential mechanism: i with probability proportional to
-// r^(max − scores[i]), up to a relative error of 2^-100. A user raises all scores by numbers between
-// some a and a + moves, so no test detects the user better than one of N(0, 1) against N(μ, 1) with
-// μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10); r makes μ² at most the share. The margin
-// of 1e-9 is for rounding.
+// pick returns the index of a score by the exponential mechanism: i with probability proportional
+// to r^(max − scores[i]), up to a relative error of 2^-100. A user raises all scores by numbers
+// between some a and a + moves, so no test detects the user better than one of N(0, 1) against N(μ,
+// 1) with μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10); r makes μ² at most the share.
+// The margin of 1e-9 is for rounding.
 func (d *drawer) pick(scored exact) (int, error) {
 	share, err := d.share(scored.decision)
 	if err != nil {
@@ -122,8 +122,8 @@ func (d *drawer) pick(scored exact) (int, error) {
 	return 0, errors.New("choosing a setting: the weights do not add up")
 }
 
-// weight returns 2^weightBits·(ratio/2^ratioBits)^n. Results of at least 2^128 have a relative error
-// below 2^-100: powers are off by at most 2n·2^-weightBits, with n < 2^38.
+// weight returns 2^weightBits·(ratio/2^ratioBits)^n. Results of at least 2^128 have a relative
+// error below 2^-100: powers are off by at most 2n·2^-weightBits, with n < 2^38.
 func weight(ratio, n int64) *big.Int {
 	number := func() *big.Float { return new(big.Float).SetPrec(weightBits) }
 	power, square := number().SetMantExp(number().SetInt64(1), weightBits),

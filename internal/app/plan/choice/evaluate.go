@@ -48,8 +48,8 @@ type Compile func(Setting) (*deployment.Deployment, error)
 // Outcome is the forecast for a setting.
 type Outcome struct {
 	Setting
-	// Typical is the median of |value − real value| / real value over the largest cells, which together
-	// have half of the countable amount; a cell without a value has 1.
+	// Typical is the median of |value − real value| / real value over the largest cells, which
+	// together have half of the countable amount; a cell without a value has 1.
 	Typical   float64 `json:"typical_error"`
 	Counted   float64 `json:"counted"`   // counted share of the countable amount
 	Cells     float64 `json:"cells"`     // pairs of window and key
@@ -83,7 +83,8 @@ func newTrials(all []option) (trials []*trial, err error) {
 // finest returns the deviation of a deployment's finest noise.
 func finest(d *deployment.Deployment) float64 { return 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float()) }
 
-// count calls add with a user's contribution to each entry. The horizon begins with the window start.
+// count calls add with a user's contribution to each entry. The horizon begins with the window
+// start.
 func (t *trial) count(p *person, size, start int64, add func(entry int, part spend.Part)) error {
 	t.person.Begin(p.id, p.names)
 	for _, w := range p.windows {
@@ -189,8 +190,8 @@ func (t *table) finish() {
 	t.half = LeastOfHalf(sizes)
 }
 
-// LeastOfHalf returns the least of the largest numbers that make up half of the sum; +Inf if all are 0.
-// It sorts them.
+// LeastOfHalf returns the least of the largest numbers that make up half of the sum; +Inf if all
+// are 0. It sorts them.
 func LeastOfHalf(sizes []float64) float64 {
 	slices.Sort(sizes)
 	all, sum := 0.0, 0.0
@@ -213,8 +214,8 @@ var normal = func() (z [24]float64) {
 	return z
 }()
 
-// outcome forecasts an option that counts the same as trial n: its noise and budget differ by the same
-// factor, if at all.
+// outcome forecasts an option that counts the same as trial n: its noise and budget differ by the
+// same factor, if at all.
 func (t *table) outcome(n int, tried option) Outcome {
 	one, sigma, threshold := t.trials[n], finest(tried.d), tried.d.Metrics[0].Plan.Threshold()
 	o := Outcome{Setting: tried.Setting, Cells: float64(len(t.truth)), Threshold: max(0, threshold), Half: t.half}
@@ -274,8 +275,8 @@ func Median(numbers []float64) float64 {
 
 const gridStep = math.Sqrt2 // factor between the noises tried
 
-// payable compiles a setting with noise that users can pay for. Means of wide ranges, and private keys
-// with a large budget and a small δ, cannot have very much noise.
+// payable compiles a setting with noise that users can pay for. Means of wide ranges, and private
+// keys with a large budget and a small δ, cannot have very much noise.
 func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
 	for s.Noise = 1e6; s.Noise >= 1; s.Noise /= 2 {
 		if d, err = compile(s); err == nil {
@@ -285,9 +286,9 @@ func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
 	return nil, err
 }
 
-// grid returns settings with noises a step apart, ascending. With the greatest, users with the largest
-// amount are fully counted in any window; the least is that divided by span, or lets a user pay for
-// one event.
+// grid returns settings with noises a step apart, ascending. With the greatest, users with the
+// largest amount are fully counted in any window; the least is that divided by span, or lets a user
+// pay for one event.
 func grid(compile Compile, s Setting, most, span, step float64) ([]option, error) {
 	d, err := payable(compile, s)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Events stores users' events, in memory up to a limit and beyond it in temporary files. They arrive in
-// any order and are read user by user. Not for concurrent use. Close it.
+// Events stores users' events, in memory up to a limit and beyond it in temporary files. They
+// arrive in any order and are read user by user. Not for concurrent use. Close it.
 type Events struct {
 	key    [32]byte
 	limit  int // records in memory
@@ -46,8 +46,8 @@ type shard struct {
 	spilled int
 }
 
-// record is an event with hashes of user and key. Two of 10⁸ users merge with probability 3e-4, which
-// weakens no guarantee.
+// record is an event with hashes of user and key. Two of 10⁸ users merge with probability 3e-4,
+// which weakens no guarantee.
 type record struct {
 	user, key     uint64
 	millis, value int64
@@ -58,8 +58,8 @@ func (r record) compare(o record) int {
 		cmp.Compare(r.value, o.value))
 }
 
-// NewEvents returns a store for the events in [from, to), Unix milliseconds; to 0 means no limit. The
-// secret key determines the order of users. Temporary files are in dir; "" is the default.
+// NewEvents returns a store for the events in [from, to), Unix milliseconds; to 0 means no limit.
+// The secret key determines the order of users. Temporary files are in dir; "" is the default.
 func NewEvents(key [32]byte, from, to int64, dir string) *Events {
 	return &Events{key: key, from: from, to: to, dir: cmp.Or(dir, os.TempDir()), limit: defaultLimit, Dates: true,
 		hashes: map[string]uint64{}}
@@ -157,8 +157,8 @@ func (s *shard) load() ([]record, error) {
 	return all, nil
 }
 
-// each calls fn with the events of each user, in the order of hashes, until it returns false. part is
-// the estimated share of users before this one.
+// each calls fn with the events of each user, in the order of hashes, until it returns false. part
+// is the estimated share of users before this one.
 func (e *Events) each(fn func(events []record, part float64) (bool, error)) error {
 	for i := range e.shards {
 		all, err := e.shards[i].load()

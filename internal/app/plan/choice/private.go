@@ -51,14 +51,14 @@ var (
 const (
 	whole = 1 << 20 // maximum contribution of one user to all cells
 	steps = 32      // steps of a score for that contribution
-	// The large cells exceed a size such that the excess is large quarters of the countable amount. Of
-	// their amount, the part that a setting shows above the noise counts half beyond enough, and is
-	// useful from useful: both in 64ths of the countable amount.
+	// The large cells exceed a size such that the excess is large quarters of the countable amount.
+	// Of their amount, the part that a setting shows above the noise counts half beyond enough, and
+	// is useful from useful: both in 64ths of the countable amount.
 	large          = 3
 	enough, useful = 40, 29
 	lengthHolds    = 54 // part of the users' events that a horizon must contain, in 64ths
-	// aboveNoise is subtracted from a count, in deviations of the noise: more than its typical error,
-	// because a private key must pass a threshold.
+	// aboveNoise is subtracted from a count, in deviations of the noise: more than its typical
+	// error, because a private key must pass a threshold.
 	aboveNoise = 1.5
 	// longer is the additional share of the large cells' amount that windows of twice the size must
 	// show; beyond is added if the horizon has fewer than four of them.
@@ -119,8 +119,8 @@ func (e *Events) Choose(p Private) (*Found, error) {
 	return c.found, c.setting()
 }
 
-// users counts users by their amount, from which it derives their number and the limit on the amount
-// of one user.
+// users counts users by their amount, from which it derives their number and the limit on the
+// amount of one user.
 func (c *chooser) users() error {
 	table, err := c.table()
 	if err != nil {
@@ -161,8 +161,8 @@ func (c *chooser) table() (exact, error) {
 	})
 }
 
-// clearHidden clears the rows of a noisy table that are not visible, or separated from the greatest by
-// such rows: a visible row far away is only noise and would suggest users with huge amounts.
+// clearHidden clears the rows of a noisy table that are not visible, or separated from the greatest
+// by such rows: a visible row far away is only noise and would suggest users with huge amounts.
 func clearHidden(noisy []float64, least float64) {
 	top := 0
 	for i, n := range noisy {
@@ -276,11 +276,12 @@ func (c *chooser) lengths() (exact, error) {
 // eighths is the number of possible starts of a horizon in its length.
 const eighths = 8
 
-// score converts a number of 64ths of a user's maximum contribution to steps of a score, rounded down.
+// score converts a number of 64ths of a user's maximum contribution to steps of a score, rounded
+// down.
 func score(n int64) int64 { return floor(n, 64*whole/steps) }
 
-// width returns the greatest difference between a user's changes of two scores, if the numbers behind
-// them, in 64ths of a user's maximum contribution, change by −below to above.
+// width returns the greatest difference between a user's changes of two scores, if the numbers
+// behind them, in 64ths of a user's maximum contribution, change by −below to above.
 func width(below, above int) int { return ((below+above)*steps+63)/64 + 1 }
 
 // candidate is a setting with its exact results. It never leaves the package.
@@ -352,8 +353,8 @@ func (c *chooser) sizes() (all []time.Duration) {
 	return all
 }
 
-// try counts as a run would, with the grid's noises in windows of one size. Each user's amount is scaled
-// to at most whole. Every second noise is tried and the others are interpolated.
+// try counts as a run would, with the grid's noises in windows of one size. Each user's amount is
+// scaled to at most whole. Every second noise is tried and the others are interpolated.
 func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	s := c.found.Setting
 	s.Window = size
@@ -422,8 +423,8 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 // cellSize is the size a/b of a cell.
 type cellSize struct{ a, b int64 }
 
-// largeFrom returns the size such that the excess of cells over it is large quarters of all; 0 if cells
-// have less than that.
+// largeFrom returns the size such that the excess of cells over it is large quarters of all; 0 if
+// cells have less than that.
 func largeFrom(cells []int64, all int64) cellSize {
 	cells = slices.Sorted(slices.Values(cells))
 	sum := int64(0)

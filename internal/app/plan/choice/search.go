@@ -14,8 +14,8 @@ import (
 var Usual = []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day, 30 * day, 90 * day, 365 * day}
 
 const (
-	// Useful is the greatest typical error of useful values. The smallest window size with an error of
-	// at most good is recommended.
+	// Useful is the greatest typical error of useful values. The smallest window size with an error
+	// of at most good is recommended.
 	Useful, good   = 0.25, 0.1
 	plannedWindows = 1500    // maximum number of windows of events if their size is not given
 	span           = 1 << 14 // ratio of the greatest to the least noise tried
@@ -128,8 +128,8 @@ func (e *Events) sizes(q *Question) (all []time.Duration) {
 	return all
 }
 
-// stay returns the time after a user's first event that includes 19 of 20 events: a budget paid out over
-// more time than users stay is never paid out.
+// stay returns the time after a user's first event that includes 19 of 20 events: a budget paid out
+// over more time than users stay is never paid out.
 func (e *Events) stay() (time.Duration, error) {
 	after := map[int64]uint64{}
 	err := e.each(func(events []record, _ float64) (bool, error) {
@@ -214,8 +214,8 @@ func (e *Events) tryBest(q *Question, all []option) (*table, Outcome, error) {
 	return t, best, nil
 }
 
-// epsilons returns the outcomes of other ε in the same windows. The same events count if noise and root
-// of the budget change by inverse factors.
+// epsilons returns the outcomes of other ε in the same windows. The same events count if noise and
+// root of the budget change by inverse factors.
 func (t *table) epsilons(q *Question, best *Outcome) (all []Outcome) {
 	base := t.trials[0].d.Budget.Mu2.Float()
 	for _, times := range []float64{.5, 2, 4, 8} {

@@ -74,8 +74,8 @@ func (t *Tally[K]) Real() map[K]Real {
 	return out
 }
 
-// TypicalError returns Outcome.Typical of released values. cells is the number of the largest cells,
-// which have half of the amount.
+// TypicalError returns Outcome.Typical of released values. cells is the number of the largest
+// cells, which have half of the amount.
 func TypicalError[K comparable](real map[K]Real, values map[K]float64) (typical float64, cells int) {
 	var sizes, errors []float64
 	for _, r := range real {

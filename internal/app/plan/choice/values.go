@@ -91,8 +91,8 @@ func middle(values map[int64]uint64, parts uint64) (low, high int64) {
 	return low, high
 }
 
-// scale returns the scale of a value's errors: its size, but at most the range, and at least a quarter
-// of the range if 0 is inside, else a hundredth.
+// scale returns the scale of a value's errors: its size, but at most the range, and at least a
+// quarter of the range if 0 is inside, else a hundredth.
 func (s spread) scale(value float64) float64 {
 	size := s.high - s.low
 	if size == 0 {
