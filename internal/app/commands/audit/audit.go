@@ -88,6 +88,11 @@ func (a *app) run(ctx context.Context, path string, past []string, f cli.Format)
 	if err := a.PrintAs(f, r, func(b *strings.Builder) { write(b, r) }); err != nil {
 		return err
 	}
+	return verdict(r)
+}
+
+// verdict returns the error whose exit code tells scripts what an audit found.
+func verdict(r *audit.Report) error {
 	switch {
 	case r.Differs > 0:
 		return command.Coded(command.ExitDiffers, fmt.Errorf("auditing: %s", terminal.Count(r.Differs, "difference")))
