@@ -91,7 +91,11 @@ func TestRuleAForgottenUserIsNowhereAndSpendsNothing(t *testing.T) {
 			for _, r := range d.newest(topic, p) {
 				bare := must.Have(schemas.NewLedgerSeal(d.config.Keys.UserHash.Reveal(), int(p)).OpenRecord(
 					schemas.LedgerRecord{Key: r.Key, Value: r.Value}))
-				for _, b := range [][]byte{r.Key, r.Value, bare.Value} {
+				parts := [][]byte{r.Key, r.Value, bare.Value}
+				for _, h := range r.Headers {
+					parts = append(parts, h.Value)
+				}
+				for _, b := range parts {
 					if bytes.Contains(b, []byte(user)) || bytes.Contains(b, id[:]) ||
 						bytes.Contains(b, []byte(secretPage)) {
 						t.Errorf("topic %s, partition %d, offset %d shows the user", topic, p, r.Offset)
