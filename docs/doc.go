@@ -1,9 +1,9 @@
-// Package docs has those of the documents that programs serve.
+// Package docs embeds the documents that programs serve.
 package docs
 
 import _ "embed"
 
-// OpenAPI describes what tollgate serve answers. Read-only.
+// OpenAPI describes the HTTP interface of tollgate serve. Read-only.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte

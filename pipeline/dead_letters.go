@@ -89,9 +89,9 @@ func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.
 	return until, err
 }
 
-// readTopic calls fn with the committed records of a topic, one partition after the other, from the
-// first one on that was written at from. fix is the remedy if there is no such topic. If fn returns
-// StopReading, readTopic ends without an error.
+// readTopic calls fn with the committed records of a topic, one partition after the other, starting
+// at the time from. fix is the remedy if there is no such topic. If fn returns StopReading,
+// readTopic ends without an error.
 func readTopic(ctx context.Context, client *kafkalog.Client, topic, fix string, from time.Time,
 	fn func(kafkalog.Record) error) error {
 	partitions, err := client.Partitions(ctx, topic)
@@ -126,25 +126,24 @@ func readTopic(ctx context.Context, client *kafkalog.Client, topic, fix string, 
 // side.
 type DeadLetterReplay struct {
 	Chosen    uint64
-	Again     uint64 // are on the events topic, or have the origin of another chosen one
-	Cut       uint64 // are not on the dead-letter topic as a whole
-	Elsewhere uint64 // of another topic
-	Broken    uint64 // by the configuration
-	Skipped   uint64 // no events by the configuration
+	Again     uint64 // already on the events topic, or with the same origin as another
+	Cut       uint64 // parts of the record are missing on the dead-letter topic
+	Elsewhere uint64 // from another topic
+	Broken    uint64 // the configuration still cannot read them
+	Skipped   uint64 // the configuration does not select them as events
 	Late      uint64 // their windows are closed
-	Outside   uint64 // before the start or of the future
+	Outside   uint64 // before the start, or in the future
 	Counting  uint64 // the run will count them, within allowances
 	Written   uint64
 }
 
-// ReplayDeadLetters appends the originals of chosen dead letters to the events topic, those that
-// the configuration can read now and whose windows are open: in their partition, with their key,
-// headers and timestamp. With write false it only counts. Each record has its origin in a header,
-// and a record whose origin is there already is not written again; two replays must not run at
-// once.
+// ReplayDeadLetters appends the originals of the chosen dead letters to the events topic if the
+// configuration can read them now and their windows are open. They keep their partition, key,
+// headers and timestamp. With write false it only counts. A header of each record identifies its
+// origin, so that no origin is written twice; two replays must not run at once.
 //
-// Whether a record is written depends on no other user's records, except by the closed windows and
-// partition times that the run itself goes by: so there is no limit that cuts off the last ones.
+// Whether a record is written does not depend on other users' records, except through the closed
+// windows and partition times that the run itself uses. So no limit cuts off the last records.
 func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice,
 	write bool) (DeadLetterReplay, error) {
 	log := slog.New(slog.DiscardHandler)
@@ -240,7 +239,7 @@ func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
 	return nil
 }
 
-// write foretells the outcome of each record, and writes those that count.
+// write predicts the outcome of each record, and writes those that count.
 func (r *deadLetterReplay) write(ctx context.Context, write bool) error {
 	_, err := eachDeadLetter(ctx, r.client, r.dep, r.choice, func(l *DeadLetter) (bool, error) {
 		mark := l.ReplayMark()

@@ -13,8 +13,8 @@ import (
 const MaxSteps = 1 << 12
 
 // Ladder is a rising list of noise levels σ̃ = σ/contribution, the grid Σ of Koskela, Tobaben and
-// Honkela, Appendix D.2. A level between two of them is rounded down: less noise than there is, so
-// more loss than there is (data processing; Theorem D.2). It is a read-only value.
+// Honkela, Appendix D.2. A noise level between two of them is rounded down, which never understates
+// the loss (data processing; Theorem D.2). It is a read-only value.
 type Ladder struct{ sigmas []float64 }
 
 // NewGeometricLadder returns levels in equal ratios from lowest to highest, both included: the

@@ -27,8 +27,8 @@ type Report struct {
 	mu sync.Mutex
 }
 
-// Difference is one place in which a topic has something else than was recomputed. Turn is 0, and
-// Metric, Window, User and Key are empty, if the difference has none.
+// Difference is one place where a topic differs from the recomputed data. Turn is 0, and Metric,
+// Window, User and Key are empty, if the difference has none.
 type Difference struct {
 	Turn   uint64     `json:"turn,omitempty"`
 	What   string     `json:"what"`

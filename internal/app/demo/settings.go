@@ -20,23 +20,19 @@ type Settings struct {
 	Target          noisereduction.Target
 	MaxKeysPerUser  int // 0: no cap
 	MaxEventsPerKey int
-	// Noise is deployment.Metric.Noise, and Lasts is how long the accounts are paid out.
-	Noise      float64
-	Lasts      time.Duration
-	PublicKeys []string // nil: keys are private
-	// Kind is the metric's kind; "" is the usual one. Kinds with values need a source whose format
-	// names the field of values; values are clamped to Min and Max.
+	Noise           float64       // deployment.Metric.Noise
+	Lasts           time.Duration // time over which accounts are paid out
+	PublicKeys      []string      // nil: keys are private
+	// Kind is the metric's kind; "" is the default. Kinds with values need a source with a value
+	// field, and clamp values to Min and Max.
 	Kind     string `json:",omitempty"`
 	Min, Max int64  `json:",omitempty"`
 	pipeline.Statistics
-	// NoUser is the treatment of records without a user: SkipNoUser, event.NoUserEach, or "" if
-	// they are broken.
-	NoUser string `json:",omitempty"`
-	// Planned is the part of the promise that choosing bounds has spent.
-	Planned float64 `json:",omitempty"`
+	NoUser  string  `json:",omitempty"` // records without a user: SkipNoUser, event.NoUserEach, or "": broken
+	Planned float64 `json:",omitempty"` // part of the promise spent on choosing bounds
 }
 
-// SkipNoUser is the Settings.NoUser with which records without a user are left out.
+// SkipNoUser is the Settings.NoUser that leaves out records without a user.
 const SkipNoUser = "skip"
 
 // MetricName is the name of a demo's only metric.

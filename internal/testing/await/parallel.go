@@ -6,8 +6,8 @@ import (
 )
 
 // AtOnce sets how many parallel tests of a package run at a time, unless the command line does. It
-// is for a TestMain: tests that wait for brokers and processes more than they work end sooner when
-// there are more of them than processors.
+// is for a TestMain: if tests mostly wait for brokers and processes, running more of them than
+// there are processors is faster.
 func AtOnce(tests int) error {
 	flag.Parse()
 	given := false

@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// A broker of tests lives for minutes and shares two cores with them: no time for the second
-// compiler.
+// jvm returns flags for a broker that runs for minutes and shares its cores with the tests: the
+// optimizing compiler would cost more time than it saves.
 func jvm() []string { return []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"} }
 
 // format prepares the storage once.

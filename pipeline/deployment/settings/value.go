@@ -11,9 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Set gives a field the value that a text has, and returns why it cannot be one; "" if it is. The
-// value is settable and of the type that the field of deployment.Config has; a list gets one
-// entry more.
+// Set parses text into v, and returns the reason if it is not a valid value of the field, else "".
+// v must be settable and have the type of the field in deployment.Config. To a list, Set appends.
 func (f *Field) Set(v reflect.Value, text string) string {
 	kind := f.Kind
 	if kind == Numbers {
@@ -89,8 +88,8 @@ func whole(text string) (n int64, reason string) {
 	return 0, Quote(text) + " is not a whole number of at most 18 digits" + hint
 }
 
-// Value returns the field with a path in a configuration, of the metric with an index if it is one
-// of a metric; ok is false if a struct on the way is missing.
+// Value returns the field at a path in a configuration; metric is the index of the metric if the
+// path leads through Metrics. ok is false if a struct on the path is nil.
 func Value(config reflect.Value, path string, metric int) (v reflect.Value, ok bool) {
 	v = config
 	for name := range strings.SplitSeq(path, ".") {

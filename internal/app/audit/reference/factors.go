@@ -12,16 +12,16 @@ import (
 
 // factors are the two constants that simulations fixed for a target: κ of the stop rule and the
 // widening of the interval, in thousandths. They are data, not a computation, so the reference
-// takes them from the mechanism: it reads them off what plans with the same target show in public.
+// derives them from the public methods of a plan with the same target.
 type factors struct{ kappa, widen *big.Rat }
 
 func fittedFactors(spec schemas.MetricSpec) (factors, error) {
 	if spec.Relative == 0 {
 		return factors{rat(1), rat(1)}, nil
 	}
-	// A deviation of 2^16 counts at the only rung: an interval of more than 10^8 units tells a
-	// thousandth of its width, and an absolute target of 2^-20 counts is out of reach, so that only
-	// its presence matters.
+	// A deviation of 2^16 counts at the only rung: the interval has more than 10^8 units, enough to
+	// determine its width to a thousandth, and an absolute target of 2^-20 counts is out of reach,
+	// so only its presence matters.
 	only := units.Precision{Lo: 1 << 48}
 	twin := noisereduction.Spec{
 		Kind: noisereduction.Kind(spec.LadderKind), Factor: spec.LadderFactor, First: only, Top: only,

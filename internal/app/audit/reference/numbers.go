@@ -26,7 +26,7 @@ func scale(r *big.Rat, n int) *big.Rat {
 	return mul(r, ratOf(power(n)))
 }
 
-// between returns x, or the nearest number of low to high.
+// between clamps x to [low, high].
 func between(low, x, high *big.Rat) *big.Rat {
 	switch {
 	case x.Cmp(low) < 0:
@@ -98,7 +98,7 @@ func quantile(p *big.Rat) *big.Rat {
 	return scale(ratOf(below.Add(below, big.NewInt(1))), -40)
 }
 
-// tailOf returns the part 1/n of what lies outside of an interval of a confidence, on one side.
+// tailOf returns 1/n of the probability of one tail outside an interval of the given confidence.
 func tailOf(confidence float64, n int64) *big.Rat {
 	return quo(sub(rat(1), exactRat(confidence)), rat(2*n))
 }

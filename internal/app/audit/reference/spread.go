@@ -8,7 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// aimOfSpread is aim of a variance; that of a standard deviation is the aim of its square.
+// aimOfSpread returns the aim of a variance. A standard deviation is treated as the variance whose
+// target is the square of its own.
 func aimOfSpread(m schemas.MetricSpec) float64 {
 	t := m.Absolute
 	if m.Kind == "standard_deviation" {
@@ -23,15 +24,15 @@ func aimOfSpread(m schemas.MetricSpec) float64 {
 	return min(0.98*(t/(factor*square)), 0.5)
 }
 
-// quotient is what the events of a cell add to a component on average, with an interval: in units
-// of 2^-20, rounded to the outside.
+// quotient is the mean contribution of an event of a cell to a component, with an interval in units
+// of 2^-20, rounded outward.
 type quotient struct {
 	value     *big.Rat
 	low, high *big.Rat
 	known     bool
 }
 
-// quotientOf finds the interval by trying, between −far and far.
+// quotientOf finds the interval by bisection, between −far and far.
 func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient {
 	const unit = 1 << 20
 	least, most := rat(-far), rat(far)
@@ -48,7 +49,7 @@ func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient
 		return square(sub(s.value, mul(x, n.value))).Cmp(mul(k, add(s.variance(), mul(square(x), n.variance())))) >= 0
 	}
 	if exact.Cmp(least) < 0 && outside(least) || exact.Cmp(most) > 0 && outside(most) {
-		return out // nothing that can be is inside
+		return out // no possible value is inside
 	}
 	points := int(2 * far * unit)
 	at := func(i int) *big.Rat { return big.NewRat(int64(i)-far*unit, unit) }
@@ -63,10 +64,11 @@ func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient
 
 // spread makes a variance or a standard deviation of three components: N, the sum of the distances
 // d = 2v − min − max, and that of 2d² − (max − min)².
-func spread(spec schemas.MetricSpec, width *big.Rat, n stop, of []estimate) stop {
+func spread(spec schemas.MetricSpec, width *big.Rat, n stop, components []estimate) stop {
 	far := spec.Max - spec.Min
-	clamped := of[1].clamped(width) || of[2].clamped(width)
-	first, second := quotientOf(of[0], of[1], width, far, clamped), quotientOf(of[0], of[2], width, far*far, clamped)
+	clamped := components[1].clamped(width) || components[2].clamped(width)
+	first := quotientOf(components[0], components[1], width, far, clamped)
+	second := quotientOf(components[0], components[2], width, far*far, clamped)
 	// The mean of d² is half of second + far², and the variance a quarter of that less first².
 	variance := func(second, first *big.Rat) *big.Rat {
 		return quo(sub(quo(add(second, rat(far*far)), rat(2)), square(first)), rat(4))
@@ -94,12 +96,13 @@ func spread(spec schemas.MetricSpec, width *big.Rat, n stop, of []estimate) stop
 	n.low, n.high = float64(min(low, n.value))/1024, math.Min(float64(max(high, n.value))/1024, top)
 	n.stddev = top / 2
 	if first.known && second.known {
-		n.stddev = math.Min(n.stddev, deviationOf(v, first.value, second.value, root, of))
+		n.stddev = math.Min(n.stddev, deviationOf(v, first.value, second.value, root, components))
 	}
 	return n
 }
 
-// unitsOf is the greatest number of parts of 2^-10 that is not above a variance, or above its root.
+// unitsOf returns the greatest multiple of 2^-10/parts that is at most a variance, or its root, in
+// those units.
 func unitsOf(v *big.Rat, parts int64, root bool) int64 {
 	return int64(sort.Search(1<<50, func(i int) bool {
 		x := big.NewRat(int64(i)+1, 1024*parts)
@@ -110,14 +113,14 @@ func unitsOf(v *big.Rat, parts int64, root bool) int64 {
 	}))
 }
 
-// deviationOf adds up the noise of the components times the derivatives by them.
-func deviationOf(v, first, second *big.Rat, root bool, of []estimate) float64 {
+// deviationOf propagates the deviations of the components through their partial derivatives.
+func deviationOf(v, first, second *big.Rat, root bool, components []estimate) float64 {
 	by := []*big.Rat{ // N, S and Q, times 8N
 		sub(mul(rat(4), square(first)), second), mul(rat(-4), first), rat(1),
 	}
 	sum := rat(0)
 	for i, slope := range by {
-		sum = add(sum, mul(square(quo(slope, mul(rat(8), of[0].value))), of[i].variance()))
+		sum = add(sum, mul(square(quo(slope, mul(rat(8), components[0].value))), components[i].variance()))
 	}
 	if !root {
 		return rootOf(sum)

@@ -142,7 +142,7 @@ type verdict struct {
 	Reason     string   `json:"reason,omitempty"`
 }
 
-// verdictRows returns verdicts as JSON has them.
+// verdictRows converts verdicts for JSON output.
 func verdictRows(list []compose.Verdict) (rows []verdict) {
 	for _, v := range list {
 		row := verdict{Accountant: v.Accountant.Name()}
@@ -177,14 +177,14 @@ func (a *app) printVerdicts(f cli.Format, list []compose.Verdict) error {
 // doesNotApply returns the reason why an accountant does not apply.
 func doesNotApply(v compose.Verdict) string { return "does not apply: " + v.NotApplicable.Reason }
 
-// answer asks the accountant that was given, or for the best one, and returns those that
-// do not apply then.
+// answer uses the accountant of --accountant. Without one it chooses the tightest and also returns
+// the verdicts of the others.
 func (v *composer) answer(list []compose.Mechanism, q compose.Question) (best compose.Verdict, others []compose.Verdict,
 	err error) {
 	if v.Name() == "" {
 		best, others, err = compose.Best(list, q)
 		if errors.Is(err, compose.ErrNotApplicable) {
-			return best, others, command.Usage(fmt.Errorf("answering without --accountant: %w", err))
+			return best, others, command.Usage(fmt.Errorf("choosing an accountant: %w", err))
 		}
 		return best, others, err
 	}

@@ -42,7 +42,7 @@ func figuresText(f deployment.Figures) string {
 	return strings.Join(parts, ", ")
 }
 
-// write writes a change for people; nothing was written on a dry run.
+// write describes a change as text. After a dry run it describes what would change.
 func write(b *strings.Builder, r *pipeline.ChangeResult, dryRun bool, path string, file *config.File) {
 	if len(r.Differences) == 0 {
 		b.WriteString("nothing to change: this configuration is in force already\n")

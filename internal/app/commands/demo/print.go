@@ -219,7 +219,7 @@ func (j *job) promise() (string, error) {
 	}
 	line("keys", "%s", keys)
 	if s.Private() {
-		line("", "near that threshold it is released only if its noise is high: such")
+		line("", "a key near that threshold is released only if its noise is high: such")
 		line("", "counts are too high on average")
 	}
 	line("accuracy", "%s", j.accuracy())
