@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/audit"
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
@@ -110,6 +111,7 @@ func TestRuleAForgottenUserIsNowhereAndSpendsNothing(t *testing.T) {
 		!s.Forgotten {
 		t.Errorf("the user spends again, or is not named as forgotten: %+v", s)
 	}
+	must.Have(audit.Run(t.Context(), d.compiled, audit.Options{}))
 }
 
 var errKilled = errors.New("killed")

@@ -151,12 +151,12 @@ func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) er
 		if g.ledgers = ledgers[topics.Ledger]; g.ledgers == nil {
 			g.ledgers = make([]*Ledger, g.header.Shards)
 			ledgers[topics.Ledger] = g.ledgers
-			group, ctx := errgroup.WithContext(ctx)
+			group, opening := errgroup.WithContext(ctx) // ends with Wait
 			for shard := range g.ledgers {
 				group.Go(func() (err error) {
 					if g.ledgers[shard] = (&Ledger{shard: shard}); g.hasher != nil {
-						g.ledgers[shard], err = OpenLedger(ctx, a.client, configs[i].UserHash, topics.Ledger, shard,
-							a.report.differ)
+						g.ledgers[shard], err = OpenLedger(opening, a.client, configs[i].UserHash, topics.Ledger,
+							shard, a.report.differ)
 					}
 					return err
 				})
