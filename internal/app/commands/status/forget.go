@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +53,10 @@ so that it does not stay in the history of the shell.`,
 		if err != nil {
 			return err
 		}
+		if names(by, string(id)) || names(why, string(id)) {
+			return command.Usage(errors.New("--by and --why must not name the user: they stay on the control topic " +
+				"for ever; give the number of the request"))
+		}
 		forget := func(ctx context.Context, d *pipeline.Deployment) (*pipeline.Forgotten, error) {
 			return pipeline.Forget(ctx, d, id, pipeline.ForgetOptions{By: by, Why: why})
 		}
@@ -77,6 +83,24 @@ func userID(cmd *cobra.Command) ([]byte, error) {
 		return nil, fmt.Errorf("reading the user id from the standard input: %w", err)
 	}
 	return bytes.TrimRight(text, "\r\n"), nil
+}
+
+// names reports whether a text contains an id that is not a part of a longer word or number.
+func names(text, id string) bool {
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for begin, next := 0, 0; id != ""; next = begin + 1 {
+		i := strings.Index(text[next:], id)
+		if i < 0 {
+			return false
+		}
+		begin = next + i
+		last, _ := utf8.DecodeLastRuneInString(text[:begin])
+		first, _ := utf8.DecodeRuneInString(text[begin+len(id):])
+		if !inWord(last) && !inWord(first) {
+			return true
+		}
+	}
+	return false
 }
 
 // writeForgotten writes for people what was removed, what they have to delete, and what stays.
