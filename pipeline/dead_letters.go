@@ -122,7 +122,7 @@ func readTopic(ctx context.Context, client *kafkalog.Client, topic, fix string, 
 	return err
 }
 
-// DeadLetterReplay is what a replay of dead letters does, in records. It is exact, for the trusted
+// DeadLetterReplay counts the records of a replay by outcome. The counts are exact, for the trusted
 // side.
 type DeadLetterReplay struct {
 	Chosen    uint64
@@ -213,7 +213,7 @@ func (r *deadLetterReplay) choose(ctx context.Context) error {
 }
 
 // leaveOutReplayed reads what was appended after the origins, and leaves out those that a replay
-// has written. The forecast also needs the records that the last CLOSE does not know.
+// has written. The forecast also needs the records that the last CLOSE does not cover.
 func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
 	topic := r.dep.Config.Events.Topic
 	for p, from := range r.from {

@@ -18,7 +18,7 @@ type Report struct {
 	Turns       uint64       `json:"turns"`     // settled ones
 	Values      int          `json:"values"`    // published values that were recomputed
 	Snapshots   int          `json:"snapshots"` // snapshots of accounts that were compared
-	Differs     int          `json:"differs"`   // all differences; at most manyDifferences are listed
+	Differs     int          `json:"differs"`   // all differences; at most maxDifferences are listed
 	Differences []Difference `json:"differences"`
 	Unchecked   []Unchecked  `json:"unchecked"`
 
@@ -33,7 +33,7 @@ type Difference struct {
 	Turn   uint64     `json:"turn,omitempty"`
 	What   string     `json:"what"`
 	Metric string     `json:"metric,omitempty"`
-	Window *time.Time `json:"window,omitempty"` // its begin
+	Window *time.Time `json:"window,omitempty"` // its start
 	User   string     `json:"user,omitempty"`   // first digits of the keyed hash
 	Key    *string    `json:"key,omitempty"`    // if it was released
 }
@@ -45,8 +45,8 @@ type Unchecked struct {
 	What string `json:"what"`
 }
 
-// manyDifferences is how many differences a report lists.
-const manyDifferences = 100
+// maxDifferences limits the differences that a report lists.
+const maxDifferences = 100
 
 // Whole reports whether everything was checked and nothing differs.
 func (r *Report) Whole() bool { return r.Differs == 0 && len(r.Unchecked) == 0 }
@@ -54,13 +54,13 @@ func (r *Report) Whole() bool { return r.Differs == 0 && len(r.Unchecked) == 0 }
 func (r *Report) differ(d Difference) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.Differs++; len(r.Differences) < manyDifferences {
+	if r.Differs++; len(r.Differences) < maxDifferences {
 		r.Differences = append(r.Differences, d)
 	}
 }
 
-// skip notes that something of a turn cannot be checked; turns that follow one another become one
-// note.
+// skip records that part of a turn cannot be checked. Consecutive turns with the same cause share
+// an entry.
 func (r *Report) skip(turn uint64, format string, args ...any) {
 	what := fmt.Sprintf(format, args...)
 	i := slices.IndexFunc(r.Unchecked, func(u Unchecked) bool {

@@ -1,3 +1,3 @@
-// Package chance holds what tests of random laws share: how many draws they take,
+// Package chance helps statistical tests: it sets how many draws they take,
 // and how far a rate may be from its probability.
 package chance

@@ -109,15 +109,15 @@ func Value(config reflect.Value, path string, metric int) (v reflect.Value, ok b
 }
 
 // Check returns the first field of a deployment.Config, to which config points, that is missing or
-// out of its range, and why; "" if all are right. A zero that means an absent field is right.
+// out of its range, and why; "" if all are right. A zero that stands for an absent field is valid.
 func Check(config any) (path, reason string) {
-	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, at string, v reflect.Value) {
+	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, fieldPath string, v reflect.Value) {
 		switch {
 		case reason != "":
 		case f.Needed && (f.Kind == Text || f.Kind == List) && v.Len() == 0:
-			path, reason = at, f.Missing()
+			path, reason = fieldPath, f.Missing()
 		case f.Needed || !v.IsZero():
-			path, reason = at, f.Check(v)
+			path, reason = fieldPath, f.Check(v)
 		}
 	})
 	return path, reason
@@ -132,7 +132,7 @@ func Fill(config any) {
 	})
 }
 
-// walk calls visit for every field that has one value in a configuration, with its path there.
+// walk calls visit for every single-valued field of a configuration, with its path.
 func walk(config reflect.Value, fields []Field, metric int, visit func(f *Field, path string, v reflect.Value)) {
 	for i := range fields {
 		f := &fields[i]

@@ -59,8 +59,8 @@ func roundHalfEven(r *big.Rat) int64 {
 	return n
 }
 
-// greatest returns the greatest integer that fits, by bisection: low fits, high does not, and every
-// integer below one that fits, fits as well.
+// greatest returns the greatest integer that fits, by bisection. low must fit, high must not, and
+// every integer below a fitting one must fit.
 func greatest(low, high *big.Int, fits func(*big.Int) bool) *big.Int {
 	for {
 		middle := new(big.Int).Add(low, high)

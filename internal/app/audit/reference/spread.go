@@ -62,14 +62,14 @@ func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient
 	return out
 }
 
-// spread makes a variance or a standard deviation of three components: N, the sum of the distances
-// d = 2v − min − max, and that of 2d² − (max − min)².
+// spread computes a variance or a standard deviation from three components: N, the sum of the
+// distances d = 2v − min − max, and the sum of 2d² − (max − min)².
 func spread(spec schemas.MetricSpec, width *big.Rat, n stop, components []estimate) stop {
 	far := spec.Max - spec.Min
 	clamped := components[1].clamped(width) || components[2].clamped(width)
 	first := quotientOf(components[0], components[1], width, far, clamped)
 	second := quotientOf(components[0], components[2], width, far*far, clamped)
-	// The mean of d² is half of second + far², and the variance a quarter of that less first².
+	// The mean of d² is (second + far²)/2, and the variance a quarter of (that mean − first²).
 	variance := func(second, first *big.Rat) *big.Rat {
 		return quo(sub(quo(add(second, rat(far*far)), rat(2)), square(first)), rat(4))
 	}

@@ -197,7 +197,7 @@ func (v *composer) answer(list []compose.Mechanism, q compose.Question) (best co
 	return best, nil, err
 }
 
-// composer is the value of --accountant of compose; empty until it is given.
+// composer is the value of compose's --accountant flag; empty if the flag is not given.
 type composer struct{ compose.Accountant }
 
 func (v *composer) String() string { return v.Name() }
