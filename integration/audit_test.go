@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,6 +53,17 @@ func TestRuleAnAuditPassesNothingThatItCannotCheck(t *testing.T) {
 		}
 	}
 	without("the first noise key", audit.Options{}, `"k1"`, 1, must.Have(d.readTrusted()).Headers[1].FromTurn-1)
+	for _, edit := range []func(*pipeline.Config){
+		func(c *pipeline.Config) { c.Deployment = "another" },
+		func(c *pipeline.Config) { c.Keys.UserHash = secret.New([32]byte{7}) },
+	} {
+		other := *d.compiled
+		edit(&other.Config)
+		_, err := audit.Run(t.Context(), d.compiled, audit.Options{Past: []*pipeline.Deployment{&other}})
+		if !errors.Is(err, pipeline.ErrHeaderMismatch) {
+			t.Errorf("with the configuration of another deployment: error %v", err)
+		}
+	}
 	for p := range int32(2) {
 		end := must.Have(d.client.Offsets(t.Context(), d.config.Events.Topic, p)).High
 		d.deleteRecords(d.config.Events.Topic, p, end)

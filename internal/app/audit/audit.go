@@ -64,8 +64,8 @@ type countsValue struct {
 	hash   [32]byte
 }
 
-// Run audits a deployment up to its last settled turn. Errors: deployment.ErrHeaderMismatch if the
-// user-hash key is another one, a damaged record of control or ledger, or the broker's error.
+// Run audits a deployment up to its last settled turn. Errors: deployment.ErrHeaderMismatch if a
+// configuration is not of this deployment, a damaged record of control or ledger, or the broker's error.
 func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, o.Logger)
 	if err != nil {

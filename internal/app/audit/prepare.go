@@ -86,6 +86,14 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 		return fmt.Errorf("the configuration of %s is not the one in force, or control has lost a GENERATION: %w",
 			newest.Deployment, deployment.ErrHeaderMismatch)
 	}
+	for i, past := range a.Past {
+		if !slices.ContainsFunc(a.control.Headers, func(h schemas.Header) bool {
+			return h.Deployment == past.Config.Deployment && h.UserHash == fingerprint(past)
+		}) {
+			return fmt.Errorf("configuration %d of --past is of no generation of %s: its name or its user-hash key is "+
+				"another one: %w", i+1, newest.Deployment, deployment.ErrHeaderMismatch)
+		}
+	}
 	configs, unreadable, err := a.control.Configs(ctx, append([]*deployment.Deployment{d}, a.Past...))
 	if err != nil {
 		return err
