@@ -65,7 +65,8 @@ type countsValue struct {
 }
 
 // Run audits a deployment up to its last settled turn. Errors: deployment.ErrHeaderMismatch if a
-// configuration is not of this deployment, a damaged record of control or ledger, or the broker's error.
+// configuration is not of this deployment, a damaged record of control or ledger, or the broker's
+// error.
 func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, o.Logger)
 	if err != nil {
