@@ -144,6 +144,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"to before from", with("--from", "2025-03-04", "--to", "2025-03-03"), 2, "must be before --to"},
 		{"public without keys", with("--keys", "public"), 2, "--public-keys FILE or --public-keys a,b,c"},
 		{"report without a name", with("--report", ""), 2, "--report is empty"},
+		{"no further statistics", with("--also", ""), 2, "--also is empty"},
 		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},
 
 		{"missing input", []string{"demo", "--input", "/nowhere/events.csv", "--header", "--user-field", "u",

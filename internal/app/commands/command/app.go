@@ -35,7 +35,8 @@ func (a *App) Run(fn func(cmd *cobra.Command) error) func(*cobra.Command, []stri
 		a.running = true
 		var empty error
 		cmd.Flags().Visit(func(flag *pflag.Flag) {
-			if flag.Value.Type() == "string" && flag.Value.String() == "" {
+			list, isList := flag.Value.(pflag.SliceValue)
+			if flag.Value.Type() == "string" && flag.Value.String() == "" || isList && len(list.GetSlice()) == 0 {
 				empty = Usage(fmt.Errorf("--%s is empty: give it a value, or leave it out", flag.Name))
 			}
 		})
