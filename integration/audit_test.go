@@ -91,7 +91,7 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 					records[i].Value = []byte("foreign")
 				}
 			}
-		}, "the events end before the turn does;control lacks SETTLED of the turn, and has what follows it"},
+		}, "the events end before the turn does;control lacks SETTLED of the turn, but has later records"},
 		"stored-ledger-2": {func(records []kafkalog.Record) {
 			for i := range records { // the first record again and again
 				records[i].Key, records[i].Value = records[0].Key, records[0].Value
@@ -104,7 +104,7 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 			last(records).Value = must.Have(schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON},
 				release))
 			records[0].Headers[0].Value = []byte("another")
-		}, "a value is there and control does not have the turn;a record of counts is no value"},
+		}, "a value was published, but control does not have the turn;a record on counts is not a value"},
 	} {
 		d := restore(t, func(of string, records []kafkalog.Record) {
 			if of == topic {

@@ -104,7 +104,7 @@ func parseLayout(text string) (layout timeLayout, err error) {
 	switch {
 	case !has(years):
 		return nil, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for " +
-			"months, or %Y for years; %{2025} stands for a year that times do not have")
+			"months, or %Y for years; %{2025} stands for a year that the times lack")
 	case has(days) && !has(months):
 		return nil, errors.New("it has a day, but no month (%m or %b)")
 	case used['j'] && (has(days) || has(months)):
@@ -119,7 +119,7 @@ func parseLayout(text string) (layout timeLayout, err error) {
 
 // layoutParts lists the directives in texts.
 const layoutParts = "%Y %y %m %b %B %d %e %j %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, " +
-	"%{2025} for a year that times do not have, %% for the sign itself"
+	"%{2025} for a year that the times lack, %% for the sign itself"
 
 // read reads a whole text.
 func (l timeLayout) read(c *wallClock) bool {

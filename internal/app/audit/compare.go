@@ -129,13 +129,13 @@ func (a *auditor) compareSettled(t *reference.Turn) {
 		delete(want, at)
 		switch {
 		case !released || k.WindowEnd != t.End || k.WindowEnd-k.WindowStart != t.Config.Metrics[k.Metric].WindowSize:
-			a.report.differ(a.place(t, w, Difference{What: "a key was settled that must not be released"}))
+			a.report.differ(a.place(t, w, Difference{What: "a key that must not be released was settled"}))
 		case draw.Precision != k.Precision:
 			a.report.differ(a.place(t, w, Difference{What: "a key was settled with another precision"}))
 		}
 	}
 	for at := range want {
-		d := Difference{Turn: t.Number, What: "a key was not settled that must be released",
+		d := Difference{Turn: t.Number, What: "a key that must be released was not settled",
 			Metric: t.Config.Metrics[at.Metric].Name}
 		a.report.differ(d)
 	}
@@ -183,9 +183,9 @@ func (a *auditor) leftOver(ctx context.Context, topic string) error {
 		_, closed := now.Closes[v.turn]
 		switch {
 		case v.turn <= a.control.Last && !a.unreleased[v.turn]:
-			a.report.differ(Difference{Turn: v.turn, What: "a value must not be there", Metric: v.metric})
+			a.report.differ(Difference{Turn: v.turn, What: "a value was published that must not be", Metric: v.metric})
 		case v.turn > a.control.Last && !closed:
-			a.report.differ(Difference{Turn: v.turn, What: "a value is there and control does not have the turn",
+			a.report.differ(Difference{Turn: v.turn, What: "a value was published, but control does not have the turn",
 				Metric: v.metric})
 		}
 	}

@@ -162,7 +162,7 @@ func (c *Control) settle(turn uint64) {
 
 // lacks notes that control lacks a SETTLED if a turn cannot follow the last settled one.
 func (c *Control) lacks(turn uint64) {
-	d := Difference{Turn: c.Last + 1, What: "control lacks SETTLED of the turn, and has what follows it"}
+	d := Difference{Turn: c.Last + 1, What: "control lacks SETTLED of the turn, but has later records"}
 	if turn > d.Turn && !slices.Contains(c.Differences, d) {
 		c.Differences = append(c.Differences, d)
 	}

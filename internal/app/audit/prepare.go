@@ -36,7 +36,7 @@ func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) 
 			}
 			release, err := schemas.DecodeRelease(r.Value)
 			if err != nil || string(r.Headers[header].Value) != schemas.TypeRelease {
-				a.report.differ(Difference{What: "a record of counts is no value"})
+				a.report.differ(Difference{What: "a record on counts is not a value"})
 				return nil
 			}
 			first = min(first, release.Turn)

@@ -74,7 +74,7 @@ func (a *auditor) compareLedger(ctx context.Context, ledgers []*Ledger, t *refer
 // compareSnapshot compares a snapshot's accounts and returns them.
 func (a *auditor) compareSnapshot(t *reference.Turn, s *schemas.Snapshot) map[reference.Owner]bool {
 	if len(s.Forgotten) > 0 && len(a.control.Forgets) == 0 {
-		a.report.differ(Difference{Turn: t.Number, What: "a snapshot forgets users and control does not"})
+		a.report.differ(Difference{Turn: t.Number, What: "a snapshot forgets users, but control does not"})
 	}
 	there := make(map[reference.Owner]bool, len(s.Accounts))
 	for _, e := range s.Accounts {

@@ -203,7 +203,7 @@ func Listen(address string) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("--listen %s: another process has this port: end it, or choose another port", address)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("--listen %s: this user may not have this port: choose one from 1024 on", address)
+		return nil, fmt.Errorf("--listen %s: this user is not allowed this port: choose one from 1024 up", address)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("--listen %s: this machine does not have this address: choose one that it has, or "+
 			"0.0.0.0 for all", address)

@@ -60,7 +60,7 @@ func (a *app) open(ctx context.Context, keys bool) (*command.Loaded, pipeline.De
 	o := pipeline.DeadLetterChoice{Classes: a.classes, From: a.from.Time, To: a.to.Time}
 	for _, class := range a.classes {
 		if known(class) != class {
-			return nil, o, command.Usage(fmt.Errorf("--class %s is no class of dead letters: there are %s", class,
+			return nil, o, command.Usage(fmt.Errorf("--class %s is not a class of dead letters: there are %s", class,
 				strings.Join(event.Classes(), ", ")))
 		}
 	}
