@@ -145,8 +145,8 @@ func (a *app) replay() *cobra.Command {
 		Long: `Write the originals of dead letters to the events topic again, after you have corrected
 the configuration or registered a schema: those that the configuration can read now and
 whose windows are open. The others are: cut, because the dead-letter topic does not have
-the whole record; still_broken, or no_events, by the configuration; late, which newer
-records decide; or outside_of_time: before the start, or of the future.
+the whole record; still_broken, or no_events, by the configuration; late, because their
+windows are closed; or outside_of_time: before the start, or in the future.
 
 Each record goes to its partition, with its key, headers and timestamp, and with its
 origin in the header tollgate-replayed. If you repeat a replay, it leaves out records
