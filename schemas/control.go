@@ -89,7 +89,7 @@ func DecodeControl(b []byte) (Control, error) {
 }
 
 func (c *Control) layout(w *wire) {
-	w.fields("back, back epoch, generation", &c.Back, &c.BackEpoch, &c.Generation)
+	w.fields("back", &c.Back, "back epoch", &c.BackEpoch, "generation", &c.Generation)
 	c.Body.layout(w)
 }
 
@@ -100,11 +100,13 @@ func (*Recover) controlKind() Kind { return KindRecover }
 func (*Forget) controlKind() Kind  { return KindForget }
 
 func (b *Run) layout(w *wire)     { w.fields("run id", b.ID[:]) }
-func (s *Stop) layout(w *wire)    { w.fields("epoch, turn, reason", &s.Epoch, &s.Turn, &s.Reason) }
-func (c *Recover) layout(w *wire) { w.fields("by, stop", &c.By, &c.Stop) }
-func (f *Forget) layout(w *wire)  { w.fields("epoch, turn, by, why", &f.Epoch, &f.Turn, &f.By, &f.Why) }
+func (s *Stop) layout(w *wire)    { w.fields("epoch", &s.Epoch, "turn", &s.Turn, "reason", &s.Reason) }
+func (c *Recover) layout(w *wire) { w.fields("by", &c.By, "stop", &c.Stop) }
+func (f *Forget) layout(w *wire) {
+	w.fields("epoch", &f.Epoch, "turn", &f.Turn, "by", &f.By, "why", &f.Why)
+}
 
 func (e *Epoch) layout(w *wire) {
-	w.fields("run id, run, settled, host, began, cluster, id of the events topic", e.RunID[:], &e.Run, &e.Settled,
-		&e.Host, &e.Began, &e.Cluster, e.EventsID[:])
+	w.fields("run id", e.RunID[:], "run", &e.Run, "settled", &e.Settled, "host", &e.Host, "began", &e.Began,
+		"cluster", &e.Cluster, "id of the events topic", e.EventsID[:])
 }

@@ -68,7 +68,7 @@ func (t ReadTallies) Balanced() bool {
 func (*Close) controlKind() Kind { return KindClose }
 
 func (c *Close) layout(w *wire) {
-	w.fields("epoch, turn, contributions", &c.Epoch, &c.Turn, &c.Contributions)
+	w.fields("epoch", &c.Epoch, "turn", &c.Turn, "contributions", &c.Contributions)
 	list(w, &c.Cuts, 7, "cuts", (*Cut).layout)
 	c.Tallies.layout(w)
 	ascend(w, c.Cuts, "partitions", func(a, b *Cut) int { return cmp.Compare(a.Partition, b.Partition) })
@@ -80,8 +80,12 @@ func (c *Cut) layout(w *wire) {
 	if c.Idle {
 		idle++
 	}
-	w.fields("partition, cut, restart, append time, leader epoch, idle and lag", &c.Partition, &c.Cut, &c.Restart,
-		&c.AppendTime, &c.LeaderEpoch, &idle)
+	w.int32(&c.Partition, "partition")
+	w.int(&c.Cut, "cut")
+	w.int(&c.Restart, "restart")
+	w.int(&c.AppendTime, "append time")
+	w.int32(&c.LeaderEpoch, "leader epoch")
+	w.uint(&idle, "idle and lag")
 	c.Idle, c.Lag = idle&1 == 1, int64(idle>>1)
 	last := c.Restart
 	list(w, &c.Ahead, 1, "offsets ahead", func(offset *int64, w *wire) {

@@ -96,22 +96,22 @@ func (g *Generation) layout(w *wire) {
 
 // layoutPast moves a header's fields about earlier generations.
 func (h *Header) layoutPast(w *wire) {
-	w.fields("first turn, start of the first turn", &h.FromTurn, &h.SliceStart)
+	w.fields("first turn", &h.FromTurn, "start of the first turn", &h.SliceStart)
 	list(w, &h.Past, 5, "past generations", (*PastGeneration).layout)
 	list(w, &h.Before, 4, "allowances before", func(a *MetricAllowance, w *wire) {
-		w.fields("metric, burst, refill, horizon", &a.Metric, &a.Burst, &a.Refill, &a.Horizon)
+		w.fields("metric", &a.Metric, "burst", &a.Burst, "refill", &a.Refill, "horizon", &a.Horizon)
 	})
 }
 
 func (p *PastGeneration) layout(w *wire) {
 	list(w, &p.Metrics, 9, "metrics", (*MetricIdentity).layout)
-	w.fields("lateness, skew, slack", &p.Lateness, &p.Skew, &p.Slack)
+	w.fields("lateness", &p.Lateness, "skew", &p.Skew, "slack", &p.Slack)
 	list(w, &p.Below, 2, "boundaries", func(b *Boundary, w *wire) {
-		w.fields("partition, boundary", &b.Partition, &b.Offset)
+		w.fields("partition", &b.Partition, "boundary", &b.Offset)
 	})
 }
 
 func (m *MetricIdentity) layout(w *wire) {
-	w.fields("metric, kind, filter, base metric, key mode, source of keys, fields, window, slide", &m.Name, &m.Kind,
-		&m.Filter, &m.Of, &m.KeyMode, &m.KeysFrom, &m.Fields, &m.WindowSize, &m.WindowSlide)
+	w.fields("metric", &m.Name, "kind", &m.Kind, "filter", &m.Filter, "base metric", &m.Of, "key mode", &m.KeyMode,
+		"source of keys", &m.KeysFrom, "fields", &m.Fields, "window", &m.WindowSize, "slide", &m.WindowSlide)
 }

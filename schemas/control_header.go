@@ -66,21 +66,21 @@ type Topics struct {
 func (*Header) controlKind() Kind { return KindHeader }
 
 func (h *Header) layout(w *wire) {
-	w.fields("incarnation, generation", h.Incarnation[:], &h.Generation)
+	w.fields("incarnation", h.Incarnation[:], "generation", &h.Generation)
 	list(w, &h.NoiseKeys, 34, "noise keys", func(k *KeyFingerprint, w *wire) {
-		w.fields("noise key id, noise key turn, noise key fingerprint", &k.ID, &k.FromTurn, k.Fingerprint[:])
+		w.fields("noise key id", &k.ID, "noise key turn", &k.FromTurn, "noise key fingerprint", k.Fingerprint[:])
 	})
 	b, e, t := &h.Budget, &h.Events, &h.Topics
-	w.fields("user hash fingerprint, epsilon, delta, accountant, budget, key budget", h.UserHash[:], &b.Epsilon,
-		&b.Delta,
-		(*string)(&b.Accountant), &b.Mu2, &b.Keys)
-	w.fields("shards, release shards, ledger slots, start, deployment, events topic", &h.Shards, &h.ReleaseShards,
-		&h.LedgerSlots, &h.StartMillis, &h.Deployment, &h.EventsTopic)
-	w.fields("records, user, key, time, value, trust", &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust)
-	w.fields("counts topic, control topic, ledger topic, dead-letter topic, turns topic", &t.Counts, &t.Control,
-		&t.Ledger, &t.DeadLetter, &t.Turns)
-	w.fields("format of counts, by, why, schema of counts, future test", (*string)(&h.Counts.Format), &h.By, &h.Why,
-		&h.Counts.SchemaID, &h.NoFuture)
+	w.fields("user hash fingerprint", h.UserHash[:], "epsilon", &b.Epsilon, "delta", &b.Delta,
+		"accountant", (*string)(&b.Accountant), "budget", &b.Mu2, "key budget", &b.Keys)
+	w.fields("shards", &h.Shards, "release shards", &h.ReleaseShards, "ledger slots", &h.LedgerSlots,
+		"start", &h.StartMillis, "deployment", &h.Deployment, "events topic", &h.EventsTopic)
+	w.fields("records", &e.Records, "user", &e.User, "key", &e.Key, "time", &e.Time, "value", &e.Value,
+		"trust", &h.Trust)
+	w.fields("counts topic", &t.Counts, "control topic", &t.Control, "ledger topic", &t.Ledger,
+		"dead-letter topic", &t.DeadLetter, "turns topic", &t.Turns)
+	w.fields("format of counts", (*string)(&h.Counts.Format), "by", &h.By, "why", &h.Why,
+		"schema of counts", &h.Counts.SchemaID, "future test", &h.NoFuture)
 	if what := h.Counts.check(); what != "" {
 		w.fail(what)
 	}
@@ -93,7 +93,8 @@ func (h *Header) layout(w *wire) {
 	// The rest is left out if the deployment planned nothing and counts in UTC; in UTC, so is the
 	// zone.
 	if p := &h.Budget.Planned; w.more(*p != budgets.Planned{} || h.Zone != "") {
-		w.fields("planned share, planned part of the budget, planned part of the key budget", &p.Share, &p.Mu2, &p.Keys)
+		w.fields("planned share", &p.Share, "planned part of the budget", &p.Mu2,
+			"planned part of the key budget", &p.Keys)
 		zone := w.more(h.Zone != "")
 		w.check(p.Share > 0 && p.Share < 1 || zone && *p == budgets.Planned{},
 			"the planned share is not between 0 and 1")

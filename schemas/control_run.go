@@ -92,7 +92,7 @@ func (*Drain) controlKind() Kind  { return KindDrain }
 func (*End) controlKind() Kind    { return KindEnd }
 
 func (r *Reader) layout(w *wire) {
-	w.fields("run, group, groups", &r.Run, &r.Group, &r.Groups)
+	w.fields("run", &r.Run, "group", &r.Group, "groups", &r.Groups)
 	w.check(r.Group > 0 && r.Group < r.Groups && r.Groups <= MaxGroups, "no such group")
 }
 
@@ -110,16 +110,16 @@ func (p *Passed) layout(w *wire) {
 }
 
 func (p *Passed) fields(w *wire) {
-	w.fields("epoch, group, reader, turn", &p.Epoch, &p.Group, &p.Reader, &p.Turn)
+	w.fields("epoch", &p.Epoch, "group", &p.Group, "reader", &p.Reader, "turn", &p.Turn)
 	list(w, &p.Each, 2, "turns", func(e *TurnRecords, w *wire) {
-		w.fields("turn, contributions of a turn", &e.Turn, &e.Records)
+		w.fields("turn", &e.Turn, "contributions of a turn", &e.Records)
 		w.check(e.Turn > 0 && e.Turn <= p.Turn, "a turn that was not passed")
 	})
 	ascend(w, p.Each, "turns", func(a, b *TurnRecords) int { return cmp.Compare(a.Turn, b.Turn) })
 	list(w, &p.Cuts, 8, "cuts", func(g *GroupCut, w *wire) { g.layout(w, p.Turn) })
 	ascend(w, p.Cuts, "partitions", func(a, b *GroupCut) int { return cmp.Compare(a.Partition, b.Partition) })
 	p.Tallies.layout(w)
-	w.fields("at the end, last turn, turn done again", &p.AtEnd, &p.Last, &p.Redo)
+	w.fields("at the end", &p.AtEnd, "last turn", &p.Last, "turn done again", &p.Redo)
 }
 
 func (g *GroupCut) layout(w *wire, passed uint64) {
@@ -127,7 +127,7 @@ func (g *GroupCut) layout(w *wire, passed uint64) {
 	w.check(g.Partition >= 0 && g.Restart >= 0 && g.Restart <= g.Cut.Cut,
 		"a cut of no partition, or one before its restart")
 	list(w, &g.Marks, 3, "marks", func(m *TurnMark, w *wire) {
-		w.fields("turn, offset, append time", &m.Turn, &m.Offset, &m.AppendTime)
+		w.fields("turn", &m.Turn, "offset", &m.Offset, "append time", &m.AppendTime)
 		w.check(m.Turn <= passed, "a mark of a turn that was not passed")
 		w.check(m.Offset >= 0 && m.Offset < g.Cut.Cut, "a mark that is not before the cut")
 	})
@@ -138,7 +138,7 @@ func (l *Lost) layout(w *wire)  { w.int(&l.Epoch, "epoch") }
 func (r *Drain) layout(w *wire) { w.int(&r.Run, "run") }
 
 func (e *End) layout(w *wire) {
-	w.fields("epoch, drained, last turn", &e.Epoch, &e.Drained, &e.Owed)
+	w.fields("epoch", &e.Epoch, "drained", &e.Drained, "last turn", &e.Owed)
 	if w.more(e.Tallies.Read > 0) {
 		e.Tallies.layout(w)
 		w.check(e.Tallies.Read > 0, "tallies of no record")

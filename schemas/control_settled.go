@@ -40,7 +40,7 @@ func (s *Settled) layout(w *wire) {
 }
 
 func (s *Settled) fields(w *wire) {
-	w.fields("epoch, turn, part, parts, digest", &s.Epoch, &s.Turn, &s.Part, &s.Parts, s.Digest[:])
+	w.fields("epoch", &s.Epoch, "turn", &s.Turn, "part", &s.Part, "parts", &s.Parts, "digest", s.Digest[:])
 	list(w, &s.FirstRungs, 1, "first rungs", func(p *units.Precision, w *wire) { w.precision(p, "first rung") })
 	w.ints(&s.CountsEnd, "ends of counts")
 	w.metricTallies(&s.Tallies)

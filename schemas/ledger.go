@@ -106,7 +106,7 @@ func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
 
 func (p *LedgerPart) layout(w *wire) {
 	part, s := p.Key.Part, &p.Set
-	w.fields("turn, epoch, part, parts, digest", &s.Turn, &s.Epoch, &part, &s.Parts, s.Digest[:])
+	w.fields("turn", &s.Turn, "epoch", &s.Epoch, "part", &part, "parts", &s.Parts, "digest", s.Digest[:])
 	if w.reading {
 		p.Chunk = w.next(len(w.rest), "chunk")
 	} else {

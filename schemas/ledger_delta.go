@@ -91,7 +91,7 @@ func (d *Delta) write() *wire {
 }
 
 func (d *Delta) layout(w *wire) {
-	w.fields("turn, records", &d.Turn, &d.Records)
+	w.fields("turn", &d.Turn, "records", &d.Records)
 	n := w.length(len(d.Windows), 3+tallyBytes, "metric windows")
 	if w.reading {
 		d.Windows, d.Tallies = make([]MetricWindow, n), make([]WindowTally, n)

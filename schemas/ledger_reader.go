@@ -41,17 +41,19 @@ func (l *LedgerReader) Add(r LedgerRecord) error {
 
 func (l *LedgerReader) put(p LedgerPart) {
 	id := ledgerSlot{p.Key.Kind, p.Key.Slot}
+	slot := l.slots[id]
 	if p.Tombstone {
-		delete(l.slots[id], p.Key.Part)
+		delete(slot, p.Key.Part)
 		return
 	}
 	if l.slots == nil {
 		l.slots = make(map[ledgerSlot]map[uint32]LedgerPart)
 	}
-	if l.slots[id] == nil {
-		l.slots[id] = make(map[uint32]LedgerPart)
+	if slot == nil {
+		slot = make(map[uint32]LedgerPart)
+		l.slots[id] = slot
 	}
-	l.slots[id][p.Key.Part] = p
+	slot[p.Key.Part] = p
 }
 
 // complete returns the parts of a slot's complete set, in order. Part 0 identifies the set: it is
@@ -80,11 +82,8 @@ func (l *LedgerReader) deltaSets() map[uint64][]LedgerPart {
 	for _, id := range slices.SortedFunc(maps.Keys(l.slots), func(a, b ledgerSlot) int {
 		return cmp.Compare(a.slot, b.slot)
 	}) {
-		if id.kind != KindDeltaPart {
-			continue
-		}
 		parts, ok := complete(l.slots[id])
-		if !ok {
+		if !ok || id.kind != KindDeltaPart {
 			continue
 		}
 		set := parts[0].Set

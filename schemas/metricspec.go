@@ -128,15 +128,16 @@ func (m MetricSpec) Digest() [32]byte {
 }
 
 func (m *MetricSpec) layout(w *wire) {
-	w.fields("metric name, metric kind, metric filter, base metric", &m.Name, &m.Kind, &m.Filter, &m.Of)
-	w.fields("window, slide, lateness, skew, slack, keys per user, events per key, least value, greatest value",
-		&m.WindowSize, &m.WindowSlide, &m.Lateness, &m.Skew, &m.Slack, &m.MaxKeysPerUser, &m.MaxEventsPerKey, &m.Min,
-		&m.Max)
-	w.fields("ladder kind, ladder factor, first precision, top precision", &m.LadderKind, &m.LadderFactor, &m.First,
-		&m.Top)
-	w.fields("relative target, absolute target, confidence, key mode, source of keys", &m.Relative, &m.Absolute,
-		&m.Confidence, &m.KeyMode, &m.KeysFrom)
+	w.fields("metric name", &m.Name, "metric kind", &m.Kind, "metric filter", &m.Filter, "base metric", &m.Of)
+	w.fields("window", &m.WindowSize, "slide", &m.WindowSlide, "lateness", &m.Lateness, "skew", &m.Skew,
+		"slack", &m.Slack, "keys per user", &m.MaxKeysPerUser, "events per key", &m.MaxEventsPerKey,
+		"least value", &m.Min, "greatest value", &m.Max)
+	w.fields("ladder kind", &m.LadderKind, "ladder factor", &m.LadderFactor, "first precision", &m.First,
+		"top precision", &m.Top)
+	w.fields("relative target", &m.Relative, "absolute target", &m.Absolute, "confidence", &m.Confidence,
+		"key mode", &m.KeyMode, "source of keys", &m.KeysFrom)
 	list(w, &m.PublicKeys, 1, "public keys", func(key *[]byte, w *wire) { w.bytes(key, MaxKeyBytes, "public keys") })
 	ascend(w, m.PublicKeys, "public keys", func(a, b *[]byte) int { return bytes.Compare(*a, *b) })
-	w.fields("key delta, burst, refill, horizon, period", &m.DeltaKey, &m.Burst, &m.Refill, &m.Horizon, &m.Period)
+	w.fields("key delta", &m.DeltaKey, "burst", &m.Burst, "refill", &m.Refill, "horizon", &m.Horizon,
+		"period", &m.Period)
 }

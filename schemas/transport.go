@@ -104,8 +104,8 @@ func DecodeOpen(b []byte) (Open, error) { return decode(b, KindOpen, (*Open).lay
 
 func (o *Open) layout(w *wire) {
 	w.turn(&o.Epoch, &o.Turn)
-	w.fields("contributions, shard, shards, settled at, from ledger, group, groups", &o.Contributions, &o.Shard,
-		&o.Shards, &o.SettledAt, &o.FromLedger, &o.Group, &o.Groups)
+	w.fields("contributions", &o.Contributions, "shard", &o.Shard, "shards", &o.Shards, "settled at", &o.SettledAt,
+		"from ledger", &o.FromLedger, "group", &o.Group, "groups", &o.Groups)
 }
 
 // EncodePartial encodes partial counts. Errors: ErrInvalid (a key too long).
@@ -116,8 +116,8 @@ func DecodePartial(b []byte) (Partial, error) { return decode(b, KindPartial, (*
 
 func (p *Partial) layout(w *wire) {
 	w.turn(&p.Epoch, &p.Turn)
-	w.fields("shard, shards, release shard, release shards, records, total", &p.Shard, &p.Shards, &p.ReleaseShard,
-		&p.ReleaseShards, &p.Records, &p.Total)
+	w.fields("shard", &p.Shard, "shards", &p.Shards, "release shard", &p.ReleaseShard,
+		"release shards", &p.ReleaseShards, "records", &p.Records, "total", &p.Total)
 	w.metricTallies(&p.Tallies)
 	var before windows
 	list(w, &p.Cells, 5, "cells", func(c *Cell, w *wire) {
@@ -136,7 +136,7 @@ func DecodeAck(b []byte) (Ack, error) { return decode(b, KindAck, (*Ack).layout)
 
 func (a *Ack) layout(w *wire) {
 	w.turn(&a.Epoch, &a.Turn)
-	w.fields("release shard, release shards, end of counts", &a.ReleaseShard, &a.ReleaseShards, &a.CountsEnd)
+	w.fields("release shard", &a.ReleaseShard, "release shards", &a.ReleaseShards, "end of counts", &a.CountsEnd)
 	w.metricTallies(&a.Tallies)
 	w.settledKeys(&a.Keys)
 }

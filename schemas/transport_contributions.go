@@ -32,7 +32,7 @@ func DecodeContributionsIn(m *UserMemory, b []byte) (Contributions, error) {
 
 func (c *Contributions) layout(w *wire, m *UserMemory) {
 	w.turn(&c.Epoch, &c.Turn)
-	w.fields("shard, records", &c.Shard, &c.Records)
+	w.fields("shard", &c.Shard, "records", &c.Records)
 	w.labels(&c.Labels, false)
 	w.users(&c.Users, m, len(c.Labels), false)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -213,12 +212,11 @@ func (w *wire) written() ([]byte, error) {
 	return w.out, nil
 }
 
-// fields moves simple fields in order. names lists their names for errors, separated by commas.
-func (w *wire) fields(names string, fields ...any) {
-	for _, field := range fields {
-		var name string
-		name, names, _ = strings.Cut(names, ", ")
-		switch v := field.(type) {
+// fields moves simple fields in order, each after its name for errors.
+func (w *wire) fields(pairs ...any) {
+	for i := 0; i < len(pairs); i += 2 {
+		name := pairs[i].(string)
+		switch v := pairs[i+1].(type) {
 		case *uint64:
 			w.uint(v, name)
 		case *uint32:
@@ -334,11 +332,7 @@ func (w *wire) fixed(v []byte, what string) {
 		w.out = append(w.out, v...)
 		return
 	}
-	if b := w.next(len(v), what); b != nil {
-		copy(v, b)
-		return
-	}
-	clear(v)
+	clear(v[copy(v, w.next(len(v), what)):])
 }
 
 // bytes moves a length of at most limit and that many bytes. A decoded value shares memory with the
