@@ -142,8 +142,7 @@ func (p *planner) build(t *avro.Type, targets []avroTarget) *avroNode {
 			p.noteLoss(n, w.number, class, "it is always null")
 		case len(w.path) > 0:
 			p.noteLoss(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %v within a value of type %s",
-				w.path[0],
-				t))
+				w.path[0], t))
 		default:
 			p.leaf(n, w.number)
 		}
@@ -157,8 +156,7 @@ func (p *planner) buildRecord(n *avroNode, targets []avroTarget) {
 	for _, w := range targets {
 		if len(w.path) == 0 {
 			p.noteLoss(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, which has fields of "+
-				"its own",
-				n.typ))
+				"its own", n.typ))
 			continue
 		}
 		if w.path[0].item >= 0 {

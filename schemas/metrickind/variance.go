@@ -55,7 +55,7 @@ func meanSquare() Kind {
 	}
 }
 
-// spreadOf has the functions of a variance, or of its root.
+// spreadFuncs has the functions of a variance, or of its root.
 type spreadFuncs struct{ root bool }
 
 // spread returns the variance, or its root for a standard deviation.

@@ -1,8 +1,8 @@
 // Package runseed gives random tests their seeds. Without TOLLGATE_SEED a test draws
 // the same cases in every run, so that a failure is due to the change under test and
 // not to luck. With TOLLGATE_SEED, each test derives a seed of its own from the
-// variable and the test's name, and prints the variable when it fails. .ci/run sets
-// the variable to a new number in every run.
+// variable and the test's name, and prints the variable when it fails. .ci/run derives
+// the variable from the code.
 //
 // A test that draws with math/rand takes its source from PCG. A test file that draws
 // with rapid imports the package for its side effect:
