@@ -30,6 +30,9 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	seen := 0
 	commands(func(cmd *cobra.Command, args []string) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if flag.Usage == "" {
+				t.Errorf("%v --%s has no text in the help", args, flag.Name)
+			}
 			wrong := "x!"
 			switch flag.Value.Type() {
 			case "string", "stringArray":
