@@ -145,6 +145,8 @@ func TestBadCommandLines(t *testing.T) {
 		{"public without keys", with("--keys", "public"), 2, "--public-keys FILE or --public-keys a,b,c"},
 		{"report without a name", with("--report", ""), 2, "--report is empty"},
 		{"no further statistics", with("--also", ""), 2, "--also is empty"},
+		{"edges that fall", with("--kind", "histogram", "--value-field", "user", "--edges", "10,5,0"), 2,
+			"--edges: edges must rise"},
 		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},
 
 		{"missing input", []string{"demo", "--input", "/nowhere/events.csv", "--header", "--user-field", "u",

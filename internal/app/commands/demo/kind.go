@@ -3,6 +3,7 @@ package demo
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -166,7 +167,7 @@ func (f *demoFlags) checkStatistics(changed func(string) bool) error {
 		f.absolute = tree.Target
 	}
 	if edges := f.statistics.Edges; len(edges) > 0 && !changed("min") && !changed("max") {
-		f.min, f.max = int64(edges[0]), int64(edges[len(edges)-1])
+		f.min, f.max = int64(slices.Min(edges)), int64(slices.Max(edges))
 	}
 	f.relative = 0
 	return nil
