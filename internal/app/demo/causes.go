@@ -86,8 +86,8 @@ func (s Settings) remedy(file *File) string {
 	case most.Field == "value":
 		return "check --value-field " + format.Value
 	case most.Field == "time":
-		return fmt.Sprintf("check --time-field %s and --time-unit %s", strings.Join(format.FieldsOf("time"), ","),
-			cmp.Or(format.TimeUnit, "(of the schema)"))
+		return fmt.Sprintf("check --time-field %s, --time-unit %s and --time-layout",
+			strings.Join(format.FieldsOf("time"), ","), cmp.Or(format.TimeUnit, "(of the schema)"))
 	}
 	return "check --input-format " + format.Format
 }
