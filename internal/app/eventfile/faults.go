@@ -281,7 +281,7 @@ func (f *Faults) where(one fault) (text string) {
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 	if kind == badTime && f.times != nil {
 		if unit := f.times.Reading(); unit != nil {
-			return fmt.Sprintf("; most of these times need %v", unit)
+			return fmt.Sprintf("; most of these times need the unit %v", unit)
 		}
 	}
 	fields := commonFields(one.fields, int(min(one.records, compared)))

@@ -56,9 +56,9 @@ func readings(format event.Format) (all []*Reading) {
 // Text reports whether the times are texts, not numbers.
 func (r *Reading) Text() bool { return r.unit == event.TimeText }
 
-// String returns the flag for the unit, and the range of dates that results.
+// String returns the unit, and the range of dates that results.
 func (r *Reading) String() string {
-	return fmt.Sprintf("--time-unit %s (%s to %s)", r.unit, Date(r.first), Date(r.last))
+	return fmt.Sprintf("%s (%s to %s)", r.unit, Date(r.first), Date(r.last))
 }
 
 // Date formats the day of a time.

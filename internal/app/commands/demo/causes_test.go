@@ -101,6 +101,12 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 			c.want) || c.want == "" && got != "<nil>\n" {
 			t.Errorf("%s: %s", name, got)
 		}
+		said.Reset()
+		input.NoteTimes(progress, faults, nil, nil) // of replay, which has no such flags
+		input.NoteFaults(progress, faults.Texts())
+		if progress.Flush(); strings.Contains(said.String(), "--") {
+			t.Errorf("%s: replay: %s", name, said.String())
+		}
 	}
 	code, stdout, stderr := run(t, commandtest.FileArgs(commandtest.Write(t, "visits.csv",
 		"when,who,where\n1945-03-03,u,a\n"), "--public-keys", "a")...)

@@ -232,7 +232,7 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error
 		default:
 			what, where, goOn = what+", or is before 1990 or ahead of now", where+"; "+oddWhere, "continue anyway"
 		}
-		n, most, cure = n+odd, 100, fmt.Sprintf("give %v", unit)
+		n, most, cure = n+odd, 100, fmt.Sprintf("give --time-unit %v", unit)
 	} else if times.Events == 0 {
 		return nil // that there is none has causes of its own
 	}
@@ -242,8 +242,8 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error
 	text := fmt.Sprintf("reading input file %s: %s have a time %s: %s. ", eventfile.Name(f.input),
 		outcomes.Part(n, records, "record"), what, where)
 	if unit != nil && !unit.Text() && 100*times.Usual() > records {
-		return fmt.Errorf("%sThe file mixes units: these times need %v, and the others do not. Write all times in one "+
-			"unit; to %s, add --skip-bad-times", text, unit, goOn)
+		return fmt.Errorf("%sThe file mixes units: these times need --time-unit %v, and the others do not. Write all "+
+			"times in one unit; to %s, add --skip-bad-times", text, unit, goOn)
 	}
 	return fmt.Errorf("%sTo read them, %s; to %s, add --skip-bad-times", text, cure, goOn)
 }

@@ -191,10 +191,14 @@ func NoteTimes(progress *terminal.Progress, faults *eventfile.Faults, from, to *
 		text += " (" + where + ")"
 	}
 	text += ". If they are wrong, "
+	setting, settings := "--time-unit ", TimeFlagNames
+	if from == nil { // replay reads a file as the configuration has it
+		setting, settings = "events.time_unit: ", "events.fields.time, events.time_unit or events.time_layout"
+	}
 	if unit := t.Reading(); unit != nil {
-		text += fmt.Sprintf("most of them need %v", unit)
+		text += "most of them need " + setting + unit.String()
 	} else {
-		text += "correct " + TimeFlagNames
+		text += "correct " + settings
 	}
 	if from != nil && flags != nil && t.Usual() > 0 {
 		text += "; to leave them out, give " + strings.Join(flags, " ")
