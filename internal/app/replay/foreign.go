@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// checkedOffsets is the number of offsets at either end of a partition that are searched for a
-// record. Some offsets have transaction markers instead.
+// checkedOffsets is the number of records at the beginning of a partition, and of offsets at its
+// end, that are checked. Offsets of transaction markers and compacted records have no record.
 const checkedOffsets = 8
 
 // versionAt is the index of the version in a control record, after two letters and a kind.
@@ -45,9 +45,13 @@ func (r *Replay) outputIn(ctx context.Context, partition int32) (what string, er
 		return "", err
 	}
 	start, end := bounds.Start, bounds.LastStable
-	for _, s := range [][2]int64{{start, min(start+checkedOffsets, end)}, {max(start, end-checkedOffsets), end}} {
-		if err := r.client.ReadRange(ctx, topic, partition, s[0], s[1], func(one kafkalog.Record) error {
+	for _, from := range []int64{start, max(start, end-checkedOffsets)} {
+		records := 0
+		if err := r.client.ReadRange(ctx, topic, partition, from, end, func(one kafkalog.Record) error {
 			what = cmp.Or(what, outputOf(one))
+			if records++; records == checkedOffsets {
+				return kafkalog.StopReading
+			}
 			return nil
 		}); err != nil {
 			return "", err

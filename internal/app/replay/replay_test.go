@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -182,7 +183,7 @@ func TestLateRecordsAreReported(t *testing.T) {
 }
 
 // A topic with outputs of a deployment, in its first or its last record, is refused before anything
-// is written. Tombstones and events do not matter.
+// is written, also if its first offsets have no record. Tombstones and events do not matter.
 func TestATopicWithOutputsIsRefused(t *testing.T) {
 	event := kafkalog.Message{Value: []byte("Tgill,1700000000"), Timestamp: kafkalog.At(1)}
 	turn, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: 1, End: 60_000, Generation: 1, Counts: "counts",
@@ -200,10 +201,16 @@ func TestATopicWithOutputsIsRefused(t *testing.T) {
 		"outputs.control": {Value: []byte("Tg\x01\x04")},
 		"outputs.turns":   {Value: turn},
 	} {
-		for i, messages := range [][]kafkalog.Message{{m, event}, {event, m}} {
+		longer := append([]kafkalog.Message{m}, slices.Repeat([]kafkalog.Message{event}, checkedOffsets)...)
+		for i, messages := range [][]kafkalog.Message{{m, event}, {event, m}, longer} {
 			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
 				client := broker(t)
-				producer, err := client.NewProducer(t.Context(), topic, 1, "")
+				producer, err := client.NewProducer(t.Context(), topic, 1, "run")
+				for range i / 2 * checkedOffsets { // markers of transactions
+					if err == nil {
+						_, err = producer.Fence(t.Context())
+					}
+				}
 				if err == nil {
 					_, err = producer.Append(t.Context(), messages)
 					producer.Close()
