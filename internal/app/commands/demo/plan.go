@@ -141,7 +141,11 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	advice, err := f.advise(ctx, j.progress, e, choice.Question{Sizes: f.windows, Given: f.setting(),
 		Compile: f.compile(keys)})
 	if errors.Is(err, choice.ErrNothing) {
-		return fmt.Errorf("%w: no event of %s lies between --from and --to", err, eventfile.Name(f.input))
+		why := "lies between --from and --to"
+		if e.Outside == 0 {
+			why = "has a key of --public-keys"
+		}
+		return fmt.Errorf("%w: no event of %s %s", err, eventfile.Name(f.input), why)
 	}
 	if err != nil {
 		return err

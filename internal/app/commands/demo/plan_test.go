@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -133,6 +134,20 @@ func TestPlanReadsAPipeOnce(t *testing.T) {
 		"--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--window", "1h")
 	if code != command.ExitError || !strings.Contains(stderr, "no record of") {
 		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
+func TestAPlanSaysWhyNoEventIsLeft(t *testing.T) {
+	t.Parallel()
+	_, fields := fileOf(t)
+	for want, args := range map[string][]string{
+		"lies between --from and --to": {"--from", "2001-01-01", "--to", "2001-01-02"},
+		"has a key of --public-keys":   {"--public-keys", "none"},
+	} {
+		code, _, stderr := run(t, slices.Concat([]string{"plan"}, fields, args)...)
+		if code != command.ExitError || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d, %s", args, code, stderr)
+		}
 	}
 }
 
