@@ -65,9 +65,8 @@ func (s *server) releases(w http.ResponseWriter, r *http.Request) {
 // completeView returns the served values, or responds that they are still being read and returns
 // nil.
 func (s *server) completeView(w http.ResponseWriter) *view {
-	v := s.view.Load()
-	if s.complete.Load() {
-		return v
+	if s.complete.Load() { // before the view, which is replaced first
+		return s.view.Load()
 	}
 	fail(w, http.StatusServiceUnavailable, errorResponse{
 		Error: "values are still being read: ask again in some seconds"})
