@@ -93,6 +93,30 @@ func known(class string) string {
 	return class
 }
 
+type class struct {
+	Class   string    `json:"class"`
+	Records uint64    `json:"records"`
+	First   time.Time `json:"first"` // when it was written
+	Last    time.Time `json:"last"`
+}
+
+// count adds a dead letter to its class. Those of several partitions are in no order.
+func count(found map[string]*class, l *pipeline.DeadLetter) {
+	name := known(l.Class)
+	c := found[name]
+	if c == nil {
+		c = &class{Class: name, First: l.At, Last: l.At}
+		found[name] = c
+	}
+	c.Records++
+	if l.At.Before(c.First) {
+		c.First = l.At
+	}
+	if l.At.After(c.Last) {
+		c.Last = l.At
+	}
+}
+
 func (a *app) list() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -102,21 +126,9 @@ After a crash, a dead letter can be on the topic twice.`,
 		Example: "  tollgate dlq list --config tollgate.yaml --from 2026-03-01",
 	}
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		type class struct {
-			Class   string    `json:"class"`
-			Records uint64    `json:"records"`
-			First   time.Time `json:"first"` // when it was written
-			Last    time.Time `json:"last"`
-		}
 		found := map[string]*class{} // no more than there are classes
 		err := a.each(cmd.Context(), false, func(l *pipeline.DeadLetter) bool {
-			name := known(l.Class)
-			c := found[name]
-			if c == nil {
-				c = &class{Class: name, First: l.At}
-				found[name] = c
-			}
-			c.Records, c.Last = c.Records+1, l.At
+			count(found, l)
 			return true
 		})
 		if err != nil {

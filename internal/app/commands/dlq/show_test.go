@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -44,5 +45,15 @@ func TestRuleShownDeadLettersHaveNoUserAndNoKey(t *testing.T) {
 	}
 	if got, want := mask(`{"user": "u17", "time": -12.5}`), `{"x": "x", "x": 9}`; got != want {
 		t.Errorf("%s, want %s", fmt.Sprint(got), want)
+	}
+}
+
+func TestTheFirstAndTheLastDeadLetterOfSeveralPartitions(t *testing.T) {
+	found := map[string]*class{}
+	for _, second := range []int64{5, 9, 2} {
+		count(found, &pipeline.DeadLetter{At: time.Unix(second, 0)})
+	}
+	if c := found["other"]; c.Records != 3 || c.First.Unix() != 2 || c.Last.Unix() != 9 {
+		t.Errorf("%+v", c)
 	}
 }
