@@ -181,6 +181,8 @@ func TestSecretsAreInNoError(t *testing.T) {
 	for _, args := range [][]string{
 		{"probe", "--url", "ftp://ada:deadbeef@host"},
 		{"probe", "--url", "http://ada:dead beef@host/deadbeef@host"},
+		{"http://ada:deadbeef@host"},
+		{"dlq", "http://ada:deadbeef@host"},
 	} {
 		code, _, stderr := tollgate(t, args...)
 		if code == command.ExitOK || strings.Contains(stderr, "beef") {

@@ -159,6 +159,9 @@ func Execute(ctx context.Context, a *App, build func(*App) *cobra.Command, args 
 	code := ExitCode(err)
 	if !a.running {
 		code = ExitUsage
+		for _, arg := range args { // cobra repeats the name of an unknown command
+			text = strings.ReplaceAll(text, arg, secret.Redact(arg))
+		}
 	}
 	if code == ExitUsage {
 		text += fmt.Sprintf("see %s --help\n", cmd.CommandPath())
