@@ -83,15 +83,20 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 		"stored-control": {func(records []kafkalog.Record) {
 			for i := range records {
 				c := must.Have(schemas.DecodeControl(records[i].Value))
-				if body, is := c.Body.(*schemas.Close); is {
+				switch body := c.Body.(type) {
+				case *schemas.Header:
+					body.Budget.Mu2++
+				case *schemas.Close:
 					body.Cuts[0].Cut += 1_000_000
-					records[i].Value = must.Have(schemas.EncodeControl(c))
+				case *schemas.Settled:
+					if body.Turn == 3 {
+						body.Epoch-- // of an older run
+					}
 				}
-				if body, is := c.Body.(*schemas.Settled); is && body.Turn == 3 {
-					records[i].Value = []byte("foreign")
-				}
+				records[i].Value = must.Have(schemas.EncodeControl(c))
 			}
-		}, "the events end before the turn does;control lacks SETTLED of the turn, but has later records"},
+		}, "the events end before the turn does;the budget is greater than what was promised;" +
+			"control lacks SETTLED of the turn, but has later records"},
 		"stored-ledger-2": {func(records []kafkalog.Record) {
 			for i := range records { // the first record again and again
 				records[i].Key, records[i].Value = records[0].Key, records[0].Value

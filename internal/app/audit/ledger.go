@@ -64,8 +64,7 @@ func (s *slice) user(o reference.Owner) *schemas.ContribUser {
 func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte, topic string, shard int,
 	differ func(Difference)) (*Ledger, error) {
 	l := &Ledger{topic: topic, shard: shard, seal: schemas.NewLedgerSeal(userHash, shard), deltas: map[uint64]extent{},
-		snapshots: map[uint64]extent{},
-		slices:    map[uint64]*slice{}}
+		snapshots: map[uint64]extent{}, slices: map[uint64]*slice{}}
 	offsets, err := client.Offsets(ctx, topic, int32(shard))
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // readCounts reads a topic of published values.
@@ -85,6 +86,12 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 		d.Config.Time.NoFuture != newest.NoFuture {
 		return fmt.Errorf("the configuration of %s is not the one in force, or control has lost a GENERATION: %w",
 			newest.Deployment, deployment.ErrHeaderMismatch)
+	}
+	for _, h := range a.control.Headers {
+		b := h.Budget.Whole() // δ_keys is rounded down: B² of the rounded one is the same or greater
+		if most, _ := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, b.Keys.Float()); b.Mu2 > most.Mu2 {
+			a.report.differ(Difference{Turn: h.FromTurn, What: "the budget is greater than what was promised"})
+		}
 	}
 	for i, past := range a.Past {
 		if !slices.ContainsFunc(a.control.Headers, func(h schemas.Header) bool {
@@ -272,9 +279,7 @@ func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deploy
 	c = reference.Config{
 		Incarnation: h.Incarnation, Generation: h.Generation, Counts: h.Counts, Format: given[0].Config.Events.Format,
 		Budget: int64(h.Budget.Mu2), Period: period.Milliseconds(), Start: h.StartMillis, Lateness: first.Lateness,
-		Skew:     first.Skew,
-		Slack:    first.Slack,
-		NoFuture: h.NoFuture, Zone: wallclock.Of(h.Zone), Metrics: h.Metrics,
+		Skew: first.Skew, Slack: first.Slack, NoFuture: h.NoFuture, Zone: wallclock.Of(h.Zone), Metrics: h.Metrics,
 	}
 	if h.Trust == deployment.TrustProducer {
 		c.Clock = time.Now().UnixMilli()

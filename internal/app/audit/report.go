@@ -64,8 +64,7 @@ func (r *Report) differ(d Difference) {
 func (r *Report) skip(turn uint64, format string, args ...any) {
 	what := fmt.Sprintf(format, args...)
 	i := slices.IndexFunc(r.Unchecked, func(u Unchecked) bool {
-		return u.What == what && (u.To == turn ||
-			u.To+1 == turn)
+		return u.What == what && (u.To == turn || u.To+1 == turn)
 	})
 	if i < 0 {
 		r.Unchecked = append(r.Unchecked, Unchecked{turn, turn, what})

@@ -286,8 +286,7 @@ func (r *Replay) DropForgotten(turn uint64) {
 	if len(r.Forgotten) > 0 {
 		r.each(func(_ int, p *people) {
 			maps.DeleteFunc(p.accounts, func(o Owner, _ Account) bool {
-				return r.Forgot(p.hashers[r.current], o,
-					turn)
+				return r.Forgot(p.hashers[r.current], o, turn)
 			})
 		})
 	}
