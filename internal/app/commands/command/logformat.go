@@ -101,12 +101,12 @@ func (j *jsonLines) Write(p []byte) (int, error) {
 	j.rest = append(j.rest, p...)
 	var out bytes.Buffer
 	for {
-		at := bytes.IndexByte(j.rest, '\n')
-		if at < 0 {
+		end := bytes.IndexByte(j.rest, '\n')
+		if end < 0 {
 			break
 		}
-		j.line(&out, string(j.rest[:at]))
-		j.rest = j.rest[at+1:]
+		j.line(&out, string(j.rest[:end]))
+		j.rest = j.rest[end+1:]
 	}
 	if out.Len() == 0 {
 		return len(p), nil

@@ -61,15 +61,16 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 // text says how far the released values are from the real ones, and what error was forecast. among
 // says of which values the error is the median; "" leaves that out.
 func (c *comparison) text(f *demoFlags, among string) string {
-	of, forecast := f.realValue()+f.ofValues(), "forecast"
+	compared, forecast := f.realValue()+f.ofValues(), "forecast"
 	if f.kindOf().Tree != nil { // the real ranks and shares are not looked at
-		return fmt.Sprintf("forecast: %s; %s of the events count", typically(c.now, of), words.Percent(c.now.Counted))
+		return fmt.Sprintf("forecast: %s; %s of the events count", typically(c.now, compared),
+			words.Percent(c.now.Counted))
 	}
 	if kind := f.kindOf(); kind.Vector != nil && kind.Vector.Ratios != 1 {
-		of, forecast = "the real "+kind.Texts.Label+f.ofValues(), "forecast for the number of events"
+		compared, forecast = "the real "+kind.Texts.Label+f.ofValues(), "forecast for the number of events"
 	}
 	return fmt.Sprintf("typically within %s of %s%s; %s: %s, with %s of the events counted", words.Percent(c.typical),
-		of, among, forecast, words.Percent(c.now.Typical), words.Percent(c.now.Counted))
+		compared, among, forecast, words.Percent(c.now.Typical), words.Percent(c.now.Counted))
 }
 
 // ofValues names the field whose mean, variance and so on a text is about; "" for counts.

@@ -44,17 +44,17 @@ type plannedSetting struct {
 
 // plan makes the answer of advice.
 func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
-	of := func(o choice.Outcome) plannedSetting {
+	planned := func(o choice.Outcome) plannedSetting {
 		c := f.decided(o.Setting)
 		return plannedSetting{timespan.Text(o.Window), words.Digits(c.finest(f.kindOf())), o}
 	}
 	out := &planAnswer{Trusted: "made from raw data: not for publication. Settings that were chosen by looking at it " +
-		"are not protected", Best: of(a.Best), Nothing: a.Best.Typical > choice.Useful}
+		"are not protected", Best: planned(a.Best), Nothing: a.Best.Typical > choice.Useful}
 	for _, o := range a.Sizes {
-		out.Windows = append(out.Windows, of(o))
+		out.Windows = append(out.Windows, planned(o))
 	}
 	for _, o := range a.Epsilon {
-		out.Epsilon = append(out.Epsilon, of(o))
+		out.Epsilon = append(out.Epsilon, planned(o))
 	}
 	if f.config == "" {
 		out.YAML, out.Demo = f.yaml(a.Best.Setting, keys), f.demoCommand(a.Best.Setting)

@@ -171,22 +171,22 @@ func (p *printer) end(result demo.Result) error {
 
 // summary says how many values were released, and how many are as exact as asked.
 func (p *printer) summary(result demo.Result) string {
-	windows, some := terminal.Count(int(result.Turns), "window"), map[time.Time]bool{}
+	windows, filled := terminal.Count(int(result.Turns), "window"), map[time.Time]bool{}
 	for _, r := range p.rows {
-		some[r.Start] = true
+		filled[r.Start] = true
 	}
-	if n := len(some); n < int(result.Turns) {
+	if n := len(filled); n < int(result.Turns) {
 		windows = fmt.Sprintf("%s of %s have values", terminal.Number(float64(n), 0), windows)
 	}
 	text := fmt.Sprintf("%s, %s released", windows, terminal.Count(len(p.rows), "value"))
 	if !p.hasTarget() {
 		return text
 	}
-	of := "them"
+	asked := "them"
 	if p.asked < len(p.rows) {
-		of = terminal.Number(float64(p.asked), 0)
+		asked = terminal.Number(float64(p.asked), 0)
 	}
-	return text + fmt.Sprintf(", %s of %s as exact as asked", terminal.Number(float64(p.met), 0), of)
+	return text + fmt.Sprintf(", %s of %s as exact as asked", terminal.Number(float64(p.met), 0), asked)
 }
 
 // mostCharts is how many charts are drawn unless --top asks for those of more keys.
@@ -292,8 +292,8 @@ func (j *job) rangeText() string {
 // statisticOf returns the name of a statistic of a demo, by the name of its metric; "" for the
 // demo's own values.
 func statisticOf(metric string) string {
-	statistic, some := strings.CutPrefix(metric, demo.MetricName+".")
-	if !some {
+	statistic, found := strings.CutPrefix(metric, demo.MetricName+".")
+	if !found {
 		return ""
 	}
 	return statistic

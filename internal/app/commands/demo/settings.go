@@ -124,18 +124,18 @@ func (f *demoFlags) checkRange() error {
 	f.from.In(string(f.times.Zone))
 	f.to.In(string(f.times.Zone))
 	for _, border := range []struct {
-		name string
-		at   command.TimeValue
+		name  string
+		value command.TimeValue
 	}{{"from", f.from}, {"to", f.to}} {
-		switch millis := border.at.UnixMilli(); {
-		case border.at.IsZero():
-		case millis%size != 0 || border.at.Nanosecond()%1e6 != 0:
+		switch millis := border.value.UnixMilli(); {
+		case border.value.IsZero():
+		case millis%size != 0 || border.value.Nanosecond()%1e6 != 0:
 			before := time.UnixMilli(millis - millis%size).UTC()
-			example := func(at time.Time) *command.TimeValue {
-				return &command.TimeValue{Time: at, Local: border.at.Local}
+			example := func(t time.Time) *command.TimeValue {
+				return &command.TimeValue{Time: t, Local: border.value.Local}
 			}
 			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in %s, for example %v or %v",
-				border.name, &border.at,
+				border.name, &border.value,
 				timespan.Text(f.window), cmp.Or(string(f.times.Zone), "UTC"), example(before),
 				example(before.Add(f.window)))
 		}

@@ -172,28 +172,28 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 
 // printReplayed says what was written, and what of it will not be counted.
 func printReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
-	if some := share(result.BeforeStart, result.Written); some != "" {
+	if part := share(result.BeforeStart, result.Written); part != "" {
 		progress.Note("warning: %s of the records are from before %s, where the deployment's time begins, and will "+
 			"not be counted. If they are newer, correct events.fields.time or events.time_unit; to count them, begin "+
 			"a new deployment with new keys: another name under deployment and other files under keys in the "+
 			"configuration, and tollgate init --generate-keys --create-topics --start TIME",
-			some, from.Format(time.RFC3339))
+			part, from.Format(time.RFC3339))
 	}
-	if some := share(result.Future, result.Written); some != "" {
+	if part := share(result.Future, result.Written); part != "" {
 		progress.Note("warning: %s of the records have times ahead of the clock by more than time.skew of the "+
 			"configuration, and a run that reads them now does not count them: check the time field and its unit "+
 			"(events.fields.time, events.time_unit)",
-			some)
+			part)
 	}
-	if some := share(result.Late, result.Written); some != "" {
+	if part := share(result.Late, result.Written); part != "" {
 		progress.Note("warning: %s of the records are older, by more than time.lateness, than a record before them in "+
 			"their partition: a run counts them as late. Sort a file by time before you replay it",
-			some)
+			part)
 	}
-	if some := share(result.Expired, result.Written); some != "" {
+	if part := share(result.Expired, result.Written); part != "" {
 		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers "+
 			"delete them, perhaps before a run reads them; raise its retention.ms",
-			some, timespan.Text(result.Retention), topic)
+			part, timespan.Text(result.Retention), topic)
 	}
 	if result.FirstLeftOut > 0 {
 		progress.Note("left out records longer than %s bytes; the first is in %s %s",

@@ -228,8 +228,8 @@ func (t *table) epsilons(q *Question, best *Outcome) (all []Outcome) {
 		factor, least := math.Sqrt(base/d.Budget.Mu2.Float()), Outcome{Typical: math.Inf(1)}
 		for from := t; from != nil; from = from.near {
 			for i, one := range from.trials {
-				if of, err := options(q.Compile, s, one.Noise*factor); err == nil {
-					if o := from.outcome(i, of[0]); o.Typical < least.Typical {
+				if scaled, err := options(q.Compile, s, one.Noise*factor); err == nil {
+					if o := from.outcome(i, scaled[0]); o.Typical < least.Typical {
 						least = o
 					}
 				}
