@@ -16,6 +16,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -30,9 +31,7 @@ func render(t testing.TB, s sample, limit int, o Options) string {
 		c.Add(r)
 	}
 	var b bytes.Buffer
-	if err := c.Write(&b, o); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.Write(&b, o))
 	return b.String()
 }
 
@@ -47,8 +46,7 @@ func block(t testing.TB, html string) (out struct{ Metrics []metricData }) {
 	return out
 }
 
-// structure is a page without its script and style, with the data block a line
-// for each key.
+// structure returns a page without script and style, its data block a line for each key.
 func structure(html string) string {
 	html = regexp.MustCompile(`(?s)<style>.*?</style>`).ReplaceAllString(html, "<style>…</style>")
 	html = regexp.MustCompile(`(?s)<script>.*?</script>`).ReplaceAllString(html, "<script>…</script>")
@@ -58,11 +56,18 @@ func structure(html string) string {
 
 func TestPageGolden(t *testing.T) {
 	for name, s := range map[string]sample{
-		"pages": pages(), "mixed": mixed(), "hostile": hostile(), "empty": {promise: pages().promise},
+		"pages": pages(), "mixed": mixed(), "hostile": hostile(), "empty": {promise: promiseOf(must.Have(compiled()))},
 		"quantiles": ranked(3, 500, []string{"a", "b"}, fiveRanks...), "histogram": shares(3, []string{"a", "b"},
 			fiveBuckets...),
 	} {
-		golden.File(t, "testdata/"+name+".golden", structure(render(t, s, MaxPoints, written)))
+		o := written
+		switch name {
+		case "hostile":
+			o.Title, o.Source, o.Notes = hostileTexts[0], hostileTexts[0], hostileTexts
+		case "quantiles":
+			o.Of = "in this file"
+		}
+		golden.File(t, "testdata/"+name+".golden", structure(render(t, s, MaxPoints, o)))
 	}
 }
 
@@ -86,8 +91,7 @@ func TestTheSameReleasesGiveTheSameBytes(t *testing.T) {
 	}
 }
 
-// Whatever a key is, it is one string in the data block, and the block ends
-// where it should.
+// Any key is one string in the data block, which ends where it should.
 func TestAnyKeyIsOneString(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		part := rapid.OneOf(rapid.SampledFrom(hostileTexts), rapid.String())
@@ -192,17 +196,12 @@ func TestTwoValuesForOneKeyAreRefused(t *testing.T) {
 // A reader takes the value of "all together" for that of all events.
 func TestTheEmptyKeyIsAllTogetherOnlyWithoutKeys(t *testing.T) {
 	for _, tc := range []struct{ field, want string }{{"key", terminal.EmptyKey}, {"", "all together"}} {
-		d, err := compiled()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(compiled())
 		d.Config.Events.Format.Key = tc.field
 		var b bytes.Buffer
 		c := NewCollector(d)
 		c.Add(noisy("events", "", 300, 1).releases[0])
-		if err := c.Write(&b, written); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.Write(&b, written))
 		if got := block(t, b.String()).Metrics[0].NoKey; got != tc.want {
 			t.Errorf("key field %q: the empty key is called %q", tc.field, got)
 		}

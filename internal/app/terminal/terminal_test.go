@@ -157,8 +157,8 @@ func statistics(events map[string]float64, keys ...string) (rows []Row) {
 }
 
 // The table has the statistics of a key below it, in the order of their definitions, with their
-// whole names or, if there is no room, a usual short form. It says that they have no target. With
-// Top, it has the keys with the most events, each with all its statistics.
+// whole names or, if there is no room, a usual short form, and with decimals. It says that they
+// have no target. With Top, it has the keys with the most events, each with all its statistics.
 func TestStatisticsFollowTheirKey(t *testing.T) {
 	rows := statistics(map[string]float64{"/a": 100, "/b": 3000, "/c": 2000}, "/a", "/b", "/c")
 	for _, tc := range []struct {
@@ -183,8 +183,9 @@ func TestStatisticsFollowTheirKey(t *testing.T) {
 		}
 		for i, line := range lines {
 			label := strings.TrimSpace(string([]rune(line)[24:]))
-			if !strings.HasPrefix(label, want[i]) || strings.Contains(line, "no target") !=
-				!strings.ContainsAny(want[i][:1], "/a") || uniseg.StringWidth(line) > tc.width {
+			statistic := !strings.ContainsAny(want[i][:1], "/a")
+			if !strings.HasPrefix(label, want[i]) || strings.Contains(line, "no target") != statistic ||
+				strings.Contains(line, ".") != statistic || uniseg.StringWidth(line) > tc.width {
 				t.Errorf("%d keys: line %d is %q, want %q", top, i, line, want[i])
 			}
 		}
