@@ -30,8 +30,11 @@ type Reading struct {
 }
 
 // readings returns the other units of a format, the more specific ones first: of two that fit
-// equally many times, the first is right.
+// equally many times, the first is right. A layout cannot be combined with a unit.
 func readings(format event.Format) (all []*Reading) {
+	if format.TimeLayout != "" {
+		return nil
+	}
 	for _, unit := range append([]string{event.TimeText}, event.TimeUnits()...) {
 		f, r := format, &Reading{unit: unit, from: usualFrom}
 		switch unit {
@@ -44,7 +47,7 @@ func readings(format event.Format) (all []*Reading) {
 			unit == "rfc3339" {
 			continue
 		}
-		f.TimeUnit, f.TimeLayout = unit, ""
+		f.TimeUnit = unit
 		var err error
 		if r.decoder, err = event.NewDecoder(f); err == nil {
 			all = append(all, r)

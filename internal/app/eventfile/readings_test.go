@@ -41,9 +41,13 @@ func TestTheProposedUnitReadsTheTimes(t *testing.T) {
 		"no times": {"text", func(time.Time) string { return "soon" }, "", 0},
 		"of 1969": {"text", func(t time.Time) string { return t.AddDate(-56, 0, 0).Format(time.DateTime) }, "",
 			0},
+		"no unit beside a layout": {"", layout("20060102"), "", 0},
 	} {
 		format := event.Format{Format: event.TSV, Columns: []string{"user", "when"}, User: "user", Time: "when",
 			TimeUnit: c.unit}
+		if c.unit == "" {
+			format.TimeUnit, format.TimeLayout = event.TimeText, "%d.%m.%Y"
+		}
 		records := make([]string, len(meant))
 		for i, moment := range meant {
 			records[i] = "u\t" + c.text(moment)
