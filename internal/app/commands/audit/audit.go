@@ -75,8 +75,7 @@ func (a *app) run(ctx context.Context, path string, past []string, f cli.Format)
 		}
 		earlier = append(earlier, one.Deployment)
 	}
-	tty, _ := terminal.Terminal(a.Stderr)
-	progress := terminal.NewProgress(a.Stderr, tty, time.Now)
+	progress := a.Progress()
 	r, err := audit.Run(ctx, d.Deployment, audit.Options{
 		Past: earlier, Logger: a.Checking(false).Logger,
 		Progress: func(percent uint64) { progress.Note("%d %% of the turns after %s", percent, progress.Elapsed()) },
@@ -105,9 +104,7 @@ func verdict(r *audit.Report) error {
 
 // write writes a report for people. An error has its result unless everything was checked.
 func write(b *strings.Builder, r *audit.Report) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := command.Lines(b, 10)
 	line("deployment", "%s, incarnation %s", terminal.Key(r.Deployment, 60), r.Incarnation)
 	line("checked", "%s of %s: %s and %s are equal", terminal.Count(int(r.Turns), "settled turn"),
 		terminal.Count(r.Generations, "generation"), terminal.Count(r.Values, "value"),

@@ -43,7 +43,7 @@ func (a *App) usualPath() string {
 // OrUsual is for a command that can do without a configuration: unless flags replace it, the usual
 // one is used if --config names none.
 func (a *App) OrUsual(config string, changed func(string) bool, replace []string) string {
-	if config != "" || changed("config") || slices.ContainsFunc(replace, changed) {
+	if config != "" || slices.ContainsFunc(replace, changed) {
 		return config
 	}
 	return a.usualPath()

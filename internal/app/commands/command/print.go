@@ -94,9 +94,7 @@ func (n Names) String() string { return strings.Join(n, ", ") }
 
 // WritePromise writes what users are promised; with the exact terms where they are asked for.
 func WritePromise(b *strings.Builder, p *plan.Plan, exact bool) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := Lines(b, 9)
 	what := "all of their events, for ever"
 	if p.Period != "" {
 		what = "all of their events in one period of " + p.Period

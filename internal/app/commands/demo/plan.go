@@ -40,8 +40,7 @@ func Plan(c *command.App) *cobra.Command {
 		f.registerPromise(flags)
 		cli.FormatFlag(cmd, &f.format)
 	}, func(cmd *cobra.Command) error {
-		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, settingFlags()); f.config != "" ||
-			cmd.Flags().Changed("config") {
+		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, settingFlags()); f.config != "" {
 			return a.runPlanTopic(cmd.Context(), f, cmd.Flags().Changed)
 		}
 		return a.runPlan(cmd.Context(), f, cmd.Flags().Changed)

@@ -197,9 +197,7 @@ const mostCharts = 8
 func (j *job) promise() (string, error) {
 	s, f := j.settings, j.flags
 	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := command.Lines(&b, 9)
 	line("privacy", "released counts %s and all of", deployment.Meaning(s.Epsilon, s.Delta))
 	line("", "their events: (%s, %s)-differential privacy,", words.Digits(s.Epsilon), words.Digits(s.Delta))
 	line("", "if the times in the events are right (producer-time promise)")
@@ -212,8 +210,7 @@ func (j *job) promise() (string, error) {
 		line("", "but these events are made up and the noise is repeatable: no user is protected")
 	}
 	keys := terminal.Count(len(s.PublicKeys), "public key") + ", released in every window"
-	switch {
-	case s.Private():
+	if s.Private() {
 		keys = "private: a key is released if more than about " +
 			terminal.Ceiling(j.deployment.Metrics[0].Plan.Threshold()) + " of its " + f.size() + " count"
 	}
@@ -292,10 +289,7 @@ func (j *job) rangeText() string {
 // statisticOf returns the name of a statistic of a demo, by the name of its metric; "" for the
 // demo's own values.
 func statisticOf(metric string) string {
-	statistic, found := strings.CutPrefix(metric, demo.MetricName+".")
-	if !found {
-		return ""
-	}
+	_, statistic, _ := strings.Cut(metric, demo.MetricName+".")
 	return statistic
 }
 

@@ -154,8 +154,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	defer r.Close()
 	drain, stop := a.DrainOnSignal(progress, func() string {
 		return "ending once the records that were read are written"
-	},
-		a.Exit)
+	}, a.Exit)
 	defer stop()
 	result, err := r.Run(ctx, drain)
 	input.NoteFaults(progress, r.Faults().Texts())
