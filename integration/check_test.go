@@ -198,12 +198,12 @@ func (d *deployment) compareTallies(want reference.Tallies) error {
 	for _, m := range got.Metrics {
 		have := reference.MetricTallies{WindowTally: schemas.WindowTally{Filtered: m.Filtered, Beyond: m.Beyond,
 			Counted: m.Counted}, Open: m.Open, GivenUp: m.GivenUp}
-		of := missing[m.Metric]
-		if delete(missing, m.Metric); of == nil {
-			of = &reference.MetricTallies{}
+		expected := missing[m.Metric]
+		if delete(missing, m.Metric); expected == nil {
+			expected = &reference.MetricTallies{}
 		}
-		if have != *of {
-			wrong = append(wrong, fmt.Sprintf("metric %s %+v, want %+v", m.Metric, have, *of))
+		if have != *expected {
+			wrong = append(wrong, fmt.Sprintf("metric %s %+v, want %+v", m.Metric, have, *expected))
 		}
 	}
 	for name, m := range missing {

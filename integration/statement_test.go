@@ -86,10 +86,10 @@ func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool
 					continue
 				}
 				balance := float64(account.BucketAt(&m, config.Elapsed(owner, end)).Balance)
-				of := slices.IndexFunc(a.Allowances, func(s pipeline.StatementAllowance) bool {
+				index := slices.IndexFunc(a.Allowances, func(s pipeline.StatementAllowance) bool {
 					return s.Metric == m.Name
 				})
-				if of < 0 || !near(a.Allowances[of].Left, balance/float64(m.Burst)) {
+				if index < 0 || !near(a.Allowances[index].Left, balance/float64(m.Burst)) {
 					t.Errorf("%s has %+v of metric %s, want %v of %d", user, a.Allowances, m.Name, balance, m.Burst)
 				}
 			}

@@ -34,9 +34,9 @@ func (e *elections) refuseOnce(topic string) *atomic.Bool {
 		res := r.ResponseKind().(*kmsg.ProduceResponse)
 		partition := kmsg.NewProduceResponseTopicPartition()
 		partition.Partition, partition.ErrorCode = r.Topics[0].Partitions[0].Partition, int16(kafka.PolicyViolation)
-		of := kmsg.NewProduceResponseTopic()
-		of.Topic, of.Partitions = topic, []kmsg.ProduceResponseTopicPartition{partition}
-		res.Topics = append(res.Topics, of)
+		response := kmsg.NewProduceResponseTopic()
+		response.Topic, response.Partitions = topic, []kmsg.ProduceResponseTopicPartition{partition}
+		res.Topics = append(res.Topics, response)
 		return res, nil, true
 	})
 	return refused

@@ -20,12 +20,12 @@ func Warnings(d *Deployment) []*ConfigError {
 	all := append(weakPromise(&d.Config.Privacy), unreliableUser(&d.Config.Events.Format)...)
 	for i := range d.Config.Metrics {
 		m := &d.Config.Metrics[i]
-		at := fmt.Sprintf("Metrics[%d].", i)
+		metric := fmt.Sprintf("Metrics[%d].", i)
 		if reason := d.Config.Events.Format.NeverEqual(m.Filter); reason != "" {
-			all = append(all, Invalid(at+"Filter", "%s", reason))
+			all = append(all, Invalid(metric+"Filter", "%s", reason))
 		}
 		if reason := coarse(m, d.Metric(m.Name)); reason != "" {
-			all = append(all, Invalid(at+m.leastNoise(), "%s: lower it", reason))
+			all = append(all, Invalid(metric+m.leastNoise(), "%s: lower it", reason))
 		}
 	}
 	return all

@@ -236,17 +236,17 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 
 // lastTogether returns the index of the last end whose values are passed on together with the first
 // one's: a later turn's, as long as there are few values.
-func (f *follower) lastTogether(ends []schemas.TurnEnd) (at int) {
+func (f *follower) lastTogether(ends []schemas.TurnEnd) (last int) {
 	for k, end := range ends {
-		if end.Turn <= ends[at].Turn {
+		if end.Turn <= ends[last].Turn {
 			continue
 		}
 		if f.together == 0 || f.unreadBefore(end) > f.together {
 			break
 		}
-		at = k
+		last = k
 	}
-	return at
+	return last
 }
 
 // unreadBefore returns how many unread records of counts are before the end of a turn.

@@ -65,11 +65,11 @@ func do(ctx context.Context, t task, broker string, cpus int) (r result, err err
 		return result{}, err
 	}
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(cpus))
-	said := &bytes.Buffer{} // Beam's runners say much that is of no use unless something fails
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(given), said
+	stderr := &bytes.Buffer{} // Beam's runners say much that is of no use unless something fails
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(given), stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return result{}, fmt.Errorf("running %s: %w; it said:\n%s", t.Contestant, err, said)
+		return result{}, fmt.Errorf("running %s: %w; it said:\n%s", t.Contestant, err, stderr)
 	}
 	if err := json.Unmarshal(out, &r); err != nil {
 		return result{}, fmt.Errorf("reading what %s took: %w", t.Contestant, err)

@@ -145,13 +145,13 @@ func typicalError(truth, values map[string]float64) float64 {
 	slices.SortFunc(cells, func(a, b cell) int {
 		return cmp.Or(cmp.Compare(b.truth, a.truth), cmp.Compare(a.wrong, b.wrong))
 	})
-	held, some := 0.0, 0
-	for ; held < total/2; some++ {
-		held += cells[some].truth
+	held, heaviest := 0.0, 0
+	for ; held < total/2; heaviest++ {
+		held += cells[heaviest].truth
 	}
-	cells = cells[:some]
+	cells = cells[:heaviest]
 	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.wrong, b.wrong) })
-	return (cells[(some-1)/2].wrong + cells[some/2].wrong) / 2
+	return (cells[(heaviest-1)/2].wrong + cells[heaviest/2].wrong) / 2
 }
 
 // realRun runs the binary on one file.

@@ -28,9 +28,9 @@ func StartCluster(ctx context.Context, nodes int, o Options) ([]*Broker, error) 
 	brokers := make([]*Broker, nodes)
 	var starting errgroup.Group
 	for i := range brokers {
-		own := o
-		own.addrs = ports[2*i : 2*i+2]
-		own.Settings = map[string]string{
+		node := o
+		node.addrs = ports[2*i : 2*i+2]
+		node.Settings = map[string]string{
 			"node.id": fmt.Sprint(i + 1), "controller.quorum.voters": strings.Join(voters, ","),
 			"offsets.topic.replication.factor":                 fmt.Sprint(copies),
 			"transaction.state.log.replication.factor":         fmt.Sprint(copies),
@@ -39,9 +39,9 @@ func StartCluster(ctx context.Context, nodes int, o Options) ([]*Broker, error) 
 			"min.insync.replicas":                              fmt.Sprint((copies + 1) / 2),
 			"default.replication.factor":                       fmt.Sprint(copies),
 		}
-		maps.Copy(own.Settings, o.Settings)
+		maps.Copy(node.Settings, o.Settings)
 		starting.Go(func() (err error) {
-			brokers[i], err = Start(ctx, own)
+			brokers[i], err = Start(ctx, node)
 			return err
 		})
 	}

@@ -103,12 +103,12 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 	known := map[[3]float64]budgets.Budget{}
 	rapid.Check(t, func(t *rapid.T) {
 		budget := func(epsilon, delta, keys float64) budgets.Budget {
-			of := [3]float64{epsilon, delta, keys}
-			if _, ok := known[of]; !ok {
+			promise := [3]float64{epsilon, delta, keys}
+			if _, ok := known[promise]; !ok {
 				b := must.Have(budgets.NewBudget(epsilon, delta, budgets.GDP, keys*delta))
-				known[of] = b
+				known[promise] = b
 			}
-			return known[of]
+			return known[promise]
 		}
 		draw := func() budgets.Budget {
 			return budget(rapid.SampledFrom([]float64{1, 0.999, 0.7}).Draw(t, "ε"),

@@ -118,7 +118,7 @@ func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 // The logged text does not change with the number of records, nor with their share: neither is in
 // it.
 func TestRuleWhatIsSaidOfLossesHasNoCount(t *testing.T) {
-	said := map[string]bool{}
+	logs := map[string]bool{}
 	for _, times := range []int{1, 7} {
 		for _, more := range []int{0, 3, 9} {
 			s, all := newLossScene(t), ""
@@ -126,11 +126,11 @@ func TestRuleWhatIsSaidOfLossesHasNoCount(t *testing.T) {
 				met{34 * times, DeadLettered}) {
 				all += regexp.MustCompile(`time=\S+`).ReplaceAllString(line, "") + "\n"
 			}
-			said[all] = true
+			logs[all] = true
 		}
 	}
-	if len(said) != 1 || said[""] {
-		t.Errorf("different numbers are told apart, or nothing is said: %v", said)
+	if len(logs) != 1 || logs[""] {
+		t.Errorf("different numbers are told apart, or nothing is said: %v", logs)
 	}
 }
 
