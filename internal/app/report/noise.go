@@ -16,25 +16,31 @@ const wholeNoise = 10_000
 
 // typicalNoise says how large the noise typically is beside the values: its median over the largest
 // values, which make up half of their total. It is made of released numbers alone, so that it may
-// stand on a public page; they do not say how much is left out. A value that can be large only by
-// its noise, which would make that look small, has the size of the mean of its key. "" where there
-// is no total: of means, and where every value is 0; and of a derived metric.
+// stand on a public page; they do not say how much is left out. Values that are large only by their
+// noise would make that look small: the spread of sizes around the mean of a key is without what
+// may be noise. "" where there is no total: of means, and where every value is 0; and of a derived
+// metric.
 func (s *series) typicalNoise(f metricFacts) string {
 	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived() || kind.Vector != nil {
 		return ""
 	}
-	n, means := make([]float64, len(s.keys)), make([]float64, len(s.keys))
-	squares, noise := 0.0, 0.0
+	type sums struct{ n, values, squares, noise float64 }
+	keys, whole := make([]sums, len(s.keys)), sums{}
 	for _, p := range s.points {
 		v := float64(p.value) / unit
-		n[p.key], means[p.key] = n[p.key]+1, means[p.key]+v
-		squares, noise = squares+v*v, noise+p.sigma*p.sigma
+		for _, k := range []*sums{&keys[p.key], &whole} {
+			*k = sums{k.n + 1, k.values + v, k.squares + v*v, k.noise + p.sigma*p.sigma}
+		}
 	}
 	sizes := make([]float64, len(s.points))
 	for i, p := range s.points {
-		if sizes[i] = math.Abs(float64(p.value) / unit); sizes[i] < 4*p.sigma {
-			sizes[i] = math.Abs(means[p.key] / n[p.key])
+		k := keys[p.key]
+		if k.n == 1 {
+			k = whole
 		}
+		mean := k.values / k.n
+		spread, noise := max(0, k.squares-mean*k.values), k.noise*(1+2*math.Sqrt(2/k.n)) // the most by chance
+		sizes[i] = math.Abs(mean + math.Sqrt(max(0, 1-noise/spread))*(float64(p.value)/unit-mean))
 	}
 	least := choice.LeastOfHalf(slices.Clone(sizes))
 	if math.IsInf(least, 1) {
@@ -49,7 +55,7 @@ func (s *series) typicalNoise(f metricFacts) string {
 		}
 		return 2*below >= all
 	})
-	if typical > wholeNoise || squares < 1.2*noise { // the values are hardly larger than noise alone
+	if typical > wholeNoise || whole.squares < 1.2*whole.noise { // the values are hardly larger than noise alone
 		return "The noise to expect is typically larger than the values; events left out come on top."
 	}
 	return fmt.Sprintf("The noise to expect is typically %s of a value; events left out come on top.",

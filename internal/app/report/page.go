@@ -180,8 +180,7 @@ func (p promise) gaps(m metricFacts) string {
 		lines = "If a key has no bars"
 	}
 	source := slices.IndexFunc(p.metrics, func(source metricFacts) bool {
-		return m.KeyMode == deployment.KeysFrom &&
-			source.Name == m.KeysFrom
+		return m.KeyMode == deployment.KeysFrom && source.Name == m.KeysFrom
 	})
 	if source >= 0 {
 		m = p.metrics[source]

@@ -193,15 +193,13 @@ func (t *Turn) publish(spec schemas.MetricSpec, w window, key string, s stop) er
 	from, to := c.Zone.Time(w.start), c.Zone.Time(w.end)
 	release := schemas.Release{
 		Turn: t.Number, Generation: c.Generation, Metric: spec.Name, MetricDigest: spec.Digest(), WindowStart: from,
-		WindowEnd: to, Key: key, Value: s.value, StdDev: s.stddev, Low: s.low, High: s.high,
-		Precision:  exactly(s.precision),
-		Confidence: spec.Confidence, Met: s.met, Rungs: s.rungs, NoiseKeyID: c.Noise.ID,
+		WindowEnd: to, Key: key, Value: s.value, StdDev: s.stddev, Low: s.low, High: s.high, Met: s.met,
+		Precision: exactly(s.precision), Confidence: spec.Confidence, Rungs: s.rungs, NoiseKeyID: c.Noise.ID,
 	}
 	value, err := schemas.EncodeRelease(c.Counts, release)
 	if err != nil {
 		return fmt.Errorf("encoding a release: %w", err)
 	}
-	t.Published = append(t.Published,
-		Published{schemas.EncodeReleaseKey(spec.Name, from, []byte(key)), value, release})
+	t.Published = append(t.Published, Published{schemas.EncodeReleaseKey(spec.Name, from, []byte(key)), value, release})
 	return nil
 }
