@@ -30,18 +30,18 @@ type Deployment struct {
 	Sums    Sums                  // the events whose values must be kept one by one
 }
 
-// CompiledMetric is a metric, or a metric's share of counted events, with everything
-// that was computed for it.
+// CompiledMetric is a metric, or a metric's share of counted events, with the numbers computed for
+// it.
 type CompiledMetric struct {
-	Spec    schemas.MetricSpec   // its definition
-	Digest  [32]byte             // digest of Spec
-	Plan    *noisereduction.Plan // its ladder, stop rule and threshold
-	Further []schemas.MetricSpec // the further components of its counts
+	Spec    schemas.MetricSpec // definition
+	Digest  [32]byte           // digest of Spec
+	Plan    *noisereduction.Plan
+	Further []schemas.MetricSpec // further components of its counts
 	Scale   *metrickind.Scale    // scale of the trees of its counts; nil if they have none
 }
 
-// Compile checks a configuration, fills in its defaults, and computes the budget, its division over
-// the metrics, ladders and digests. It asks no broker. Errors: *ConfigError names the field.
+// Compile checks a configuration, fills in its defaults, and computes the budget, the metrics'
+// allotments, ladders and digests. It contacts no broker. Errors: *ConfigError names the field.
 func Compile(cfg Config) (*Deployment, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -78,8 +78,8 @@ func Compile(cfg Config) (*Deployment, error) {
 	return d, err
 }
 
-// MayBegin returns an error if an existing deployment can continue with the configuration but no
-// new one can begin with it.
+// MayBegin returns an error if a new deployment cannot begin with the configuration, although an
+// existing one can continue with it.
 func (d *Deployment) MayBegin() error {
 	if _, err := budgets.ParseAccountant(d.Config.Privacy.Accountant); err != nil {
 		return Invalid("Privacy.Accountant", "%v. If this one has begun, correct %s and %s", err,
@@ -88,10 +88,11 @@ func (d *Deployment) MayBegin() error {
 	return nil
 }
 
-// Sums selects the events whose values are kept one by one: for kinds of metrickind.Valued.
+// Sums selects the events whose values are kept one by one, for metrics of a kind of
+// metrickind.Valued.
 type Sums struct {
-	all    bool   // such a metric without a filter
-	filter uint64 // the filters of the others
+	all    bool   // such a metric has no filter
+	filter uint64 // the filters of such metrics, as bits
 }
 
 func sumsOf(metrics []schemas.MetricSpec) Sums {
@@ -109,11 +110,11 @@ func sumsOf(metrics []schemas.MetricSpec) Sums {
 	return s
 }
 
-// Includes reports whether any metric of a kind with values takes an event.
+// Includes reports whether a metric of a kind with values counts an event.
 func (s *Sums) Includes(e *event.Event) bool { return s.all || e.Passes&s.filter != 0 }
 
-// checkFormat refuses an event format that no decoder can be made for, and notes its assumptions
-// about records. Avro events have their schemas from a file or from a registry.
+// checkFormat refuses an event format that has no decoder, and sets Deployment.Events. The schemas
+// of Avro events come from a file or from a registry.
 func checkFormat(d *Deployment) (err error) {
 	e := &d.Config.Events
 	if d.Events, err = e.Format.Identity(e.Registry.identity()); err != nil {
@@ -139,7 +140,7 @@ func checkFormat(d *Deployment) (err error) {
 	return nil
 }
 
-// badFormat returns an error of the events' format as one of the configuration.
+// badFormat converts an error of the events' format to an error of the configuration.
 func (d *Deployment) badFormat(bad *event.FormatError) error {
 	for i := range d.Config.Metrics {
 		filter := slices.Index(d.Config.Events.Format.Filters, d.Config.Metrics[i].Filter)
@@ -194,8 +195,8 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	return all, nil
 }
 
-// besideMetric returns the definitions of a metric's share of counted events and of its statistics,
-// as far as it has them.
+// besideMetric returns the definitions of a metric's share of counted events, if it has one, and of
+// its statistics.
 func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schemas.MetricSpec) {
 	if m.Counted != nil {
 		share, target := spec, m.Counted.Target
@@ -213,23 +214,24 @@ func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schema
 }
 
 // furtherSpecs returns the definitions of the further components of a metric's counts.
-func furtherSpecs(m *Metric, of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
+func furtherSpecs(m *Metric, first schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
 	for _, kind := range m.further() {
-		further := partOf(of, kind)
-		if further.Top, err = units.PrecisionFromBig(topOf(kind, of.Bounds(), of.Top, m.scale())); err != nil {
+		further := partOf(first, kind)
+		if further.Top, err = units.PrecisionFromBig(topOf(kind, first.Bounds(), first.Top, m.scale())); err != nil {
 			return nil, fmt.Errorf("computing the precision of metric %s: %w", further.Name, err)
 		}
 		further.First = further.Top
-		if least, err := release.FurtherPrecision(&of, &further, of.First); err != nil || least.Cmp(leastFurther) < 0 {
+		if least, err := release.FurtherPrecision(&first, &further, first.First); err != nil ||
+			least.Cmp(leastFurther) < 0 {
 			return nil, Invalid("Max", "the range from min to max is too wide for the budget: give values in a "+
 				"coarser unit, or move min and max closer together")
 		}
 		all = append(all, further)
 	}
-	if tree := metrickind.Of(of.Kind).Tree; tree != nil {
-		nodes := partOf(of, metrickind.Of(m.nodesKind()))
+	if tree := metrickind.Of(first.Kind).Tree; tree != nil {
+		nodes := partOf(first, metrickind.Of(m.nodesKind()))
 		nodes.PublicKeys = schemas.EdgeKeys(m.edges())
-		if nodes.Top, err = units.PrecisionFromBig(topOfNodes(of.Top)); err != nil {
+		if nodes.Top, err = units.PrecisionFromBig(topOfNodes(first.Top)); err != nil {
 			return nil, fmt.Errorf("computing the precision of metric %s: %w", nodes.Name, err)
 		}
 		nodes.First = nodes.Top
@@ -238,7 +240,8 @@ func furtherSpecs(m *Metric, of schemas.MetricSpec) (all []schemas.MetricSpec, e
 	return all, nil
 }
 
-// partOf returns the definition of a component of a metric's counts, but for its precisions.
+// partOf returns the definition of a component of a metric's counts, with the precisions of the
+// first component.
 func partOf(first schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
 	part := first
 	part.Name, part.Kind, part.Of = kind.Beside(first.Name), kind.Name, first.Name
@@ -264,7 +267,7 @@ func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 	return CompiledMetric{Spec: spec, Digest: spec.Digest(), Plan: plan}, nil
 }
 
-// Metric returns the compiled metric of that name, nil if there is none.
+// Metric returns the compiled metric with a name, or nil.
 func (d *Deployment) Metric(name string) *CompiledMetric {
 	for i := range d.Metrics {
 		if d.Metrics[i].Spec.Name == name {
@@ -296,8 +299,8 @@ func (d *Deployment) Plans() []*noisereduction.Plan {
 	return plans
 }
 
-// FirstWindow returns the start of a deployment that is asked to start at a time: the start of the
-// window of the least slide that holds this time, in UTC.
+// FirstWindow returns the start of the deployment for a requested start: the start of the window
+// with the least slide that contains it, in UTC.
 func FirstWindow(d *Deployment, start time.Time) time.Time {
 	return time.UnixMilli(wallclock.Of(d.Config.Time.WindowZone).Truncate(start.UnixMilli(), LeastSlide(d))).UTC()
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Config describes a deployment. A field that is zero has its default. Package settings has the
-// ranges and defaults of all fields; docs/configuration.md shows them. Compile keeps parts of a
-// Config: do not change it afterwards.
+// Config describes a deployment. A zero field has its default. Package settings has the ranges and
+// defaults of all fields; docs/configuration.md shows them. Compile keeps parts of a Config: do not
+// change it afterwards.
 //
-// Its JSON, from which a run computes the digests in its terms, contains no secret, and no path of
-// a file that may be replaced while a deployment runs.
+// A run computes digests from the JSON of a Config, which contains no secret and no path of a file
+// that may be replaced while the deployment runs.
 type Config struct {
 	// Deployment prefixes the transactional ids that fence writers; two
 	// deployments on one cluster need different ones.
@@ -32,7 +32,7 @@ type Config struct {
 	Shards        int // account shards, and partitions of the ledger
 	ReleaseShards int // partitions of the counts topic
 	LedgerSlots   int // turns after which a ledger slot is used again
-	// Record lists the deployments that have begun under Keys: others are refused. nil: not known.
+	// Record lists the deployments that have begun under Keys; others are refused. nil: unknown.
 	Record *Record `json:"-"`
 }
 
@@ -43,33 +43,34 @@ type Kafka struct {
 	SASL    *SASL    // nil: no authentication
 }
 
-// TLS names the PEM files of connections to brokers, which are read for every connection. The
-// zero value trusts the system's authorities and shows no certificate.
+// TLS names PEM files, which are read for every connection to a broker. The zero value trusts the
+// system's authorities and sends no certificate.
 type TLS struct {
-	CAFile     string `json:"-"` // the authorities that are trusted; "": the system's
-	CertFile   string `json:"-"` // the client's certificate: needs KeyFile
-	KeyFile    string `json:"-"` // the private key of CertFile, and needs it
+	CAFile     string `json:"-"` // trusted authorities; "": the system's
+	CertFile   string `json:"-"` // client certificate; needs KeyFile
+	KeyFile    string `json:"-"` // private key of CertFile
 	ServerName string // default: the broker's host name
 }
 
-// SASL is how clients authenticate to brokers.
+// SASL configures how clients authenticate to brokers.
 type SASL struct {
 	Mechanism string // plain, scram-sha-256, scram-sha-512 or oauthbearer
-	// User and Password are, for oauthbearer with TokenURL, the id and the secret of the client.
+	// User and Password are the id and the secret of the client for oauthbearer with TokenURL.
 	User     string
 	Password secret.Of[string]
 	// PasswordFile, if set, is read for every connection instead of Password; a line end after the
 	// password is dropped.
 	PasswordFile string `json:"-"`
 
-	// Source of an oauthbearer token: a file, which is read for every connection, or the endpoint
-	// of an authorization server, asked by the grant of client credentials (RFC 6749, section 4.4)
-	// whenever the last token is about to expire. Only oauthbearer has one of them.
+	// Exactly one of TokenFile and TokenURL is the source of tokens for oauthbearer: a file, which
+	// is read for every connection, or the endpoint of an authorization server. A token is
+	// requested with the client credentials grant (RFC 6749, section 4.4) whenever the last one is
+	// about to expire.
 	TokenFile   string            `json:"-"`
-	TokenURL    secret.Of[string] // may have a query, which errors do not show
-	TokenCAFile string            `json:"-"` // PEM, the authority of TokenURL; "": the system's
-	Audience    string            // asked for at TokenURL; "": none
-	Scopes      []string          // asked for at TokenURL
+	TokenURL    secret.Of[string] // errors do not show its query
+	TokenCAFile string            `json:"-"` // PEM file of the authority of TokenURL; "": the system's
+	Audience    string            // requested at TokenURL; "": none
+	Scopes      []string          // requested at TokenURL
 	Extensions  []string          // name=value, sent to brokers with the token (RFC 7628, section 3.1)
 }
 
@@ -78,55 +79,53 @@ type Events struct {
 	Topic    string
 	Format   event.Format
 	Registry *Registry // nil: no schema registry
-	// AcceptSizeRetention lets the topic have a limit in bytes (retention.bytes): it is not known
-	// beforehand how long records last there, and a restart that finds records gone stops.
+	// AcceptSizeRetention accepts a topic with retention.bytes, which can delete records at any
+	// time. A restart that needs a deleted record fails.
 	AcceptSizeRetention bool
 }
 
 // Registry is a schema registry that speaks Confluent's API.
 type Registry struct {
 	URL          string
-	User         string // user of basic authentication; "": without
+	User         string // user of basic authentication; "": no authentication
 	Password     secret.Of[string]
 	PasswordFile string `json:"-"` // if set, read for every request instead of Password
 	CAFile       string `json:"-"` // PEM, read for every connection; "": the system's authorities
 }
 
-// Privacy is the promise: (Epsilon, Delta) for every user, over everything that
-// the deployment ever releases.
+// Privacy is the promise: (Epsilon, Delta) for every user, over everything that the deployment ever
+// releases, or over one Period.
 type Privacy struct {
 	Epsilon float64
 	Delta   float64
-	// DeltaKeys is the part of Delta that private keys may spend. It never rises: set it from
-	// the start if a change may add a metric with private keys.
+	// DeltaKeys is the part of Delta that private keys may spend. No change can raise it: set it
+	// from the start if you may add a metric with private keys later.
 	DeltaKeys  float64
 	Accountant string
-	// Period makes the unit of privacy a user in one period of the events' time: every period has a
-	// budget of its own. 0: one budget for life, which is paid out over Lasts. One of the two is
-	// needed.
+	// Period is the length of a budget period in event time: the unit of privacy is then a user in
+	// one period, and every period has its own budget. With Period 0, a user has one budget for
+	// life, which is paid out over Lasts. One of the two is needed.
 	Period, Lasts time.Duration
-	// Planned is the part of the promise, of B² and of δ_keys, that was spent before the deployment
-	// begins, on choosing bounds.
+	// Planned is the part of the promise (of B² and of δ_keys) that was spent on choosing bounds
+	// before the deployment began.
 	Planned float64
 }
 
-// Time sets whose clock decides, and how much disorder is allowed.
+// Time selects the clock that decides, and limits disorder.
 type Time struct {
-	// Trust is TrustBroker (the topic must have append times) or TrustProducer (the promise then
-	// depends on sane producers).
+	// Trust is TrustBroker, which needs append times on the topic, or TrustProducer, which makes
+	// the promise depend on sane producers.
 	Trust    string
 	Lateness time.Duration // how far behind its append time an event may be
 	Skew     time.Duration // how far ahead of its append time an event may be
-	// Slack is the clock step below which a record's own times alone decide; 0 with producer times.
+	// Slack is the largest step back of append times within a partition that makes no record late;
+	// 0 with producer times.
 	Slack time.Duration
-	// IdleGrace is how long a partition must be silent before the wall clock, less Lateness, Skew
-	// and IdleGrace, moves it on.
-	IdleGrace time.Duration
-	// NoFuture turns the test for events of the future off: for files.
-	NoFuture bool
-	// WindowZone is the time zone by whose clock windows and budget periods begin, such as
-	// Europe/Zurich: see package wallclock. "" is UTC.
-	WindowZone string
+	// IdleGrace is the silence of a partition after which its watermark follows the wall clock,
+	// less Lateness, Skew and IdleGrace.
+	IdleGrace  time.Duration
+	NoFuture   bool   // accepts events from the future; only for files
+	WindowZone string // time zone of windows and budget periods (package wallclock); "": UTC
 }
 
 // Values of Time.Trust.
@@ -139,53 +138,51 @@ const (
 type Metric struct {
 	Name   string
 	Kind   string        // a name of metrickind.Offered
-	Filter string        // takes the events for which it is true; "": all
-	Window time.Duration // size
-	// Slide is the distance between the starts of windows, which lie on multiples of it since the
-	// Unix epoch, by the clock of Time.WindowZone. 0: Window.
+	Filter string        // condition on the events that count; "": all
+	Window time.Duration // size of a window
+	// Slide is the distance between the starts of two windows. Windows begin at multiples of it
+	// since the Unix epoch, by the clock of Time.WindowZone. 0: Window.
 	Slide time.Duration
 	Keys  Keys
-	// Min and Max clamp every value, in the events' own unit, for the kinds of
+	// Min and Max clamp every value, in the unit of the events, for the kinds of
 	// metrickind.Valued; 0 for the others.
 	Min, Max int64
-	// Statistics selects the released statistics, for kinds with several components or a Tree.
+	// Statistics selects the released statistics of kinds with several components or a Tree.
 	Statistics
-	// Counted, when set, releases beside the metric which share of its events is counted in each
+	// Counted, if set, also releases the share of the metric's events that is counted in each
 	// window.
 	Counted *Counted
-	// MaxKeysPerUser and MaxEventsPerKey are caps on what one user can contribute to
-	// one window, for their meaning; 0: none. Noise does not depend on them.
+	// MaxKeysPerUser and MaxEventsPerKey are caps on the contribution of one user to one window,
+	// for their meaning only: noise does not depend on them. 0: no cap.
 	MaxKeysPerUser, MaxEventsPerKey int
 	Ladder                          Ladder
-	// Target is the accuracy at which a release stops. For kinds whose target is an error of a
-	// count, Absolute is also the least noise of a release, and is needed.
+	// Target is the accuracy at which a release stops. Kinds whose target is an error of a count
+	// need Absolute, which is also their least noise.
 	Target noisereduction.Target
-	// Noise is, for the other kinds, the least noise of a number of events at the confidence of the
-	// target: ± so many events.
+	// Noise is the least noise of a number of events, at the confidence of the target, for the
+	// other kinds: ± so many events.
 	Noise float64
-	// Share is the part of every account that the metric may use; 0: all metrics have equal parts.
-	Share float64
-	// Burst is the part of that which a user may use at once. The rest is paid out evenly over the
+	Share float64 // part of every account that the metric may use; 0: equal parts for all metrics
+	// Burst is the part of Share that a user may use at once. The rest is paid out evenly over the
 	// period, or over Privacy.Lasts.
 	Burst float64
 }
 
-// Keys selects the keys that are released.
+// Keys selects the released keys.
 type Keys struct {
-	Mode string   // KeysPublic (released at zero and in empty windows, too), KeysPrivate or KeysFrom
+	Mode string   // KeysPublic (released even at zero and in empty windows), KeysPrivate or KeysFrom
 	List []string // the public keys
-	From string   // the metric whose released keys this one takes; same window
+	From string   // metric with the same windows whose released keys this one uses
 }
 
-// Counted releases the numbers of events of a metric's window that are counted and left out, even
-// of users whose budget is spent: a separate metric <metric>.counted with the keys counted and
+// Counted releases how many events of a metric's window are counted and how many are left out, even
+// for users whose budget is spent: a separate metric <metric>.counted with the keys counted and
 // left_out. It has separate admissions, and a part of the account that pays for every window.
 type Counted struct {
 	Target noisereduction.Target
-	Share  float64 // part of the metric's budget that it takes
-	// MaxEvents bounds how many events of a user in a window it looks at, over all keys; 0: as many
-	// as a full bucket pays for in one key. A user who has more counts with MaxEvents events, in
-	// the same ratio.
+	Share  float64 // part of the metric's budget that it uses
+	// MaxEvents limits the events of one user in a window, over all keys; 0: as many as a full
+	// bucket pays for in one key. A user with more counts with MaxEvents events, in the same ratio.
 	MaxEvents int
 }
 
@@ -196,37 +193,51 @@ const (
 	KeysFrom    = schemas.KeysFrom
 )
 
-// Ladder is the sequence of precisions that a release goes through.
+// Ladder is the sequence of precisions of a release.
 type Ladder struct {
 	Kind   string  // adaptive or geometric
 	Factor float64 // step of a geometric ladder
 }
 
-// Outputs names the deployment's own topics and sets when counts appear.
+// Outputs names the deployment's own topics and the format of counts.
 type Outputs struct {
 	Counts, Control, Ledger, DeadLetter string
 	Turns                               string // the ends of turns, for consumers of counts
 	CountsFormat                        schemas.CountsFormat
-	// Registry has the schema of counts in CountsAvro; nil: the events' registry. Init and Change
-	// register the schema there.
+	// Registry is where Init and Change register the schema of counts in CountsAvro; nil: the
+	// events' registry.
 	Registry *Registry
-	// PublishEvery makes counts appear at multiples of it since the Unix epoch only, by the wall
-	// clock, so that the moment reveals nothing. A turn then takes that long at least. 0: as soon
-	// as counts are ready.
+	// PublishEvery restricts the publication of counts to multiples of it since the Unix epoch, by
+	// the wall clock, so that the moment reveals nothing. A turn then takes at least that long. 0:
+	// as soon as counts are ready.
 	PublishEvery time.Duration
 }
 
-// SecretKeys are the deployment's keys: 256 random bits each, independent of each other.
+// ownTopic is one of the deployment's own topics. Its default name is that of the deployment with a
+// hyphen and the suffix.
+type ownTopic struct {
+	path, suffix string
+	name         *string
+}
+
+func (c *Config) ownTopics() []ownTopic {
+	o := &c.Outputs
+	return []ownTopic{{"Outputs.Counts", "counts", &o.Counts}, {"Outputs.Control", "control", &o.Control},
+		{"Outputs.Ledger", "ledger", &o.Ledger}, {"Outputs.DeadLetter", "dead-letter", &o.DeadLetter},
+		{"Outputs.Turns", "turns", &o.Turns}}
+}
+
+// SecretKeys are two independent keys of 256 random bits.
 type SecretKeys struct {
-	Noise    noisereduction.NoiseKey // noise is drawn with it
+	Noise    noisereduction.NoiseKey // derives the noise
 	UserHash secret.Of[[32]byte]     // hashes user ids to account ids, and records to record ids
 }
 
-// withDefaults returns a copy with a value in every field that has a default. Defaults in
-// settings.Table are constants, the others follow from other fields.
+// withDefaults returns a copy with a value in every field that has a default: constants from
+// settings.Table, and values that follow from other fields.
 func (c Config) withDefaults() Config {
 	if zone, err := wallclock.Load(c.Time.WindowZone); zone == nil && err == nil {
-		c.Time.WindowZone = "" // one name of UTC
+		c.Time.WindowZone = "" // UTC has only this name
 	}
 	c.Metrics = slices.Clone(c.Metrics)
 	for i := range c.Metrics {
@@ -250,11 +261,9 @@ func (c Config) withDefaults() Config {
 	for i := range c.Metrics {
 		c.Metrics[i].defaultStatistics()
 	}
-	def(&c.Outputs.Counts, c.Deployment+"-counts")
-	def(&c.Outputs.Control, c.Deployment+"-control")
-	def(&c.Outputs.Ledger, c.Deployment+"-ledger")
-	def(&c.Outputs.DeadLetter, c.Deployment+"-dead-letter")
-	def(&c.Outputs.Turns, c.Deployment+"-turns")
+	for _, topic := range c.ownTopics() {
+		def(topic.name, c.Deployment+"-"+topic.suffix)
+	}
 	c.Outputs.defaultFormat(c.Events.Registry)
 	if c.Time.Trust == TrustBroker {
 		def(&c.Time.Slack, 5*time.Second)
@@ -274,7 +283,7 @@ func (o *Outputs) defaultFormat(events *Registry) {
 }
 
 // defaultSlots makes snapshots rare if they carry many slices of open windows: an eighth of the
-// slices in the longest window lies between two of them.
+// longest window lies between two snapshots.
 func defaultSlots(metrics []Metric) int {
 	const few, many = 64, 1024
 	var least, longest time.Duration
@@ -290,8 +299,8 @@ func defaultSlots(metrics []Metric) int {
 	return int(min(max(longest/least/4, few), many))
 }
 
-// overlapping returns the greatest number of windows that hold a part of one period:
-// every one of them may charge it.
+// overlapping returns the greatest number of windows that contain a part of one period, each of
+// which may charge it.
 func overlapping(period, window, slide time.Duration) int {
 	p, w, s := period.Milliseconds(), window.Milliseconds(), slide.Milliseconds() // nanoseconds would overflow
 	return int((p + w - gcd(p, s) + s - 1) / s)

@@ -106,8 +106,8 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Metrics[0].Target.Relative", asMean(func(m *deployment.Metric) {
 			m.Kind, m.Target.Relative = metrickind.StandardDeviation, 0.1
 		})},
-		{"Metrics[0].Target", asMean(func(m *deployment.Metric) { m.Min, m.Target.Relative = 10, 1e-9 })},
-		{"Metrics[0].Target", asMean(func(m *deployment.Metric) { m.Target.Absolute = 1e300 })},
+		{"Metrics[0].Target.Relative", asMean(func(m *deployment.Metric) { m.Min, m.Target.Relative = 10, 1e-9 })},
+		{"Metrics[0].Target.Absolute", asMean(func(m *deployment.Metric) { m.Target.Absolute = 1e300 })},
 		{"Metrics[0].Keys.Mode", func(c *deployment.Config) { c.Metrics[0].Keys.Mode = "secret" }},
 		{"Metrics[0].Keys", func(c *deployment.Config) {
 			c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate, List: []string{"a"}}

@@ -9,22 +9,22 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// ConfigError reports an invalid field of a Config. Its text names fields as Go does; Reason can
-// name them otherwise.
+// ConfigError reports an invalid field of a Config. Its text has the Go names of fields; Reason can
+// use other names.
 type ConfigError struct {
-	Field string // a path in Config, such as Metrics[1].Window
+	Field string // path in Config, such as Metrics[1].Window
 
 	format string
-	args   []any // each Setting is written by Reason
+	args   []any // Reason formats each Setting
 }
 
 // Setting is a field of Config in the reason of a ConfigError.
 type Setting struct {
-	Field string // without indices, such as Metrics.Window
-	Value string // to give to the field; "" if none is proposed
+	Field string // path without indices, such as Metrics.Window
+	Value string // proposed value of the field; "" if there is none
 }
 
-// String writes the setting as a Go program has it.
+// String formats the setting for a Go program.
 func (s Setting) String() string {
 	name := strings.TrimPrefix(s.Field, "Metrics.")
 	if s.Value == "" {
@@ -36,8 +36,8 @@ func (s Setting) String() string {
 // Error implements error.
 func (e *ConfigError) Error() string { return e.Field + ": " + e.Reason(Setting.String) }
 
-// Reason returns a sentence without the field: the fault and its remedy. The function name writes
-// the settings in it.
+// Reason returns a sentence with the fault and its remedy, without the field. The function name
+// formats the settings in it.
 func (e *ConfigError) Reason(name func(Setting) string) string {
 	args := slices.Clone(e.args)
 	for i := range args {
@@ -48,12 +48,12 @@ func (e *ConfigError) Reason(name func(Setting) string) string {
 	return fmt.Sprintf(e.format, args...)
 }
 
-// Invalid returns the error of a field, with a reason as of fmt.Sprintf.
+// Invalid returns the error of a field, with a reason in the format of fmt.Sprintf.
 func Invalid(field, format string, args ...any) *ConfigError {
 	return &ConfigError{Field: field, format: format, args: args}
 }
 
-// inMetric completes the field of an error that was found in metric i alone.
+// inMetric adds metric i to the field of an error of this metric.
 func inMetric(i int, err error) error {
 	var bad *ConfigError
 	if errors.As(err, &bad) {
@@ -68,7 +68,7 @@ func field(path string) Setting { return Setting{Field: path} }
 // with proposes a value of a field in a reason.
 func with(path string, value any) Setting { return Setting{path, fmt.Sprint(value)} }
 
-// Errors of calls on a deployment; package pipeline has them with their meaning and remedy.
+// Errors of operations on a deployment. Package pipeline documents their meanings and remedies.
 var (
 	ErrNotInitialised  = errors.New("the deployment is not initialised")
 	ErrInitialised     = errors.New("the deployment is initialised already")
@@ -86,18 +86,18 @@ var (
 	ErrStuck           = errors.New("Kafka does not allow the open turn to finish")
 
 	// ErrSuperseded means that another run, or a change, has superseded the caller: a valid EPOCH
-	// follows the caller's own. A run then ends without an error.
+	// follows the EPOCH of the caller. A run then ends without an error.
 	ErrSuperseded = errors.New("another run has taken over")
 )
 
 // TopicError describes a fault of a topic and its repair.
 type TopicError struct {
 	Topic   string
-	Setting string // Kafka's name of the setting, or "partitions"; "" when the topic itself is the matter
-	Got     string // the value found; without a Setting what the topic does, as in "does not exist"
+	Setting string // Kafka's name of the setting, or "partitions"; "" for a fault of the topic itself
+	Got     string // the value found; without a Setting a predicate, as in "does not exist"
 	Want    string // accepted values; "" without a Setting
-	Fix     string // remedy, mostly a command
-	Err     error  // a more special reason; may be nil
+	Fix     string // remedy, usually a command
+	Err     error  // a more specific reason; may be nil
 }
 
 // Error implements error.

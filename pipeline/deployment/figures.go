@@ -9,19 +9,17 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// Figures are the accuracy of one metric's counts and the life of a budget under it, for comparing
-// two configurations. They follow from the budget and the metric's definition alone, so they are
-// known for a generation on the control log, too.
+// Figures are the accuracy of one metric's counts and the counted shares of typical users, for
+// comparing two configurations. They follow from the budget and the metric's definition alone, so
+// they are also known for a generation on the control log.
 type Figures struct {
-	Metric     string
-	Sigma      float64 // least standard deviation of a release, in the unit of the count
-	Within     float64 // least error at Confidence that a release can have: ± so much
-	Confidence float64
-	// MeetableFrom is the least count that can meet the target: 0 for all, +Inf for none, NaN
-	// without a target. Threshold is what the first noisy count of a private key must exceed;
-	// -Inf where keys are not private.
-	MeetableFrom, Threshold float64
-	Users                   Users // how far their events count; nil for a share of counted events
+	Metric       string
+	Sigma        float64 // least standard deviation of a release, in the unit of the count
+	Within       float64 // least possible error of a release at Confidence: ± so much
+	Confidence   float64
+	MeetableFrom float64 // least count that can meet the target: 0 for all, +Inf for none, NaN without a target
+	Threshold    float64 // limit that the first noisy count of a private key must exceed; -Inf for other keys
+	Users        Users   // nil for a share of counted events
 }
 
 // FiguresOf returns the Figures of every metric. Errors are as for release.PlanOf and WhoCounts.
@@ -30,7 +28,7 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 	for i := range metrics {
 		m := &metrics[i]
 		if kind := metrickind.Of(m.Kind); kind.Part != nil || kind.Statistic != nil {
-			continue // a part of its metric's value, or computed from it
+			continue // part of the value of its metric, or computed from it
 		}
 		plan, err := release.PlanOf(m)
 		if err != nil {

@@ -7,21 +7,19 @@ import (
 )
 
 const (
-	// doubtfulEpsilon is the ε above which a promise is one in name only: at 10 a result may be
-	// e^10, some 22,000, times as likely with a user as without.
+	// doubtfulEpsilon is the ε above which a promise protects hardly anyone: at 10, a result may be
+	// e^10, about 22,000, times as likely with a user as without.
 	doubtfulEpsilon = 10
-	// doubtfulDelta is the least δ at which exceptions are not rare: at 1/1000 one result in a
+	// doubtfulDelta is the least δ at which exceptions are not rare: at 1/1000, one result in a
 	// thousand may reveal everything about a user.
 	doubtfulDelta = 1e-3
-	// almost is the greatest factor e^ε for which results are called "almost as likely".
-	almost = 10
-	// Countless is the factor above which Factor gives no number.
-	Countless = 1e6
+	almost        = 10  // greatest factor e^ε for which results are "almost as likely"
+	Countless     = 1e6 // factor from which on Factor returns no number
 )
 
-// Meaning words the promise of (epsilon, delta)-differential privacy to one user, as the
-// continuation of "released counts" that ends with the user: whether they "would be almost as
-// likely without any one user", or else how many times as likely they can be.
+// Meaning describes the promise of (epsilon, delta)-differential privacy to one user in words that
+// continue "released counts": they "would be almost as likely without any one user", or "can be"
+// so many times as likely with the user.
 func Meaning(epsilon, delta float64) string {
 	but := ""
 	if delta >= doubtfulDelta {
@@ -33,13 +31,13 @@ func Meaning(epsilon, delta float64) string {
 	return "can" + but + " be " + Factor(epsilon) + " times as likely with as without any one user"
 }
 
-// UnnamedUnit words the unit of the promise for events without a user, if Format.NoUser is
+// UnnamedUnit describes the unit of the promise for events without a user, if Format.NoUser is
 // event.NoUserEach.
 const UnnamedUnit = "an event without a user counts as a user of its own: a person with several of them is protected " +
 	"for each event only"
 
-// Factor writes e^epsilon, rounded up: how many times as likely a result can be with a user as
-// without. Above a million it writes "more than".
+// Factor formats e^epsilon, rounded up: how many times as likely a result can be with a user as
+// without. From a million on, it is "more than a million".
 func Factor(epsilon float64) string {
 	f, decimals := math.Exp(epsilon), 2
 	switch {

@@ -8,18 +8,18 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// PeriodsPromise is the promise to a user who is active in several budget periods, over
-// all of them together.
+// PeriodsPromise is the promise over several budget periods together, to a user who is active in
+// all of them.
 type PeriodsPromise struct{ Epsilon, Delta float64 }
 
 // OverPeriods returns the promise over n ≥ 1 periods of a deployment that has periods; ok is false
 // if no promise is worth stating.
 //
-// If every window lies within one period the amounts add: n·B², and n·δ_keys. A window that reaches
-// into w periods is moved by what a user did in all of them: (Σ c_p)² is up to w·Σ c_p², of which
-// the periods paid Σ c_p². And a key that only this user has may have a count of w·C there, where
-// the threshold allows for C. A choice of bounds counts a user in one of the periods: the user pays
-// its part once. docs/guarantee.md, sections 1 and 10.
+// If every window lies within one period, the budgets add up to n·B² and n·δ_keys. A window that
+// extends over w periods contains the contributions c_p of a user in all of them: (Σ c_p)² is up to
+// w·Σ c_p², but the periods paid only Σ c_p². A key that only this user has may have a count of w·C
+// there, but the threshold allows for C. A choice of bounds counts a user in only one of the
+// periods, so the user pays for it once. docs/guarantee.md, sections 1 and 10.
 func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {
 	left, planned := d.Budget, d.Budget.Planned
 	keys := left.Keys.Float()*float64(n)*keysAcross(d, n) + planned.Keys.Float()
@@ -28,17 +28,17 @@ func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {
 		return p, false
 	}
 	together := float64(n) * float64(min(n, PeriodsInAWindow(d)))
-	// The factor covers the rounding of this line, which is far below 1e-14.
+	// The last factor covers the rounding of this line, which is far below 1e-14.
 	mu := math.Hypot(left.Mu2.Mu()*math.Sqrt(together), planned.Mu2.Mu()) * (1 + 1e-14)
 	c, err := budgets.ConvertDeltaMu(rest, mu, left.Accountant)
 	if err != nil {
-		return p, false // beyond every ε that is worth stating
+		return p, false // ε is too large to be worth stating
 	}
 	return PeriodsPromise{Epsilon: c.Epsilon, Delta: rest + keys}, true
 }
 
-// PeriodsInAWindow returns how many periods a window of some metric reaches into at most;
-// 1 without periods.
+// PeriodsInAWindow returns the greatest number of periods over which a window of any metric
+// extends; 1 without periods.
 func PeriodsInAWindow(d *Deployment) int {
 	most := 1
 	for i := range d.Metrics {
@@ -47,9 +47,10 @@ func PeriodsInAWindow(d *Deployment) int {
 	return most
 }
 
-// reaches returns how many periods a window of the metric reaches into at most. Windows begin at
-// multiples of their slide, periods at multiples of their length: relative to its period a window
-// begins at a multiple of what divides both, the latest one so much before the end.
+// reaches returns the greatest number of periods over which a window of the metric extends. Windows
+// begin at multiples of their slide, and periods at multiples of their length, so a window begins
+// at a multiple of the greatest common divisor within its period: at the latest, one such divisor
+// before the end.
 func reaches(d *Deployment, m *schemas.MetricSpec) int {
 	period := d.Config.Privacy.Period.Milliseconds()
 	if period == 0 {
@@ -58,22 +59,22 @@ func reaches(d *Deployment, m *schemas.MetricSpec) int {
 	return int((period-gcd(period, m.WindowSlide)+m.WindowSize-1)/period) + 1
 }
 
-// keysAcross returns the factor by which a key that only one user has is likelier to be released
-// than the δ that was paid for it, over n periods; 1 if no window reaches into two.
+// keysAcross returns the factor by which the probability that a key of only one user is released
+// exceeds the δ that was paid for it, over n periods; 1 if no window extends over two periods.
 func keysAcross(d *Deployment, n int) float64 {
 	worst := 1.0
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
 		kind := metrickind.Of(m.Spec.Kind)
 		if m.Spec.KeyMode != KeysPrivate || kind.OncePerUser {
-			continue // a user counts once there, however many periods there are
+			continue // a user counts only once, even in several periods
 		}
-		// The drawn deviation exceeds the precision's by less than 2^-30, and the rounding of this
-		// formula is far below 1e-9.
+		// The deviation that is drawn exceeds that of the precision by less than 2^-30, and the
+		// rounding of this formula is far below 1e-9.
 		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
 		for parts := 2; parts <= min(n, reaches(d, &m.Spec)); parts++ {
-			// No sum between from and to passes likelier than to, or pays less than from in equal
-			// parts.
+			// Of the sums between from and to, to has the greatest probability to pass, and from, in
+			// equal parts, the lowest price.
 			most := float64(parts) * float64(m.Spec.Most())
 			for to := float64(parts - 1); to < most; {
 				from := to + 1

@@ -7,24 +7,22 @@ import (
 	"time"
 )
 
-// ErrOtherPromise means that the deployment on the brokers is not one that is recorded with the
-// keys.
+// ErrOtherPromise means that the record beside the keys does not have the deployment on the
+// brokers.
 var ErrOtherPromise = errors.New("the record beside the keys has another deployment than these brokers")
 
 // Record lists the deployments that have begun under the keys of a configuration.
 type Record struct {
-	From       string      // where the record is, for people
-	Begun      []Beginning // in their order
-	Unfinished []Beginning // deployments whose HEADER may be missing: they have released nothing
-	// Named is set if the configuration names the place of the record, and the record there is
-	// empty.
-	Named bool
+	From       string      // place of the record, for people
+	Begun      []Beginning // in order
+	Unfinished []Beginning // deployments that have released nothing, and whose HEADER may be missing
+	Named      bool        // the configuration names the place of the record, but the record is empty
 }
 
-// Beginning is a deployment that has begun, or that was about to.
+// Beginning is a deployment that has begun, or was about to begin.
 type Beginning struct {
-	Cluster             string // the id of the cluster of Kafka
-	Deployment, Control string // its name, and its control topic's name
+	Cluster             string // id of the Kafka cluster
+	Deployment, Control string // names of the deployment and of its control topic
 	Incarnation         [16]byte
 	At                  time.Time
 }
@@ -36,26 +34,23 @@ func (b Beginning) String() string {
 }
 
 // Has reports whether a deployment with an incarnation has begun.
-func (r *Record) Has(incarnation [16]byte) bool {
-	_, found := r.find(incarnation)
-	return found
-}
+func (r *Record) Has(incarnation [16]byte) bool { return r.find(incarnation) != nil }
 
-func (r *Record) find(incarnation [16]byte) (Beginning, bool) {
-	for _, b := range r.Begun {
-		if b.Incarnation == incarnation {
-			return b, true
+func (r *Record) find(incarnation [16]byte) *Beginning {
+	for i := range r.Begun {
+		if r.Begun[i].Incarnation == incarnation {
+			return &r.Begun[i]
 		}
 	}
-	return Beginning{}, false
+	return nil
 }
 
 // Refuses compares a cluster's deployment, by its incarnation on control, with the record. The
-// error is ErrOtherPromise if the record has only others. elsewhere is set if the record has it on
-// another cluster, which is not an error: mirrored topics and a restored backup carry the ledger
-// with them. A nil record, or one without any line, refuses nothing: an earlier version began the
-// deployment. But a record that the configuration names must exist: a deployment that continues
-// without it could be begun a second time by mistake.
+// error is ErrOtherPromise if the record has only others. elsewhere is set if the record has the
+// deployment on another cluster. That is not an error, because mirrored topics and a restored
+// backup include the ledger. A nil record, or one without lines, refuses nothing: an earlier
+// version began the deployment. But a record that the configuration names must exist, because a
+// deployment that continues without it could be begun a second time by mistake.
 func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Beginning, err error) {
 	switch {
 	case r == nil:
@@ -66,22 +61,22 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 	case len(r.Begun) == 0 && len(r.Unfinished) == 0:
 		return nil, nil
 	}
-	b, found := r.find(incarnation)
+	b := r.find(incarnation)
 	switch {
-	case !found && len(r.Begun) == 0:
+	case b == nil && len(r.Begun) == 0:
 		return nil, fmt.Errorf("an init of the deployment was interrupted (%s): complete it with tollgate init, with "+
 			"the same flags: %w", r.From, ErrOtherPromise)
-	case !found:
+	case b == nil:
 		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s has %s: correct kafka.brokers, or use the keys "+
 			"and the record of that incarnation: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
 	case b.Cluster != cluster:
-		return &b, nil
+		return b, nil
 	}
 	return nil, nil
 }
 
 // Lost returns the error for a control topic that is empty or missing on a cluster although the
-// record has a deployment; nil if it has none.
+// record has a deployment, or nil if the record has none.
 func (r *Record) Lost(topic, cluster string) error {
 	if r == nil || len(r.Begun) == 0 {
 		return nil

@@ -18,16 +18,9 @@ const (
 	SASLOAuthBearer = "oauthbearer"
 )
 
-// Check refuses invalid addresses and security settings, without looking at files. Errors:
+// Check refuses invalid addresses and security settings. It does not read files. Errors:
 // *ConfigError names the field.
 func (k *Kafka) Check() error {
-	if err := k.checkBrokers(); err != nil {
-		return err
-	}
-	return k.checkSecurity()
-}
-
-func (k *Kafka) checkBrokers() error {
 	for i, address := range k.Brokers {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "" {
@@ -38,19 +31,6 @@ func (k *Kafka) checkBrokers() error {
 				"9092", secret.Redact(address))
 		}
 	}
-	return nil
-}
-
-func noAddress(address string) string {
-	if address != "" && !strings.ContainsAny(address, ":/[] ") {
-		return fmt.Sprintf("%q has no port: write host:port with the port of the broker's listener, for example "+
-			"%s:9092", address, address)
-	}
-	return fmt.Sprintf("%q is not host:port, for example localhost:9092", address)
-}
-
-// checkSecurity refuses invalid settings of TLS and SASL, without looking at files.
-func (k *Kafka) checkSecurity() error {
 	if t := k.TLS; t != nil {
 		switch {
 		case t.CertFile != "" && t.KeyFile == "":
@@ -65,7 +45,14 @@ func (k *Kafka) checkSecurity() error {
 	return nil
 }
 
-// check refuses invalid settings, without looking at files.
+func noAddress(address string) string {
+	if address != "" && !strings.ContainsAny(address, ":/[] ") {
+		return fmt.Sprintf("%q has no port: write host:port with the port of the broker's listener, for example "+
+			"%s:9092", address, address)
+	}
+	return fmt.Sprintf("%q is not host:port, for example localhost:9092", address)
+}
+
 func (s *SASL) check() error {
 	const all = SASLPlain + ", " + SASLScramSHA256 + ", " + SASLScramSHA512 + " or " + SASLOAuthBearer
 	switch strings.ToLower(s.Mechanism) {
@@ -94,21 +81,20 @@ func (s *SASL) checkUser() error {
 	return nil
 }
 
-// checkToken refuses invalid settings of oauthbearer.
 func (s *SASL) checkToken() error {
 	if (s.TokenFile == "") == (s.TokenURL.Reveal() == "") {
 		return Invalid("Kafka.SASL", "the source of the token is missing: give %s, a file that another program keeps "+
 			"valid, or %s with user and password as client id and secret",
 			field("Kafka.SASL.TokenFile"), field("Kafka.SASL.TokenURL"))
 	}
-	for _, one := range s.Extensions {
-		name, value, ok := strings.Cut(one, "=")
+	for _, extension := range s.Extensions {
+		name, value, ok := strings.Cut(extension, "=")
 		letters := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 		if !ok || name == "" || name == "auth" || !letters || strings.ContainsFunc(value, func(r rune) bool {
 			return r < ' ' || r > '~'
 		}) {
 			return Invalid("Kafka.SASL.Extensions", "%q is not name=value, with a name of letters, not auth, and a "+
-				"value of printable characters", one)
+				"value of printable characters", extension)
 		}
 	}
 	if s.TokenFile != "" {

@@ -14,7 +14,7 @@ import (
 // rankOf returns a rank in millionths.
 func rankOf(rank float64) int64 { return int64(math.Round(rank * metrickind.RankUnit)) }
 
-// ranks returns the metric's ranks in millionths, in their order.
+// ranks returns the metric's ranks in millionths, in the configured order.
 func (m *Metric) ranks() (all []int64) {
 	for _, rank := range m.Ranks {
 		all = append(all, rankOf(rank))
@@ -28,7 +28,7 @@ func QuantileName(metric string, rank int64) string {
 	return metric + ".p" + strconv.FormatFloat(float64(rank)/(metrickind.RankUnit/100), 'f', -1, 64)
 }
 
-// scale returns the scale of the metric's trees: nil if its counts have none.
+// scale returns the scale of the metric's trees, or nil if its counts have none.
 func (m *Metric) scale() *metrickind.Scale {
 	if metrickind.Of(m.Kind).Tree == nil {
 		return nil
@@ -43,7 +43,7 @@ func (m *Metric) scale() *metrickind.Scale {
 func (m *Metric) nodesKind() string {
 	nodes := metrickind.Of(m.Kind).Tree.Nodes
 	if m.Scale == ScaleLogarithmic {
-		return nodes[len(nodes)-1] // a histogram: its edges have the scale
+		return nodes[len(nodes)-1] // a histogram has one kind for both scales
 	}
 	return nodes[0]
 }
@@ -81,7 +81,7 @@ func (m *Metric) edges() (all []int64) {
 // nearestQuotient returns a/b rounded half up, for a ≥ 0 and b > 0.
 func nearestQuotient(a, b int64) int64 { return (2*a + b) / (2 * b) }
 
-// nearestRoot returns the (i + j)-th root of low^i·high^j, rounded half up: the greatest x in low
+// nearestRoot returns the (i + j)-th root of low^i·high^j, rounded half up: the greatest x from low
 // to high with (2x − 1)^(i+j) ≤ 2^(i+j)·low^i·high^j.
 func nearestRoot(low, high, i, j int64) int64 {
 	power := func(base, exponent int64) *big.Int {
@@ -188,38 +188,38 @@ func rising(edges []int64) bool {
 	return slices.IsSorted(edges) && len(slices.Compact(slices.Clone(edges))) == len(edges)
 }
 
-// Statistics configures the numbers that a metric of quantiles or a histogram computes from its
+// Statistics configures the values that a metric of quantiles or a histogram computes from its
 // counts, and the values released beside a metric. Other kinds leave all fields empty.
 type Statistics struct {
-	// Ranks are the ranks whose quantiles are released, rounded to multiples of 10^-6.
+	// Ranks are the ranks of the released quantiles, rounded to multiples of 10^-6.
 	Ranks []float64 `json:",omitempty"`
 	// Edges are the edges of a histogram's buckets: rising whole numbers from -2^36 to 2^36, in the
-	// unit of the values. The first and the last are Min and Max, which may both be left 0. nil:
+	// unit of the values. The first and the last are Min and Max, which may both be 0 instead. nil:
 	// computed from Buckets.
 	Edges []float64 `json:",omitempty"`
 	// Buckets is the number of buckets into which Scale divides the range of a histogram without
 	// Edges. 0: 10, or Max − Min if that is less, but at least 2.
 	Buckets int `json:",omitempty"`
-	// Scale is the division of the range for quantiles, or into buckets. A histogram with Edges has
-	// only ScaleLinear, the default.
+	// Scale is the division of the range, for quantiles or into Buckets. Default: ScaleLinear, the
+	// only scale of a histogram with Edges.
 	Scale string `json:",omitempty"`
 	// Also are the kinds of further statistics that are released beside the metric's own values,
-	// out of the same part of the budget. metrickind.Kind.Also has those that a kind can have.
+	// out of the same part of the budget: some of metrickind.Kind.Also.
 	Also []string `json:",omitempty"`
 }
 
-// Scales of quantiles and histograms. On ScaleLinear, all parts of the range have the same width.
-// On ScaleLogarithmic, parts for quantiles get wider with their distance from Min, and the edges of
-// buckets have the same ratio: then Min must be at least 1.
+// Scales of quantiles and histograms. With ScaleLinear, all parts of the range have the same width.
+// With ScaleLogarithmic, parts for quantiles get wider with their distance from Min, and the edges
+// of buckets have a constant ratio, for which Min must be at least 1.
 const (
 	ScaleLinear      = "linear"
 	ScaleLogarithmic = "logarithmic"
 )
 
-// mostRanks is the most quantiles of one metric.
+// mostRanks is the greatest number of quantiles of one metric.
 const mostRanks = 20
 
-// defaultStatistics sets the fields that a metric of quantiles or a histogram leaves empty.
+// defaultStatistics sets the empty fields of a metric of quantiles or a histogram.
 func (m *Metric) defaultStatistics() {
 	if metrickind.Of(m.Kind).Tree == nil {
 		return
@@ -274,11 +274,11 @@ func (m *Metric) further() []metrickind.Kind {
 	return metrickind.Of(m.Kind).FurtherSums(m.Also)
 }
 
-// statistics returns the definitions of the metrics in which a metric's quantiles, the shares of
-// its histogram, and the values of Also are released.
-func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
+// statistics returns the definitions of the metrics that release a metric's quantiles, the shares
+// of its histogram, and the values of Also.
+func (m *Metric) statistics(first schemas.MetricSpec) (all []schemas.MetricSpec) {
 	for _, also := range m.Also {
-		spec := partOf(of, metrickind.AlsoKind(also))
+		spec := partOf(first, metrickind.AlsoKind(also))
 		spec.Name = AlsoName(m.Name, also)
 		all = append(all, spec)
 	}
@@ -287,7 +287,7 @@ func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 		return all
 	}
 	add := func(name string, least, most int64) {
-		spec := partOf(of, metrickind.Of(tree.Statistic))
+		spec := partOf(first, metrickind.Of(tree.Statistic))
 		spec.Name, spec.Min, spec.Max, spec.Absolute = name, least, most, m.Target.Absolute
 		all = append(all, spec)
 	}
@@ -304,7 +304,7 @@ func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 	return all
 }
 
-// partNames returns the names of the metrics that are derived from a metric's counts: its further
+// partNames returns the names of the metrics derived from a metric's counts: its further
 // components, the nodes of its tree, and its statistics.
 func (m *Metric) partNames() (names []string) {
 	kind := metrickind.Of(m.Kind)

@@ -3,10 +3,10 @@ package deployment
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
@@ -14,18 +14,18 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 const (
-	// maxSum bounds what one user can add to one sum, so that every c² can be charged for.
-	maxSum     = 1 << 36
+	maxSum     = 1 << 36 // largest contribution of one user to a sum, so that its square can be charged
 	maxFilters = 64
 	maxPerSize = 100 // slides in a window
 )
 
-// check refuses an invalid configuration before anything is computed: single values by
-// settings.Table, then those that do not fit together.
+// check refuses an invalid configuration before anything is computed: first single values that
+// settings.Table excludes, then combinations.
 func (c *Config) check() error {
 	if path, reason := settings.Check(c); reason != "" {
 		return Invalid(path, "%s", reason)
@@ -48,7 +48,7 @@ func (c *Config) check() error {
 		return err
 	}
 	names := map[string]bool{}
-	for i := range c.Metrics { // first: later errors name the metric
+	for i := range c.Metrics { // first, because later errors name the metric
 		name := c.Metrics[i].Name
 		if names[name] {
 			return inMetric(i, Invalid("Name", "the name %q is used twice: give each metric its own", name))
@@ -70,7 +70,7 @@ func (c *Config) checkTimes() error {
 	if err := c.checkDays(); err != nil {
 		return err
 	}
-	switch p := &c.Privacy; {
+	switch p := c.Privacy; {
 	case p.Period == 0 && p.Lasts == 0:
 		return Invalid("Privacy", "neither how often users get a new budget nor how long one lasts is set: give %s "+
 			"(a new one every 30 days), or %s (one budget for life, paid out over a year)",
@@ -81,10 +81,9 @@ func (c *Config) checkTimes() error {
 	return nil
 }
 
-// checkDays refuses windows and periods in a time zone that do not last whole days: in the night in
-// which the clocks change, an hour may occur twice, or not at all.
+// checkDays refuses windows and periods in a time zone that do not last whole days: when clocks
+// change, an hour occurs twice or not at all.
 func (c *Config) checkDays() error {
-	const day = 24 * time.Hour
 	if c.Time.WindowZone == "" {
 		return nil
 	}
@@ -107,28 +106,24 @@ func (c *Config) checkTopics() error {
 		return Invalid("Events.Topic", "%q %s", c.Events.Topic, topicLetters)
 	}
 	used := map[string]string{c.Events.Topic: "Events.Topic"}
-	for _, own := range [...]struct{ path, topic, name string }{
-		{"Outputs.Counts", c.Outputs.Counts, "counts"}, {"Outputs.Control", c.Outputs.Control, "control"},
-		{"Outputs.Ledger", c.Outputs.Ledger, "ledger"}, {"Outputs.DeadLetter", c.Outputs.DeadLetter, "dead-letter"},
-		{"Outputs.Turns", c.Outputs.Turns, "turns"},
-	} {
-		unset := own.topic == c.Deployment+"-"+own.name // or set to its default
-		if !topicName(own.topic) {
-			path := own.path
+	for _, topic := range c.ownTopics() {
+		name, path := *topic.name, topic.path
+		unset := name == c.Deployment+"-"+topic.suffix // or set to its default
+		if !topicName(name) {
 			if unset {
 				path = "Deployment"
 			}
-			return Invalid(path, "the topic %q %s", own.topic, topicLetters)
+			return Invalid(path, "the topic %q %s", name, topicLetters)
 		}
-		switch other, twice := used[own.topic]; {
+		switch other, twice := used[name]; {
 		case twice && unset:
 			return Invalid(other, "topic %s is also %s, whose name follows from the deployment's name: name another "+
-				"topic here or there", own.topic, field(own.path))
+				"topic here or there", name, field(path))
 		case twice:
-			return Invalid(own.path, "topic %s is also %s: give each its own, for example %s-%s", own.topic,
-				field(other), c.Deployment, own.name)
+			return Invalid(path, "topic %s is also %s: give each its own, for example %s-%s", name, field(other),
+				c.Deployment, topic.suffix)
 		}
-		used[own.topic] = own.path
+		used[name] = path
 	}
 	return nil
 }
@@ -136,7 +131,7 @@ func (c *Config) checkTopics() error {
 const topicLetters = "is not a valid name for a Kafka topic: it must be 1 to 249 letters (a-z, A-Z), digits, dots, _ " +
 	"and -, for example page-visits"
 
-// topicName reports whether Kafka accepts the name for a topic.
+// topicName reports whether Kafka accepts a name for a topic.
 func topicName(name string) bool {
 	other := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
@@ -160,7 +155,7 @@ func (c *Config) checkCounts() error {
 	return nil
 }
 
-// zeros is the error for a key of zeros, which protects nothing.
+// zeros is the error for a key of zeros, which protects nobody.
 const zeros = "the key is all zeros; it must be 256 random bits: openssl rand -hex 32 makes them"
 
 func (m *Metric) check() error {
@@ -179,11 +174,11 @@ func (m *Metric) check() error {
 	return cmp.Or(m.checkValues(), m.checkKeys())
 }
 
-// checkValues checks the range of values, and whether kind, target and keys go with it.
+// checkValues checks the range of values, and that kind, target and keys fit it.
 func (m *Metric) checkValues() error {
 	kind := metrickind.Of(m.Kind)
 	most := int64(maxSum / max(m.MaxEventsPerKey, 1))
-	if kind.Tree != nil { // a tree adds up no values
+	if kind.Tree != nil { // a tree counts events and does not add up values
 		most = maxSum
 	}
 	switch {
@@ -238,17 +233,16 @@ func (m *Metric) orOneEvent() string {
 // checkVector checks the range of values and the target of a kind with several components.
 func (m *Metric) checkVector(kind metrickind.Kind) error {
 	power, most := m.farthest()
-	aim, wanted := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute, m.Target.Confidence),
-		m.Target.Relative != 0 || m.Target.Absolute != 0
+	aim := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute, m.Target.Confidence)
+	wanted := m.Target.Relative != 0 || m.Target.Absolute != 0
 	switch coarse := CoarseTarget(kind, m.bounds(), m.Target.Confidence); {
 	case m.Min == m.Max:
 		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example "+
 			"min: 0, max: 100", kind.Texts.Label)
 	case m.Max-m.Min > most:
 		return m.tooFar(power, most)
-	case wanted && (noisereduction.Target{Relative: m.Target.Relative, Absolute: m.Target.Absolute,
-		Confidence: 0.95}).Check() != nil:
-		return Invalid("Target", "relative must be 0 or from 1e-6 to 0.5; absolute must be 0 or from 2^-20 to 2^52")
+	case badTarget(m.Target) != nil:
+		return badTarget(m.Target)
 	case wanted && (aim == 0 || m.Target.Relative != 0 && aboveZero(kind) == ""):
 		return Invalid("Target.Relative", "a %s that can be 0 has no relative error: give an absolute target in the "+
 			"unit of the %s, for example %s%s",
@@ -260,11 +254,19 @@ func (m *Metric) checkVector(kind metrickind.Kind) error {
 	return m.checkPrivate(kind)
 }
 
+// badTarget returns the error of a target outside the range of package noisereduction, or nil.
+func badTarget(t noisereduction.Target) error {
+	if bad := (*units.RangeError)(nil); errors.As(t.Check(), &bad) {
+		return Invalid("Target."+strings.ToUpper(bad.Parameter[:1])+bad.Parameter[1:], "%v", bad)
+	}
+	return nil
+}
+
 // CoarseTarget proposes an absolute target for a kind with several components: a twentieth of the
-// range in which its value lies, or a larger part of it if the first component needs a relative
-// error r of less than 1 % otherwise. Let σ be the noise of a ladder's top. The rung below, with
-// half of the precision, meets a target of 95 % from 1.96·√2·σ/r events on. For a standard
-// deviation, r is 0.06 % at a twentieth (4,600 σ), and 1.5 % at a quarter (183 σ).
+// range of its value, or a larger part if the first component would otherwise need a relative error
+// r below 1 %. Let σ be the noise at the top of a ladder. The rung below has half of the precision
+// and meets a target at 95 % from 1.96·√2·σ/r events on. For a standard deviation, r is 0.06 % at a
+// twentieth (4,600 σ), and 1.5 % at a quarter (183 σ).
 func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64) (target float64) {
 	from, to := kind.Vector.Span(float64(b.Min), float64(b.Max))
 	for _, parts := range []float64{20, 10, 5, 4, 3} {
@@ -275,11 +277,11 @@ func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64)
 	return target
 }
 
-// farthest returns the largest difference of max and min, and the power of it that one event can
+// farthest returns the largest allowed difference of max and min, and its power that one event can
 // add to a component.
 func (m *Metric) farthest() (power string, most int64) {
 	room := maxSum / 2 / int64(max(m.MaxEventsPerKey, 1))
-	two := metrickind.Bounds{Events: 1, Max: 2} // only its square is above 2
+	two := metrickind.Bounds{Events: 1, Max: 2} // only a square can exceed 2
 	if slices.ContainsFunc(m.further(), func(component metrickind.Kind) bool {
 		return component.Sensitivity(two) > 2
 	}) {
@@ -298,7 +300,7 @@ func (m *Metric) tooFar(power string, most int64) error {
 		field("Metrics.MaxEventsPerKey"), m.MaxEventsPerKey, power, most, m.orOneEvent(), without)
 }
 
-// aboveZero returns another remedy for a kind whose value is above 0 if the values of all events
+// aboveZero returns another remedy for a kind whose value is above 0 whenever all values of events
 // are.
 func aboveZero(kind metrickind.Kind) string {
 	if from, _ := kind.Vector.Span(1, 2); from > 0 {
@@ -361,7 +363,7 @@ func (c *Config) checkTogether() error {
 	return nil
 }
 
-// privateMetrics names the metrics whose keys another one can take, as the end of a sentence.
+// privateMetrics returns the end of a sentence that names the metrics with private keys.
 func (c *Config) privateMetrics() string {
 	var names []string
 	for i := range c.Metrics {

@@ -7,15 +7,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-const (
-	// manyUsers exceeds the number of users behind one key in one window of any stream that a
-	// single deployment could have: a target that only such a count meets is never met.
-	manyUsers = 1_000_000
-)
+// manyUsers is more users than one key has in one window of any stream that a single deployment can
+// handle: a target that only such a count meets is never met.
+const manyUsers = 1_000_000
 
-// Warnings returns a text for each valid setting that promises users next to nothing, releases
-// nothing of use, or has a filter whose comparison is never equal. It reads no data. Empty for
-// nearly every deployment.
+// Warnings warns about valid settings that hardly protect anyone, make counts useless, or compare
+// values that are never equal. It reads no data. Empty for nearly every deployment.
 func Warnings(d *Deployment) []*ConfigError {
 	all := append(weakPromise(&d.Config.Privacy), unreliableUser(&d.Config.Events.Format)...)
 	for i := range d.Config.Metrics {
@@ -31,7 +28,7 @@ func Warnings(d *Deployment) []*ConfigError {
 	return all
 }
 
-// coarse returns why a metric's counts are of no use; "" if they may be. No data enter.
+// coarse returns the reason why a metric's counts are useless, or "". It reads no data.
 func coarse(m *Metric, c *CompiledMetric) string {
 	most := manyUsers * float64(c.Spec.Most())
 	switch {
@@ -45,8 +42,8 @@ func coarse(m *Metric, c *CompiledMetric) string {
 	return ""
 }
 
-// unreliableUser warns about a user field that is the time or the value as well: its contents
-// change from event to event, so that each event is a user of its own, and no person is protected.
+// unreliableUser warns about a user field that is also the time or the value. It changes from event
+// to event, so each event would have its own user, and nobody would be protected.
 func unreliableUser(f *event.Format) []*ConfigError {
 	for _, other := range []string{"time", "value"} {
 		if slices.Contains(f.FieldsOf(other), f.User) {

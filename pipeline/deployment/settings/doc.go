@@ -1,7 +1,7 @@
-// Package settings has the table of all settings of a deployment: of every field its name in a
-// file, its place in deployment.Config, its type, range, default and meaning.
+// Package settings has the table of all settings of a deployment: for every field, its name in a
+// file, its path in deployment.Config, its type, range, default and meaning.
 //
-// Package deployment checks ranges and fills in defaults by this table, package config reads files
-// and environment variables by it, and the reference in docs/configuration.md and the JSON schema
-// for editors are made from it.
+// Package deployment checks ranges and fills in defaults with this table. Package config reads
+// files and environment variables with it. The reference in docs/configuration.md and the JSON
+// schema for editors are generated from it.
 package settings

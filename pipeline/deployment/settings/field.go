@@ -39,21 +39,21 @@ type Field struct {
 	Meaning   string
 	Default   string   // value of an absent field, as in a file
 	Absent    string   // meaning of an absent field, if Default cannot express it
-	Example   string   // a value that works, if Default is none to show
+	Example   string   // a valid value, unless Default shows one
 	Called    []string // other names that people write instead
-	Needed    bool     // an error if absent
+	Needed    bool     // must be present
 	Change    Change
 	OneOf     []string
-	BegunWith []string // further values, of deployments that have begun with them
+	BegunWith []string // further values that are valid only in a deployment that has begun with them
 	In        *Range
 	Fields    []Field // fields of an object, or of every object of a list
-	Optional  bool    // an absent object gives its fields no defaults
-	Switch    bool    // true means an object with all defaults, false none
-	Single    bool    // a text means a list of one
-	Apart     bool    // a file does not have the value of Path itself
+	Optional  bool    // fields of an absent object have no defaults
+	Switch    bool    // accepts true, an object with all defaults, and false, no object
+	Single    bool    // accepts a text as a list with one entry
+	Apart     bool    // package config converts the value in a file before it sets Path
 }
 
-// Change is the way to change the field in a deployment that has begun: "" by starting its next run
+// Change describes how to change the field in a deployment that has begun; "": start the next run
 // with the new value.
 type Change string
 
@@ -61,17 +61,15 @@ const (
 	byChange  Change = "`change`"
 	downwards Change = "`change`, down"
 	newName   Change = "new name"
-	// byPeriod is for the key that a budget period begins with.
-	byPeriod Change = "[at the end of a period](runbook.md#another-user-hash-key)"
-	never    Change = "never"
-	// byFields is for the fields that locate values in a record.
-	byFields Change = "[depends](#where-fields-stand)"
+	byPeriod  Change = "[at the end of a period](runbook.md#another-user-hash-key)"
+	never     Change = "never"
+	byFields  Change = "[depends](#where-fields-stand)" // for fields that locate values in a record
 )
 
 // Range is an interval of numbers, or of durations in nanoseconds.
 type Range struct {
 	Low, High   float64
-	Open, Below bool // Low, or High, is not in it
+	Open, Below bool // Low, or High, is excluded
 }
 
 func within(low, high float64) *Range { return &Range{Low: low, High: high} }
@@ -83,12 +81,12 @@ func between(low, high float64) *Range {
 	return &Range{Low: low, High: high, Open: true, Below: true}
 }
 
-// Contains reports whether a number is in the interval; no infinite one is.
+// Contains reports whether a finite number is in the interval.
 func (r *Range) Contains(v float64) bool {
 	return (v > r.Low || v == r.Low && !r.Open) && (v < r.High || v == r.High && !r.Below) && !math.IsInf(v, 0)
 }
 
-// Text describes the valid values of a kind.
+// Text describes the range for values of a kind.
 func (r *Range) Text(k Kind) string {
 	show := func(v float64) string {
 		if k == Duration {
@@ -114,8 +112,8 @@ func (r *Range) Text(k Kind) string {
 	return fmt.Sprintf("from %s to %s", show(r.Low), show(r.High))
 }
 
-// Check returns why a value is none of the field, and what would be; "" if it is one. The value is
-// of the type that the field of deployment.Config has.
+// Check returns the reason why a value is invalid, and a valid one; "" if it is valid. The value has
+// the type of the field in deployment.Config.
 func (f *Field) Check(v reflect.Value) string {
 	switch {
 	case f.Kind == Duration:
@@ -154,7 +152,7 @@ func (f *Field) inRange(v float64, text any) string {
 	return fmt.Sprintf("%v is out of range: it must be %s%s", text, f.In.Text(f.Kind), f.Working())
 }
 
-// Working ends the error of a value with one that works, if there is one to show.
+// Working returns the end of an error that shows a valid value, if one is known.
 func (f *Field) Working() string {
 	switch {
 	case f.Example != "":
@@ -165,9 +163,9 @@ func (f *Field) Working() string {
 	return ""
 }
 
-// Missing is the error of a needed field that is absent.
+// Missing returns the error of a needed field that is absent.
 func (f *Field) Missing() string {
-	meaning, _, _ := strings.Cut(f.Meaning, ". ") // its first sentence
+	meaning, _, _ := strings.Cut(f.Meaning, ". ") // the first sentence
 	hint := ""
 	if f.Example != "" {
 		hint = "; for example  " + f.Name + ": " + f.Example
@@ -175,7 +173,7 @@ func (f *Field) Missing() string {
 	return "it is missing: " + meaning + hint
 }
 
-// Find returns the field with a name in a file; nil if there is none.
+// Find returns the field with a name in a file, or nil.
 func Find(fields []Field, name string) *Field {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -185,7 +183,8 @@ func Find(fields []Field, name string) *Field {
 	return nil
 }
 
-// Meant returns the likely intended name for one that no field has, or else all names.
+// Meant returns the likely intended field for an unknown name, or "". hint suggests it, or else
+// lists all fields.
 func Meant(fields []Field, name string) (meant string, hint string) {
 	var all []string
 	for i := range fields {

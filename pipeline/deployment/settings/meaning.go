@@ -9,13 +9,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// text has a line for every field of the table: its path in a file, a colon and its meaning. Names
-// in braces are replaced by lists of what the program has.
+// text has a line for every field of the table: its path in a file, a colon and its meaning. A name
+// in braces stands for a list, such as all kinds of metrics.
 //
 //go:embed meanings.txt
 var text string
 
-// meanings returns the lines of text by their paths.
+// meanings returns the meanings of all fields by path.
 func meanings() map[string]string {
 	var records []string
 	for _, e := range event.Encodings() {

@@ -9,8 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// Table returns every field that a configuration file may have. It is the same slice for all
-// callers.
+// Table returns every field of a configuration file. All callers share the slice.
 func Table() []Field { return table() }
 
 var table = sync.OnceValue(func() []Field {

@@ -42,7 +42,8 @@ func tokenFields() []Field {
 	}
 }
 
-// passwordFields returns the three fields that can give a password; one of them is used.
+// passwordFields returns the three alternative sources of a password in this part of
+// deployment.Config.
 func passwordFields(in string) []Field {
 	return []Field{
 		{Name: "password", Path: in + "Password", Kind: Text, Absent: "`password_env` or `password_file`"},
@@ -51,8 +52,8 @@ func passwordFields(in string) []Field {
 	}
 }
 
-// registryFields returns the fields of the registry in this part of deployment.Config, whose
-// address may be changed by change.
+// registryFields returns the fields of the registry in this part of deployment.Config. change
+// applies to its address.
 func registryFields(in string, change Change) []Field {
 	return append([]Field{
 		{Name: "url", Path: in + "URL", Kind: Text, Needed: true, Example: `"https://registry:8081"`, Change: change},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 func metricFields() []Field {
@@ -49,8 +50,8 @@ func metricFields() []Field {
 				{Name: "share", Path: "Metrics.Counted.Share", Kind: Number, In: between(0, 1), Default: "0.05",
 					Change: byChange},
 				{Name: "max_events", Path: "Metrics.Counted.MaxEvents", Kind: Integer, Unit: "events",
-					In: within(1, 1<<30), Example: "20", Absent: "as many as a full allowance pays for in one key",
-					Change: byChange},
+					In: within(1, schemas.MostEvents), Example: "20", Change: byChange,
+					Absent: "as many as a full allowance pays for in one key"},
 				{Name: "target", Path: "Metrics.Counted.Target", Kind: Object, Absent: "a relative error of 0.05",
 					Optional: true, Change: byChange, Fields: targetFields("Metrics.Counted.Target.")},
 			},
@@ -70,13 +71,12 @@ func keysFields() []Field {
 }
 
 func boundFields() []Field {
-	const maxBound = 1 << 30 // greatest charge for one contribution
 	valued := metrickind.Plural(metrickind.Valued())
 	return []Field{
-		{Name: "max_keys_per_user", Path: "Metrics.MaxKeysPerUser", Kind: Integer, In: within(1, maxBound),
+		{Name: "max_keys_per_user", Path: "Metrics.MaxKeysPerUser", Kind: Integer, In: within(1, schemas.MostEvents),
 			Example: "1", Absent: "no cap", Change: byChange},
 		{Name: "max_events_per_key", Path: "Metrics.MaxEventsPerKey", Kind: Integer, Unit: "events",
-			In: within(1, maxBound), Example: "1", Absent: "no cap", Change: byChange},
+			In: within(1, schemas.MostEvents), Example: "1", Absent: "no cap", Change: byChange},
 		{Name: "min", Path: "Metrics.Min", Kind: Integer, Default: "0", Change: byChange},
 		{Name: "max", Path: "Metrics.Max", Kind: Integer,
 			Absent: "needed for " + valued + "; not for a histogram with `edges`", Change: byChange},
@@ -85,8 +85,9 @@ func boundFields() []Field {
 
 func ladderFields() []Field {
 	return []Field{
-		{Name: "kind", Path: "Metrics.Ladder.Kind", Kind: Text, OneOf: []string{"adaptive", "geometric"},
-			Default: "adaptive", Change: byChange},
+		{Name: "kind", Path: "Metrics.Ladder.Kind", Kind: Text, Change: byChange,
+			OneOf:   []string{string(noisereduction.Adaptive), string(noisereduction.Geometric)},
+			Default: string(noisereduction.Adaptive)},
 		{Name: "factor", Path: "Metrics.Ladder.Factor", Kind: Number, In: within(1.05, 16), Default: "2",
 			Change: byChange},
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Set parses text into v, and returns the reason if it is not a valid value of the field, else "".
-// v must be settable and have the type of the field in deployment.Config. To a list, Set appends.
+// Set parses text into v. It returns the reason if text is not a valid value of the field, else "".
+// v must be settable and have the type of the field in deployment.Config. Set appends to a list.
 func (f *Field) Set(v reflect.Value, text string) string {
 	kind := f.Kind
 	if kind == Numbers {
@@ -88,8 +88,8 @@ func whole(text string) (n int64, reason string) {
 	return 0, Quote(text) + " is not a whole number of at most 18 digits" + hint
 }
 
-// Value returns the field at a path in a configuration; metric is the index of the metric if the
-// path leads through Metrics. ok is false if a struct on the path is nil.
+// Value returns the field at a path in a configuration. metric is the index in Metrics, if that is
+// part of the path. ok is false if a struct on the path is nil.
 func Value(config reflect.Value, path string, metric int) (v reflect.Value, ok bool) {
 	v = config
 	for name := range strings.SplitSeq(path, ".") {
@@ -108,8 +108,8 @@ func Value(config reflect.Value, path string, metric int) (v reflect.Value, ok b
 	return v, true
 }
 
-// Check returns the first field of a deployment.Config, to which config points, that is missing or
-// out of its range, and why; "" if all are right. A zero that stands for an absent field is valid.
+// Check returns the first missing or invalid field of the deployment.Config to which config points,
+// and the reason; "" if all fields are valid. A zero that means an absent field is valid.
 func Check(config any) (path, reason string) {
 	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, fieldPath string, v reflect.Value) {
 		switch {
@@ -123,7 +123,7 @@ func Check(config any) (path, reason string) {
 	return path, reason
 }
 
-// Fill gives the fields of a deployment.Config, to which config points, their defaults.
+// Fill sets the defaults in the deployment.Config to which config points.
 func Fill(config any) {
 	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, _ string, v reflect.Value) {
 		if f.Default != "" && v.IsZero() {

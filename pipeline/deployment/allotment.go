@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -18,18 +17,18 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// allotment is what a metric gets of every account, and the precisions of its ladder.
+// allotment is a metric's part of every account, with the precisions of its ladder.
 type allotment struct {
 	first, top units.Precision
 	deltaKey   units.Delta
 	allowance  accounts.Allowance
-	// part of the metric's share of counted events; zero without one
+	// The rest is for the metric's share of counted events, and zero without one.
 	counted                  accounts.Allowance
 	countedFirst, countedTop units.Precision
 	countedEvents            int
 }
 
-// Horizon returns how long an account is paid out.
+// Horizon returns the time over which an account is paid out.
 func (p *Privacy) Horizon() time.Duration { return cmp.Or(p.Period, p.Lasts) }
 
 // split divides every account over the metrics, and finds the ladder of each.
@@ -48,7 +47,7 @@ func split(c *Config, b budgets.Budget) ([]allotment, error) {
 	return out, nil
 }
 
-// allot computes what a metric gets of its part of an account, in account units.
+// allot computes a metric's allotment from its part of an account, in account units.
 func allot(m *Metric, part *big.Int, p *Privacy, b budgets.Budget) (a allotment, err error) {
 	counted := new(big.Int)
 	if m.Counted != nil {
@@ -77,7 +76,7 @@ func allot(m *Metric, part *big.Int, p *Privacy, b budgets.Budget) (a allotment,
 	return a, err
 }
 
-// leastNoise returns the field of the least noise that a release may have.
+// leastNoise returns the field that sets the least noise of a release.
 func (m *Metric) leastNoise() string {
 	if metrickind.Of(m.Kind).CountTarget() {
 		return "Target.Absolute"
@@ -85,15 +84,15 @@ func (m *Metric) leastNoise() string {
 	return "Noise"
 }
 
-// top returns the precision of the least noise that a release may have. part is what an account has
-// for the metric over the horizon.
+// top returns the precision of the least noise of a release. part is the metric's part of an
+// account over the horizon.
 func (m *Metric) top(part *big.Int, horizon time.Duration) (units.Precision, error) {
 	path, least := m.leastNoise(), m.Target
 	if path == "Noise" {
 		least = noisereduction.Target{Absolute: m.Noise, Confidence: m.Target.Confidence}
 	}
-	if bad := (*units.RangeError)(nil); errors.As(least.Check(), &bad) && bad.Parameter != "absolute" {
-		return units.Precision{}, Invalid("Target."+strings.ToUpper(bad.Parameter[:1])+bad.Parameter[1:], "%v", bad)
+	if err := badTarget(noisereduction.Target{Relative: least.Relative, Confidence: least.Confidence}); err != nil {
+		return units.Precision{}, err
 	}
 	if least.Absolute == 0 {
 		return units.Precision{}, m.needs(path, part, horizon)
@@ -106,8 +105,8 @@ func (m *Metric) top(part *big.Int, horizon time.Duration) (units.Precision, err
 	return top, nil
 }
 
-// needs returns the error of a metric without its least noise, which explains the effect of a
-// number.
+// needs returns the error of a metric without a least noise. It proposes one and explains its
+// effect.
 func (m *Metric) needs(path string, part *big.Int, horizon time.Duration) error {
 	have, _ := new(big.Float).SetInt(part).Float64()
 	windows := math.Ceil(float64(horizon) / float64(m.Slide))
@@ -123,8 +122,8 @@ func (m *Metric) needs(path string, part *big.Int, horizon time.Duration) error 
 
 var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 
-// worstOfKey returns what one count costs a user at most, in account units, with all its
-// components: further ones that are sums, and the nodes of trees of that scale, if it has any.
+// worstOfKey returns the greatest cost of one count for a user, in account units, including all
+// components: further sums, and the nodes of trees with the given scale, if it has any.
 func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kind, scale *metrickind.Scale,
 	top units.Precision) *big.Int {
 	w := charge(squareOf(kind.Sensitivity(b)), top)
@@ -138,8 +137,8 @@ func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kin
 	return w
 }
 
-// topOf returns the top precision of a further component of a count. top is the first component's;
-// scale is the count's tree's, or nil.
+// topOf returns the top precision of a further component of a count. top belongs to the first
+// component, scale to the tree of the count; nil without a tree.
 func topOf(further metrickind.Kind, b metrickind.Bounds, top units.Precision, scale *metrickind.Scale) *big.Int {
 	all := new(big.Int).Mul(top.Big(), big.NewInt(sumsFiner(scale)))
 	return all.Quo(all, further.Square(b))
@@ -160,7 +159,7 @@ func topOfNodes(top units.Precision) *big.Int {
 
 func squareOf(c int64) *big.Int { return new(big.Int).Mul(big.NewInt(c), big.NewInt(c)) }
 
-// charge is units.Charge of a squared contribution, if it need not fit an account: ⌈c²·u·2^-40⌉.
+// charge is units.Charge of a squared contribution without a limit: ⌈c²·u·2^-40⌉.
 func charge(square *big.Int, u units.Precision) *big.Int { return chargeBig(square, u.Big()) }
 
 func chargeBig(square, u *big.Int) *big.Int {
@@ -181,8 +180,8 @@ func atLeastText(v float64) string {
 	return strconv.FormatFloat(math.Ceil(v/unit)*unit, 'f', int(max(0, math.Round(-math.Log10(unit)))), 64)
 }
 
-// components returns what a count costs a user at most, as a multiple of what its first component
-// costs: all that are sums cost the same, and so do all levels of a tree.
+// components returns the greatest cost of a count for a user as a multiple of the cost of its first
+// component: all sums cost the same, and so do all levels of a tree.
 func (m *Metric) components() int64 {
 	scale := m.scale()
 	n := 1 + sumsFiner(scale)*int64(len(m.further()))
@@ -192,8 +191,8 @@ func (m *Metric) components() int64 {
 	return n
 }
 
-// count sets the ladder of a metric's share of counted events: its part pays for every window of
-// the horizon at the worst case, ⌈C²·u_top·2^-40⌉ + 1.
+// count sets the ladder of a metric's share of counted events. Its part pays for every window of
+// the horizon in the worst case, ⌈C²·u_top·2^-40⌉ + 1 for each.
 func (a *allotment) count(m *Metric, part *big.Int, p *Privacy) error {
 	a.countedEvents = m.Counted.MaxEvents
 	if a.countedEvents == 0 {
@@ -225,8 +224,7 @@ func floorDiv(r *big.Rat, by *big.Int) *big.Int {
 	return new(big.Int).Div(r.Num(), new(big.Int).Mul(r.Denom(), by))
 }
 
-// firstRung returns u_1, the precision of the first rung: the top, if no release can stop before
-// it.
+// firstRung returns u_1, the precision of the first rung: the top if no release can stop earlier.
 func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 	early := m.Target.Relative > 0 || m.Target.Absolute > 0 && !metrickind.Of(m.Kind).CountTarget()
 	if !early {
@@ -243,8 +241,8 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 	return first, nil
 }
 
-// defaultFirst is the top divided by 2^24. If further components cannot be drawn with so little
-// precision, it is the least that they need, but at most the top.
+// defaultFirst returns the top divided by 2^24, or, if further components need more precision to be
+// drawn, the least that they need, but at most the top.
 func defaultFirst(m *Metric, top *big.Int) *big.Int {
 	first := new(big.Int).Rsh(top, 24)
 	for _, further := range m.further() {
@@ -268,7 +266,7 @@ func accountUnits(m units.Mu2) *big.Int { return new(big.Int).SetUint64(uint64(m
 // shares returns the metrics' parts of an account.
 func shares(metrics []Metric) ([]*big.Rat, error) {
 	out, err := sharesAs(metrics, func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) })
-	if err != nil { // 0.1 and 0.9 are 1 as they are written, and a little more as binary fractions
+	if err != nil { // 0.1 and 0.9 add up to 1 as decimals, and to a little more as binary fractions
 		out, err = sharesAs(metrics, func(v float64) *big.Rat {
 			r, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
 			return r
@@ -277,7 +275,7 @@ func shares(metrics []Metric) ([]*big.Rat, error) {
 	return out, err
 }
 
-// sharesAs takes the shares in a configuration as the numbers that exact makes of them.
+// sharesAs returns the shares in a configuration, converted by exact.
 func sharesAs(metrics []Metric, exact func(float64) *big.Rat) ([]*big.Rat, error) {
 	out, sum := make([]*big.Rat, len(metrics)), new(big.Rat)
 	for i := range metrics {
@@ -296,8 +294,8 @@ func sharesAs(metrics []Metric, exact func(float64) *big.Rat) ([]*big.Rat, error
 	return out, nil
 }
 
-// payable refuses a least noise for which one event of a user, of any value, costs more than a full
-// bucket.
+// payable refuses a least noise with which a single event of a user, of any value, costs more than
+// a full bucket.
 func payable(m *Metric, top units.Precision, burst *big.Int) error {
 	one := m.bounds()
 	one.Events = 1

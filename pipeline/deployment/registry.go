@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
 )
 
-// check refuses an impossible address; field is where the registry is configured.
+// check refuses an invalid address; field is the path of the registry in Config.
 func (g *Registry) check(field string) error {
 	if g.URL == "" {
 		return Invalid(field+".URL", "no registry is named")
@@ -22,8 +22,8 @@ func (g *Registry) check(field string) error {
 	return nil
 }
 
-// identity names the registry: in another one the ids in records may belong to other schemas. TLS
-// and the user make no difference.
+// identity identifies the registry, because in another one the ids in records may belong to other
+// schemas. TLS and the user do not matter.
 func (g *Registry) identity() string {
 	if g == nil {
 		return ""

@@ -16,56 +16,57 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Who is how much of a user with even habits counts over the horizon of an allowance.
-type Who struct {
+// Habit is the regular behaviour of a user, with the share of the user's events that counts over
+// the horizon of an allowance.
+type Habit struct {
 	Events int     `json:"events_a_day"`
 	Keys   int     `json:"keys"`
-	Value  int64   `json:"value,omitempty"` // value of each event, for a sum: the one that costs most
+	Value  int64   `json:"value,omitempty"` // value of each event, for a sum: the most expensive one
 	Share  float64 `json:"share_counted"`
 }
 
-// Users are those with even habits.
-type Users []Who
+// Users are typical users.
+type Users []Habit
 
-// String is a line like "pays for 100 % of the events of a user with 1 a day, 48 % with 20 a day".
+// String returns a line like "pays for 100 % of the events of a user with 1 a day, 48 % with 20 a
+// day".
 func (u Users) String() string {
 	var parts []string
-	for _, w := range u {
-		share := strconv.FormatFloat(math.Round(1000*w.Share)/10, 'f', -1, 64)
+	for _, h := range u {
+		share := strconv.FormatFloat(math.Round(1000*h.Share)/10, 'f', -1, 64)
 		if len(parts) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %% with %s", share, w))
+			parts = append(parts, fmt.Sprintf("%s %% with %s", share, h))
 			continue
 		}
 		events := "events"
-		if w.Value != 0 {
-			events = fmt.Sprintf("events of %d", w.Value)
+		if h.Value != 0 {
+			events = fmt.Sprintf("events of %d", h.Value)
 		}
-		parts = append(parts, fmt.Sprintf("pays for %s %% of the %s of a user with %s", share, events, w))
+		parts = append(parts, fmt.Sprintf("pays for %s %% of the %s of a user with %s", share, events, h))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// String is the habit in a few words.
-func (w Who) String() string {
-	if w.Keys == 1 {
-		return fmt.Sprintf("%d a day", w.Events)
+// String describes the habit in a few words.
+func (h Habit) String() string {
+	if h.Keys == 1 {
+		return fmt.Sprintf("%d a day", h.Events)
 	}
-	return fmt.Sprintf("%d a day in %d keys", w.Events, w.Keys)
+	return fmt.Sprintf("%d a day in %d keys", h.Events, h.Keys)
 }
 
-// habits are the habits of a daily, a busy and a heavy user.
-func habits() []Who {
-	return []Who{{Events: 1, Keys: 1}, {Events: 20, Keys: 5}, {Events: 500, Keys: 20}}
+// habits returns the habits of a daily, a busy and a heavy user.
+func habits() []Habit {
+	return []Habit{{Events: 1, Keys: 1}, {Events: 20, Keys: 5}, {Events: 500, Keys: 20}}
 }
 
 const (
-	day = 24 * time.Hour
-	// mostWindows bounds the work: of a longer horizon, the first windows are looked at.
-	mostWindows = 100_000
+	day         = 24 * time.Hour
+	mostWindows = 100_000 // limit on the work: only the first windows of a longer horizon are simulated
 )
 
-// WhoCounts runs the admission code for the metric of this name; nil for a derived one. It needs up
-// to a second.
+// WhoCounts returns the habits of typical users with their counted shares, by running the admission
+// code for the metric with a name; nil for a derived metric. It takes up to a second.
 func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out Users, err error) {
 	metric := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
 	if metric < 0 || metrickind.Of(metrics[metric].Kind).Derived() {
@@ -93,7 +94,8 @@ func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out
 	return out, nil
 }
 
-func shareOf(p *spend.Person, m *schemas.MetricSpec, h Who) (float64, error) {
+// shareOf simulates a user with a habit, whose events are spread evenly over time and keys.
+func shareOf(p *spend.Person, m *schemas.MetricSpec, h Habit) (float64, error) {
 	keys := make([][]byte, h.Keys)
 	for i := range keys {
 		keys[i] = fmt.Appendf(nil, "key %02d", i)
