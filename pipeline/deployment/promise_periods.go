@@ -73,8 +73,8 @@ func keysAcross(d *Deployment, n int) float64 {
 		// rounding of this formula is far below 1e-9.
 		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
 		for parts := 2; parts <= min(n, reaches(d, &m.Spec)); parts++ {
-			// Of the sums between from and to, to has the greatest probability to pass, and from, in
-			// equal parts, the lowest price.
+			// Of the sums between from and to, to has the greatest probability to pass, and from,
+			// in equal parts, the lowest price.
 			most := float64(parts) * float64(m.Spec.Most())
 			for to := float64(parts - 1); to < most; {
 				from := to + 1

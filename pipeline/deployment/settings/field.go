@@ -112,8 +112,8 @@ func (r *Range) Text(k Kind) string {
 	return fmt.Sprintf("from %s to %s", show(r.Low), show(r.High))
 }
 
-// Check returns the reason why a value is invalid, and a valid one; "" if it is valid. The value has
-// the type of the field in deployment.Config.
+// Check returns the reason why a value is invalid, and a valid one; "" if it is valid. The value
+// has the type of the field in deployment.Config.
 func (f *Field) Check(v reflect.Value) string {
 	switch {
 	case f.Kind == Duration:
