@@ -75,7 +75,7 @@ func protocolMutants() []mutant {
 			liveReadersTest},
 		{"overtaken-not-by-what-was-said", "Source.isOvertaken", replace("s.lastPassed.turn", "0"),
 			"TestRuleRecordsAfterAPassedAreOvertaken"},
-		{"replaced-reader-heard", "View.TakesPart", replace("newest == reader", "true"), readersSayTest},
+		{"replaced-reader-heard", "View.IsMember", replace("newest == reader", "true"), readersSayTest},
 		{"passed-counts-twice", "View.observePassed", always("p.Turn > g.Turn"), readersSayTest},
 		{"passed-of-any-epoch", "View.observePassed", replace("v.inForce(p.Epoch)", "true"), readersSayTest},
 		{"tallies-outlive-their-close", "View.observeClose", drop("g.Tallies ="), readersSayTest},

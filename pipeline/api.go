@@ -8,9 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// The parts of a deployment, under the names that most programs need. Package
-// deployment has their fields, with units, ranges and defaults;
-// docs/configuration.md has the same by the names of a configuration file.
+// The parts of a deployment. Package deployment documents their fields, with units, ranges and
+// defaults; docs/configuration.md uses the names of a configuration file.
 type (
 	// Config describes a deployment: brokers, events, privacy, times, metrics, topics and keys.
 	// Compile checks it. A zero field takes its default, if it has one.
@@ -53,11 +52,11 @@ type (
 	// NoiseKey is a noise key with its id.
 	NoiseKey = noisereduction.NoiseKey
 
-	// Deployment is a configuration that Compile has checked, with the numbers computed from it. It
-	// is read-only and safe for concurrent use.
+	// Deployment is a checked configuration with the numbers computed from it. It is read-only and
+	// safe for concurrent use.
 	Deployment = deployment.Deployment
-	// Record lists the deployments that have begun under the keys of a configuration. Beginning is
-	// one of them.
+	// Record lists the deployments that began under the keys of a configuration, each as a
+	// Beginning.
 	Record    = deployment.Record
 	Beginning = deployment.Beginning
 
@@ -77,7 +76,7 @@ type (
 const (
 	// TrustBroker is the default: the broker's append times decide.
 	TrustBroker = deployment.TrustBroker
-	// TrustProducer lets the producers' times decide: a weaker promise.
+	// TrustProducer lets the producers' times decide, which is a weaker promise.
 	TrustProducer = deployment.TrustProducer
 )
 
@@ -87,7 +86,7 @@ const (
 	KeysPublic = deployment.KeysPublic
 	// KeysPrivate releases the keys whose noisy counts pass a threshold.
 	KeysPrivate = deployment.KeysPrivate
-	// KeysFrom takes the keys that another metric has released.
+	// KeysFrom releases the keys that another metric has released.
 	KeysFrom = deployment.KeysFrom
 	// ScaleLinear is the default: all parts of the range, or all buckets, have the same width.
 	ScaleLinear = deployment.ScaleLinear
@@ -101,11 +100,11 @@ var (
 	ErrNotInitialised = deployment.ErrNotInitialised
 	// ErrInitialised means that the control topic already has a HEADER.
 	ErrInitialised = deployment.ErrInitialised
-	// ErrOtherPromise means that the deployment on the brokers is not recorded with the keys, or
-	// that control has lost the recorded one.
+	// ErrOtherPromise means that the record beside the keys does not list the deployment on the
+	// brokers, or lists one that control has lost.
 	ErrOtherPromise = deployment.ErrOtherPromise
 	// ErrHeaderMismatch means that the configuration is not the one in force: restore the old
-	// value, or call Change if the text allows it.
+	// value, or call Change if the error text allows it.
 	ErrHeaderMismatch = deployment.ErrHeaderMismatch
 	// ErrStopped means that the deployment has stopped itself and that no operator has called
 	// Recover since.
@@ -117,16 +116,15 @@ var (
 	ErrInterruptedTurn = deployment.ErrInterruptedTurn
 	// ErrOpenWindows means that windows are open; Change gives them up only with ChangeOptions.Now.
 	ErrOpenWindows = deployment.ErrOpenWindows
-	// ErrOpenPeriod means that another user-hash key must wait for the end of a budget period.
+	// ErrOpenPeriod means that the user-hash key can change only at the end of a budget period.
 	ErrOpenPeriod = deployment.ErrOpenPeriod
-	// ErrLogFault means that a topic lost, changed or never had records on which the guarantees
-	// rest.
+	// ErrLogFault means that a topic lost, changed or never had records that the guarantees need.
 	ErrLogFault = deployment.ErrLogFault
 	// ErrCountsSchema means that consumers cannot read counts in Avro: the registry does not have
 	// their schema under the id that the values carry.
 	ErrCountsSchema = deployment.ErrCountsSchema
-	// ErrTopicSettings means that a topic is missing, or that its settings could lose records on
-	// which the guarantees rest.
+	// ErrTopicSettings means that a topic is missing, or that its settings could lose records that
+	// the guarantees need.
 	ErrTopicSettings = deployment.ErrTopicSettings
 	// ErrStrict accompanies ErrTopicSettings if only strict checks fail.
 	ErrStrict = deployment.ErrStrict
@@ -154,5 +152,6 @@ var (
 func Secret[T any](value T) secret.Of[T] { return secret.New(value) }
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, its division over
-// the metrics, ladders and digests. It asks no broker. Errors: *ConfigError names the field.
+// the metrics, the ladders and the digests. It does not contact a broker. A *ConfigError names the
+// invalid field.
 func Compile(cfg Config) (*Deployment, error) { return deployment.Compile(cfg) }

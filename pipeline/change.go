@@ -21,7 +21,7 @@ import (
 
 // ChangeOptions configure Change.
 type ChangeOptions struct {
-	// DryRun computes the result and writes nothing; a run may continue meanwhile.
+	// DryRun computes the result without writing anything or disturbing a run.
 	DryRun bool
 	// By and Why are the author of the change and the reason for it, for ReadPromise.
 	By, Why string
@@ -30,15 +30,15 @@ type ChangeOptions struct {
 	Now bool
 	// Logger receives the foreign records on the deployment's topics; default: discards.
 	Logger *slog.Logger
-	// MakeTopics makes the topics that the configuration names and that do not exist. It is
-	// called once nothing but what those topics hold can refuse the change; nil makes none.
+	// MakeTopics creates the missing topics of the configuration; nil creates none. Change calls it
+	// after all checks except those of these topics.
 	MakeTopics func(context.Context) error
 }
 
-// ChangeResult describes a change that was made, or would be.
+// ChangeResult describes a change, or a dry run of one.
 type ChangeResult struct {
-	// Differences from the configuration in force; those that can never be changed are first. None:
-	// the configuration is already in force.
+	// Differences from the configuration in force, forbidden ones first. If there are none, the
+	// configuration is already in force.
 	Differences []Difference `json:"changes"`
 	// Before and After describe the accuracy of counts and the life of a budget under the
 	// generation in force and under the configuration. Empty if nothing differs.
@@ -47,36 +47,35 @@ type ChangeResult struct {
 	Generation uint32               `json:"generation,omitempty"` // number of the new generation; HEADER is 1
 	FromTurn   uint64               `json:"from_turn,omitempty"`  // the first turn of the generation
 	From       time.Time            `json:"from,omitzero"`        // start of that turn, UTC
-	// UnderWay is the turn that has decisions on the ledger and is not settled: a run under the
-	// generation in force has to finish it before the change. 0 for none.
+	// UnderWay is the unsettled turn with decisions on the ledger, 0 for none. A run under the
+	// generation in force must finish it before the change.
 	UnderWay uint64 `json:"under_way_turn,omitempty"`
-	// GivenUp are the metrics with windows that are open before the change and are never released.
-	// AllEnd is the first time, not before From, when no window is open. Zero if there is none.
+	// GivenUp are the metrics with open windows, which the change gives up. AllEnd is the first
+	// time at or after From when no window is open, zero if there is none.
 	GivenUp []string  `json:"given_up,omitempty"`
 	AllEnd  time.Time `json:"all_windows_end,omitzero"`
-	// RetiredKey is the id of a noise key that no turn needs any more, or ""; RetiredTopics are
-	// topics that no run reads any more.
+	// RetiredKey is the id of the noise key that no turn needs after the change, or "".
+	// RetiredTopics are the topics that no run reads after it.
 	RetiredKey    string   `json:"retired_key,omitempty"`
 	RetiredTopics []string `json:"retired_topics,omitempty"`
 }
 
 // Change puts the configuration of d in force as a new generation on control, starting with the
-// turn after the last settled one. It supersedes a run as another run would. The deployment must be
-// drained, so that no turn is unfinished. Accounts continue, except under another user-hash key,
-// which must start with a budget period. No window crosses a change: Change refuses while windows
-// are open, or with ChangeOptions.Now gives them up. Every metric starts with windows after the
-// change.
+// turn after the last settled one. It supersedes an active run, as a new run does. The deployment
+// must be drained, so that no turn is unfinished. Accounts continue, except under another user-hash
+// key, which must start with a budget period. No window crosses a change: Change refuses while
+// windows are open, or with ChangeOptions.Now gives them up.
 //
-// Before the change is written, everything settled is charged in a snapshot of every shard. No run
-// ever decides or draws an earlier turn again, so a replaced noise key may then be destroyed. An
-// interrupted change has no effect and can be repeated. A refused change does not disturb a run:
-// Change first checks everything without writing.
+// Before the change is written, a snapshot of every shard has charged all settled turns. No run
+// decides or draws an earlier turn again, so a replaced noise key may then be destroyed. An
+// interrupted change has no effect and can be repeated. A refused change does not disturb a run,
+// because Change first checks everything without writing.
 //
 // Errors: ErrHeaderMismatch if a difference is never allowed, ErrInterruptedTurn, ErrOpenWindows,
 // ErrOpenPeriod, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
 // deployment.ErrSuperseded if a run or another change has superseded this one, *spend.StopError, or
-// an error of the broker or, for counts in Avro, of the registry. With an error the result has
-// the differences found so far.
+// an error of the broker or, for counts in Avro, of the registry. Even with an error, the result
+// has the differences found so far.
 func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (ChangeResult, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	client, control, _, err := openDeployment(ctx, d, o.Logger)
@@ -115,7 +114,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if err := tryChange(ctx, d, c, &want, o); err != nil {
 		return result, err
 	}
-	// If the change ends here, the next one finds the registered schema.
+	// If the change is interrupted here, the next one finds the registered schema.
 	if want.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
 		return result, err
 	}
@@ -125,9 +124,9 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	return describe(c, result), nil
 }
 
-// sameMoment refuses topics of the deployment in force, d, that a run would refuse because they do
-// not belong together, in its words. It returns the last turn that is under way; 0 for none. With
-// another user-hash key it cannot read the ledger.
+// sameMoment returns the error of a run if the topics of the deployment in force, d, do not belong
+// together. Otherwise it returns the turn that is under way, or 0. With another user-hash key it
+// skips the ledger's records, which it cannot read.
 func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	log *slog.Logger) (underWay uint64, err error) {
 	key := schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash.Reveal())
@@ -137,8 +136,8 @@ func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.
 	return reading.Compare(ctx, d, client, control, log)
 }
 
-// compare returns the differences between the generation old and the header want, and refuses those
-// that can never change.
+// compare returns the differences between the generation old and the header want. It refuses those
+// that are never allowed.
 func compare(d *deployment.Deployment, old, want *schemas.Header) (result ChangeResult, err error) {
 	result.Differences = append(changes.Differences(old, want), changes.SchemaDifferences(old, want)...)
 	if len(result.Differences) == 0 {
@@ -158,14 +157,14 @@ func compare(d *deployment.Deployment, old, want *schemas.Header) (result Change
 	return result, nil
 }
 
-// remake creates lost topics of the generation in force, if no run needs their records.
+// remake recreates lost topics of the generation in force, if no run needs their records.
 func remake(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ChangeOptions) error {
 	if o.DryRun || o.MakeTopics == nil {
 		return nil
 	}
 	for _, topic := range []string{d.Config.Outputs.Ledger, d.Config.Outputs.Counts} {
 		if _, err := client.Partitions(ctx, topic); errors.Is(err, kafkalog.ErrUnknownTopic) {
-			return CheckTopics(ctx, d, CheckOptions{}) // its error explains why an empty topic is no replacement
+			return CheckTopics(ctx, d, CheckOptions{}) // its error explains why an empty topic cannot replace it
 		}
 	}
 	if err := o.MakeTopics(ctx); err != nil {
@@ -174,7 +173,7 @@ func remake(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 	return CheckTopics(ctx, d, CheckOptions{})
 }
 
-// topicsFor refuses topics with which the new generation cannot continue.
+// topicsFor returns an error if the new generation cannot continue with the topics.
 func topicsFor(ctx context.Context, d *deployment.Deployment, c *admin.Change) error {
 	if err := CheckTopics(ctx, d, CheckOptions{}); err != nil {
 		return err
@@ -182,8 +181,8 @@ func topicsFor(ctx context.Context, d *deployment.Deployment, c *admin.Change) e
 	return c.CheckUnused(ctx)
 }
 
-// tryChange goes through the whole change without taking anything from a run that goes on, so that
-// whatever can refuse the change refuses it here.
+// tryChange rehearses the whole change without disturbing a run, so that everything that can refuse
+// the change does so here.
 func tryChange(ctx context.Context, d *deployment.Deployment, c *admin.Change, want *schemas.Header,
 	o ChangeOptions) error {
 	c.MakeNext(want)
@@ -224,7 +223,7 @@ func applyChange(ctx context.Context, c *admin.Change, want *schemas.Header) err
 	return c.WriteGeneration(ctx)
 }
 
-// describe adds to a result what the change means for users of the generation before.
+// describe adds the new generation, and what ends with the old one, to a result.
 func describe(c *admin.Change, r ChangeResult) ChangeResult {
 	old, next := c.Old, &c.Next
 	r.Generation, r.FromTurn, r.From = next.Generation, next.FromTurn, time.UnixMilli(next.SliceStart).UTC()

@@ -21,28 +21,28 @@ import (
 
 // CheckOptions configure CheckTopics.
 type CheckOptions struct {
-	// Logger receives what could be better; default: discards.
+	// Logger receives possible improvements; default: discards.
 	Logger *slog.Logger
-	// Strict refuses topics that can lose acknowledged records together with one
-	// broker; without it CheckTopics only warns of them.
+	// Strict refuses topics that can lose acknowledged records if one broker fails; without it
+	// CheckTopics only warns.
 	Strict bool
 
-	// Start also checks the deployment that control holds, if it holds one, as a
-	// run does before it starts.
+	// Start adds the checks of the deployment on control, if there is one, that a run makes before
+	// it starts.
 	Start bool
-	// Existing checks the topics that exist only: init is to make the others.
+	// Existing checks only topics that exist, before init creates the others.
 	Existing bool
 }
 
 // CheckTopics checks the deployment's topics, and the newest schema of a registry, and returns
-// everything that a run would refuse, joined: one *TopicError for each topic's setting. It logs
-// possible improvements. It changes nothing. Other errors: ErrStrict beside ErrTopicSettings if
-// only CheckOptions.Strict refuses; ErrLogFault if the topics do not belong together,
-// *event.FormatError for a schema that lacks a field, and errors of the broker and the registry.
-// CheckOptions.Start adds ErrHeaderMismatch if the configuration can never be that of the
-// deployment; ErrStopped; ErrLogFault if topics were restored from different moments or records
-// that a run needs are gone; and ErrCountsSchema or the registry's error if consumers of counts in
-// Avro would not find the schema. It logs a warning if Change could put the configuration in force.
+// everything that a run would refuse, joined: one *TopicError for each wrong setting of a topic. It
+// logs possible improvements and changes nothing. Other errors: ErrStrict beside ErrTopicSettings
+// if only CheckOptions.Strict refuses; ErrLogFault if the topics do not belong together;
+// *event.FormatError for a schema that lacks a field; and errors of the broker and the registry.
+// CheckOptions.Start adds ErrHeaderMismatch if Change can never put the configuration in force (if
+// it can, CheckTopics logs a warning); ErrStopped; ErrLogFault if topics were restored from
+// different moments or have lost records that a run needs; and ErrCountsSchema or the registry's
+// error if consumers of counts in Avro would not find the schema.
 func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -59,9 +59,9 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 	return errors.Join(rules, unreadable, checkDeployment(ctx, d, client, o, rules == nil))
 }
 
-// checkDeployment checks the deployment that control holds. If control cannot be opened, the topic
-// rules have already reported it, or Init has not run. sound reports whether every topic rule
-// holds: a broken one better explains why the topics cannot be compared.
+// checkDeployment checks the deployment on control. If Init has not run, it checks whether it may.
+// sound reports whether every topic rule holds: a broken rule is a better explanation than a failed
+// comparison of the topics.
 func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions,
 	sound bool) error {
 	control, _, err := openControl(ctx, d, client, o.Logger)

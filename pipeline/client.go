@@ -11,18 +11,17 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
 
-// Client is a connection to the brokers of a deployment, for RunOptions.Client. AwaitBroker makes
-// one.
+// Client is a connection to the brokers of a deployment, from AwaitBroker for RunOptions.Client.
 type Client struct{ log *kafkalog.Client }
 
-// Close ends the connection. Run does it for the client that it is given.
+// Close ends the connection. Run closes the client that it is given.
 func (c *Client) Close() { c.log.Close() }
 
-// AwaitBroker connects to a broker, waiting at most limit for it to respond, so that you can start
-// a run while its broker restarts. Pass the client as RunOptions.Client, or close it. It logs the
+// AwaitBroker connects to a broker and waits for it up to limit, so that you can start a run while
+// its broker restarts. Pass the client as RunOptions.Client, or close it. AwaitBroker logs the
 // cause of the wait, at once and then at growing intervals. Errors: ErrNoBroker after limit; ctx's
-// cause; at once, an error that waiting cannot fix, such as a wrong password. With limit 0 it tries
-// once and returns the client's error.
+// cause; and at once, an error that waiting cannot fix, such as a wrong password. With limit 0 it
+// tries once and returns the client's error.
 func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) (*Client,
 	error) {
 	cfg, err := connect.Config(&d.Config.Kafka, log)

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
 
-// openDeployment connects to Kafka and opens the control log, as openControl does. Without an
-// error, the caller closes the client.
+// openDeployment connects to Kafka and calls openControl. Without an error, the caller closes the
+// client.
 func openDeployment(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (client *kafkalog.Client,
 	control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	if client, err = connect.Dial(ctx, d.Config.Kafka, nil); err != nil {
@@ -26,7 +26,7 @@ func openDeployment(ctx context.Context, d *deployment.Deployment, log *slog.Log
 }
 
 // openControl opens the control log and compares its deployment with the record beside the keys. It
-// sets elsewhere if the record has the deployment on another cluster. Errors are as for
+// returns elsewhere if the record has the deployment on another cluster. Errors are those of
 // controllog.Open, and ErrOtherPromise, even if the record has a deployment and control has none.
 func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {

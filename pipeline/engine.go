@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// Engine runs a Beam pipeline to its end. Where ctx is cancelled it may return at once, or when
-// a stage fails: the connections of a cancelled run are closed.
+// Engine runs a Beam pipeline to its end. If ctx is cancelled, it may return at once, or when a
+// stage fails because Run has closed the connections.
 type Engine func(ctx context.Context, p *beam.Pipeline) error
 
 // Direct is the engine for one process, [transforms.Direct].

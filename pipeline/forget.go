@@ -20,8 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ForgetOptions are the author of a removal, the reason for it, and where foreign records are
-// logged.
+// ForgetOptions are the author of a removal, the reason for it, and the logger for foreign records.
 type ForgetOptions struct {
 	By, Why string
 	Logger  *slog.Logger // default: discards
@@ -29,18 +28,18 @@ type ForgetOptions struct {
 
 // Forgotten is the result of Forget. It is for the trusted side, but does not name the user.
 type Forgotten struct {
-	Turn uint64 `json:"turn"` // the last settled turn: the user counts in no later one
-	// Again is set if the user had been forgotten before.
+	Turn uint64 `json:"turn"` // the last settled turn; the user does not count after it
+	// Again is set if the user was already forgotten.
 	Again bool `json:"again"`
-	// Accounts is the number of the user's accounts that were removed, one for each budget period
-	// that was kept. Tombstones is the number of ledger records that tombstones replace.
+	// Accounts is the number of removed accounts, one for each budget period on the ledger.
+	// Tombstones is the number of ledger records that tombstones replace.
 	Accounts   int         `json:"accounts_removed"`
 	Tombstones int         `json:"ledger_tombstones"`
 	Ledger     Compaction  `json:"ledger"`
-	Topics     []Remaining `json:"topics"` // events and dead letters: what the operator has to delete
+	Topics     []Remaining `json:"topics"` // events and dead letters, which the operator has to delete
 }
 
-// Compaction has the settings on which it depends when Kafka drops replaced records.
+// Compaction has the settings that determine when Kafka drops replaced records.
 type Compaction struct {
 	Topic           string `json:"topic"`
 	Segment         string `json:"segment_ms"`
@@ -48,14 +47,14 @@ type Compaction struct {
 	DeleteRetention string `json:"delete_retention_ms"`
 }
 
-// Remaining has what a topic still holds of the user. Tollgate deletes nothing there.
+// Remaining describes the user's records on a topic where Tollgate deletes nothing.
 type Remaining struct {
 	Topic   string `json:"topic"`
-	Compact bool   `json:"compact"` // the topic is compacted: records go away by tombstones under their keys
-	// Before has, by partition, the offset before which records must be deleted.
+	Compact bool   `json:"compact"` // the topic is compacted, so tombstones under their keys remove records
+	// Before is the offset below which records must be deleted, by partition.
 	Before map[int32]int64 `json:"delete_before"`
-	// Unread reports that further records of the user are needed or not read yet: repeat Forget
-	// once a later run has passed them. None of them counts.
+	// Unread is set if a run has not read past all records of the user yet: they do not count, but
+	// repeat Forget afterwards.
 	Unread bool `json:"unread"`
 }
 
@@ -63,11 +62,11 @@ type Remaining struct {
 func (r Remaining) Found() bool { return len(r.Before) > 0 || r.Unread }
 
 // Forget removes a user from the ledger of a drained deployment: the accounts, and the events of
-// windows that are open. A mark takes their place, by which every later run leaves the user's
-// events out, for good: the user's budget cannot be spent a second time. Nothing changes for other
-// users. Forget then lists the records of the user on the events and dead-letter topics. If it is
-// interrupted, it can be repeated; a run in between finds the user as before, or the mark. It
-// supersedes a run that goes on, as another run would.
+// open windows. A mark replaces them, and every later run ignores the user's events, so that the
+// user's budget cannot be spent a second time. Nothing changes for other users. Forget then lists
+// the user's records on the events and dead-letter topics. An interrupted Forget can be repeated; a
+// run in between finds either the user or the mark. Forget supersedes an active run, as a new run
+// does.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch unless d is in force, ErrInterruptedTurn,
 // ErrStopped, ErrLogFault, deployment.ErrSuperseded if a run or a change has superseded it,
@@ -130,8 +129,8 @@ func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o Forget
 	return out, nil
 }
 
-// remaining lists the records of a topic that hold a user. needed has the first offset of each
-// partition that a run needs; nil: no run reads the topic.
+// remaining describes the records of a topic that belong to a user according to holds. needed has
+// the first offset that a run needs, by partition; it is nil if no run reads the topic.
 func remaining(ctx context.Context, client *kafkalog.Client, topic string, needed map[int32]int64,
 	holds func(*kafkalog.Record) bool) (Remaining, error) {
 	left := Remaining{Topic: topic, Before: map[int32]int64{}}

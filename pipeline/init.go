@@ -23,13 +23,12 @@ import (
 
 // TopicOptions configure CreateTopics.
 type TopicOptions struct {
-	EventPartitions int // partitions of the events topic; 0: another program creates it
+	EventPartitions int // partitions of the events topic; 0: do not create it
 	Replication     int // replicas of every partition; 0: the broker's default
 }
 
-// CreateTopics makes the deployment's topics with the settings that a restart
-// needs. It leaves topics that exist as they are, and reports each of them as
-// kafkalog.ErrTopicExists; the others are made all the same.
+// CreateTopics creates the deployment's topics with the settings that a restart needs. It does not
+// change existing topics: it creates the others and returns an ErrTopicExists for each of them.
 func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -42,9 +41,9 @@ func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions)
 	return nil
 }
 
-// CheckMissingTopics predicts the errors of CheckTopics after CreateTopics has created the missing
-// topics: existing topics with wrong settings, and lost topics whose later records other topics
-// still hold. It changes nothing.
+// CheckMissingTopics predicts the errors that CheckTopics would return after CreateTopics: existing
+// topics with wrong settings, and lost topics although other topics hold later records. It changes
+// nothing.
 func CheckMissingTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -57,27 +56,27 @@ func CheckMissingTopics(ctx context.Context, d *deployment.Deployment, o TopicOp
 	}})
 }
 
-// InitOptions fix what a deployment never changes.
+// InitOptions are the settings that a deployment can never change.
 type InitOptions struct {
-	// Incarnation enters every noise draw, so that no two deployments draw the same
-	// noise under one key; zero: 128 random bits.
+	// Incarnation enters every noise draw, so that no two deployments with one key draw the same
+	// noise; zero: 128 random bits.
 	Incarnation [16]byte
 	// Start is moved back to deployment.FirstWindow. Earlier events belong to no window, and
 	// windows that began earlier are not released. Zero: now.
 	Start time.Time
 	// By and Why are the author of the promise and the reason for it, for ReadPromise.
 	By, Why string
-	// Commit is called once nothing else can refuse the deployment, before its HEADER is written.
-	// Its error refuses it; nil refuses none.
+	// Commit is called after all checks, before the HEADER is written; may be nil. If it returns an
+	// error, Init writes no HEADER.
 	Commit func() error
 }
 
 // Init writes the deployment's HEADER. Only Change can put a different configuration in force
-// later. The topics must exist. Errors: *InitialisedError, with the differences, if control already
-// has a HEADER or another Init was first; ErrLogFault if control has other records, or is empty
-// while ledger or counts are not; ErrTopicSettings; or the broker's error. For schemas.CountsAvro,
-// Init first registers the schema of counts, which adds the registry's error. A *ConfigError if
-// only an existing deployment can continue with the configuration.
+// later. The topics must exist. For schemas.CountsAvro, Init first registers the schema of counts.
+// Errors: *InitialisedError, with the differences, if control already has a HEADER or another Init
+// was first; ErrLogFault if control has other records, or is empty while ledger or counts are not;
+// ErrTopicSettings; *ConfigError if only an existing deployment can continue with the
+// configuration; or an error of the broker or the registry.
 func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -100,7 +99,7 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	}
 	h := changes.Header(d)
 	h.By, h.Why = o.By, o.Why
-	// A schema that is registered by an init that ends here is found by the next one.
+	// If Init is interrupted after this, the next one finds the registered schema.
 	if h.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
 		return err
 	}
@@ -143,9 +142,8 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	return nil
 }
 
-// CountedFrom returns the time before which no further event is counted: the start of the
-// deployment, or of the generation in force. Errors: ErrNotInitialised, ErrLogFault, or the
-// broker's error.
+// CountedFrom returns the start of the generation in force: earlier events are no longer counted.
+// Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
 func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -160,9 +158,8 @@ func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, erro
 	return time.UnixMilli(control.Header.SliceStart).UTC(), nil
 }
 
-// Recover records that an operator has investigated the STOP of a deployment, so that the next run
-// may start. by names the operator, for the record on control. It fails if the deployment has not
-// stopped itself.
+// Recover records on control that the operator by has investigated the deployment's STOP, so that
+// the next run may start. It fails if the deployment has not stopped itself.
 func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 	client, control, _, err := openDeployment(ctx, d, slog.New(slog.DiscardHandler))
 	if err != nil {

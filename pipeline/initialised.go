@@ -22,13 +22,13 @@ type InitialisedError struct {
 	Topic       string    // the control topic
 	Generation  uint32    // number of the generation in force
 	Incarnation [16]byte  // id of the HEADER
-	Start       time.Time // where time begins, UTC
-	Cluster     string    // the id of the cluster of Kafka
-	// Differences are as in ChangeResult. None: the deployment is the one that Init would have
-	// begun, but for its incarnation and its start.
+	Start       time.Time // start of the deployment, UTC
+	Cluster     string    // id of the Kafka cluster
+	// Differences are as in ChangeResult. If there are none, the deployment differs only in
+	// incarnation and start from the one that Init would begin.
 	Differences []Difference
-	// Late is the offset of the HEADER that this Init wrote after another Init's and that is
-	// ignored; 0 if there is none.
+	// Late is the offset of this Init's HEADER, which is ignored because another Init was first; 0
+	// if it wrote none.
 	Late int64
 }
 
@@ -55,9 +55,9 @@ func (e *InitialisedError) Error() string {
 // Unwrap makes every InitialisedError an ErrInitialised.
 func (e *InitialisedError) Unwrap() error { return deployment.ErrInitialised }
 
-// Initialised checks whether the control topic has a HEADER, and changes nothing. It returns nil if
-// the topic is empty or does not exist, else an *InitialisedError, schemas.ErrVersion, ErrLogFault
-// or the broker's error.
+// Initialised returns an *InitialisedError if the control topic has a HEADER, and nil if it is
+// empty or does not exist. It changes nothing. Other errors: schemas.ErrVersion, ErrLogFault, or
+// the broker's error.
 func Initialised(ctx context.Context, d *deployment.Deployment) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func Initialised(ctx context.Context, d *deployment.Deployment) error {
 	return initialised(ctx, d, client, 0)
 }
 
-// initialised is Initialised; late is for InitialisedError.Late.
+// initialised implements Initialised; late is the error's Late.
 func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, late int64) error {
 	topic := d.Config.Outputs.Control
 	bounds, err := client.Offsets(ctx, topic, controllog.Partition)

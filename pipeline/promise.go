@@ -16,7 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// PromiseGeneration is the promise of one generation of a deployment. It holds no key of a metric.
+// PromiseGeneration is the promise of one generation of a deployment, without any metric's keys.
 type PromiseGeneration struct {
 	Generation uint32    `json:"generation"`
 	From       time.Time `json:"from"`    // start of its first turn, UTC
@@ -24,19 +24,19 @@ type PromiseGeneration struct {
 	By         string    `json:"by,omitempty"`
 	Why        string    `json:"why,omitempty"`
 
-	Epsilon    float64 `json:"epsilon"` // by period, if there are periods
+	Epsilon    float64 `json:"epsilon"` // for each period, if there are periods
 	Delta      float64 `json:"delta"`
-	DeltaKeys  float64 `json:"delta_keys"` // the part of Delta that private keys may spend
+	DeltaKeys  float64 `json:"delta_keys"` // part of Delta that private keys may spend
 	Accountant string  `json:"accountant"`
-	Planned    float64 `json:"planned,omitempty"` // part of the promise that was spent on choosing settings
+	Planned    float64 `json:"planned,omitempty"` // part of the promise spent on choosing settings
 	Period     string  `json:"period,omitempty"`  // "" is for life
 	Trust      string  `json:"trust"`
 	User       string  `json:"user"` // place of the user id in a record
 
 	Metrics []PromisedMetric `json:"metrics"`
 	Changes []string         `json:"changes,omitempty"` // from the generation before
-	// Digest is the SHA-256, in hexadecimal, of the previous generation's digest and of this
-	// generation's JSON without Digest: it changes with every change since the beginning.
+	// Digest is the SHA-256, in hexadecimal, of the previous generation's digest and this
+	// generation's JSON without Digest, so it covers all generations up to this one.
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -49,12 +49,12 @@ type PromisedMetric struct {
 	Listed int           `json:"public_keys,omitempty"`
 	Window time.Duration `json:"window_ns"`
 	Slide  time.Duration `json:"slide_ns"`
-	Digest string        `json:"digest"` // digest of everything on which its values depend, as on the counts topic
+	Digest string        `json:"digest"` // digest of everything that its values depend on, as on the counts topic
 }
 
 // ReadPromise returns every generation of the promise, oldest first. It reads control from its
-// beginning and changes nothing. Errors: ErrNotInitialised without a HEADER, ErrLogFault for a
-// damaged record of control, or the broker's error.
+// beginning and changes nothing. Errors: ErrNotInitialised if control has no HEADER, ErrLogFault
+// for a damaged record, or the broker's error.
 func ReadPromise(ctx context.Context, d *deployment.Deployment) (all []PromiseGeneration, err error) {
 	v := controllog.NewView(d.Config.LedgerSlots)
 	v.BeginAt(0, -1, -1)

@@ -8,12 +8,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Published values, under the names that most programs need. Package published has the same without
-// an engine.
+// The types of package published, which programs without an engine can use directly.
 type (
-	// Published is what counts holds of a turn, or of several together.
+	// Published has the values of one turn, or of several turns together.
 	Published = published.Turn
-	// Position is where FollowReleases begins: after a settled turn.
+	// Position is the starting point of FollowReleases, after a settled turn.
 	Position = published.Position
 	// FollowOptions are options of FollowReleases.
 	FollowOptions = published.Options

@@ -15,10 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Tallies account for every record: exact numbers for the trusted side only, never for logs or
-// standard output. Read = DeadLettered + Skipped + BeforeStart + Late + Future + Overtaken +
-// Accepted. In a metric a record counts once for every window that holds it: Filtered + Beyond +
-// Counted + Open + GivenUp is the number of these.
+// Tallies count every record by outcome: exact numbers for the trusted side only, never for logs or
+// standard output. Read is the sum of the other numbers of records.
 type Tallies struct {
 	Read         uint64            `json:"read"`
 	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class
@@ -26,28 +24,28 @@ type Tallies struct {
 	Skipped     uint64 `json:"skipped"`
 	BeforeStart uint64 `json:"before_start"` // event time before the deployment's start
 	Late        uint64 `json:"late"`         // event time too far before the append time
-	// too far ahead of their append times, or stamped ahead of the clock
+	// event time too far ahead of the append time, or append time ahead of the clock
 	Future    uint64          `json:"future"`
 	Overtaken uint64          `json:"overtaken"` // read after the CLOSE of their turn
 	Accepted  uint64          `json:"accepted"`
 	Metrics   []MetricTallies `json:"metrics"`
 }
 
-// MetricTallies are the accepted records of one metric's windows by outcome. A statistic has no
-// records.
+// MetricTallies count the accepted records of one metric by outcome, each record once for every
+// window that contains it.
 type MetricTallies struct {
 	Metric   string `json:"metric"`
-	Filtered uint64 `json:"filtered"`         // did not pass the filter, or have a key that is not listed
-	Beyond   uint64 `json:"beyond_allowance"` // beyond their users' allowances, or beyond caps
+	Filtered uint64 `json:"filtered"`         // rejected by the filter, or with an unlisted key
+	Beyond   uint64 `json:"beyond_allowance"` // beyond the users' allowances, or beyond caps
 	Counted  uint64 `json:"counted"`          // part of a count
-	Open     uint64 `json:"open"`             // in unreleased windows: an open turn's, in as many as possible
-	GivenUp  uint64 `json:"given_up"`         // in windows that a change cut short: never released
+	Open     uint64 `json:"open"`             // in unreleased windows, at the most
+	GivenUp  uint64 `json:"given_up"`         // in windows that a change gave up
 }
 
-// TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that count, and of the
-// records that the last run to end has read after them, of every metric that there has ever been.
-// It reads control from its beginning and changes nothing. Errors: ErrLogFault for a damaged record
-// of control, or the broker's error.
+// TrustedReport sums the tallies of all valid CLOSEs and SETTLEDs on control, and of the records
+// that the last ended run read after them, for every metric that the deployment has ever had. It
+// reads control from its beginning and changes nothing. Errors: ErrLogFault for a damaged record of
+// control, or the broker's error.
 func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, error) {
 	v := controllog.NewView(d.Config.LedgerSlots)
 	v.BeginAt(0, -1, -1)
@@ -78,7 +76,7 @@ func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, erro
 	return sum.tallies(), nil
 }
 
-// readHistory passes every record of control to visit, from the beginning.
+// readHistory calls visit with every record of control.
 func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafkalog.Record,
 	schemas.Control) error) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -104,25 +102,24 @@ func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafk
 	return nil
 }
 
-// adding adds up the tallies on control, generation after generation.
+// tallySum sums the tallies on control, generation after generation.
 type adding struct {
 	period  time.Duration
-	header  *schemas.Header // generation that is being added up; nil before the first
+	header  *schemas.Header // current generation; nil before the first
 	turns   *calendar.Turns
-	metrics []MetricTallies // tallies of all metrics so far, by index
-	parts   []bool          // by index: a further component, which shares the records of its metric
-	windows []uint64        // of accepted records, once for each window that holds one; by index
-	indexes []int           // of the metrics of the generation
+	metrics []MetricTallies // all metrics so far
+	parts   []bool          // by metric: it is a component, or a statistic, of another metric and shares its records
+	windows []uint64        // by metric: accepted records, once for each window that contains one
+	indexes []int           // indexes of the generation's metrics in metrics
 
-	closes []*schemas.Close    // of the generation, not taken back
-	read   schemas.ReadTallies // of earlier generations
-	closed uint64              // records of their turns
+	closes []*schemas.Close    // CLOSEs of the generation, which the next one may revoke
+	read   schemas.ReadTallies // tallies of earlier generations
+	closed uint64              // accepted records of their turns
 
-	unclosed schemas.ReadTallies // of the last END, for records that no CLOSE has tallied since
+	unclosed schemas.ReadTallies // tallies of the last END, if no CLOSE follows it
 }
 
-// begin ends the current generation and starts the next. CLOSEs of turns after that end were
-// revoked.
+// begin ends the current generation and starts the next, which revokes the CLOSEs of its own turns.
 func (a *adding) begin(h *schemas.Header) {
 	for _, c := range a.closes {
 		if c.Turn < h.FromTurn {
@@ -130,7 +127,7 @@ func (a *adding) begin(h *schemas.Header) {
 		}
 	}
 	a.closes, a.unclosed = nil, schemas.ReadTallies{}
-	for _, index := range a.indexes { // windows that the change has ended early
+	for _, index := range a.indexes { // windows that the change has given up
 		a.metrics[index].GivenUp = a.windows[index] - a.metrics[index].done()
 	}
 	a.indexes = nil
@@ -149,13 +146,13 @@ func (a *adding) begin(h *schemas.Header) {
 	}
 }
 
-// done returns the pairs of records and windows whose outcome is known.
+// done returns the number of pairs of a record and a window with a final outcome.
 func (m *MetricTallies) done() uint64 { return m.Filtered + m.Beyond + m.Counted }
 
-// Pairs returns how many pairs of accepted records and windows there are: the sum of all parts.
+// Pairs returns the number of pairs of an accepted record and a window: the sum of all outcomes.
 func (m MetricTallies) Pairs() uint64 { return m.done() + m.Open + m.GivenUp }
 
-// Broken returns how many records were dead-lettered, of whatever class.
+// Broken returns the number of dead letters of all classes.
 func (t Tallies) Broken() uint64 {
 	var sum uint64
 	for _, n := range t.DeadLettered {
@@ -196,8 +193,8 @@ func (a *adding) tallies() Tallies {
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted,
 	}
 	for i, index := range a.indexes {
-		// After a change of the event format, a record can be accepted that was not an event when
-		// it was tallied.
+		// After a change of the event format, CLOSEs can have more records than were tallied as
+		// accepted.
 		a.windows[index] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
 	}
 	for i, m := range a.metrics {
@@ -208,7 +205,7 @@ func (a *adding) tallies() Tallies {
 	return out
 }
 
-// firstPart is part 0 of the SETTLED that a record may complete.
+// firstPart returns part 0 of the SETTLED that a record may complete; nil for other records.
 func firstPart(parts []schemas.Settled, body schemas.ControlBody) *schemas.Settled {
 	s, ok := body.(*schemas.Settled)
 	switch {

@@ -22,84 +22,82 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// RunOptions configure a run; none of them changes the released values. With the zero value a run
-// reads until ctx is cancelled or another run supersedes it.
+// RunOptions configure a run, but not the values that it releases. With the zero value a run reads
+// until ctx is cancelled or another run supersedes it.
 type RunOptions struct {
 	// Engine runs the stages; default: Direct.
 	Engine Engine
-	// Workers has the stages run in other processes, in place of Engine.
+	// Workers runs the stages in other processes, instead of Engine.
 	Workers *Workers
-	// Readers is how many READs share the partitions of the events topic; default 1, and no more
-	// than partitions. One takes all that a machine has to give; more are for workers on
-	// several machines.
+	// Readers is the number of READs that share the partitions of the events topic; default 1, at
+	// most one for each partition. One can saturate a machine; more are for workers on several
+	// machines.
 	Readers int
-	// Client, where given, is what AwaitBroker returned, so that a run does not connect a second
-	// time; Run closes it. Default: Run connects, and does not wait for a broker.
+	// Client, if given, is the client from AwaitBroker; Run closes it. Default: Run connects,
+	// without waiting for a broker.
 	Client *Client
-	// Logger receives what an operator should know; default: discards. No record
-	// holds a user id, a key or a raw count.
+	// Logger receives messages for operators; default: discards. No message contains a user id, a
+	// key or a raw count.
 	Logger *slog.Logger
-	// Bounded ends the run at the end of the events topic, as it is at the start:
-	// that end closes every window. Not together with UntilEnd.
+	// Bounded ends the run at the end that the events topic has at the start, and closes every
+	// window there. Not together with UntilEnd.
 	Bounded bool
 	// Until is the end of the last window that is released, whatever the records contain. A bounded
 	// run closes that window at the end of the topic; its default is the window of the last event.
-	// Any other run ends once every turn that ends by then is settled: it waits for the clock and
-	// closes no window early. Not together with UntilEnd.
+	// Any other run does not close windows early: it ends once every turn that ends by then is
+	// settled. Not together with UntilEnd.
 	Until time.Time
 	// UntilEnd ends the run once every turn with an event that was on the events topic at the start
-	// is settled. It closes no window early but waits for the clock. So one record can decide which
-	// windows appear last, and when: use Until if this matters.
+	// is settled. The run does not close windows early. One record can decide which windows appear
+	// last, and when: use Until if this matters.
 	UntilEnd bool
-	// Drain, when closed, makes the run finish the open turn and return. If an earlier run has left
-	// a turn with decisions on the ledger, the run finishes that turn, too. If no broker responds,
-	// or a partition cannot be written, it ends within ten seconds with ErrNoBroker or ErrStuck.
+	// Drain, when closed, makes the run return after the open turn, and after a turn that an
+	// earlier run has left with decisions on the ledger. If no broker responds, or a partition
+	// cannot be written, the run ends within ten seconds with ErrNoBroker or ErrStuck.
 	Drain <-chan struct{}
-	// OnStart is called once, before this run settles anything, with the position after the last
-	// settled turn, for FollowReleases: this run publishes at that position or later.
+	// OnStart is called once, before the run settles a turn, with the position after the last
+	// settled turn, for FollowReleases.
 	OnStart func(Position)
-	// OnTakeOver is called once, with the host and start of the previous run, if control does not
-	// record that run's end.
+	// OnTakeOver is called once, with the host and start of the previous run, if control has no END
+	// of that run.
 	OnTakeOver func(from string)
-	// OnSettled is called after every settled turn, in order, never twice at the same time. No
-	// stage waits for it; Run returns after the last call.
+	// OnSettled is called after every settled turn, in order, never concurrently. No stage waits
+	// for it; Run returns after the last call.
 	OnSettled func(Settlement)
-	// OnProgress is called about once a second while reading goes on, never twice at the
-	// same time. Not with Bounded: there no clock closes a window.
+	// OnProgress is called about once a second while READ is active, never concurrently. It is not
+	// called with Bounded, where the clock closes no window.
 	OnProgress func(Progress)
 	// OnState is called about once a second, never concurrently.
 	OnState func(RunState)
-	// Strict refuses what a run otherwise only warns of: topics that can lose
-	// acknowledged records together with one broker.
+	// Strict refuses topics that can lose acknowledged records if one broker fails; without it a
+	// run only warns.
 	Strict bool
-	// Disposable is set if the topics end with the process, as in a demo: the run does not warn
-	// about topics that are not durable, and does not log coarse record losses, which its caller
-	// knows exactly.
+	// Disposable is set if the topics end with the process, as in a demo. The run then does not
+	// warn about their durability, and does not log losses of records, which its caller knows
+	// exactly.
 	Disposable bool
-	// StallLimit is how long an open turn may take, beside Outputs.PublishEvery, before the run
-	// takes a new epoch; default 2 minutes. It doubles while the same turn is held up.
+	// StallLimit is how long an open turn may take, in addition to Outputs.PublishEvery, before the
+	// run takes a new epoch; default 2 minutes. It doubles while the same turn does not settle.
 	StallLimit time.Duration
 }
 
 // Settlement describes a settled turn.
 type Settlement struct {
 	Turn      uint64    // turns are numbered from 1
-	WindowEnd time.Time // where it ends, UTC
-	Keys      int       // how many values were released
+	WindowEnd time.Time // end of the turn, UTC
+	Keys      int       // number of released values
 }
 
-// Progress is how far a run has read, and when its next counts can appear, by the deployment's
-// rules of time and what READ knows. Times are UTC.
+// Progress is how far a run has read, and when its next counts can appear. Times are UTC.
 type Progress struct {
 	WindowEnd time.Time // end of the next metric window whose counts are not released
-	// Earliest is when the clock shows that every partition can have brought a record late enough
-	// to close the window; Latest is when the clock alone closes it, on partitions that are silent.
-	// A partition whose end an open transaction hides can delay both. They mean nothing if record
-	// times do not follow the clock.
+	// Earliest is when records can close the window at the earliest; Latest is when the clock
+	// closes it on silent partitions. An open transaction at the end of a partition can delay both.
+	// They are meaningless if record times do not follow the clock.
 	Earliest, Latest time.Time
-	Closed           bool // the window is closed: its counts are under way
-	// Lag is how far reading is behind the clock, by append times; 0 at the end of the events
-	// topic, if its records are not behind the clock.
+	Closed           bool // the window is closed, and its counts will follow
+	// Lag is the delay between append times and reading; 0 at the end of the events topic, unless
+	// its records are behind the clock.
 	Lag time.Duration
 }
 
@@ -107,11 +105,11 @@ type Progress struct {
 type RunResult struct {
 	Settled    uint64   // the last settled turn of the deployment; 0 for none
 	Drained    bool     // Drain ended the run
-	OpenTurns  uint64   // with UntilEnd or Until: how many turns the run was to settle and did not
-	Open       Progress // with OpenTurns: where the last of these ends, and what closes it
-	Unread     bool     // with UntilEnd: drained before it had read all records that were on the topic at its start
-	Superseded bool     // another run has superseded this one, which is not an error
-	Successor  string   // with Superseded: host and start of the other run; "" if not known
+	OpenTurns  uint64   // with UntilEnd or Until: number of turns that the run should have settled and did not
+	Open       Progress // with OpenTurns: the end of the last of them, and when it can close
+	Unread     bool     // with UntilEnd: drained before it had read all records that were there at the start
+	Superseded bool     // another run has superseded this one; not an error
+	Successor  string   // with Superseded: host and start of the other run; "" if unknown
 }
 
 // defaultStallLimit is far above any healthy turn.
@@ -119,8 +117,8 @@ const defaultStallLimit = 2 * time.Minute
 
 // Run reads events and publishes counts until it is drained or superseded, or until it has settled
 // the turns that Bounded, Until or UntilEnd require. Cancelling ctx ends it at once; the next run
-// continues from there. Runs may start at any time, in this process or in others: the run that was
-// announced last supersedes the others of the deployment.
+// continues from there. Runs may start at any time, in any process: the run that was announced last
+// supersedes the other runs of the deployment.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch, ErrTopicSettings (with ErrStrict if only strict
 // checks fail), ErrStopped, ErrConflict, ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or
@@ -164,8 +162,8 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	stalls := watch.New(watch.RulesOf(d, opts.Bounded).After(crashpoint.From(ctx).StallAfter), opts.Logger)
 	monitor := watch.Start(ctx, client, stalls, opts.Drain, cancel)
 	defer monitor.Stop()
-	// Closing the connections makes every stage of a cancelled run return, whatever its
-	// engine does about ctx.
+	// Closing the connections makes every stage of a cancelled run return, even if its engine
+	// ignores ctx.
 	defer context.AfterFunc(ctx, client.Close)()
 	control, err := begin(ctx, d, client, topicrules.Options{Logger: opts.Logger, Strict: opts.Strict,
 		Disposable: opts.Disposable})
@@ -225,7 +223,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		err = r.runLocally(ctx, opts.Engine)
 	}
 	if err != nil {
-		r.cancelEnds() // the next run writes an end of a turn that still waits for its instant
+		r.cancelEnds() // the next run writes the end of a turn that still waits for its instant
 	}
 	if closed := r.close(); err == nil {
 		err = closed
@@ -253,7 +251,7 @@ func (o RunOptions) withDefaults() RunOptions {
 // run is one call of Run.
 type run struct{ *stages }
 
-// position returns where what this run settles begins.
+// position returns the position after the last settled turn.
 func (r *run) position(ctx context.Context) (Position, error) {
 	ends, err := countslog.EndsOfTurns(ctx, r.client, r.dep)
 	if err == nil {
@@ -303,7 +301,7 @@ func (r *run) runLocally(ctx context.Context, engine Engine) error {
 	return stop
 }
 
-// endByControl reports whether control has a newer run, and returns the ErrStopped of a STOP.
+// endByControl reports whether control has a newer run, and returns ErrStopped if it has a STOP.
 func (r *run) endByControl() (superseded bool, stop error) {
 	r.control.WithView(func(v *controllog.View) {
 		superseded = v.Run > r.terms.Run

@@ -13,19 +13,19 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// begin opens the control log and announces the run there before it checks anything: of two runs,
-// the one announced last is the newer, however long its checks take. It compares HEADER before it
-// checks the topics: if the configuration names other topics, that best explains their faults. It
-// reports a STOP along with other faults, since it may be their cause.
+// begin opens the control log and announces the run there before it checks the topics: of two runs,
+// the one announced last is the newer, however long its checks take. It compares HEADER before the
+// topics, because other topic names in the configuration best explain faults of topics. It returns
+// a STOP together with other faults, because it may be their cause.
 func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	o topicrules.Options) (*controllog.Log, error) {
 	began := time.Now()
 	control, _, failed := openControl(ctx, d, client, o.Logger)
 	if errors.Is(failed, deployment.ErrOtherPromise) || errors.Is(failed, schemas.ErrVersion) {
-		return nil, failed // a topic that is missing must not be made anew
+		return nil, failed // a missing topic must not be recreated
 	}
 	if failed != nil && time.Since(began) > controllog.SupersededLimit {
-		return nil, failed // it waited for the broker; no rule of topics explains that
+		return nil, failed // the broker did not respond, and no topic rule explains that
 	}
 	var stop *schemas.Stop
 	if failed == nil {

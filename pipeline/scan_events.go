@@ -14,20 +14,19 @@ import (
 
 // ScanOptions select the events that ScanEvents reads, by a range of times.
 type ScanOptions struct {
-	From, To time.Time // the range of event times, [From, To); zero: no limit on that side
+	From, To time.Time // event times, [From, To); zero: no limit on that side
 	Logger   *slog.Logger
-	Progress func(read uint64) // called now and then with the number of records read; may be nil
+	Progress func(read uint64) // called with the number of records read so far; may be nil
 }
 
-// ScanCounts counts the scanned records by outcome. BadValue is the part of Broken whose value
-// cannot be read.
+// ScanCounts counts the scanned records by outcome. BadValue is the part of Broken with an
+// unreadable value.
 type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
-// ScanEvents reads the events topic once, up to where its partitions end now, and calls fn with
-// every event in the range that a run would accept by the event's own times and the clock of the
-// configuration. Event.Passes marks the Config.Events.Format.Filters that it passes. No record
-// influences whether another is accepted. Use it for planning, on the trusted side: fn sees raw
-// data. It changes nothing, and no deployment need have begun. It stops at an error of fn and
+// ScanEvents reads the events topic up to its present end, and calls fn with every event in the
+// range that a run would accept if it were the only one on the topic. Event.Passes marks the
+// Config.Events.Format.Filters that the event passes. Use it for planning, on the trusted side: fn
+// sees raw data. It changes nothing and does not need a HEADER. It stops at an error of fn and
 // returns it unchanged; other errors are those of the broker and the registry.
 func ScanEvents(ctx context.Context, d *deployment.Deployment, o ScanOptions, fn func(*event.Event) error) (ScanCounts,
 	error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// settlementQueue hands settlements to OnSettled, in order, without any stage waiting for it.
+// settlementQueue passes settlements to OnSettled, in order, without blocking a stage.
 type settlementQueue struct {
 	notify func(Settlement)
 	done   chan struct{}
@@ -22,16 +22,15 @@ type settlementQueue struct {
 	more    chan struct{} // has an element when waiting or closed has changed
 }
 
-// notifySettled calls notify with every turn that this run settles from now on, and adds the
-// records that users could not pay for to losses; if workers read, the records that they have read,
-// too. notify may be nil. The returned function waits until every settlement was passed on, and
-// ends the notifications.
+// notifySettled calls notify, which may be nil, with every turn that this run settles, and adds the
+// outcomes of the turn to losses; if workers read, also those of reading. The returned function
+// ends this after the last settlement was passed on.
 func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 	if notify == nil {
 		notify = func(Settlement) {}
 	}
 	n := &settlementQueue{notify: notify, done: make(chan struct{}), more: make(chan struct{}, 1)}
-	metrics := s.dep.Specs() // this run has settled with them
+	metrics := s.dep.Specs() // in the order of the tallies and keys of a SETTLED
 	s.control.OnSettled(func(settled schemas.Settled, read schemas.ReadTallies, run int64) {
 		if run != s.terms.Run {
 			return
@@ -55,7 +54,7 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 	}
 }
 
-// valuesOf returns how many values are published for settled keys. A mean settles a key once for
+// valuesOf returns the number of values published for settled keys. A mean settles a key once for
 // each component, but publishes one value.
 func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values int) {
 	each := make([]int, len(metrics))
@@ -111,7 +110,7 @@ func (n *settlementQueue) deliver() {
 	}
 }
 
-// drainOn asks the run on control to end once drain is closed. The returned function ends the wait.
+// drainOn writes a DRAIN to control once drain is closed. The returned function ends the wait.
 func (r *run) drainOn(ctx context.Context, drain <-chan struct{}) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	ask := func() {

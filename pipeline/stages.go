@@ -25,8 +25,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// stages is what one process has open of a run: the process of Run, where the engine runs the
-// pipeline in it, else each worker that is given a stage.
+// stages are the open stages of a run in one process: the process of Run, or a worker.
 type stages struct {
 	ctx     context.Context //nolint:containedctx // stages outlive the calls that open them
 	dep     *deployment.Deployment
@@ -36,20 +35,20 @@ type stages struct {
 	terms   *terms
 	log     *slog.Logger
 	monitor *watch.Watch
-	stalls  *watch.Stalls    // of group 0
-	losses  *watch.Losses    // nil for a run whose caller has the input
+	stalls  *watch.Stalls    // receives the progress of group 0
+	losses  *watch.Losses    // nil if the topics are disposable
 	hooks   crashpoint.Hooks // hooks of tests
 
-	endsContext context.Context    //nolint:containedctx // ends of turns are written until it is cancelled
-	cancelEnds  context.CancelFunc // ends of turns are not written any more
+	endsContext context.Context    //nolint:containedctx // context of writing the ends of turns
+	cancelEnds  context.CancelFunc // stops writing the ends of turns
 	closing     sync.Once
 	closed      error
 
 	settling func() (transforms.Settler, error)
 
 	opening sync.Mutex
-	sources map[int]transforms.Source // sources of package reading, perhaps wrapped
-	open    []func() error            // close open stages, in this order
+	sources map[int]transforms.Source // by group
+	open    []func() error            // functions that close the open stages, in this order
 
 	mu         sync.Mutex
 	first      error // first error of any stage, with its type
@@ -74,7 +73,7 @@ func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.C
 	return s
 }
 
-// runtime opens the stages as they are needed.
+// runtime returns the functions that open the stages.
 func (s *stages) runtime() *transforms.Runtime {
 	return &transforms.Runtime{Source: s.source, Spender: s.spender, Releaser: s.releaser, Settler: s.settler,
 		Fail: func(err error) error {
@@ -83,19 +82,19 @@ func (s *stages) runtime() *transforms.Runtime {
 		}}
 }
 
-// source opens READ, and SETTLE beside it, which writes the end of the turn that is settled: who
-// settled it may have died before that, and an engine may open SETTLE at its first turn only.
+// source opens READ and SETTLE. SETTLE writes the end of the last settled turn, in case the run
+// that settled the turn has died before; an engine may open SETTLE only at its first turn.
 func (s *stages) source(ctx context.Context) (transforms.Source, error) {
 	if _, err := s.settler(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := s.reader(0); s.terms.Readers == 1 && err != nil { // report at once what prevents it
+	if _, err := s.reader(0); s.terms.Readers == 1 && err != nil { // with several, group 0 may be read elsewhere
 		return nil, err
 	}
 	return readers{s}, nil
 }
 
-// readers hands a step to the reader of its group.
+// readers passes each step to the reader of its group.
 type readers struct{ *stages }
 
 // Step implements transforms.Source.
@@ -107,7 +106,7 @@ func (r readers) Step(ctx context.Context, from transforms.Restriction) (transfo
 	return source.Step(ctx, from)
 }
 
-// reader returns the reader of a group, which it opens the first time.
+// reader returns the reader of a group. The first call opens it.
 func (s *stages) reader(group int) (transforms.Source, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -152,7 +151,7 @@ func (s *stages) spender(context.Context) (transforms.Spender, error) {
 func (s *stages) releaser(context.Context) (transforms.Releaser, error) {
 	r, err := publishing.NewReleaser(s.client, s.control, s.dep, s.turns, s.reportLost)
 	if c, ok := r.(io.Closer); ok && err == nil {
-		s.closeWithRun(func() error { _ = c.Close(); return nil }) // connections to Kafka: closing them does not fail
+		s.closeWithRun(func() error { _ = c.Close(); return nil }) // it closes only connections, and returns no error
 	}
 	if err != nil {
 		return nil, err
@@ -176,9 +175,9 @@ func (s *stages) closeWithRun(end func() error) {
 	s.open = append(s.open, end)
 }
 
-// reportLost writes to control that a stage has lost a partition to another writer in an epoch.
-// READ then takes a new one, unless a newer run has superseded this one. If the record cannot be
-// written, the stall limit has the same effect.
+// reportLost writes a LOST to control after another writer has taken a partition from a stage in an
+// epoch. READ then takes a new epoch, unless a newer run has superseded this one. If the record
+// cannot be written, the stall limit has the same effect.
 func (s *stages) reportLost(epoch int64) {
 	if err := s.appendControl(s.ctx, &schemas.Lost{Epoch: epoch}); err != nil && s.ctx.Err() == nil {
 		s.log.Warn("another writer has taken a partition, and writing that to control failed: the turn waits for the "+
@@ -196,14 +195,14 @@ func (s *stages) appendControl(ctx context.Context, body schemas.ControlBody) er
 	return err
 }
 
-// fail keeps the first error of any stage. If no restart may ignore the error, fail writes a STOP,
-// and every later start refuses to run. Before it trusts any error it reads control again: to a
-// superseded run its successor's writes look like lost records.
+// fail keeps the first error of any stage. For a *spend.StopError it writes a STOP, so that every
+// later start refuses to run. It first reads control again, because the writes of a successor look
+// like lost records to a superseded run.
 func (s *stages) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.first != nil || s.ctx.Err() != nil || errors.Is(err, context.Canceled) {
-		return // the engine cancels the other stages after a failure, and returns the failure
+		return // after a failure the engine cancels the other stages
 	}
 	s.first = err
 	over, epoch, werr := s.control.Superseded(s.ctx)
@@ -223,8 +222,8 @@ func (s *stages) fail(err error) {
 	}
 }
 
-// close ends what the process has open of the run, once, and returns what prevented the ends of its
-// turns from being written.
+// close closes the open stages, once. It returns the error that kept the ends of turns from being
+// written.
 func (s *stages) close() error {
 	s.closing.Do(func() {
 		s.opening.Lock()

@@ -18,18 +18,18 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Statement is what one user has spent of the promise. It is for that user and the trusted side.
+// Statement has the spent budgets of one user, for that user and the trusted side.
 type Statement struct {
 	Deployment string    `json:"deployment"`
 	AsOf       time.Time `json:"as_of"`   // end of the last settled turn, UTC
 	Epsilon    float64   `json:"epsilon"` // the promise, of each period if there are periods
 	Delta      float64   `json:"delta"`
 	DeltaKeys  float64   `json:"delta_keys,omitempty"` // part of Delta for the names of private keys
-	Planned    float64   `json:"planned,omitempty"`    // part of the promise that was spent on choosing settings
-	// Forgotten is set if Forget has removed the user: the ledger has nothing left to show.
+	Planned    float64   `json:"planned,omitempty"`    // part of the promise spent on choosing settings
+	// Forgotten is set if Forget has removed the user's accounts.
 	Forgotten bool `json:"forgotten,omitempty"`
-	// Accounts are those that are kept: one for each budget period, or one for life. None: no
-	// released value counts this user, or only values of periods that are over.
+	// Accounts are the user's accounts on the ledger: one for each budget period, or one for life.
+	// There are none if no released value counts this user, or only values of past periods.
 	Accounts []StatementAccount `json:"accounts"`
 }
 
@@ -39,27 +39,27 @@ type BudgetPeriod struct {
 	To   *time.Time `json:"to,omitempty"`
 }
 
-// StatementAccount is what a user has spent in one budget period.
+// StatementAccount has a user's spending in one budget period.
 type StatementAccount struct {
 	BudgetPeriod
-	// Share is the spent part of the budget B². Epsilon, rounded up, is the ε at Statement.Delta of
-	// all releases together. Noise is the equivalent noise of a single Gaussian release of
-	// sensitivity 1; 0 if nothing is spent.
+	// Share is the spent part of the budget B². Epsilon is the ε of all releases together, rounded
+	// up, at Statement.Delta, which includes DeltaKeys. Noise is the noise of one Gaussian release
+	// of sensitivity 1 that costs the same; 0 if nothing is spent.
 	Share   float64 `json:"share_spent"`
 	Epsilon float64 `json:"epsilon_spent"`
 	Noise   float64 `json:"noise_multiplier,omitempty"`
-	// Releases are those of the last turns that were charged, in order; Earlier is the part of the
-	// budget that older ones took together: the ledger does not have them one by one.
+	// Releases are those of the last charged turns, in order. Earlier is the part of the budget
+	// that all older releases spent, which the ledger has only as a sum.
 	Releases []StatementRelease `json:"releases"`
 	Earlier  float64            `json:"share_spent_earlier"`
-	// Events are all releases, with Earlier first, as dp_accounting has them. Their composition has
-	// Epsilon at Delta − DeltaKeys.
+	// Events are all releases in the form of dp_accounting, with Earlier first. Their composition
+	// has Epsilon at Delta − DeltaKeys.
 	Events []DPEvent `json:"dp_events"`
-	// Allowances are the parts of full buckets that are left, by metric.
+	// Allowances are the unspent allowances, by metric.
 	Allowances []StatementAllowance `json:"allowances"`
 }
 
-// StatementRelease is what the values of one window cost the user.
+// StatementRelease is the cost to the user of the values of one window.
 type StatementRelease struct {
 	Metric string    `json:"metric"`
 	From   time.Time `json:"from"` // the window, UTC
@@ -67,8 +67,7 @@ type StatementRelease struct {
 	Share  float64   `json:"share_spent"`
 }
 
-// DPEvent is a release of sensitivity 1 by its ratio of noise to sensitivity, under the names of
-// dp_accounting.
+// DPEvent is a Gaussian release in the form of dp_accounting.
 type DPEvent struct {
 	Gaussian struct {
 		Noise float64 `json:"noise_multiplier"`
@@ -86,29 +85,28 @@ type StatementAllowance struct {
 	Left   float64 `json:"share_left"` // part of the burst, 0 to 1
 }
 
-// SpentByAll is what all users have spent, exactly, by budget period: for the trusted side only.
+// SpentByAll has the exact spending of all users by budget period, for the trusted side only.
 type SpentByAll struct {
 	AsOf    time.Time       `json:"as_of"`
 	Periods []SpentInPeriod `json:"periods"`
 }
 
-// SpentInPeriod has quantiles over the users who have an account of a budget period.
+// SpentInPeriod has quantiles over the users with an account in a budget period.
 type SpentInPeriod struct {
 	BudgetPeriod
 	Users     int             `json:"users"`
 	Quantiles []SpentQuantile `json:"quantiles"`
 }
 
-// SpentQuantile is a share of the budget that a part of the users do not exceed.
+// SpentQuantile is a share of the budget that a part of the users does not exceed.
 type SpentQuantile struct {
 	Users   float64 `json:"part_of_users"`
 	Share   float64 `json:"share_spent"`
-	Epsilon float64 `json:"epsilon_spent"` // of Share, rounded up
+	Epsilon float64 `json:"epsilon_spent"` // ε of Share, rounded up
 }
 
-// ReadSpentByAll returns how much of each budget period that is kept the users have spent. It keeps
-// one shard at a time in memory, and eight bytes for every account. Errors are those of
-// ReadStatement.
+// ReadSpentByAll returns the spending of all users in each budget period on the ledger. It needs
+// memory for one shard, and eight bytes for every account. Errors are those of ReadStatement.
 func ReadSpentByAll(ctx context.Context, d *deployment.Deployment) (*SpentByAll, error) {
 	out := &SpentByAll{Periods: []SpentInPeriod{}}
 	err := readAccounts(ctx, d, func(c *admin.Change) error {
@@ -156,10 +154,10 @@ func periodOf(d *deployment.Deployment, h *schemas.Header, period int64) (p Budg
 
 func utc(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
-// ReadStatement returns what the user with this id has spent, by the ledger, as of the last settled
-// turn. It changes nothing, and a run may go on. Errors: ErrNotInitialised, ErrHeaderMismatch for
-// another user-hash key or budget period, ErrLogFault, schemas.ValidateUser's, or the broker's
-// error.
+// ReadStatement returns the spending of a user as of the last settled turn, from the ledger. It
+// changes nothing, and does not disturb a run. Errors: ErrNotInitialised, ErrHeaderMismatch for
+// another user-hash key or budget period, ErrLogFault, that of schemas.ValidateUser, or the
+// broker's error.
 func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (out *Statement, err error) {
 	if err := schemas.ValidateUser(user); err != nil {
 		return nil, fmt.Errorf("reading the account of a user: %w", err)

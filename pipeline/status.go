@@ -13,49 +13,47 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Status is the state on a deployment's control topic. It reveals nothing about any event, user,
-// key or count, and about records only whether dead letters are few or many. Times are UTC; write
-// times are by the broker's clock.
+// Status is the state on a deployment's control topic. It reveals nothing about events, users, keys
+// or counts, except the level of dead letters. Times are UTC; write times are by the broker's
+// clock.
 type Status struct {
 	Deployment  string `json:"deployment"`
 	Incarnation string `json:"incarnation"` // id of the HEADER, in hexadecimal
-	// ControlFormat is the version of the format of the control log: this program refuses others.
+	// ControlFormat is the version of the control log's format. This program refuses others.
 	ControlFormat int `json:"control_format"`
-	// BeganOnCluster is the cluster that the record beside the keys names, if it is another one:
-	// after a failover or a restore.
+	// BeganOnCluster is the cluster in the record beside the keys, if it is another one, as after a
+	// failover or a restore.
 	BeganOnCluster string  `json:"began_on_cluster,omitempty"`
 	Generation     uint32  `json:"generation"` // in force
 	Epsilon        float64 `json:"epsilon"`    // promise of that generation
 	Delta          float64 `json:"delta"`
-	// PeriodSeconds is the length of the budget period; 0: for ever.
+	// PeriodSeconds is the length of the budget period; 0: for life.
 	PeriodSeconds float64   `json:"period_seconds,omitempty"`
-	Start         time.Time `json:"start"` // where time begins
+	Start         time.Time `json:"start"` // start of the deployment
 
 	// Run is the number of the run that took the last epoch, and Epoch that epoch's number: offsets
-	// of control; −1 if no run has begun. Control does not record whether a run that has not Ended
-	// is alive.
+	// of control; −1 if no run has begun. A run that has not Ended may have died.
 	Run   int64 `json:"run"`
 	Epoch int64 `json:"epoch"`
 	// Ended is set if this run ended normally: drained, or at its configured end.
 	Ended bool `json:"run_ended"`
-	// Closed is the last turn whose records are fixed; Settled is the last turn whose counts are
-	// published, complete and charged. 0 for none. SettledTo is the end of its windows, SettledAt
-	// the time of its SETTLED record.
+	// Closed is the last turn with a CLOSE, Settled the last one with a SETTLED: its counts are
+	// published and complete. 0 for none. SettledTo is the end of that turn, SettledAt the time of
+	// its SETTLED.
 	Closed    uint64     `json:"closed_turn"`
 	Settled   uint64     `json:"settled_turn"`
 	SettledTo time.Time  `json:"settled_to"`
 	SettledAt *time.Time `json:"settled_at,omitempty"`
 
-	// Due is when the next counts are due: when the clock alone closes the next turn, on silent
-	// partitions. Producers' times may lie long ago and advance at any pace; with them, Due is at
-	// least a turn's length after the last counts, or HEADER, were written. Lag is the delay past
-	// Due; 0 if nothing is due.
+	// Due is when the clock closes the next turn on silent partitions. Producers' times may be old
+	// and advance at any pace; with them, Due is at least the length of the turn after the last
+	// SETTLED, or HEADER, was written. Lag is the time since Due; 0 before it.
 	Due        time.Time     `json:"due"`
 	Lag        time.Duration `json:"-"`
 	LagSeconds float64       `json:"lag_seconds"`
 
-	// DeadLetters is the level of dead letters among the records of the last turns, and
-	// DeadLetterTurns how many turns that looks back. Coarse, for the trusted side.
+	// DeadLetters is the level of dead letters among the records of the last DeadLetterTurns turns,
+	// for the trusted side.
 	DeadLetters     DeadLetterLevel `json:"dead_letters"`
 	DeadLetterTurns uint64          `json:"dead_letter_turns"`
 
@@ -69,7 +67,8 @@ type StopStatus struct {
 	At     time.Time `json:"at"`
 }
 
-// Err is ErrStopped with the turn and the reason; nil where the deployment has not stopped itself.
+// Err returns ErrStopped with the turn and the reason; nil if the deployment has not stopped
+// itself.
 func (s *Status) Err() error {
 	if s.Stop == nil {
 		return nil
@@ -77,8 +76,8 @@ func (s *Status) Err() error {
 	return controllog.Stopped(&schemas.Stop{Turn: s.Stop.Turn, Reason: s.Stop.Reason})
 }
 
-// ReadStatus reads the control topic to its end and nothing else; it changes nothing and needs no
-// key. now is the clock. Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
+// ReadStatus reads only the control topic, changes nothing and needs no key. now is the present
+// time. Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
 func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*Status, error) {
 	client, control, elsewhere, err := openDeployment(ctx, d, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -135,8 +134,8 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	return s, nil
 }
 
-// deadLettersOf returns how many of the records of the turns that control remembers are dead
-// letters, and the number of these turns.
+// deadLettersOf returns the level of dead letters in the turns that the view remembers, and the
+// number of these turns.
 func deadLettersOf(v *controllog.View) (level DeadLetterLevel, turns uint64) {
 	var sum schemas.ReadTallies
 	for _, c := range v.Closes {

@@ -17,29 +17,29 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// terms are fixed when a run is announced, and equal in every process that has a stage of it. They
-// travel in the pipeline, which engines store and show, so they contain no secret.
+// terms are the settings of a run in every process that has a stage of it. They are part of the
+// pipeline, which engines store and show, so they contain no secret.
 type terms struct {
-	Run         int64           // its number
-	ID          string          // its name, in hexadecimal digits
-	Incarnation string          // id of the deployment, in hexadecimal digits
+	Run         int64           // number of the run
+	ID          string          // name of the run, in hexadecimal
+	Incarnation string          // id of the deployment, in hexadecimal
 	Bounded     bool            `json:",omitempty"`
 	Until       time.Time       `json:",omitzero"`
 	UntilEnd    bool            `json:",omitempty"`
-	Ends        map[int32]int64 `json:",omitempty"` // as in reading.Options
+	Ends        map[int32]int64 `json:",omitempty"` // see reading.Options
 	StallLimit  time.Duration
 	Strict      bool `json:",omitempty"`
 	Disposable  bool `json:",omitempty"`
 	Readers     int
-	Crowded     bool   `json:",omitempty"` // several readers may have one task
+	Crowded     bool   `json:",omitempty"` // see reading.Options
 	Cluster     string // id of the Kafka cluster
-	// Config locates the configuration for a worker. Digests has a digest of each part, without
-	// secrets: a worker refuses a configuration with different digests.
+	// Config locates the configuration for a worker, which refuses one with other Digests: of its
+	// parts, without secrets.
 	Config  string            `json:",omitempty"`
 	Digests map[string]string `json:",omitempty"`
 }
 
-// termsOf fixes the terms of a run that was announced.
+// termsOf returns the terms of an announced run.
 func termsOf(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	o RunOptions) (*terms, error) {
 	t := &terms{Run: control.Run, ID: hex.EncodeToString(control.RunID[:]),
@@ -98,9 +98,9 @@ func (t *terms) runID() (id [16]byte, err error) {
 	return [16]byte(b), nil
 }
 
-// digestsOf returns a digest of each part of a configuration, encoded as JSON. The JSON contains no
-// secret, because a secret could be guessed from its digest, and no path of a file that may be
-// replaced during the run. Fingerprints in HEADER compare the keys.
+// digestsOf returns a digest of each part of a configuration, encoded as JSON. The JSON leaves out
+// secrets, which could be guessed from a digest, and paths of files that may be replaced during the
+// run. The fingerprints in HEADER compare the keys.
 func digestsOf(d *deployment.Deployment) (map[string]string, error) {
 	all := map[string]string{}
 	v := reflect.ValueOf(d.Config)

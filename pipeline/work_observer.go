@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// workObserver is a Spender or Releaser that reports to stalls when it begins and ends a part of a
-// turn: as long as one part follows another, the turn is large and not stuck.
+// workObserver is a Spender or Releaser that reports the start and end of its work to stalls, so
+// that a large turn does not count as stuck.
 type workObserver struct {
 	stalls *watch.Stalls
 	do     func(ctx context.Context, shard int, blobs [][]byte) (spend.Pending, error)

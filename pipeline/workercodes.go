@@ -10,11 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// errOpening marks what keeps a worker from a run.
+// errOpening marks the errors that keep a worker from opening a run.
 var errOpening = errors.New("a worker could not start")
 
-// workerCodes are the errors that a restart cannot fix. An engine passes on a worker's error as
-// text, with its own words around it, so the code is part of the text.
+// workerCodes are the errors that a restart cannot fix. An engine passes on a worker's error only
+// as part of a text, so the text contains the code.
 var workerCodes = []struct {
 	code string
 	err  error
@@ -29,12 +29,12 @@ var workerCodes = []struct {
 	{"not-initialised", deployment.ErrNotInitialised},
 	{"forbidden", kafkalog.ErrForbidden},
 	{"refused", kafkalog.ErrRefused},
-	{"opening", errOpening}, // last: the cause that kept the worker from starting may be one of the others
+	{"opening", errOpening}, // last, because an error can be one of the others, too
 }
 
 var workerCode = regexp.MustCompile(`\[tollgate:([a-z-]+)\] `)
 
-// coded returns an error of a worker with its code before its text.
+// coded puts the code of a worker's error before its text.
 func coded(err error) error {
 	for _, c := range workerCodes {
 		if errors.Is(err, c.err) {
@@ -44,7 +44,7 @@ func coded(err error) error {
 	return err
 }
 
-// codedOpen has open return its errors with their codes.
+// codedOpen returns open with coded errors.
 func codedOpen[T any](open func(context.Context) (T, error)) func(context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) {
 		opened, err := open(ctx)
@@ -55,7 +55,7 @@ func codedOpen[T any](open func(context.Context) (T, error)) func(context.Contex
 	}
 }
 
-// decoded returns a text without its code, and the error of the code, nil if it has none.
+// decoded returns a text without its code, and the error of that code; nil if there is none.
 func decoded(text string) (rest string, err error) {
 	if m := workerCode.FindStringSubmatch(text); m != nil {
 		for _, c := range workerCodes {

@@ -24,25 +24,24 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// Workers puts the stages of a run into other processes, which have called OpenRuns. Run submits
-// the pipeline, follows the control log, and reports as a run in one process does; everything else
-// is in the workers' own logs.
+// Workers runs the stages of a run in other processes, which must call OpenRuns. Run submits the
+// pipeline, follows the control log, and reports as a run in one process does; the workers' own
+// logs have everything else.
 type Workers struct {
-	// Engine submits the pipeline and returns when its job has ended. Where ctx is cancelled the
-	// job is.
+	// Engine submits the pipeline and returns when its job has ended. It cancels the job when ctx
+	// ends.
 	Engine func(ctx context.Context, p *beam.Pipeline, job Job) error
-	// Config locates the configuration for workers: the argument of load in OpenRuns.
+	// Config locates the configuration for workers. It is the argument of load in OpenRuns.
 	Config string
-	// Tasks is how many tasks the engine has for each stage, and how many elements the shards of a
-	// turn share (transforms.Layout); 0: not known, and no shard shares one.
+	// Tasks is the number of the engine's tasks for each stage, and of the elements into which the
+	// shards of a turn are packed (transforms.Layout); 0 if unknown: each shard has its own.
 	Tasks int
-	// Spread returns n distinct numbers that the engine, using them as keys, assigns to its tasks
-	// in turn; nil: 0 to n − 1.
+	// Spread returns n distinct keys that the engine distributes evenly over its tasks; nil: 0 to n
+	// − 1.
 	Spread func(n int) []int
 }
 
-// layout returns the spread of a pipeline with so many readers; without workers, over the shards
-// alone.
+// layout returns the layout of a pipeline with a number of readers; w may be nil.
 func (w *Workers) layout(readers int) transforms.Layout {
 	numbers := func(n int) []int {
 		out := make([]int, n)
@@ -60,21 +59,21 @@ func (w *Workers) layout(readers int) transforms.Layout {
 	return transforms.Layout{Readers: numbers(readers), Strands: numbers(w.Tasks)}
 }
 
-// Job describes a pipeline to an engine, apart from its stages.
+// Job describes the job of a pipeline to an engine.
 type Job struct {
-	// Name is the name of every job of the deployment, and of no other deployment. An engine ends
-	// another job of this name before it starts one, because its run is superseded.
+	// Name is the same for every job of the deployment, and unique to it. Before an engine starts a
+	// job, it ends older jobs of that name, because their runs are superseded.
 	Name string
-	// Failing is called with the text of a failure before the engine restarts the job: if it
-	// returns an error, the job ends and Engine returns that error.
+	// Failing is called with the text of a failure before the engine restarts the job. If it
+	// returns an error, Engine ends the job and returns that error.
 	Failing func(cause string) error
 }
 
-// WorkerPublishEvery is the greatest Outputs.PublishEvery of a run with Workers: while values wait
-// for their instant, an engine's task waits with them.
+// WorkerPublishEvery is the greatest Outputs.PublishEvery of a run with Workers, because a task of
+// the engine waits while values wait for their instant.
 const WorkerPublishEvery = 10 * time.Second
 
-// check refuses what workers cannot do.
+// check returns an error if workers cannot run the deployment; w may be nil.
 func (w *Workers) check(d *deployment.Deployment) error {
 	if w == nil {
 		return nil
@@ -89,15 +88,13 @@ func (w *Workers) check(d *deployment.Deployment) error {
 	return nil
 }
 
-// ErrWorker means that workers cannot run a deployment; the text has the error of one of them.
+// ErrWorker means that workers cannot run a deployment; the text has one worker's error.
 var ErrWorker = errors.New("a worker failed")
 
-// earlyFailures is how many failures before the run's first epoch are taken for a job that cannot
-// begin at all.
+// earlyFailures limits the failures of a job before the run's first epoch.
 const earlyFailures = 3
 
-// judgeFailures returns a function that returns an error if a failed job would not succeed when
-// restarted.
+// judgeFailures returns a Job.Failing, which returns an error if restarting the job would not help.
 func (r *run) judgeFailures() func(cause string) error {
 	early := 0
 	return func(cause string) error {
@@ -115,11 +112,11 @@ func (r *run) judgeFailures() func(cause string) error {
 	}
 }
 
-// errOver cancels a job that has nothing to do any more.
+// errOver cancels a job whose run has ended.
 var errOver = errors.New("the run is over")
 
-// overLimit is how long a job may take to end by itself once its run is over, beside what the ends
-// of turns wait for: some engines never end one.
+// overLimit is how long a job may take to end by itself after its run, in addition to the wait for
+// the ends of turns: some engines never end a job.
 const overLimit = time.Second
 
 // runOnWorkers submits the pipeline to workers and follows control meanwhile.
@@ -140,7 +137,7 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	var lost error
 	following.Go(func() {
 		if err := r.follow(job, cancel); err != nil && job.Err() == nil {
-			lost = err // else it was interrupted, because the job has ended
+			lost = err // otherwise the end of the job has interrupted it
 			cancel(lost)
 		}
 	})
@@ -151,9 +148,9 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	cancel(nil)
 	following.Wait()
 	if cause := context.Cause(ctx); cause != nil {
-		switch { // the engine's error may be that the job was not cancelled
+		switch { // err may be only that cancelling the job failed
 		case errors.Is(err, cause):
-		case lost != nil && err != nil: // following control ended first, of the same cause
+		case lost != nil && err != nil: // the same cause first ended the following of control
 			err = fmt.Errorf("%w: %w", cause, err)
 		default:
 			err = cause
@@ -186,9 +183,9 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	return fmt.Errorf("running: %w", err)
 }
 
-// follow reads control until ctx ends, and has the job cancelled if it does not end by itself after
-// its run. A DRAIN is written again if an epoch follows it, since the process of that epoch may
-// start reading after it.
+// follow reads control until ctx ends, and cancels a job that does not end by itself after its run.
+// It repeats a DRAIN after a later EPOCH, because the process of that epoch may have begun to read
+// control after the DRAIN.
 func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error {
 	fetcher := r.client.NewFetcher()
 	defer fetcher.Close()
@@ -237,14 +234,14 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 	return nil
 }
 
-// lastMoves are the last closed and settled turns, and the time of their last change.
+// lastMoves are the last closed and settled turns, and the time since which they have not changed.
 type lastMoves struct {
 	closed, settled uint64
 	since           time.Time
 }
 
-// delay returns how much older than a time the records of partitions are, if these are not silent,
-// or the lag of those that are.
+// delay returns by how much the records of partitions are behind a time: the longest time since an
+// append time or, for silent partitions, the longest lag.
 func delay(cuts []schemas.Cut, now time.Time) (most time.Duration) {
 	for i := range cuts {
 		switch {
@@ -257,8 +254,7 @@ func delay(cuts []schemas.Cut, now time.Time) (most time.Duration) {
 	return most
 }
 
-// observeProgress passes the progress that control and the ends of the events topic show to the
-// stalls.
+// observeProgress reports the progress on control and the ends of the events topic to stalls.
 func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Time) error {
 	p := watch.Progress{End: calendar.Forever, Behind: calendar.Forever}
 	cuts, times := map[int32]int64{}, map[int32]int64{}
@@ -301,9 +297,9 @@ func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Ti
 	return nil
 }
 
-// OpenRuns has this process, a worker, open the runs whose stages an engine gives it. load reads
-// the configuration that Workers.Config names. Errors of a worker reach Run as text, and end it
-// where beginning again would not help.
+// OpenRuns lets this process, a worker, open the runs whose stages an engine assigns to it. load
+// reads the configuration that Workers.Config names. Errors of a worker reach Run as text, and end
+// it if a restart would not help.
 func OpenRuns(load func(config string) (*Deployment, error), log *slog.Logger) {
 	transforms.OpenRuns(opener(load, log))
 }
@@ -318,7 +314,7 @@ func opener(load func(config string) (*Deployment, error), log *slog.Logger) tra
 	}
 }
 
-// openLimit is how long a worker tries to open a run.
+// openLimit limits how long a worker connects to Kafka and opens control.
 const openLimit = 8 * time.Second
 
 func openRun(run transforms.Run, load func(config string) (*Deployment, error), log *slog.Logger) (*transforms.Runtime,
@@ -369,8 +365,8 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	return rt, nil
 }
 
-// dialControl connects to Kafka and opens control. It compares the incarnation with the run's, and
-// not with the record that lies with the keys: the process that submitted the run has done that.
+// dialControl connects to Kafka and opens control. It refuses another deployment, cluster or
+// configuration than the run's.
 func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *slog.Logger) (*kafkalog.Client,
 	*controllog.Log, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openLimit, fmt.Errorf("Kafka did not answer this worker within %v",

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ofWorker precedes the text of a worker's error.
+// ofWorker matches the prefix of a worker's error.
 var ofWorker = regexp.MustCompile(`Error received from SDK harness for instruction [^:]*: `)
 
-// maxCause bounds a cause, in bytes.
+// maxCause limits a cause, in bytes.
 const maxCause = 4 << 10
 
 // cause returns the reason in a Java stack trace: the worker's own text, if the trace contains it,
@@ -34,12 +34,12 @@ func (f *failure) cause() string {
 	return shorten(text)
 }
 
-// cutOff is the text of Beam's runner about a worker whose connection has ended.
+// cutOff matches the errors of Beam's runner about a lost connection to a worker.
 var cutOff = regexp.MustCompile(
 	`StatusRuntimeException: (CANCELLED|UNAVAILABLE)|SDK [Hh]arness .*(closed|disconnected)`)
 
-// innermost returns the last part of an error of Beam's Go SDK, which lists the outermost first:
-// the DoFn's error with all of its lines, or the first line of a panic, without its stack.
+// innermost returns the last part of an error of Beam's Go SDK, which begins with the outermost
+// error: the DoFn's error with all of its lines, or a panic without its stack.
 func innermost(text string) string {
 	if cause := strings.LastIndex(text, "caused by:\n"); cause >= 0 {
 		text = text[cause+len("caused by:\n"):]
@@ -55,7 +55,7 @@ func innermost(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// failedFn is the line before a DoFn's error; panicked precedes the stack of a panic.
+// failedFn matches the line before a DoFn's error, panicked a panic up to its stack.
 var (
 	failedFn = regexp.MustCompile(`^DoFn\[.*\] failed:$`)
 	panicked = regexp.MustCompile(`^(panic: .*?)(?: goroutine \d+ \[|\n|$)`)

@@ -18,31 +18,31 @@ import (
 type Options struct {
 	URL         secret.URL        // JobManager's REST interface
 	Parallelism int               // parallelism of the job, 1 or more; it needs as many slots
-	Command     string            // absolute path, on the TaskManagers' machines, of the program that calls Worker
-	Env         map[string]string // the program's environment, beside the TaskManager's; no secrets: Flink shows it
+	Command     string            // absolute path of the program that calls Worker on the TaskManagers' machines
+	Env         map[string]string // additions to the program's environment; no secrets, because Flink shows them
 	Logger      *slog.Logger      // nil discards
 	// Away is how long the JobManager may be unreachable while the job runs; default 60 s.
 	Away time.Duration
-	// Started is called after every submission, with the address of the job's page, without a
-	// password; may be nil.
+	// Started is called after every submission, with the job's id and the address of its page
+	// without a password; may be nil.
 	Started func(job, page string)
 }
 
 const (
-	// pollEvery is how often a job is looked at that begins, ends or has failed, and calmEvery how
-	// often one is that has run for beginning.
+	// pollEvery is the interval between polls of a job that is starting or ending. calmEvery is the
+	// interval after it has run for the time beginning.
 	pollEvery = 250 * time.Millisecond
 	calmEvery = 2 * time.Second
 	beginning = 10 * time.Second
-	// cancelLimit is how long a job may take to be cancelled.
+	// cancelLimit limits the cancellation of a job.
 	cancelLimit = 30 * time.Second
 )
 
-// JobError reports a job that has failed or was cancelled from outside.
+// JobError reports a job that failed, or that something else cancelled.
 type JobError struct {
 	Job   string
 	State string // FAILED, CANCELED or SUSPENDED
-	Cause string // its last failure
+	Cause string // cause of its last failure
 }
 
 func (e *JobError) Error() string {
@@ -52,12 +52,12 @@ func (e *JobError) Error() string {
 	return fmt.Sprintf("job %s of Flink is %s: %s", e.Job, e.State, e.Cause)
 }
 
-// answerLimit is how long Check waits for a response of the JobManager.
-const answerLimit = 10 * time.Second
+// responseLimit limits how long Check waits for a response of the JobManager.
+const responseLimit = 10 * time.Second
 
-// Check reports whether a JobManager responds and has enough slots, counting the slots of other
-// jobs: a job that cannot start must not replace a running one. Errors: ErrAddress, ErrUnreachable,
-// ErrNotFlink, ErrSlots.
+// Check returns an error unless a JobManager responds and its cluster has enough slots, including
+// those of running jobs: a job that cannot start must not replace a running one. Errors:
+// ErrAddress, ErrUnreachable, ErrNotFlink, ErrSlots.
 func Check(ctx context.Context, o Options) error {
 	c, err := newClient(o.URL)
 	if err != nil {
@@ -65,12 +65,12 @@ func Check(ctx context.Context, o Options) error {
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	err = waitForSlots(ctx, o.Logger, func() error {
-		limited, cancel := context.WithTimeout(ctx, answerLimit)
+		limited, cancel := context.WithTimeout(ctx, responseLimit)
 		defer cancel()
 		found, err := c.cluster(limited)
 		switch {
 		case err != nil && limited.Err() != nil && ctx.Err() == nil:
-			return fmt.Errorf("%w within %v", ErrUnreachable, answerLimit)
+			return fmt.Errorf("%w within %v", ErrUnreachable, responseLimit)
 		case err == nil && found.Slots < o.Parallelism:
 			return fmt.Errorf("%w: parallelism %d needs as many slots, and the cluster has %d: add a TaskManager, or "+
 				"lower the parallelism", ErrSlots, o.Parallelism, found.Slots)
@@ -84,8 +84,8 @@ func Check(ctx context.Context, o Options) error {
 }
 
 // Engine returns an engine for pipeline.Workers: it submits a pipeline and returns when its job has
-// ended. It resubmits a job that its JobManager has lost. It returns the errors of Check, ErrSlots,
-// ErrClasses, *JobError, an error of job.Failing, or the cause of ctx.
+// ended. It resubmits a job that its JobManager has lost. Errors: those of Check, ErrClasses,
+// *JobError, the error of job.Failing, or the cause of ctx.
 func Engine(o Options) func(ctx context.Context, p *beam.Pipeline, job pipeline.Job) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Away = cmp.Or(o.Away, time.Minute)
@@ -127,13 +127,13 @@ type submission struct {
 func (s *submission) once(ctx context.Context) error {
 	s.reported, s.last, s.heard = map[failure]bool{}, "", time.Now()
 	err := s.patiently(ctx, func() error { return s.replace(ctx) })
-	if err == nil && s.job == "" { // a restarted JobManager has no slots yet, and the job waits for them
+	if err == nil && s.job == "" { // a restarted JobManager does not have slots yet, and the job would wait for them
 		err = waitForSlots(ctx, s.o.Logger, func() error { return s.free(ctx) })
 	}
 	if err == nil {
 		again := false
 		err = s.patiently(ctx, func() error {
-			if again { // the job may have begun, although the response was lost
+			if again { // the job may have started although the response was lost
 				if err := s.replace(ctx); err != nil {
 					return err
 				}
@@ -159,7 +159,7 @@ func (s *submission) once(ctx context.Context) error {
 	return err
 }
 
-// patiently calls fn again as long as the JobManager may be away.
+// patiently retries fn while the JobManager is unreachable, for at most Options.Away.
 func (s *submission) patiently(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
@@ -185,12 +185,12 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// slotsLimit is how long the submission waits for slots: TaskManagers may still be registering with
-// a JobManager that has just started, which they notice by a missed heartbeat, and release the
-// slots of a job that has just ended. The wait is logged after slotsTold.
+// slotsLimit limits the wait for slots: after a restart of the JobManager, TaskManagers register
+// again only once they have missed a heartbeat, and the slots of an ended job are released with a
+// delay. The wait is logged after slotsWarning.
 const (
-	slotsLimit = 30 * time.Second
-	slotsTold  = 2 * time.Second
+	slotsLimit   = 30 * time.Second
+	slotsWarning = 2 * time.Second
 )
 
 // waitForSlots calls probe until its error is not ErrSlots.
@@ -201,7 +201,7 @@ func waitForSlots(ctx context.Context, logger *slog.Logger, probe func() error) 
 		if err == nil || !errors.Is(err, ErrSlots) || time.Since(began) > slotsLimit {
 			return err
 		}
-		if !logged && time.Since(began) > slotsTold {
+		if !logged && time.Since(began) > slotsWarning {
 			logged = true
 			logger.Warn(fmt.Sprintf("%v; waiting for slots for up to %v", err, slotsLimit))
 		}
@@ -220,8 +220,7 @@ func (s *submission) free(ctx context.Context) error {
 	return err
 }
 
-// replace ends older jobs of the same name: the run that begins supersedes theirs, and may need
-// their slots.
+// replace ends older jobs of the same name: this run supersedes theirs, and may need their slots.
 func (s *submission) replace(ctx context.Context) error {
 	jobs, err := s.jobs(ctx)
 	if err != nil {
@@ -248,7 +247,7 @@ func (s *submission) submit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A request that is interrupted begins the job all the same, and it would not be known which.
+	// An interrupted request would still start the job, but its id would be unknown.
 	s.job, err = s.run(context.WithoutCancel(ctx), jar, s.o.Parallelism)
 	if rerr := s.remove(context.WithoutCancel(ctx), jar); rerr != nil {
 		s.o.Logger.Warn("cannot delete the uploaded jar from the JobManager", "error", rerr)
@@ -289,7 +288,7 @@ func (s *submission) follow(ctx context.Context) error {
 	}
 }
 
-// reportFailures passes on new failures; it keeps them if the job has ended.
+// reportFailures passes new failures to the run. It returns the run's error if the job must end.
 func (s *submission) reportFailures(ctx context.Context) error {
 	all, err := s.failures(ctx, s.job)
 	if err != nil {

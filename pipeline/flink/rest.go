@@ -51,8 +51,8 @@ type client struct {
 	http http.Client
 }
 
-// maxAnswer limits a response, in bytes; exception texts are the longest.
-const maxAnswer = 8 << 20
+// maxResponse limits a response, in bytes; exception texts are the longest.
+const maxResponse = 8 << 20
 
 func newClient(address secret.URL) (*client, error) {
 	u, err := url.Parse(address.Reveal())
@@ -72,8 +72,8 @@ func redacted(err error) error {
 	return err
 }
 
-// notHTTP lists fragments of net/http errors that mean the peer does not speak HTTP; the last one,
-// that it spoke first.
+// notHTTP lists fragments of net/http errors which show that the peer does not speak HTTP. The last
+// one is for a peer that sends first.
 var notHTTP = []string{"malformed HTTP", "HTTP response to HTTPS", "readLoopPeekFailLocked: %!w(<nil>)"}
 
 // call sends a request and decodes the response into out, unless that is nil. Errors:
@@ -97,14 +97,14 @@ func (c *client) call(ctx context.Context, method, path, kind string, body io.Re
 		return fmt.Errorf("%w: %w", ErrUnreachable, redacted(err))
 	}
 	defer answer.Body.Close() //nolint:errcheck // it was read
-	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxResponse))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	if answer.StatusCode/100 != 2 {
 		var response struct{ Errors []string }
 		if json.Unmarshal(data, &response) != nil || len(response.Errors) == 0 {
-			if answer.StatusCode >= 500 { // a proxy, or a JobManager that is on its way up
+			if answer.StatusCode >= 500 { // a proxy, or a JobManager that is starting
 				return fmt.Errorf("%w: status %d", ErrUnreachable, answer.StatusCode)
 			}
 			return fmt.Errorf("%s%s answered with status %d: %w", c.url, path, answer.StatusCode, ErrNotFlink)
@@ -138,7 +138,7 @@ func (c *client) cluster(ctx context.Context) (o cluster, err error) {
 	return o, err
 }
 
-// upload sends a jar and returns its id for running it.
+// upload sends a jar and returns its id, for run.
 func (c *client) upload(ctx context.Context, jar []byte) (string, error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -217,7 +217,7 @@ type failure struct {
 	Time  int64  `json:"timestamp"`
 }
 
-// failures returns those that Flink remembers, oldest first.
+// failures returns the failures of a job that Flink remembers, oldest first.
 func (c *client) failures(ctx context.Context, job string) ([]failure, error) {
 	var answer struct {
 		History struct{ Entries []failure } `json:"exceptionHistory"`

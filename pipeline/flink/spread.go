@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// Spread returns a function that generates keys which Flink distributes evenly: the first n keys
-// are on n different tasks. With consecutive numbers, one task in three would be idle and another
-// one would have twice its share. If a version of Beam or Flink places keys differently, the keys
-// are as good as any.
+// Spread returns a function for pipeline.Workers.Spread that generates keys which Flink distributes
+// evenly over its tasks. With consecutive numbers, one task in three would be idle and another
+// would have twice its share. If a version of Beam or Flink places keys differently, these keys are
+// as good as others.
 func Spread(parallelism int) func(n int) []int {
 	return func(n int) []int {
 		keys, next := make([]int, n), make([]int, parallelism) // the next candidate for each task
@@ -51,7 +51,7 @@ func finish(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// mixed is Flink's MathUtils.murmurHash, of one word.
+// mixed is Flink's MathUtils.murmurHash of one word.
 func mixed(h uint32) int {
 	h = bits.RotateLeft32(bits.RotateLeft32(h*0xcc9e2d51, 15)*0x1b873593, 13)*5 + 0xe6546b64
 	h ^= 4

@@ -15,8 +15,7 @@ import (
 )
 
 // settings configure the Flink job: exchanges between tasks do not buffer, and a failed task
-// restarts after half a second. A job that fails more often than these allow has a reason of its
-// own.
+// restarts after half a second, at most 30 times in two minutes.
 var settings = map[string]string{
 	"execution.buffer-timeout.interval":                       "0 ms",
 	"restart-strategy.type":                                   "failure-rate",
@@ -26,9 +25,9 @@ var settings = map[string]string{
 	"state.backend.type":                                      "hashmap",
 }
 
-// jobOptions are Beam's. A bundle has one element, which is handed on at once: a turn is one
-// element for each strand, and in READ a step. Ending bundles by time instead would cost a timer of
-// half that time in every task, also while nothing happens.
+// jobOptions returns Beam's options. A bundle has one element, so that it is passed on at once: a
+// turn is only one element for each strand. Ending bundles by time instead would run a timer in
+// every task, even while it is idle.
 func jobOptions(name string, parallelism int) map[string]any {
 	return map[string]any{
 		"beam:option:go_options:v1":                     runtime.RawOptions{},
@@ -46,7 +45,7 @@ func jobOptions(name string, parallelism int) map[string]any {
 
 var beamOnce sync.Once
 
-// jarOf returns the jar that is uploaded: the pipeline, and the options of the job.
+// jarOf returns the jar to upload, with the pipeline and the options of the job.
 func jarOf(ctx context.Context, p *beam.Pipeline, o *Options, name string) ([]byte, error) {
 	beamOnce.Do(beam.Init)
 	edges, _, err := p.Build()
@@ -68,7 +67,7 @@ func jarOf(ctx context.Context, p *beam.Pipeline, o *Options, name string) ([]by
 		return nil, err
 	}
 	for _, e := range translated.GetComponents().GetEnvironments() {
-		e.Dependencies = nil // workers bring their program
+		e.Dependencies = nil // the machines of the workers have the program
 	}
 	data, err := proto.Marshal(translated)
 	if err != nil {

@@ -20,7 +20,7 @@ func IsWorker(args []string) bool {
 	return id != "" && provision != ""
 }
 
-// workerArgs finds the two arguments that matter, of those that Beam gives to a process.
+// workerArgs returns the two of Beam's arguments that a worker needs.
 func workerArgs(args []string) (id, provision string) {
 	for _, a := range args {
 		if v, is := strings.CutPrefix(a, "--id="); is {
@@ -33,9 +33,8 @@ func workerArgs(args []string) (id, provision string) {
 	return id, provision
 }
 
-// Worker serves the stages that Flink gives this process, until the TaskManager that started it
-// ends that. args are the program's, without its name. The caller has called pipeline.OpenRuns
-// before.
+// Worker serves the stages that Flink assigns to this process, until the TaskManager that started
+// the process ends it. args are the program's arguments. Call pipeline.OpenRuns first.
 func Worker(ctx context.Context, args []string) error {
 	id, provision := workerArgs(args)
 	if id == "" || provision == "" {
@@ -58,10 +57,10 @@ func Worker(ctx context.Context, args []string) error {
 	return nil
 }
 
-// NewLogger returns a worker's logger, which writes to the log of its TaskManager.
+// NewLogger returns a logger for a worker, which writes to the log of its TaskManager.
 func NewLogger() *slog.Logger { return slog.New(&handler{}) }
 
-// handler hands records to Beam's log, which a worker sends to its TaskManager.
+// handler passes records to Beam's log, which a worker sends to its TaskManager.
 type handler struct {
 	attrs  []slog.Attr
 	groups string

@@ -2,8 +2,8 @@
 // use package pipeline.
 //
 // The broker keeps its topics in memory. It speaks Kafka's protocol to any client, but does not
-// replace Kafka: there is one broker and no replication, and timestamps are always the producer's,
-// so that Config.Time.Trust must be pipeline.TrustProducer.
+// replace Kafka: it is a single broker without replication, and its timestamps are always the
+// producer's, so Config.Time.Trust must be pipeline.TrustProducer.
 package pipelinetest
 
 import "github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"

@@ -1,5 +1,4 @@
 // Package published reads the values that a deployment has published, turn by turn or all at once.
-// It needs no key and no account, and works while the deployment runs and without it. Package
-// serve is one of its users. Package pipeline has the same calls under the names FollowReleases and
-// ReadReleases.
+// It does not need keys or accounts, or a running deployment. Package pipeline has the same calls
+// under the names FollowReleases and ReadReleases.
 package published

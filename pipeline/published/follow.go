@@ -18,54 +18,53 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Turn is what counts holds of a turn, or of several: see Options.Together.
+// Turn has the values of one turn, or of several: see Options.Together.
 type Turn struct {
-	Turn uint64 // the turn, or the last one
-	// Releases holds each value once, in the order of the windows' ends, metrics, the windows'
-	// starts and keys; empty if nothing was released.
+	Turn uint64 // number of the turn, or of the last one
+	// Releases has each value once, ordered by the end of its window, metric, the start of its
+	// window, and key.
 	Releases []schemas.Release
-	End      time.Time // where the turn ends
-	// Published is when its end was appended, or the end of a later turn that was read with it.
+	End      time.Time // end of the turn
+	// Published is the append time of its end, or of the end of a later turn that was read with it.
 	Published time.Time
-	// Generation is the configuration of the turn. Since is the end of the first of the turns
-	// that has it.
+	// Generation is the number of the turn's configuration. Since is the end of the first of these
+	// turns with that configuration.
 	Generation uint32
 	Since      time.Time
 }
 
-// Position is where Follow begins: after a settled turn. The zero Position is the beginning of both
-// topics.
+// Position is the starting point of Follow, after a settled turn. The zero Position is the
+// beginning of both topics.
 type Position struct {
-	Turn   uint64  // the last turn that is not followed
+	Turn   uint64  // the settled turn
 	Counts []int64 // its end on counts, by partition
-	Ends   int64   // an offset of the turns topic before which no later turn ends
+	Ends   int64   // an offset of the turns topic: the ends of later turns are at or after it
 }
 
-// Options are options of Follow. The zero value begins after the last settled turn, which Follow
-// reads from control; with From, it reads only counts and the turns topic.
+// Options configure Follow. With the zero value, Follow reads the last settled turn from control
+// and begins after it.
 type Options struct {
-	From *Position // where to begin, as RunOptions.OnStart is given it
-	// Together hands out turns that are settled already as one, as long as they have no more
-	// offsets on counts; 0: each turn alone. A long history is read many times as quickly.
+	From *Position // starting point, such as the argument of RunOptions.OnStart; Follow then does not read control
+	// Together joins turns that are already settled into one, as long as they have at most so many
+	// offsets on counts; 0 joins none. This makes reading a long history many times faster.
 	Together int
-	// OnAnswer, if given, is called whenever the turns topic has responded: every few hundred
-	// milliseconds while brokers are there. current reports that every turn settled by then has
-	// been passed to fn.
+	// OnAnswer, if given, is called after every response about the turns topic, which is every few
+	// hundred milliseconds while brokers respond. current reports whether every turn settled by
+	// then has been passed to fn.
 	OnAnswer func(current bool)
-	// Logger, if given, receives warnings: no broker responds, a broker cannot be reached, or is
-	// reachable again, and the newest values are on another topic than the configured one.
+	// Logger, if given, receives warnings about brokers that do not respond, and if the newest
+	// values are on another topic than the configured one.
 	Logger *slog.Logger
 }
 
-// Follow calls fn with the values of each turn on counts, in order, as soon as the turn is settled,
-// until ctx ends (which is no error) or fn returns an error, which it returns. Records that are
-// gone from the topics are left out: the values of a turn whose end is missing are returned with
-// the next turn.
+// Follow calls fn with the values of each turn on counts, in order, as soon as the turn is settled.
+// It returns nil when ctx ends, or the first error of fn. It skips records that are gone from the
+// topics; the values of a turn whose end is missing are returned with the next turn.
 //
-// The topics are the queue: fn may take as long as it wants, and no more than one turn is kept
-// meanwhile; OnAnswer is not called then. Foreign records are left out. While the cluster does not
-// respond, or a partition has no leader, Follow waits as long as ctx lasts: the run that writes
-// there decides how long that may go on.
+// fn may take as long as it wants: later turns stay on the topics, and OnAnswer is not called
+// meanwhile. Follow skips foreign records. While the cluster does not respond, or a partition has
+// no leader, Follow waits until ctx ends, because only the run that writes counts has to limit such
+// a wait.
 func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Turn) error) error {
 	err := follow(ctx, d, o, fn)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
@@ -77,7 +76,7 @@ func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	return err
 }
 
-// keptBytes is about how much of counts is kept, over all partitions, as it is on the topic.
+// keptBytes is the approximate memory for fetched records of counts, over all partitions.
 const keptBytes = 8 << 20
 
 // pollWait is how long a fetch waits for the first record.
@@ -90,7 +89,7 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	if err != nil {
 		return err
 	}
-	cfg.RetryFor = watch.ForEver // reading what a run has published does not decide when the run ends
+	cfg.RetryFor = watch.ForEver // a reader of counts waits for brokers as long as its caller wants
 	client, err := watch.AwaitBroker(ctx, cfg, watch.ForEver, log)
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	return f.follow(ctx)
 }
 
-// watchBrokers logs which brokers cannot be reached; the function that it returns ends that.
+// watchBrokers logs which brokers cannot be reached, until the returned function is called.
 func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -131,8 +130,8 @@ func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger
 	}
 }
 
-// answered reports that the turns topic has responded, and warns once if its newest end is about
-// another topic.
+// answered calls onAnswer after a response about the turns topic. It warns once if the newest end
+// of a turn names another counts topic.
 func (f *follower) answered(current bool) {
 	if current && f.elsewhere != "" && !f.warned {
 		f.warned = true
@@ -153,10 +152,10 @@ type follower struct {
 	onAnswer      func(current bool)
 	together      int64
 	log           *slog.Logger
-	elsewhere     string  // the topic that the newest end names, if not counts
+	elsewhere     string  // the counts topic that the newest end names, if it is another one
 	warned        bool    // whether elsewhere was logged
-	appended      int64   // when the newest end was, in Unix milliseconds
-	done          uint64  // the last turn that was handed out
+	appended      int64   // append time of the newest end, Unix milliseconds
+	done          uint64  // the last turn passed to fn
 	ends          int64   // offset of the next end of a turn
 	next          []int64 // offset of the next value, by partition of counts
 	partitions    []*kafkalog.RangeReader
@@ -181,12 +180,12 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// readEnds hands out the turns whose ends were fetched.
+// readEnds passes on the turns whose ends were fetched.
 func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 	if errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange) {
 		bounds, err := f.client.Offsets(ctx, f.turns, 0)
 		if err == nil && (f.ends < bounds.Start || f.ends > bounds.High) {
-			f.ends = bounds.Start // retention has deleted the next records, or the topic was made anew
+			f.ends = bounds.Start // retention has deleted the next records, or the topic was recreated
 			return nil
 		}
 	}
@@ -226,16 +225,16 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		}
 	}
 	for _, p := range f.partitions {
-		// Nothing has settled what lies beyond the last end: an unclean election or a restored copy
-		// can put other values in its place.
+		// Records after the last end are not settled: an unclean election or a restored copy can
+		// replace them.
 		p.Forget()
 	}
 	f.ends = max(f.ends, g.Next)
 	return nil
 }
 
-// lastTogether returns the index of the last end whose values are passed on together with the first
-// one's: a later turn's, as long as there are few values.
+// lastTogether returns the index of the last end whose values are passed on together with those of
+// the first end.
 func (f *follower) lastTogether(ends []schemas.TurnEnd) (last int) {
 	for k, end := range ends {
 		if end.Turn <= ends[last].Turn {
@@ -249,7 +248,7 @@ func (f *follower) lastTogether(ends []schemas.TurnEnd) (last int) {
 	return last
 }
 
-// unreadBefore returns how many unread records of counts are before the end of a turn.
+// unreadBefore returns the number of unread offsets of counts before the end of a turn.
 func (f *follower) unreadBefore(end schemas.TurnEnd) (n int64) {
 	for shard := range min(len(f.next), len(end.CountsEnd)) {
 		n += max(end.CountsEnd[shard]-f.next[shard], 0)
@@ -257,23 +256,23 @@ func (f *follower) unreadBefore(end schemas.TurnEnd) (n int64) {
 	return n
 }
 
-// errBeyond marks an end of a turn as foreign: it names values that counts does not have, and
-// values are written before their end.
+// errBeyond marks an end of a turn as foreign: it names offsets that counts does not have yet,
+// although a run writes values before their end.
 var errBeyond = errors.New("ignoring the end of a turn that is beyond the records of counts")
 
-// beyondPatience is how long a log may be shorter than a turn's end claims: a broker that has just
-// become the leader needs a moment to learn the length of its log.
+// beyondPatience is how long a log may be shorter than the end of a turn requires: a new leader
+// needs a moment to learn the length of its log.
 const beyondPatience = 5 * time.Second
 
-// withinCounts returns a context that ends with errBeyond once it is certain that an end of a turn
-// cannot be read up to: that would take for ever.
+// withinCounts returns a context that ends with errBeyond if counts turns out to be shorter than an
+// end of a turn requires: reading up to that end would take for ever.
 func (f *follower) withinCounts(ctx context.Context, end *schemas.TurnEnd) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	check := time.AfterFunc(beyondPatience, func() {
 		for shard := range min(len(f.next), len(end.CountsEnd)) {
 			bounds, err := f.client.Offsets(ctx, f.counts, int32(shard))
 			if err != nil {
-				return // the error of ctx: any other is retried for ever
+				return // ctx has ended: any other error is retried for ever
 			}
 			if end.CountsEnd[shard] > bounds.High {
 				cancel(errBeyond)
@@ -286,19 +285,19 @@ func (f *follower) withinCounts(ctx context.Context, end *schemas.TurnEnd) (cont
 	}
 }
 
-// deliver passes on the values on counts of the last given end's turn, and of those before it;
-// false if that end is foreign.
+// deliver passes on the values of all turns up to the last of the ends. It returns false if that
+// end is foreign.
 func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (handed bool, err error) {
 	end := ends[len(ends)-1]
 	since := ends[slices.IndexFunc(ends, func(e schemas.TurnEnd) bool { return e.Generation == end.Generation })].End
 	within, over := f.withinCounts(ctx, &end)
 	defer over()
-	values := map[string]schemas.Release{} // by key of the record: a value may be on counts twice
+	values := map[string]schemas.Release{} // by record key, because a value may be on counts twice
 	was := slices.Clone(f.next)
 	for shard := range min(len(f.next), len(end.CountsEnd)) {
 		err := f.read(within, shard, end.CountsEnd[shard], values)
 		if errors.Is(err, errBeyond) {
-			f.next = was // these values are returned with another end
+			f.next = was // their values are returned with another end
 			return false, nil
 		}
 		if err != nil {
@@ -315,7 +314,7 @@ func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (handed 
 	return true, f.fn(out)
 }
 
-// read adds the values of a partition up to an offset to a turn's values.
+// read adds a partition's values below an offset to the values of a turn.
 func (f *follower) read(ctx context.Context, shard int, to int64, values map[string]schemas.Release) error {
 	for f.next[shard] < to {
 		err := countslog.EachValue(ctx, f.partitions[shard], f.next[shard], to, countslog.IgnoreForeign,

@@ -11,7 +11,7 @@ import (
 )
 
 // Read returns every value on the counts topic, partition after partition, in the order of writing.
-// A value that was written twice is returned twice; foreign records are left out.
+// It returns a value twice if it was written twice, and skips foreign records.
 func Read(ctx context.Context, d *deployment.Deployment) ([]schemas.Release, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {

@@ -22,30 +22,29 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Change is one change of a deployment that is under way. Its steps, in order: ReadState; as a
-// rehearsal, without writing, MakeNext, CheckSize, WindUp, CheckUnused and WriteSnapshots; then
-// CheckUnmoved and TakeEpoch; and for good MakeNext, WindUp, WriteSnapshots and WriteGeneration.
-// Not for concurrent use.
+// Change makes one change of a deployment. Its steps are ReadState; a rehearsal that writes
+// nothing, of MakeNext, CheckSize, WindUp, CheckUnused and WriteSnapshots; CheckUnmoved; TakeEpoch;
+// and again MakeNext, WindUp and WriteSnapshots, then WriteGeneration. Not for concurrent use.
 type Change struct {
-	Now      bool                   // ends windows early
-	dep      *deployment.Deployment // as it shall be
+	Now      bool                   // gives up open windows
+	dep      *deployment.Deployment // with the new configuration
 	client   *kafkalog.Client
 	control  *controllog.Log
 	Old      *schemas.Header     // the generation in force
-	Next     schemas.Header      // the generation that is to follow, after MakeNext
-	epoch    int64               // the offset of the change's own EPOCH, −1 before
+	Next     schemas.Header      // the next generation, after MakeNext
+	epoch    int64               // offset of the change's own EPOCH; −1 before
 	settled  uint64              // the last settled turn, after ReadState
 	last     *controllog.Closing // the CLOSE of that turn
-	standing controllog.Standing // result of ReadState
+	standing controllog.Standing // set by ReadState
 }
 
-// NewChange prepares the change from the generation that was in force when the control log
-// was opened, to the configuration of d.
+// NewChange prepares a change from the generation in force when control was opened to the
+// configuration of d.
 func NewChange(d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) *Change {
 	return &Change{dep: d, client: client, control: control, Old: control.Header, epoch: -1}
 }
 
-// ReadState determines the state of the deployment from the part of control that was read. Errors:
+// ReadState copies the state of the deployment from the part of control read so far. Errors:
 // deployment.ErrStopped.
 func (c *Change) ReadState() error {
 	var stop *schemas.Stop
@@ -58,8 +57,8 @@ func (c *Change) ReadState() error {
 	return nil
 }
 
-// CheckUnmoved reads control and refuses to go on (deployment.ErrSuperseded) if a run has moved
-// anything there since ReadState: it goes on, or was started later than the change.
+// CheckUnmoved reads control and returns deployment.ErrSuperseded if a run has changed its state
+// since ReadState: the run is active, or started after the change.
 func (c *Change) CheckUnmoved(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
@@ -72,8 +71,8 @@ func (c *Change) CheckUnmoved(ctx context.Context) error {
 	return nil
 }
 
-// CheckUnused refuses a new ledger or counts topic that holds anything but what an
-// interrupted change has left there.
+// CheckUnused refuses a new ledger or counts topic that has records, except those of an interrupted
+// change.
 func (c *Change) CheckUnused(ctx context.Context) error {
 	out := &c.dep.Config.Outputs
 	if out.Ledger != c.Old.Topics.Ledger {
@@ -95,10 +94,9 @@ func (c *Change) CheckUnused(ctx context.Context) error {
 	return nil
 }
 
-// unusedLedger refuses a new ledger topic with decisions on it, or with snapshots of turns that are
-// not settled here: a shard restored from them would give users other users' accounts. Snapshots of
-// settled turns may belong to an interrupted change; any others are found when the shards are
-// stored.
+// unusedLedger refuses a new ledger topic with decisions, or with snapshots of turns that are not
+// settled: a shard restored from them would give users other users' accounts. Snapshots of settled
+// turns may belong to an interrupted change; WriteSnapshots refuses any others.
 func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 	ids, err := c.client.Partitions(ctx, topic)
 	if err != nil {
@@ -133,8 +131,8 @@ func foreignLedger(topic string, err error) error {
 		Fix: "name a ledger topic that is empty", Err: err}
 }
 
-// TakeEpoch announces the change and takes an epoch, so that no run continues, and determines the
-// state of the deployment at that point. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
+// TakeEpoch announces the change and takes an epoch, so that no run continues, and reads the state
+// of the deployment at that point. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
 // deployment.ErrLogFault, or the broker's error.
 func (c *Change) TakeEpoch(ctx context.Context) error {
 	if err := c.control.Announce(ctx); err != nil {
@@ -167,15 +165,14 @@ func (c *Change) checkOwnEpoch(ctx context.Context) error {
 	return stopped
 }
 
-// superseded returns the deployment.ErrSuperseded of a change that was overtaken by a run
-// or another change.
+// superseded returns deployment.ErrSuperseded: a run or another change has begun since.
 func (c *Change) superseded() error {
 	return fmt.Errorf("changing the deployment: %w, or another change has: drain the run if there is one, then "+
 		"repeat the change", deployment.ErrSuperseded)
 }
 
-// OpenWindows returns the metrics with open windows after the settled turn, and the next time at
-// which all windows end, the zero time if there is none.
+// OpenWindows returns the metrics with open windows after the settled turn, and the next time when
+// all windows end; the zero time if there is none.
 func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 	turns := c.turns()
 	for i := range c.Old.Metrics {
@@ -191,8 +188,8 @@ func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 
 func (c *Change) turns() *calendar.Turns { return calendar.New(c.Old, c.dep.Config.Privacy.Period) }
 
-// checkWindows refuses a change in the middle of windows (deployment.ErrOpenWindows), unless it
-// ends them early.
+// checkWindows returns deployment.ErrOpenWindows if windows are open, unless the change gives them
+// up.
 func (c *Change) checkWindows() error {
 	metrics, allEnd := c.OpenWindows()
 	if len(metrics) == 0 || c.Now {
@@ -208,8 +205,8 @@ func (c *Change) checkWindows() error {
 }
 
 // CheckUserHash refuses another user-hash key in Next if a user was forgotten
-// (deployment.ErrHeaderMismatch), and within a budget period (deployment.ErrOpenPeriod): every user
-// who has an account in the period would get a second one.
+// (deployment.ErrHeaderMismatch), and within a budget period (deployment.ErrOpenPeriod), because
+// users would get a second account for it.
 func (c *Change) CheckUserHash(ctx context.Context) error {
 	if !c.newAccounts() {
 		return nil
@@ -233,13 +230,13 @@ func (c *Change) CheckUserHash(ctx context.Context) error {
 // newAccounts reports whether Next has other accounts than Old.
 func (c *Change) newAccounts() bool { return c.Next.UserHash != c.Old.UserHash }
 
-// MakeNext sets Next, the generation that begins after the settled turn: want is the header of the
-// new configuration, as changes.Header makes it.
+// MakeNext sets Next, the generation that begins after the settled turn; want is the changes.Header
+// of the new configuration.
 func (c *Change) MakeNext(want *schemas.Header) {
 	c.Next = changes.Succeed(c.Old, want, c.settled+1, c.turns().End(c.settled), c.last)
 }
 
-// CheckSize refuses a generation that no record of control has room for (kafkalog.ErrTooLarge).
+// CheckSize returns kafkalog.ErrTooLarge if Next does not fit into a record of control.
 func (c *Change) CheckSize() error {
 	next := c.Next
 	if next.Counts.Format == schemas.CountsAvro {
@@ -258,8 +255,8 @@ func (c *Change) CheckSize() error {
 	return nil
 }
 
-// ledger opens a ledger topic: before TakeEpoch to read it only, so that no run is disturbed. The
-// function that it returns closes it.
+// ledger opens a ledger topic; before TakeEpoch only for reading, so that no run is disturbed. The
+// returned function closes it.
 func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 	if c.epoch < 0 {
 		return ledgerlog.ReadOn(c.client, c.control, c.dep, topic), func() {}
@@ -268,9 +265,9 @@ func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 	return store, store.Close
 }
 
-// WindUp charges every shard of the old generation for the settled turns, and returns their
-// snapshots: without any account if the user-hash key changes. It refuses a change over a turn that
-// is under way or was published, and over open windows. Errors: deployment.ErrOpenPeriod,
+// WindUp charges every shard of the old generation for the settled turns, and returns the shards'
+// snapshots, which are without accounts if the user-hash key changes. It refuses a change while a
+// later turn is under way or published, or windows are open. Errors: deployment.ErrOpenPeriod,
 // deployment.ErrOpenWindows, deployment.ErrInterruptedTurn, deployment.ErrSuperseded,
 // deployment.ErrLogFault, *spend.StopError, or the broker's error.
 func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
@@ -284,8 +281,8 @@ func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
 	return snapshots, c.cause(ctx, err)
 }
 
-// cause returns err, or deployment.ErrSuperseded: apparently lost records may be the work of a run
-// that continues, or that has taken the epoch.
+// cause returns deployment.ErrSuperseded in place of err if a run has changed the state meanwhile:
+// its writes look like lost records.
 func (c *Change) cause(ctx context.Context, err error) error {
 	if err == nil || c.epoch < 0 && errors.Is(err, deployment.ErrInterruptedTurn) {
 		return err
@@ -319,8 +316,8 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 }
 
 // beginAnew makes snapshots without accounts. The accounts of the old generation belong to periods
-// that no later window can charge, and without the old key nobody can read its ledger. So control
-// has to show that no turn is under way: no shard decides a turn before its CLOSE.
+// that no later window can charge. Its ledger cannot be read without the old key, so control must
+// show that no turn is under way: no shard decides a turn before its CLOSE.
 func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) error {
 	if err := c.CheckUserHash(ctx); err != nil {
 		return err
@@ -332,7 +329,7 @@ func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) er
 	}
 	old := ledgerlog.NewOn(c.client, c.control, c.dep, c.Old.Topics.Ledger)
 	for n := range snapshots {
-		if c.epoch >= 0 { // no older run may decide anything
+		if c.epoch >= 0 { // fence every older run
 			p, _, err := old.AcquirePartition(ctx, n, c.epoch)
 			if err != nil {
 				return c.interrupted(err)
@@ -344,8 +341,8 @@ func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) er
 	return nil
 }
 
-// nobodyForgotten refuses to leave the old ledger if it has marks of users who were forgotten: they
-// hold under its key alone, and under another these users would count again.
+// nobodyForgotten refuses another user-hash key if a user was forgotten: the mark on the ledger
+// holds only under the old key, and under another the user would count again.
 func (c *Change) nobodyForgotten(ctx context.Context) error {
 	bounds, err := c.client.Offsets(ctx, c.control.Topic, 0)
 	if err == nil {
@@ -365,14 +362,13 @@ func (c *Change) nobodyForgotten(ctx context.Context) error {
 	return nil
 }
 
-// oldEngine returns the engine of the generation in force. The function that it returns closes the
-// ledger.
+// oldEngine returns the engine of the generation in force. The returned function closes its ledger.
 func (c *Change) oldEngine() (*spend.Engine, func(), error) {
 	rules, err := changes.Rules(c.dep, c.Old)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.settled+1 == c.Old.FromTurn { // the next generation finds what this one has found
+	if c.settled+1 == c.Old.FromTurn { // no turn of it is settled: Old.Before still applies
 		rules.Before = nil
 	}
 	from, done := c.ledger(c.Old.Topics.Ledger)
@@ -382,8 +378,8 @@ func (c *Change) oldEngine() (*spend.Engine, func(), error) {
 	return engine, done, err
 }
 
-// WriteSnapshots writes what WindUp returned to the ledger that Next reads; before TakeEpoch it
-// only looks whether it could. Errors: deployment.ErrInterruptedTurn, *deployment.TopicError for a
+// WriteSnapshots writes the snapshots from WindUp to the ledger of Next; before TakeEpoch it only
+// checks that this is possible. Errors: deployment.ErrInterruptedTurn, *deployment.TopicError for a
 // new ledger that is not empty, or the broker's error.
 func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapshot) (err error) {
 	marked := func(s schemas.Snapshot) bool { return len(s.Forgotten) > 0 }
@@ -405,7 +401,8 @@ func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapsho
 	return nil
 }
 
-// interrupted returns the error and remedy for a turn that is under way.
+// interrupted wraps an error of winding up; for a turn under way or a foreign ledger it adds the
+// remedy.
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
 		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published "+
@@ -418,8 +415,8 @@ func (c *Change) interrupted(err error) error {
 	return fmt.Errorf("ending generation %d: %w", c.Old.Generation, err)
 }
 
-// WriteGeneration puts Next in force, if no run and no other change has taken the epoch meanwhile
-// (deployment.ErrSuperseded).
+// WriteGeneration puts Next in force. It returns deployment.ErrSuperseded if a run or another
+// change has taken the epoch meanwhile.
 func (c *Change) WriteGeneration(ctx context.Context) error {
 	if err := c.checkOwnEpoch(ctx); err != nil {
 		return err
@@ -453,9 +450,9 @@ func (c *Change) WriteGeneration(ctx context.Context) error {
 	return nil
 }
 
-// unpublished refuses a change over anything that was published of a turn that is not
-// settled: the ledger has lost the decisions that it rests on, and the next generation
-// would publish something else, which no run compares with it.
+// unpublished refuses a change if values of an unsettled turn are published. The ledger has then
+// lost the decisions about them, and no run would compare the values of the next generation with
+// them.
 func (c *Change) unpublished(ctx context.Context) error {
 	old := changes.InForce(c.dep, c.Old)
 	if err := countslog.CheckIntact(ctx, old, c.client, c.control); err != nil {

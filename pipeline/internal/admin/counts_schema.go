@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// RegisterCounts returns how counts are written under a configuration. For schemas.CountsAvro it
+// RegisterCounts returns the encoding of counts under a configuration. For schemas.CountsAvro it
 // registers the schema of releases under the subject of the counts topic, unless it is registered
 // already. Errors: registry.ErrIncompatible, registry.ErrUnsupported, registry.ErrUnauthorized,
 // registry.ErrUnreachable, or the error of ctx.
@@ -29,8 +29,8 @@ func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.Coun
 	})
 }
 
-// LookUpCounts is RegisterCounts without registering: the SchemaID is 0 where the schema of
-// releases is not registered under the subject of the counts topic.
+// LookUpCounts is RegisterCounts without registering: the SchemaID is 0 if the schema of releases
+// is not registered under the subject of the counts topic.
 func LookUpCounts(ctx context.Context, d *deployment.Deployment) (schemas.CountsEncoding, error) {
 	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
 		id, err := client.Lookup(ctx, subject, schemas.ReleaseSchema())
@@ -41,9 +41,9 @@ func LookUpCounts(ctx context.Context, d *deployment.Deployment) (schemas.Counts
 	})
 }
 
-// CheckCounts asks the registry of a configuration whether the schema id of the deployment h's
-// counts still names the schema of releases: without it consumers cannot read them. A run never
-// asks. It returns deployment.ErrCountsSchema, and the errors of RegisterCounts.
+// CheckCounts returns deployment.ErrCountsSchema if the registry of a configuration does not have
+// the schema of releases under the id in h, without which consumers cannot read counts. Other
+// errors are those of RegisterCounts. Runs do not contact the registry about counts.
 func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Header) error {
 	if h.Counts.Format != schemas.CountsAvro || d.Config.Outputs.Registry == nil {
 		return nil
@@ -65,15 +65,14 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 	return err
 }
 
-// sameSchema reports whether a schema of the registry is the one of releases: some registries
-// reformat schemas.
+// sameSchema reports whether a schema is the schema of releases, perhaps reformatted by a registry.
 func sameSchema(text string) bool {
 	ours, err := avro.Parse(schemas.ReleaseSchema())
 	theirs, theirErr := avro.Parse(text)
 	return err == nil && theirErr == nil && reflect.DeepEqual(ours, theirs)
 }
 
-// countsEncoding returns how counts are written under a configuration, with the schema id that ask
+// countsEncoding returns the encoding of counts under a configuration, with the schema id that ask
 // returns for the subject of the counts topic.
 func countsEncoding(d *deployment.Deployment,
 	ask func(client *registry.Client, subject string) (uint32, error)) (schemas.CountsEncoding, error) {
@@ -93,6 +92,5 @@ func countsEncoding(d *deployment.Deployment,
 	return enc, nil
 }
 
-// countsSubject returns the subject under which Avro readers of the counts topic look up the schema
-// of its values by default.
+// countsSubject returns the default subject of the schema of a topic's values.
 func countsSubject(topic string) string { return topic + "-value" }

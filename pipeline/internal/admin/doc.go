@@ -1,5 +1,5 @@
-// Package admin makes the changes that operators make between runs: it winds up a generation so
-// that the next one can begin.
+// Package admin makes the changes of operators between runs: it winds up a generation so that the
+// next one can begin, and removes a user. It also reads accounts.
 //
 // Guarantees: a refused change does not disturb a run; an interrupted change leaves the generation
 // in force unchanged; the next generation is put in force only once every settled turn is charged,

@@ -16,9 +16,9 @@ import (
 )
 
 // Standings returns the accounts of one user as of the last settled turn, whether the user was
-// forgotten, and when that turn ended, in Unix milliseconds. It takes nothing from a run that goes
-// on. Errors: deployment.ErrHeaderMismatch for another user-hash key or budget period,
-// deployment.ErrLogFault, *spend.StopError, or the broker's error.
+// forgotten, and the end of that turn, in Unix milliseconds. It does not disturb a run. Errors:
+// deployment.ErrHeaderMismatch for another user-hash key or budget period, deployment.ErrLogFault,
+// *spend.StopError, or the broker's error.
 func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standing, forgotten bool, asOf int64,
 	err error) {
 	id := schemas.NewHasher(c.dep.Config.Keys.UserHash.Reveal()).Account(user)
@@ -29,7 +29,8 @@ func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standi
 	return all, forgotten, asOf, err
 }
 
-// Spent returns by period what every account has spent. Result and errors are as for Standings.
+// Spent returns the spent budget of every account, by period. asOf and the errors are those of
+// Standings.
 func (c *Change) Spent(ctx context.Context) (all map[int64][]units.Mu2, asOf int64, err error) {
 	asOf, err = c.asOf(ctx, func(e *spend.Engine, _ int64) error {
 		all = map[int64][]units.Mu2{}
@@ -43,8 +44,8 @@ func (c *Change) Spent(ctx context.Context) (all map[int64][]units.Mu2, asOf int
 	return all, asOf, err
 }
 
-// checkAccounts refuses a user-hash key or a budget period that is not the deployment's
-// (deployment.ErrHeaderMismatch): they decide which accounts there are.
+// checkAccounts returns deployment.ErrHeaderMismatch if the user-hash key or the budget period,
+// which determine the accounts, is not the deployment's.
 func (c *Change) checkAccounts() error {
 	want, wrong := changes.Header(c.dep), ""
 	if c.Old.Metrics[0].Period != want.Metrics[0].Period {
@@ -60,7 +61,7 @@ func (c *Change) checkAccounts() error {
 }
 
 // asOf calls read with an engine and the end of the last settled turn, and again if a run has
-// settled turns meanwhile. It returns that end; without a settled turn it does not call read.
+// settled turns meanwhile. It returns that end. If no turn is settled, it does not call read.
 func (c *Change) asOf(ctx context.Context, read func(e *spend.Engine, end int64) error) (end int64, err error) {
 	if err := c.checkAccounts(); err != nil {
 		return 0, err

@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// LeastPeriod implements spend.Windows: it returns the earliest budget period of a time in
-// some window that ends after a turn; math.MinInt64 with one budget for life.
+// LeastPeriod implements spend.Windows: it returns the earliest budget period that some window
+// which ends after a turn overlaps; math.MinInt64 with one budget for life.
 func (t *Turns) LeastPeriod(turn uint64) int64 {
 	if t.period == 0 {
 		return math.MinInt64
@@ -16,21 +16,20 @@ func (t *Turns) LeastPeriod(turn uint64) int64 {
 }
 
 // Elapsed implements spend.Windows: it counts from the start of the budget period or, with one
-// budget for life, from the reading 0. The start of the deployment would not do: one record can
-// decide it.
+// budget for life, from the reading 0, because one record can decide the start of the deployment.
 func (t *Turns) Elapsed(w schemas.MetricWindow, period int64) int64 {
 	return w.WindowEnd - period*t.period
 }
 
-// PeriodEnds reports whether a budget period ends with a turn: no window of the turns so far holds
-// an event of a later period, and none that begins afterwards one of an earlier period.
+// PeriodEnds reports whether a budget period ends with a turn: no window up to this turn contains
+// an event of a later period, and no window that begins afterwards one of an earlier period.
 func (t *Turns) PeriodEnds(turn uint64) bool {
 	end := t.end(turn)
 	return t.period > 0 && Align(end, t.period) == end
 }
 
-// NextPeriod returns the first time after the end of a turn at which both a turn and a budget
-// period end: Forever if there is none within a hundred years.
+// NextPeriod returns the first time after the end of a turn when both a turn and a budget period
+// end; Forever if there is none within a hundred years.
 func (t *Turns) NextPeriod(turn uint64) int64 {
 	end, next := t.end(turn), int64(Forever)
 	for _, m := range t.metrics {
@@ -47,8 +46,8 @@ func (t *Turns) NextPeriod(turn uint64) int64 {
 	return t.clock.Time(next)
 }
 
-// PeriodOf returns the number of the budget period of a time: periods are counted from the
-// reading 0, those before it have negative numbers. 0 with one budget for life.
+// PeriodOf returns the number of the budget period of a time, counted from the reading 0, before
+// which numbers are negative; 0 with one budget for life.
 func (t *Turns) PeriodOf(millis int64) int64 {
 	if t.period == 0 {
 		return 0

@@ -17,39 +17,38 @@ const (
 	Forever = math.MaxInt64 // after every other time
 )
 
-// MaxSlides bounds the slides of a deployment that are not multiples of one another, as Coarse
-// counts them: the number of a turn is computed by inclusion and exclusion over them.
+// MaxSlides limits the slides of a deployment after Coarse, because the number of a turn is
+// computed by inclusion and exclusion over them.
 const MaxSlides = 6
 
-// Turns numbers the slices of event time between the ends of the metrics' windows: a pure function
-// of a generation's header. Turn w covers [End(w−1), End(w)); the ends are the multiples of all
-// slides after the start of the generation, whose first turn has the number after the last one of
-// the generation before. No window begins before that start, and all earlier turns count as one:
-// the last one. All times are Unix milliseconds; turns are numbered from 1, metrics by their
-// indexes in the header. It implements spend.Windows. Read-only, and safe for concurrent use.
+// Turns numbers the slices of event time between the ends of a generation's windows. Turn w covers
+// [End(w−1), End(w)); the ends are the multiples of all slides after the start of the generation.
+// Its first turn has the number after the last turn of the generation before. No window begins
+// before that start, and all earlier turns count as one: the last one. All times are Unix
+// milliseconds; turns are numbered from 1, metrics by their indexes in the header. It implements
+// spend.Windows. Read-only, and safe for concurrent use.
 //
-// Windows, slides and periods have one length by the clock of the deployment's time zone, and so
-// that the numbers do not depend on when clocks are set, everything is computed in its readings:
+// Windows, slides and periods have constant lengths by the clock of the deployment's time zone. So
+// all numbers are computed from readings of that clock, and do not depend on when it is changed:
 // metric windows begin and end at readings. Only methods documented so use times.
 type Turns struct {
 	Start   int64 // start of the deployment; earlier events belong to no turn
 	clock   *wallclock.Clock
 	first   uint64 // the generation's first turn
-	start   int64  // the reading at which the first turn begins
+	start   int64  // reading at the start of the first turn
 	terms   []term
 	metrics []windowed
 	period  int64 // budget period in milliseconds; 0 for life
 }
 
-// term is one of inclusion and exclusion: how often, with a sign, multiples of a
-// common multiple of slides are counted.
+// term is a term of inclusion and exclusion: every is a common multiple of slides, whose multiples
+// count with the sign.
 type term struct{ every, sign int64 }
 
-// windowed is a metric's windows; size 0 if it shares the windows of the metric it is derived from.
+// windowed describes a metric's windows; size is 0 if it shares those of another metric.
 type windowed struct{ size, slide int64 }
 
-// New returns the turns of a generation, with the windows of its metrics. h is its header, period
-// the budget period, 0 for life.
+// New returns the turns of the generation with header h; period is the budget period, 0 for life.
 func New(h *schemas.Header, period time.Duration) *Turns {
 	clock := wallclock.Of(h.Zone)
 	t := &Turns{Start: h.StartMillis, clock: clock, first: h.FromTurn, start: clock.Begins(h.SliceStart),
@@ -67,8 +66,8 @@ func New(h *schemas.Header, period time.Duration) *Turns {
 	return t
 }
 
-// Coarse returns the slides that are not multiples of another one, ascending and each
-// once. All must be above 0.
+// Coarse returns the distinct slides that are not multiples of another one, ascending. All must be
+// above 0.
 func Coarse(slides []int64) []int64 {
 	slides = slices.Clone(slides)
 	slices.Sort(slides)
@@ -96,8 +95,7 @@ func terms(slides []int64) []term {
 	return out
 }
 
-// lcm returns the least common multiple, or math.MaxInt64 on overflow: such a time is never
-// reached.
+// lcm returns the least common multiple, or math.MaxInt64 on overflow, which no time reaches.
 func lcm(a, b int64) int64 {
 	x, y := a, b
 	for y != 0 {
@@ -109,8 +107,7 @@ func lcm(a, b int64) int64 {
 	return math.MaxInt64
 }
 
-// Align truncates a reading to a multiple of size since the Unix epoch, downwards also
-// before it. size must be above 0.
+// Align rounds a reading down to a multiple of size, which must be above 0.
 func Align(millis, size int64) int64 { return floorDivide(millis, size) * size }
 
 func floorDivide(a, b int64) int64 {
@@ -130,10 +127,10 @@ func (t *Turns) ends(reading int64) int64 {
 	return n
 }
 
-// End returns the time at which a turn ends; End(0) is the start.
+// End returns the time when a turn ends; End(0) is the start.
 func (t *Turns) End(turn uint64) int64 { return t.clock.Time(t.end(turn)) }
 
-// end returns the reading at which a turn ends.
+// end returns the reading at the end of a turn.
 func (t *Turns) end(turn uint64) int64 {
 	if turn < t.first {
 		return t.start
@@ -142,7 +139,7 @@ func (t *Turns) end(turn uint64) int64 {
 	if len(t.terms) == 1 {
 		return Align(t.start, t.terms[0].every) + n*t.terms[0].every
 	}
-	// The least slide alone makes no more turns than there are.
+	// The least slide alone makes at most as many turns as there are.
 	least := t.terms[0].every
 	most := Align(t.start, least) + n*least - t.start
 	after := sort.Search(int(most), func(ms int) bool { return t.ends(t.start+int64(ms)) >= n })
@@ -159,7 +156,7 @@ func (t *Turns) turnAt(reading int64) uint64 {
 	return t.first + uint64(t.ends(reading))
 }
 
-// LastEndedBy returns the last turn that ends at or before a time; 0 for none.
+// LastEndedBy returns the last turn that ends at or before a time; 0 if there is none.
 func (t *Turns) LastEndedBy(millis int64) uint64 {
 	if millis < t.Start {
 		return 0
@@ -167,13 +164,13 @@ func (t *Turns) LastEndedBy(millis int64) uint64 {
 	return t.Of(millis) - 1
 }
 
-// Bounds converts the readings at which a window begins and ends to times.
+// Bounds converts the readings at the start and end of a window to times.
 func (t *Turns) Bounds(start, end int64) (from, to int64) {
 	return t.clock.Time(start), t.clock.Time(end)
 }
 
-// Ending returns the metric windows that end with a turn, in the order of admission.
-// Windows that began before the start are not among them, nor those that do not begin.
+// Ending returns the metric windows that end with a turn, in the order of admission. It leaves out
+// windows that would begin before the generation, or that do not begin at all.
 func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	end := t.end(turn)
 	var windows []schemas.MetricWindow
@@ -186,14 +183,15 @@ func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	return windows
 }
 
-// begins reports whether a window that begins at a reading is one: where the clock jumps to the
-// next window of its metric, only that begins. So no two windows of a metric begin at one time.
+// begins reports whether a window begins at a reading: if the clock jumps from there to the start
+// of the metric's next window, only the next one begins. So no two windows of a metric begin at the
+// same time.
 func (t *Turns) begins(start, slide int64) bool {
 	return t.clock == nil || t.clock.Time(start) < t.clock.Time(start+slide)
 }
 
-// NextEnd returns the time of the first end of a metric window after a turn. Windows that began
-// before the start do not count.
+// NextEnd returns the end of the metric window that ends first after a turn. It ignores windows
+// that would begin before the generation.
 func (t *Turns) NextEnd(turn uint64) int64 {
 	end, next := t.end(turn), int64(Forever)
 	for _, m := range t.metrics {
@@ -207,7 +205,7 @@ func (t *Turns) NextEnd(turn uint64) int64 {
 	return t.clock.Time(next)
 }
 
-// First implements spend.Windows: it returns the turn with which a metric window begins.
+// First implements spend.Windows: it returns the first turn of a metric window.
 func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.turnAt(p.WindowStart) }
 
 // Open implements spend.Windows: it reports whether some window of a metric contains a turn's slice
@@ -217,11 +215,11 @@ func (t *Turns) Open(metric uint32, turn uint64) bool {
 	return open
 }
 
-// earliest returns where the first window of a metric begins.
+// earliest returns the reading at the start of a metric's first window.
 func (t *Turns) earliest(m windowed) int64 { return Align(t.start-1, m.slide) + m.slide }
 
-// open returns the start of the earliest window of a metric that holds a turn's
-// slice and ends after the turn, and whether there is such a window.
+// open returns the start of a metric's earliest window that contains a turn's slice and ends after
+// the turn, and whether there is such a window.
 func (t *Turns) open(metric int, turn uint64) (int64, bool) {
 	m := t.metrics[metric]
 	if m.size == 0 || turn < t.first {
@@ -236,8 +234,8 @@ func (t *Turns) open(metric int, turn uint64) (int64, bool) {
 	return first, first <= begin
 }
 
-// Needed implements spend.Windows: it returns the first turn whose slice some window
-// needs that ends after a turn.
+// Needed implements spend.Windows: it returns the first turn whose slice is part of a window that
+// ends after the given turn.
 func (t *Turns) Needed(turn uint64) uint64 {
 	needed := turn + 1
 	for i := range t.metrics {
@@ -248,11 +246,11 @@ func (t *Turns) Needed(turn uint64) uint64 {
 	return needed
 }
 
-// farthest is how long AllEnd looks ahead.
+// farthest limits how far AllEnd and NextPeriod search, in milliseconds.
 const farthest = 100 * 365 * 24 * 60 * 60 * 1000
 
-// AllEnd returns the first time, at or after the end of a turn, at which a turn ends and no window
-// is open: Forever if there is none within a hundred years, or ever, because windows overlap.
+// AllEnd returns the first time, at or after the end of a turn, when a turn ends and no window is
+// open; Forever if there is none within a hundred years, or ever, because windows overlap.
 func (t *Turns) AllEnd(turn uint64) int64 {
 	end, every := t.end(turn), int64(1)
 	if t.Needed(turn) > turn {
@@ -269,7 +267,7 @@ func (t *Turns) AllEnd(turn uint64) int64 {
 	return t.clock.Time(Align(end, every) + every)
 }
 
-// WindowsOf counts the windows of a metric that hold a turn's slice.
+// WindowsOf returns the number of windows of a metric that contain a turn's slice.
 func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
 	m := t.metrics[metric]
 	if m.size == 0 {
@@ -290,8 +288,8 @@ func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
 	return n
 }
 
-// MostWindows is the greatest number of windows of a metric that hold one slice; 0 for one that
-// has no windows of its own.
+// MostWindows returns the greatest number of windows of a metric that contain one slice; 0 for a
+// metric without windows of its own.
 func (t *Turns) MostWindows(metric int) uint64 {
 	m := t.metrics[metric]
 	if m.size == 0 {

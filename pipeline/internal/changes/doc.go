@@ -1,7 +1,7 @@
-// Package changes compares configurations with the generation in force, and makes the next
-// generation. It decides what may change and what never, and whether the generations together keep
+// Package changes compares configurations with the generation in force, and makes the header of the
+// next generation. It decides which settings may change, and whether the generations together keep
 // the first promise.
 //
-// Guarantees: no part of the budget rises by a change (docs/guarantee.md, "Several budgets");
-// whatever decides who a user is, or what a metric counts, never changes under its name.
+// Guarantees: no change raises a part of the budget (docs/guarantee.md, "Several budgets"); the
+// settings that determine who a user is, or what a metric counts, never change under the same name.
 package changes

@@ -5,8 +5,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Header returns the header of a deployment that begins with a configuration. Incarnation and start
-// are empty: Init or Succeed fill them in; so is Counts.SchemaID, which the registry assigns.
+// Header returns the header of a deployment that begins with a configuration, without its
+// incarnation and start, which Init or Succeed fill in, and without Counts.SchemaID, which the
+// registry assigns.
 func Header(d *deployment.Deployment) schemas.Header {
 	h := schemas.Header{
 		Generation:    1,

@@ -17,8 +17,8 @@ type (
 	Value      = deployment.Value
 )
 
-// Differences lists how a configuration, as the header want, differs from the generation in force,
-// h: the points that can never be changed first. None: the configuration is in force.
+// Differences returns the differences between the generation in force, h, and the header of a
+// configuration, want, forbidden ones first. If there are none, the configuration is in force.
 func Differences(h, want *schemas.Header) []Difference {
 	var all []Difference
 	add := func(differs bool, what, never string, values ...Value) {
@@ -84,9 +84,9 @@ func Differences(h, want *schemas.Header) []Difference {
 	return all
 }
 
-// SchemaDifferences returns the difference if a registry has the schema of counts under another id
-// than the generation in force, h, writes, or has lost it; want.Counts.SchemaID is 0 in that case.
-// Only the registry knows the id, so Differences ignores it.
+// SchemaDifferences returns the difference if the registry has the schema of counts under another
+// id than the generation in force, h, or has lost it, so that want.Counts.SchemaID is 0.
+// Differences ignores the id, which only the registry knows.
 func SchemaDifferences(h, want *schemas.Header) []Difference {
 	if h.Counts.Format != want.Counts.Format || h.Topics.Counts != want.Topics.Counts || h.Counts == want.Counts {
 		return nil
@@ -99,7 +99,7 @@ func SchemaDifferences(h, want *schemas.Header) []Difference {
 		Values: []Value{value("outputs.registry", fmt.Sprint(h.Counts.SchemaID), now)}}}
 }
 
-// sameRegistry returns the cheaper remedy if nothing but the registry's address differs.
+// sameRegistry returns a cheaper remedy if only the registry's address differs.
 func sameRegistry(was, is string) string {
 	return textIf(event.OtherRegistry(was, is),
 		"if it is the same registry, make its old name point to the new address; otherwise ")
@@ -121,9 +121,9 @@ func textIf(cond bool, text string) string {
 
 func periodOf(h *schemas.Header) string { return h.Metrics[0].Period }
 
-// userHashNever refuses another user-hash key if accounts have to go on: every user has a new one
-// under it. Only at the end of a budget period do accounts begin anew anyway, which admin.Change
-// checks. The old ledger stays as it is, for the case that the change is interrupted.
+// userHashNever refuses another user-hash key, which gives every user a new account, if accounts
+// cannot begin anew. They do so at the end of a budget period, which admin.Change checks. The old
+// ledger must stay unchanged, because the change can be interrupted.
 func userHashNever(h, want *schemas.Header) string {
 	switch {
 	case periodOf(h) == "":
@@ -134,7 +134,7 @@ func userHashNever(h, want *schemas.Header) string {
 	return ""
 }
 
-// NewestKey returns the fingerprint of the noise key that a generation draws with.
+// NewestKey returns the fingerprint of the noise key of a generation's draws.
 func NewestKey(h *schemas.Header) schemas.KeyFingerprint { return h.NoiseKeys[len(h.NoiseKeys)-1] }
 
 // keyNever refuses a noise key that released an earlier turn: each key serves one range of turns,
@@ -154,8 +154,8 @@ func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
 }
 
 // metricDifferences compares metrics by their names. For the deployment's whole life a name belongs
-// to one field, kind, filter, window and key mode. New and removed metrics are listed first: with
-// them the others' parts of the budget change.
+// to one field, kind, filter, window and key mode. New and removed metrics are first, because they
+// change the other metrics' parts of the budget.
 func metricDifferences(h, want *schemas.Header) []Difference {
 	var all, others []Difference
 	past := append(slices.Clone(h.Past), h.AsPast())
@@ -175,7 +175,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 		case (kind.Part != nil || kind.Statistic != nil) && slices.ContainsFunc(others, func(o Difference) bool {
 			return o.What == "the metric "+m.Of
 		}):
-			// It differs with its metric, of whose value it is a part.
+			// It differs together with its metric.
 		case d.Never != "" || metric >= 0 && (h.Metrics[metric].Digest() != m.Digest() || len(scaleValues(m, h, want)) >
 			0):
 			if metric >= 0 {
@@ -185,7 +185,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 				}
 			}
 			others = append(others, d)
-		case metric < 0 && kind.Part == nil: // which is new with its metric
+		case metric < 0 && kind.Part == nil: // a component is new together with its metric
 			all = append(all, Difference{What: "the metric " + m.Name + ", which is new"})
 		}
 	}
@@ -208,8 +208,8 @@ func MetricNamed(h *schemas.Header, name string) int {
 	return slices.IndexFunc(h.Metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
 }
 
-// Agrees refuses a configuration that is not the one of the generation in force, h, with
-// deployment.ErrHeaderMismatch, the first difference and a remedy.
+// Agrees returns deployment.ErrHeaderMismatch, with the first difference and a remedy, unless the
+// configuration agrees with the generation in force, h.
 func Agrees(d *deployment.Deployment, h *schemas.Header) error {
 	want := Header(d)
 	all := Differences(h, &want)

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// budgetDifferences compares the budget in force with another one. No part of it ever
-// rises: docs/guarantee.md, "Several budgets", has the proof, and what a rise would cost.
+// budgetDifferences compares the budget in force with another one. No part may rise.
+// docs/guarantee.md, "Several budgets", has the proof, and the cost of a rise.
 func budgetDifferences(h, want *budgets.Budget) []Difference {
 	all := pointsOfBudget(h, want)
 	for i := range all {
@@ -64,10 +64,9 @@ func pointsOfBudget(h, want *budgets.Budget) []Difference {
 				raised.Parameter, raised.From, raised.To)}}
 }
 
-// keysText returns δ_keys as it is written in a configuration: the shortest number that
-// gives this budget.
+// keysText returns δ_keys as in a configuration: the shortest number that gives this budget.
 func keysText(b *budgets.Budget) string {
-	whole := b.Whole() // a configuration names all that is promised
+	whole := b.Whole() // a configuration has the whole promise
 	b = &whole
 	for digits := 1; digits < 17; digits++ {
 		text := strconv.FormatFloat(b.Keys.Float(), 'g', digits, 64)

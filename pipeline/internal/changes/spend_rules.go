@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Rules returns the rules of admission of a generation: of d itself, or of an earlier one that is
-// wound up. h is the generation's header.
+// Rules returns the rules of admission of the generation with header h: that of d, or an earlier
+// one that is wound up.
 func Rules(d *deployment.Deployment, h *schemas.Header) (*spend.Rules, error) {
 	rules, err := spend.NewRules(h.Budget, d.Config.Keys.UserHash.Reveal(), h.Metrics, int(h.Shards),
 		int(h.ReleaseShards), int(h.LedgerSlots))

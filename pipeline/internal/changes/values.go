@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// value returns a field with its old and new value as people read them.
+// value returns a field with the texts of its old and new value.
 func value[T any](field string, was, is T) Value {
 	return Value{Field: field, Was: shown(was), Is: shown(is)}
 }
@@ -28,19 +28,19 @@ func shown(v any) string {
 	return text
 }
 
-// differing keeps the values that differ.
+// differing removes values that are equal.
 func differing(values []Value) []Value {
 	return slices.DeleteFunc(values, func(v Value) bool { return v.Was == v.Is })
 }
 
-// fingerprint names a key by the beginning of its hash in HEADER, which reveals nothing about the
+// fingerprint identifies a key by the start of its hash in HEADER, which reveals nothing about the
 // key.
 func fingerprint(hash [32]byte) string {
 	return "the key of fingerprint " + hex.EncodeToString(hash[:4])
 }
 
-// metricValues lists the fields in which two definitions of a metric differ: every field of
-// schemas.MetricSpec but the name.
+// metricValues compares two definitions of a metric in every field of schemas.MetricSpec except the
+// name.
 func metricValues(was, is *schemas.MetricSpec) []Value {
 	millis := func(field string, was, is int64) Value {
 		return value(field, time.Duration(was)*time.Millisecond, time.Duration(is)*time.Millisecond)
@@ -50,7 +50,7 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 		events, most = "counted.max_events", "windows for which a part of budgets is kept"
 	}
 	relative := "target.relative"
-	if metrickind.Of(is.Kind).Tree != nil { // which is not configured: it follows from the target of its statistics
+	if metrickind.Of(is.Kind).Tree != nil { // not configured: it follows from the target of its statistics
 		relative = "relative error of the number of events, from target.absolute"
 	}
 	keys := "keys.list"
@@ -86,7 +86,7 @@ func capOf(most uint32) string {
 	return strconv.FormatUint(uint64(most), 10)
 }
 
-// scaleValues compares the scales of a metric's trees, which only the kind of their nodes shows.
+// scaleValues compares the scales of a metric's trees, which follow from the kinds of their nodes.
 func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	tree := metrickind.Of(m.Kind).Tree
 	if tree == nil {
@@ -103,7 +103,7 @@ func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	return differing([]Value{value("scale", scale(was), scale(is))})
 }
 
-// placeValues lists the old and new places of the fields that a metric reads.
+// placeValues compares the places of the fields that a metric reads.
 func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key),
 		value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
@@ -136,8 +136,8 @@ func apart(field string, differ bool, was, is float64) Value {
 	return v
 }
 
-// lists compares lists of public keys, or of edges, by how many they have and how many were added
-// and taken away. Keys themselves are in no log.
+// lists compares lists of public keys, or of edges, by their lengths and the numbers of added and
+// removed ones. It does not show keys, because no log may contain them.
 func lists(field string, was, is [][]byte) Value {
 	only := func(in, notIn [][]byte) (n int) {
 		for _, k := range in {

@@ -1,16 +1,16 @@
-// Package controllog is the control log: the topic that records which events belong to a turn
-// (CLOSE), the end of its release (SETTLED), which run may continue (RUN, EPOCH), which
+// Package controllog reads and writes the control log: the topic that records which events belong
+// to a turn (CLOSE), the end of its release (SETTLED), which run may continue (RUN, EPOCH), which
 // configuration is in force (HEADER, GENERATION), and whether the deployment has stopped itself
 // (STOP, RECOVER). The processes of a run communicate through it (READER, PASSED, LOST, DRAIN,
 // END).
 //
 // Package schemas has the formats of its records (control.go, control_close.go and so on). [Open]
-// reads it; a [Log] follows it for every stage of the process; [View] holds its state and the rules
-// by which a record counts or is ignored; a [Writer] appends to it.
+// reads it; a [Log] follows it for every stage of the process; [View] holds its state, and the
+// rules that decide whether a record counts; a [Writer] appends to it.
 //
 // Guarantees: every reader of the same records has the same View, wherever it begins to read (a
-// record points back to the oldest one that a start needs). The exception is records that the
-// processes of a run wrote earlier in the epoch in force. Processes that need them have followed
-// the epoch since its EPOCH. Not guaranteed: anything if others can write to the topic in the
-// deployment's name.
+// record points back to the oldest one that a start needs). The only exception is what the
+// processes of a run wrote to each other before that in the epoch in force; processes that need it
+// have followed the epoch from its EPOCH. Not guaranteed: anything if others can write to the topic
+// in the deployment's name.
 package controllog

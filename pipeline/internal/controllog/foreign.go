@@ -4,11 +4,11 @@ import (
 	"fmt"
 )
 
-// NotOurs is the text about a record that no version of this program has written, for TellForeign.
+// NotOurs is the reason for ReportForeign if no version of this program has written the record.
 const NotOurs = "was not written by Tollgate and is ignored: check who may write to the topic"
 
-// ReportForeign logs a warning about an ignored record, once; what is the reason. In one partition
-// it logs the first ten such records, and then one in a thousand.
+// ReportForeign logs a warning about an ignored record, once, with the reason. It logs the first
+// ten such records of a partition, and then one in a thousand.
 func (l *Log) ReportForeign(topic string, partition int32, offset int64, what string) {
 	l.foreignMu.Lock()
 	defer l.foreignMu.Unlock()
@@ -34,7 +34,7 @@ const (
 	foreignCounted = 1000
 )
 
-// reportedForeign counts the reported records of a partition, with the last one's offset.
+// reportedForeign has the number of reported records of a partition, and the last one's offset.
 type reportedForeign struct {
 	n    int
 	last int64

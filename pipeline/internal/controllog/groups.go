@@ -6,11 +6,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Group is the progress of a group of partitions in the epoch, as its reader reported it.
+// Group is the progress of a group of partitions in the epoch, as reported by its reader.
 type Group struct {
-	Turn    uint64             // the last turn that the group has passed
-	Cuts    []schemas.GroupCut // ends of that turn, and of those before it that no CLOSE has yet
-	Each    map[uint64]uint64  // accepted records, by turn that is not settled
+	Turn    uint64             // last turn that the group has passed
+	Cuts    []schemas.GroupCut // ends of that turn, and of earlier turns without a CLOSE
+	Each    map[uint64]uint64  // accepted records, by unsettled turn
 	Tallies schemas.ReadTallies
 	// Unclosed are the tallies of records after Cuts.
 	Unclosed schemas.ReadTallies
@@ -19,12 +19,12 @@ type Group struct {
 	Redo     uint64
 }
 
-// observePassed applies a PASSED of the last reader of its group before the epoch. It ignores turns
-// that the group has already passed: a turn has one cut and one number of records.
+// observePassed applies a PASSED of the reader that belongs to the epoch. It ignores turns that the
+// group has already passed, because a turn has one cut and one number of records.
 func (v *View) observePassed(offset int64, p *schemas.Passed) {
 	g := v.Groups[p.Group]
 	switch {
-	case !v.inForce(p.Epoch) || !v.TakesPart(p.Group, p.Reader):
+	case !v.inForce(p.Epoch) || !v.IsMember(p.Group, p.Reader):
 		return
 	case p.Group == 0:
 		if g == nil {
@@ -59,13 +59,13 @@ func (v *View) observePassed(offset int64, p *schemas.Passed) {
 	g.AtEnd, g.Last = p.AtEnd, p.Last
 }
 
-// misplaced returns what is wrong with the cuts of a PASSED, or "": it must have cuts for all
-// partitions of its group that the last CLOSE has, none before that one's, and none of another
-// group. It needs none if it passes no more turns than before.
+// misplaced returns the fault of the cuts of a PASSED, or "". If it passes further turns, it must
+// have a cut for every partition of its group in the last CLOSE, at or after the CLOSE's cut. It
+// must not have one for a partition of another group.
 func (v *View) misplaced(p *schemas.Passed) string {
 	r := v.readers[v.Run]
 	if r == nil {
-		return "" // its READER is below the offset at which reading began
+		return "" // its READER is below v.begun
 	}
 	cuts := map[int32]int64{}
 	for i := range p.Cuts {
@@ -96,14 +96,14 @@ func (g *Group) settled(turn uint64) {
 	maps.DeleteFunc(g.Each, func(t, _ uint64) bool { return t <= turn })
 }
 
-// readers knows the last reader of every group of one run but group 0.
+// readers are the last readers of all groups of one run, except group 0.
 type readers struct {
-	groups uint32           // how many the run has
-	last   map[uint32]int64 // by group: the offset of its last READER
-	newest int64            // the newest of all groups
+	groups uint32           // number of groups
+	last   map[uint32]int64 // offset of the last READER, by group
+	newest int64            // offset of the last READER of all groups
 }
 
-// observeReader takes a READER of the run in force, or of one that may follow it.
+// observeReader applies a READER of the run in force, or of one that may follow it.
 func (v *View) observeReader(offset int64, b *schemas.Reader) {
 	if b.Run < max(v.Run, 0) || b.Run >= offset {
 		return
@@ -120,7 +120,7 @@ func (v *View) observeReader(offset int64, b *schemas.Reader) {
 	r.last[b.Group], r.newest = offset, offset
 }
 
-// beginReaders admits the last reader of every group of a run to the epoch that the run has taken.
+// beginReaders admits the last reader of every group of a run to the run's new epoch.
 func (v *View) beginReaders(run int64) {
 	maps.DeleteFunc(v.readers, func(number int64, _ *readers) bool { return number < run })
 	v.part = map[uint32]int64{}
@@ -129,25 +129,25 @@ func (v *View) beginReaders(run int64) {
 	}
 }
 
-// TakesPart reports whether a reader belongs to the epoch, as the last one of its group before the
-// EPOCH. If its READER may be below the offset at which reading began, and no other reader of its
-// group began before the EPOCH, the claim is accepted: a reader knows the epoch only from a log
-// that has both.
-func (v *View) TakesPart(group uint32, reader int64) bool {
+// IsMember reports whether a reader belongs to the epoch: it must be the last one of its group
+// before the EPOCH. If its READER may be below v.begun, and its group has no other READER before
+// the EPOCH, it counts as a member, because a reader knows the epoch only from a log with both
+// records.
+func (v *View) IsMember(group uint32, reader int64) bool {
 	if newest, known := v.part[group]; known {
 		return newest == reader
 	}
 	return group == 0 || reader >= 0 && reader < min(v.begun, v.Epoch)
 }
 
-// Replaced reports whether another reader of a group has begun after one of a run.
+// Replaced reports whether a later reader of the same run and group has begun.
 func (v *View) Replaced(run int64, group uint32, reader int64) bool {
 	r := v.readers[run]
 	return r != nil && r.last[group] > reader
 }
 
-// Joining reports whether a reader of a run waits for the next epoch, and how many of the groups
-// have had one since an offset.
+// Joining reports whether a reader of a run waits for the next epoch, and returns the number of
+// groups whose last READER is after an offset.
 func (v *View) Joining(run, since int64) (waits bool, groups int) {
 	r := v.readers[run]
 	if r == nil {

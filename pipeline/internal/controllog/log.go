@@ -19,33 +19,33 @@ import (
 const (
 	// Partition is the only partition of the control topic.
 	Partition = 0
-	// MaxRecord is how large a record of control may be, in bytes: below the usual limit
-	// of a message. A greater SETTLED is written in parts.
+	// MaxRecord limits a record of control, in bytes, to less than the usual limit of a message. A
+	// greater SETTLED is written in parts.
 	MaxRecord = 900 << 10
 )
 
-// Log follows the control log for every stage of a process. Its methods are safe for
-// concurrent use; its exported fields are set by Open and Announce, and by the caller
-// before other goroutines use the Log.
+// Log follows the control log for every stage of a process. Its methods are safe for concurrent
+// use. Its exported fields are set by Open and Announce, or by the caller before other goroutines
+// use the Log.
 type Log struct {
 	client *kafkalog.Client
 	Topic  string           // the control topic
 	log    *slog.Logger     // logs ignored records
-	At     crashpoint.Hook  // called around every write to control, ledger and counts; nil but in tests
-	Clock  crashpoint.Clock // times the publication of counts; nil but in tests: the machine's clock
+	At     crashpoint.Hook  // for tests: called around every write to control, ledger and counts
+	Clock  crashpoint.Clock // for tests: times the publication of counts
 
 	foreignMu sync.Mutex
 	foreign   map[string]reportedForeign // by topic and partition
 
 	mu    sync.Mutex
 	view  *View
-	moved chan struct{} // closed, and made anew, when the view has taken records
-	// Header is of the generation that was in force when the Log was opened, and
-	// HeaderAt the offset of the record that holds it. The View has those in force now.
+	moved chan struct{} // closed and replaced when the view has changed
+	// Header is that of the generation in force when the Log was opened, and HeaderAt the offset of
+	// its record. The View has those in force now.
 	Header   *schemas.Header
 	HeaderAt int64
-	// Run is the number of the run, or change, that Announce has announced or that Join has named:
-	// the offset of its RUN record. RunID is its name, 128 random bits. Both are zero before.
+	// Run is the number of the run or change: the offset of its RUN record. RunID is its name, 128
+	// random bits. Announce sets both, or a worker copies them from its run.
 	Run   int64
 	RunID [16]byte
 }
@@ -59,11 +59,11 @@ func Missing(err error) error {
 	return fmt.Errorf("reading control: %w", err)
 }
 
-// Open reads the control log to its present end. It need not read all of it: control is kept for
-// ever, and the newest record points back to the oldest one that a start needs. ledgerSlots is the
-// number of turns to remember until the HEADER was read. log receives warnings about foreign
-// records. Errors: deployment.ErrNotInitialised without a HEADER, deployment.ErrLogFault for a
-// damaged or shortened topic, or the broker's error.
+// Open reads the control log to its present end. It begins with the oldest record that a start
+// needs: the newest record points back to it. ledgerSlots is the number of turns to remember until
+// the HEADER was read. log receives warnings about foreign records. Errors:
+// deployment.ErrNotInitialised without a HEADER, deployment.ErrLogFault for a damaged or shortened
+// topic, or the broker's error.
 func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
 	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]reportedForeign{}, view: NewView(ledgerSlots),
 		moved: make(chan struct{})}
@@ -107,8 +107,8 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	return l, nil
 }
 
-// generation puts the generation that a record of control names into force: its record may be below
-// the offset at which reading begins.
+// generation puts the generation at an offset in force, because reading may begin after that
+// record.
 func (l *Log) generation(ctx context.Context, offset int64) error {
 	_, h, err := l.headerOf(ctx, offset)
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *Log) generation(ctx context.Context, offset int64) error {
 	return nil
 }
 
-// headerOf returns the record at an offset, and the header that it puts in force.
+// headerOf returns the header that the record at an offset puts in force.
 func (l *Log) headerOf(ctx context.Context, offset int64) (schemas.Control, *schemas.Header, error) {
 	c, err := l.record(ctx, offset)
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *Log) headerOf(ctx context.Context, offset int64) (schemas.Control, *sch
 		deployment.ErrLogFault)
 }
 
-// EpochAt returns the EPOCH at an offset; for −1, which is before any EPOCH, one of the run −1.
+// EpochAt returns the EPOCH at an offset; for −1, before the first EPOCH, one of run −1.
 func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error) {
 	if offset < 0 {
 		return &schemas.Epoch{Run: -1}, nil
@@ -151,7 +151,7 @@ func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error)
 	return e, nil
 }
 
-// record returns the record at an offset, which must be one of this program.
+// record returns the record of this program at an offset.
 func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error) {
 	c, err := l.last(ctx, offset, offset+1)
 	if err == nil && c.Body == nil {
@@ -161,8 +161,8 @@ func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error)
 	return c, err
 }
 
-// WrittenAt returns when the record at an offset was written, by the broker's clock where the topic
-// has append times.
+// WrittenAt returns the timestamp of the record at an offset: the append time, if the topic has
+// append times.
 func (l *Log) WrittenAt(ctx context.Context, offset int64) (written time.Time, err error) {
 	err = l.client.ReadRange(ctx, l.Topic, Partition, offset, offset+1, func(r kafkalog.Record) error {
 		written = time.UnixMilli(r.Timestamp).UTC()
@@ -186,8 +186,8 @@ func (l *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
 		deployment.ErrLogFault)
 }
 
-// last returns the last record of this program at or after one offset and before another; without a
-// body if there is none.
+// last returns the last record of this program in the offsets [from, to), without a body if there
+// is none.
 func (l *Log) last(ctx context.Context, from, to int64) (c schemas.Control, err error) {
 	err = l.client.ReadRange(ctx, l.Topic, Partition, from, to, func(r kafkalog.Record) error {
 		if next, ours, err := Decode(&r); err != nil || ours {
@@ -211,7 +211,7 @@ func (l *Log) Update(ctx context.Context) error {
 	return l.updateTo(ctx, bounds.LastStable)
 }
 
-// updateTo reads control up to, not including, an offset that exists.
+// updateTo reads control up to an existing offset, exclusively.
 func (l *Log) updateTo(ctx context.Context, end int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -219,20 +219,20 @@ func (l *Log) updateTo(ctx context.Context, end int64) error {
 	return l.readTo(ctx, end)
 }
 
-// wake wakes the goroutines that wait for the view to move.
+// wake wakes the goroutines that wait for the view to change.
 func (l *Log) wake() {
 	close(l.moved)
 	l.moved = make(chan struct{})
 }
 
-// readsAlong is how long AwaitSettled waits for another stage to read control.
-const readsAlong = 100 * time.Millisecond
+// sharedRead is how long AwaitSettled waits for another stage to read control.
+const sharedRead = 100 * time.Millisecond
 
-// AwaitSettled waits until control has a SETTLED of a turn, which no later record revokes. It
-// returns false if control, read to its present end, has none: the SETTLED that the caller knows
+// AwaitSettled waits until control has a valid SETTLED of a turn, which no later record revokes. It
+// returns false if control, read to its present end, has none: the SETTLED that the caller wrote
 // does not count, because a newer run had taken the epoch.
 func (l *Log) AwaitSettled(ctx context.Context, turn uint64) (bool, error) {
-	timer := time.NewTimer(readsAlong)
+	timer := time.NewTimer(sharedRead)
 	defer timer.Stop()
 	for {
 		l.mu.Lock()
@@ -253,7 +253,7 @@ func (l *Log) AwaitSettled(ctx context.Context, turn uint64) (bool, error) {
 	}
 }
 
-// Await waits until control goes on. After a time it reads control to its end itself.
+// Await waits until the view changes. After limit it reads control to its end itself.
 func (l *Log) Await(ctx context.Context, limit time.Duration) error {
 	l.mu.Lock()
 	moved := l.moved
@@ -279,7 +279,7 @@ func (l *Log) readTo(ctx context.Context, end int64) error {
 	return nil
 }
 
-// apply hands the view a record of control, once.
+// apply passes a new record of control to the view.
 func (l *Log) apply(r kafkalog.Record) error {
 	if r.Offset < l.view.Next {
 		return nil
@@ -296,8 +296,8 @@ func (l *Log) apply(r kafkalog.Record) error {
 	return l.view.Observe(r.Offset, c)
 }
 
-// Feed applies records of control that READ has fetched along with the events, in the order of
-// their offsets. It reads missing ones in between, and skips known ones.
+// Feed applies fetched records of control, which must be in the order of their offsets. It first
+// reads missing earlier ones, and skips known ones.
 func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -316,7 +316,7 @@ func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	return nil
 }
 
-// WithView calls fn with the view of control as far as it was read. fn holds the Log's lock: it
+// WithView calls fn with the view of the part of control read so far. fn holds the Log's lock: it
 // must neither call the Log nor keep the View or its maps.
 func (l *Log) WithView(fn func(v *View)) {
 	l.mu.Lock()
@@ -324,8 +324,8 @@ func (l *Log) WithView(fn func(v *View)) {
 	fn(l.view)
 }
 
-// Announce gives a run, or a change, its number, by a RUN record. Call it once, before
-// the run looks at anything that another one could change.
+// Announce writes a RUN record, whose offset is the number of the run or change. Call it once,
+// before the run reads anything that another run could change.
 func (l *Log) Announce(ctx context.Context) error {
 	if _, err := rand.Read(l.RunID[:]); err != nil {
 		return fmt.Errorf("naming the run: %w", err)
@@ -343,7 +343,7 @@ func (l *Log) Announce(ctx context.Context) error {
 	return nil
 }
 
-// NewEpoch returns the record that takes an epoch for the run after a settled turn.
+// NewEpoch returns the EPOCH of the run after a settled turn.
 func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
 	host, err := os.Hostname()
 	if err != nil {
@@ -355,18 +355,18 @@ func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
 // Join assigns the Log to a run that was announced elsewhere.
 func (l *Log) Join(run int64, id [16]byte) { l.Run, l.RunID = run, id }
 
-// OnSettled registers fn, called with every turn that is settled later, in order. fn runs under the
-// Log's lock, like the function of WithView.
+// OnSettled registers fn, which is called with every turn that is settled later, in order. fn holds
+// the Log's lock, like the function of WithView.
 func (l *Log) OnSettled(fn OnSettled) {
 	l.WithView(func(v *View) { v.onSettled = fn })
 }
 
-// SupersededLimit is how long Superseded waits for control: a run that ends because no broker
-// responds has waited long enough.
+// SupersededLimit limits how long Superseded waits for control, because a run that ends without a
+// broker has already waited.
 const SupersededLimit = 10 * time.Second
 
-// Superseded reads control again and reports whether a newer run has taken the epoch from the
-// announced run or change, and which epoch is in force now. It gives up after SupersededLimit.
+// Superseded reads control and reports whether a newer run than the announced run or change has
+// taken an epoch, and which epoch is in force. It gives up after SupersededLimit.
 func (l *Log) Superseded(ctx context.Context) (over bool, epoch int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, SupersededLimit)
 	defer cancel()
@@ -377,8 +377,7 @@ func (l *Log) Superseded(ctx context.Context) (over bool, epoch int64, err error
 	return over, epoch, nil
 }
 
-// IsNewest reads control again and reports whether epoch, the offset of an EPOCH, is the last one
-// that counts.
+// IsNewest reads control and reports whether epoch, the offset of an EPOCH, is the epoch in force.
 func (l *Log) IsNewest(ctx context.Context, epoch int64) (bool, error) {
 	if err := l.Update(ctx); err != nil {
 		return false, err
@@ -388,8 +387,8 @@ func (l *Log) IsNewest(ctx context.Context, epoch int64) (bool, error) {
 	return newest, nil
 }
 
-// CountsFrom returns where the last settled turn ends on counts: an offset for each of
-// its partitions, 0 before the first turn.
+// CountsFrom returns the end of the last settled turn on counts: an offset for each partition, 0
+// before the first turn.
 func (l *Log) CountsFrom(shards int) []int64 {
 	from := make([]int64, shards)
 	l.WithView(func(v *View) { copy(from, v.CountsEnd[v.Settled]) })

@@ -304,7 +304,7 @@ func TestRuleWhatReadersSayCountsWhereverReadingOfControlBegins(t *testing.T) {
 		feedView(t, late, b)
 	}
 	feedView(t, late, passedBy(late.Epoch, 1, first, 32, 1))
-	if late.Groups[1] != nil || !late.TakesPart(1, third) || !late.TakesPart(2, second) || late.TakesPart(2, third) {
+	if late.Groups[1] != nil || !late.IsMember(1, third) || !late.IsMember(2, second) || late.IsMember(2, third) {
 		t.Error("after another READER came, the older one of its group counts")
 	}
 }
@@ -326,7 +326,7 @@ func TestRuleARunThatNeverTakesAnEpochReplacesNoReader(t *testing.T) {
 	v.BeginAt(0, -1, -1)
 	feedView(t, v, begun...)
 	feedView(t, v, &schemas.Run{}, readerOf(4, 1, 2), &schemas.Drain{Run: 4}, &schemas.Drain{Run: 1})
-	if v.Replaced(1, 1, 2) || !v.TakesPart(1, 2) || !v.Drained(1) {
+	if v.Replaced(1, 1, 2) || !v.IsMember(1, 2) || !v.Drained(1) {
 		t.Error("a run that has no epoch took the reader, or the DRAIN, of the one that has")
 	}
 	if waits, _ := v.Joining(1, -1); waits {

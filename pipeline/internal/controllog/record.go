@@ -32,8 +32,8 @@ func controlPoints(b schemas.ControlBody) (before, after string) {
 }
 
 // Decode decodes a record of control. ours is false for a foreign record, which has no effect. A
-// record of another version, or a damaged one, may mean anything: no run continues without it, and
-// the error, a deployment.ErrLogFault, names its offset and a remedy.
+// damaged record, or one of another version, is a deployment.ErrLogFault with its offset and a
+// remedy: a run cannot continue without knowing its meaning.
 func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	if !schemas.Ours(r.Value) {
 		return c, false, nil
@@ -44,8 +44,8 @@ func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	return c, true, unreadable(r.Offset, err)
 }
 
-// unreadable returns the deployment.ErrLogFault for records of control, the last one at an offset,
-// that cannot be decoded or put together. It names a remedy.
+// unreadable returns the deployment.ErrLogFault, with a remedy, of a record that cannot be decoded,
+// or joined with the parts before it.
 func unreadable(offset int64, err error) error {
 	cure := ""
 	if !errors.Is(err, schemas.ErrVersion) {

@@ -10,10 +10,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Settlement implements spend.Settlements: it returns what a turn has released. The
-// settlements of the few turns that are charged now are kept; older ones are read again.
-// Errors: deployment.ErrLogFault where control does not hold it, with spend.ErrForgotten
-// where the turn is settled and was forgotten.
+// Settlement implements spend.Settlements: it returns the releases of a turn. It keeps the
+// settlements of the last few turns, and reads older ones again. It returns deployment.ErrLogFault
+// if control does not have the turn, with spend.ErrForgotten if the turn is settled but no longer
+// remembered.
 func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 	return nil, err
 }
 
-// settledFrom reads the settlement of a turn, whose first part is at an offset.
+// settledFrom reads the settlement of a turn from the offset of its first part.
 func (l *Log) settledFrom(ctx context.Context, turn uint64, offset int64) (*spend.Settlement, error) {
 	var parts []schemas.Settled
 	err := l.client.ReadRange(ctx, l.Topic, Partition, offset, l.view.Next, func(r kafkalog.Record) error {

@@ -11,14 +11,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Closing is a CLOSE that counts, with its offset on control.
+// Closing is a CLOSE that counts.
 type Closing struct {
 	schemas.Close
 	offset    int64
-	lastEpoch int64 // the offset of the last EPOCH that counts before it
+	lastEpoch int64 // offset of the last EPOCH that counts before it
 }
 
-// View is the state of the control log up to the last record read. Every reader applies the same
+// View is the state of the control log up to the last record read. Every reader applies these
 // rules, record after record (docs/design-notes.md has them as a table):
 //
 //   - A HEADER counts at offset 0 and nowhere else.
@@ -33,57 +33,57 @@ type Closing struct {
 // Its exported fields are for reading. Not for concurrent use: Log.WithView locks it.
 type View struct {
 	Standing
-	Next     int64 // the first offset of control that was not read yet
-	anchored bool  // read from the beginning: turn 0 is known to be the start
-	Run      int64 // the number of the run that took the epoch; −1 before the first
-	// where and since when the run in force works, for people; "" if there is none
+	Next     int64 // next offset of control to read
+	anchored bool  // control was read from its beginning
+	Run      int64 // number of the run that took the epoch; −1 before the first
+	// host and start of the run in force, as a text; "" if there is none
 	Worker  string
-	Stop    *schemas.Stop                   // the STOP that holds; nil for none
-	StopAt  int64                           // its offset; without meaning where Stop is nil
-	Lost    bool                            // a stage has lost a partition to another writer in the epoch
-	Ended   *schemas.End                    // the END of the epoch; nil before
-	Turns   int64                           // how many turns were settled in the epoch
-	Epochs  int64                           // how many epochs have begun since reading began
-	Groups  map[uint32]*Group               // passed turns in the epoch, by group of partitions
-	readers map[int64]*readers              // by number of the run in force, and of those that may follow it
+	Stop    *schemas.Stop                   // STOP that is not lifted; nil for none
+	StopAt  int64                           // offset of Stop
+	Lost    bool                            // a stage has lost a partition in the epoch
+	Ended   *schemas.End                    // END of the epoch; nil before
+	Turns   int64                           // number of turns settled in the epoch
+	Epochs  int64                           // number of EPOCHs that counted since reading began
+	Groups  map[uint32]*Group               // progress in the epoch, by group of partitions
+	readers map[int64]*readers              // by number of the run: the run in force, and those that may follow it
 	part    map[uint32]int64                // the reader that belongs to the epoch, by group except 0
-	drained map[int64]struct{}              // the numbers of those runs that were asked to end
-	begun   int64                           // the first offset of control that was read
-	foreign func(offset int64, what string) // called with records that are ignored
+	drained map[int64]struct{}              // numbers of the runs with a DRAIN
+	begun   int64                           // first offset of control that was read
+	foreign func(offset int64, what string) // called with ignored records to be logged
 
-	started bool                // some turn was closed
-	oldest  uint64              // the first turn that was closed
-	Closes  map[uint64]*Closing // the CLOSE of each turn that is remembered
-	Parts   []schemas.Settled   // the received parts of the next turn's SETTLED
-	partsAt int64               // the offset of the first of these
+	started bool                // a CLOSE or GENERATION has counted
+	oldest  uint64              // turn of the first CLOSE that counted
+	Closes  map[uint64]*Closing // CLOSEs of the remembered turns
+	Parts   []schemas.Settled   // parts of the next turn's SETTLED that were read
+	partsAt int64               // offset of the first of these
 
-	SettledAt   map[uint64]int64             // by turn: the offset of the first part of its SETTLED
-	Header      *schemas.Header              // of the generation in force; nil if its record was not read
-	HeaderAt    int64                        // its offset
-	CountsEnd   map[uint64][]int64           // the end of a turn on each partition of counts
-	settlements map[uint64]*spend.Settlement // the newest few turns
-	history     uint64                       // how many turns up to the settled one are remembered
+	SettledAt   map[uint64]int64             // offset of the first part of the SETTLED, by turn
+	Header      *schemas.Header              // header of the generation in force; nil if unread
+	HeaderAt    int64                        // offset of its record
+	CountsEnd   map[uint64][]int64           // ends on the partitions of counts, by turn
+	settlements map[uint64]*spend.Settlement // the newest few, by turn
+	history     uint64                       // number of remembered turns up to the settled one
 	onSettled   OnSettled                    // may be nil
 }
 
-// Standing is the part of control that a run changes: while it stays the same, no run is active.
+// Standing is the part of the state that a run changes: while it stays the same, no run is active.
 type Standing struct {
-	Announced int64  // the number of the run that was announced last; without meaning before the first
-	Epoch     int64  // the offset of the last EPOCH that counts; −1 before the first
-	Closed    uint64 // the last turn that is closed; 0 before the first
-	Settled   uint64 // the last turn that is settled; 0 before the first
+	Announced int64  // number of the last announced run
+	Epoch     int64  // offset of the last EPOCH that counts; −1 before the first
+	Closed    uint64 // last closed turn; 0 before the first
+	Settled   uint64 // last settled turn; 0 before the first
 }
 
-// OnSettled is called with a settled turn, the tallies of its CLOSE, and the number of the run in
-// whose epoch it was settled.
+// OnSettled is called with a settled turn, the tallies of its CLOSE, and the number of the run that
+// settled it.
 type OnSettled func(s schemas.Settled, read schemas.ReadTallies, run int64)
 
-// keepSettlements bounds how many decoded settlements are in memory: a restore charges
-// turn after turn, in every shard.
+// keepSettlements limits the decoded settlements in memory. A restore charges turn after turn, in
+// every shard.
 const keepSettlements = 4
 
-// NewView returns a View before any record. It remembers twice ledgerSlots turns until a generation
-// sets another number.
+// NewView returns a View at the beginning of control. It remembers twice ledgerSlots turns until a
+// generation sets another number.
 func NewView(ledgerSlots int) *View {
 	return &View{
 		Standing: Standing{Epoch: -1}, Run: -1, Groups: map[uint32]*Group{}, readers: map[int64]*readers{},
@@ -101,17 +101,17 @@ func (v *View) BeginAt(offset, lastEpoch, run int64) {
 	v.Next, v.Epoch, v.Run, v.anchored, v.begun = offset, lastEpoch, run, offset == 0, offset
 }
 
-// inForce reports whether epoch is the last EPOCH that counts; before the first one, none is.
+// inForce reports whether epoch is the last EPOCH that counts.
 func (v *View) inForce(epoch int64) bool { return epoch >= 0 && epoch == v.Epoch }
 
-// Drained reports whether a run was asked to end, as far as no greater one has taken an epoch.
+// Drained reports whether a run has a DRAIN, unless a newer run has taken an epoch.
 func (v *View) Drained(run int64) bool {
 	_, asked := v.drained[run]
 	return asked
 }
 
 // Observe applies the record c at an offset of control. Records must be applied in the order of
-// their offsets. Parts that do not count are ignored without an error.
+// their offsets. Records that do not count are ignored without an error.
 func (v *View) Observe(offset int64, c schemas.Control) error {
 	v.Next = offset + 1
 	switch b := c.Body.(type) {
@@ -144,7 +144,7 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 	case *schemas.Settled:
 		return v.observeSettled(offset, b)
 	case *schemas.Stop:
-		if b.Epoch == v.Epoch && v.Stop == nil { // also before the first EPOCH, to be safe
+		if b.Epoch == v.Epoch && v.Stop == nil { // even before the first EPOCH, to be safe
 			v.Stop, v.StopAt = b, offset
 		}
 	case *schemas.Recover:
@@ -187,12 +187,12 @@ func (v *View) observeClose(offset int64, c *schemas.Close) {
 	v.Closed = c.Turn
 	v.Closes[c.Turn] = &Closing{Close: *c, offset: offset, lastEpoch: v.Epoch}
 	for _, g := range v.Groups {
-		g.Tallies = schemas.ReadTallies{} // they are in the CLOSE
+		g.Tallies = schemas.ReadTallies{} // now in the CLOSE
 	}
 }
 
-// observeGeneration puts another generation in force, if every turn before it is settled. Turns
-// that were closed after those are open again: nothing of them was published.
+// observeGeneration puts the next generation in force, if every turn before it is settled. It
+// revokes the CLOSEs of later turns, which have published nothing.
 func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 	h := &g.Header
 	known := v.anchored || v.Settled > 0
@@ -200,7 +200,7 @@ func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 		return
 	}
 	v.Header, v.HeaderAt = h, offset
-	v.Worker = "" // a change took this epoch, and has ended
+	v.Worker = "" // a change has taken this epoch, and ends with this record
 	for turn := h.FromTurn; turn <= v.Closed; turn++ {
 		delete(v.Closes, turn)
 	}
@@ -210,8 +210,8 @@ func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 	v.history = 2 * uint64(h.LedgerSlots)
 }
 
-// follows reports whether a generation is the next one of the same deployment: a change that was
-// written twice counts once.
+// follows reports whether a generation is the next one of the same deployment, so that a change
+// that was written twice counts once.
 func follows(before, h *schemas.Header) bool {
 	return before == nil || h.Generation == before.Generation+1 && h.Incarnation == before.Incarnation
 }
@@ -225,7 +225,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 		return nil
 	}
 	if v.Closes[s.Turn] == nil && (v.anchored || v.started && s.Turn >= v.oldest) {
-		return nil // none of its CLOSEs counts; if reading began in the middle, one may be before that
+		return nil // none of its CLOSEs counts, and none can be below v.begun
 	}
 	if len(v.Parts) > 0 && (v.Parts[0].Turn != s.Turn || v.Parts[0].Digest != s.Digest) {
 		v.Parts = nil
@@ -241,7 +241,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 	v.Parts = nil
 	switch {
 	case errors.Is(err, schemas.ErrIncomplete) && !known:
-		return nil // its first parts are below the offset at which reading began
+		return nil // its first parts may be below v.begun
 	case err != nil:
 		return unreadable(offset, err)
 	}
@@ -275,7 +275,7 @@ func (v *View) settle(s schemas.Settled) {
 
 func (v *View) remember(s *spend.Settlement) {
 	v.settlements[s.Turn] = s
-	full := s.Turn == v.Settled || len(v.settlements) > 2*keepSettlements // a restore looks at old ones, in order
+	full := s.Turn == v.Settled || len(v.settlements) > 2*keepSettlements // a restore reads old ones, in order
 	for turn, old := range v.settlements {
 		if full && old != s && turn+keepSettlements <= v.Settled {
 			delete(v.settlements, turn)
@@ -283,8 +283,8 @@ func (v *View) remember(s *spend.Settlement) {
 	}
 }
 
-// back returns where a later reader must begin to reach the same state: the offset of the oldest
-// remembered CLOSE, with the last EPOCH before it, or the beginning.
+// back returns the offset where a later reader must begin to reach the same state, and the last
+// EPOCH before it: the oldest remembered CLOSE, or the beginning.
 func (v *View) back() (offset, lastEpoch int64) {
 	var oldest *Closing
 	if v.Settled > v.history {
@@ -296,7 +296,7 @@ func (v *View) back() (offset, lastEpoch int64) {
 	return oldest.offset, oldest.lastEpoch
 }
 
-// Stopped returns the deployment.ErrStopped of a run that finds a STOP.
+// Stopped returns the deployment.ErrStopped for a STOP.
 func Stopped(s *schemas.Stop) error {
 	return fmt.Errorf("%w at turn %d: %s: find the cause, then run tollgate recover --by NAME", deployment.ErrStopped,
 		s.Turn, s.Reason)

@@ -14,7 +14,7 @@ type Writer struct {
 	producer *kafkalog.Producer
 }
 
-// NewWriter returns a Writer for the control log that l follows. Close ends it.
+// NewWriter returns a Writer to the control log that l follows. The caller closes it.
 func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
 	p, err := l.client.NewProducer(ctx, l.Topic, Partition, "")
 	if err != nil {
@@ -26,12 +26,12 @@ func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
 // Close ends the writer's connections.
 func (w *Writer) Close() { w.producer.Close() }
 
-// AppendTime returns the broker's time of the last Append in Unix milliseconds; −1 if the topic has
+// AppendTime returns the append time of the last Append, in Unix milliseconds; −1 if the topic has
 // no append times.
 func (w *Writer) AppendTime() int64 { return w.producer.AppendTime }
 
-// Append writes at least one record, in order, durably, and returns their offsets. Each
-// points back to what a later start needs, as far as the Log has read control.
+// Append writes one or more records durably, in order, and returns their offsets. Each record
+// points back to the oldest record that a later start needs, as far as the Log has read control.
 func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
 	var back, backEpoch, generation int64
 	w.log.WithView(func(v *View) {

@@ -1,7 +1,7 @@
 // Package countslog reads the counts topic. For a run it finds the values that were published after
-// the settled turn, and checks whether the topics are still those that control refers to
-// (intact.go). For other readers it returns value after value.
+// the settled turn, and checks whether the topics agree with control (intact.go). Other readers get
+// value after value.
 //
-// Guarantees: a published value whose turn is not settled is found, or its absence is an error. A
-// foreign record is skipped and logged.
+// Guarantees: it finds every published value of an unsettled turn, or returns an error if such
+// values may be gone. It skips foreign records and logs them.
 package countslog

@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// CheckIntact refuses topics that disagree with control: one was restored from an older copy than
-// another, made anew, or copied with other offsets. Every shard writes to the ledger in every turn,
-// SETTLED records the ends of counts, and the turns topic names only turns that control has
-// settled. Errors: deployment.ErrLogFault, or the broker's error.
+// CheckIntact returns deployment.ErrLogFault if topics disagree with control, because one was
+// restored from an older copy, recreated, or copied with other offsets. Every shard writes to the
+// ledger in every turn, SETTLED has the ends of counts, and the turns topic has only turns that
+// control has settled.
 func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	control *controllog.Log) error {
 	if err := checkControlIsNewest(ctx, client, control); err != nil {
@@ -45,9 +45,9 @@ func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	return nil
 }
 
-// checkLength refuses a partition that ends before the offset want, its end or less at the time
-// when the turn settled was settled. Offsets only grow, even if compaction or retention removes
-// records. It returns the begin of the partition.
+// checkLength refuses a partition that ends before the offset want, which it had reached when the
+// turn settled was settled. Offsets only grow, even if compaction or retention removes records. It
+// returns the start of the partition.
 func checkLength(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64,
 	settled uint64) (start int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, partition)
@@ -63,13 +63,13 @@ func checkLength(ctx context.Context, client *kafkalog.Client, topic string, par
 	return bounds.Start, nil
 }
 
-// checkSameOffsets refuses a partition of counts, which begins at start, if a value of a later turn
-// is below the end of the settled one: the search for published values of the open turn begins
-// there, and would publish such a value a second time.
+// checkSameOffsets refuses a partition of counts if it has a value of a later turn between start
+// and the end of the settled one: the search for published values of the open turn begins at end,
+// so the run would publish such a value a second time.
 func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64,
 	settled uint64) error {
 	const atOnce = 256
-	var newest uint64 // 0: retention has left no value
+	var newest uint64 // 0 if retention has left no value
 	for to := end; to > start && newest == 0; to -= atOnce {
 		err := EachValue(ctx, client.NewRangeReader(topic, partition), max(start, to-atOnce), to, IgnoreForeign,
 			func(r schemas.Release, _, _ []byte) error {
@@ -88,20 +88,20 @@ func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string
 	return nil
 }
 
-// newestEnds is how many records of the turns topic are read: the newest end is among the last few,
-// whatever foreign records follow.
+// newestEnds is the number of records read from the end of the turns topic, in case foreign records
+// follow the newest end.
 const newestEnds = 64
 
-// checkControlIsNewest refuses a control topic that is older than the turns topic, to which a run
-// writes a turn once control has settled it: published turns would be decided again, and values
-// that consumers have would be released a second time, with other noise. Ends that this deployment
-// cannot have written prove nothing.
+// checkControlIsNewest refuses a control topic that is older than the turns topic: a run writes the
+// end of a turn only after its SETTLED. Otherwise published turns would be decided again, and
+// released a second time with other noise. It ignores ends that this deployment cannot have
+// written.
 func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control *controllog.Log) error {
 	h := control.Header
 	topic := h.Topics.Turns
 	bounds, err := client.Offsets(ctx, topic, 0)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return nil // the rules of topics judge that
+		return nil // package topicrules reports that
 	}
 	if err != nil {
 		return fmt.Errorf("comparing topic %s with control: %w", topic, err)
@@ -111,7 +111,7 @@ func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control 
 	err = client.ReadRange(ctx, topic, 0, max(bounds.Start, bounds.LastStable-newestEnds), bounds.LastStable,
 		func(r kafkalog.Record) error {
 			end, err := schemas.DecodeTurnEnd(r.Value)
-			ours := end.Generation > h.Generation || // control has lost a change as well
+			ours := end.Generation > h.Generation || // control has also lost a change
 				end.Generation == h.Generation && end.Counts == h.Topics.Counts && turns.End(end.Turn) == end.End
 			if err == nil && ours {
 				newest = max(newest, end.Turn)
@@ -121,7 +121,7 @@ func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control 
 	if err != nil {
 		return fmt.Errorf("comparing topic %s with control: %w", topic, err)
 	}
-	if err := control.Update(ctx); err != nil { // a run may go on meanwhile
+	if err := control.Update(ctx); err != nil { // a run may be active
 		return err
 	}
 	var settled uint64

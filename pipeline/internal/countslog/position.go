@@ -17,7 +17,7 @@ type Position struct {
 	Ends   int64
 }
 
-// CurrentPosition opens control for the Position after the turn that is settled now.
+// CurrentPosition returns the Position after the last settled turn, from control.
 func CurrentPosition(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (Position, error) {
 	ends, err := EndsOfTurns(ctx, client, d)
 	if err != nil {
@@ -31,8 +31,8 @@ func CurrentPosition(ctx context.Context, client *kafkalog.Client, d *deployment
 	return SettledPosition(control, d, ends), nil
 }
 
-// EndsOfTurns returns the end of the turns topic. A turn that is not settled when control is read
-// after that is written at this offset or later.
+// EndsOfTurns returns the end of the turns topic. Read control after it: the ends of turns that are
+// not settled then are at this offset or later.
 func EndsOfTurns(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (int64, error) {
 	bounds, err := client.Offsets(ctx, d.Config.Outputs.Turns, 0)
 	if err != nil {
@@ -41,8 +41,8 @@ func EndsOfTurns(ctx context.Context, client *kafkalog.Client, d *deployment.Dep
 	return bounds.LastStable, nil
 }
 
-// SettledPosition returns the Position after the turn that control calls settled; ends is what
-// EndsOfTurns returned before control was read.
+// SettledPosition returns the Position after the last settled turn; ends is the result of
+// EndsOfTurns before control was read.
 func SettledPosition(control *controllog.Log, d *deployment.Deployment, ends int64) Position {
 	p := Position{Counts: control.CountsFrom(d.Config.ReleaseShards), Ends: ends}
 	control.WithView(func(v *controllog.View) { p.Turn = v.Settled })

@@ -11,11 +11,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// readOpenTurn returns the offsets between which a counts partition may hold values of turns after
-// the settled one. Values of settled turns may be gone; whatever followed them belongs to the open
-// turn, and redrawn values can be compared only with records that still exist. A topic of counts is
-// empty when a deployment begins.
-func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
+// openRange returns the offsets between which a counts partition may have values of turns after the
+// settled one. Retention may have removed values of settled turns, but none after them, because
+// redrawn values must be compared with them. Before the first settled turn, the range begins at 0,
+// because counts is empty when a deployment begins.
+func openRange(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
 	shard int, settled uint64) (from, end int64, err error) {
 	topic := d.Config.Outputs.Counts
 	bounds, err := client.Offsets(ctx, topic, int32(shard))
@@ -39,12 +39,12 @@ func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.De
 	return from, bounds.LastStable, nil
 }
 
-// ReadTo calls fn for every value of a counts partition after the settled turn up to, not
-// including, the offset to, with the record's key and value. It reports foreign records to control.
-// Errors: deployment.ErrLogFault if such values are gone, the error of fn, or the broker's.
+// ReadTo calls fn with every value of a counts partition after the settled turn and before the
+// offset to, and with the record's key and value. It reports foreign records to control. Errors:
+// deployment.ErrLogFault if such values are gone, the error of fn, or the broker's.
 func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int,
 	settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
-	from, _, err := readOpenTurn(ctx, client, d, control, shard, settled)
+	from, _, err := openRange(ctx, client, d, control, shard, settled)
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,13 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 		control.ReportForeign, fn)
 }
 
-// PublishedAfter reports whether counts holds a value of a turn after the settled one. Such a turn
-// can have no more than values: its end is written once it is settled. It returns the errors of
-// ReadTo.
+// PublishedAfter reports whether counts has a value of a turn after the settled one. Its errors are
+// those of ReadTo.
 func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
 	settled uint64) (found bool, err error) {
 	for shard := 0; shard < d.Config.ReleaseShards && !found && err == nil; shard++ {
 		var from, to int64
-		if from, to, err = readOpenTurn(ctx, client, d, control, shard, settled); err != nil {
+		if from, to, err = openRange(ctx, client, d, control, shard, settled); err != nil {
 			return false, err
 		}
 		err = EachValue(ctx, client.NewRangeReader(d.Config.Outputs.Counts, int32(shard)), from, to,
@@ -71,12 +70,12 @@ func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.
 	return found, err
 }
 
-// OnForeign is called with foreign records, as controllog.Log.ReportForeign is.
+// OnForeign is called with foreign records, like controllog.Log.ReportForeign.
 type OnForeign func(topic string, partition int32, offset int64, what string)
 
-// EachValue calls fn for every value of a partition at or after the offset from and before the
-// offset to, with the record's key and value, and foreign for skipped records. It returns an error
-// for a value of another version of this program, the error of fn, or the broker's.
+// EachValue calls fn with every value of a partition in the offsets [from, to), and with the
+// record's key and value; it calls foreign with skipped records. It returns an error for a value of
+// another version of this program, the error of fn, or the broker's.
 func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to int64, foreign OnForeign,
 	fn func(r schemas.Release, key, value []byte) error) error {
 	err := partition.Read(ctx, from, to, func(rec kafkalog.Record) error {
@@ -92,9 +91,9 @@ func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to in
 	return nil
 }
 
-// valueOf decodes a record that is a value; ok is false for any other. A record with the type of a
-// value but other contents is skipped: a damaged value of ours is drawn again, with the same
-// result.
+// valueOf decodes a value; ok is false for any other record. It also skips a record with the type
+// of a value that cannot be decoded: if it is a damaged value of ours, a run draws the value again,
+// with the same result.
 func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas.Release, ok bool, err error) {
 	if TypeOf(rec) != schemas.TypeRelease {
 		return rel, false, nil
@@ -115,8 +114,7 @@ func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas
 // IgnoreForeign is an OnForeign that does nothing.
 func IgnoreForeign(string, int32, int64, string) {}
 
-// TypeOf returns the type that a record of counts declares, schemas.TypeRelease for example; "" if
-// it declares none.
+// TypeOf returns the declared type of a record of counts, such as schemas.TypeRelease, or "".
 func TypeOf(r *kafkalog.Record) string {
 	for _, h := range r.Headers {
 		if h.Key == schemas.HeaderType {

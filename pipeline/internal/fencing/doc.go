@@ -1,7 +1,7 @@
 // Package fencing acquires partitions of the ledger and of counts for an epoch: it opens a producer
-// with the partition's transactional id and commits an empty transaction. After the marker of that
-// transaction the broker refuses every older writer. No record is written for it.
+// with the partition's transactional id and commits an empty transaction, which writes only a
+// marker. After that marker the broker refuses every older writer.
 //
-// Guarantees: of two epochs the newer one ends up with the partition. An older one that is late
-// fails at its next append (accounts.ErrSuperseded).
+// Guarantees: the newer of two epochs gets the partition. The older one fails at its next append
+// (accounts.ErrSuperseded).
 package fencing

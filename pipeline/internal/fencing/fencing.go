@@ -12,42 +12,39 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Fence acquires partitions of ledger and counts: the stage that receives the first element of an
-// epoch for a partition makes a producer with the partition's transactional id, and waits for the
-// marker after which the broker refuses every older producer. Safe for concurrent use.
+// Fence acquires partitions of ledger or counts, when a stage receives the first element of an
+// epoch for a partition. Safe for concurrent use.
 type Fence struct {
 	Client  *kafkalog.Client
-	Control *controllog.Log // source of the newest epoch
-	Prefix  string          // transactional ids are the prefix and the partition: LedgerIDs or CountsIDs
-	Topic   string          // the topic whose partitions are taken
+	Control *controllog.Log // knows the newest epoch
+	Prefix  string          // LedgerIDs or CountsIDs: transactional ids are this and the partition
+	Topic   string          // the topic of the partitions
 }
 
-// LedgerIDs returns how the transactional ids of a deployment's ledger begin.
+// LedgerIDs returns the prefix of the transactional ids of a deployment's ledger.
 func LedgerIDs(d *deployment.Deployment) string { return d.Config.Deployment + "/ledger-" }
 
-// CountsIDs returns how the transactional ids of a deployment's counts begin.
+// CountsIDs returns the prefix of the transactional ids of a deployment's counts.
 func CountsIDs(d *deployment.Deployment) string { return d.Config.Deployment + "/counts-" }
 
-// takeTries is how often the newest run takes a partition that an older one,
-// late in its own taking, has snatched from it.
-const takeTries = 5
+// acquireAttempts limits how often a run acquires a partition that a late older run acquires, too.
+const acquireAttempts = 5
 
 // AcquirePartition returns the partition's new producer, which the caller closes, and the offset of
-// its fence: records of older producers are below it, and no record is at it.
-// accounts.ErrSuperseded reports that epoch, the offset of an EPOCH, is not the newest. An older
-// run that was still the newest when it asked can raise the producer's epoch over ours; it finds
-// that out itself and drops its element, and we acquire the partition again.
+// its fence, which is a marker: all records of older producers are below it. It returns
+// accounts.ErrSuperseded if epoch, the offset of an EPOCH, is not the newest. An older run that
+// checked its epoch before ours began can still raise the producer's epoch above ours. It notices
+// that itself and drops its element, and we acquire the partition again.
 func (f *Fence) AcquirePartition(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	for try := 1; ; try++ {
 		p, offset, err := f.tryAcquire(ctx, partition, epoch)
-		if !errors.Is(err, kafkalog.ErrFenced) || try == takeTries {
+		if !errors.Is(err, kafkalog.ErrFenced) || try == acquireAttempts {
 			return p, offset, AsSuperseded(err)
 		}
 	}
 }
 
-// tryAcquire asks whether epoch is the newest before and after the producer's
-// epoch is raised: the newest must win.
+// tryAcquire checks that epoch is the newest before and after it raises the producer's epoch.
 func (f *Fence) tryAcquire(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	newest, err := f.Control.IsNewest(ctx, epoch)
 	if err != nil {
@@ -80,9 +77,9 @@ func (f *Fence) tryAcquire(ctx context.Context, partition int, epoch int64) (*ka
 	return p, offset, nil
 }
 
-// AsSuperseded adds accounts.ErrSuperseded to an error of a producer that was fenced, or closed
-// because a newer epoch of this process has taken its partition. It returns any other error, and
-// nil, unchanged.
+// AsSuperseded adds accounts.ErrSuperseded to the error of a producer that was fenced, or that was
+// closed because a newer epoch of this process has acquired the partition. It returns other errors
+// unchanged.
 func AsSuperseded(err error) error {
 	if errors.Is(err, kafkalog.ErrFenced) || errors.Is(err, kafkalog.ErrClosed) {
 		return fmt.Errorf("%w: %w", accounts.ErrSuperseded, err)
@@ -90,9 +87,8 @@ func AsSuperseded(err error) error {
 	return err
 }
 
-// Background starts fn in a goroutine and returns a function that waits for it and
-// returns its error, or ctx's when that ends first. That function may be called several
-// times, from any goroutine.
+// Background starts fn in a goroutine. The returned function waits for it and returns its error, or
+// that of ctx if ctx ends first. It may be called several times, from any goroutine.
 func Background(fn func() error) func(context.Context) error {
 	done := make(chan struct{})
 	var err error

@@ -13,8 +13,9 @@ import (
 
 // Decided reports whether a shard's partition of the ledger contains the delta of the turn after
 // the settled one. It reads the partition without fencing its owner, and reports foreign records to
-// control. It is a deployment.ErrLogFault if the newest turn of the partition is neither of the
-// two: SPEND writes every turn to every shard, and decides a turn once the one before is settled.
+// control. It returns deployment.ErrLogFault if the newest turn of the partition is neither of the
+// two: SPEND writes every turn to every shard, and decides a turn only after the one before is
+// settled.
 func Decided(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
 	shard int32, settled uint64) (bool, error) {
 	var ledger schemas.LedgerReader
@@ -29,8 +30,8 @@ func Decided(ctx context.Context, client *kafkalog.Client, control *controllog.L
 	return slices.Contains(there, settled+1), nil
 }
 
-// sameMoment refuses a partition whose newest turn is before the settled one or after the next one:
-// the ledger or control was restored from an older copy than the other.
+// sameMoment refuses a partition whose newest turn is before the settled one or after the next one,
+// because the ledger or control was restored from an older copy than the other.
 func sameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard int32, settled uint64) error {
 	var newest uint64
 	for _, s := range l.Snapshots() {

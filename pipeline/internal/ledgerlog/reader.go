@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Reader implements accounts.LedgerStore on a ledger topic without taking its partitions: a run
-// that owns them goes on, and nothing is written.
+// Reader implements accounts.LedgerStore on a ledger topic without acquiring its partitions: it
+// does not disturb the run that owns them, and writes nothing.
 type Reader struct {
 	fence    fencing.Fence
 	userHash secret.Of[[32]byte]
@@ -25,8 +25,7 @@ func ReadOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Depl
 	return &Reader{fencing.Fence{Client: client, Control: control, Topic: topic}, d.Config.Keys.UserHash}
 }
 
-// Acquire implements accounts.LedgerStore: it reads the partition of a shard, even while a run owns
-// it.
+// Acquire implements accounts.LedgerStore: it only reads the partition of a shard.
 func (r *Reader) Acquire(ctx context.Context, shard int, _ int64,
 	each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	bounds, err := r.fence.Client.Offsets(ctx, r.fence.Topic, int32(shard))
@@ -40,7 +39,7 @@ func (r *Reader) Acquire(ctx context.Context, shard int, _ int64,
 // discard implements accounts.LedgerWriter.
 type discard struct{}
 
-// Append implements accounts.LedgerWriter: the records go nowhere.
+// Append implements accounts.LedgerWriter: it drops the records.
 func (discard) Append(context.Context, []accounts.LedgerRecord) func(context.Context) error {
 	return func(context.Context) error { return nil }
 }

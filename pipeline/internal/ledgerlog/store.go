@@ -25,12 +25,12 @@ type Store struct {
 	writers map[int]*kafkalog.Producer
 }
 
-// New returns the store of the deployment's ledger. Close ends it.
+// New returns the store of the deployment's ledger. The caller closes it.
 func New(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment) *Store {
 	return NewOn(client, control, d, d.Config.Outputs.Ledger)
 }
 
-// NewOn is New on another topic: the ledger of another generation.
+// NewOn returns the store of another generation's ledger.
 func NewOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, topic string) *Store {
 	return &Store{
 		Fence:    fencing.Fence{Client: client, Control: control, Prefix: fencing.LedgerIDs(d), Topic: topic},
@@ -62,7 +62,7 @@ func (s *Store) Acquire(ctx context.Context, shard int, epoch int64,
 	return &ledgerWriter{producer: p, seal: seal, hook: s.Control.At, shard: shard}, nil
 }
 
-// read passes on the records of a ledger partition from one offset to before another, decrypted.
+// read calls each with the decrypted records of a ledger partition in the offsets [from, to).
 func read(ctx context.Context, f *fencing.Fence, seal *schemas.LedgerSeal, shard int, from, to int64,
 	each func(accounts.LedgerRecord) error) error {
 	err := f.Client.ReadRange(ctx, f.Topic, int32(shard), from, to, func(r kafkalog.Record) error {
@@ -79,10 +79,10 @@ func read(ctx context.Context, f *fencing.Fence, seal *schemas.LedgerSeal, shard
 	return nil
 }
 
-// Record judges the error of decoding a record of a ledger topic. It skips a foreign record and
-// reports it to control: if that record has replaced one of the ledger's, the code that needs the
-// missing one notices. A record of another version of this program may mean anything: its error is
-// returned, and no run continues without it.
+// Record handles the error of decoding a ledger record. It reports a foreign record to control and
+// skips it: if that record has replaced one of the ledger's, the code that needs the missing one
+// notices. It returns the error for a record of another version of this program, without which no
+// run may continue.
 func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error) error {
 	if errors.Is(err, schemas.ErrMalformed) {
 		control.ReportForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
@@ -111,8 +111,8 @@ type ledgerWriter struct {
 	shard    int
 }
 
-// Append implements accounts.LedgerWriter: the records are on their way when it
-// returns, and wait may be called several times.
+// Append implements accounts.LedgerWriter. It does not wait for the records to be written; the
+// returned function does, and may be called several times.
 func (w *ledgerWriter) Append(ctx context.Context, records []accounts.LedgerRecord) func(context.Context) error {
 	msgs := make([]kafkalog.Message, len(records))
 	for i, r := range records {

@@ -10,27 +10,27 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// maxBatchUsers bounds the users of one packed batch, and so the size of an element.
+// maxBatchUsers limits the users of one packed batch, and so the size of an element.
 const maxBatchUsers = 32 << 10
 
-// maxSpareBytes bounds the memory of buffers that wait to be used again.
+// maxSpareBytes limits the memory of buffers that wait to be reused.
 const maxSpareBytes = 64 << 20
 
-// Pool makes buffers, and takes them back to be used again. Not for concurrent use.
+// Pool makes buffers and reuses them. Not for concurrent use.
 type Pool struct {
 	shards int
-	seed   maphash.Seed // for hashing labels, whose keys are chosen by others
+	seed   maphash.Seed // for hashing labels, because users choose their keys
 	spare  []*Buffer
 	bytes  int     // bytes in the spare buffers
-	uses   uint64  // counts uses over all buffers: no two turns have the same
-	before *Buffer // the one that was made last: the next turn is likely to need as much
+	uses   uint64  // number of uses of all buffers, so that each turn has its own
+	before *Buffer // the last new buffer, whose turn probably has as many events as the next
 	pack   packer
 }
 
-// NewPool returns a Pool for a deployment with so many account shards.
+// NewPool returns a Pool for a deployment with a number of account shards.
 func NewPool(shards int) *Pool { return &Pool{shards: shards, seed: maphash.MakeSeed()} }
 
-// Buffer returns an empty buffer for a turn that is likely to have as many events as the last one.
+// Buffer returns an empty buffer for a turn that probably has as many events as the last one.
 func (p *Pool) Buffer() *Buffer {
 	if last := len(p.spare) - 1; last >= 0 {
 		b := p.spare[last]
@@ -40,14 +40,14 @@ func (p *Pool) Buffer() *Buffer {
 	}
 	b := p.Distant()
 	if b.like = p.before; b.like != nil {
-		b.like.like = nil // so that a buffer keeps at most one other in memory
+		b.like.like = nil // so that a buffer keeps at most one other one in memory
 	}
 	p.before = b
 	return b
 }
 
-// Distant returns an empty buffer for a turn that may stay in memory for long and has few events:
-// the buffer needs memory only for these.
+// Distant returns an empty buffer for a turn in the distant future: it stays in memory for long,
+// but needs memory only for the few events that it has.
 func (p *Pool) Distant() *Buffer {
 	return p.used(&Buffer{pool: p, shards: make([]*shardBuffer, p.shards), First: map[int32]Mark{}})
 }
@@ -58,8 +58,7 @@ func (p *Pool) used(b *Buffer) *Buffer {
 	return b
 }
 
-// Put returns a buffer to the pool; it must not be used any more. Slices from Contributions stay
-// valid.
+// Put returns a buffer to the pool. Do not use it afterwards; slices from Contributions stay valid.
 func (p *Pool) Put(b *Buffer) {
 	for _, s := range b.shards {
 		if s != nil {
@@ -74,34 +73,34 @@ func (p *Pool) Put(b *Buffer) {
 	}
 }
 
-// Buffer collects the events read for one turn that is not open yet. Not for concurrent use.
+// Buffer collects the events of one turn that is not open yet. Not for concurrent use.
 type Buffer struct {
-	Records uint64 // how many events were added
+	Records uint64 // number of events added
 	pool    *Pool
 	use     uint64
-	shards  []*shardBuffer // nil: no event of the shard was ever added
-	last    int32          // the partition of the last event; −1 before the first
+	shards  []*shardBuffer // nil before the first event of a shard
+	last    int32          // partition of the last event; −1 before the first
 	like    *Buffer        // a buffer with probably as many events; nil for none
-	// First is, for each partition of the events topic, the first event added from it: a restart
-	// reads from there.
+	// First has the position of the first event, by partition of the events topic. A restart reads
+	// from there.
 	First map[int32]Mark
 }
 
-// Mark is an offset of a partition at which to restart reading.
+// Mark is a position of a partition where reading can restart.
 type Mark struct {
 	Offset     int64
-	AppendTime int64 // the largest append time before it, Unix milliseconds; calendar.Never without one
+	AppendTime int64 // largest append time before it, Unix milliseconds; calendar.Never if there is none
 }
 
-// shardBuffer is what the users of one shard contributed: a row for a user and
-// period, with an entry and, after the first, a chain of more. A user may have several rows,
-// which SPEND adds up. Nothing of it is handed on: batches are encoded from it.
+// shardBuffer has the contributions of one shard's users: a row for each user and period, with its
+// first entry and a chain of further ones. A user may have several rows, which SPEND adds up. Its
+// memory is private, because batches are encoded from it.
 type shardBuffer struct {
 	records uint64
 	labels  labels
 	rows    []row
 	entries []entry
-	values  []recordOf
+	values  []valueOfRow
 }
 
 type row struct {
@@ -110,14 +109,14 @@ type row struct {
 	entry
 }
 
-// entry is a number of events of one label; more is the row's next entry in entries, −1 for none.
+// entry is a number of events of one label. more is the index of the row's next entry; −1 for none.
 type entry struct {
 	label, n uint32
 	more     int32
 }
 
-// recordOf is a record that a sum may take, with its row.
-type recordOf struct {
+// valueOfRow is a record that a sum may include, with its row.
+type valueOfRow struct {
 	row int32
 	schemas.RecordValue
 }
@@ -125,15 +124,15 @@ type recordOf struct {
 // Contribution is an accepted event on its way to a shard.
 type Contribution struct {
 	User   User
-	Period int64            // the budget period of the event, as calendar.Turns.PeriodOf numbers it
-	Label  schemas.Label    // its key and the filters that it passes; Add copies the key
-	Sums   bool             // some sum may take the event: Value and ID are kept
+	Period int64            // budget period of the event, see calendar.Turns.PeriodOf
+	Label  schemas.Label    // key, and filters that the event passes; Add copies the key
+	Sums   bool             // a sum may include the event, so Value and ID are kept
 	Value  int64            // without meaning unless Sums
 	ID     schemas.RecordID // without meaning unless Sums
 }
 
-// Add adds an event that was read from a partition at an offset, at. Events of a partition are
-// added in the order of their offsets.
+// Add adds an event from a position of a partition. Add the events of a partition in the order of
+// their offsets.
 func (b *Buffer) Add(c *Contribution, partition int32, position Mark) {
 	b.Records++
 	if partition != b.last {
@@ -150,7 +149,7 @@ func (b *Buffer) Add(c *Contribution, partition int32, position Mark) {
 	s.add(b, c)
 }
 
-// newShard returns the shard's buffer, with the room that the shard has needed the last time.
+// newShard returns a shard's buffer, with as much room as the shard has needed before.
 func (b *Buffer) newShard(shard int) *shardBuffer {
 	s := &shardBuffer{}
 	if b.like != nil && b.like.shards[shard] != nil {
@@ -171,13 +170,13 @@ func (s *shardBuffer) add(b *Buffer, c *Contribution) {
 		s.rows = append(s.rows, row{c.User.ID(), c.Period, entry{label, 1, -1}})
 	}
 	if c.Sums {
-		s.values = append(s.values, recordOf{number, schemas.RecordValue{Key: label, N: 1, Value: c.Value, ID: c.ID}})
+		s.values = append(s.values, valueOfRow{number, schemas.RecordValue{Key: label, N: 1, Value: c.Value, ID: c.ID}})
 	}
 	if !written {
 		return
 	}
 	r := &s.rows[number]
-	// A row with many labels gets some entries twice.
+	// The search is limited: a row with many labels may have two entries of one label.
 	for e, tries := &r.entry, 0; tries < 16; tries++ {
 		if e.label == label && e.n < 1<<31 {
 			e.n++
@@ -197,11 +196,11 @@ func (s *shardBuffer) reset() {
 	s.labels.reset()
 	poison.Fill(s.rows, row{period: -1, entry: entry{label: math.MaxUint32}})
 	poison.Fill(s.entries, entry{label: math.MaxUint32})
-	poison.Fill(s.values, recordOf{row: -1})
+	poison.Fill(s.values, valueOfRow{row: -1})
 	s.rows, s.entries, s.values = s.rows[:0], s.entries[:0], s.values[:0]
 }
 
-// size is about how many bytes a buffer holds.
+// size estimates the memory of a buffer in bytes.
 func (b *Buffer) size() int {
 	n := 8 * len(b.shards)
 	for _, s := range b.shards {
@@ -213,9 +212,9 @@ func (b *Buffer) size() int {
 	return n
 }
 
-// Contributions appends the turn's contributions to out, packed for every shard in batches that
-// ascend by account id and period, in each and from one to the next. epoch is the offset of the
-// EPOCH in which the turn is opened.
+// Contributions appends the turn's contributions to out, packed in batches for every shard,
+// ascending by account id and period within and across batches. epoch is the offset of the EPOCH in
+// which the turn is opened.
 func (b *Buffer) Contributions(out []transforms.Element, epoch int64, turn uint64) ([]transforms.Element, error) {
 	for n, s := range b.shards {
 		if s == nil || s.records == 0 {

@@ -1,9 +1,9 @@
 // Package packing collects the contributions of a turn that is not open yet and packs them for the
-// account shards: summed by user, period and label, in batches in the order of account ids. It
-// also remembers the account ids of known users, in memory only.
+// account shards: summed by user, period and label, in batches ordered by account id. It also
+// caches the account ids of users, in memory only.
 //
-// Guarantees: adding an event costs the same whatever labels its key has had before and whatever
-// user ids there are. So no one can craft records, by passing many filters or by colliding hashes,
-// that slow other records down. Memory is reused for later turns, and nothing that was handed on
-// points into it. Not for concurrent use.
+// Guarantees: the cost of adding an event does not depend on other labels of its key or on other
+// user ids. So nobody can slow down other records by crafting records that pass many filters or
+// whose hashes collide. Memory is reused for later turns, and no result points into it. Not for
+// concurrent use.
 package packing

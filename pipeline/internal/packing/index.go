@@ -1,16 +1,16 @@
 package packing
 
-// index finds positions by a hash: open addressing with linear probing in slots without pointers. A
-// slot holds a tag, the lower half of the hash, and a position plus one; 0 is a free slot. A
-// position may be anything below 2^32−1. The caller compares the values at positions.
+// index finds positions by a hash, with open addressing and linear probing in slots without
+// pointers. A slot has a tag, which is the lower half of the hash, and a position plus one; 0 is a
+// free slot. Positions are below 2^32−1. The caller compares the values at positions.
 type index struct {
-	slots []uint64 // a power of two of them, at most three quarters taken
+	slots []uint64 // a power of two, at most three quarters full
 	count int
 }
 
 const leastSlots = 16
 
-// find returns the position with the given tag for which same is true.
+// find returns the position with the given tag that same accepts.
 func (x *index) find(tag uint32, same func(position uint32) bool) (position uint32, found bool) {
 	if len(x.slots) == 0 {
 		return 0, false
@@ -24,7 +24,7 @@ func (x *index) find(tag uint32, same func(position uint32) bool) (position uint
 	return 0, false
 }
 
-// put adds a position that is not there.
+// put adds a new position.
 func (x *index) put(tag, position uint32) {
 	if 4*(x.count+1) > 3*len(x.slots) {
 		old := x.slots
@@ -39,8 +39,8 @@ func (x *index) put(tag, position uint32) {
 	x.count++
 }
 
-// free returns the slot for a new tag. The home of a slot's content follows from its tag: growing
-// looks at no hash again.
+// free returns the slot for a new tag. The first slot to try follows from the tag alone, so that
+// growing needs no hashes.
 func (x *index) free(tag uint32) uint32 {
 	mask := uint32(len(x.slots) - 1)
 	slot := tag & mask
@@ -68,7 +68,7 @@ func (x *index) remove(tag, position uint32) {
 	x.count--
 }
 
-// reset empties the index. It keeps the slots unless far fewer were needed.
+// reset empties the index. It keeps the slots, unless only a few of them were used.
 func (x *index) reset() {
 	if len(x.slots) > leastSlots && 8*x.count < len(x.slots) {
 		x.slots = nil

@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// packer is the scratch of packing.
+// packer packs the rows of a shard; it reuses its memory.
 type packer struct {
 	order   []rowAt
 	sorted  []rowAt
@@ -23,25 +23,25 @@ type packer struct {
 	entries []schemas.KeyCount
 	values  []schemas.RecordValue
 
-	batch   uint32          // the number of the batch
+	batch   uint32          // number of the batch
 	labels  []schemas.Label // labels of the batch
 	all     []schemas.Label // labels of the shard
 	numbers []labelNumber   // by label of the shard
 }
 
-// labelNumber is the number of a label in the last batch that contains it.
+// labelNumber is a label's number in the last batch that contains it.
 type labelNumber struct{ batch, number uint32 }
 
-// rowAt is a row, with the beginning of its account id.
+// rowAt is the index of a row, with the first bytes of its account id.
 type rowAt struct {
 	lead uint64
 	row  uint32
 }
 
-// batches appends the shard's rows in batches, each with the head given.
+// batches appends the shard's rows in batches, with the other fields of batch.
 func (p *packer) batches(out []transforms.Element, s *shardBuffer,
 	batch schemas.Contributions) ([]transforms.Element, error) {
-	slices.SortStableFunc(s.values, func(a, b recordOf) int { return cmp.Compare(a.row, b.row) })
+	slices.SortStableFunc(s.values, func(a, b valueOfRow) int { return cmp.Compare(a.row, b.row) })
 	batch.Records = s.records
 	for order := p.sort(s.rows); len(order) > 0; {
 		n := min(len(order), maxBatchUsers)
@@ -72,7 +72,7 @@ func (p *packer) collect(s *shardBuffer, order []rowAt) {
 		}
 		values := len(p.values)
 		if len(s.values) > 0 {
-			first, _ := slices.BinarySearchFunc(s.values, int32(o.row), func(v recordOf, row int32) int {
+			first, _ := slices.BinarySearchFunc(s.values, int32(o.row), func(v valueOfRow, row int32) int {
 				return cmp.Compare(v.row, row)
 			})
 			for ; first < len(s.values) && s.values[first].row == int32(o.row); first++ {
@@ -87,7 +87,8 @@ func (p *packer) collect(s *shardBuffer, order []rowAt) {
 	}
 }
 
-// releaseMemory ends the validity of the users, contributions and labels that were collected.
+// releaseMemory poisons the collected users, contributions and labels, which are not valid any
+// more.
 func (p *packer) releaseMemory() {
 	poison.Fill(p.users, schemas.ContribUser{Period: -1})
 	poison.Fill(p.entries, schemas.KeyCount{Key: math.MaxUint32})
@@ -95,7 +96,7 @@ func (p *packer) releaseMemory() {
 	poison.Fill(p.labels, schemas.Label{Key: []byte("given back")})
 }
 
-// begin empties the batch. number adds labels to it, out of all labels of the shard.
+// begin empties the batch; all are the labels of the shard.
 func (p *packer) begin(all []schemas.Label) {
 	if len(p.numbers) < len(all) {
 		p.numbers = make([]labelNumber, len(all))
@@ -105,7 +106,7 @@ func (p *packer) begin(all []schemas.Label) {
 	p.users, p.entries, p.values = p.users[:0], p.entries[:0], p.values[:0]
 }
 
-// number returns the number that a label of the shard has in the batch.
+// number returns the number in the batch of a label of the shard.
 func (p *packer) number(label uint32) uint32 {
 	if n := p.numbers[label]; n.batch == p.batch {
 		return n.number
@@ -121,8 +122,8 @@ func (p *packer) addLabel(label uint32) uint32 {
 }
 
 // sort returns the rows in ascending order of account id, period and position. Account ids are
-// uniform, whatever users there are: rows are laid out by as many leading bits as give each of them
-// about a range of its own, and what shares one is sorted.
+// uniformly distributed: so sort first divides the rows by leading bits into about as many ranges
+// as there are rows, and then sorts within the ranges.
 func (p *packer) sort(rows []row) []rowAt {
 	width := max(bits.Len(uint(len(rows)))-1, 1)
 	p.starts = append(p.starts[:0], make([]uint32, 1<<width+1)...)
@@ -141,7 +142,7 @@ func (p *packer) sort(rows []row) []rowAt {
 		p.sorted[*start] = o
 		*start++
 	}
-	// starts[i] is now where the next range begins.
+	// starts[i] is now the end of range i.
 	from := uint32(0)
 	for _, to := range p.starts[:1<<width] {
 		if to-from > 1 {

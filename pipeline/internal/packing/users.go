@@ -9,36 +9,36 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Users caches the account ids of known users, because hashing a user id anew costs more than
-// finding it: 30 bytes beside each user id, rounded up to 8 together, and 11 to 21 bytes of an
-// index. It holds no pointers that a garbage collector would follow, and grows in small steps.
+// Users caches the account ids of users, because hashing a user id costs more than looking it up. A
+// user needs 30 bytes and the user id, rounded up to a multiple of 8, and 11 to 21 bytes of an
+// index. The memory has no pointers for the garbage collector to follow, and grows in small steps.
 //
 // Its memory is limited, whatever the ids' lengths. At the limit new users replace known ones, some
-// thousand at a time, chosen at random: of N recurring users with room for R, about R in N are
-// found, and the rest are hashed again. The cache changes no result. Ids chosen to collide do not
-// collide: the position of a user is a keyed hash, with a key of this process. Not for concurrent
-// use.
+// thousand at a time, chosen at random: of N recurring users with room for R, it finds about R in
+// N, and hashes the others again. The cache does not change results. Nobody can choose ids that
+// collide, because the position of a user is a keyed hash with a key of this process. Not for
+// concurrent use.
 type Users struct {
 	hasher *schemas.Hasher
 	shards int
 	most   int // bytes
 	seed   maphash.Seed
-	parts  [userParts]index // by the top bits of the hash, so that growing one of them takes no time
+	parts  [userParts]index // by the top bits of the hash, so that growing one takes little time
 	slots  int              // over all parts
 	chunks []chunk
-	full   int // chunks that hold memory
-	open   int // the chunk that takes new users
+	full   int // number of chunks with memory
+	open   int // the chunk for new users
 	vacant []int
-	once   [userName]byte // the user that Unnamed returned
+	once   [userName]byte // result of Unnamed
 }
 
 const (
 	userParts  = 64
-	chunkBytes = 1 << 16 // at least a record of schemas.MaxUserBytes
+	chunkBytes = 1 << 16 // enough for a record of schemas.MaxUserBytes
 	chunkUnits = chunkBytes / 8
 )
 
-// chunk holds records one after the other, each at a multiple of 8 bytes.
+// chunk has records of users one after the other, each at a multiple of 8 bytes.
 type chunk struct {
 	bytes []byte // nil: the chunk was dropped
 	used  int
@@ -52,7 +52,7 @@ type chunk struct {
 //	28 length of the user id
 //	30 user id
 //
-// In most input a user's events of a turn are close together, so the row is stored with the user.
+// The row is stored here because most input has a user's events of a turn close together.
 type User []byte
 
 const (
@@ -62,8 +62,8 @@ const (
 	userName  = 30
 )
 
-// NewUsers returns an empty Users that uses at most `most` bytes, or the 64 KiB that it needs.
-// Account ids are the hasher's; shards is the deployment's number of shards.
+// NewUsers returns an empty Users that uses at most `most` bytes, but at least 64 KiB. hasher
+// computes the account ids; shards is the deployment's number of shards.
 func NewUsers(hasher *schemas.Hasher, shards, most int) *Users {
 	return &Users{hasher: hasher, shards: shards, most: most, seed: maphash.MakeSeed()}
 }
@@ -72,7 +72,7 @@ func NewUsers(hasher *schemas.Hasher, shards, most int) *Users {
 func (t *Users) Of(id []byte) User {
 	h := maphash.Bytes(t.seed, id)
 	p := t.part(h)
-	if len(p.slots) > 0 { // as index.find, whose function would cost as much again
+	if len(p.slots) > 0 { // index.find, inlined, because calling a function for each slot would double the time
 		tag, mask := uint32(h), uint32(len(p.slots)-1)
 		for slot := tag & mask; p.slots[slot] != 0; slot = (slot + 1) & mask {
 			if s := p.slots[slot]; uint32(s>>32) == tag {
@@ -85,8 +85,8 @@ func (t *Users) Of(id []byte) User {
 	return t.add(h, id)
 }
 
-// Unnamed returns the user of one record, which has no user id. It is not kept: no other record has
-// this user.
+// Unnamed returns the user of a record without a user id. The user is not cached, because no other
+// record has it.
 func (t *Users) Unnamed(partition int32, offset int64) User {
 	account := t.hasher.Unnamed(partition, offset)
 	copy(t.once[:], account[:])
@@ -100,7 +100,7 @@ func (t *Users) user(position uint32) User {
 	return t.chunks[position/chunkUnits].bytes[position%chunkUnits*8:]
 }
 
-// bytes returns how many bytes are taken.
+// bytes returns the number of used bytes.
 func (t *Users) bytes() int { return t.full*chunkBytes + t.slots*8 }
 
 func (t *Users) add(h uint64, id []byte) User {
@@ -126,7 +126,7 @@ func (t *Users) add(h uint64, id []byte) User {
 	return u
 }
 
-// extend begins a chunk, reusing the memory of another one if the limit is reached.
+// extend starts a chunk, with the memory of another one if the limit is reached.
 func (t *Users) extend(h uint64) {
 	memory := t.bound(h, chunkBytes, 0)
 	if memory == nil {
@@ -142,9 +142,9 @@ func (t *Users) extend(h uint64) {
 	t.full++
 }
 
-// bound drops chunks until there is room for more bytes, and returns the memory of the last one.
-// The hash of a new user, which no user can predict, chooses the chunk. The open chunk goes last,
-// and stays if one chunk must.
+// bound drops chunks until there is room for more bytes, and returns the memory of the last one. h,
+// which no user can predict, selects the chunk. The open chunk is dropped last, and at least
+// `least` chunks stay.
 func (t *Users) bound(h uint64, more, least int) (memory []byte) {
 	for t.full > least && t.bytes()+more > t.most {
 		chunk := int(h % uint64(len(t.chunks)))
@@ -157,7 +157,7 @@ func (t *Users) bound(h uint64, more, least int) (memory []byte) {
 	return memory
 }
 
-// drop forgets the users of a chunk, and returns its memory.
+// drop removes the users of a chunk, and returns its memory.
 func (t *Users) drop(number int) []byte {
 	c := &t.chunks[number]
 	for from := 0; from < c.used; {
@@ -184,8 +184,7 @@ func (u User) ID() accounts.ID { return accounts.ID(u[:userUse]) }
 // shard returns the account's shard.
 func (u User) shard() int { return int(binary.LittleEndian.Uint16(u[userUse:])) }
 
-// row returns the row that was written last, if that was for this use of a buffer. Uses are below
-// 2^48.
+// row returns the user's last row, if it was set for this use of a buffer. Uses are below 2^48.
 func (u User) row(use uint64) (row int32, written bool) {
 	return int32(binary.LittleEndian.Uint32(u[userRow:])), binary.LittleEndian.Uint64(u[userUse:])>>16 == use
 }

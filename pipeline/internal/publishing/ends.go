@@ -13,9 +13,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// turnEnds writes the ends of turns to their topic, in the background: no turn waits for it. It
-// writes a turn once control has its SETTLED. So readers of the topic never see a turn that a later
-// start could treat as unpublished, even if no private key of it passed.
+// turnEnds writes the ends of turns to their topic in the background, so that no turn waits for it.
+// It writes an end only after control has the turn's SETTLED. So readers of the topic never see a
+// turn that a later start could treat as unpublished, even if the turn released no value.
 type turnEnds struct {
 	client     *kafkalog.Client
 	control    *controllog.Log
@@ -31,16 +31,16 @@ type turnEnds struct {
 	mu      sync.Mutex
 	waiting []schemas.TurnEnd
 	closed  bool
-	more    chan struct{} // has an element when waiting or closed has changed
+	more    chan struct{} // receives an element when waiting or closed has changed
 	err     error
 }
 
-// endsOnGrid is the number of instants for ends of turns per instant for counts: an end appears
-// soon after the values, and its moment reveals no more than theirs.
+// endsOnGrid is the number of instants for ends of turns per instant for counts. An end appears
+// soon after the values, and its time reveals no more than theirs.
 const endsOnGrid = 16
 
-// newTurnEnds begins with the turn that is settled already: the run that settled it may have died
-// before it could write the end.
+// newTurnEnds first writes the end of the last settled turn, in case the run that settled the turn
+// has died before it could.
 func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
 	turns *calendar.Turns) (*turnEnds, error) {
 	producer, err := client.NewProducer(ctx, d.Config.Outputs.Turns, 0, "")
@@ -61,8 +61,8 @@ func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controll
 	return e, err
 }
 
-// add queues the end of a turn whose SETTLED is on control. It returns an error from an earlier
-// one.
+// add queues the end of a turn whose SETTLED is on control. It returns the error of writing an
+// earlier end.
 func (e *turnEnds) add(turn uint64, countsEnd []int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -79,8 +79,7 @@ func (e *turnEnds) signal() {
 	}
 }
 
-// close writes the queued ends, unless the run was cancelled, and returns the error that prevented
-// it.
+// close writes the queued ends, unless the run was cancelled, and returns the error of writing.
 func (e *turnEnds) close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -116,7 +115,7 @@ func (e *turnEnds) write(ctx context.Context) {
 	}
 }
 
-// append writes the ends of a batch that count.
+// append writes the ends of a batch whose SETTLEDs count.
 func (e *turnEnds) append(ctx context.Context, batch []schemas.TurnEnd) error {
 	var msgs []kafkalog.Message
 	for _, end := range batch {

@@ -8,15 +8,15 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 )
 
-// grid is the interval of the instants at which counts may appear: its multiples since the Unix
-// epoch, by the wall clock. Without a grid, the moment at which a value appears reveals how long
-// its turn took, and so how much there was to count. 0: at once.
+// grid selects the instants when counts may appear: the multiples of every since the Unix epoch;
+// with 0, at once. Without a grid, the time when a value appears reveals the duration of its turn,
+// and so how many records there were.
 type grid struct {
 	every time.Duration
-	clock crashpoint.Clock // nil: the machine's
+	clock crashpoint.Clock // nil: the machine's clock
 }
 
-// next returns the first instant of the grid that is not before a time.
+// next returns the first instant of the grid at or after a time.
 func (g grid) next(now time.Time) time.Time {
 	every := int64(g.every)
 	nanos := now.UnixNano()
@@ -26,8 +26,8 @@ func (g grid) next(now time.Time) time.Time {
 	return time.Unix(0, nanos)
 }
 
-// wait returns at an instant of the grid, with ctx's error, or when the client is
-// closed: the engine's context outlives a run that was ended.
+// wait returns at the next instant of the grid. It returns an error when ctx ends or the client is
+// closed, because the engine's context outlives a cancelled run.
 func (g grid) wait(ctx context.Context, closed <-chan struct{}) error {
 	if g.every <= 0 {
 		return nil

@@ -13,8 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// publisher is PUBLISH: it takes partitions of counts under their fence and appends
-// to them. It implements release.Publisher.
+// publisher implements release.Publisher: it acquires partitions of counts and appends to them.
 type publisher struct {
 	dep  *deployment.Deployment
 	grid grid
@@ -47,8 +46,7 @@ func (p *publisher) Acquire(ctx context.Context, shard int, epoch int64, settled
 	return &countsWriter{publisher: p, shard: shard, producer: producer}, nil
 }
 
-// countsWriter appends to a partition of counts that its epoch has taken. It implements
-// release.CountsWriter.
+// countsWriter implements release.CountsWriter: it appends to an acquired partition of counts.
 type countsWriter struct {
 	*publisher
 	shard    int

@@ -12,14 +12,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// settlements is where SETTLE writes: SETTLED on control. It implements release.SettlementWriter.
+// settlements implements release.SettlementWriter.
 type settlements struct {
 	control *controllog.Writer
 	ends    *turnEnds
 }
 
-// NewSettler makes SETTLE of a deployment: it writes to the control log, and then the end of the
-// turn to the turns topic. It implements io.Closer.
+// NewSettler returns SETTLE of a deployment, which writes SETTLED to control, and then the end of
+// the turn to the turns topic. The result implements io.Closer.
 func NewSettler(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
 	turns *calendar.Turns) (transforms.Settler, error) {
 	writer, err := controllog.NewWriter(ctx, control)
@@ -50,7 +50,7 @@ func (s *settlements) WriteSettlement(ctx context.Context, settled schemas.Settl
 	return s.ends.add(settled.Turn, settled.CountsEnd)
 }
 
-// Close closes the connection to control, once the ends of turns are written.
+// Close writes the queued ends of turns, and closes the connections.
 func (s *settlements) Close() error {
 	s.control.Close()
 	return s.ends.close()

@@ -14,21 +14,21 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// classifier decides the outcome of records: skipped, dead letter, before the start, late,
-// of the future, overtaken by a CLOSE, or accepted for a turn. All but
-// "overtaken" and stamps ahead of this machine's clock depend only on the record, its
-// append time and the append times before it in its partition.
+// classifier decides the outcome of records by their own times: skipped, dead letter, before the
+// start, late, of the future, or accepted for a turn. Except for stamps ahead of this machine's
+// clock, it depends only on the record, its append time and the append times before it in its
+// partition.
 type classifier struct {
 	decoder *event.Decoder
-	asked   bool // every metric has a filter: a record that passes none need be no event
+	asked   bool // every metric has a filter, so a broken record that passes none is skipped
 	clock   clock
 	past    []pastClock     // clocks of earlier generations, oldest first
-	turns   *calendar.Turns // nil: no event is before the start, and none has a turn
+	turns   *calendar.Turns // nil: events are not assigned to turns
 	event   event.Event     // event of the last call
-	doubt   int64           // by how much the clock may be ahead of now, in milliseconds
+	doubt   int64           // how far the clock may be ahead of now, in milliseconds
 }
 
-// noTimestamp is what a record of Kafka has that was written without a timestamp.
+// noTimestamp is the timestamp of a Kafka record that was written without one.
 const noTimestamp = -1
 
 // classification is a record's outcome, the turn of an accepted record, and the class of a dead
@@ -39,9 +39,9 @@ type classification struct {
 	class string
 }
 
-// classify decodes one record and decides its outcome. It accepts a record by the record's
-// own times; the caller checks whether a CLOSE has overtaken it. now is the time of
-// this machine's clock in Unix milliseconds. It also advances the partition's append time.
+// classify decodes one record and decides its outcome; the caller checks whether a CLOSE has
+// overtaken an accepted record. now is the time of this machine's clock in Unix milliseconds.
+// classify also advances the partition's append time.
 func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (classification, error) {
 	by := f.clockOf(p.id, r.Offset)
 	ahead := p.stampAhead(r, by, plus(now, f.doubt))
@@ -100,14 +100,14 @@ func (v *classification) tally(t *schemas.ReadTallies) {
 	}
 }
 
-// pastClock is the clock of an earlier generation: it classifies the records below an offset
-// of each partition.
+// pastClock is the clock of an earlier generation, for the records below an offset of each
+// partition.
 type pastClock struct {
 	clock
 	below map[int32]int64
 }
 
-// clockOf returns the clock of the generation that has read a record first.
+// clockOf returns the clock of the generation that read a record first.
 func (f *classifier) clockOf(partition int32, offset int64) *clock {
 	for i := range f.past {
 		if offset < f.past[i].below[partition] {
@@ -117,7 +117,7 @@ func (f *classifier) clockOf(partition int32, offset int64) *clock {
 	return &f.clock
 }
 
-// pastClocks returns the clocks of the generations before a header's.
+// pastClocks returns the clocks of the generations before that of a header, oldest first.
 func pastClocks(h *schemas.Header, present clock) []pastClock {
 	var all []pastClock
 	for i := range h.Past {
@@ -147,10 +147,9 @@ func clockOf(d *deployment.Deployment) clock {
 	}
 }
 
-// isOvertaken reports whether a record is at or after the cut of its turn's CLOSE. If the CLOSE of
-// a settled turn is no longer in memory, records below talliedTo are before its cut, because they
-// were read before, and new records are after it. A turn passed by this group ends at the cut of
-// its PASSED.
+// isOvertaken reports whether a record is at or after the cut of its turn in the CLOSE or, before
+// there is one, in this group's PASSED. If the CLOSE of a settled turn is not in memory any more,
+// the cut is talliedTo: records below it were read before, and new ones are after the cut.
 func (s *Source) isOvertaken(id int32, offset int64, turn uint64) bool {
 	if turn > max(s.closed, s.lastPassed.turn) {
 		return false
@@ -173,7 +172,7 @@ func (s *Source) isOvertaken(id int32, offset int64, turn uint64) bool {
 	return true
 }
 
-// cutOf returns a partition's cut, 0 for one that the CLOSE does not know.
+// cutOf returns a partition's cut; 0 if the CLOSE has none.
 func cutOf(cuts []schemas.Cut, id int32) int64 {
 	for _, c := range cuts {
 		if c.Partition == id {

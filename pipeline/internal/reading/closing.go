@@ -10,11 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// closeTurns writes the CLOSEs of every turn that all partitions have passed, some ahead of
-// settlement. It reports whether it wrote any.
+// closeTurns writes the CLOSEs of all turns that every partition has passed, up to closeAhead turns
+// ahead of settlement. It reports whether it wrote any.
 func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if s.closeWritten > s.closed || !s.caughtUp() {
-		return false, nil // our own CLOSE is not read back yet, or a closed turn is not read to its cut
+		return false, nil // our last CLOSE is not read back, or a closed turn is not read to its cut
 	}
 	s.fixLastTurn()
 	last := s.lastClosable(settled)
@@ -37,8 +37,7 @@ func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	return true, nil
 }
 
-// lastClosable returns the last turn that can be closed now: a closed one, or a later one that has
-// passed.
+// lastClosable returns the last turn that is closed or can be closed now.
 func (s *Source) lastClosable(settled uint64) uint64 {
 	turn := s.closed
 	for turn < settled+closeAhead && s.hasPassed(turn+1) {
@@ -62,14 +61,14 @@ func (s *Source) closeOf(turn uint64) *schemas.Close {
 	return c
 }
 
-// caughtUp reports whether everything before the cuts of the last CLOSE was read. Otherwise a
-// new cut would be lower than an old one.
+// caughtUp reports whether all records before the cuts of the last CLOSE were read. Otherwise a new
+// cut would be lower than an old one.
 func (s *Source) caughtUp() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < p.talliedTo })
 }
 
-// hasPassed reports whether a turn can be closed: the watermark of every partition has reached its
-// end, and the run may close it. A bounded run closes its last turn once it has read everything.
+// hasPassed reports whether a turn can be closed: the run may close it, and the watermark of every
+// partition has reached its end. A bounded run closes its last turn once it has read everything.
 func (s *Source) hasPassed(turn uint64) bool {
 	if s.unwritten || turn > s.lastOwed() {
 		return false
@@ -92,8 +91,8 @@ func (s *Source) hasPassed(turn uint64) bool {
 	return true
 }
 
-// restartMark returns the lowest mark of an event that belongs to a turn after the given
-// one; nil for none.
+// restartMark returns the lowest mark of a partition's events in turns after the given one; nil if
+// there is none.
 func (s *Source) restartMark(p *partition, turn uint64) *packing.Mark {
 	var lowest *packing.Mark
 	if m, ok := s.unneeded.first[p.id]; ok {

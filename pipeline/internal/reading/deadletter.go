@@ -14,19 +14,19 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// deadLetters writes records that cannot be counted to the dead-letter topic,
-// with their original bytes, origin and class. They are durable before a CLOSE
-// counts them; a crash in between can write some twice, with the same origin.
+// deadLetters writes records that cannot be decoded to the dead-letter topic, with their original
+// bytes, origin and class. They are durable before a CLOSE counts them; after a crash in between,
+// some are written twice, with the same origin.
 type deadLetters struct {
 	client   *kafkalog.Client
 	topic    string
-	fix      string // the command that creates the topic again
+	fix      string // command that recreates the topic
 	log      *slog.Logger
 	producer *kafkalog.Producer
 	waiting  []kafkalog.Message
 
-	checkedAt time.Time    // when the topic was checked last
-	gone      watch.Repeat // when to log again that it is gone
+	checkedAt time.Time    // time of the last check of the topic
+	gone      watch.Repeat // when to log that the topic is gone
 }
 
 func newDeadLetters(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment,
@@ -45,12 +45,12 @@ func (d *deadLetters) prepare(ctx context.Context) error {
 	return nil
 }
 
-// topicCheckLimit bounds the duration of a check of the topic: it is not worth more time.
+// topicCheckLimit limits the duration of a check of the topic, which is not worth more time.
 const topicCheckLimit = 2 * time.Second
 
 // checkTopic checks from time to time whether the topic was deleted, so that the operator knows
-// before the next broken record ends the run, which may be days later. Until then the run
-// continues, because nothing is lost: the record that it cannot write is in no CLOSE.
+// before the next broken record ends the run, perhaps days later. Until then the run continues:
+// nothing is lost, because a record that it cannot write is in no CLOSE.
 func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 	if now.Sub(d.checkedAt) < partitionsRefresh {
 		return nil
@@ -67,7 +67,7 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		d.log.Warn(fmt.Sprintf("the dead-letter topic %s does not exist any more and its records are gone: the run "+
 			"will stop at the next broken record. %s", d.topic, d.fix))
 	case err == nil && d.gone.Reported():
-		// The topic was created again, and does not know the old producer.
+		// The new topic does not know the old producer.
 		d.producer.Close()
 		if err := d.prepare(ctx); err != nil {
 			return err
@@ -75,10 +75,10 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		d.gone = watch.Repeat{}
 		d.log.Warn(fmt.Sprintf("the dead-letter topic %s exists again", d.topic))
 	}
-	return nil // package watch logs any other trouble with the brokers
+	return nil // package watch logs other troubles with brokers
 }
 
-// maxDeadLetter bounds the bytes that a dead letter keeps of its record.
+// maxDeadLetter limits the bytes of the record in a dead letter.
 const maxDeadLetter = 512 << 10
 
 // add keeps a record until flush. The dead letter shares the record's memory, which the next poll
@@ -97,13 +97,13 @@ func (d *deadLetters) add(topic string, r *kafkalog.Record, class string) {
 	d.waiting = append(d.waiting, msg)
 }
 
-// flush waits until all added messages are durable.
+// flush writes the added messages durably.
 func (d *deadLetters) flush(ctx context.Context) error {
 	if len(d.waiting) == 0 {
 		return nil
 	}
 	_, err := d.producer.Append(ctx, d.waiting)
-	if errors.Is(err, kafkalog.ErrSequence) { // it was created again between two checks
+	if errors.Is(err, kafkalog.ErrSequence) { // the topic was recreated between two checks
 		d.producer.Close()
 		if err = d.prepare(ctx); err == nil {
 			_, err = d.producer.Append(ctx, d.waiting)
@@ -120,8 +120,8 @@ func (d *deadLetters) flush(ctx context.Context) error {
 	return nil
 }
 
-// forget drops the dead letters of a poll that failed before it wrote them. The epoch ends with
-// that poll and no CLOSE counts these records, so the next epoch reads them again.
+// forget drops the dead letters of a poll that failed before it wrote them. That poll ends the
+// epoch without a CLOSE that counts these records, so the next epoch reads them again.
 func (d *deadLetters) forget() {
 	clear(d.waiting)
 	d.waiting = d.waiting[:0]

@@ -12,10 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// NewDecoder returns the decoder of the deployment's events, which asks a registry when a
-// schema appears for the first time, as long as ctx lasts. It logs warnings about schemas to
-// log. Errors: *event.FormatError if the newest schema
-// of the registry lacks a configured field, or the registry's error.
+// NewDecoder returns the decoder of the deployment's events, which asks a registry for new schemas
+// until ctx ends. log receives warnings about schemas. Errors: *event.FormatError if the newest
+// schema of the registry lacks a configured field, or the registry's error.
 func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*event.Decoder, error) {
 	g := d.Config.Events.Registry
 	if g == nil {
@@ -38,10 +37,10 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 	return event.NewDecoder(d.Config.Events.Format, event.WithSchemas(ctx, client), event.OnUnfitSchema(unfit))
 }
 
-// checkNewest refuses, before anything is read, a registry that does not respond, and a schema that
-// lacks a configured field or has a time of another type. The subject is the one that producers use
-// by default. If the registry does not have it, checkNewest checks nothing: a record's own schema
-// decides about that record only, because a producer can name any schema.
+// checkNewest refuses, before any record is read, a registry that does not respond, and a newest
+// schema that lacks a configured field or has a time of another type. It checks the subject that
+// producers use by default, if the registry has it. Any other schema affects only the records that
+// name it.
 func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry.Client) error {
 	subject := d.Config.Events.Topic + "-value"
 	text, err := client.Latest(ctx, subject)

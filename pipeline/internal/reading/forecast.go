@@ -13,14 +13,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Forecast foretells the outcomes of records that are appended to the events topic now.
+// Forecast predicts the outcomes of records that would be appended to the events topic now.
 type Forecast struct {
 	classifier classifier
 	closed     uint64 // the last closed turn
 	parts      map[int32]*partition
 }
 
-// NewForecast returns the forecast for a deployment with this control log.
+// NewForecast returns the forecast for a deployment and its control log.
 func NewForecast(ctx context.Context, d *deployment.Deployment, control *controllog.Log,
 	log *slog.Logger) (*Forecast, error) {
 	decoder, err := NewDecoder(ctx, d, log)
@@ -51,12 +51,12 @@ func (f *Forecast) part(id int32) *partition {
 	return f.parts[id]
 }
 
-// From returns the first offset that Observe needs of a partition: control has the newest time of
+// From returns the first offset of a partition that Observe needs: control has the latest time of
 // the records before it.
 func (f *Forecast) From(partition int32) int64 { return f.part(partition).next }
 
-// Observe takes the time of a record that is on the topic. now is the time of this machine's clock
-// in Unix milliseconds.
+// Observe records the time of a record on the topic. now is the time of this machine's clock in
+// Unix milliseconds.
 func (f *Forecast) Observe(r *kafkalog.Record, now int64) {
 	p := f.part(r.Partition)
 	if r.Offset >= p.next && !p.stampAhead(r, &f.classifier.clock, now) {
@@ -73,7 +73,7 @@ func (f *Forecast) Of(r *kafkalog.Record, now int64) (watch.Outcome, error) {
 	return v.Outcome, err
 }
 
-// Explain returns why a value is not an event; nil if it is one.
+// Explain returns the reason that a value is not an event; nil if it is one.
 func Explain(decoder *event.Decoder, value []byte) (why *event.Error, err error) {
 	var e event.Event
 	if err = decoder.Decode(value, &e); errors.As(err, &why) {

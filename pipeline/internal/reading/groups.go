@@ -15,8 +15,8 @@ import (
 )
 
 // Several readers share a topic by groups of partitions (docs/design-notes.md, "Readers"). The
-// reader of group 0 does what a single reader does, with one difference: it knows the partitions of
-// other groups only by what their readers have written to control.
+// reader of group 0 works like a single reader, but knows the partitions of other groups only from
+// the PASSED records of their readers.
 
 // passedState is the content of a reader's newest PASSED.
 type passedState struct {
@@ -26,21 +26,21 @@ type passedState struct {
 	last  uint64
 }
 
-// allTurns is the turn that a reader has passed when it has nothing left to read.
+// allTurns is the passed turn of a reader that has read all of its input.
 const allTurns = math.MaxUint64
 
 // ownsPartition reports whether a partition belongs to this group.
 func (s *Source) ownsPartition(id int32) bool { return int(id)%s.opts.Groups == s.opts.Group }
 
-// ownPartitions returns the partitions of this group in order.
+// ownPartitions returns the partitions that belong to this group, ascending.
 func (s *Source) ownPartitions(ids []int32) []int32 {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id int32) bool { return !s.ownsPartition(id) })
 	slices.Sort(ids)
 	return ids
 }
 
-// beginReading starts reading in this process, for the first time or again. Group 0 then needs an
-// epoch; a reader of another group announces itself and joins the epochs that follow.
+// beginReading starts reading in this process, for the first time or again. Group 0 then takes an
+// epoch; a reader of another group announces itself and joins later epochs.
 func (s *Source) beginReading(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -63,13 +63,13 @@ func (s *Source) beginReading(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// join joins the epoch of group 0, once there is one that includes this reader and group 0 has
-// announced whether a turn is redone from the ledger. Until then it waits for records on control.
+// join joins the epoch of group 0, once it includes this reader and group 0 has announced whether
+// it redoes a turn from the ledger. Until then join waits for records on control.
 func (s *Source) join(ctx context.Context) error {
 	ready, epoch, again := false, int64(-1), uint64(0)
 	err := s.checkMayRun(func(v *controllog.View) {
 		first := v.Groups[0]
-		ready = v.Run == s.run && first != nil && v.TakesPart(uint32(s.opts.Group), s.reader)
+		ready = v.Run == s.run && first != nil && v.IsMember(uint32(s.opts.Group), s.reader)
 		if ready {
 			epoch, again = v.Epoch, first.Redo
 		}
@@ -88,8 +88,8 @@ func (s *Source) join(ctx context.Context) error {
 }
 
 // readersAssembled reports whether the readers of all other groups have announced themselves since
-// the run's last EPOCH, or since its RUN, so that one epoch serves them all. Group 0 waits for them
-// for a limited time.
+// the run's last EPOCH, or since its RUN, so that one epoch serves them all. After a limited wait
+// it returns true anyway.
 func (s *Source) readersAssembled() bool {
 	limit := readersWait
 	if s.epoch.Load() >= 0 {
@@ -109,7 +109,7 @@ func (s *Source) readersAssembled() bool {
 	return come == s.opts.Groups-1
 }
 
-// stepLimits returns the limits of a step, while a turn is open and while none is.
+// stepLimits returns the limits of a step with an open turn, and of one without.
 func (s *Source) stepLimits() (open, idle time.Duration) {
 	if s.opts.Crowded {
 		return openStep / 4, PollWait / 5
@@ -117,8 +117,8 @@ func (s *Source) stepLimits() (open, idle time.Duration) {
 	return openStep, idleStep
 }
 
-// announceRedo has group 0 write whether it redoes a turn from the ledger: the readers of the other
-// groups wait for that.
+// announceRedo writes whether group 0 redoes a turn from the ledger, which the readers of the other
+// groups wait for.
 func (s *Source) announceRedo(ctx context.Context) error {
 	if s.opts.Group > 0 || s.opts.Groups == 1 {
 		return nil
@@ -129,16 +129,16 @@ func (s *Source) announceRedo(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// writePassed writes a PASSED if there is something new: the first one of the epoch, once
-// everything before the last CLOSE's cuts was read; passed turns, once all turns of earlier PASSED
-// records are closed, so that every turn has one cut in the group; and the end of the input. The
-// tallies cover all records read after the last cuts, even for END.
+// writePassed writes a PASSED if there is news: the first one of the epoch, once all records before
+// the last CLOSE's cuts were read; passed turns, once all turns of earlier PASSED records are
+// closed, so that every turn has one cut in the group; and the end of the input. The tallies are of
+// all records read after the last cuts, because END needs them, too.
 func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) {
 	if !s.caughtUp() {
 		return false, nil
 	}
 	if !s.opts.Until.IsZero() {
-		s.fixLastTurn() // the tallies of the last turn include everything up to the end
+		s.fixLastTurn() // so that the tallies of the last turn include all records
 	}
 	now := passedState{any: true, turn: s.lastPassed.turn}
 	now.atEnd, now.last = s.ownEnd()
@@ -164,7 +164,8 @@ func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) 
 	return true, nil
 }
 
-// passedUpTo returns the last turn that the group has passed, among those that may be read ahead.
+// passedUpTo returns the last turn that the group has passed, at most lookahead turns after the
+// last closed one.
 func (s *Source) passedUpTo() uint64 {
 	turn := s.closed
 	for turn < s.closed+lookahead && s.hasPassed(turn+1) {
@@ -176,8 +177,8 @@ func (s *Source) passedUpTo() uint64 {
 	return turn
 }
 
-// lastBuffered returns the last unopened turn with records seen by READ, even if it keeps only
-// their position; 0 for none.
+// lastBuffered returns the last unopened turn of the records read, even if only their positions are
+// kept; 0 for none.
 func (s *Source) lastBuffered() (last uint64) {
 	last = s.unneeded.last
 	for turn := range s.buffers {
@@ -186,8 +187,8 @@ func (s *Source) lastBuffered() (last uint64) {
 	return last
 }
 
-// describe adds the numbers of records that the group has of the turns up to p.Turn, and their cuts
-// unless all of these turns are closed.
+// describe adds the group's numbers of records in the turns up to p.Turn and, unless all of these
+// turns are closed, its cuts.
 func (s *Source) describe(p *schemas.Passed, settled uint64) {
 	done := max(settled, s.opened, s.fromLedger)
 	for _, turn := range slices.Sorted(maps.Keys(s.buffers)) {
@@ -203,8 +204,8 @@ func (s *Source) describe(p *schemas.Passed, settled uint64) {
 	}
 }
 
-// groupCut returns the cut of a partition for the turns up to one that was passed. It has marks of
-// these turns only, so it is short however far the partition was read.
+// groupCut returns the cut of a partition for the turns up to passed. It has only marks of these
+// turns, so it is short however far the partition was read.
 func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
 	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // with the lowest restart offset
 	g.Restart, g.AppendTime = g.Cut.Cut, p.appendTime
@@ -219,7 +220,7 @@ func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
 	return g
 }
 
-// markTallied records that everything that was read is in tallies on control.
+// markTallied records that the tallies of all records read are on control.
 func (s *Source) markTallied() {
 	s.tallies = newTallies()
 	for _, p := range s.partitions {
@@ -228,8 +229,8 @@ func (s *Source) markTallied() {
 	}
 }
 
-// ownEnd reports whether the group has read all of the run's input, and the last turn that has an
-// event of it; in a bounded run that turn is known only at the end.
+// ownEnd reports whether the group has read all of its input, and returns the last turn with an
+// event of it; in a bounded run only at the end.
 func (s *Source) ownEnd() (atEnd bool, last uint64) {
 	switch {
 	case s.opts.UntilEnd:
@@ -240,8 +241,8 @@ func (s *Source) ownEnd() (atEnd bool, last uint64) {
 	return true, max(s.closed, s.opened, s.lastBuffered())
 }
 
-// eachGroup calls fn with the PASSED state of every other group's reader; only group 0 calls it. A
-// reader without a PASSED has passed nothing.
+// eachGroup calls fn with the progress of every other group, in group 0. It does nothing in other
+// groups. A reader without a PASSED has passed nothing.
 func (s *Source) eachGroup(fn func(*controllog.Group)) {
 	if s.opts.Groups <= 1 || s.opts.Group > 0 {
 		return
@@ -253,14 +254,14 @@ func (s *Source) eachGroup(fn func(*controllog.Group)) {
 	})
 }
 
-// allAtEnd is ownEnd of all groups together.
+// allAtEnd is ownEnd for all groups.
 func (s *Source) allAtEnd() (all bool, last uint64) {
 	all, last = s.ownEnd()
 	s.eachGroup(func(g *controllog.Group) { all, last = all && g.AtEnd, max(last, g.Last) })
 	return all, last
 }
 
-// allTallies returns the tallies of all groups that are in no CLOSE yet.
+// allTallies returns the tallies of all groups since the last CLOSE.
 func (s *Source) allTallies() schemas.ReadTallies {
 	all := newTallies()
 	all.Add(s.tallies)
@@ -268,7 +269,7 @@ func (s *Source) allTallies() schemas.ReadTallies {
 	return all
 }
 
-// recordsOf returns how many records of a turn all groups have.
+// recordsOf returns the number of a turn's records in all groups.
 func (s *Source) recordsOf(turn uint64) (records uint64) {
 	if b := s.buffers[turn]; b != nil {
 		records = b.Records
@@ -277,8 +278,8 @@ func (s *Source) recordsOf(turn uint64) (records uint64) {
 	return records
 }
 
-// compareCounts reports whether every group has read the turn of a CLOSE. Group 0 also compares
-// the sum of their records with the CLOSE; readers of other groups do not.
+// compareCounts reports whether every group has read the turn of a CLOSE, and compares the sum of
+// their records with it. In groups other than 0 it returns true.
 func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 	if s.opts.Group > 0 {
 		return true, nil

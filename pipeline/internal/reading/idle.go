@@ -7,18 +7,18 @@ import (
 )
 
 // applyIdleRule sets the watermark of a partition that was read to its end, without an open
-// transaction, by the clock at the time of sending the fetch. The times of producers may be far
-// behind that clock; with them, the rule applies only to a partition that has been silent for the
-// grace, and sets the clock back by the partition's lag. The next append time is at most the skew
-// behind the clock, so with append times no silence is needed.
+// transaction, by the clock at the time of sending the fetch. Producers' times may be far behind
+// that clock; with them, the rule applies only to a partition that has been silent for the grace,
+// and sets the clock back by the partition's lag. With append times a silence is not needed,
+// because the next append time is at most the skew behind the clock.
 func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	t := &s.dep.Config.Time
 	grace := t.IdleGrace.Milliseconds()
 	switch {
 	case p.asked > 0 && g.Asked-p.asked > unansweredLimit.Milliseconds():
-		p.arrived = g.Asked // no response means no silence
+		p.arrived = g.Asked // a time without responses is not a silence
 	case p.news && (p.atEnd || p.next == g.High && s.endless()):
-		// A record that has waited on the topic shows a longer lag, which is soon over.
+		// A record that has waited on the topic would show too long a lag.
 		p.lag.observe(p.appendTime, p.arrived, grace)
 	case p.arrived == calendar.Never:
 		p.arrived = g.Asked - grace
@@ -43,8 +43,8 @@ func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	p.idleUntil = now - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - grace
 }
 
-// endless reports whether the run continues until it is stopped. A run with an end does not wait
-// for a lag that only a backlog has shown: the load that it reads may be over.
+// endless reports whether the run continues until it is stopped. A run with an end ignores a lag
+// that only a backlog has shown, because its producers may have ended.
 func (s *Source) endless() bool {
 	return !s.opts.Bounded && !s.opts.UntilEnd && s.opts.Until.IsZero()
 }

@@ -2,25 +2,25 @@ package reading
 
 import "time"
 
-// lag is by how far the records of a partition are behind the clock when they arrive. A partition
-// that pauses keeps it, so that the clock does not overtake records as old as its last ones.
-// A single record keeps it over a short silence only, and nothing makes it longer than mostLag.
-// Times are in milliseconds.
+// lag is how far the records of a partition are behind the clock when they arrive. A silent
+// partition keeps it, so that the clock does not overtake records as old as the last ones. A lag
+// that only a single record has shown is kept over a short silence only. No lag is longer than
+// mostLag. Times are in milliseconds.
 type lag struct {
 	by      int64
-	since   int64 // when the first record arrived that showed it
-	lasting bool  // records have shown the lag for a grace
-	over    bool  // the silence is too long for it
+	since   int64 // arrival of the first record with this lag
+	lasting bool  // records have shown the lag for the grace
+	over    bool  // the silence is too long to keep it
 }
 
 const (
-	// mostLag bounds the lag, and the silence over which a partition keeps it.
+	// mostLag limits a lag, and the silence over which it is kept.
 	mostLag = 24 * time.Hour
-	// briefGraces bounds, in graces, the silence over which a lag is kept that is not lasting.
+	// briefGraces limits the silence over which a lag that is not lasting is kept, in graces.
 	briefGraces = 10
 )
 
-// observe records the time of a record that has arrived at now.
+// observe updates the lag for a record that arrives at now.
 func (l *lag) observe(time, now, grace int64) {
 	l.over = false
 	if time < now-mostLag.Milliseconds() {
@@ -33,7 +33,7 @@ func (l *lag) observe(time, now, grace int64) {
 	l.by, l.lasting = by, now-l.since >= grace
 }
 
-// after returns the lag that a partition keeps after a silence.
+// after returns the remaining lag after a silence.
 func (l *lag) after(silence, grace int64) int64 {
 	most := briefGraces * grace
 	if l.lasting {

@@ -11,13 +11,13 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// settleOverdue reports whether the open turn has exceeded its limit, so that group 0 starts a new
-// epoch. The limit doubles with every epoch that was given up for the same turn. So a large turn,
-// or one on a slow machine, settles in the end instead of being started again for ever.
+// settleOverdue reports whether the open turn has exceeded its limit, so that group 0 must start a
+// new epoch. The limit doubles with every epoch that was given up for the same turn, so that a
+// large turn, or one on a slow machine, settles in the end.
 func (s *Source) settleOverdue(settled uint64) bool {
 	limit := s.opts.StallLimit
 	if settled == s.stalledAfter && limit < mostStall {
-		if limit > mostStall>>s.stalledEpochs { // a shift of limit might wrap around
+		if limit > mostStall>>s.stalledEpochs { // shifting limit might overflow
 			limit = mostStall
 		} else {
 			limit <<= s.stalledEpochs
@@ -26,10 +26,10 @@ func (s *Source) settleOverdue(settled uint64) bool {
 	return s.opts.Group == 0 && s.opened > settled && time.Since(s.openedAt) > limit
 }
 
-// open opens the turn after the settled one once control has its CLOSE and every partition was read
-// up to its cut; in group 0, every group's. A tick in Beam's time is the number of the epoch and of
-// the turns that were settled in it: the same for all groups, and later than any of an earlier
-// epoch, because every EPOCH and SETTLED is a record of its own.
+// open opens the turn after the settled one, once control has its CLOSE and every partition was
+// read up to its cut; in group 0, every partition of all groups. The tick in Beam's time is the sum
+// of the epoch and the number of turns settled in it. It is the same for all groups, and later than
+// in any earlier epoch, because every EPOCH and SETTLED is a record with an offset of its own.
 func (s *Source) open(settled uint64) (stepResult, error) {
 	turn := settled + 1
 	if s.opened >= turn || s.closed < turn {
@@ -47,7 +47,7 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 		out.tick = v.Epoch + v.Turns
 	})
 	if !current {
-		return stepResult{}, nil // the epoch or the settled turn has changed meanwhile
+		return stepResult{}, nil // the epoch or the settled turn has changed
 	}
 	if c == nil {
 		return stepResult{}, fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE of it: %w", turn,

@@ -10,35 +10,34 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// partition is what READ knows of one partition of the events topic.
+// partition is READ's state of one partition of the events topic.
 type partition struct {
 	id          int32
-	next        int64 // the next offset to read
-	appendTime  int64 // A: the largest append time so far; calendar.Never before the first
+	next        int64 // next offset to read
+	appendTime  int64 // largest append time so far; calendar.Never before the first
 	leaderEpoch int32 // leader epoch of the last record read; −1 before the first
-	end         int64 // bounded runs: the last stable offset at the start; else calendar.Forever
-	talliedTo   int64 // records below are in the tallies of a CLOSE that counts
-	idleUntil   int64 // the idle rule's watermark; calendar.Never when the rule does not apply
-	// when the last record was read that ends a silence, by this machine's clock; calendar.Never:
+	end         int64 // bounded runs: last stable offset at the start; otherwise calendar.Forever
+	talliedTo   int64 // records below it are in the tallies of a CLOSE that counts
+	idleUntil   int64 // watermark by the idle rule; calendar.Never if the rule does not apply
+	// time by this machine's clock of reading the last record that ended a silence; calendar.Never:
 	// before this session
 	arrived  int64
-	news     bool // such a record was read since the idle rule was applied last
+	news     bool // such a record was read since the last applyIdleRule
 	atEnd    bool // the last fetch has read the partition to its end
 	lag      lag
-	read     watch.Outcomes // not reported to Losses yet
-	ahead    []int64        // offsets of records whose stamps are ahead of the clock, ascending
-	replayed map[int64]bool // those below talliedTo that were classified so before
+	read     watch.Outcomes // outcomes to be reported to Losses
+	ahead    []int64        // offsets of records with stamps ahead of the clock, ascending
+	replayed map[int64]bool // those below talliedTo, from CLOSEs
 	// As of the last fetch, for the texts about stalls.
 	fetched          bool
 	high, lastStable int64
-	asked            int64 // when that fetch was sent, Unix milliseconds
+	asked            int64 // sending time of that fetch, Unix milliseconds
 }
 
 // readToEnd reports whether a bounded run has read the partition to its end.
 func (p *partition) readToEnd() bool { return p.next >= p.end }
 
-// watermark returns the event time before which the partition can bring no more records
-// that are on time.
+// watermark returns an event time: any event before it that the partition still brings is late.
 func (p *partition) watermark(t schemas.MetricSpec) int64 {
 	if p.readToEnd() {
 		return calendar.Forever
@@ -46,8 +45,8 @@ func (p *partition) watermark(t schemas.MetricSpec) int64 {
 	return max(p.idleUntil, minus(p.appendTime, t.Slack+t.Lateness))
 }
 
-// minus returns time − d, and plus time + d, for d ≥ 0, without wrapping around: a producer may
-// write any int64 as a record's time, and one that wraps around would close every window.
+// minus returns time − d, and plus time + d, for d ≥ 0, without overflow: a producer may write any
+// int64 as a record's time, and an overflow would close every window.
 func minus(time, d int64) int64 {
 	if time < calendar.Never+d {
 		return calendar.Never
@@ -62,8 +61,7 @@ func plus(time, d int64) int64 {
 	return time + d
 }
 
-// clock has the time rules of a generation, in milliseconds, and whether stamps of
-// producers are compared with this machine's clock.
+// clock has the time rules of a generation, in milliseconds.
 type clock struct {
 	trustProducer bool
 	noFuture      bool
@@ -73,7 +71,7 @@ type clock struct {
 }
 
 // stampAhead reports whether a producer's stamp is ahead of this machine's clock. A record below
-// talliedTo was classified before, and keeps its outcome.
+// talliedTo keeps the outcome that it had when it was first read.
 func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 	if !c.trustProducer || c.noFuture {
 		return false
@@ -88,9 +86,10 @@ func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 	return true
 }
 
-// advance moves the partition's time up to a record that is read at now. A record whose time is
-// before the partition's watermark does not end a silence, so that one device with a slow clock
-// cannot delay the windows of others. Neither does a record that was read in an earlier session.
+// advance applies the timestamp of a record read at now to the partition's append time. A record
+// before the partition's watermark does not end a silence, so that a device with a slow clock
+// cannot delay the windows of others; nor does a record that was already read in an earlier
+// session.
 func (p *partition) advance(r *kafkalog.Record, c *clock, now int64) {
 	if r.Offset >= p.talliedTo && r.Timestamp >= minus(p.appendTime, c.slack+c.lateness) {
 		p.arrived, p.news = now, true
@@ -98,7 +97,7 @@ func (p *partition) advance(r *kafkalog.Record, c *clock, now int64) {
 	p.appendTime = max(p.appendTime, r.Timestamp)
 }
 
-// cut describes the partition for a CLOSE. restart is the mark at which a later run must start
+// cut returns the partition's cut for a CLOSE. restart is the mark where a later run must start
 // reading to find every contribution to later turns; nil for the cut itself.
 func (p *partition) cut(restart *packing.Mark) schemas.Cut {
 	c := schemas.Cut{

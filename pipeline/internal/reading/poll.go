@@ -18,7 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// poll reads control and the wanted partitions with one fetch, which waits for the first record.
+// poll reads control and the wanted partitions with one fetch, which waits for a first record.
 func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) error {
 	if err := s.refreshPartitions(ctx); err != nil {
 		return err
@@ -61,10 +61,10 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 	return s.dead.flush(ctx)
 }
 
-// nextFetches returns the next fetches: control from an offset, then the partitions to read; and
-// these by number. Brokers fill a response in the order of the request, so the partition with the
-// lowest watermark, which the turn waits for, is first. No partition starves: one that gets nothing
-// keeps its watermark while the others' advance, until it is the first.
+// nextFetches returns the fetches of control and of the partitions to read, and these partitions by
+// number. Brokers fill a response in the order of the request, so the partition with the lowest
+// watermark, which the turn waits for, is the first one. No partition starves: if it gets no
+// records, its watermark stays while the others' advance, until it is first.
 func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, map[int32]*partition) {
 	byID := map[int32]*partition{}
 	var wanted []*partition
@@ -87,7 +87,7 @@ func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, m
 	return fetches, byID
 }
 
-// cloneRecords copies records, because control's are kept and the next poll overwrites the
+// cloneRecords copies records of control, which are kept although the next poll overwrites the
 // fetcher's memory.
 func cloneRecords(records []kafkalog.Record) []kafkalog.Record {
 	out := slices.Clone(records)
@@ -97,23 +97,23 @@ func cloneRecords(records []kafkalog.Record) []kafkalog.Record {
 	return out
 }
 
-// shouldRead bounds read-ahead by event time, and by the number of events only for
-// partitions that no turn waits for.
+// shouldRead limits reading ahead by event time, and on partitions that no turn waits for also by
+// the number of events.
 func (s *Source) shouldRead(p *partition, settled uint64) bool {
 	if p.readToEnd() {
 		return false
 	}
 	if p.next < p.talliedTo {
-		return true // closed turns wait for this partition
+		return true // a closed turn waits for this partition
 	}
 	if s.lastKnown && s.closed+1 >= s.last {
 		return true // the run waits only for the end of the input
 	}
 	if p.idleUntil != calendar.Never && s.dep.Config.Time.Trust == deployment.TrustProducer {
-		return true // only another response shows that it is still silent; its times may lag
+		return true // only further responses show that it is still silent
 	}
 	if s.opts.UntilEnd && p.next < s.opts.Ends[p.id] && s.owed <= s.closed {
-		return true // no turn is closed before another event is read
+		return true // no turn can close before another event is read
 	}
 	spec := s.dep.Metrics[0].Spec
 	w := p.watermark(spec)
@@ -124,8 +124,7 @@ func (s *Source) shouldRead(p *partition, settled uint64) bool {
 	return holdsBack || w < s.classifier.turns.End(settled+1+lookahead)
 }
 
-// readFetched reads the records that a fetch brought from one partition; p is nil if no fetch asked
-// for it.
+// readFetched reads the fetched records of partition p; nil if the fetch did not ask for it.
 func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	if p == nil {
 		return nil
@@ -134,7 +133,7 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 		return err
 	}
 	age := time.Now().UnixMilli() - g.Asked
-	if age < 0 { // the clock was set meanwhile
+	if age < 0 { // the clock was set back
 		age = unansweredLimit.Milliseconds()
 	}
 	if n := len(g.Records); n > 0 && g.AppendTime && p.atEnd {
@@ -161,7 +160,8 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// checkFetched returns an error if the log is not one that the promise can rest on.
+// checkFetched returns the error of a fetch, and refuses producers' times if the broker's are
+// trusted.
 func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
 	place := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {
@@ -178,7 +178,7 @@ func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// readRecord classifies one record and keeps its contribution.
+// readRecord classifies one record, tallies it, and buffers its contribution.
 func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error {
 	before := packing.Mark{Offset: rec.Offset, AppendTime: p.appendTime}
 	p.leaderEpoch = rec.LeaderEpoch
@@ -189,7 +189,7 @@ func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error
 	if v.Outcome == watch.Accepted && s.isOvertaken(p.id, rec.Offset, v.turn) {
 		v.Outcome = watch.Overtaken
 	}
-	if rec.Offset >= p.talliedTo { // no run has read it before
+	if rec.Offset >= p.talliedTo { // no run has tallied it before
 		v.tally(&s.tallies)
 		p.read.Count(v.Outcome, v.class)
 		if v.Outcome == watch.DeadLettered {
@@ -204,7 +204,7 @@ func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error
 		s.owed = max(s.owed, turn)
 	}
 	if turn <= s.opened || turn <= s.fromLedger {
-		return nil // the turn is settled, or is redone from the ledger
+		return nil // the turn is open, settled, or redone from the ledger
 	}
 	if turn > s.needed {
 		s.skipEvent(p.id, turn, before)

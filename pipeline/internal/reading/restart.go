@@ -18,12 +18,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// partitionsRefresh is how often READ asks for new partitions of the events topic.
+// partitionsRefresh is the interval between checks for new partitions of the events topic.
 const partitionsRefresh = 10 * time.Second
 
-// start begins a new epoch and finds out, from control, ledger and counts alone, where to
-// continue. Crash, upgrade and an engine's restore all take this path.
-// deployment.ErrSuperseded: a newer run has started.
+// start begins a new epoch and determines from control, ledger and counts alone where to continue.
+// Every start takes this path: after a crash, an upgrade or an engine's restore. It returns
+// deployment.ErrSuperseded if a newer run has started.
 func (s *Source) start(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -56,14 +56,14 @@ func (s *Source) start(ctx context.Context) error {
 	return s.resume(ctx, epoch, func(settled uint64) (interruption, error) { return s.interrupted(ctx, settled) })
 }
 
-// checkMayRun calls read with the state of control, and returns an error if by that state this run
-// must end.
+// checkMayRun calls read with the state of control, and returns an error if this run must end
+// because of it.
 func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 	s.control.WithView(func(v *controllog.View) {
 		read(v)
 		switch {
 		case v.Run > s.run:
-			err = deployment.ErrSuperseded // for good: a superseded run never gets another epoch
+			err = deployment.ErrSuperseded // a superseded run never gets another epoch
 		case v.Stop != nil:
 			err = controllog.Stopped(v.Stop)
 		case v.HeaderAt != s.control.HeaderAt:
@@ -74,12 +74,12 @@ func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 	return err
 }
 
-// interruption is how far an earlier epoch got with the turn after the settled one. begun means
-// that decisions of some shards are on the ledger; redo, that those of all shards are, so that this
-// epoch redoes the turn from the ledger.
+// interruption is the progress of an earlier epoch with the turn after the settled one. begun:
+// decisions of some shards are on the ledger. redo: decisions of all shards are, so that this epoch
+// redoes the turn from the ledger.
 type interruption struct{ begun, redo bool }
 
-// resume begins to read in an epoch. It calls interrupted for the turn after the settled one.
+// resume begins reading in an epoch. interrupted returns the interruption after the settled turn.
 func (s *Source) resume(ctx context.Context, epoch int64,
 	interrupted func(settled uint64) (interruption, error)) error {
 	var settled uint64
@@ -99,7 +99,7 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 	}
 	if before.redo {
 		fresh.fromLedger = base
-		if s.opts.UntilEnd { // its events are not read again, and may be the last below the ends
+		if s.opts.UntilEnd { // its events are not read again, and may be the last ones below the ends
 			s.owed = max(s.owed, base)
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 	fresh.unwritten = fresh.closed == 0 && s.dep.Config.Time.Trust == deployment.TrustProducer && s.endless()
 	s.session = fresh
 	if !s.opts.Until.IsZero() {
-		s.fixLastTurn() // READ keeps no contribution after it
+		s.fixLastTurn() // READ buffers no contribution to later turns
 	}
 	if before.begun && closes[settled+1] != nil {
 		s.underWay = max(s.underWay, settled+1)
@@ -122,8 +122,8 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 	return s.announceRedo(ctx)
 }
 
-// baseOf returns the turn whose end is the start of reading: the settled one, or the next one if
-// that is redone from the ledger.
+// baseOf returns the last turn that is not read again: the settled one, or the next one if the
+// ledger redoes it.
 func baseOf(before interruption, settled uint64, closes map[uint64]*controllog.Closing) (uint64, error) {
 	if !before.redo {
 		return settled, nil
@@ -138,12 +138,11 @@ func baseOf(before interruption, settled uint64, closes map[uint64]*controllog.C
 	return next, nil
 }
 
-// Compare checks ledger, counts and events against control as a run does when it starts, without
-// writing. It refuses what such a run would refuse: topics that were restored as they were at
-// different moments, or that have lost records. underWay is the turn that is not
-// settled and has decisions on the ledger; 0 for none. If control changes during the comparison, a
-// run is active and has compared the topics itself; the result is then 0 and nil. Errors:
-// deployment.ErrLogFault, or the broker's.
+// Compare compares ledger, counts and events with control as a run does when it starts, without
+// writing. It returns deployment.ErrLogFault if topics were restored from different moments or have
+// lost records. underWay is the unsettled turn with decisions on the ledger; 0 for none. If control
+// changes during the comparison, a run is active and has compared the topics itself; Compare then
+// returns 0 and nil.
 func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	log *slog.Logger) (underWay uint64, err error) {
 	s := &Source{dep: d, client: client, control: control, log: log, clock: newTrustedTime(d.Config.Time.Skew, log),
@@ -181,13 +180,13 @@ func (s *Source) compare(ctx context.Context, settled, closed uint64,
 	return underWay, err
 }
 
-// interrupted finds out which shards have a ledger delta of the turn after the settled one. If all
-// shards have one, that turn may be published already, and is redone from the ledger. If counts
-// holds values of it and some shard lacks a delta, a promise was broken: a turn is released once
-// all of its deltas are durable.
+// interrupted counts the shards with a ledger delta of the turn after the settled one. If all
+// shards have one, that turn may be published already, and is redone from the ledger. If counts has
+// values of it although a shard lacks a delta, records were lost, because a turn is released only
+// after all of its deltas are durable.
 func (s *Source) interrupted(ctx context.Context, settled uint64) (interruption, error) {
 	// Counts must be read before the ledger: an older run may still be writing, and the deltas of
-	// whatever it has published by now are on the ledger already.
+	// all values that it has published by now are on the ledger.
 	published, err := countslog.PublishedAfter(ctx, s.client, s.dep, s.control, settled)
 	if err != nil {
 		return interruption{}, err
@@ -215,8 +214,8 @@ func (s *Source) interrupted(ctx context.Context, settled uint64) (interruption,
 	return interruption{begun: have > 0}, nil
 }
 
-// positions returns the partitions with the offsets at which to read: the restart offsets of the
-// CLOSE of turn base, or the start of the topic if no turn is closed yet.
+// positions returns the partitions with the offsets where reading starts: the restart offsets of
+// the CLOSE of turn base, or the start of the topic if no turn is closed yet.
 func (s *Source) positions(ctx context.Context, base, closed uint64,
 	closes map[uint64]*controllog.Closing) ([]*partition, error) {
 	topic := s.dep.Config.Events.Topic
@@ -271,13 +270,13 @@ func (s *Source) positions(ctx context.Context, base, closed uint64,
 	return out, s.checkSameTopic(ctx, closes[closed])
 }
 
-// restore applies the state that a CLOSE has of a partition, at now. Call it for older CLOSEs
-// first: the newest one decides whether the partition is silent. A bounded run reads at least up to
-// the cuts, because the run before may have written the CLOSE after the ends were determined.
+// restore applies the state of a partition in a CLOSE, at now. Call it with older CLOSEs first,
+// because the newest one decides whether the partition is silent. A bounded run reads at least up
+// to the cuts, because an earlier run may have written the CLOSE after the ends were determined.
 func (p *partition) restore(c *schemas.Cut, now int64) {
 	p.talliedTo, p.end = max(p.talliedTo, c.Cut), max(p.end, c.Cut)
 	if p.arrived = now; c.Idle {
-		p.arrived = calendar.Never // it is silent until it has a record after the cut
+		p.arrived = calendar.Never // silent until a record after the cut is read
 	}
 	p.lag = lag{by: c.Lag, lasting: true}
 	for _, o := range c.Ahead {
@@ -289,14 +288,14 @@ func (p *partition) restore(c *schemas.Cut, now int64) {
 	slices.Sort(p.ahead)
 }
 
-// fresh returns a partition without records read in this epoch, at now. It keeps the time of the
-// last answered fetch of earlier epochs, because the new epoch may begin after a long outage.
+// fresh returns an unread partition, at now. It keeps the time of the last fetch with a response in
+// earlier epochs, because the new epoch may begin after a long outage.
 func (s *Source) fresh(id int32, now int64) *partition {
 	return &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: now,
 		asked: s.answered[id], end: calendar.Forever, replayed: map[int64]bool{}}
 }
 
-// position returns a partition with the offset at which to read it.
+// position returns a partition with the offset where reading starts.
 func (s *Source) position(ctx context.Context, id int32, base uint64,
 	closes map[uint64]*controllog.Closing) (*partition, error) {
 	now, _ := s.clock.now()
@@ -325,8 +324,8 @@ func (s *Source) position(ctx context.Context, id int32, base uint64,
 	return p, nil
 }
 
-// refreshPartitions adds partitions that the events topic has got meanwhile. They are read from
-// their beginning, and are part of the next CLOSE. It refuses a topic that was created again.
+// refreshPartitions adds new partitions of the events topic. They are read from their beginning,
+// and are part of the next CLOSE. It refuses a recreated topic.
 func (s *Source) refreshPartitions(ctx context.Context) error {
 	if s.opts.Bounded || time.Since(s.refreshed) < partitionsRefresh {
 		return nil
@@ -356,7 +355,7 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 		s.partitions = append(s.partitions, p)
 	}
 	slices.SortFunc(s.partitions, func(a, b *partition) int { return int(a.id - b.id) })
-	if s.unwritten && s.opts.Groups > 1 { // the first record may be of another group
+	if s.unwritten && s.opts.Groups > 1 { // the first record may be in another group
 		ends, err := Ends(ctx, s.client, s.dep.Config.Events.Topic)
 		if err != nil {
 			return err
@@ -370,16 +369,17 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 	return nil
 }
 
-// awaitFirstRecord keeps all windows open, in a run without an end and with producers' times, until
-// the topic has its first record: that may be of long ago, and the clock closes windows for good.
+// awaitFirstRecord starts the silence of partitions once the topic has its first record. Until
+// then, an endless run with producers' times keeps all windows open, because the first record may
+// be old.
 func (s *Source) awaitFirstRecord() {
 	if s.unwritten && slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next > 0 }) {
 		s.beginSilence()
 	}
 }
 
-// beginSilence has the silence of every partition begin with the topic's first record, so that each
-// of them has the grace to bring its own.
+// beginSilence starts the silence of every partition now, so that each has the grace to bring its
+// own first record.
 func (s *Source) beginSilence() {
 	s.unwritten = false
 	now, _ := s.clock.now()

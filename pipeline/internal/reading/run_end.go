@@ -28,14 +28,14 @@ func Ends(ctx context.Context, client *kafkalog.Client, topic string) (map[int32
 }
 
 // finished reports whether the run can end: all opened turns are settled, and no more will be
-// opened, because of a drain or the end of a bounded run. Group 0 decides it; the others read END.
+// opened, because of a drain or the end of the input. Group 0 decides; the others read END.
 func (s *Source) finished(settled uint64) bool {
 	drained, ended := false, false
 	s.control.WithView(func(v *controllog.View) {
 		drained, ended = v.Drained(s.run), v.Ended != nil && v.Run == s.run
 	})
 	if s.opts.Group > 0 || ended || s.epoch.Load() < 0 {
-		return ended // an END counts in an epoch of this run only
+		return ended // an END counts only in an epoch of this run
 	}
 	if settled < s.opened {
 		return false
@@ -53,8 +53,9 @@ func (s *Source) finished(settled uint64) bool {
 	return s.lastKnown && settled >= s.last && all
 }
 
-// lastOwed returns the last turn that the run may close. A run with an end closes no turn after the
-// last one that it is to settle, as far as it has read: later turns belong to the next records.
+// lastOwed returns the last turn that the run may close. A run with an end does not close turns
+// after the last one that it has to settle, as far as it has read: they stay open for later
+// records.
 func (s *Source) lastOwed() uint64 {
 	switch {
 	case s.lastKnown:
@@ -90,19 +91,19 @@ func (s *Source) end(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// pastEnds reports whether everything was read that was on the topic at the start.
+// pastEnds reports whether all records that were on the topic at the start were read.
 func (s *Source) pastEnds() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < s.opts.Ends[p.id] })
 }
 
-// atEnd reports whether a bounded run has read everything.
+// atEnd reports whether a bounded run has read all of its input.
 func (s *Source) atEnd() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return !p.readToEnd() })
 }
 
-// fixLastTurn fixes the last turn of a bounded run: with Until at once, otherwise when everything
-// was read, as the last turn with an event. It is at least one turn, because records that
-// belong to no turn must be tallied in a CLOSE, too.
+// fixLastTurn fixes the last turn of a bounded run: with Until at once, otherwise when all input
+// was read, as the last turn with an event. If untallied records are left, it is a new turn,
+// because records without a turn must be in the tallies of a CLOSE, too.
 func (s *Source) fixLastTurn() {
 	if !s.opts.Bounded || s.lastKnown {
 		return

@@ -12,12 +12,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// CheckSameRecords refuses an events topic whose records below the last CLOSE's cuts
-// are not the ones that were read: after an unclean leader election, or if the topic was created
-// again, other records can have the same offsets. It is enough to check the newest cut: a log that
-// has a record of a leader epoch also has everything that the leader of that epoch had before it.
-// newest is the last CLOSE; with nil there is nothing to compare. Errors: deployment.ErrLogFault,
-// or the broker's error.
+// CheckSameRecords returns deployment.ErrLogFault if the records below the cuts of the last CLOSE
+// are not the ones that were read: after an unclean leader election, or in a recreated topic, other
+// records can have the same offsets. It compares only the newest cuts, because a log with a record
+// of a leader epoch also has all records that the leader of that epoch had before it. newest may be
+// nil.
 func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
@@ -30,12 +29,12 @@ func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string
 	return nil
 }
 
-// CheckSameRecordsBelow is CheckSameRecords for one partition: turn is the turn of the CLOSE, c its
+// CheckSameRecordsBelow is CheckSameRecords for one partition: turn is the turn of the CLOSE, c the
 // cut.
 func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64,
 	c *schemas.Cut) error {
 	if c.LeaderEpoch < 0 || c.Cut == 0 {
-		return nil // no record was read, or its epoch is not known
+		return nil // no record was read, or its epoch is unknown
 	}
 	fault := func(what string) error {
 		return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: %s; records that were read before "+
@@ -47,7 +46,7 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 		return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 	}
 	if c.Cut <= bounds.Start {
-		return nil // no record below the cut is left to compare, and a restart needs none of them
+		return nil // no record below the cut is left to compare, or needed by a restart
 	}
 	if bounds.High < c.Cut {
 		return fault(fmt.Sprintf("it ends at offset %d but was read up to %d", bounds.High, c.Cut))
@@ -65,8 +64,8 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	case end >= c.Cut:
 		return nil
 	}
-	// A later leader has written below the cut, where READ saw no record. That is right if there
-	// are only markers, aborted records or emptied batches, which READ does not see.
+	// A later leader has written below the cut. That is right if it wrote only markers, aborted
+	// records or batches that are empty now, which READ does not see.
 	from := max(end, bounds.Start)
 	other := false
 	err = client.ReadRange(ctx, topic, c.Partition, from, c.Cut, func(kafkalog.Record) error {
@@ -83,9 +82,8 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	return nil
 }
 
-// checkKnownEpoch checks a response that the broker knows no epoch after the cut's. It is right if
-// the cut's epoch is the present leader's, or if no later leader has written, and wrong if the
-// partition has never reached that epoch.
+// checkKnownEpoch is for a broker that does not know the end of the cut's epoch. That is right if
+// no later leader has written, and wrong if the partition has not reached that epoch.
 func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut,
 	fault func(string) error) error {
 	present, err := client.LeaderEpoch(ctx, topic, c.Partition)
@@ -99,15 +97,16 @@ func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string,
 	return nil
 }
 
-// nearRestart is how many records below a restart offset are compared with the times of the cut.
+// nearRestart is the number of records below a restart offset that are compared with the time of
+// the cut.
 const nearRestart = 64
 
-// checkSameOffsets refuses an events topic that has other records below the restart offsets of the
-// last CLOSE than those that were read. On a copy with other offsets, such as a mirror makes, the
-// run would skip records. The cut has the latest time of all records below the restart offset, so a
-// later time proves another record. If the stamps of producers may be ahead of the clock, these are
-// not in the cut's time, and a later time proves nothing: then it only warns, or refuses if the run
-// is strict, and only if all records near the offset are later.
+// checkSameOffsets refuses an events topic with other records below the restart offsets of the last
+// CLOSE than those that were read. On a copy with other offsets, such as a mirror, the run would
+// skip records. The cut has the latest time of the records below the restart offset, so a later
+// time proves that a record is another one. But if producers' stamps may be ahead of the clock,
+// such stamps are not in the cut's time: then it only warns, or refuses if the run is strict, and
+// only if all records near the offset are later.
 func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
@@ -120,7 +119,7 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 			return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 		}
 		if c.Restart <= bounds.Start || c.AppendTime == calendar.Never {
-			continue // nothing is left to compare, or no record has a time that counts
+			continue // no record, or none with a time that counts, is left to compare
 		}
 		near, later := 0, 0
 		err = s.client.ReadRange(ctx, topic, c.Partition, max(bounds.Start, c.Restart-nearRestart), c.Restart,
@@ -151,8 +150,8 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 }
 
 // checkSameTopic refuses an events topic with another id than in the epoch of the last CLOSE: it
-// was deleted and created again, perhaps with as many records. On another cluster, a copy of the
-// topic has an id of its own.
+// was recreated, perhaps with as many records. It ignores the id on another cluster, because a copy
+// of the topic has its own.
 func (s *Source) checkSameTopic(ctx context.Context, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil

@@ -13,18 +13,18 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ScanOptions are those of package pipeline.
+// ScanOptions are pipeline.ScanOptions.
 type ScanOptions struct {
 	From, To time.Time
 	Logger   *slog.Logger
 	Progress func(read uint64)
 }
 
-// ScanCounts are those of package pipeline.
+// ScanCounts are pipeline.ScanCounts.
 type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
-// Scan is pipeline.ScanEvents. It calls fn partition by partition; an event is valid until fn
-// returns, and an event.Namer has named its user.
+// Scan implements pipeline.ScanEvents. It reads one partition after the other. An event is valid
+// until fn returns, and an event.Namer has named its user.
 func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ScanOptions,
 	fn func(*event.Event) error) (ScanCounts, error) {
 	var seen ScanCounts
@@ -57,8 +57,7 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	return seen, nil
 }
 
-// naming returns fn for events that have no user of their own: their number among all records is
-// their position.
+// naming returns fn with named users: a user of one record is named by the number of that record.
 func naming(format *event.Format, position *uint64, fn func(*event.Event) error) func(*event.Event) error {
 	var namer event.Namer
 	return func(e *event.Event) error {
@@ -94,9 +93,10 @@ func (f *classifier) scan(r *kafkalog.Record, o ScanOptions, seen *ScanCounts, f
 	return nil
 }
 
-// scanRange returns offsets between which a partition has all events that scan accepts. A record
-// before the first append time of the range is of the future, or outside the range. The stretch
-// always ends with the partition: an append time that ran ahead may precede others that did not.
+// scanRange returns offsets between which a partition has all events that scan accepts. With append
+// times, records before the start of the range minus the skew are of the future, or outside the
+// range. The offsets always reach to the end of the partition, because append times need not be in
+// order.
 func (f *classifier) scanRange(ctx context.Context, client *kafkalog.Client, topic string, id int32,
 	o ScanOptions) (from, to int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, id)

@@ -19,9 +19,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// Source is READ for one group of partitions: it reads events and control, decides every record's
-// outcome, and emits the contributions to opened turns. The Source of group 0 starts epochs and
-// closes turns; those of other groups join its epochs (groups.go). It implements transforms.Source.
+// Source implements transforms.Source as READ for one group of partitions: it reads events and
+// control, decides every record's outcome, and emits the contributions to opened turns. The Source
+// of group 0 starts epochs and closes turns; those of other groups join its epochs (groups.go).
 // Safe for concurrent use; only one Step runs at a time.
 type Source struct {
 	dep        *deployment.Deployment
@@ -29,7 +29,7 @@ type Source struct {
 	control    *controllog.Log
 	opts       Options
 	log        *slog.Logger
-	run        int64         // the number of the run
+	run        int64         // number of the run
 	stalls     *watch.Stalls // may be nil
 	classifier classifier
 	hasher     *schemas.Hasher
@@ -39,76 +39,76 @@ type Source struct {
 	dead    *deadLetters
 	fetcher *kafkalog.Fetcher
 
-	callMu sync.Mutex // guards calls and stopIt
-	calls  int64
-	stopIt context.CancelFunc
-	step   sync.Mutex // held by the one step that runs
+	callMu   sync.Mutex // guards calls and stopStep
+	calls    int64
+	stopStep context.CancelFunc
+	step     sync.Mutex // held by the running step
 
-	epoch  atomic.Int64   // beginStep reads it while a step runs; −1: outside an epoch
-	reader int64          // the reader's number, in any group but the first
-	taken  *schemas.Epoch // in group 0: the newest EPOCH that it has written
-	// assembling is since when group 0 waits for the readers of other groups.
+	epoch  atomic.Int64   // beginStep reads it during a step; −1: outside an epoch
+	reader int64          // number of the reader, except in group 0
+	taken  *schemas.Epoch // in group 0: the newest EPOCH that it wrote
+	// assembling is the time since which group 0 has waited for the readers of other groups.
 	assembling time.Time
 	session
-	// underWay is the last turn that a drain must finish: a turn that this run opened in any epoch,
-	// or one that an earlier run left with decisions on the ledger.
+	// underWay is the last turn that a drain must finish: one that this run opened in any epoch, or
+	// that an earlier run left with decisions on the ledger.
 	underWay uint64
-	// owed is the last turn that the run is to settle: with UntilEnd the last that owns an
-	// event of this group below the ends, as far as was read.
+	// owed is the last turn that the run has to settle; with UntilEnd, the last one with an event
+	// of this group below the ends, as far as they were read.
 	owed uint64
-	// stalledEpochs counts the epochs in a row that group 0 gave up since stalledAfter was settled.
+	// stalledEpochs is the number of epochs that group 0 has given up since the turn stalledAfter
+	// was settled.
 	stalledEpochs int
 	stalledAfter  uint64
-	// answered is the sending time of the last fetch that got a response, by partition and in any
-	// epoch, Unix milliseconds.
+	// answered is the sending time of the last fetch with a response in any epoch, by partition,
+	// Unix milliseconds.
 	answered map[int32]int64
 	users    *packing.Users
 	spare    *packing.Pool
 }
 
-// session is what READ knows within one epoch.
+// session is the state of READ within one epoch.
 type session struct {
 	partitions   []*partition
 	buffers      map[uint64]*packing.Buffer
 	buffered     uint64
 	unneeded     unneededTurns
 	needed       uint64 // lastNeeded as of the last poll
-	unwritten    bool   // no window is closed until the topic has its first record: see awaitFirstRecord
-	opened       uint64 // the last turn opened in this epoch, or settled before
+	unwritten    bool   // no window is closed before the topic has its first record: see awaitFirstRecord
+	opened       uint64 // last turn opened in this epoch, or settled before
 	openedAt     time.Time
-	fromLedger   uint64      // the turn to be redone from the ledger; 0 for none
-	closed       uint64      // the last turn closed on control, as far as it is known here
-	closeWritten uint64      // the last turn this run has written a CLOSE for
-	lastPassed   passedState // groups but the first: the newest PASSED
+	fromLedger   uint64      // turn to be redone from the ledger; 0 for none
+	closed       uint64      // last turn closed on control, as far as it was read
+	closeWritten uint64      // last turn of a CLOSE that this run wrote
+	lastPassed   passedState // except in group 0: the newest PASSED
 	tallies      schemas.ReadTallies
-	last         uint64 // bounded runs: the last turn, once lastKnown
+	last         uint64 // bounded runs: last turn, once lastKnown
 	lastKnown    bool
 	refreshed    time.Time
 }
 
-// Options control where reading ends, and what READ reports: pipeline.RunOptions has fields of the
-// same names and meanings.
+// Options configure READ: pipeline.RunOptions has fields of the same names and meanings.
 type Options struct {
-	// Group is the number of this group: it reads every Groups-th partition, starting at number
-	// Group. Groups 0 means 1.
+	// Group is the number of this group, which reads every Groups-th partition, starting with
+	// number Group. Groups 0 means 1.
 	Group, Groups int
-	// Crowded: the engine may run the steps of several groups one after the other.
+	// Crowded is set if the engine may run the steps of several groups one after the other.
 	Crowded  bool
 	Bounded  bool
 	Until    time.Time
 	UntilEnd bool
-	// Ends are the last stable offsets of the events topic when the run began, by partition,
-	// for Bounded and UntilEnd: Ends gives them.
+	// Ends are the last stable offsets of the events topic when the run began, by partition, for
+	// Bounded and UntilEnd: the result of the function Ends.
 	Ends       map[int32]int64
-	StallLimit time.Duration // with Outputs.PublishEvery; no default
-	Strict     bool          // refuses an events topic that seems to be another one
+	StallLimit time.Duration // includes Outputs.PublishEvery; no default
+	Strict     bool          // see checkSameOffsets
 	Logger     *slog.Logger  // must not be nil
 	Stalls     *watch.Stalls // receives READ's progress; may be nil
 	Losses     *watch.Losses // receives the outcomes of records; may be nil
 }
 
-// check refuses options with which a reader would end before it has read anything, would never end,
-// or would read records that no reader of its run reads.
+// check returns an error for options that would make a reader end at once, never end, or leave out
+// records.
 func (o *Options) check() error {
 	switch {
 	case o.Group < 0 || o.Group >= o.Groups || o.Groups > schemas.MaxGroups:
@@ -121,8 +121,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// New prepares READ of a run that was announced on control. Close ends it. It refuses Bounded and
-// UntilEnd without Ends, a group that is not one of Groups, and a StallLimit that is not positive.
+// New returns READ of a run that was announced on control. The caller closes it.
 func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	opts Options) (*Source, error) {
 	opts.Groups = max(opts.Groups, 1)
@@ -154,12 +153,12 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 		return nil, err
 	}
 	s.fetcher = client.NewFetcher()
-	s.fetcher.Reuse = true // nothing of an event's record is kept beyond the poll that brought it
+	s.fetcher.Reuse = true // no part of an event's record is kept after the poll
 	return s, nil
 }
 
-// Step implements transforms.Source. A position that differs from the last Step's means that the
-// engine has restored an earlier state: READ then starts a new epoch.
+// Step implements transforms.Source. If the position differs from the last Step's, the engine has
+// restored an earlier state, and READ starts a new epoch.
 func (s *Source) Step(ctx context.Context, from transforms.Restriction) (transforms.Step, error) {
 	ctx, calls, expected := s.beginStep(ctx, from)
 	s.step.Lock()
@@ -177,7 +176,7 @@ func (s *Source) Step(ctx context.Context, from transforms.Restriction) (transfo
 	if err != nil {
 		return s.endStep(from, err)
 	}
-	next.Epoch = s.epoch.Load() // a stalled turn takes a new one
+	next.Epoch = s.epoch.Load() // advance may have started a new one
 	next.Done = out.done
 	if out.opened {
 		next.Tick = out.tick + 1
@@ -185,26 +184,26 @@ func (s *Source) Step(ctx context.Context, from transforms.Restriction) (transfo
 	return transforms.Step{Next: next, Elements: out.elements, Opened: out.opened}, nil
 }
 
-// beginStep registers a call and interrupts one that an engine has abandoned but that still runs.
-// expected reports that the position is the last call's.
+// beginStep registers a call and interrupts a running one, which the engine has abandoned. expected
+// reports whether the position is the last call's.
 func (s *Source) beginStep(ctx context.Context, from transforms.Restriction) (context.Context, int64, bool) {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
-	if s.stopIt != nil {
-		s.stopIt()
+	if s.stopStep != nil {
+		s.stopStep()
 	}
 	expected := s.calls > 0 && from.Calls == s.calls && from.Epoch == s.epoch.Load()
 	s.calls++
-	ctx, s.stopIt = context.WithCancel(ctx)
+	ctx, s.stopStep = context.WithCancel(ctx)
 	return ctx, s.calls, expected
 }
 
-// errReplaced: another process of this run reads the group now. Either the engine has given this
-// process up, or it must start the job again.
+// errReplaced means that another process of this run reads the group. Either the engine has
+// abandoned this process, or it must restart the job.
 var errReplaced = errors.New("another process of this run has started to read the same partitions")
 
-// endStep ends reading without an error if another run has taken the epoch, or if control contains
-// the reason that stopped the deployment.
+// endStep ends reading without an error if another run has superseded this one, or if control has a
+// STOP.
 func (s *Source) endStep(from transforms.Restriction, err error) (transforms.Step, error) {
 	if errors.Is(err, deployment.ErrSuperseded) || errors.Is(err, deployment.ErrStopped) {
 		from.Done = true
@@ -220,8 +219,7 @@ type stepResult struct {
 	opened, done bool
 }
 
-// advance reads and closes turns until one can be opened, reading is over, or the step's time
-// is up.
+// advance reads and closes turns until it can open one, reading is over, or the step's time is up.
 func (s *Source) advance(ctx context.Context) (stepResult, error) {
 	openStep, idleStep := s.stepLimits()
 	for began := time.Now(); ; {
@@ -271,7 +269,7 @@ func (s *Source) advance(ctx context.Context) (stepResult, error) {
 	}
 }
 
-// append writes to control, and compares this machine's clock with the append time.
+// append writes to control, and passes the append time to the clock.
 func (s *Source) append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
 	_, before := s.clock.read()
 	offsets, err := s.writer.Append(ctx, bodies...)
@@ -282,8 +280,8 @@ func (s *Source) append(ctx context.Context, bodies ...schemas.ControlBody) ([]i
 	return offsets, err
 }
 
-// writeCloseOrPassed writes which turns this reader has passed: group 0 as CLOSEs, the others as a
-// PASSED for group 0.
+// writeCloseOrPassed writes the turns that this reader has passed: as CLOSEs in group 0, as a
+// PASSED in other groups.
 func (s *Source) writeCloseOrPassed(ctx context.Context, settled uint64) (wrote bool, err error) {
 	if s.opts.Group > 0 {
 		return s.writePassed(ctx, settled)
@@ -291,7 +289,7 @@ func (s *Source) writeCloseOrPassed(ctx context.Context, settled uint64) (wrote 
 	return s.closeTurns(ctx, settled)
 }
 
-// catchUp copies the state of control; anew asks for a new epoch.
+// catchUp copies the state of control. anew reports whether a new epoch is needed.
 func (s *Source) catchUp() (settled uint64, anew bool, err error) {
 	var stop *schemas.Stop
 	epoch := s.epoch.Load()
@@ -304,7 +302,7 @@ func (s *Source) catchUp() (settled uint64, anew bool, err error) {
 			err = deployment.ErrSuperseded
 		case s.opts.Group > 0 && v.Replaced(s.run, uint32(s.opts.Group), s.reader):
 			err = errReplaced
-		case epoch < 0: // nothing is read outside of an epoch
+		case epoch < 0: // READ is outside of an epoch
 			anew = true
 		case s.opts.Group > 0:
 			anew = v.Epoch != epoch
@@ -320,7 +318,7 @@ func (s *Source) catchUp() (settled uint64, anew bool, err error) {
 	return settled, anew, err
 }
 
-// renew starts a new epoch in group 0; in other groups it joins the epoch of group 0.
+// renew starts a new epoch in group 0, and joins the epoch of group 0 in other groups.
 func (s *Source) renew(ctx context.Context) error {
 	switch {
 	case s.opts.Group > 0:
@@ -335,7 +333,7 @@ func (s *Source) renew(ctx context.Context) error {
 	return s.start(ctx)
 }
 
-// Close ends the connections that New and Step have made; not the client.
+// Close closes the connections of the Source, but not the client.
 func (s *Source) Close() {
 	if s.fetcher != nil {
 		s.fetcher.Close()

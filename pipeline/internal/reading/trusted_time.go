@@ -7,29 +7,28 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
 
-// trustedTime checks this machine's clock against the time that has passed and against the broker's
-// clock. As long as no two of the three agree, the earliest closes windows and the latest decides
-// which records are of the future. The passed time excludes the time in which the machine slept: a
-// broker's time from before the clocks began to differ excludes it, too, so that it makes no record
-// one of the future. Times are in milliseconds. An offset is a time minus the time passed since the
-// run began.
+// trustedTime compares this machine's clock with the time passed since the run began and with the
+// broker's clock. While no two of the three agree, the earliest closes windows and the latest
+// decides which records are of the future. The passed time leaves out the time while the machine
+// slept, and so does a broker's time that was heard before the clocks began to differ; such a time
+// does not make records ones of the future. Times are in milliseconds. An offset is a time minus
+// the passed time.
 type trustedTime struct {
 	read      func() (wall, passed int64)
 	tolerance int64
-	steady    *int64 // the wall clock's offset when it was last confirmed
+	steady    *int64 // offset of the wall clock when last confirmed
 	broker    *int64
-	heard     int64 // when the broker's time was heard last, in time passed
-	since     int64 // when the clocks began to differ, in time passed
+	heard     int64 // passed time when the broker's time was last heard
+	since     int64 // passed time when the clocks began to differ
 	differ    bool
 	logged    watch.Repeat
 	log       *slog.Logger
 }
 
 const (
-	// clocksDiffer is by how much clocks may differ in addition to the skew.
+	// clocksDiffer is how much clocks may differ in addition to the skew.
 	clocksDiffer = 5 * time.Second
-	// adoptAfter is how long a clock that was set must go on to be believed if no broker shows
-	// its time.
+	// adoptAfter is how long a clock that was set is not trusted if the broker's time is unknown.
 	adoptAfter = time.Hour
 )
 
@@ -41,7 +40,7 @@ func newTrustedTime(skew time.Duration, log *slog.Logger) *trustedTime {
 	}}
 }
 
-// hear records a broker's append time that is at most some milliseconds old.
+// hear records a broker's append time with its greatest possible age.
 func (c *trustedTime) hear(stamp, age int64) {
 	if stamp <= 0 || age > clocksDiffer.Milliseconds() {
 		return
@@ -49,15 +48,15 @@ func (c *trustedTime) hear(stamp, age int64) {
 	_, passed := c.read()
 	offset := stamp - passed
 	if c.broker == nil && c.steady != nil && !c.agree(*c.steady, offset) {
-		c.steady = nil // nothing has confirmed it
+		c.steady = nil // it was never confirmed
 	}
 	c.broker, c.heard = &offset, passed
 }
 
 func (c *trustedTime) agree(a, b int64) bool { return max(a, b)-min(a, b) <= c.tolerance }
 
-// now returns the time that closes windows, and the one that makes records of the future. They
-// differ only while no two clocks agree.
+// now returns the time that closes windows, and the time that future records exceed by more than
+// the skew.
 func (c *trustedTime) now() (earliest, latest int64) {
 	wall, passed := c.read()
 	offset := wall - passed
@@ -77,8 +76,8 @@ func (c *trustedTime) now() (earliest, latest int64) {
 	case !c.differ, steady, c.broker != nil && c.agree(offset, *c.broker), c.broker == nil &&
 		passed-c.since > adoptAfter.Milliseconds():
 		low, high = offset, offset
-		// A clock may be slow within the tolerance: a record is of the future only if no clock that
-		// agrees with it has reached the record's time.
+		// A clock may be slow within the tolerance, so a record is of the future only if no
+		// agreeing clock has reached its time.
 		for _, other := range []*int64{c.steady, c.broker} {
 			if other != nil && c.agree(offset, *other) {
 				high = max(high, *other)
@@ -93,7 +92,7 @@ func (c *trustedTime) now() (earliest, latest int64) {
 	return low + passed, high + passed
 }
 
-// report logs that the clocks differ, and that they agree again.
+// report logs when the clocks differ, and when they agree again.
 func (c *trustedTime) report(now time.Time) {
 	switch {
 	case c.differ && c.logged.Due(now):

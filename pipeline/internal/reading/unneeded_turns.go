@@ -2,11 +2,11 @@ package reading
 
 import "github.com/tollgate-dp/tollgate/pipeline/internal/packing"
 
-// unneededTurns remembers the turns that this run does not settle: no contributions, only the
-// positions at which a later run must read them.
+// unneededTurns has the positions of events in turns that this run does not settle, whose
+// contributions it does not keep.
 type unneededTurns struct {
-	first map[int32]packing.Mark // by partition: the position of its first event of such a turn
-	last  uint64                 // the last such turn that has an event; 0 for none
+	first map[int32]packing.Mark // position of the first such event, by partition
+	last  uint64                 // last turn of such an event; 0 for none
 }
 
 // skipEvent records the position of an event whose turn this run does not settle.
@@ -20,11 +20,11 @@ func (s *Source) skipEvent(partition int32, turn uint64, position packing.Mark) 
 	s.unneeded.last = max(s.unneeded.last, turn)
 }
 
-// lastNeeded returns the last turn whose contributions this run may need: one that it may close, or
-// that an earlier run has closed.
+// lastNeeded returns the last turn whose contributions this run may need, because it may close the
+// turn or an earlier run has closed it.
 func (s *Source) lastNeeded() uint64 {
 	if all, _ := s.allAtEnd(); s.opts.UntilEnd && !all {
-		return allTurns // records that are not read yet may owe more
+		return allTurns // later records may belong to later turns
 	}
 	return max(s.lastOwed(), s.closed)
 }

@@ -13,17 +13,16 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Check checks all topics of a deployment and returns everything that is wrong, joined:
-// one *deployment.TopicError for each topic's setting. It logs to o.Logger what could be
-// better. Other errors: deployment.ErrLogFault among them where topics do not belong
-// together, or the broker's error.
+// Check checks all topics of a deployment and returns all faults, joined: one
+// *deployment.TopicError for each wrong setting, which is a deployment.ErrLogFault if topics do not
+// belong together. It logs possible improvements to o.Logger. Other errors are the broker's.
 func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o Options) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	var found []error
 	rules := rulesOfTopics(d)
 	seen, err := describeTopics(ctx, d, client, rules)
 	if err == nil && len(seen.apart) > 0 {
-		// An init or a run may have written between two questions: only what stays counts.
+		// An init or a run may have written between two requests, so only lasting faults count.
 		seen, err = describeTopics(ctx, d, client, rules)
 	}
 	if err != nil {
@@ -43,7 +42,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		found = append(found, t.found...)
 	}
 	for _, one := range seen.apart {
-		// This error is more specific than a missing topic, and has another remedy.
+		// This error is more specific than that of the missing topic, and has another remedy.
 		found = slices.DeleteFunc(found, func(err error) bool {
 			var t *deployment.TopicError
 			return errors.As(err, &t) && t.Topic == one.Topic && errors.Is(err, kafkalog.ErrUnknownTopic)
@@ -56,7 +55,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 			return errors.As(err, &t) && o.Made(t.Topic) && errors.Is(err, kafkalog.ErrUnknownTopic)
 		})
 	}
-	more := len(found) > 0 // strictness is not all that is the matter
+	more := len(found) > 0 // strictness is not the only reason
 	for _, w := range weaknesses(seen.states, o) {
 		if more {
 			w.Err = nil
@@ -69,15 +68,15 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
 }
 
-// described is the brokers' response about all topics: the state of each, or its error.
+// described has the state of each topic, or its error.
 type described struct {
 	states []*state
 	wrong  []*deployment.TopicError
-	apart  []*deployment.TopicError // topics that cannot stem from one deployment
+	apart  []*deployment.TopicError // topics that cannot belong to one deployment
 }
 
-// describeTopics asks for all topics at the same time: for one that does not exist the client
-// waits a little, because brokers learn of new topics late.
+// describeTopics describes all topics concurrently, because the client waits a little for each
+// missing one: brokers learn of new topics late.
 func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	rules []rulesOfTopic) (*described, error) {
 	s := &described{make([]*state, len(rules)), make([]*deployment.TopicError, len(rules)), nil}
@@ -105,8 +104,8 @@ func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafka
 	return s, err
 }
 
-// describeTopic asks for everything that the rules need. A *deployment.TopicError reports why the
-// broker does not provide it.
+// describeTopic requests everything that the rules need. It returns a *deployment.TopicError if the
+// broker does not have the topic, or denies access.
 func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	name string) (*state, error) {
 	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
@@ -137,8 +136,8 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 	return t, nil
 }
 
-// checkSameDeployment looks for topics that cannot stem from one deployment: one is empty or
-// missing while another holds what can only have been written after it.
+// checkSameDeployment looks for topics that cannot belong to one deployment: one is empty or
+// missing although another has records that are written later.
 func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	missing map[string]bool) ([]*deployment.TopicError, error) {
 	out := &d.Config.Outputs
@@ -186,8 +185,8 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 	return apart, nil
 }
 
-// HoldsRecords reports whether anything was ever written to a topic. It skips topics that are known
-// to be missing; missing may be nil.
+// HoldsRecords reports whether a topic has ever had records. It returns false for topics in
+// missing, which may be nil.
 func HoldsRecords(ctx context.Context, client *kafkalog.Client, topic string, missing map[string]bool) (bool, error) {
 	if missing[topic] {
 		return false, nil

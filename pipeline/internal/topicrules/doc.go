@@ -1,8 +1,8 @@
 // Package topicrules has the required settings of a deployment's topics: it returns them for
-// creating topics, and reports what is wrong with existing ones and how to fix it. docs/runbook.md
-// has the rules as a table.
+// creating topics, and reports the faults of existing ones with their remedies. docs/runbook.md has
+// the rules as a table.
 //
-// Guarantees: a topic that could lose records behind the promises is refused with a
-// *deployment.TopicError that names the setting and the remedy. The package changes nothing;
-// package pipeline creates topics.
+// Guarantees: Check refuses a topic that could lose records that the promise needs, with a
+// *deployment.TopicError that names the setting and the remedy. The package does not change topics;
+// package pipeline creates them.
 package topicrules

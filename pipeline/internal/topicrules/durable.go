@@ -8,33 +8,33 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// ReplicationFactor names the number of replicas in texts: a property of the topic, not one of
+// ReplicationFactor is the number of replicas in a TopicError.Setting, although it is not one of
 // Kafka's settings.
 const ReplicationFactor = "replication factor"
 
 // Options control how topics are checked.
 type Options struct {
-	Logger     *slog.Logger // receives what could be better; default: discards
-	Strict     bool         // refuse what Check otherwise only warns of
-	Disposable bool         // the topics end with the process: do not report how durable they are
+	Logger     *slog.Logger // receives possible improvements; default: discards
+	Strict     bool         // refuse topics that are not durable, instead of warning
+	Disposable bool         // the topics end with the process: do not check their durability
 
-	Made func(topic string) bool // reports which topics are to be created if they do not exist; nil: none
+	Made func(topic string) bool // reports whether a missing topic will be created; nil: none will
 }
 
-// durable checks how many replicas a write must have reached before it is acknowledged. The client
-// asks for all that are in sync: with one replica in sync, a record that one broker loses had been
+// durable checks how many replicas must have a record before its write is acknowledged. The client
+// requires all replicas in sync: if there is only one, a single broker can lose a record that was
 // acknowledged, and published or charged.
 func durable(t *state) {
 	least, err := strconv.Atoi(t.setting(MinInSync))
 	if t.replicas == 0 || err != nil {
-		return // the broker does not report it
+		return // the broker does not report them
 	}
 	if t.replicas == 1 {
 		t.weak(ReplicationFactor, "1", "3", "its records are lost if its only broker loses them: "+t.moreReplicas())
 	}
 	enough := strconv.Itoa(min(2, t.replicas))
 	switch {
-	case least > t.replicas: // Kafka 4 takes the number of replicas instead
+	case least > t.replicas: // Kafka 4 uses the number of replicas instead
 		t.weak(MinInSync, strconv.Itoa(least), fmt.Sprintf("at most the replication factor, %d", t.replicas),
 			"brokers before Kafka 4 refuse every write: "+t.alter(MinInSync, enough))
 	case least < 2 && t.replicas > 1:
@@ -43,7 +43,7 @@ func durable(t *state) {
 	}
 }
 
-// moreReplicas returns what gives the topic three replicas: no broker has two of them.
+// moreReplicas returns the remedy for too few replicas; each needs a broker of its own.
 func (t *state) moreReplicas() string {
 	const fix = "kafka-reassign-partitions.sh gives an existing topic more replicas, and tollgate init " +
 		"--create-topics --replication 3 creates topics with three"
@@ -57,19 +57,19 @@ func (t *state) moreReplicas() string {
 	return "three replicas need three brokers, and the cluster has " + have + ": add brokers first; then " + fix
 }
 
-// weak notes what Check refuses only with Options.Strict.
+// weak records a fault that Check refuses only with Options.Strict.
 func (t *state) weak(setting, got, want, fix string) {
 	t.weaknesses = append(t.weaknesses, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want,
 		Fix: fix, Err: deployment.ErrStrict})
 }
 
-// alone reports that the cluster has one broker, so that there is none for another replica.
+// alone reports whether the fault is that the cluster has only one broker.
 func (t *state) alone(e *deployment.TopicError) bool {
 	return e.Setting == ReplicationFactor && t.brokers == 1
 }
 
-// weaknesses returns the faults that only a strict check refuses; any other check warns of them. On
-// a cluster of one broker every topic has one replica, which is reported once.
+// weaknesses returns the faults that only a strict check refuses; any other check logs them as
+// warnings. On a cluster of one broker every topic has one replica, which is logged once.
 func weaknesses(states []*state, o Options) []*deployment.TopicError {
 	if o.Disposable {
 		return nil

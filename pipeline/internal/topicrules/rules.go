@@ -17,13 +17,13 @@ const (
 	minMaxMessage = kafkalog.DefaultBatchBytes
 	// roomForMessages is Kafka's own default of max.message.bytes.
 	roomForMessages = "1048588"
-	// minRetention and retentionFactor bound from below how long records that a
-	// restart may read again must be kept.
+	// minRetention and retentionFactor determine the least retention of records that a restart may
+	// read again: see neededRetention.
 	minRetention    = time.Hour
 	retentionFactor = 3
 )
 
-// kafkaDefault returns Kafka's default of a setting, for brokers that do not report it.
+// kafkaDefault returns Kafka's default of a setting, for brokers that do not report the setting.
 func kafkaDefault(setting string) string {
 	return map[string]string{
 		CleanupPolicy: "delete", Retention: "604800000", RetentionBytes: forEver, TimestampType: "CreateTime",
@@ -31,12 +31,12 @@ func kafkaDefault(setting string) string {
 	}[setting]
 }
 
-// state is a topic as the broker describes it, and what the rules found.
+// state is a topic as described by the broker, and its faults.
 type state struct {
 	name       string
 	broker     string // for commands in texts
 	partitions int
-	replicas   int // on the partition with the fewest; 0: not known
+	replicas   int // on the partition with the fewest; 0: unknown
 	brokers    int // in the cluster
 	settings   map[string]string
 	found      []error
@@ -44,7 +44,7 @@ type state struct {
 	warnings   []string
 }
 
-// topicRule checks a topic and notes its faults.
+// topicRule checks a topic and records its faults.
 type topicRule func(*state)
 
 type rulesOfTopic struct {
@@ -78,7 +78,7 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 			partitionsRule(d.Config.ReleaseShards,
 				"before init, set release_shards to that number; later, name another topic under outputs.counts and "+
 					"make the change with tollgate change --create-topics"),
-			// Compacted or not: a key has one value for ever.
+			// The topic may be compacted, because the value of a key never changes.
 			retentionRule(retention), bytesRule(""), roomRule, durable,
 		}},
 		{out.Turns, []topicRule{
@@ -93,10 +93,9 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	}
 }
 
-// neededRetention returns how long events must be retained at the least. A restart reads from the
-// cut of the last settled turn, so it covers the open turn, its late events and the wait for silent
-// partitions: three times that, and at least an hour, so that an operator has time to restart the
-// run.
+// neededRetention returns the least retention of events. A restart reads from the cut of the last
+// settled turn: the open turn, its late events and the wait for silent partitions. The retention is
+// three times that, and at least an hour, so that an operator has time to restart the run.
 func neededRetention(d *deployment.Deployment) time.Duration {
 	turn := time.Duration(deployment.LeastSlide(d)) * time.Millisecond
 	t := &d.Config.Time
@@ -151,8 +150,7 @@ func notCompacted(why string) topicRule {
 	}
 }
 
-// onlyCompacted wants nothing deleted by age or size: an account that was not
-// active for long is a record that was not written for long.
+// onlyCompacted refuses deletion by age or size, because the records of inactive accounts are old.
 func onlyCompacted(t *state) {
 	if p := t.policies(); len(p) != 1 || p[0] != "compact" {
 		t.wrong(CleanupPolicy, "compact and nothing else",
@@ -198,8 +196,8 @@ func partitionsRule(want int, fix string) topicRule {
 	}
 }
 
-// safeElections refuses unclean elections: a turn whose ledger record they lose has been
-// published, and no user is charged for it.
+// safeElections refuses unclean elections, which can lose the ledger records of a published turn,
+// so that no user is charged for it.
 func safeElections(t *state) {
 	if t.setting(UncleanElections) == "true" {
 		t.wrong(UncleanElections, "false", "an unclean election could lose records of published values: "+
@@ -214,7 +212,7 @@ func roomRule(t *state) {
 	}
 }
 
-// bytesRule refuses a limit in bytes: it is not known beforehand how long records last under it.
+// bytesRule refuses a limit in bytes, because it leaves the retention time unknown.
 func bytesRule(instead string) topicRule {
 	return func(t *state) {
 		if t.limitedInBytes() {
@@ -224,8 +222,8 @@ func bytesRule(instead string) topicRule {
 	}
 }
 
-// eventBytesRule is bytesRule for the events topic, unless the configuration accepts such
-// a limit: the topic may belong to another team, whose word has to do.
+// eventBytesRule is bytesRule for the events topic, unless the configuration accepts such a limit,
+// because the topic may belong to another team.
 func eventBytesRule(d *deployment.Deployment) topicRule {
 	return func(t *state) {
 		switch {

@@ -24,8 +24,8 @@ const (
 )
 
 // Specs returns the deployment's topics with all settings that a restart needs, even Kafka's
-// defaults: a broker's defaults may differ, and may change. eventPartitions 0: without the events
-// topic; replication 0: the broker's default.
+// defaults, because a broker's defaults may differ or change. With eventPartitions 0, the events
+// topic is left out; with replication 0, the broker's default applies.
 func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalog.TopicSpec {
 	out := &d.Config.Outputs
 	base := map[string]string{MaxMessageBytes: roomForMessages}
@@ -62,8 +62,8 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 	return specs
 }
 
-// RemakeDeadLetter returns the remedy for a dead-letter topic that was deleted: the command that
-// makes it again.
+// RemakeDeadLetter returns the remedy for a deleted dead-letter topic: the command that recreates
+// it.
 func RemakeDeadLetter(d *deployment.Deployment) string {
 	return fmt.Sprintf("recreate it: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 1 "+
 		"--config %s=%s --config %s=%s --config %s=%s", d.Config.Kafka.Brokers[0], d.Config.Outputs.DeadLetter,

@@ -14,15 +14,15 @@ import (
 // ForEver means no limit.
 const ForEver = time.Duration(math.MaxInt64)
 
-// awaitEvery is how often AwaitBroker retries a broker that does not respond yet.
+// awaitEvery is the interval between attempts to reach a broker that does not respond.
 const awaitEvery = time.Second
 
 // slowAfter is how long AwaitBroker waits before it logs that a broker is slow: a frozen broker
 // accepts connections, and an attempt to use it fails only after ten seconds.
 const slowAfter = 2 * time.Second
 
-// AwaitBroker is pipeline.AwaitBroker. The caller closes the client. The first attempt ends only by
-// its own timeouts, even past limit.
+// AwaitBroker implements pipeline.AwaitBroker. The first attempt ends only by its own timeouts,
+// even after limit.
 func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 	log *slog.Logger) (*kafkalog.Client, error) {
 	begin := time.Now()
@@ -82,7 +82,7 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 		within, cancel := context.WithDeadline(ctx, begin.Add(limit))
 		var again error
 		client, again = attempt(within)
-		if within.Err() == nil || again == nil || ctx.Err() != nil { // else the error is only the deadline's
+		if within.Err() == nil || again == nil || ctx.Err() != nil { // otherwise the error is only the deadline's
 			err = again
 		}
 		cancel()

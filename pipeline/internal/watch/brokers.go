@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// awayAfter is how long a broker must be unreachable before that is logged: almost at
-	// once, but not for a restart so quick that nothing waits for it.
+	// awayAfter is how long a broker must be unreachable before this is logged: long enough for a
+	// restart that nothing has to wait for.
 	awayAfter = 2 * time.Second
-	// awayAsked is how old the last attempt may be: a broker that the client has stopped asking is
-	// not logged again. A dial that times out takes 10 s.
+	// awayAsked limits the age of the last attempt, because a broker that the client does not use
+	// any more is not logged again. A dial that times out takes 10 s.
 	awayAsked = 15 * time.Second
 )
 
-// brokers logs the brokers that cannot be reached, and those that can be reached again.
+// brokers logs which brokers cannot be reached, and which can be reached again.
 type brokers struct {
 	log  *slog.Logger
 	away map[string]*lasting // by address
@@ -31,7 +31,7 @@ func newBrokers(log *slog.Logger) brokers {
 	return brokers{log: log, away: map[string]*lasting{}}
 }
 
-// update is called every second. If quiet, nothing is logged again.
+// update is called every second. If quiet, it logs a broker only once.
 func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 	for i := range away {
 		a := &away[i]
@@ -57,8 +57,8 @@ func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 	}
 }
 
-// Brokers logs, until ctx ends, which brokers a client cannot reach, other reasons why Kafka does
-// not respond, and when each is over.
+// Brokers logs, until ctx ends, which brokers a client cannot reach, other reasons that Kafka does
+// not respond, and the end of each.
 func Brokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) {
 	s, second := New(Rules{}, log), time.NewTicker(time.Second)
 	defer second.Stop()
@@ -76,8 +76,8 @@ func awayText(a *kafkalog.Away) string {
 	return fmt.Sprintf("broker %s unreachable since %s: %s", a.Broker, clockTime(a.Since), a.Why)
 }
 
-// Named adds the unreachable brokers to the error of a run, which may name only the call that took
-// too long. deployment.ErrNoBroker names them already.
+// Named adds the unreachable brokers to the error of a run, which may name only a call that took
+// too long. deployment.ErrNoBroker already names them.
 func Named(client *kafkalog.Client, err error) error {
 	if err == nil || errors.Is(err, deployment.ErrNoBroker) {
 		return err
@@ -88,8 +88,8 @@ func Named(client *kafkalog.Client, err error) error {
 	return err
 }
 
-// Asked returns the unreachable brokers that the client still contacts. The client may know a
-// broker by a second address, or by one that has moved, and stop using it.
+// Asked returns the unreachable brokers that the client still uses. The client may know a broker by
+// a second address, or by one that has moved, and stop using it.
 func Asked(away []kafkalog.Away, now time.Time) []kafkalog.Away {
 	return slices.DeleteFunc(away, func(a kafkalog.Away) bool { return now.Sub(a.Asked) >= awayAsked })
 }

@@ -7,21 +7,20 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Level is how many of the records are lost for a reason: coarse, and for the trusted side.
+// Level is the level of lost records of one reason: see pipeline.LossLevel.
 type Level int
 
-// A loss needs at least ten records, and one in a hundred. "Most" means more than half.
+// A loss has at least ten records, and one in a hundred. "Most" means more than half.
 const (
 	LostNone Level = iota
 	LostSome
 	LostMost
 )
 
-// DeadLevel is how many of the records are dead letters: coarse, and for the trusted side.
+// DeadLevel is the level of dead letters among records: see pipeline.DeadLetterLevel.
 type DeadLevel string
 
-// DeadNone is fewer than ten dead letters. A few are fewer than one in a hundred records, most are
-// more than half.
+// DeadNone is fewer than ten, DeadFew fewer than one in a hundred, DeadMost more than half.
 const (
 	DeadNone DeadLevel = "none"
 	DeadFew  DeadLevel = "few"
@@ -53,11 +52,11 @@ func (l *Losses) DeadLetters(now time.Time) DeadLevel {
 	return DeadLetterLevel(hour.n[DeadLettered], hour.read())
 }
 
-// badValueOf is the part of the values that may be unreadable; with more, the readable ones do not
-// represent all.
+// badValueOf is the reciprocal of the part of values that may be unreadable: with more, the
+// readable ones do not represent all values.
 const badValueOf = 50
 
-// BadValues reports whether too many values of the last hour cannot be read.
+// BadValues reports whether too many values of the last hour are unreadable.
 func (l *Losses) BadValues(now time.Time) bool {
 	if l == nil {
 		return false
@@ -69,8 +68,8 @@ func (l *Losses) BadValues(now time.Time) bool {
 	return bad >= leastRecords && badValueOf*bad > hour.read()-hour.n[DeadLettered]+bad
 }
 
-// reasons are the ways to lose records, as metrics, alerts and the log name them. Events beyond the
-// allowance are lost by design, and not logged.
+// reasons are the reasons for lost records, by their names in metrics, alerts and the log. Events
+// beyond the allowance are lost by design, and not logged.
 var reasons = [...]struct {
 	name, hint string
 	numbers    func(*Outcomes) (lost, all uint64)
@@ -89,13 +88,13 @@ var reasons = [...]struct {
 		func(f *Outcomes) (uint64, uint64) { return f.beyond, f.beyond + f.counted }},
 }
 
-// Totals are those of package pipeline.
+// Totals are pipeline.Totals.
 type Totals struct {
 	Read              uint64
 	DeadLetters, Lost map[string]uint64
 }
 
-// Totals returns the exact numbers so far.
+// Totals returns exact numbers since the start.
 func (l *Losses) Totals() (t Totals) {
 	if l == nil {
 		return t
@@ -110,10 +109,9 @@ func (l *Losses) Totals() (t Totals) {
 	return t
 }
 
-// Levels returns, by reason, how many of the records of the last minute are lost, or of the last
-// hour if the minute has too few; some reasons always use the last hour. Records beyond the
-// allowance are known only once a turn is settled: their level covers the hour before the last
-// settlement.
+// Levels returns the levels of lost records by reason: in the last minute, or in the last hour if
+// the minute has too few records. Records beyond the allowance are known only once a turn is
+// settled, so their level covers the hour before the last settlement.
 func (l *Losses) Levels(now time.Time) map[string]Level {
 	levels := map[string]Level{}
 	if l == nil {
@@ -124,7 +122,7 @@ func (l *Losses) Levels(now time.Time) map[string]Level {
 	minute, hour, before := l.minute.sum(now), l.hour.sum(now), l.pairs.sum(l.settled)
 	for _, r := range reasons {
 		recent, long, least := &minute, &hour, uint64(leastRecords)
-		if r.name == "beyond_allowance" { // a record counts in every window that it is in
+		if r.name == "beyond_allowance" { // a record counts once for each of its windows
 			recent, long, least = &before, &before, leastRecords*max(1, l.windows)
 		}
 		levels[r.name] = levelOf(r.numbers, recent, long, least)

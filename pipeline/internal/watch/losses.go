@@ -9,31 +9,30 @@ import (
 )
 
 const (
-	// least number of records in a logged loss: with fewer, a line would describe single ones. One
-	// user with many records can still cause a line: it is coarse, not protected, and for the
-	// trusted side only.
+	// leastRecords is the least number of records in a logged loss, because with fewer a message
+	// would describe single records. One user with many records can still cause a message: it is
+	// coarse, not protected, and for the trusted side only.
 	leastRecords = 10
-	// a loss is logged from one record in someOf
+	// someOf is the reciprocal of the least part of the records in a logged loss.
 	someOf = 100
 )
 
-// Losses logs coarsely how many of the records are lost while they are read, by reason: at once,
-// again at growing intervals, and when the loss is over. It logs no user id, key or count. It has
-// no clock: its callers pass the time. Safe for concurrent use; a nil Losses ignores everything.
+// Losses logs losses of records coarsely, by reason: at once, again at growing intervals, and when
+// the loss is over. It logs no user id, key or count. Its callers pass the time. Safe for
+// concurrent use; a nil Losses ignores everything.
 type Losses struct {
-	windows uint64 // windows that contain a record, over all metrics
+	windows uint64 // greatest number of windows that contain a record, over all metrics
 	log     *slog.Logger
 
 	mu           sync.Mutex
 	minute, hour recent
 	pairs        recent    // the last hour before settled
-	settled      time.Time // when a turn was settled last
+	settled      time.Time // time of the last settlement
 	all          Outcomes
 	reported     map[string]*lasting // by reason
 }
 
-// NewLosses returns the Losses of a deployment, which write to log. Check is to be called about
-// once a second.
+// NewLosses returns the Losses of a deployment. Call Check about once a second.
 func NewLosses(d *deployment.Deployment, log *slog.Logger) *Losses {
 	l := &Losses{
 		log: log, reported: map[string]*lasting{},
@@ -45,7 +44,7 @@ func NewLosses(d *deployment.Deployment, log *slog.Logger) *Losses {
 	return l
 }
 
-// Observe adds the outcomes of records that were read for the first time, and empties f.
+// Observe adds new outcomes, and empties f.
 func (l *Losses) Observe(now time.Time, f *Outcomes) {
 	if l == nil || f.empty() {
 		return
@@ -71,7 +70,7 @@ func (l *Losses) Check(now time.Time) {
 	defer l.mu.Unlock()
 	hour, minute := l.hour.sum(now), l.minute.sum(now)
 	if minute.read() == 0 {
-		return // nothing shows that a loss is over
+		return // without records, no loss is over
 	}
 	for _, r := range reasons {
 		lost, all := r.numbers(&hour)
@@ -103,7 +102,7 @@ func (l *Losses) report(now time.Time, reason string, level Level, hint string) 
 	}
 }
 
-// reportEnd logs the end of a loss that was logged.
+// reportEnd logs the end of a logged loss.
 func (l *Losses) reportEnd(now time.Time, reason string) {
 	if t := l.reported[reason]; t != nil {
 		delete(l.reported, reason)

@@ -7,11 +7,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Outcome is what becomes of a record.
+// Outcome is the result of reading a record.
 type Outcome int
 
-// The outcomes of records. Unstamped is of the future, because the record has no timestamp of
-// Kafka. Skipped records are not events by design, and so not lost.
+// The outcomes of records. An Unstamped record is of the future, because it has no timestamp. A
+// Skipped record is not an event by design, and so not lost.
 const (
 	Accepted Outcome = iota
 	Late
@@ -24,17 +24,17 @@ const (
 	outcomeCount
 )
 
-// Outcomes counts records by outcome. The numbers are exact, so they stay in this process: Losses
-// reveals only "some" and "more than half". The zero value is empty.
+// Outcomes counts records by outcome. The numbers are exact and stay in this process: Losses logs
+// only "some" and "more than half". The zero value is empty.
 type Outcomes struct {
 	n       [outcomeCount]uint64
 	classes map[string]uint64 // dead letters by class
-	// Pairs of an accepted record and a window of a metric: beyond the allowance, and counted ones.
+	// numbers of pairs of an accepted record and a window of a metric
 	beyond, counted uint64
 }
 
-// OutcomesOf returns what became of the accepted records of settled turns, in the metrics that
-// publish values of them: shares of counted events look at the same records again.
+// OutcomesOf returns the outcomes of the accepted records of settled turns, without those of shares
+// of counted events, which have the same records as their metrics.
 func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f Outcomes) {
 	for _, t := range settled {
 		if int(t.Metric) < len(metrics) && metrickind.Of(metrics[t.Metric].Kind).Share {
@@ -46,7 +46,7 @@ func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f 
 	return f
 }
 
-// AddRead adds the tallies that a CLOSE reports for another process.
+// AddRead adds the tallies of a CLOSE of another process.
 func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	o := Outcomes{classes: t.DeadLettered}
 	o.n[Skipped] = t.Skipped
@@ -58,7 +58,7 @@ func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	f.add(&o)
 }
 
-// empty reports whether all counts of f are zero.
+// empty reports whether f has no records except skipped ones.
 func (f *Outcomes) empty() bool { return f.read() == 0 && f.beyond == 0 && f.counted == 0 }
 
 // Count counts a record, and the class of a dead letter.
@@ -86,7 +86,7 @@ func (f *Outcomes) add(o *Outcomes) {
 	}
 }
 
-// read is how many records were counted, without those that were skipped.
+// read returns the number of records, without skipped ones.
 func (f *Outcomes) read() (all uint64) {
 	for _, n := range f.n[:Skipped] {
 		all += n
@@ -94,7 +94,7 @@ func (f *Outcomes) read() (all uint64) {
 	return all
 }
 
-// recent holds the outcomes of a stretch of time that ends now, in slots.
+// recent has the outcomes of the last twelve slots of time.
 type recent struct {
 	slot  time.Duration
 	slots [12]struct {

@@ -6,15 +6,15 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// Outlook is a pipeline.Progress.
+// Outlook is pipeline.Progress.
 type Outlook struct {
 	WindowEnd, Earliest, Latest time.Time
 	Closed                      bool
 	Lag                         time.Duration
 }
 
-// Closes returns when a window that ends at a time, in Unix milliseconds, can close: see Outlook.
-// Counts appear at the next multiple of outputs.publish_every.
+// Closes returns pipeline.Progress.Earliest and Latest for a window that ends at a time in Unix
+// milliseconds. Both are multiples of outputs.publish_every, when counts appear.
 func (r *Rules) Closes(end int64) (earliest, latest time.Time) {
 	after := func(wait time.Duration) time.Time {
 		latest := end + wait.Milliseconds()
@@ -27,7 +27,7 @@ func (r *Rules) Closes(end int64) (earliest, latest time.Time) {
 	return after(min(r.lateness+r.slack, clock)), after(clock)
 }
 
-// Outlook returns the outlook from READ's last progress; false if that is too old.
+// Outlook returns the outlook by READ's last progress; false if that is too old.
 func (s *Stalls) Outlook(now time.Time) (Outlook, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,26 +8,26 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// notReadyAfter is how long nothing may move before a run is no longer ready. With the time for
-// checks and probes it is below the half minute that a supervisor may rely on.
+// notReadyAfter is how long a run may make no progress and still be ready. Together with the
+// intervals of checks and probes, it is below half a minute, which a supervisor may rely on.
 const notReadyAfter = 20 * time.Second
 
-// Readiness judges whether a run works: a broker responds, READ advances, and turns are settled
-// when windows allow it. It has no clock, and is not safe for concurrent use.
+// Readiness decides whether a run is ready: a broker responds, READ advances, and turns are settled
+// in time. Its callers pass the time. Not for concurrent use.
 type Readiness struct {
 	rules   Rules
 	settled uint64
-	since   time.Time // when settled was first seen
+	since   time.Time // time since which the turn has been the last settled one
 	marks   map[int32]heldPartition
 }
 
-// NewReadiness returns a judgement by the rules of a deployment.
+// NewReadiness returns a Readiness by the rules of a deployment.
 func NewReadiness(rules Rules) *Readiness {
 	return &Readiness{rules: rules, marks: map[int32]heldPartition{}}
 }
 
-// Check returns why the run is not ready, or "" if it is. seen is READ's progress at seenAt,
-// settled the last settled turn, troubles the client's troubles, the longest first.
+// Check returns the reason that the run is not ready, or "". seen is READ's progress at seenAt,
+// settled the last settled turn, troubles are the client's, the longest first.
 func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settled uint64,
 	troubles []kafkalog.Trouble) string {
 	if r.since.IsZero() || settled != r.settled {
@@ -55,7 +55,7 @@ func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settle
 	return ""
 }
 
-// moving reports whether a partition that the next turn waits for advanced recently.
+// moving reports whether READ has recently advanced on a partition that the next turn waits for.
 func (r *Readiness) moving(now time.Time, seen *Progress) (moves bool) {
 	for _, p := range seen.Partitions {
 		if !p.HeldBack {

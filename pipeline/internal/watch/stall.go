@@ -14,59 +14,59 @@ import (
 )
 
 const (
-	// StallAfter is how long nothing may move before it is logged, and StallMost how
-	// long at the most until it is logged again.
+	// StallAfter is how long a stall lasts before it is logged, and StallMost the longest interval
+	// between messages about it.
 	StallAfter = 30 * time.Second
 	StallMost  = 10 * time.Minute
-	// stallFresh is how old READ's knowledge may be to be judged by: READ polls several times a
-	// second unless it waits for something else, which is logged instead.
+	// stallFresh is how long READ's progress is useful: READ polls several times a second unless it
+	// waits for something else, which is logged instead.
 	stallFresh = 5 * time.Second
 )
 
-// Partition is what READ knows of a partition, to explain why no turn closes.
+// Partition is READ's progress on a partition, which explains why no turn closes.
 type Partition struct {
 	ID int32
-	// Next is the next offset to read. High is the partition's end, LastStable the first
-	// offset that an open transaction hides, or High.
+	// Next is the next offset to read. High is the partition's end, LastStable the start of the
+	// first open transaction, or High.
 	Next, High, LastStable int64
-	// Asked is when the last response was requested from the broker, Unix milliseconds: later
-	// appends are unknown.
+	// Asked is the time of the request for the last response, Unix milliseconds: later appends are
+	// unknown.
 	Asked    int64
-	HeldBack bool // the turn that is to be closed next waits for the partition
+	HeldBack bool // the next turn to close waits for the partition
 	// AppendTime is the append time of the last record read, Unix milliseconds; calendar.Never if
-	// none was read or the topic has no append times.
+	// no record was read or the topic has no append times.
 	AppendTime int64
-	// SilentFrom is the time of the last record that keeps the clock from closing windows for the
-	// partition, Unix milliseconds; calendar.Never if there is none. Delay is by how much the clock
-	// is set back for the partition.
+	// SilentFrom is the time of reading the last record that keeps the clock from closing windows
+	// for the partition, Unix milliseconds; calendar.Never if there is none. Delay is how far the
+	// clock is set back for the partition.
 	SilentFrom int64
 	Delay      time.Duration
 }
 
-// Progress is what READ knows at a time.
+// Progress is the progress of READ at a time.
 type Progress struct {
-	Partitions []Partition // those that were fetched from
-	End        int64       // end of the turn to be closed next, Unix milliseconds; calendar.Forever if there is none
-	// Delay is by how much the records were behind the clock when the last turn was closed: as far
-	// as nothing is known of the partitions, the next turn is due so much later.
+	Partitions []Partition // those with a response to a fetch
+	End        int64       // end of the next turn to close, Unix milliseconds; calendar.Forever if there is none
+	// Delay is how far the records were behind the clock when the last turn was closed, if the
+	// partitions' own delays are unknown.
 	Delay    time.Duration
-	Open     uint64    // the turn that was opened and is not settled; 0 for none
-	OpenedAt time.Time // when Open was opened
-	Worked   time.Time // when a stage was last seen at work on an open turn
-	Result   int64     // the end of the next metric window whose counts are not released
-	Closed   bool      // the turn of that end is closed: its counts are under way
-	// earliest append time read on a partition that is not at its end, or whose records are behind
-	// the clock; calendar.Forever for none
+	Open     uint64    // opened turn that is not settled; 0 for none
+	OpenedAt time.Time // time of opening it
+	Worked   time.Time // time of a stage's last work on an open turn
+	Result   int64     // end of the next metric window whose counts are not released, Unix milliseconds
+	Closed   bool      // the turn with that end is closed
+	// least append time of the last record read on partitions that are not at their ends or delay
+	// the turn, Unix milliseconds; calendar.Forever for none
 	Behind int64
 }
 
-// Rules are the waits that a deployment's rules of time allow, which are not stalls.
+// Rules are the waits that a deployment's time settings allow, which are not stalls.
 type Rules struct {
 	topic                        string
 	lateness, slack, skew, grace time.Duration
-	idle                         bool // whether the clock closes windows for a silent partition
+	idle                         bool // the clock closes windows for a silent partition
 	publishEvery                 time.Duration
-	after                        time.Duration // how long nothing may move before it is logged; 0: StallAfter
+	after                        time.Duration // how long a stall lasts before it is logged; 0: StallAfter
 }
 
 // After replaces StallAfter, unless it is 0.
@@ -75,7 +75,7 @@ func (r Rules) After(d time.Duration) Rules {
 	return r
 }
 
-// RulesOf returns the rules of a deployment, for a run that is bounded or not.
+// RulesOf returns the rules of a deployment for a run.
 func RulesOf(d *deployment.Deployment, bounded bool) Rules {
 	t := &d.Config.Time
 	return Rules{
@@ -85,7 +85,7 @@ func RulesOf(d *deployment.Deployment, bounded bool) Rules {
 	}
 }
 
-// stallKind is a reason not to move: what is logged when it is over.
+// stallKind is a cause of a stall: the text that is logged when it is over.
 type stallKind string
 
 const (
@@ -96,10 +96,10 @@ const (
 	stallOpen        stallKind = "the run is working on its turns again"
 )
 
-// Stalls logs, from READ's progress and from calls that the client cannot complete, that
-// nothing moves, why, and what to do: after half a minute, again at growing
-// intervals, and when it is over. It has no clock: its callers pass the time. Safe for
-// concurrent use; Due of a nil Stalls is false, so that nothing is logged.
+// Stalls logs stalls with their causes and remedies, from READ's progress and from calls that the
+// client cannot complete: after half a minute, again at growing intervals, and when they are over.
+// Its callers pass the time. Safe for concurrent use; Due and ObserveWork of a nil Stalls do
+// nothing.
 type Stalls struct {
 	rules Rules
 	log   *slog.Logger
@@ -113,28 +113,29 @@ type Stalls struct {
 	away     brokers
 }
 
-// heldPartition is a partition that a turn waits for: the reason, its position, and since when.
+// heldPartition is a partition that a turn waits for: the cause, READ's position, and the time
+// since which neither has changed.
 type heldPartition struct {
 	kind  stallKind
 	mark  int64
 	since time.Time
 }
 
-// lasting is a stall or loss that was logged, and since when it lasts.
+// lasting is a stall or loss that lasts since a time.
 type lasting struct {
 	Repeat
 	since time.Time
-	most  bool // more than half of the records were lost
+	most  bool // a loss was logged as more than half of the records
 }
 
-// New returns Stalls that write to log. Start updates them about once a second.
+// New returns Stalls, which Start updates about once a second.
 func New(rules Rules, log *slog.Logger) *Stalls {
 	rules.after = cmp.Or(rules.after, StallAfter)
 	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, reported: map[stallKind]*lasting{},
 		away: newBrokers(log)}
 }
 
-// Due returns whether Observe is due: a second has passed since the last call.
+// Due reports whether a second has passed since the last call of Observe.
 func (s *Stalls) Due(now time.Time) bool {
 	if s == nil {
 		return false
@@ -151,8 +152,8 @@ func (s *Stalls) Observe(now time.Time, p Progress) {
 	s.seen, s.seenAt = p, now
 }
 
-// ObserveWork records that a stage worked on the open turn: it decided, released or wrote a part of
-// it. A large turn takes long, and is not stuck.
+// ObserveWork records that a stage worked on the open turn, because a large turn takes long without
+// being stuck.
 func (s *Stalls) ObserveWork(now time.Time) {
 	if s == nil {
 		return
@@ -164,7 +165,7 @@ func (s *Stalls) ObserveWork(now time.Time) {
 	}
 }
 
-// Observed returns what READ knew last, and when that was.
+// Observed returns READ's last progress, and its time.
 func (s *Stalls) Observed() (Progress, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,30 +174,30 @@ func (s *Stalls) Observed() (Progress, time.Time) {
 	return p, s.seenAt
 }
 
-// Check logs the stalls that are due, except those of brokers, which only the client knows.
+// Check logs the stalls that are due, except those of brokers.
 func (s *Stalls) Check(now time.Time) { s.update(now, nil, nil) }
 
-// update logs the stalls that are due now. troubles are the client's, the longest first; away are
-// the brokers that it cannot connect to.
+// update logs the stalls that are due. troubles are the client's, the longest first; away are the
+// brokers that the client cannot reach.
 func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafkalog.Away) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// else nothing moves, which is logged again with the broker
+	// A stalled cluster is logged again with its brokers.
 	s.away.update(now, away, s.reported[stallCluster] != nil)
 	switch {
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= s.rules.after:
 		t := troubles[0]
 		text := fmt.Sprintf("%s: %v", t.Doing, t.Cause)
-		// The leader after one that has died may have another reason, in a newer call.
+		// A newer call may have failed for another reason, at the leader after a dead one.
 		for _, newer := range troubles[1:] {
 			if newer.Cause != nil && !strings.Contains(text, newer.Cause.Error()) {
 				text += fmt.Sprintf("; %s: %v", newer.Doing, newer.Cause)
 			}
 		}
 		s.report(now, stallCluster, t.Since, "Kafka has not answered properly since %s: %s", clockTime(t.Since), text)
-		return // nothing else can be known
+		return // other stalls cannot be detected now
 	case len(troubles) > 0 && s.reported[stallCluster] != nil:
-		return // a trouble is over, but Kafka has not answered all requests since it was logged
+		return // one trouble is over, but others remain since it was logged
 	}
 	s.reportEnd(now, stallCluster)
 	if s.seenAt.IsZero() {
@@ -215,7 +216,7 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 }
 
 func (s *Stalls) updatePartitions(now time.Time) {
-	// Until then the turn may just be filling up.
+	// Before that the turn may still be filling up.
 	overdue := s.seen.End < calendar.Forever && now.UnixMilli() >=
 		s.seen.End+(s.rules.lateness+s.rules.slack).Milliseconds()
 	held, stalled := map[int32]heldPartition{}, map[stallKind]bool{}
@@ -233,7 +234,7 @@ func (s *Stalls) updatePartitions(now time.Time) {
 		if now.Sub(h.since) < s.rules.after || stalled[kind] {
 			continue
 		}
-		stalled[kind] = true // it stands for the others
+		stalled[kind] = true // one partition is logged for all
 		who := fmt.Sprintf("partition %d of topic %s is", p.ID, s.rules.topic)
 		if kind == stallTransaction {
 			s.report(now, kind, h.since, "%s blocked by an open transaction, so the windows that ended at %s wait: if "+
@@ -255,8 +256,8 @@ func (s *Stalls) updatePartitions(now time.Time) {
 	}
 }
 
-// why returns why the turn to be closed next waits for a partition, and the position there: as long
-// as the position does not move, the turn is stuck.
+// why returns the cause of the next turn's wait for a partition, and the position there: while the
+// position does not change, the turn is stuck.
 func (p *Partition) why() (stallKind, int64) {
 	switch {
 	case !p.HeldBack:
@@ -266,10 +267,10 @@ func (p *Partition) why() (stallKind, int64) {
 	case p.Next >= p.High:
 		return stallSilent, p.Next
 	}
-	return stallNone, 0 // it is being read
+	return stallNone, 0 // still being read
 }
 
-// report warns of a stall that is new or was not logged for long.
+// report logs a stall if it is due.
 func (s *Stalls) report(now time.Time, kind stallKind, since time.Time, format string, args ...any) {
 	t := s.reported[kind]
 	if t == nil {
@@ -289,8 +290,8 @@ func (s *Stalls) reportEnd(now time.Time, kind stallKind) {
 	}
 }
 
-// closesByClock returns when the clock will have closed the next turn for all partitions that hold
-// it back, should they stay silent. Unix milliseconds.
+// closesByClock returns when the clock will close the next turn for all partitions that hold it
+// back, if they stay silent, in Unix milliseconds.
 func (r *Rules) closesByClock(seen *Progress) int64 {
 	clock := seen.End + (r.lateness + r.skew + r.grace).Milliseconds() + seen.Delay.Milliseconds()
 	due := clock

@@ -13,14 +13,14 @@ import (
 
 const (
 	watchEvery = time.Second
-	// stuckAfter is how long a drain waits for a call that keeps being retried: below the ten
+	// stuckAfter is how long a drain waits for a call that is being retried: less than the ten
 	// seconds that supervisors wait before they kill, and long enough for kafkalog.Client.Gone to
 	// report that no broker responds at all.
 	stuckAfter = 9 * time.Second
 )
 
-// Watch monitors a run from outside, because the run may wait for a broker in any of its
-// stages. Safe for concurrent use.
+// Watch monitors a run from outside, because any stage of the run may be waiting for a broker. Safe
+// for concurrent use.
 type Watch struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -68,7 +68,7 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 	return w
 }
 
-// EverySecond calls fn about once a second until the watch ends.
+// EverySecond makes the watch call fn about once a second.
 func (w *Watch) EverySecond(fn func(now time.Time)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,9 +89,9 @@ func (w *Watch) Stop() {
 	w.running.Wait()
 }
 
-// stuckCall waits for a call that has been tried again and again for long, and returns
-// it; nil at the end of ctx. A trouble that is older counts from the beginning of the
-// wait: it may pass within a second, and the turn be finished.
+// stuckCall waits for a call that has been retried for the duration long, and returns it; nil at
+// the end of ctx. An older trouble counts only from the start of the wait, because it may be over
+// within a second.
 func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, long time.Duration) *kafkalog.Trouble {
 	began := time.Now()
 	ticker := time.NewTicker(long / 20)
@@ -109,8 +109,8 @@ func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, long tim
 	}
 }
 
-// UnlessEnded returns the reason why the watch has ended a run, by the end function of ctx, or err,
-// which the run itself returned.
+// UnlessEnded returns the error of the watch if it has ended a run through ctx; otherwise the run's
+// own err.
 func UnlessEnded(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil &&
 		(errors.Is(cause, deployment.ErrNoBroker) || errors.Is(cause, deployment.ErrStuck)) {
