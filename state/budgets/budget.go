@@ -101,29 +101,20 @@ func EpsilonOf(m units.Mu2, delta float64, a Accountant) float64 {
 	return epsilonUpper(bigFromMu2(m), delta, a)
 }
 
-// epsilonUpper returns the least float64 ε in [0, hugeEpsilon] whose
-// upward-rounded δ is at most delta, or +Inf. Non-negative floats are ordered as
-// their bit patterns, so that a search of the patterns finds the exact one.
+// epsilonUpper returns the least float64 ε in [0, hugeEpsilon) whose upward-rounded δ is at most
+// delta, or +Inf.
 func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
 	target := bigmath.New(delta)
-	check := func(epsilon float64) (bool, float64) {
-		d := deltaUpper(mu2, epsilon, a)
-		return d.Cmp(target) <= 0, excessOf(d, target)
-	}
-	if below, _ := check(0); below {
+	deltaAt := func(epsilon float64) *big.Float { return deltaUpper(mu2, epsilon, a) }
+	if deltaAt(0).Cmp(target) <= 0 {
 		return 0
 	}
 	m2, _ := mu2.Float64()
-	mu := math.Sqrt(m2)
-	start, slope := nearZeroOf(0x1p-200, hugeEpsilon, math.Log(delta), false, func(epsilon float64) float64 {
-		return logDelta(mu, epsilon, a)
-	})
-	last := int(math.Float64bits(hugeEpsilon))
-	pattern := leastPattern(1, last, start, slope, check)
-	if pattern == last {
-		return math.Inf(1)
+	log := func(epsilon float64) float64 { return logDelta(math.Sqrt(m2), epsilon, a) }
+	if epsilon := leastFloat(0, hugeEpsilon, target, false, log, deltaAt); epsilon < hugeEpsilon {
+		return epsilon
 	}
-	return math.Float64frombits(uint64(pattern))
+	return math.Inf(1)
 }
 
 // ReleasesBeforeRefusal returns how many releases of standard deviation sigma an account can pay if

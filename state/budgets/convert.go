@@ -34,22 +34,17 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 	if err := cmp.Or(checkEpsilon(epsilon), CheckDelta(delta), a.check()); err != nil {
 		return Conversion{}, err
 	}
-	target := bigmath.New(delta)
-	start, slope := nearZeroOf(MinMu, MaxMu, math.Log(delta), true, func(mu float64) float64 {
-		return logDelta(mu, epsilon, a)
-	})
-	first, last := int(math.Float64bits(MinMu)), int(math.Float64bits(MaxMu))
-	above := leastPattern(first, last+1, start, slope, func(mu float64) (bool, float64) {
-		d := deltaUpper(bigmath.Square(mu), epsilon, a)
-		return d.Cmp(target) > 0, excessOf(d, target)
-	})
-	if above == first || above == last+1 {
+	beyond := math.Nextafter(MaxMu, math.Inf(1))
+	above := leastFloat(math.Nextafter(MinMu, 0), beyond, bigmath.New(delta), true,
+		func(mu float64) float64 { return logDelta(mu, epsilon, a) },
+		func(mu float64) *big.Float { return deltaUpper(bigmath.Square(mu), epsilon, a) })
+	if above == MinMu || above == beyond {
 		return Conversion{}, &units.RangeError{
 			Parameter: "epsilon", Value: epsilon,
 			Range: fmt.Sprintf("such that mu lies between 1e-15 and 4096 at delta %v", delta),
 		}
 	}
-	mu := math.Float64frombits(uint64(above - 1))
+	mu := math.Nextafter(above, 0)
 	return Conversion{Epsilon: epsilon, Delta: delta, Mu: mu, Rho: bigmath.RoundDown(bigmath.Half(bigmath.Square(mu))),
 		Accountant: a}, nil
 }

@@ -6,49 +6,26 @@ import (
 	"sort"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/search"
 )
 
-// guided is how often leastPattern follows the secant before it bisects: four steps suffice from a
-// good start.
-const guided = 16
-
-// leastPattern is sort.Search over [first, last) on the patterns of non-negative float64: the least
-// for which passes is true, or last. It evaluates few patterns: it begins at start and follows the
-// secant of excess, ln(δ/target), with a first slope. These float64 values guide the search; they
-// never decide the result.
-func leastPattern(first, last int, start, slope float64, check func(x float64) (passes bool, excess float64)) int {
-	lo, hi := first-1, last
-	var lastX, lastExcess float64
-	stride := 1
-	next := int(math.Float64bits(start))
-	for step := 0; hi-lo > 1; step++ {
-		switch {
-		case step >= guided:
-			next = lo + (hi-lo)/2
-		case next <= lo:
-			next, stride = lo+stride, 2*stride
-		case next >= hi:
-			next, stride = hi-stride, 2*stride
-		}
-		if next <= lo || next >= hi {
-			next = lo + (hi-lo)/2
-		}
-		x := math.Float64frombits(uint64(next))
-		passes, excess := check(x)
-		if passes {
-			hi = next
-		} else {
-			lo = next
-		}
-		if step > 0 && x != lastX && excess != lastExcess {
-			slope = (excess - lastExcess) / (x - lastX)
-		}
-		lastX, lastExcess = x, excess
-		if target := x - excess/slope; target >= 0 && target <= math.MaxFloat64 {
-			next = int(math.Float64bits(target))
-		}
+// leastFloat returns the least float64 in (low, high] at which δ has passed target, upwards if δ
+// rises, else downwards; high if there is none below it. log is ln δ in float64, about. The search
+// begins at its zero, after one step of Newton's iteration on δ itself, and goes through the bit
+// patterns, in whose order non-negative float64 values are. Three or four evaluations of δ suffice.
+// The float64 values only choose the start: the result depends on δ alone.
+func leastFloat(low, high float64, target *big.Float, rises bool, log func(x float64) float64,
+	delta func(x float64) *big.Float) float64 {
+	goal, _ := target.Float64()
+	start, slope := nearZeroOf(max(low, 0x1p-200), high, math.Log(goal), rises, log)
+	if next := start - excessOf(delta(start), target)/slope; next > low && next < high {
+		start = next
 	}
-	return hi
+	passed := func(pattern uint64) bool {
+		return (delta(math.Float64frombits(pattern)).Cmp(target) > 0) == rises
+	}
+	return math.Float64frombits(search.Least(math.Float64bits(low), math.Float64bits(high),
+		math.Float64bits(start), passed))
 }
 
 // excessOf returns ln(δ/target) in float64, accurate even near 0.
