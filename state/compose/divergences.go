@@ -15,7 +15,7 @@ import (
 // mechanisms are Gaussian with the least μ that covers every ε-DP mechanism (conversion.PureToGDP),
 // and the exponential mechanism with the μ of bounded range.
 func byGDP(list []Mechanism, q Question) (float64, error) {
-	var squares total
+	squares := 0.0
 	for _, m := range list {
 		g, err := loss.GDP{Mu: m.mu}, error(nil)
 		switch {
@@ -33,9 +33,9 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		squares.add(rounding.ProductUp(g.Mu, g.Mu), m.count)
+		squares = plus(squares, rounding.ProductUp(g.Mu, g.Mu), m.count)
 	}
-	g := loss.GDP{Mu: rounding.RootUp(squares.value())}
+	g := loss.GDP{Mu: rounding.RootUp(squares)}
 	if q.forDelta {
 		return conversion.GDPToDelta(g, q.epsilon)
 	}
@@ -66,11 +66,11 @@ func (m Mechanism) rho() (float64, bool) {
 
 // byZCDP adds ρ, and δ where zCDP is approximate (Bun and Steinke, 2016, Lemmas 2.3 and 8.2).
 func byZCDP(list []Mechanism, q Question) (float64, error) {
-	var rho, delta total
+	rho, delta := 0.0, 0.0
 	for _, m := range list {
 		r, ok := m.rho()
 		if ok {
-			rho.add(r, m.count)
+			rho = plus(rho, r, m.count)
 			continue
 		}
 		if m.fixed == nil {
@@ -80,10 +80,9 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		rho.add(z.Rho, m.count)
-		delta.add(z.Delta, m.count)
+		rho, delta = plus(rho, z.Rho, m.count), plus(delta, z.Delta, m.count)
 	}
-	z := loss.ZCDP{Rho: rho.value(), Delta: delta.value()}
+	z := loss.ZCDP{Rho: rho, Delta: delta}
 	if z.Delta >= 1 {
 		return 0, notApplicable("the deltas of eps-delta mechanisms add up to 1 or more")
 	}
@@ -159,35 +158,34 @@ func (q Question) of(curve loss.RDP) (float64, error) {
 
 // divergences returns the Rényi divergences of all mechanisms together.
 func divergences(list []Mechanism, alphas []float64) (loss.RDP, error) {
-	sums := make([]total, len(alphas))
+	curve := make(loss.RDP, len(alphas))
+	for i, alpha := range alphas {
+		curve[i].Alpha = alpha
+	}
 	for _, m := range list {
 		var (
-			curve loss.RDP
-			err   error
+			one loss.RDP
+			err error
 		)
 		r, ok := m.rho()
 		switch {
 		case m.bounded > 0:
-			curve, err = conversion.BoundedRangeToRDP(m.bounded, alphas)
+			one, err = conversion.BoundedRangeToRDP(m.bounded, alphas)
 		case ok:
-			curve, err = conversion.ZCDPToRDP(loss.ZCDP{Rho: r}, alphas)
+			one, err = conversion.ZCDPToRDP(loss.ZCDP{Rho: r}, alphas)
 		case m.approximate():
 			return nil, notApplicable("an eps-delta mechanism with a delta above 0 has no Rényi divergence")
 		case m.fixed != nil:
-			curve, err = conversion.PureToRDP(m.fixed.Epsilon, alphas)
+			one, err = conversion.PureToRDP(m.fixed.Epsilon, alphas)
 		default:
-			curve, err = m.sampledRDP(alphas)
+			one, err = m.sampledRDP(alphas)
 		}
 		if err != nil {
 			return nil, err
 		}
-		for i := range sums {
-			sums[i].add(curve[i].Epsilon, m.count)
+		for i := range curve {
+			curve[i].Epsilon = plus(curve[i].Epsilon, one[i].Epsilon, m.count)
 		}
-	}
-	curve := make(loss.RDP, len(alphas))
-	for i := range sums {
-		curve[i] = loss.Order{Alpha: alphas[i], Epsilon: sums[i].value()}
 	}
 	return curve, nil
 }

@@ -58,7 +58,7 @@ func byHomogeneous(list []Mechanism, q Question) (float64, error) {
 // failsOnce returns 1 − (1−δ)^k, or k·δ if that is less, rounded up.
 func failsOnce(each loss.Approx, count int) *big.Float {
 	one := bigmath.New(1)
-	all := bigmath.Zero().Sub(one, power(bigmath.Zero().Sub(one, bigmath.New(each.Delta)), count))
+	all := bigmath.Zero().Sub(one, bigmath.Power(bigmath.Zero().Sub(one, bigmath.New(each.Delta)), count))
 	all.Add(all, bigmath.Zero().SetMantExp(one, -300))
 	if sum := bigmath.New(rounding.ProductUp(each.Delta, float64(count))); sum.Cmp(all) < 0 {
 		return sum
@@ -81,17 +81,8 @@ func newResponses(epsilon float64, count int) *responses {
 	r.up, r.down = bigmath.Exp(bigmath.New(epsilon)), bigmath.Exp(bigmath.New(-2*epsilon))
 	r.less = bigmath.Exp(bigmath.Zero().Mul(bigmath.New(epsilon), bigmath.New(float64(count))))
 	all := bigmath.Zero().Add(r.up, bigmath.New(1))
-	r.q = bigmath.Zero().Quo(bigmath.New(1), power(all, count))
+	r.q = bigmath.Zero().Quo(bigmath.New(1), bigmath.Power(all, count))
 	return r
-}
-
-// power returns x^n. Its relative error is below 2^-360: n is at most maxResponses.
-func power(x *big.Float, n int) *big.Float {
-	all := bigmath.New(1)
-	for range n {
-		all.Mul(all, x)
-	}
-	return all
 }
 
 // next adds loss l to the sums, and goes on to the loss below.

@@ -187,6 +187,16 @@ func Approx(is loss.Approx) (Mechanism, error) {
 	return Mechanism{name: "eps-delta", pair: pld.Approx(is), fixed: &is}.checked()
 }
 
+// ZCDP returns a mechanism about which only ρ-zCDP is known (Bun and Steinke, 2016, Definition
+// 1.1): it has no dominating pair, so pld and gdp do not apply. The zCDP must not be approximate;
+// its ρ is above 0. The error is a *units.RangeError.
+func ZCDP(is loss.ZCDP) (Mechanism, error) {
+	if err := cmp.Or(positive("rho", is.Rho), units.Require(is.Delta == 0, "delta", is.Delta, "0")); err != nil {
+		return Mechanism{}, err
+	}
+	return Mechanism{name: "zcdp", concentrated: is.Rho, count: 1}, nil
+}
+
 // Times returns the mechanism run count times as often: count is 1 to MaxCount, and so is its
 // product with the previous count. The error is a *units.RangeError.
 func (m Mechanism) Times(count int) (Mechanism, error) {
@@ -242,6 +252,12 @@ func integer(name string, v, least, most int) error {
 
 func countError(v float64) error {
 	return &units.RangeError{Parameter: "count", Value: v, Range: fmt.Sprintf("an integer from 1 to %d", MaxCount)}
+}
+
+// plus returns sum + count·value, each operation rounded up. value is at least 0 and may be +Inf;
+// count is from 1 to MaxCount, which a float64 represents exactly.
+func plus(sum, value float64, count int) float64 {
+	return rounding.SumUp(sum, rounding.ProductUp(value, float64(count)))
 }
 
 // approximate reports whether the mechanism may fail with some probability: then it

@@ -30,11 +30,10 @@ type curves struct {
 
 func newCurves(list []Mechanism) (*curves, error) {
 	c := &curves{list: list, epsilonAt: make([]func(float64) (float64, error), len(list))}
-	var fixed total
 	for i, m := range list {
 		switch {
 		case m.fixed != nil:
-			fixed.add(m.fixed.Delta, m.count)
+			c.fixed = plus(c.fixed, m.fixed.Delta, m.count)
 			continue
 		case m.mu > 0:
 			c.epsilonAt[i] = func(delta float64) (float64, error) {
@@ -53,7 +52,6 @@ func newCurves(list []Mechanism) (*curves, error) {
 		}
 		c.free += m.count
 	}
-	c.fixed = fixed.value()
 	return c, nil
 }
 
@@ -95,11 +93,11 @@ func byBasic(list []Mechanism, q Question) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		var epsilon total
+		epsilon := 0.0
 		for _, p := range prices {
-			epsilon.add(p.Epsilon, p.count)
+			epsilon = plus(epsilon, p.Epsilon, p.count)
 		}
-		return epsilon.value(), nil
+		return epsilon, nil
 	}
 	if !q.forDelta {
 		return sum(q.delta)

@@ -2,7 +2,6 @@ package conversion
 
 import (
 	"math"
-	"math/big"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
@@ -106,7 +105,7 @@ func sampledDivergence(sigma, sampling float64, alpha int) float64 {
 	slope := least(inverse, bigmath.New(greatestSlope))
 	step := bigmath.Exp(slope)
 	shrink := bigmath.Exp(bigmath.Zero().Neg(bigmath.Zero().Mul(slope, t))) // e^(−(k−1)/σ²)
-	term := power(bigmath.New(sampling), alpha)                             // q^α
+	term := bigmath.Power(bigmath.New(sampling), alpha)                     // q^α
 	sum := bigmath.Zero().Set(term)
 	for k := alpha; k > 0; k-- {
 		term.Mul(term, odds)
@@ -127,12 +126,4 @@ func sampledDivergence(sigma, sampling float64, alpha int) float64 {
 	// The error of a logarithm of this size, and of a sum as large as whole.
 	log.Add(log, bigmath.Margin(bigmath.Zero().Add(log, bigmath.New(1))))
 	return bigmath.RoundUp(log.Quo(log, t))
-}
-
-func power(x *big.Float, n int) *big.Float {
-	out := bigmath.New(1)
-	for range n {
-		out.Mul(out, x)
-	}
-	return out
 }

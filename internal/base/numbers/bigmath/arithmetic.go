@@ -15,6 +15,15 @@ func New(x float64) *big.Float { return new(big.Float).SetPrec(Bits).SetFloat64(
 // Zero returns 0 with Bits bits, rounding to nearest, to receive a result.
 func Zero() *big.Float { return new(big.Float).SetPrec(Bits) }
 
+// Power returns x^n, to a relative (n + 1)·2^-384.
+func Power(x *big.Float, n int) *big.Float {
+	power := New(1)
+	for range n {
+		power.Mul(power, x)
+	}
+	return power
+}
+
 // Exp returns e^x. The argument is halved until it is small and the result squared back: k halvings
 // cost k bits. |x| stays below 2^26, so that the result's exponent fits.
 func Exp(x *big.Float) *big.Float {
