@@ -120,8 +120,3 @@ func (c *Curve) highest() float64 {
 func checkEpsilon(epsilon float64) error {
 	return units.Require(epsilon >= 0 && epsilon <= math.MaxFloat64, "epsilon", epsilon, "finite and at least 0")
 }
-
-func belowLadder(sigma, lowest float64) error {
-	return &units.RangeError{Parameter: "sigma", Value: sigma,
-		Range: "at least the lowest level of the ladder, " + formatFloat(lowest)}
-}

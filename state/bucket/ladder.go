@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"sort"
 
@@ -58,7 +59,8 @@ func (l Ladder) Bucket(sigma float64) (int, error) {
 		if len(l.sigmas) > 0 {
 			lowest = l.sigmas[0]
 		}
-		return 0, belowLadder(sigma, lowest)
+		return 0, &units.RangeError{Parameter: "sigma", Value: sigma,
+			Range: fmt.Sprintf("at least the lowest level of the ladder, %v", lowest)}
 	}
 	return i, nil
 }

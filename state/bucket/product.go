@@ -3,7 +3,8 @@ package bucket
 import (
 	"math"
 	"sort"
-	"strconv"
+
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
 // product is the transform of one direction of a composition: Π F_i^counts_i, without the tail of
@@ -120,8 +121,9 @@ func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
 		if k == c.n/2 {
 			term /= 2
 		}
-		s := exactSum(sum, term)
-		sum, low = s.hi, low+s.lo
+		var rest float64
+		sum, rest = rounding.TwoSum(sum, term)
+		low += rest
 		sizes += math.Abs(term)
 	}
 	n := float64(c.n)
@@ -137,5 +139,3 @@ func clamp(p float64) float64 {
 	}
 	return 1
 }
-
-func formatFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

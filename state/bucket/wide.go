@@ -1,17 +1,20 @@
 package bucket
 
-import "math"
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
+)
 
 // wide is the unevaluated sum hi + lo of two float64, |lo| ≤ ulp(hi)/2: about 106 bits (Dekker,
 // 1971). A transform is raised to the power of a count, which multiplies its error by that count;
 // with 106 bits that error is negligible for any count.
 type wide struct{ hi, lo float64 }
 
-// exactSum returns a + b as a wide without error (Knuth's two-sum).
+// exactSum returns a + b without error.
 func exactSum(a, b float64) wide {
-	s := a + b
-	t := s - a
-	return wide{s, (a - (s - t)) + (b - t)}
+	sum, rest := rounding.TwoSum(a, b)
+	return wide{sum, rest}
 }
 
 // ordered is exactSum for |a| ≥ |b|.

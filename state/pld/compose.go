@@ -76,7 +76,6 @@ func coarsened(factors []factor, interval float64) (next []factor, changed bool,
 			if err != nil {
 				return nil, false, err
 			}
-			m.source = f.source
 			f.measure, changed = m, true
 		}
 		next = append(next, f)

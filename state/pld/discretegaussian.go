@@ -21,7 +21,7 @@ type DiscreteGaussian struct {
 
 // Validate returns a *units.RangeError that names sigma or sensitivity if it is out of its range.
 func (g DiscreteGaussian) Validate() error {
-	if err := positive("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma); err != nil {
+	if err := inRange("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma); err != nil {
 		return err
 	}
 	return units.Require(g.Sensitivity >= 1 && g.Sensitivity <= 1<<20, "sensitivity", float64(g.Sensitivity),

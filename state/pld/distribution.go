@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -94,12 +95,15 @@ type factor struct {
 // composition; later ones reuse it.
 type Distribution struct {
 	options Options
-	sides   [2][]factor // by Direction; the same slice twice if symmetric
+	sides   [][]factor // by Direction; one for both if all pairs are symmetric
 
 	once   sync.Once
 	curves []curve
 	err    error
 }
+
+// side returns the factors of a direction.
+func (d *Distribution) side(direction int) []factor { return d.sides[min(direction, len(d.sides)-1)] }
 
 // New returns the distribution of a single mechanism with the given dominating
 // pair. The error is a *units.RangeError or a *SizeError.
@@ -113,34 +117,32 @@ func New(p Pair, o Options) (*Distribution, error) {
 	}
 	tail := o.MinDelta * tailShare
 	e := p.extent(Remove, tail)
+	directions := []Direction{Remove}
 	if !p.symmetric() {
 		other := p.extent(Add, tail)
 		e = extent{low: min(e.low, other.low), high: max(e.high, other.high), spread: min(e.spread, other.spread)}
+		directions = append(directions, Add)
 	}
 	interval := o.intervalFor(e)
 	d := &Distribution{options: o}
-	for _, direction := range []Direction{Remove, Add} {
-		if direction == Add && p.symmetric() {
-			d.sides[Add] = d.sides[Remove]
-			break
-		}
+	for _, direction := range directions {
 		from := &source{pair: p, direction: direction, tail: tail, limit: o.MaxPoints}
 		if _, gaussian := p.(Gaussian); gaussian && o.Interval == 0 {
 			// It is discretised when it is composed, with all other Gaussians as one.
 			if _, err := e.grid(interval, o.MaxPoints); err != nil {
 				return nil, err
 			}
-			d.sides[direction] = []factor{{measure: &measure{interval: interval, stride: 1, source: from}, count: 1}}
+			d.sides = append(d.sides, []factor{{&measure{interval: interval, stride: 1, source: from}, 1}})
 			continue
 		}
 		m, err := from.measure(interval)
 		if err != nil {
 			return nil, err
 		}
-		if o.Interval == 0 {
-			m.source = from
+		if o.Interval != 0 {
+			m.source = nil
 		}
-		d.sides[direction] = []factor{{measure: m, count: 1}}
+		d.sides = append(d.sides, []factor{{m, 1}})
 	}
 	return d, nil
 }
@@ -152,29 +154,25 @@ const maxCount = 1 << 32
 // error is a *units.RangeError if they are more than 2^32.
 func (d *Distribution) Compose(others ...*Distribution) (*Distribution, error) {
 	c := &Distribution{options: d.options}
-	symmetric := d.isSymmetric()
+	directions := len(d.sides)
 	for _, o := range others {
-		symmetric = symmetric && o.isSymmetric()
+		directions = max(directions, len(o.sides))
 		c.options.MinDelta = min(c.options.MinDelta, o.options.MinDelta)
 		c.options.MaxPoints = max(c.options.MaxPoints, o.options.MaxPoints)
 		if c.options.Delta != o.options.Delta {
 			c.options.Delta = 0
 		}
 	}
-	for side := range c.sides {
-		if side == int(Add) && symmetric {
-			c.sides[Add] = c.sides[Remove]
-			break
-		}
-		lists := [][]factor{d.sides[side]}
+	for direction := range directions {
+		lists := [][]factor{d.side(direction)}
 		for _, o := range others {
-			lists = append(lists, o.sides[side])
+			lists = append(lists, o.side(direction))
 		}
 		merged, err := mergeFactors(lists)
 		if err != nil {
 			return nil, err
 		}
-		c.sides[side] = merged
+		c.sides = append(c.sides, merged)
 	}
 	return c, nil
 }
@@ -207,7 +205,7 @@ func mergeFactors(lists [][]factor) ([]factor, error) {
 // to 2^32, and so is the number of mechanisms in the result; the error is a *units.RangeError.
 func (d *Distribution) Power(n int) (*Distribution, error) {
 	total := 0
-	for _, f := range d.sides[Remove] {
+	for _, f := range d.side(0) {
 		total += f.count
 	}
 	if n < 1 || n > maxCount || n > maxCount/total {
@@ -215,30 +213,21 @@ func (d *Distribution) Power(n int) (*Distribution, error) {
 			"mechanisms in total"}
 	}
 	c := &Distribution{options: d.options}
-	for side := range c.sides {
-		if side == int(Add) && d.isSymmetric() {
-			c.sides[Add] = c.sides[Remove]
-			break
+	for _, factors := range d.sides {
+		power := slices.Clone(factors)
+		for i := range power {
+			power[i].count *= n
 		}
-		for _, f := range d.sides[side] {
-			c.sides[side] = append(c.sides[side], factor{measure: f.measure, count: f.count * n})
-		}
+		c.sides = append(c.sides, power)
 	}
 	return c, nil
-}
-
-func (d *Distribution) isSymmetric() bool {
-	return &d.sides[Remove][0] == &d.sides[Add][0]
 }
 
 // compose computes the curves, once.
 func (d *Distribution) compose() ([]curve, error) {
 	d.once.Do(func() {
-		for side := range d.sides {
-			if side == int(Add) && d.isSymmetric() {
-				break
-			}
-			c, err := composeFactors(d.sides[side], d.options)
+		for _, factors := range d.sides {
+			c, err := composeFactors(factors, d.options)
 			if err != nil {
 				d.curves, d.err = nil, fmt.Errorf("composing privacy loss distributions: %w", err)
 				return

@@ -22,7 +22,7 @@ func (a Approx) Validate() error {
 	if err := loss.Approx(a).Validate(); err != nil {
 		return err
 	}
-	return positive("epsilon", a.Epsilon, 0, MaxPureEpsilon)
+	return inRange("epsilon", a.Epsilon, 0, MaxPureEpsilon)
 }
 
 func (a Approx) symmetric() bool { return true }
@@ -52,7 +52,7 @@ type RandomizedResponse struct {
 func (r RandomizedResponse) Validate() error {
 	return cmp.Or(
 		units.Require(r.Values >= 2 && r.Values <= 1<<30, "values", float64(r.Values), "an integer from 2 to 2^30"),
-		positive("epsilon", r.Epsilon, 0, MaxPureEpsilon),
+		inRange("epsilon", r.Epsilon, 0, MaxPureEpsilon),
 	)
 }
 

@@ -19,7 +19,7 @@ type Gaussian struct {
 }
 
 // Validate returns a *units.RangeError that names sigma if it is out of its range.
-func (g Gaussian) Validate() error { return positive("sigma", g.Sigma, MinSigma, MaxSigma) }
+func (g Gaussian) Validate() error { return inRange("sigma", g.Sigma, MinSigma, MaxSigma) }
 
 func (g Gaussian) mixture() SubsampledGaussian {
 	return SubsampledGaussian{Sigma: g.Sigma, Sampling: 1}
@@ -42,7 +42,7 @@ type SubsampledGaussian struct {
 
 // Validate returns a *units.RangeError that names sigma or sampling if it is out of its range.
 func (g SubsampledGaussian) Validate() error {
-	if err := positive("sigma", g.Sigma, MinSigma, MaxSigma); err != nil {
+	if err := inRange("sigma", g.Sigma, MinSigma, MaxSigma); err != nil {
 		return err
 	}
 	return units.Require(g.Sampling >= 0x1p-60 && g.Sampling <= 1, "sampling", g.Sampling,

@@ -115,26 +115,3 @@ func (e extent) grid(interval float64, limit int) (Grid, error) {
 	}
 	return Grid{Interval: interval, Lowest: int(low), Size: max(2, int(points))}, nil
 }
-
-// logMoment returns an upper bound of ln Σ_i mass[i]·e^(t·(lo + i·stride)·interval).
-func logMoment(mass []float64, lo, stride int, interval, t float64) float64 {
-	largest, steepest := math.Inf(-1), 0.0
-	for i, p := range mass {
-		if p > 0 {
-			a := float64(t * float64(lo+i*stride) * interval)
-			largest = max(largest, a)
-			steepest = max(steepest, math.Abs(a))
-		}
-	}
-	if math.IsInf(largest, 0) {
-		return largest
-	}
-	sum := 0.0
-	for i, p := range mass {
-		if p > 0 {
-			sum += p * math.Exp(float64(t*float64(lo+i*stride)*interval)-largest)
-		}
-	}
-	value := largest + math.Log(sum)
-	return value + float64(len(mass)+16)*0x1p-53 + (steepest+math.Abs(value)+1)*0x1p-50
-}

@@ -20,7 +20,7 @@ type Laplace struct {
 }
 
 // Validate returns a *units.RangeError that names scale if it is out of its range.
-func (l Laplace) Validate() error { return positive("scale", l.Scale, MinScale, MaxScale) }
+func (l Laplace) Validate() error { return inRange("scale", l.Scale, MinScale, MaxScale) }
 
 func (l Laplace) symmetric() bool { return true }
 
@@ -86,7 +86,7 @@ type BoundedRange struct {
 
 // Validate returns a *units.RangeError that names epsilon if it is out of its range.
 func (b BoundedRange) Validate() error {
-	return positive("epsilon", b.Epsilon, 0x1p-40, MaxPureEpsilon)
+	return inRange("epsilon", b.Epsilon, 0x1p-40, MaxPureEpsilon)
 }
 
 func (b BoundedRange) symmetric() bool { return true }

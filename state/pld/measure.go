@@ -26,7 +26,7 @@ type source struct {
 }
 
 // measure discretises the pair.
-func (s source) measure(interval float64) (*measure, error) {
+func (s *source) measure(interval float64) (*measure, error) {
 	grid, err := s.pair.extent(s.direction, s.tail).grid(interval, s.limit)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,9 @@ func (s source) measure(interval float64) (*measure, error) {
 	if err != nil {
 		return nil, fmt.Errorf("discretising a %T: %w", s.pair, err)
 	}
-	return newMeasure(v), nil
+	m := newMeasure(v)
+	m.source = s
+	return m, nil
 }
 
 // newMeasure drops zeros at both ends, and zeros between masses that lie on a coarser lattice.
@@ -78,9 +80,28 @@ func gcd(a, b int) int {
 
 func (m *measure) loss(k int) float64 { return float64(m.lo+k*m.stride) * m.interval }
 
-// logMoment returns an upper bound of the logarithm of the finite part of E e^(t·loss).
+// logMoment returns an upper bound of ln Σ mass·e^(t·loss), the logarithm of the finite part of
+// E e^(t·loss).
 func (m *measure) logMoment(t float64) float64 {
-	return logMoment(m.mass, m.lo, m.stride, m.interval, t)
+	largest, steepest := math.Inf(-1), 0.0
+	for k, p := range m.mass {
+		if p > 0 {
+			a := float64(t * m.loss(k))
+			largest = max(largest, a)
+			steepest = max(steepest, math.Abs(a))
+		}
+	}
+	if math.IsInf(largest, 0) {
+		return largest
+	}
+	sum := 0.0
+	for k, p := range m.mass {
+		if p > 0 {
+			sum += p * math.Exp(float64(t*m.loss(k))-largest)
+		}
+	}
+	value := largest + math.Log(sum)
+	return value + float64(len(m.mass)+16)*0x1p-53 + (steepest+math.Abs(value)+1)*0x1p-50
 }
 
 // summary is a short version of a measure, for the choice of tilts and windows. The choice affects

@@ -43,7 +43,6 @@ func merged(factors []factor, o Options) ([]factor, error) {
 			if err != nil {
 				return nil, err
 			}
-			m.source = f.source
 			f.measure = m
 		}
 		out = append(out, f)
@@ -64,9 +63,5 @@ func (g Gaussian) factor(o Options) (factor, error) {
 	tail := max(o.MinDelta*tailShare, math.SmallestNonzeroFloat64)
 	from := &source{pair: g, direction: Remove, tail: tail, limit: o.MaxPoints}
 	m, err := from.measure(o.intervalFor(g.extent(Remove, tail)))
-	if err != nil {
-		return factor{}, err
-	}
-	m.source = from
-	return factor{measure: m, count: 1}, nil
+	return factor{measure: m, count: 1}, err
 }

@@ -45,7 +45,7 @@ func (d Direction) validate() error {
 	return nil
 }
 
-func positive(name string, v, least, most float64) error {
+func inRange(name string, v, least, most float64) error {
 	return units.Require(v >= least && v <= most, name, v, fmt.Sprintf("between %v and %v", least, most))
 }
 

@@ -3,6 +3,7 @@ package pld
 import (
 	"math"
 
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -170,13 +171,8 @@ func other(p, loss float64) float64 {
 type sum struct{ value, low float64 }
 
 func (s *sum) add(p float64) {
-	t := s.value + p
-	if math.Abs(s.value) >= math.Abs(p) {
-		s.low += (s.value - t) + p
-	} else {
-		s.low += (p - t) + s.value
-	}
-	s.value = t
+	value, rest := rounding.TwoSum(s.value, p)
+	s.value, s.low = value, s.low+rest
 }
 
 // rest returns the distance to 1, rounded up.

@@ -41,9 +41,9 @@ func (c *composition) transformed() (curve, error) {
 			Interval: c.lattice.unit}
 	}
 	out := newCurve(c.lattice, from, end, 1, c.inherent)
-	work := newWorkspace()
+	var work workspace
 	for i, theta := range tilts {
-		t, err := c.convolve(theta, windows[i], work)
+		t, err := c.convolve(theta, windows[i], &work)
 		if err != nil {
 			return curve{}, err
 		}
@@ -61,8 +61,6 @@ type workspace struct {
 	product  []complex128
 	wrong    []float64 // bound of the error of each coefficient of product
 }
-
-func newWorkspace() *workspace { return &workspace{} }
 
 func (w *workspace) reset(n int) {
 	if w.plan == nil || w.plan.Len() != n {
@@ -127,36 +125,26 @@ func (w *workspace) multiply(n int, e float64) {
 		x := w.product[i]
 		size := math.Sqrt(real(x)*real(x) + imag(x)*imag(x))
 		m := math.Sqrt(real(z)*real(z)+imag(z)*imag(z)) + e
-		below := realPower(m, n-1)
+		below := power(m, n-1)
 		above := below * m
 		w.wrong[i] = (w.wrong[i]*above + size*(count*e*below+above*count*4*unitRoundoff)) * (1 + count*0x1p-51)
-		w.product[i] = x * complexPower(z, n)
+		w.product[i] = x * power(z, n)
 	}
 }
 
-func realPower(x float64, n int) float64 {
-	out := 1.0
+// power returns x^n by repeated squaring.
+func power[T float64 | complex128](x T, n int) T {
+	if n == 1 {
+		return x
+	}
+	result := T(1)
 	for ; n > 0; n >>= 1 {
 		if n&1 == 1 {
-			out *= x
+			result *= x
 		}
 		x *= x
 	}
-	return out
-}
-
-func complexPower(z complex128, n int) complex128 {
-	if n == 1 {
-		return z
-	}
-	out := complex(1, 0)
-	for ; n > 0; n >>= 1 {
-		if n&1 == 1 {
-			out *= z
-		}
-		z *= z
-	}
-	return out
+	return result
 }
 
 // invert transforms the product back and returns it rotated so that it begins at the

@@ -82,7 +82,7 @@ func TestTransformsLieAboveDirectConvolutionWithinTheirBound(t *testing.T) {
 		d = must(d.Power(1 + random.IntN(20)))
 		other := must(New(pairs[random.IntN(len(pairs))], Options{Interval: 0x1p-5, MinDelta: 1e-15}))
 		d = must(d.Compose(other))
-		c := must(newComposition(d.sides[random.IntN(2)], d.options))
+		c := must(newComposition(d.side(random.IntN(2)), d.options))
 		exact := must(c.direct())
 		fast := must(c.transformed())
 		for i, delta := range exact.delta {

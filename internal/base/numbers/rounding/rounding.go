@@ -2,16 +2,22 @@ package rounding
 
 import "math"
 
+// TwoSum returns a + b, rounded to nearest, and the rest to the exact sum (Knuth, The Art of
+// Computer Programming, volume 2, Section 4.2.2, Theorem B). Arguments may be negative; the rest is
+// NaN if the sum is infinite.
+func TwoSum(a, b float64) (sum, rest float64) {
+	sum = a + b
+	part := sum - a
+	return sum, (a - (sum - part)) + (b - part)
+}
+
 // SumUp returns a + b, rounded up. Arguments may be +Inf.
 func SumUp(a, b float64) float64 {
-	s := a + b
-	// The error of the sum, exactly (Knuth, The Art of Computer Programming, volume
-	// 2, Section 4.2.2, Theorem B). NaN where the sum is +Inf.
-	part := s - a
-	if (a-(s-part))+(b-part) > 0 {
-		return above(s)
+	sum, rest := TwoSum(a, b)
+	if rest > 0 {
+		return above(sum)
 	}
-	return s
+	return sum
 }
 
 // IntegerUp returns m, rounded up; up to 2^53 it is m itself.
