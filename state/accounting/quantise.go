@@ -109,11 +109,11 @@ func shorten(v *int64) SquaredNorm {
 
 // Real returns a sum of quantised vectors, with its noise, in the vectors' own unit: every
 // coordinate divided by scale, in place.
-func (q Quantiser) Real(answer []float64) []float64 {
-	for j := range answer {
-		answer[j] /= q.scale
+func (q Quantiser) Real(sum []float64) []float64 {
+	for j := range sum {
+		sum[j] /= q.scale
 	}
-	return answer
+	return sum
 }
 
 // ZCDP returns what a user with a vector of this squared norm loses by a sum with noise of

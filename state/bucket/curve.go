@@ -65,20 +65,20 @@ func (c *Curve) ErrorAt(epsilon float64) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 1, err
 	}
-	_, by := c.bounds(epsilon)
-	return by, nil
+	_, errBound := c.bounds(epsilon)
+	return errBound, nil
 }
 
-func (c *Curve) bounds(epsilon float64) (delta, by float64) {
+func (c *Curve) bounds(epsilon float64) (delta, errBound float64) {
 	if c.total == 0 {
 		return 0, 0
 	}
 	directions := c.directions()
 	for d := range directions {
 		v, e := directions[d].deltaAt(c.table.circle, epsilon)
-		delta, by = max(delta, v), max(by, e)
+		delta, errBound = max(delta, v), max(errBound, e)
 	}
-	return delta, by
+	return delta, errBound
 }
 
 // EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta, the least one up to 2^-40 of the window and to what

@@ -7,9 +7,9 @@ import "math"
 // budgets round the same δ up, to serve as a claim; here a claim must stay under it, so it is
 // rounded down.
 type tangent struct {
-	delta float64 // δ(ε), rounded down
-	slope float64 // e^ε·Φ(−ε/μ − μ/2): the negative slope times γ
-	wrong float64 // bound of the errors of delta and slope
+	delta    float64 // δ(ε), rounded down
+	slope    float64 // e^ε·Φ(−ε/μ − μ/2): the negative slope times γ
+	errBound float64 // bound of the errors of delta and slope
 }
 
 // tangentAt computes the tangent at ε ≥ 0 for μ > 0. A relative error r of the
@@ -22,8 +22,8 @@ func tangentAt(mu, epsilon float64) tangent {
 	if epsilon > 700 || math.IsNaN(slope) {
 		return tangent{}
 	}
-	wrong := upper*(16+2*b*b+epsilon)*4*unit + 1e-19 // where erfc is subnormal
-	return tangent{delta: math.Max(0, upper-slope-wrong), slope: slope, wrong: wrong}
+	errBound := upper*(16+2*b*b+epsilon)*4*unit + 1e-19 // where erfc is subnormal
+	return tangent{delta: math.Max(0, upper-slope-errBound), slope: slope, errBound: errBound}
 }
 
 // stays reports whether the curve stays at or above the chord from (ε, from) to (ε + step, to),
@@ -35,15 +35,15 @@ func stays(a, b tangent, step, from, to, slack float64) bool {
 		return true // to is not greater
 	}
 	width := math.Expm1(step) // (γ_b − γ_a)/γ_a
-	back := b.slope * math.Exp(-step)
-	meet := (a.delta - b.delta - back*width) / (a.slope - back)
+	slopeBefore := b.slope * math.Exp(-step)
+	meet := (a.delta - b.delta - slopeBefore*width) / (a.slope - slopeBefore)
 	if !(meet > 0 && meet < width) {
 		return true // one tangent is above the other on the whole interval
 	}
 	// Wherever meet was rounded to, one of the two tangents is not above their
 	// maximum's least distance to the chord there.
-	height := math.Min(a.delta-a.slope*meet, b.delta+back*(width-meet))
+	height := math.Min(a.delta-a.slope*meet, b.delta+slopeBefore*(width-meet))
 	chord := from + (to-from)*(meet/width)
-	margin := (a.wrong+b.wrong)*(2+width) + 16*unit*(a.delta+a.slope*width)
+	margin := (a.errBound+b.errBound)*(2+width) + 16*unit*(a.delta+a.slope*width)
 	return math.Max(height-margin, 0)+slack >= chord*(1+8*unit)
 }

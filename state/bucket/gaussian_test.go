@@ -16,11 +16,11 @@ func TestTangentIsBelowTheExactCurveAndClose(t *testing.T) {
 			rapid.Float64Range(0, 1).Draw(t, "share")*mu*mu/2
 		c := must(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
 		line := tangentAt(mu, epsilon)
-		if line.delta > c.Delta || line.delta < c.Delta-3*line.wrong-1e-18 {
+		if line.delta > c.Delta || line.delta < c.Delta-3*line.errBound-1e-18 {
 			t.Fatalf("δ_%v(%v) ≥ %v, exact %v", mu, epsilon, line.delta, c.Delta)
 		}
-		if line.wrong > 1e-12 {
-			t.Fatalf("error bound %g", line.wrong)
+		if line.errBound > 1e-12 {
+			t.Fatalf("error bound %g", line.errBound)
 		}
 	})
 }
@@ -39,7 +39,7 @@ func TestNoChordAboveTheCurveStays(t *testing.T) {
 		for i := range 65 {
 			x := math.Expm1(step) * float64(i) / 64
 			chord := from + (to-from)*float64(i)/64
-			if curve := tangentAt(mu, epsilon+math.Log1p(x)); curve.delta+2*curve.wrong+1e-12 < chord {
+			if curve := tangentAt(mu, epsilon+math.Log1p(x)); curve.delta+2*curve.errBound+1e-12 < chord {
 				t.Fatalf("chord %v above δ %v at share %d of 64", chord, curve.delta, i)
 			}
 		}

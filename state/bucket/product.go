@@ -10,21 +10,21 @@ import (
 // product is the transform of one direction of a composition: Π F_i^counts_i, without the tail of
 // components below e^-cutoff.
 type product struct {
-	centre   int       // the window of losses lies around centre·interval
-	mechs    float64   // how many were composed
-	re, im   []float64 // components 0 ≤ k < len
-	by       []float64 // |component − true| ≤ by·|component| + mechs·wideErr·4
-	rest     float64   // bound of the modulus of every component left out
-	infinity float64   // probability of an unbounded loss, rounded up
-	wrap     float64   // probability of a finite loss beyond the window, rounded up
+	centre     int       // the window of losses lies around centre·interval
+	mechanisms float64   // how many were composed
+	re, im     []float64 // components 0 ≤ k < len
+	errBounds  []float64 // |component − true| ≤ errBounds[k]·|component| + mechanisms·wideErr·4
+	rest       float64   // bound of the modulus of every component left out
+	infinity   float64   // probability of an unbounded loss, rounded up
+	wrap       float64   // probability of a finite loss beyond the window, rounded up
 }
 
 // set composes. The logarithms are added, not the components multiplied: the
 // rounding of a sum of b addends is at most b units of its absolute addends.
 func (p *product) set(t *Table, spectra []*spectrum, counts Counts) {
 	half := t.options.Points / 2
-	size, rest := kept(spectra, counts, half+1)
-	*p = product{re: resized(p.re, size), im: resized(p.im, size), by: resized(p.by, size), rest: rest}
+	size, rest := componentCount(spectra, counts, half+1)
+	*p = product{re: resized(p.re, size), im: resized(p.im, size), errBounds: resized(p.errBounds, size), rest: rest}
 	active, unlost := 0, 0.0 // unlost: log Π(1 − infinity)
 	for i, n := range counts {
 		if n == 0 {
@@ -33,13 +33,13 @@ func (p *product) set(t *Table, spectra []*spectrum, counts Counts) {
 		s, times := spectra[i], float64(n)
 		active++
 		p.centre += int(n) * s.shift
-		p.mechs += times
+		p.mechanisms += times
 		unlost += times * math.Log1p(-s.infinity)
 		re, im := s.re[:size], s.im[:size]
 		for k := range re {
 			p.re[k] += times * re[k]
 			p.im[k] += times * im[k]
-			p.by[k] += times * (math.Abs(re[k]) + math.Abs(im[k]))
+			p.errBounds[k] += times * (math.Abs(re[k]) + math.Abs(im[k]))
 		}
 	}
 	roundings := float64(active+16) * 2 * unit
@@ -47,14 +47,15 @@ func (p *product) set(t *Table, spectra []*spectrum, counts Counts) {
 	for k := range p.re {
 		modulus := math.Exp(p.re[k])
 		sin, cos := math.Sincos(p.im[k])
-		p.by[k] = math.Expm1(p.by[k]*roundings) + 16*unit
+		p.errBounds[k] = math.Expm1(p.errBounds[k]*roundings) + 16*unit
 		p.re[k], p.im[k] = modulus*cos, modulus*sin
 	}
 	p.wrap = overflow(t, spectra, counts, float64(half)*t.options.Interval)
 }
 
-// kept returns the number of components to compute, and a bound for the rest.
-func kept(spectra []*spectrum, counts Counts, all int) (size int, rest float64) {
+// componentCount returns how many components must be computed, and a bound of the modulus of all
+// others.
+func componentCount(spectra []*spectrum, counts Counts, all int) (size int, rest float64) {
 	logBound := func(block int) float64 {
 		sum := 0.0
 		for i, n := range counts {
@@ -102,22 +103,22 @@ func overflow(t *Table, spectra []*spectrum, counts Counts, distance float64) fl
 
 // deltaAt returns an upper bound of δ(ε) of the direction, and the part of it that is
 // an error bound.
-func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
-	by = p.infinity + p.wrap
+func (p *product) deltaAt(c *circle, epsilon float64) (delta, errBound float64) {
+	errBound = p.infinity + p.wrap
 	w := c.weight(epsilon, p.centre)
 	if w.empty() {
-		return clamp(by), clamp(by)
+		return clamp(errBound), clamp(errBound)
 	}
-	fuzz := p.mechs * 4 * wideErr
+	fuzz := p.mechanisms * 4 * wideErr
 	sum := w.zero * p.re[0]
 	low, sizes := 0.0, math.Abs(sum) // low: the rounding error of additions to sum
-	wrong := w.zeroBy*math.Abs(p.re[0]) + w.zero*(math.Abs(p.re[0])*p.by[0]+fuzz)
+	sumErr := w.zeroErr*math.Abs(p.re[0]) + w.zero*(math.Abs(p.re[0])*p.errBounds[0]+fuzz)
 	for k := 1; k < len(p.re); k++ {
-		wr, wi, wBy := w.component(k)
+		wr, wi, wErr := w.component(k)
 		term := 2 * (wr*p.re[k] + wi*p.im[k])
 		size := math.Abs(wr) + math.Abs(wi)
 		modulus := math.Abs(p.re[k]) + math.Abs(p.im[k])
-		wrong += 2 * (wBy*(modulus*(1+p.by[k])+fuzz) + size*(modulus*(p.by[k]+8*unit)+fuzz))
+		sumErr += 2 * (wErr*(modulus*(1+p.errBounds[k])+fuzz) + size*(modulus*(p.errBounds[k]+8*unit)+fuzz))
 		if k == c.n/2 {
 			term /= 2
 		}
@@ -127,9 +128,9 @@ func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
 		sizes += math.Abs(term)
 	}
 	n := float64(c.n)
-	wrong = (wrong+8*unit*sizes)/n*(1+float64(len(p.re)+16)*unit) + p.rest*n
-	by += wrong
-	return clamp(max((sum+low)/n, 0) + by), clamp(by)
+	sumErr = (sumErr+8*unit*sizes)/n*(1+float64(len(p.re)+16)*unit) + p.rest*n
+	errBound += sumErr
+	return clamp(max((sum+low)/n, 0) + errBound), clamp(errBound)
 }
 
 // clamp rounds up and caps at 1; NaN becomes 1, which bounds nothing.

@@ -40,11 +40,11 @@ func newCircle(r roots, spacing float64) *circle {
 //	z^first·(1/(1−z) − c/(1−r)) − z^(n/2)·(1/(1−z) − e/(1−r)).
 type weight struct {
 	*circle
-	first  int        // the first j with a loss above ε; n/2 if none
-	near   [2]float64 // 1/(1−z) − c/(1−r) = (near[0] + near[1]·z)/((1−z)(1−r)), both ≥ 0 at d ≤ spacing
-	tail   float64    // e
-	zero   float64    // Σ w_j
-	zeroBy float64    // bound on the error of zero
+	first   int        // the first j with a loss above ε; n/2 if none
+	near    [2]float64 // 1/(1−z) − c/(1−r) = (near[0] + near[1]·z)/((1−z)(1−r)), both ≥ 0 at d ≤ spacing
+	tail    float64    // e
+	zero    float64    // Σ w_j
+	zeroErr float64    // bound on the error of zero
 }
 
 // weight makes the weights of a finite epsilon; |centre| is below 2^52, so that
@@ -61,7 +61,7 @@ func (c *circle) weight(epsilon float64, centre int) weight {
 	w.near = [2]float64{-math.Expm1(-over), c.decay * math.Expm1(c.spacing-over)}
 	w.tail = math.Exp(-over - steps*c.spacing)
 	w.zero = steps - math.Exp(-over)*math.Expm1(-steps*c.spacing)/math.Expm1(-c.spacing)
-	w.zeroBy = 16 * unit * (steps + 1)
+	w.zeroErr = 16 * unit * (steps + 1)
 	return w
 }
 
@@ -69,7 +69,7 @@ func (c *circle) weight(epsilon float64, centre int) weight {
 func (w *weight) empty() bool { return w.first == w.n/2 }
 
 // component returns component k ≥ 1 of the transform of w and a bound on its error.
-func (w *weight) component(k int) (re, im, by float64) {
+func (w *weight) component(k int) (re, im, errBound float64) {
 	turn := (k * w.first) & (w.n - 1)
 	tr, ti := w.cos[turn], w.sin[turn]
 	nr, ni := w.near[0]+w.near[1]*w.cos[k], w.near[1]*w.sin[k]

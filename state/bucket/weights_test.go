@@ -26,7 +26,7 @@ func TestClosedFormOfTheWeightsIsTheirTransform(t *testing.T) {
 				}
 				continue
 			}
-			if d := math.Abs(w.zero - real(sum[0])); d > w.zeroBy+1e-12 {
+			if d := math.Abs(w.zero - real(sum[0])); d > w.zeroErr+1e-12 {
 				t.Errorf("ε %v at centre %d: component 0 is off by %g", epsilon, centre, d)
 			}
 			for k := 1; k <= n/2; k++ {

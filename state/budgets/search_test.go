@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// A search stops where δ, as rounded upwards, is still at most the requested one, and one float64, or
-// one unit of B², further is above it. Half of the draws are at the ends of the ranges.
+// A search stops where δ, rounded upwards, is still at most the requested one, and one float64 (or
+// unit of B²) further is above it. Half of the draws are at the ends of the ranges.
 func TestASearchStopsAtTheLastSafeValue(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 11, 5))
 	ends := []float64{MinDelta, 1e-200, 1e-17, 0.3, 0.5, 0.999, 1 - 1e-9, math.Nextafter(1, 0)}

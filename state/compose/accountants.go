@@ -17,10 +17,10 @@ import (
 // Accountant is a way of composing mechanisms: a row of the table below. The zero
 // value is not an accountant, and its Compose fails.
 type Accountant struct {
-	name   string
-	note   string
-	budget budgets.Accountant
-	answer func([]Mechanism, Question) (float64, error)
+	name    string
+	note    string
+	budget  budgets.Accountant
+	compute func([]Mechanism, Question) (float64, error)
 	// wins reports whether the result can be below pld's, whose pairs are exact but for the grid;
 	// nil: never.
 	wins func([]Mechanism) bool
@@ -41,13 +41,13 @@ func accountants() []Accountant {
 		return !slices.ContainsFunc(list, func(m Mechanism) bool { return m.fixed == nil })
 	}
 	return []Accountant{
-		{name: "gdp", budget: budgets.GDP, answer: byGDP, wins: bounded, note: "exact for Gaussian noise"},
-		{name: "pld", answer: byPLD, wins: always},
-		{name: "homogeneous", answer: byHomogeneous, wins: fixed},
-		{name: "rdp", answer: byRDP, wins: bounded},
-		{name: "zcdp", budget: budgets.ZCDP, answer: byZCDP, wins: bounded},
-		{name: "advanced", answer: byAdvanced},
-		{name: "basic", answer: byBasic, wins: fixed},
+		{name: "gdp", budget: budgets.GDP, compute: byGDP, wins: bounded, note: "exact for Gaussian noise"},
+		{name: "pld", compute: byPLD, wins: always},
+		{name: "homogeneous", compute: byHomogeneous, wins: fixed},
+		{name: "rdp", compute: byRDP, wins: bounded},
+		{name: "zcdp", budget: budgets.ZCDP, compute: byZCDP, wins: bounded},
+		{name: "advanced", compute: byAdvanced},
+		{name: "basic", compute: byBasic, wins: fixed},
 	}
 }
 
@@ -79,8 +79,8 @@ func Named(name string) (Accountant, bool) {
 func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err error) {
 	if !slices.ContainsFunc(list, func(m Mechanism) bool { return m.mu == 0 }) {
 		gdp, _ := Named("gdp")
-		if together, err := gdp.Compose(list, q); err == nil {
-			return Verdict{Accountant: gdp, Loss: together}, nil, nil
+		if cost, err := gdp.Compose(list, q); err == nil {
+			return Verdict{Accountant: gdp, Loss: cost}, nil, nil
 		}
 	}
 	wins := func(a Accountant) bool { return a.wins != nil && a.wins(list) }
@@ -128,25 +128,25 @@ func (a Accountant) Budget() (budgets.Accountant, bool) { return a.budget, a.bud
 // no finite ε or no δ below 1 to show; a *units.RangeError if the list is empty or has more than
 // MaxCount mechanisms, or if a mechanism, the question or the accountant is a zero value.
 func (a Accountant) Compose(list []Mechanism, q Question) (loss.Approx, error) {
-	if a.answer == nil {
+	if a.compute == nil {
 		return loss.Approx{}, &units.RangeError{Parameter: "accountant", Value: 0, Range: "one of Accountants"}
 	}
 	if err := check(list, q); err != nil {
 		return loss.Approx{}, err
 	}
-	answer, err := a.answer(list, q)
+	result, err := a.compute(list, q)
 	var out *units.RangeError
 	switch {
 	case errors.As(err, &out): // a sum: list and question have been checked
 		return loss.Approx{}, notApplicable("together they are out of its range: %v", out)
 	case err != nil:
 		return loss.Approx{}, err
-	case q.forDelta && answer >= 1:
+	case q.forDelta && result >= 1:
 		return loss.Approx{}, notApplicable("it shows no delta below 1 at this epsilon")
-	case math.IsInf(answer, 1) || math.IsNaN(answer):
+	case math.IsInf(result, 1) || math.IsNaN(result):
 		return loss.Approx{}, notApplicable("it shows no finite epsilon at this delta")
 	}
-	return q.with(answer), nil
+	return q.with(result), nil
 }
 
 // check refuses values that this package's functions did not make, and lists that are too long.
@@ -157,13 +157,13 @@ func check(list []Mechanism, q Question) error {
 	if len(list) == 0 {
 		return &units.RangeError{Parameter: "mechanisms", Value: 0, Range: "at least one"}
 	}
-	together := 0
+	total := 0
 	for _, m := range list {
 		if m.count == 0 {
 			return countError(0)
 		}
-		if together += m.count; together > MaxCount {
-			return countError(float64(together))
+		if total += m.count; total > MaxCount {
+			return countError(float64(total))
 		}
 	}
 	return neighbours(list)
@@ -206,8 +206,8 @@ func Compare(list []Mechanism, q Question) ([]Verdict, error) {
 func ask(accountants []Accountant, list []Mechanism, q Question) ([]Verdict, error) {
 	verdicts, errs := make([]Verdict, len(accountants)), make([]error, len(accountants))
 	one := func(i int) {
-		together, err := accountants[i].Compose(list, q)
-		verdicts[i] = Verdict{Accountant: accountants[i], Loss: together}
+		cost, err := accountants[i].Compose(list, q)
+		verdicts[i] = Verdict{Accountant: accountants[i], Loss: cost}
 		if !errors.As(err, &verdicts[i].NotApplicable) {
 			errs[i] = err
 		}

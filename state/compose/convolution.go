@@ -21,22 +21,22 @@ func byPLD(list []Mechanism, q Question) (float64, error) {
 	if !q.forDelta {
 		o.MinDelta, o.Delta = min(0.1, max(q.delta*1e-6, 1e-280)), q.delta
 	}
-	answer, err := convolve(list, q, o)
-	if q.forDelta && err == nil && answer < leastOfGrid {
+	result, err := convolve(list, q, o)
+	if q.forDelta && err == nil && result < leastOfGrid {
 		o.MinDelta = 1e-120
 		if finer, err := convolve(list, q, o); err == nil {
-			answer = min(answer, finer)
+			result = min(result, finer)
 		}
 	}
 	var floor *pld.FloorError
-	if errors.As(err, &floor) || err == nil && math.IsInf(answer, 1) {
+	if errors.As(err, &floor) || err == nil && math.IsInf(result, 1) {
 		return 0, notApplicable("an unbounded loss has a probability above delta, or one that cannot be told from it")
 	}
 	var size *pld.SizeError
 	if errors.As(err, &size) {
 		return 0, notApplicable("the losses spread too far for any grid")
 	}
-	return answer, err
+	return result, err
 }
 
 func convolve(list []Mechanism, q Question, o pld.Options) (float64, error) {

@@ -128,8 +128,8 @@ func byRDP(list []Mechanism, q Question) (float64, error) {
 		low, high := 0, len(curve) // the best is one of these
 		for high-low > 1 {
 			middle := (low + high) / 2
-			left, err1 := q.of(curve[low:middle])
-			right, err2 := q.of(curve[middle:high])
+			left, err1 := q.convert(curve[low:middle])
+			right, err2 := q.convert(curve[middle:high])
 			if err := cmp.Or(err1, err2); err != nil {
 				return 0, err
 			}
@@ -145,11 +145,11 @@ func byRDP(list []Mechanism, q Question) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return q.of(curve)
+	return q.convert(curve)
 }
 
-// of returns the result for a Rényi curve.
-func (q Question) of(curve loss.RDP) (float64, error) {
+// convert returns the result for a Rényi curve.
+func (q Question) convert(curve loss.RDP) (float64, error) {
 	if q.forDelta {
 		return conversion.RDPToDelta(curve, q.epsilon)
 	}

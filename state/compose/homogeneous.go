@@ -69,17 +69,17 @@ func failsOnce(each loss.Approx, count int) *big.Float {
 // responses goes through the losses of k randomised responses of ε, from the greatest down. Its
 // sums have a relative error below 2^-300: they have at most maxResponses positive terms.
 type responses struct {
-	epsilon  float64
-	count, l int
-	q, less  *big.Float // C(k,l)·e^(lε)/(1+e^ε)^k and e^((k−2l)ε): p_l = q·less
-	ps, qs   *big.Float // sums before l
-	up, down *big.Float // e^ε and e^−2ε
+	epsilon   float64
+	count, l  int
+	q, factor *big.Float // C(k,l)·e^(lε)/(1+e^ε)^k and e^((k−2l)ε): p_l = q·factor
+	ps, qs    *big.Float // sums before l
+	up, down  *big.Float // e^ε and e^−2ε
 }
 
 func newResponses(epsilon float64, count int) *responses {
 	r := &responses{epsilon: epsilon, count: count, ps: bigmath.Zero(), qs: bigmath.Zero()}
 	r.up, r.down = bigmath.Exp(bigmath.New(epsilon)), bigmath.Exp(bigmath.New(-2*epsilon))
-	r.less = bigmath.Exp(bigmath.Zero().Mul(bigmath.New(epsilon), bigmath.New(float64(count))))
+	r.factor = bigmath.Exp(bigmath.Zero().Mul(bigmath.New(epsilon), bigmath.New(float64(count))))
 	all := bigmath.Zero().Add(r.up, bigmath.New(1))
 	r.q = bigmath.Zero().Quo(bigmath.New(1), bigmath.Power(all, count))
 	return r
@@ -87,13 +87,13 @@ func newResponses(epsilon float64, count int) *responses {
 
 // next adds loss l to the sums, and goes on to the loss below.
 func (r *responses) next() {
-	r.ps.Add(r.ps, bigmath.Zero().Mul(r.q, r.less))
+	r.ps.Add(r.ps, bigmath.Zero().Mul(r.q, r.factor))
 	r.qs.Add(r.qs, r.q)
 	r.q.Mul(r.q, r.up)
 	r.q.Mul(r.q, bigmath.New(float64(r.count-r.l)))
 	r.l++
 	r.q.Quo(r.q, bigmath.New(float64(r.l)))
-	r.less.Mul(r.less, r.down)
+	r.factor.Mul(r.factor, r.down)
 }
 
 // loss returns (k−2l)·ε, rounded up.
@@ -127,7 +127,7 @@ func (r *responses) epsilonAt(delta *big.Float) float64 {
 	if delta.Sign() <= 0 {
 		return greatest
 	}
-	for r.loss() > 0 && r.delta(r.less).Cmp(delta) <= 0 {
+	for r.loss() > 0 && r.delta(r.factor).Cmp(delta) <= 0 {
 		r.next()
 	}
 	if r.loss() <= 0 { // the losses above 0 are in the sums

@@ -183,18 +183,18 @@ func SparseVector(threshold, value, sensitivity float64, positives int, monotone
 }
 
 // Approx returns a mechanism about which only (ε, δ)-DP is known. The error is a *units.RangeError.
-func Approx(is loss.Approx) (Mechanism, error) {
-	return Mechanism{name: "eps-delta", pair: pld.Approx(is), fixed: &is}.checked()
+func Approx(a loss.Approx) (Mechanism, error) {
+	return Mechanism{name: "eps-delta", pair: pld.Approx(a), fixed: &a}.checked()
 }
 
 // ZCDP returns a mechanism about which only ρ-zCDP is known (Bun and Steinke, 2016, Definition
 // 1.1): it has no dominating pair, so pld and gdp do not apply. The zCDP must not be approximate;
 // its ρ is above 0. The error is a *units.RangeError.
-func ZCDP(is loss.ZCDP) (Mechanism, error) {
-	if err := cmp.Or(positive("rho", is.Rho), units.Require(is.Delta == 0, "delta", is.Delta, "0")); err != nil {
+func ZCDP(z loss.ZCDP) (Mechanism, error) {
+	if err := cmp.Or(positive("rho", z.Rho), units.Require(z.Delta == 0, "delta", z.Delta, "0")); err != nil {
 		return Mechanism{}, err
 	}
-	return Mechanism{name: "zcdp", concentrated: is.Rho, count: 1}, nil
+	return Mechanism{name: "zcdp", concentrated: z.Rho, count: 1}, nil
 }
 
 // Times returns the mechanism run count times as often: count is 1 to MaxCount, and so is its

@@ -40,11 +40,11 @@ func (q Question) validate() error {
 }
 
 // with returns the question's two numbers, with the result filled in.
-func (q Question) with(answer float64) loss.Approx {
+func (q Question) with(result float64) loss.Approx {
 	if q.forDelta {
-		return loss.Approx{Epsilon: q.epsilon, Delta: answer}
+		return loss.Approx{Epsilon: q.epsilon, Delta: result}
 	}
-	return loss.Approx{Epsilon: answer, Delta: q.delta}
+	return loss.Approx{Epsilon: result, Delta: q.delta}
 }
 
 // ErrNotApplicable matches every *NotApplicableError (errors.Is). It is an ordinary outcome: other

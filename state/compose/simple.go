@@ -115,11 +115,11 @@ func byBasic(list []Mechanism, q Question) (float64, error) {
 // byAdvanced finds the least budget with which the filter of Rogers et al. (2016,
 // Theorem 5.1) accepts all mechanisms.
 func byAdvanced(list []Mechanism, q Question) (float64, error) {
-	asked := 0
+	count := 0
 	for _, m := range list {
-		asked += m.count
+		count += m.count
 	}
-	if asked > maxAsked {
+	if count > maxAsked {
 		return 0, notApplicable("the filter is asked mechanism by mechanism: at most %d", maxAsked)
 	}
 	c, err := newCurves(list)

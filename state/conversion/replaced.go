@@ -75,11 +75,11 @@ func SampledPure(epsilon, sampling float64) (float64, error) {
 	if epsilon == 0 || sampling == 1 {
 		return epsilon, nil
 	}
-	more := bigmath.Zero().Mul(bigmath.Expm1(bigmath.New(epsilon)), bigmath.New(sampling))
-	if more.MantExp(nil) < -64 {
-		return min(epsilon, bigmath.RoundUp(more.Add(more, bigmath.Margin(more)))), nil // ln(1 + x) < x
+	rise := bigmath.Zero().Mul(bigmath.Expm1(bigmath.New(epsilon)), bigmath.New(sampling))
+	if rise.MantExp(nil) < -64 {
+		return min(epsilon, bigmath.RoundUp(rise.Add(rise, bigmath.Margin(rise)))), nil // ln(1 + x) < x
 	}
-	log := bigmath.Log(more.Add(more, bigmath.New(1)))
+	log := bigmath.Log(rise.Add(rise, bigmath.New(1)))
 	return min(epsilon, bigmath.RoundUp(log.Add(log, bigmath.Margin(bigmath.New(1))))), nil
 }
 

@@ -24,7 +24,7 @@ func composeFactors(factors []factor, o Options) (curve, error) {
 	if err != nil {
 		return curve{}, err
 	}
-	if factors, err = enough(factors, o); err != nil {
+	if factors, err = coarseEnough(factors, o); err != nil {
 		return curve{}, err
 	}
 	for {
@@ -44,11 +44,11 @@ func composeFactors(factors []factor, o Options) (curve, error) {
 // tolerance is about the part of ε by which a grid for one δ raises it.
 const tolerance = 0x1p-16
 
-// enough returns the factors on a grid that is as coarse as the one δ of the options allows. To
-// share a loss between two points of distance h, of the same mean of e^−loss, adds at most
+// coarseEnough returns the factors on a grid that is as coarse as the one δ of the options allows.
+// To share a loss between two points of distance h, of the same mean of e^−loss, adds at most
 // θ(θ+1)h²/8 to a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ, at the θ that is best, n
 // losses add n(θ+1)h²/8 to ε. Any grid has a bound that holds.
-func enough(factors []factor, o Options) ([]factor, error) {
+func coarseEnough(factors []factor, o Options) ([]factor, error) {
 	if o.Delta == 0 {
 		return factors, nil
 	}
@@ -137,11 +137,11 @@ func (c *composition) start() int { return max(0, min(c.lattice.last, c.lattice.
 
 // tilted is a convolution, on the part [low, low + len(value)) of the lattice, of
 // tilted measures: value[j]·e^(−θ·loss(low+j) + scale) is the probability, up to an
-// absolute error `wrong` of value and a relative error `relative` of the whole.
+// absolute error errBound of value and a relative error `relative` of the whole.
 type tilted struct {
 	low      int
 	value    []float64
-	wrong    float64
+	errBound float64
 	relative float64
 	theta    float64
 	scale    float64
@@ -174,7 +174,7 @@ func (c *composition) accumulate(t tilted, to *curve) {
 		to.lower(index, bound)
 		exponent := t.scale - float64(t.theta*c.lattice.loss(index))
 		size := 1 + (math.Abs(t.scale)+math.Abs(exponent)+8)*0x1p-50
-		tail += max(0, t.value[j]+t.wrong) * math.Exp(exponent) * size
+		tail += max(0, t.value[j]+t.errBound) * math.Exp(exponent) * size
 	}
 	for index := max(to.from, t.low+len(t.value)); index-to.from < len(to.delta); index++ {
 		to.lower(index, base*raised)

@@ -88,7 +88,7 @@ func (m mixtureLine) loss(x float64) float64 {
 
 // boundary returns an x and a bound on the distance of the loss at x from l. All terms of loss are
 // positive, so it is exact to a few units of 2^-53 of its parts: the bound holds for any x.
-func (m mixtureLine) boundary(l float64) (x, wrong float64) {
+func (m mixtureLine) boundary(l float64) (x, errBound float64) {
 	switch {
 	case m.q == 1:
 		x = l/m.mu + m.mu/2
@@ -113,7 +113,7 @@ func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
 	m := g.line()
 	c.added = 3
 	lower := m.edge(d, c.loss(c.lo))
-	c.slack = lower.wrong
+	c.slack = lower.errBound
 	end := mixtureEdge{zero: edge{x: math.Inf(-1)}, one: edge{x: math.Inf(-1)}}
 	if d == Add {
 		end = mixtureEdge{zero: edge{x: math.Inf(1)}, one: edge{x: math.Inf(1)}}
@@ -125,7 +125,7 @@ func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
 		if d == Remove && upper.zero.x < lower.zero.x || d == Add && upper.zero.x > lower.zero.x {
 			upper.zero, upper.one = lower.zero, lower.one
 		}
-		c.slack = max(c.slack, upper.wrong)
+		c.slack = max(c.slack, upper.errBound)
 		p, excess := m.between(d, lower, upper, c.loss(i))
 		c.spread(i, p, excess)
 		lower = upper
@@ -140,7 +140,7 @@ func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
 // normal distributions.
 type mixtureEdge struct {
 	zero, one edge
-	wrong     float64 // bound on the distance of the loss from that value
+	errBound  float64 // bound on the distance of the loss from that value
 }
 
 // edge returns the output at which the loss in direction d is l: the losses of the
@@ -149,8 +149,8 @@ func (m mixtureLine) edge(d Direction, l float64) mixtureEdge {
 	if d == Add {
 		l = -l
 	}
-	x, wrong := m.boundary(l)
-	return mixtureEdge{zero: edgeAt(x), one: edgeAt(x - m.mu), wrong: wrong}
+	x, errBound := m.boundary(l)
+	return mixtureEdge{zero: edgeAt(x), one: edgeAt(x - m.mu), errBound: errBound}
 }
 
 // largestExponent keeps e^ε finite. For a greater ε, the excess at this one is an upper bound: its
@@ -169,7 +169,7 @@ func (m mixtureLine) between(d Direction, lower, upper mixtureEdge, epsilon floa
 	}
 	zero, zeroWrong := normalMass(lower.zero, upper.zero)
 	one, oneWrong := normalMass(lower.one, upper.one)
-	tau := lower.wrong + upper.wrong
+	tau := lower.errBound + upper.errBound
 	epsilon = min(epsilon, largestExponent)
 	power, less := math.Exp(epsilon), math.Expm1(epsilon)
 	room := elementary*(math.Abs(less)+m.q+power*m.q) + tau*power
@@ -188,9 +188,9 @@ func (m mixtureLine) between(d Direction, lower, upper mixtureEdge, epsilon floa
 }
 
 // least returns the least value of factor·x for |x − mass| ≤ wrong.
-func least(factor, mass, wrong float64) float64 {
+func least(factor, mass, errBound float64) float64 {
 	if factor >= 0 {
-		return factor * max(0, mass-wrong)
+		return factor * max(0, mass-errBound)
 	}
-	return factor * (mass + wrong)
+	return factor * (mass + errBound)
 }

@@ -5,7 +5,7 @@ import "math"
 // edge is a point on the real line with the standard normal probability of the
 // tail it cuts off on its own side of 0.
 type edge struct {
-	x, tail, wrong float64 // |tail − (1 − Φ(|x|))| ≤ wrong
+	x, tail, errBound float64 // |tail − (1 − Φ(|x|))| ≤ errBound
 }
 
 // edgeAt computes the tail at x, whose own relative error is at most 2^-53. A relative error r of
@@ -16,12 +16,12 @@ func edgeAt(x float64) edge {
 		return edge{x: x}
 	}
 	tail := 0.5 * math.Erfc(math.Abs(x)*(1/math.Sqrt2))
-	return edge{x: x, tail: tail, wrong: tail * (elementary + 0x1p-51*(x*x+1))}
+	return edge{x: x, tail: tail, errBound: tail * (elementary + 0x1p-51*(x*x+1))}
 }
 
 // normalMass returns the standard normal probability between a and b, a.x ≤ b.x,
 // and a bound of its error.
-func normalMass(a, b edge) (mass, wrong float64) {
+func normalMass(a, b edge) (mass, errBound float64) {
 	switch {
 	case a.x >= 0:
 		mass = a.tail - b.tail
@@ -34,5 +34,5 @@ func normalMass(a, b edge) (mass, wrong float64) {
 		mass = 0.5 * (math.Erf(b.x*(1/math.Sqrt2)) + math.Erf(-a.x*(1/math.Sqrt2)))
 		return mass, mass * 2 * elementary
 	}
-	return max(mass, 0), a.wrong + b.wrong + max(mass, 0)*0x1p-52
+	return max(mass, 0), a.errBound + b.errBound + max(mass, 0)*0x1p-52
 }

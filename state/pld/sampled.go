@@ -60,15 +60,15 @@ func (s Sampled) loss(d Direction, l float64) float64 {
 	default:
 		value = math.Log(1 - s.Sampling + float64(s.Sampling*math.Exp(l)))
 	}
-	wrong := (math.Abs(l)+1)*0x1p-49 + math.Abs(value)*0x1p-49
+	errBound := (math.Abs(l)+1)*0x1p-49 + math.Abs(value)*0x1p-49
 	if s.Sampling < 0.5 && l <= 1 {
 		// The argument of Log1p is above −1/2, which enlarges its relative error less than twice.
-		wrong = math.Abs(value) * 0x1p-46
+		errBound = math.Abs(value) * 0x1p-46
 	}
 	if d == Add {
 		value = -value
 	}
-	return value + wrong
+	return value + errBound
 }
 
 // most returns the loss at an output that only the input without the individual can have:

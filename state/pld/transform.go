@@ -55,11 +55,11 @@ func (c *composition) transformed() (curve, error) {
 
 // workspace is the memory of convolve, kept from tilt to tilt.
 type workspace struct {
-	plan     *fourier.FFT
-	sequence []float64
-	spectrum []complex128
-	product  []complex128
-	wrong    []float64 // bound of the error of each coefficient of product
+	plan      *fourier.FFT
+	sequence  []float64
+	spectrum  []complex128
+	product   []complex128
+	errBounds []float64 // bound of the error of each coefficient of product
 }
 
 func (w *workspace) reset(n int) {
@@ -68,10 +68,10 @@ func (w *workspace) reset(n int) {
 		w.sequence = make([]float64, n)
 		w.spectrum = make([]complex128, n/2+1)
 		w.product = make([]complex128, n/2+1)
-		w.wrong = make([]float64, n/2+1)
+		w.errBounds = make([]float64, n/2+1)
 	}
 	for i := range w.product {
-		w.product[i], w.wrong[i] = 1, 0
+		w.product[i], w.errBounds[i] = 1, 0
 	}
 }
 
@@ -98,7 +98,7 @@ func (c *composition) convolve(theta float64, w window, work *workspace) (tilted
 	}
 	t.relative += sizes * float64(len(c.factors)+2) * 0x1p-52
 	t.relative = math.Expm1(t.relative)
-	t.value, t.wrong = work.invert(w)
+	t.value, t.errBound = work.invert(w)
 	return t, nil
 }
 
@@ -127,7 +127,7 @@ func (w *workspace) multiply(n int, e float64) {
 		m := math.Sqrt(real(z)*real(z)+imag(z)*imag(z)) + e
 		below := power(m, n-1)
 		above := below * m
-		w.wrong[i] = (w.wrong[i]*above + size*(count*e*below+above*count*4*unitRoundoff)) * (1 + count*0x1p-51)
+		w.errBounds[i] = (w.errBounds[i]*above + size*(count*e*below+above*count*4*unitRoundoff)) * (1 + count*0x1p-51)
 		w.product[i] = x * power(z, n)
 	}
 }
@@ -149,7 +149,7 @@ func power[T float64 | complex128](x T, n int) T {
 
 // invert transforms the product back and returns it rotated so that it begins at the
 // low end of the window, with a bound of the error of every value.
-func (w *workspace) invert(win window) (value []float64, wrong float64) {
+func (w *workspace) invert(win window) (value []float64, errBound float64) {
 	n := win.size
 	norm := 0.0
 	for i, x := range w.product {
@@ -158,14 +158,14 @@ func (w *workspace) invert(win window) (value []float64, wrong float64) {
 			weight = 1
 		}
 		size := math.Sqrt(real(x)*real(x) + imag(x)*imag(x))
-		wrong += weight * w.wrong[i]
+		errBound += weight * w.errBounds[i]
 		norm += weight * size
 	}
-	wrong = (wrong + transformError(n, norm)) / float64(n) * (1 + float64(n)*unitRoundoff)
+	errBound = (errBound + transformError(n, norm)) / float64(n) * (1 + float64(n)*unitRoundoff)
 	w.plan.Sequence(w.sequence, w.product)
 	value = make([]float64, n)
 	for j := range value {
 		value[j] = w.sequence[(win.low+j)&(n-1)] / float64(n)
 	}
-	return value, wrong * (1 + 0x1p-40)
+	return value, errBound * (1 + 0x1p-40)
 }
