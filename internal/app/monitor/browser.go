@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// guarded refuses what a web page of another site asks for in the browser of an operator: it must
-// not read what is served, nor have profiles made, which cost the run time. With local, a host that
-// is neither of this machine nor an address is refused as well: the owner of a name can let it
-// point to this machine, and is then of the same site (DNS rebinding).
+// guarded refuses requests that a web page of another site makes in the browser of an operator. It
+// must neither read the responses nor cause profiles, which slow down the run. With local, guarded
+// also refuses a host that is neither an address nor a name of this machine: the owner of another
+// name can let it point to this machine, and a page of that name is then of the same site (DNS
+// rebinding).
 func guarded(h http.Handler, local bool) http.Handler {
-	hostname, _ := os.Hostname() //nolint:errcheck // without a name there is one host less
+	hostname, _ := os.Hostname() //nolint:errcheck // without it, guarded refuses one more name
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		site := r.Header.Get("Sec-Fetch-Site")
@@ -28,8 +29,8 @@ func guarded(h http.Handler, local bool) http.Handler {
 	})
 }
 
-// ofThisMachine reports whether others cannot own the host of a request: it is an address, a name
-// without a dot, or the machine's own.
+// ofThisMachine reports whether nobody else can own the host of a request: it is an address, a name
+// without a dot, or the name of this machine.
 func ofThisMachine(host, hostname string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

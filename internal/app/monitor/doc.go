@@ -1,19 +1,18 @@
-// Package monitor serves what a run knows of itself over HTTP: metrics for Prometheus, whether it
-// is alive, and whether it is ready.
+// Package monitor serves the state of a run over HTTP: metrics for Prometheus, liveness and
+// readiness.
 //
 // # Guarantees
 //
-// Without Options.Trusted nothing but seconds and states is served: no user, no key, no count, no
-// number of records. Texts and labels are made of numbers, the names of states and the classes of
-// dead letters, never of anything that a record brought. A client that is slow, or sends much, is
-// cut off, and holds up neither the run nor other clients. What a browser asks for on behalf of
-// another site is refused; on a listener of this machine alone also under a name that is not its
-// own.
+// Without Options.Trusted, the responses contain only seconds and states: no user, no key, no
+// count, no number of records. Texts and labels consist of numbers, names of states and classes of
+// dead letters, never of contents of a record. A client that is slow, or sends too much, is cut
+// off, and delays neither the run nor other clients. Requests that a browser makes for another site
+// are refused; on a listener for this machine alone, also requests under a name of another machine.
 //
 // # Not guaranteed
 //
-// Seconds follow from what users do: how far a run lags tells how much there was to read. Who may
-// ask is for the network to decide: there is no password. On an address that others reach, a page
-// whose name points there is taken for one of the same site: names are not known. Options.Profiles
-// shows the memory of the process.
+// Seconds depend on the behaviour of users: the lag of a run shows how much there was to read.
+// There is no password, so the network must decide who may connect. On an address that others can
+// reach, a page under any name that points there counts as the same site. Options.Profiles shows
+// the memory of the process.
 package monitor

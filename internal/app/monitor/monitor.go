@@ -20,53 +20,54 @@ import (
 // Options configure the served pages.
 type Options struct {
 	Version, Revision string // of the program
-	Trusted           bool   // exact numbers of records, too
-	Profiles          bool   // /debug/pprof/, too
+	Trusted           bool   // whether to serve exact numbers of records
+	Profiles          bool   // whether to serve /debug/pprof/
 }
 
-// Monitor takes the states of a run and serves them. Safe for concurrent use.
+// Monitor serves the latest state of a run. Safe for concurrent use.
 type Monitor struct {
 	o        Options
 	registry *prometheus.Registry
 	now      func() time.Time
 
-	mu    sync.Mutex
-	state *pipeline.RunState // the last one; nil before the first
-	at    time.Time          // when it came
+	mu       sync.Mutex
+	state    *pipeline.RunState // latest state; nil before the first
+	received time.Time          // time of state
 }
 
-// fresh is how old a state may be: there is one about every second.
-const fresh = 10 * time.Second
+// maxAge is the greatest age of a state of a run that is ready. A run sends about one per second.
+const maxAge = 10 * time.Second
 
-// New returns a Monitor that has no state yet: it is alive, and not ready.
+// New returns a Monitor without a state: the run is alive, but not ready.
 func New(o Options) *Monitor {
 	m := &Monitor{o: o, registry: prometheus.NewRegistry(), now: time.Now}
 	m.registry.MustRegister(&exporter{m})
 	return m
 }
 
-// Set takes the state of the run, about once a second.
+// Set replaces the state of the run.
 func (m *Monitor) Set(s pipeline.RunState) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.state, m.at = &s, m.now()
+	m.state, m.received = &s, m.now()
 }
 
-// last returns the newest state, nil before the first one, and why the run is not ready.
+// last returns the latest state, or nil before the first one, and the reason why the run is not
+// ready, or "".
 func (m *Monitor) last() (s *pipeline.RunState, notReady string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case m.state == nil:
 		return nil, "starting"
-	case m.now().Sub(m.at) > fresh:
-		return m.state, "the run has said nothing since " + m.at.UTC().Format(time.RFC3339)
+	case m.now().Sub(m.received) > maxAge:
+		return m.state, "the run has said nothing since " + m.received.UTC().Format(time.RFC3339)
 	}
 	return m.state, m.state.NotReady
 }
 
 // Handler serves /metrics, /-/healthy and /-/ready, and with Options.Profiles /debug/pprof/. Texts
-// are a line each, which http.Error writes under any status.
+// are single lines; http.Error writes them with any status.
 func (m *Monitor) Handler() http.Handler {
 	mux := http.NewServeMux()
 	metrics := promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{MaxRequestsInFlight: 4,
@@ -91,7 +92,7 @@ func (m *Monitor) Handler() http.Handler {
 	return mux
 }
 
-// exporter makes metrics of the last state.
+// exporter collects metrics of the latest state.
 type exporter struct{ m *Monitor }
 
 var (
@@ -173,7 +174,7 @@ func (e *exporter) Collect(to chan<- prometheus.Metric) {
 	for _, p := range s.Partitions {
 		id := fmt.Sprint(p.ID)
 		if p.LagKnown {
-			gauge(lag, math.Ceil(p.Lag.Seconds()), id) // finer, it would be the time of one record
+			gauge(lag, math.Ceil(p.Lag.Seconds()), id) // a fraction would reveal the time of one record
 		}
 		if e.m.o.Trusted {
 			gauge(lagRecords, float64(p.Records), id)

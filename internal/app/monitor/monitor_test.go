@@ -172,7 +172,7 @@ func TestBadClientsHoldUpNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for range mostClients / 2 { // they say nothing more
+	for range maxClients / 2 { // they say nothing more
 		conn, err := net.Dial("tcp", s.Addr())
 		if err != nil {
 			t.Fatal(err)

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Limits of a client, and of all together.
+// Limits of the server.
 const (
-	mostClients = 64
-	mostHeader  = 8 << 10
-	mostTime    = 10 * time.Second // until a request is here, and between two of them
-	mostAnswer  = 2 * time.Minute  // a profile takes half a minute
+	maxClients   = 64
+	headerBytes  = 8 << 10
+	requestTime  = 10 * time.Second // to receive a request, and between two requests
+	responseTime = 2 * time.Minute  // a profile takes half a minute
 )
 
 // Server is an HTTP server that listens.
@@ -28,13 +28,13 @@ type Server struct {
 	done     chan struct{}
 }
 
-// Serve serves a handler to those who connect to a listener, which it closes, but not to web pages
-// of other sites. Close it.
+// Serve serves a handler on a listener, which it closes, but not to web pages of other sites. Close
+// the Server.
 func Serve(listener net.Listener, h http.Handler) *Server {
-	s := &Server{listener: netutil.LimitListener(listener, mostClients), done: make(chan struct{}), http: &http.Server{
-		Handler: guarded(h, isLocal(listener.Addr())), ReadHeaderTimeout: mostTime, ReadTimeout: mostTime,
-		WriteTimeout: mostAnswer, IdleTimeout: mostTime, MaxHeaderBytes: mostHeader,
-		ErrorLog: log.New(io.Discard, "", 0), // a log must not have clients' data
+	s := &Server{listener: netutil.LimitListener(listener, maxClients), done: make(chan struct{}), http: &http.Server{
+		Handler: guarded(h, isLocal(listener.Addr())), ReadHeaderTimeout: requestTime, ReadTimeout: requestTime,
+		WriteTimeout: responseTime, IdleTimeout: requestTime, MaxHeaderBytes: headerBytes,
+		ErrorLog: log.New(io.Discard, "", 0), // a log must not contain data of clients
 	}}
 	go func() {
 		defer close(s.done)
@@ -43,10 +43,10 @@ func Serve(listener net.Listener, h http.Handler) *Server {
 	return s
 }
 
-// Addr is the address that is listened at.
+// Addr returns the address of the listener.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Close ends the server; requests under way have a second to end.
+// Close ends the server. Open requests have a second to finish.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -16,15 +16,15 @@ type CountedShare struct {
 	Metric                 string // metric of the events
 	WindowStart, WindowEnd int64  // Unix milliseconds
 	Share                  metrickind.Interval
-	// Confidence is the probability, at least, that the interval contains the share, with every
-	// user cut to the share's bound.
+	// Confidence is a lower bound on the probability that the interval contains the share, if no
+	// user counts with more than Counted.MaxEvents events.
 	Confidence float64
 }
 
 // CountedShares returns the shares that follow from released values, in the order of the values.
 // The two values of a window may be anywhere.
 func CountedShares(d *deployment.Deployment, released []schemas.Release) (all []CountedShare) {
-	metricOf := map[string]string{} // by the name of a share: its metric
+	metricOf := map[string]string{} // names of metrics by the names of their shares
 	for i := range d.Metrics {
 		if spec := &d.Metrics[i].Spec; metrickind.Of(spec.Kind).Share {
 			metricOf[spec.Name] = spec.Of
@@ -65,13 +65,15 @@ func intervalOf(r *schemas.Release) metrickind.Interval {
 	return metrickind.Interval{Value: float64(r.Value) / unit, Low: r.Low, High: r.High}
 }
 
-// twice returns the confidence of a statement that two intervals hold, each with its confidence.
+// twice returns the confidence that two intervals hold, each of which holds with the given
+// confidence.
 func twice(confidence float64) float64 {
 	return max(math.Floor((2*confidence-1)*1e9+0.5)/1e9, 0)
 }
 
-// newestShare describes the counted share of events in the newest window of a share's series, m its
-// metric; "" if a number of that window is missing. With hidden, not all keys are released.
+// newestShare describes the counted share of events in the newest window, or returns "" if one of
+// its two numbers is missing. s is the series of the share, and m its metric. hidden is set if not
+// all keys are released.
 func (s *series) newestShare(m metricFacts, hidden bool) string {
 	var in, out *point
 	for i := range s.points {

@@ -5,59 +5,55 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/internal/app/words"
-
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// metricData is a metric in the page's data block, as page/data.js reads it.
-// Times are Unix milliseconds, numbers of counts in 1/1024. It has nothing that
-// was not released or configured.
+// metricData is a metric in the page's data block, as page/data.js reads it. Times are Unix
+// milliseconds, and numbers of counts are in 1/1024. All of it was released or configured.
 type metricData struct {
 	Name  string `json:"name"`
 	NoKey string `json:"nokey"` // name of the empty key
-	Fine  bool   `json:"fine"`  // values are not counts, so decimals mean something
+	Fine  bool   `json:"fine"`  // values are not counts, so decimals are meaningful
 	// Lopsided values can be much closer to one end of their interval than to the other.
 	Lopsided bool `json:"lopsided,omitempty"`
-	// Parts are the statistics of a metric, which are shown together: quantiles that ascend, or the
-	// buckets of a histogram in their order and then the shares below edges.
-	Parts []partData `json:"parts,omitempty"`
-	Aims  bool       `json:"aims"`  // there is a target, as far as is known
-	Asked string     `json:"asked"` // the target, and which values reach it; "": not known
-	Size  int64      `json:"size"`
-	Slide int64      `json:"slide"`
-	First int64      `json:"first"` // start of window 0
-	Step  int64      `json:"step"`  // from one window's start to the next one's
-	// Windows is how many there are, with the settled ones that have no values.
-	Windows int64 `json:"windows"`
-	// Sized names the quantity by which the keys of a statistic are ordered; "": its own values.
-	Sized string    `json:"sized,omitempty"`
-	Keys  []keyData `json:"keys"` // in byte order, for each part
+	// Parts are the statistics of a metric that are shown together: ascending quantiles, or the
+	// buckets of a histogram in order and then the shares below edges.
+	Parts   []partData `json:"parts,omitempty"`
+	Aims    bool       `json:"aims"`  // the metric has, or may have, a target
+	Asked   string     `json:"asked"` // the target, and the values that can meet it; "": unknown
+	Size    int64      `json:"size"`
+	Slide   int64      `json:"slide"`
+	First   int64      `json:"first"`           // start of window 0
+	Step    int64      `json:"step"`            // distance between the starts of two windows
+	Windows int64      `json:"windows"`         // number of windows, including settled ones without values
+	Sized   string     `json:"sized,omitempty"` // quantity that orders the keys of a statistic; "": its values
+	Keys    []keyData  `json:"keys"`            // in byte order, for each part
 }
 
 // partData is a statistic that is shown together with others.
 type partData struct {
-	Name     string  `json:"name"`               // of its metric
+	Name     string  `json:"name"`               // name of its metric
 	Text     string  `json:"text"`               // difference from the others
-	Quantile float64 `json:"quantile,omitempty"` // the rank of a quantile, a part of 1
-	Edges    []int64 `json:"edges,omitempty"`    // of a bucket
+	Quantile float64 `json:"quantile,omitempty"` // rank of a quantile, as a part of 1
+	Edges    []int64 `json:"edges,omitempty"`    // edges of a bucket
 	Sum      bool    `json:"sum,omitempty"`      // the share of all buckets below the second edge
 }
 
-// keyData are the values of a key, column by column.
+// keyData has the values of a key, column by column.
 type keyData struct {
 	Key        string  `json:"key"`
 	Part       int     `json:"part,omitempty"` // index of a statistic in the metric's parts
-	Size       float64 `json:"size,omitempty"` // of the key, if the metric is Sized
+	Size       float64 `json:"size,omitempty"` // size of the key, if the metric is Sized
 	At         runs    `json:"at"`             // windows
 	Value      []int64 `json:"value"`
 	Below      []int64 `json:"below"` // value − low
 	Above      []int64 `json:"above"` // high − value
 	Sigma      floats  `json:"sigma"`
 	Rungs      []int64 `json:"rungs"`
-	Missed     runs    `json:"missed"`     // indices in the columns where the target was not met
-	Confidence floats  `json:"confidence"` // confidence, for how many values, confidence, …
+	Missed     runs    `json:"missed"`     // indices in the columns of values that missed the target
+	Confidence floats  `json:"confidence"` // pairs of a confidence and its number of values
 }
 
 func dataOf(s *series, f metricFacts, by sizing, all summary) metricData {
@@ -92,7 +88,7 @@ func dataOf(s *series, f metricFacts, by sizing, all summary) metricData {
 	return m
 }
 
-// partsData returns the parts that are shown together.
+// partsData returns the parts shown together.
 func (f metricFacts) partsData() (parts []partData) {
 	texts := f.partTexts()
 	for i, spec := range f.parts {
@@ -107,9 +103,8 @@ func (f metricFacts) partsData() (parts []partData) {
 	return parts
 }
 
-// grid returns when windows start: at first, and every step after it. That is at begin, unless
-// older windows are not kept. The step is the slide, unless releases show that the slide was once
-// another.
+// grid returns the starts of windows: first, and every step after it. first is begin unless older
+// windows were dropped. step is the slide unless releases show that the slide has changed.
 func (s *series) grid(slide, begin int64) (first, step int64) {
 	if len(s.points) == 0 {
 		return 0, max(slide, 1)
@@ -127,7 +122,7 @@ func (s *series) grid(slide, begin int64) (first, step int64) {
 			}
 		}
 	}
-	if step == 0 { // one window, and no slide known
+	if step == 0 { // one window, and an unknown slide
 		step = max(s.id.size, 1)
 	}
 	return first, step
@@ -151,7 +146,7 @@ func columns(key string, points []point, first, step int64) keyData {
 	return k
 }
 
-// runs are ascending numbers as runs: for each its first number, then its length.
+// runs encodes ascending numbers: for each run, its first number and its length.
 type runs []int64
 
 func (r runs) with(v int64) runs {
@@ -162,7 +157,7 @@ func (r runs) with(v int64) runs {
 	return append(r, v, 1)
 }
 
-// floats is a column of numbers to six digits.
+// floats is a column of numbers, with six digits in JSON.
 type floats []float64
 
 // MarshalJSON implements json.Marshaler.

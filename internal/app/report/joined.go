@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// joinParts puts the statistics of each metric together, since one picture shows them all: its
-// quantiles by their ranks, or the shares of its buckets by their edges.
+// joinParts joins the statistics of each metric, which one chart shows together: quantiles by rank,
+// or shares of buckets by edge.
 func joinParts(metrics []metricFacts) (out []metricFacts) {
 	for _, m := range metrics {
 		first := slices.IndexFunc(out, func(o metricFacts) bool {
@@ -50,7 +50,7 @@ func (f metricFacts) title() string {
 	return f.Name
 }
 
-// span returns the range of the values whose shares are shown together.
+// span returns the range of the values of joined shares.
 func (f metricFacts) span() (least, most int64) {
 	least, most = f.Min, f.Max
 	for _, part := range f.parts {
@@ -59,7 +59,7 @@ func (f metricFacts) span() (least, most int64) {
 	return least, most
 }
 
-// partTexts returns the difference of each statistic from the others that are shown with it.
+// partTexts returns texts that distinguish joined statistics.
 func (f metricFacts) partTexts() (texts []string) {
 	least, most := f.span()
 	for _, part := range f.parts {
@@ -72,14 +72,14 @@ func (f metricFacts) partTexts() (texts []string) {
 	return texts
 }
 
-// buckets returns how many of the parts are shares of one bucket. They precede the shares below
+// buckets returns the number of parts that are shares of one bucket. They precede the shares below
 // edges.
 func (f metricFacts) buckets() int {
 	_, most := f.span()
 	return 1 + slices.IndexFunc(f.parts, func(part schemas.MetricSpec) bool { return part.Max == most })
 }
 
-// ranks writes the rank of a quantile, or all that are shown together.
+// ranks formats the rank of a quantile, or the ranks of joined quantiles.
 func (f metricFacts) ranks() string {
 	if !f.joined() {
 		return rank(f.Max)
@@ -87,8 +87,7 @@ func (f metricFacts) ranks() string {
 	return strings.Join(f.partTexts(), ", ")
 }
 
-// valuesOf returns the values of a metric, or of the statistics that are shown together; nil if
-// none was released.
+// valuesOf returns the values of a metric or of joined statistics, or nil if none was released.
 func (f metricFacts) valuesOf(released []*series) *series {
 	if !f.joined() {
 		return find(released, f.id())
@@ -121,14 +120,14 @@ func find(released []*series, id seriesID) *series {
 	return nil
 }
 
-// sizing describes the sizes of keys.
+// sizing has the sizes of keys.
 type sizing struct {
 	what string // name of the quantity; "": the values themselves
 	keys map[string]float64
 }
 
-// sizing returns how large the keys of a statistic are: as large as in its metric. So all charts of
-// a metric begin with the same keys, whatever the units of their values are.
+// sizing returns the sizes of the keys of a statistic, which are those in its metric. So all charts
+// of a metric begin with the same keys, whatever the units of their values.
 func (p promise) sizing(f metricFacts, released []*series) sizing {
 	index := slices.IndexFunc(p.metrics, func(parent metricFacts) bool { return parent.Name == f.Of })
 	values := find(released, seriesID{f.Of, f.WindowSize})

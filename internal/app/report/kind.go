@@ -2,10 +2,10 @@ package report
 
 import "bytes"
 
-// PageKind is the kind of file that Write writes: a page of released values.
+// PageKind is the outfile.Kind of pages.
 type PageKind struct{}
 
-// String says what a page is.
+// String describes a page.
 func (PageKind) String() string { return "a public page of tollgate" }
 
 // Wrote reports whether a file that begins with head is a page.

@@ -14,12 +14,12 @@ import (
 // wholeNoise is noise as large as the value, in the units of typicalNoise.
 const wholeNoise = 10_000
 
-// typicalNoise says how large the noise typically is beside the values: its median over the largest
-// values, which make up half of their total. It is made of released numbers alone, so that it may
-// stand on a public page; they do not say how much is left out. Values that are large only by their
-// noise would make that look small: the spread of sizes around the mean of a key is without what
-// may be noise. "" where there is no total: of means, and where every value is 0; and of a derived
-// metric.
+// typicalNoise describes the typical noise relative to the values: its median over the largest
+// values, which make up half of their total. It uses only released numbers, so a public page may
+// show it; they do not reveal how many events are left out. Values that are large only because of
+// their noise would make it look too small, so the spread of sizes around the mean of a key is
+// reduced by the possible share of noise. It returns "" without a total, for means and if every
+// value is 0, and for derived metrics.
 func (s *series) typicalNoise(f metricFacts) string {
 	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived() || kind.Vector != nil {
 		return ""
@@ -39,7 +39,7 @@ func (s *series) typicalNoise(f metricFacts) string {
 			k = whole
 		}
 		mean := k.values / k.n
-		spread, noise := max(0, k.squares-mean*k.values), k.noise*(1+2*math.Sqrt(2/k.n)) // the most by chance
+		spread, noise := max(0, k.squares-mean*k.values), k.noise*(1+2*math.Sqrt(2/k.n)) // at most, by chance
 		sizes[i] = math.Abs(mean + math.Sqrt(max(0, 1-noise/spread))*(float64(p.value)/unit-mean))
 	}
 	least := choice.LeastOfHalf(slices.Clone(sizes))

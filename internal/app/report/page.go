@@ -28,7 +28,7 @@ var scripts = [...]string{
 	"picker.js", "sort.js", "table.js", "link.js", "main.js",
 }
 
-// assets are the parts that are the same on every page.
+// assets are the constant parts of pages.
 type assets struct {
 	page          *template.Template
 	script, style string
@@ -64,8 +64,7 @@ func loadAssets(scripts ...string) (*assets, error) {
 	return &assets{page: page, script: b.String(), style: string(style)}, err
 }
 
-// policy returns the page's content security policy: its own script and style,
-// nothing else from anywhere.
+// policy returns the content security policy of a page: its own script and style, and nothing else.
 func (a *assets) policy() string {
 	source := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -75,16 +74,16 @@ func (a *assets) policy() string {
 		"; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// page has what the template shows.
+// page has the data of the template.
 type page struct {
 	Title, Generated, Source string
-	Zone                     string // by whose clock windows begin; "": UTC
+	Zone                     string // time zone of windows; "": UTC
 	Mark                     string
-	Meaning                  string // what the promise means, after "What these values show"
+	Meaning                  string // meaning of the promise, below "What these values show"
 	Promised                 []fact
 	Uncovered                []string
 	Biased                   bool // there may be values of private keys
-	Lopsided                 bool // there are values that are closer to one end of their interval than to the other
+	Lopsided                 bool // some values are closer to one end of their interval than to the other
 	Sections                 []section
 	Data                     json.RawMessage
 	Style                    template.CSS
@@ -100,13 +99,13 @@ type section struct {
 	of            string // name of the metric
 	Facts         []fact
 	Tiles         []fact
-	Error         string // how far the values are from the real counts, or what noise alone does
-	Bounds        string // how much of each user counts; "" where that is not known
-	Share         string // which share of the newest window's events is counted; "" where that is not known
-	Nothing       string // said in place of a chart
-	Silent        string // says that the newest windows have no values; "" if they have
-	Partial       string // says what is left out of the page; "" where nothing is
-	Gaps          string // what it means that a key is missing; "" where none can be
+	Error         string // typical difference from the real counts, or typical noise
+	Bounds        string // caps on each user; "" if unknown
+	Share         string // counted share of the newest window's events; "" if unknown
+	Nothing       string // text in place of a chart
+	Silent        string // notice that the newest windows have no values; "" if they have
+	Partial       string // values that are missing on the page; "" if none
+	Gaps          string // meaning of a missing key; "" if no key can be missing
 	Chart         int    // index in the data block; -1: nothing was released
 	Beside        []section
 }
@@ -122,10 +121,10 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	}
 	p.noiseKeys = noiseKeys(p, released)
 	out.Meaning = deployment.Meaning(p.epsilon, p.delta)
-	out.Promised, out.Uncovered = p.promised(o.Of), p.uncovered(o.Notes)
+	out.Promised, out.Uncovered = p.promised(o.Scope), p.uncovered(o.Notes)
 	data := []metricData{}
 	for i, m := range joinParts(p.everyMetric(released)) {
-		if o.Of != "" { // the one metric of a demo is not named by a reader
+		if o.Scope != "" { // the reader has not named the only metric of a demo
 			m.subject = p.valueField
 		}
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
@@ -154,7 +153,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		switch {
 		case parent < 0:
 			out.Sections = append(out.Sections, s)
-		case kind.Statistic != nil && kind.ValueOf() == "": // is asked for: the events that it needs come after it
+		case kind.Statistic != nil && kind.ValueOf() == "": // configured: the events that it needs come after it
 			events := out.Sections[parent]
 			s.of, s.Share, s.Beside = events.of, events.Share, append([]section{events}, events.Beside...)
 			s.Beside[0].Tag, s.Beside[0].Share, s.Beside[0].Beside = "number of events", "", nil
@@ -173,7 +172,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	return out, nil
 }
 
-// gaps says what it means that a key is missing in a window; "" for public keys, which never are.
+// gaps explains a key that is missing in a window; "" for public keys, which are never missing.
 func (p promise) gaps(m metricFacts) string {
 	lines := "Where a line breaks"
 	if m.joined() && !m.ranked() {
@@ -193,8 +192,8 @@ func (p promise) gaps(m metricFacts) string {
 
 func (f metricFacts) id() seriesID { return seriesID{f.Name, f.WindowSize} }
 
-// everyMetric returns the metrics of the configuration in its order, then those that were
-// released under another configuration.
+// everyMetric returns the metrics of the configuration, in order, and then those released under
+// another configuration.
 func (p promise) everyMetric(released []*series) []metricFacts {
 	out := slices.Clone(p.metrics)
 	for _, s := range released {
@@ -207,7 +206,7 @@ func (p promise) everyMetric(released []*series) []metricFacts {
 	return out
 }
 
-// noiseKeys returns the ids of the configured noise keys and of those that releases name.
+// noiseKeys returns the ids of the configured noise key and of those of releases.
 func noiseKeys(p promise, released []*series) []string {
 	ids := slices.Clone(p.noiseKeys)
 	for _, s := range released {
@@ -233,8 +232,8 @@ func (f metricFacts) tag() string {
 	return metrickind.Of(f.Kind).Texts.Label
 }
 
-// inUnits returns the unit of released amounts if it is not 1, for a tag. Numbers of events
-// have none; shares have that of their edges.
+// inUnits returns the end of a tag with the unit of values, if it is not 1. Numbers of events have
+// no unit, and shares have that of their edges.
 func (f metricFacts) inUnits(unit string) string {
 	kind := metrickind.Of(f.Kind)
 	if unit != "" && kind.Tree == nil && strings.Contains(kind.Texts.Value, "{value}") {
@@ -265,7 +264,7 @@ func (s summary) tiles(aims bool) []fact {
 	)
 }
 
-// partial says which values of a series are not on the page.
+// partial describes the values of a series that are not on the page.
 func (s *series) partial(all summary) string {
 	if all.count == len(s.points) {
 		return ""

@@ -10,13 +10,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// unit is how many units of a released value make one count.
+// unit is the number of units of a released value per count.
 const unit = 1024
 
-// point is a released value of a series without the names that all of them
-// share. Numbers of counts are in 1/1024.
+// point is a released value of a series, without the names that all its values share. Numbers of
+// counts are in 1/1024.
 type point struct {
-	start, end   int64 // of the window, by the clock of the deployment's zone
+	start, end   int64 // window, by the clock of the deployment's zone
 	key          int32 // index into series.keys
 	rungs        uint32
 	value        int64
@@ -26,30 +26,26 @@ type point struct {
 	met          bool
 }
 
-// seriesID names a series. The size of the windows is part of it: releases of an
-// earlier configuration under the same name are another series.
+// seriesID identifies a series. It includes the size of the windows, so that releases of an earlier
+// configuration under the same name are another series.
 type seriesID struct {
 	name string
 	size int64
 }
 
-// series are the points of one metric.
+// series has the points of one metric.
 type series struct {
-	id     seriesID
-	keys   []string
-	index  map[string]int32
-	points []point
-	left   summary // of points that are not kept any more
-	// horizon is the end of the oldest window that is kept whole; what ends
-	// before it is only summed up.
-	horizon int64
+	id      seriesID
+	keys    []string
+	index   map[string]int32
+	points  []point
+	left    summary             // figures of dropped points
+	horizon int64               // end of the oldest window that is kept whole; older points are dropped
 	noise   map[string]struct{} // ids of noise keys
-	// Where several statistics of a metric are joined, parts has for each of keys which of them it
-	// belongs to.
-	parts []int
+	parts   []int               // by key: the index of its statistic, if several are joined
 }
 
-// points keeps releases, at most 2·limit of them at a time.
+// points holds at most 2·limit releases at a time.
 type points struct {
 	limit int
 	clock *wallclock.Clock
@@ -93,8 +89,8 @@ func (p *points) add(r schemas.Release) {
 	}
 }
 
-// margin returns the distance from a value to one end of its interval, rounded up: an
-// interval that is drawn covers the interval that was released.
+// margin returns the distance from a value to one end of its interval, rounded up, so that the
+// interval on the page covers the released one.
 func margin(value int64, end float64, sign float64) int64 {
 	d := math.Ceil(sign*(end-float64(value)/unit)*unit - 1e-6)
 	switch {
@@ -106,7 +102,7 @@ func margin(value int64, end float64, sign float64) int64 {
 	return int64(d)
 }
 
-// sort puts points in order of keys and windows and drops copies.
+// sort sorts points by key and window and drops copies.
 func (s *series) sort() error {
 	var err error
 	rank := s.rankKeys()
@@ -137,7 +133,7 @@ func (s *series) rankKeys() []int32 {
 	return rank
 }
 
-// settle drops copies and leaves limit points at most.
+// settle drops copies, and points beyond the limit.
 func (p *points) settle() ([]*series, error) {
 	p.prune()
 	out := make([]*series, 0, len(p.byID))

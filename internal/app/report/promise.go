@@ -11,31 +11,31 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// promise has what a deployment promises: public configuration, and numbers that were
-// computed from it.
+// promise describes the promise of a deployment: public configuration, and numbers computed from
+// it.
 type promise struct {
 	epsilon, delta, deltaKeys float64
 	mu                        float64 // Gaussian parameter of the whole budget
 	accountant                string
 	period                    time.Duration // 0: for life
 	trust                     string
-	zone                      string // by whose clock windows begin; "": UTC
-	valueField, valueUnit     string // of sums and so on
+	zone                      string // time zone of windows; "": UTC
+	valueField, valueUnit     string // field and unit of values
 	unnamed                   bool   // events without a user count
 	noiseKeys                 []string
 	metrics                   []metricFacts
 }
 
-// metricFacts has what is known of a metric beside its releases.
+// metricFacts has the facts about a metric that do not follow from its releases.
 type metricFacts struct {
 	schemas.MetricSpec
-	known        bool    // the configuration has it
+	known        bool    // the configuration has the metric
 	keyed        bool    // its events have keys
-	threshold    float64 // private keys of its own: the count from which a key is released; else 0
-	meetableFrom float64 // the least count that can meet the target; +Inf: no count can
+	threshold    float64 // count from which a private key is released; 0 for other keys
+	meetableFrom float64 // least count that can meet the target; +Inf: no count can
 	sigmaTop     float64
-	subject      string               // the field of values that stands in titles in place of a demo's metric; else ""
-	parts        []schemas.MetricSpec // statistics that are shown together, more than one: this is the first; else nil
+	subject      string               // field of values, shown in titles instead of a demo's metric; else ""
+	parts        []schemas.MetricSpec // statistics shown together, beginning with this one; nil for one alone
 }
 
 func promiseOf(d *deployment.Deployment) promise {
@@ -53,7 +53,7 @@ func promiseOf(d *deployment.Deployment) promise {
 			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && kind.Keyed(),
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
-		if kind.Statistic != nil { // its target is met as far as that of the number of events is
+		if kind.Statistic != nil { // its target is met if that of the number of events is
 			parent := slices.IndexFunc(p.metrics, func(parent metricFacts) bool { return parent.Name == m.Spec.Of })
 			f.meetableFrom = p.metrics[parent].meetableFrom
 		}

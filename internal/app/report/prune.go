@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// prune drops copies and then the oldest windows, so that limit points are left
-// at most. What is left in the end depends on the set of points only: a
-// metric's room shrinks as points come, and a window that did not fit when some
-// of its points were there does not fit when all are.
+// prune drops copies and then the oldest windows, so that at most limit points are left. The final
+// result depends only on the set of points: a metric's room shrinks as points are added, and a
+// window of which some points did not fit does not fit with all points.
 func (p *points) prune() {
 	ids := p.ids()
 	for _, id := range ids {
@@ -25,8 +24,8 @@ func (p *points) prune() {
 	}
 }
 
-// share divides the limit among the metrics by how many points each ever had: a metric that
-// needs less than an equal part leaves the rest to the others.
+// share divides the limit among the metrics by the number of points that each ever had. A metric
+// that needs less than an equal part leaves the rest to the others.
 func (p *points) share(ids []seriesID) []int {
 	rooms, order := make([]int, len(ids)), make([]int, len(ids))
 	for i, id := range ids {
@@ -42,8 +41,8 @@ func (p *points) share(ids []seriesID) []int {
 	return rooms
 }
 
-// keep keeps the newest whole windows that fit into room. Of a newest window that does not
-// fit by itself the largest values stay.
+// keep keeps the newest whole windows that fit into room. If not even the newest window fits, its
+// largest values stay.
 func (s *series) keep(room int) {
 	if len(s.points) <= room {
 		return
@@ -71,7 +70,7 @@ func (s *series) keep(room int) {
 			s.left.add(pt)
 		}
 		s.points = s.points[:room]
-		s.sort() //nolint:errcheck // copies were dropped before
+		s.sort() //nolint:errcheck // prune has already dropped copies
 	}
 	s.forgetKeys()
 }

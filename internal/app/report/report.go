@@ -13,31 +13,29 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// MaxPoints is how many released values a page holds at most, over all metrics:
-// about 9 MB of HTML.
+// MaxPoints is the maximum number of released values on a page, over all metrics: about 9 MB of
+// HTML.
 const MaxPoints = 250_000
 
-// ErrConflict is returned when two releases of one metric, window and key
-// differ. The counts topic never has two: it has been tampered with.
+// ErrConflict means that two releases of one metric, window and key differ. The counts topic never
+// has two, so it has been tampered with.
 var ErrConflict = errors.New("two different values for one metric, window and key")
 
-// Options are what a page says about itself.
+// Options are texts on a page, and facts about its releases.
 type Options struct {
 	Title     string    // default "Tollgate report"
-	Generated time.Time // when the page was made; zero: the page does not say it
-	Source    string    // where the releases come from; "": the page does not say it
-	Zone      string    // by whose clock the times of releases are, where these do not tell; "": the deployment's
-	Of        string    // whose events the promise is about, as "in this file"; "": all of a user, for ever
-	Mark      string    // what has to be known before any value is read, as that all is made up
-	Error     string    // how far values typically are from the real counts, of a page whose events are no secret
-	Notes     []string  // what else is not covered, beside what follows from the deployment
-	nothing   string    // said of a metric without values; default: nothing was published, and why
-	// Settled says which windows are settled: those without values are shown as well.
-	Settled Settled
+	Generated time.Time // time at which the page was made; zero: not shown
+	Source    string    // source of the releases; "": not shown
+	Zone      string    // time zone of windows; "": the deployment's
+	Scope     string    // events that the promise covers, as "in this file"; "": all of a user, for ever
+	Mark      string    // warning above all values, as that they are made up
+	Error     string    // typical error of the values, for a page whose events are no secret
+	Notes     []string  // limits of the promise beyond those of the deployment
+	Settled   Settled   // the settled windows; the page also shows those without values
+	nothing   string    // text for a metric without values; default: nothing was published, and the reasons
 }
 
-// Collector gathers releases for one page or for many, as they come. Not safe
-// for concurrent use.
+// Collector collects releases for one page or for many. Not safe for concurrent use.
 type Collector struct {
 	promise promise
 	points  *points
@@ -50,12 +48,11 @@ func newCollector(p promise, limit int) *Collector {
 	return &Collector{promise: p, points: newPoints(limit, wallclock.Of(p.zone))}
 }
 
-// Add takes a release, in any order. A release that was there before changes
-// nothing.
+// Add adds a release, in any order. A copy of an added release changes nothing.
 func (c *Collector) Add(r schemas.Release) { c.points.add(r) }
 
-// Write writes a page of the releases that were added so far. More may be added afterwards.
-// Errors: ErrConflict, and those of w.
+// Write writes a page of the releases added so far; more can be added later. Errors: ErrConflict,
+// and those of w.
 func (c *Collector) Write(w io.Writer, o Options) error {
 	_, err := c.write(w, o, nil)
 	return err
@@ -93,7 +90,7 @@ func (c *Collector) write(w io.Writer, o Options, l *live) (Served, error) {
 	return served, nil
 }
 
-// page returns a page of the releases that were added so far.
+// page returns a page of the releases added so far.
 func (c *Collector) page(o Options) (*page, error) {
 	released, err := c.points.settle()
 	if err != nil {

@@ -65,7 +65,7 @@ func TestPageGolden(t *testing.T) {
 		case "hostile":
 			o.Title, o.Source, o.Notes = hostileTexts[0], hostileTexts[0], hostileTexts
 		case "quantiles":
-			o.Of = "in this file"
+			o.Scope = "in this file"
 		}
 		golden.File(t, "testdata/"+name+".golden", structure(render(t, s, MaxPoints, o)))
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 )
 
-// Settled says which windows are settled under one configuration. The zero value says nothing.
+// Settled is the range of the settled windows under one configuration. The zero value is unknown.
 type Settled struct {
 	Generation uint32
 	Since, End time.Time // the first and the last end of a window
 }
 
-// Add adds the windows that end from since until end, under a configuration.
+// Add adds the windows that end from since to end, under a configuration.
 func (s *Settled) Add(generation uint32, since, end time.Time) {
 	if s.End.IsZero() || s.Generation != generation {
 		s.Generation, s.Since = generation, since
@@ -23,27 +23,27 @@ func (s *Settled) Add(generation uint32, since, end time.Time) {
 	s.End = end
 }
 
-// windows returns where the first settled window of a metric begins, where the last one ends, and
-// how many there are; 0 if that is not known.
+// windows returns the start of the first settled window of a metric, the end of the last one, and
+// their number; 0 if unknown.
 func (s Settled) windows(clock *wallclock.Clock, size, slide int64) (first, last, count int64) {
 	if s.End.IsZero() || slide <= 0 {
 		return 0, 0, 0
 	}
-	past := func(moment int64) int64 { return (moment%slide + slide) % slide } // the last end of a window
+	past := func(moment int64) int64 { return (moment%slide + slide) % slide } // time since the last end of a window
 	first, last = clock.Begins(s.Since.UnixMilli()), clock.Begins(s.End.UnixMilli())
 	first, last = first+past(-first), last-past(last)
 	return first - size, last, max((last-first)/slide+1, 0)
 }
 
-// summary has the figures over many points.
+// summary has figures of many points.
 type summary struct {
 	count, met         int
 	sigmaMin, sigmaMax float64
 	rungsMin, rungsMax uint32
 	windows            map[[2]int64]struct{} // start and end
 	first, last        int64                 // start of the first window, end of the last
-	settled            int                   // windows from first to last; 0: not known
-	silent             int                   // how many of the newest settled windows have no value
+	settled            int                   // number of windows from first to last; 0: unknown
+	silent             int                   // number of the newest settled windows without values
 }
 
 // extend adds the settled windows of a metric, with values or without.
@@ -56,7 +56,7 @@ func (s *summary) extend(first, last, count, size, slide int64) {
 	s.settled = int((s.last-s.first-size)/slide) + 1
 }
 
-// unreleased says that the newest windows have no values; "" if they have.
+// unreleased returns a notice that the newest windows have no values, or "" if they have.
 func (s *summary) unreleased() string {
 	if s.silent == 0 {
 		return ""
@@ -81,7 +81,7 @@ func (s *summary) add(p point) {
 	s.windows[[2]int64{p.start, p.end}] = struct{}{}
 }
 
-// merge adds what another summary has the figures over.
+// merge adds the points of another summary.
 func (s *summary) merge(o summary) {
 	switch {
 	case o.windows == nil:
@@ -98,7 +98,7 @@ func (s *summary) merge(o summary) {
 	maps.Copy(s.windows, o.windows)
 }
 
-// summary sums up all points that were ever added, kept or not.
+// summary returns the figures of all points ever added, dropped or not.
 func (s *series) summary() summary {
 	var all summary
 	all.merge(s.left)

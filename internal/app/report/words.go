@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// fact is a line of a list of facts. Exact terms are not seen before they are asked for.
+// fact is a line of a list of facts. Exact facts are hidden until the reader expands them.
 type fact struct {
 	Name, Text string
 	Exact      bool
@@ -24,11 +24,11 @@ type fact struct {
 func plain(name, text string) fact   { return fact{name, text, false} }
 func exactly(name, text string) fact { return fact{name, text, true} }
 
-// promised returns what was promised to every user: for ever, or for their events of one file.
-func (p promise) promised(events string) []fact {
+// promised returns the promise to every user, for ever or for the events in a scope.
+func (p promise) promised(scope string) []fact {
 	unit, over := "every user, with all of their events, for ever", "deployment"
-	if events != "" {
-		unit, over = "every user, with all of their events "+events, "run"
+	if scope != "" {
+		unit, over = "every user, with all of their events "+scope, "run"
 	}
 	if p.period > 0 {
 		unit = "every user within every period of " + timespan.Text(p.period) + " (" + p.zoneName() +
@@ -57,8 +57,8 @@ func (p promise) promised(events string) []fact {
 	return out
 }
 
-// factor says in words what ε and δ mean: P(S) ≤ e^ε P'(S) + δ for any set S of results and any
-// two inputs that differ in one user.
+// factor describes ε and δ in words: P(S) ≤ e^ε P'(S) + δ for any set S of results and any two
+// inputs that differ in one user.
 func (p promise) factor() string {
 	most := "is at most"
 	if f := math.Exp(p.epsilon); f >= deployment.Countless {
@@ -68,7 +68,7 @@ func (p promise) factor() string {
 		"way round", most, deployment.Factor(p.epsilon), digits(p.delta))
 }
 
-// uncovered returns what the promise does not cover.
+// uncovered returns the limits of the promise.
 func (p promise) uncovered(notes []string) []string {
 	out := append([]string(nil), notes...)
 	if p.trust == deployment.TrustProducer {
@@ -90,10 +90,10 @@ func (p promise) uncovered(notes []string) []string {
 	)
 }
 
-// zoneName names the zone by whose clock windows begin.
+// zoneName returns the name of the time zone of windows.
 func (p promise) zoneName() string { return cmp.Or(p.zone, "UTC") }
 
-// facts returns what is known of a metric.
+// facts describes a metric.
 func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 	if !f.known {
 		return []fact{plain("Definition", "not in this configuration: released under an earlier one")}
@@ -157,8 +157,8 @@ func (f metricFacts) keys() string {
 	return terminal.Count(len(f.PublicKeys), "public key") + ", released in every window, even at zero"
 }
 
-// bounds says what caps on each user are configured; "" where there are none, or they are not
-// known, or said of another metric.
+// bounds describes the configured caps on each user, or returns "" if there are none, if they are
+// unknown, or if another metric shows them.
 func (f metricFacts) bounds() string {
 	kind := metrickind.Of(f.Kind)
 	if !f.known || kind.Derived() {
@@ -177,15 +177,15 @@ func (f metricFacts) bounds() string {
 	return "Of each user, at most " + strings.Join(caps, " and ") + " count."
 }
 
-// aims reports whether the page says what met the target: not where the configuration has none.
+// aims reports whether values can meet a target: only a known metric has no target.
 func (f metricFacts) aims() bool { return !f.known || f.HasTarget() }
 
-// wanted writes the error that is asked for; "" where none is.
+// wanted describes the error of the target, or returns "" without a target.
 func (f metricFacts) wanted() string {
 	kind := metrickind.Of(f.Kind)
 	if kind.Statistic == nil || !f.HasTarget() {
 		target := terminal.Target(f.Relative, f.Absolute)
-		if kind.Tree != nil && target != "" { // which is not configured
+		if kind.Tree != nil && target != "" { // not configured, but derived
 			target += ", which the target of its " + metrickind.Of(kind.Tree.Statistic).Texts.Label + "s needs,"
 		}
 		return target
@@ -209,8 +209,8 @@ func (f metricFacts) target() string {
 	return f.wanted() + " is asked for, at " + confidence + "; " + f.reached()
 }
 
-// reached says which values can be as exact as asked; "" where that is not known, or nothing is
-// asked for.
+// reached describes the values that can meet the target, or returns "" if that is unknown or there
+// is no target.
 func (f metricFacts) reached() string {
 	switch {
 	case !f.known || !f.HasTarget():
@@ -229,18 +229,18 @@ func (f metricFacts) reached() string {
 	return "it is reached from about " + from + " on"
 }
 
-// rank writes a rank, given in millionths.
+// rank formats a rank, given in millionths.
 func rank(millionths int64) string {
 	return digits(float64(millionths)/(metrickind.RankUnit/100)) + " %"
 }
 
-// digits writes a number to six digits, powers of ten as 10⁻⁶.
+// digits formats a number with six digits, and powers of ten as 10⁻⁶.
 func digits(v float64) string {
 	mantissa, exponent, found := strings.Cut(words.Digits(v), "e")
 	if !found {
 		return mantissa
 	}
-	n, _ := strconv.Atoi(exponent) //nolint:errcheck // it is an exponent that strconv wrote
+	n, _ := strconv.Atoi(exponent) //nolint:errcheck // strconv formatted the exponent
 	power := "10" + strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶",
 		"7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
 	if mantissa == "1" {

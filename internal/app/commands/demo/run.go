@@ -304,9 +304,9 @@ func (j *job) describePage() {
 	}
 	source, notes := "made-up events", []string{"These events are made up and their noise can be repeated: no user " +
 		"is protected."}
-	j.page.Options.Of = "in this file"
+	j.page.Options.Scope = "in this file"
 	if j.flags.input == "" {
-		j.page.Options.Of = "in this demo"
+		j.page.Options.Scope = "in this demo"
 		j.page.Options.Mark = "Made-up data: the events were invented for this demo."
 	} else {
 		source, notes = "one run over a file", []string{"Another run over the same people is another promise, and " +

@@ -1,4 +1,4 @@
-// Package process has the resource use of the process, as metrics of Prometheus.
+// Package process exports the resource use of the process as Prometheus metrics.
 //
-// Guarantees: nothing in it counts records, allocations or bytes from the network.
+// Guarantees: none of its metrics counts records, allocations or bytes from the network.
 package process

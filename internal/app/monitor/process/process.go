@@ -10,9 +10,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// shown are the metrics of the process and of Go that do not count what was read. Numbers of
-// allocations and of bytes from the network, which the libraries have, too, tell of single records;
-// the latter are those of the whole machine if no container has a network of its own.
+// shown are the exported metrics of the process and of Go. The libraries also count allocations and
+// bytes from the network, but these reveal single records, and the bytes are those of the whole
+// machine unless a container has its own network.
 var shown = []string{
 	"go_goroutines", "go_info", "go_threads", "process_cpu_seconds_total", "process_max_fds", "process_open_fds",
 	residentMemory, "process_start_time_seconds",
@@ -20,12 +20,11 @@ var shown = []string{
 
 const (
 	residentMemory = "process_resident_memory_bytes"
-	memoryStep     = 16 << 20 // bytes; too coarse to show a few users or records
+	memoryStep     = 16 << 20 // bytes; too coarse to reveal a few users or records
 )
 
-// Gatherer adds what a process uses to a registry, whose own metrics are left as they are: time of
-// the processor, memory in steps of 16 MiB, threads and open files. Nothing in it counts records,
-// allocations or bytes from the network. Registry and result are safe for concurrent use.
+// Gatherer returns the metrics of a registry, unchanged, and those of the process: processor time,
+// memory in steps of 16 MiB, threads and open files. Safe for concurrent use.
 func Gatherer(registry *prometheus.Registry) prometheus.Gatherer {
 	all := prometheus.NewRegistry()
 	all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
