@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// An audit that lacks a noise key, or events, finds no difference and does not pass the deployment.
+// An audit without a noise key, or without the events, finds no difference but does not pass.
 func TestRuleAnAuditPassesNothingThatItCannotCheck(t *testing.T) {
 	t.Parallel()
 	d := newMixed(t, startBrokerProcess(t), "audited", 2)
@@ -36,19 +35,19 @@ func TestRuleAnAuditPassesNothingThatItCannotCheck(t *testing.T) {
 		foreign := must.Have(d.client.NewProducer(t.Context(), topic, 0, ""))
 		must.Have(foreign.Append(t.Context(), []kafkalog.Message{{Key: []byte("foreign"), Value: []byte("foreign")}}))
 	}
-	without := func(what string, o audit.Options, reason string, from, to uint64) {
+	without := func(missing string, o audit.Options, reason string, from, to uint64) {
 		t.Helper()
 		r := must.Have(audit.Run(t.Context(), d.compiled, o))
 		found := slices.ContainsFunc(r.Unchecked, func(u audit.Unchecked) bool {
 			return strings.Contains(u.What, reason) && u.From == from && u.To == to
 		})
 		if r.Differs != 0 || !found || r.Whole() || r.Turns != last {
-			t.Errorf("without %s: %d differences, %+v", what, r.Differs, r.Unchecked)
+			t.Errorf("without %s: %d differences, %+v", missing, r.Differs, r.Unchecked)
 		}
 		text := must.Have(json.Marshal(r))
 		for owner := range d.reference().accounts {
 			if bytes.Contains(text, fmt.Appendf(nil, "%x", owner.ID[:])) {
-				t.Fatalf("without %s: the report has a whole account id", what)
+				t.Fatalf("without %s: the report has a whole account id", missing)
 			}
 		}
 	}
@@ -68,11 +67,11 @@ func TestRuleAnAuditPassesNothingThatItCannotCheck(t *testing.T) {
 		end := must.Have(d.client.Offsets(t.Context(), d.config.Events.Topic, p)).High
 		d.deleteRecords(d.config.Events.Topic, p, end)
 	}
-	without("events", audit.Options{Past: d.given()[1:]}, "which records belong", 1, last)
+	without("events", audit.Options{Past: d.generations()[1:]}, "which records belong", 1, last)
 }
 
-// Whatever lacks in a topic, or is too much in it, is a difference: nothing is passed over, and the
-// audit waits for no record.
+// Missing and additional records of a topic are differences: the audit skips nothing and never waits
+// for a record.
 func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 	t.Parallel()
 	last := func(records []kafkalog.Record) *kafkalog.Record { return &records[len(records)-1] }
@@ -90,7 +89,7 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 					body.Cuts[0].Cut += 1_000_000
 				case *schemas.Settled:
 					if body.Turn == 3 {
-						body.Epoch-- // of an older run
+						body.Epoch-- // that of an older run
 					}
 				}
 				records[i].Value = must.Have(schemas.EncodeControl(c))
@@ -98,7 +97,7 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 		}, "the events end before the turn does;the budget is greater than what was promised;" +
 			"control lacks SETTLED of the turn, but has later records"},
 		"stored-ledger-2": {func(records []kafkalog.Record) {
-			for i := range records { // the first record again and again
+			for i := range records { // copies of the first record
 				records[i].Key, records[i].Value = records[0].Key, records[0].Value
 			}
 		}, "the ledger lacks the turn"},
@@ -111,14 +110,12 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 			records[0].Headers[0].Value = []byte("another")
 		}, "a value was published, but control does not have the turn;a record on counts is not a value"},
 	} {
-		d := restore(t, func(of string, records []kafkalog.Record) {
-			if of == topic {
+		d := restore(t, func(edited string, records []kafkalog.Record) {
+			if edited == topic {
 				c.edit(records)
 			}
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		r := must.Have(audit.Run(ctx, d.compiled, audit.Options{Past: d.given()[1:]}))
-		cancel()
+		r := must.Have(audit.Run(patient(t), d.compiled, audit.Options{Past: d.generations()[1:]}))
 		for want := range strings.SplitSeq(c.want, ";") {
 			if !slices.ContainsFunc(r.Differences, func(d audit.Difference) bool { return d.What == want }) {
 				t.Errorf("%s: no difference %q, but %+v", topic, want, r.Differences)

@@ -1,21 +1,24 @@
 package integration
 
 import (
+	"bufio"
 	"context"
-	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// kindVariable chooses the broker that the tests run against: "embedded" (default) or "kafka" (a
-// process of this machine, see internal/testing/realkafka).
+// kindVariable chooses the broker of the tests: "embedded" (default), or "kafka" for Apache Kafka in
+// a process of this machine (internal/testing/realkafka).
 const kindVariable = "TOLLGATE_BROKER"
 
-// requireVariable makes a broker that cannot be had a failure instead of a skip.
+// requireVariable, set to 1, makes tests fail instead of skip if the broker is not available.
 const requireVariable = "TOLLGATE_REQUIRE_KAFKA"
 
 // The kinds of brokers.
@@ -24,13 +27,12 @@ const (
 	kafkaKind    = "kafka"
 )
 
-// testBroker is a broker that can be lost.
+// testBroker is a broker that can be killed (−9) and then started again, on the same address and
+// with its files.
 type testBroker interface {
-	address() string
-	// kill ends it as kill −9 does.
-	kill()
-	// restart starts it again after a kill, on the same address and with its files.
-	restart(t testing.TB)
+	Addr() string
+	Kill()
+	Restart(ctx context.Context) error
 }
 
 // kind returns the value of kindVariable.
@@ -64,54 +66,51 @@ func needReal(t testing.TB) {
 	}
 }
 
-// startBroker returns the address of a broker: an embedded one of the test's own in this process,
-// or the real one that all tests of the binary share. Topics of a real one are there for all:
-// deployments of different tests have different names.
+// startBroker returns the address of a broker: an embedded one in this process for this test alone,
+// or the real one that all tests of the binary share. Deployments of different tests have different
+// names, and so different topics.
 func startBroker(t testing.TB) string {
 	t.Helper()
 	if kind(t) == embeddedKind {
 		return startEmbedded(t)
 	}
-	return theShared.get(t).address()
+	return sharedKafka(t)
 }
 
 // startBrokerProcess is startBroker with an embedded broker in a process of its own.
 func startBrokerProcess(t testing.TB) string {
 	t.Helper()
 	if kind(t) == embeddedKind {
-		return startBrokerAt(t, "127.0.0.1:0", "").address()
+		return startEmbeddedProcess(t, "127.0.0.1:0", "").Addr()
 	}
-	return theShared.get(t).address()
+	return sharedKafka(t)
 }
 
-// startOwnBroker starts a broker that no other test uses and that outlives being killed.
+// startOwnBroker starts a broker for this test alone, which keeps its log when it is killed.
 func startOwnBroker(t testing.TB) testBroker {
 	t.Helper()
 	if kind(t) == embeddedKind {
-		return startBrokerAt(t, "127.0.0.1:0", t.TempDir())
+		return startEmbeddedProcess(t, "127.0.0.1:0", t.TempDir())
 	}
-	b, stop, err := startReal()
+	return startKafka(t, realkafka.Options{})
+}
+
+// startKafka starts a real broker that ends with the test.
+func startKafka(t testing.TB, o realkafka.Options) *realkafka.Broker {
+	t.Helper()
+	broker, err := realkafka.Start(context.Background(), o)
 	if err != nil {
 		unavailable(t, err)
 	}
-	t.Cleanup(stop)
-	return b
-}
-
-// startReal starts a real broker; stop ends it.
-func startReal() (b testBroker, stop func(), err error) {
-	broker, err := realkafka.Start(context.Background(), realkafka.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	return kafkaProcess{broker}, func() {
+	t.Cleanup(func() {
 		if err := broker.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+			t.Error(err)
 		}
-	}, nil
+	})
+	return broker
 }
 
-// unavailable skips the test, or fails it where a real broker was demanded.
+// unavailable skips the test, or fails it if requireVariable demands a real broker.
 func unavailable(t testing.TB, err error) {
 	t.Helper()
 	if os.Getenv(requireVariable) == "1" {
@@ -120,41 +119,69 @@ func unavailable(t testing.TB, err error) {
 	t.Skip(err)
 }
 
-// kafkaProcess is Apache Kafka as a process of this machine.
-type kafkaProcess struct{ broker *realkafka.Broker }
+// shared starts a real broker for the whole test binary: one JVM per test would take longer than the
+// tests. TestMain calls closeShared.
+var (
+	shared = sync.OnceValues(func() (*realkafka.Broker, error) {
+		broker, err := realkafka.Start(context.Background(), realkafka.Options{})
+		if err == nil {
+			closeShared = broker.Close
+		}
+		return broker, err
+	})
+	closeShared = func() error { return nil }
+)
 
-func (k kafkaProcess) address() string { return k.broker.Addr() }
-func (k kafkaProcess) kill()           { k.broker.Kill() }
-
-func (k kafkaProcess) restart(t testing.TB) {
+func sharedKafka(t testing.TB) string {
 	t.Helper()
-	must.Succeed(t, k.broker.Restart(t.Context()))
+	broker, err := shared()
+	if err != nil {
+		unavailable(t, err)
+	}
+	return broker.Addr()
 }
 
-// sharedBroker is a real broker that is started once, by the first test that needs it.
-type sharedBroker struct {
-	once   sync.Once
-	broker testBroker
-	stop   func()
-	err    error
-}
-
-// theShared belongs to the whole test binary: to start a JVM for every test would take longer than
-// the tests.
-var theShared sharedBroker
-
-func (s *sharedBroker) get(t testing.TB) testBroker {
+// startEmbedded runs an embedded broker in this process.
+func startEmbedded(t testing.TB) string {
 	t.Helper()
-	s.once.Do(func() { s.broker, s.stop, s.err = startReal() })
-	if s.err != nil {
-		unavailable(t, s.err)
-	}
-	return s.broker
+	broker := must.Have(embedded.Start(embedded.Options{Logger: quiet()}))
+	t.Cleanup(broker.Close)
+	return broker.Addr()
 }
 
-// close ends it when all tests are over.
-func (s *sharedBroker) close() {
-	if s.stop != nil {
-		s.stop()
+// embeddedProcess is an embedded broker in a process of its own, which ends with the test at the
+// latest.
+type embeddedProcess struct {
+	*process
+	t         testing.TB
+	addr, dir string
+}
+
+// startEmbeddedProcess runs a broker that keeps its log in a directory; empty: in memory.
+func startEmbeddedProcess(t testing.TB, addr, dir string) *embeddedProcess {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=broker", brokerVariable+"="+addr, brokerDirVariable+"="+dir)
+	must.Have(cmd.StdinPipe()) // which ends with this process
+	stdout := bufio.NewReader(must.Have(cmd.StdoutPipe()))
+	line := make(chan string, 1)
+	p := startProcess(t, cmd, func() {
+		text, _ := stdout.ReadString('\n') // without a line, the address is empty
+		line <- strings.TrimSpace(text)
+	})
+	b := &embeddedProcess{process: p, t: t, addr: <-line, dir: dir}
+	if b.addr == "" {
+		t.Fatalf("starting the broker: %s", tail(&p.stderr))
 	}
+	return b
+}
+
+func (b *embeddedProcess) Addr() string { return b.addr }
+func (b *embeddedProcess) Kill()        { b.kill() }
+
+// Restart implements testBroker.
+func (b *embeddedProcess) Restart(context.Context) error {
+	b.t.Helper()
+	*b = *startEmbeddedProcess(b.t, b.addr, b.dir)
+	return nil
 }

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -25,30 +24,30 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// subject is a deployment under faults. Runs get its file and connect through the proxy; the test
-// reads its topics directly.
+// subject is a deployment under faults. Its runs connect through the proxy; the test reads its topics
+// directly.
 type subject struct {
 	*deployment
 	dir, file string
 	settings  subjectSettings
-	args      []string // flags of every run, beside its file
+	args      []string // further flags of every run
 	watch     *watch
 	feed      *feeder
-	runs      []*proc // all that there were
-	current   *proc   // the one that is to own the deployment; nil between two
+	runs      []*proc // all so far
+	current   *proc   // the run that should own the deployment; nil between two
 }
 
-// subjectSettings are what the campaign varies in a configuration file.
+// subjectSettings are the settings in which the configuration files of campaigns differ.
 type subjectSettings struct {
-	name, events string
-	broker       string
-	window       time.Duration
-	slots        int
-	appendTimes  bool
-	eventsExist  bool   // the events topic was made before
-	compacted    bool   // Kafka compacts the ledger underneath
-	changes      int    // so many times the deployment was changed
-	noiseEnv     string // the environment variable that has the noise key; empty: a file
+	name        string // of the deployment
+	events      string // topic; newSubject derives it from the name
+	broker      string // empty: the proxy
+	window      time.Duration
+	slots       int
+	appendTimes bool
+	compacted   bool   // Kafka compacts the ledger during the campaign
+	changes     int    // number of changes so far
+	noiseEnv    string // environment variable of the noise key; empty: a file
 }
 
 const campaignPartitions = 3
@@ -63,46 +62,39 @@ func (s subjectSettings) yaml() string {
 		"w": func(n int) string { return timespan.Text(time.Duration(n) * s.window) },
 	}).Parse(campaignFile))
 	var text strings.Builder
-	err := file.Execute(&text, map[string]any{
+	if err := file.Execute(&text, map[string]any{
 		"Name": s.name, "Brokers": strings.Split(s.broker, ","), "Events": s.events, "AppendTimes": s.appendTimes,
-		"Changes":  s.changes,
-		"NoiseEnv": s.noiseEnv, "Slots": s.slots,
-	})
-	if err != nil {
+		"Changes": s.changes, "NoiseEnv": s.noiseEnv, "Slots": s.slots,
+	}); err != nil {
 		panic(err)
 	}
 	return text.String()
 }
 
-// write puts the file in its place.
+// write writes the configuration file.
 func (s *subject) write() {
 	s.t.Helper()
 	must.Succeed(s.t, os.WriteFile(s.file, []byte(s.settings.yaml()), 0o600))
 }
 
-// load returns the file as the test uses it: straight to the broker.
+// load returns the configuration of the file with the address of a broker.
 func (s *subject) load(broker string) pipeline.Config {
 	s.t.Helper()
-	file, err := config.Open(s.file, config.Process())
-	if err == nil {
-		err = file.Resolve(config.Options{})
-	}
-	if err != nil {
-		s.t.Fatalf("reading %s: %v", s.file, err)
-	}
-	compiled, err := file.Compile()
-	if err != nil {
-		s.t.Fatalf("compiling %s: %v", s.file, err)
-	}
-	c := compiled.Config
+	file := must.Have(config.Open(s.file, config.Process()))
+	must.Succeed(s.t, file.Resolve(config.Options{}))
+	c := must.Have(file.Compile()).Config
 	c.Kafka.Brokers = strings.Split(broker, ",")
 	return c
 }
 
-// newSubject begins a deployment as people do: a file, topics and keys by `tollgate init`, the
+// newSubject begins a deployment as a user does: a file, topics and keys by `tollgate init`, the
 // first events by `tollgate replay`.
 func (c *campaign) newSubject(settings subjectSettings, start time.Time) *subject {
 	c.t.Helper()
+	settings.events = settings.name + "-events"
+	if settings.broker == "" {
+		settings.broker = c.proxy.addr
+	}
 	s := &subject{dir: c.t.TempDir(), settings: settings, deployment: &deployment{t: c.t}}
 	s.file = filepath.Join(s.dir, "tollgate.yaml")
 	s.write()
@@ -110,9 +102,7 @@ func (c *campaign) newSubject(settings subjectSettings, start time.Time) *subjec
 	if settings.appendTimes {
 		topic["message.timestamp.type"] = "LogAppendTime"
 	}
-	if !settings.eventsExist {
-		createTopicCopies(c.t, c.addr, settings.events, campaignPartitions, c.copies, topic)
-	}
+	createTopic(c.t, c.addr, settings.events, campaignPartitions, c.copies, topic)
 	keys := []string{"--generate-keys"}
 	if settings.noiseEnv != "" {
 		keys = nil
@@ -134,7 +124,7 @@ func (c *campaign) newSubject(settings subjectSettings, start time.Time) *subjec
 	return s
 }
 
-// attachTo compiles the file and connects, past the proxy.
+// attachTo compiles the file and connects to a broker without the proxy.
 func (s *subject) attachTo(broker string) {
 	past := s.past
 	d := attach(s.t, s.load(broker))
@@ -160,52 +150,40 @@ func (s *subject) header() *schemas.Header {
 	return header
 }
 
-// calm returns the same deployment over the same events, with the same incarnation and the same
-// keys, under another name: the subject must publish the same values as this undisturbed one.
+// calm begins a deployment that differs from the subject in its name only: events, incarnation and
+// keys are the same. Undisturbed, it must publish the same values.
 func (c *campaign) calm(s *subject, name string) *subject {
 	c.t.Helper()
 	settings := s.settings
 	settings.name, settings.broker = s.settings.name+"-"+name, c.addr
 	twin := &subject{dir: s.dir, settings: settings, deployment: &deployment{t: c.t}, feed: s.feed}
-	twin.file = filepath.Join(s.dir, name+".yaml") // beside the other: the same key files
+	twin.file = filepath.Join(s.dir, name+".yaml") // in the directory of the key files
 	twin.write()
 	twin.deployment = attach(c.t, twin.load(c.addr))
-	c.makeTopics(twin.deployment)
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
-	defer cancel()
-	h := s.header()
-	err := pipeline.Init(ctx, twin.compiled, pipeline.InitOptions{Incarnation: h.Incarnation,
-		Start: time.UnixMilli(h.StartMillis)})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	ctx, h := patient(c.t), s.header()
+	must.Succeed(c.t, pipeline.CreateTopics(ctx, twin.compiled, pipeline.TopicOptions{Replication: 1}))
+	must.Succeed(c.t, pipeline.Init(ctx, twin.compiled, pipeline.InitOptions{Incarnation: h.Incarnation,
+		Start: time.UnixMilli(h.StartMillis)}))
 	twin.attachTo(c.addr)
 	return twin
 }
 
-func (c *campaign) makeTopics(d *deployment) {
-	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
-	defer cancel()
-	must.Succeed(c.t, pipeline.CreateTopics(ctx, d.compiled, pipeline.TopicOptions{Replication: 1}))
-}
-
-// feeder keeps a backlog of events in front of the runs. With producers' times a window's events
-// are a function of its number, and so many windows are written as the faults take; with append
-// times they are written at the pace of the clock.
+// feeder writes events ahead of the runs. With producers' times, the events of a window follow from
+// its number, and there are as many windows as the faults need. With append times, events are written
+// at the pace of the clock.
 type feeder struct {
 	s       *subject
 	client  *kafkalog.Client
 	work    workload
 	seed    uint64
 	next    int          // window
-	written atomic.Int64 // the same, for others
+	written atomic.Int64 // next, for other goroutines
 	stopped chan struct{}
 	done    chan struct{}
 	err     error
 }
 
-// ahead is how many windows are written beyond the settled turn: more than are read ahead.
+// ahead is how many windows are written beyond the settled turn: more than a run reads ahead.
 const ahead = 80
 
 func newFeeder(s *subject, seed uint64) *feeder {
@@ -214,14 +192,14 @@ func newFeeder(s *subject, seed uint64) *feeder {
 	return &feeder{s: s, client: s.client, work: w, seed: seed, stopped: make(chan struct{}), done: make(chan struct{})}
 }
 
-// oddAmounts are values at the limits of an integer, integers with a point or an exponent, and
-// texts that are not integers.
+// oddAmounts has values at the limits of an integer, integers with a point or an exponent, and texts
+// that are not integers.
 var oddAmounts = []string{
 	"9223372036854775807", "-9223372036854775808", "68719476737", "7.0", "7e0", "-0",
 	"9223372036854775808", "1.5", "1e400", `"7"`, "null", "true", "[7]",
 }
 
-// window makes the events of a window with these disturbances, ordered by their stamps.
+// window returns the events of window n, ordered by their stamps.
 func (f *feeder) window(n int, w workload) []arrival {
 	random := rand.New(rand.NewPCG(f.seed, uint64(n))) // fixed seed: campaignSeed's
 	users, pages := rand.NewZipf(random, 1.2, 4, uint64(w.Users-1)), rand.NewZipf(random, 1.3, 2, uint64(w.Pages-1))
@@ -241,12 +219,12 @@ func (f *feeder) window(n int, w workload) []arrival {
 		}
 		all = append(all, a)
 	}
-	slices.SortStableFunc(all, func(a, b arrival) int { return cmp.Compare(a.stamp, b.stamp) })
+	sortByStamp(all)
 	return all
 }
 
-// file writes the first windows to a file. Replayed records have the times of their events: none
-// may be far ahead.
+// file writes the first windows to a file. Replayed records are stamped with their event times, so
+// none may be far ahead.
 func (f *feeder) file(windows int) string {
 	w := f.work
 	w.Broken, w.Late, w.Past, w.Future = 0, 0, 0, 0
@@ -267,11 +245,11 @@ func (f *feeder) start() {
 		for !f.over() && f.err == nil {
 			if f.s.settings.appendTimes {
 				f.err = f.put(f.live())
-				time.Sleep(f.work.Window / 4) // append times are the broker's clock
+				time.Sleep(f.work.Window / 4)
 				continue
 			}
 			if f.next > int(f.s.watch.now().settled)+ahead {
-				time.Sleep(20 * time.Millisecond) // far enough ahead; over ends it, too
+				time.Sleep(20 * time.Millisecond) // far enough ahead
 				continue
 			}
 			f.err = f.put(spread(f.window(f.next, f.work), campaignPartitions))
@@ -287,7 +265,7 @@ func (f *feeder) start() {
 	})
 }
 
-// ready reports whether so many windows were written.
+// ready reports whether so many windows have been written.
 func (f *feeder) ready(windows int) bool { return f.written.Load() >= int64(windows) }
 
 func (f *feeder) over() bool {
@@ -299,27 +277,27 @@ func (f *feeder) over() bool {
 	}
 }
 
-// live returns a quarter of a window's events as of now: some of them late by a little, some far
-// from any clock.
+// live returns a quarter of a window's events around the present time, some of them slightly late and
+// some with wild stamps.
 func (f *feeder) live() [][]arrival {
 	random := rand.New(rand.NewPCG(f.seed, uint64(time.Now().UnixNano()))) // fixed seed: campaignSeed's
 	w, now := f.work, time.Now().UnixMilli()
 	var all []arrival
 	for range 8 {
 		user, page := fmt.Sprintf("u%04d", random.IntN(w.Users)), fmt.Sprintf("p%02d", random.IntN(w.Pages))
-		at := now - random.Int64N(3*w.Window.Milliseconds()/2)
+		millis := now - random.Int64N(3*w.Window.Milliseconds()/2)
 		if random.IntN(50) == 0 {
 			all = append(all, arrival{user, wildStamp(random), brokenValue(random, user)})
 			continue
 		}
-		all = append(all, bought(user, page, wildStamp(random), at, random.Int64N(41)-10,
+		all = append(all, bought(user, page, wildStamp(random), millis, random.Int64N(41)-10,
 			categories[random.IntN(len(categories))]))
 	}
 	return spread(all, campaignPartitions)
 }
 
-// put appends, waiting for a broker that is away; records written twice meanwhile are two events
-// for every reader.
+// put appends events and retries while the broker is away. A record that is then written twice is two
+// events for every reader.
 func (f *feeder) put(dealt [][]arrival) error {
 	for p, arrivals := range dealt {
 		messages := make([]kafkalog.Message, len(arrivals))
@@ -354,8 +332,7 @@ func (f *feeder) try(partition int32, messages []kafkalog.Message) error {
 	return err
 }
 
-// finish ends the feeding and moves the time of every partition past all windows, by records that
-// belong to none.
+// finish ends the feeding and closes all windows, with records that belong to none of them.
 func (f *feeder) finish(t testing.TB) {
 	t.Helper()
 	close(f.stopped)
@@ -365,11 +342,11 @@ func (f *feeder) finish(t testing.TB) {
 	}
 	stamp := base.Add(time.Duration(f.next+10) * f.work.Window).UnixMilli()
 	if f.s.settings.appendTimes {
-		// While the broker was away, records that are late moved the append times on, and a run may
-		// have settled turns after the last event. An event of now owns a turn after these, so that
-		// any run up to the end settles the same turns.
+		// Late records of an outage have moved the append times, so a run may have settled turns after
+		// the last event. An event of the present belongs to a later turn: every run up to the end
+		// settles the same turns.
 		f.putEverywhere(t, bought("last", "p00", 0, time.Now().UnixMilli(), 1, "toy"))
-		time.Sleep(4 * f.work.Window) // the closer's append time has to be so much later
+		time.Sleep(4 * f.work.Window) // until the append time of the closer ends the windows
 	}
 	f.putEverywhere(t, bought("closer", "p00", stamp, f.s.header().StartMillis-1000, 1, "toy"))
 }
@@ -386,7 +363,7 @@ func (f *feeder) putEverywhere(t testing.TB, a arrival) {
 	}
 }
 
-// named makes the names of processes: "run 3 of plain".
-func (s *subject) named(what string) string {
-	return fmt.Sprintf("%s %d of %s", what, len(s.runs)+1, strings.TrimPrefix(s.settings.name, "campaign-"))
+// named returns the name of the next process: "run 3 of plain".
+func (s *subject) named(command string) string {
+	return fmt.Sprintf("%s %d of %s", command, len(s.runs)+1, strings.TrimPrefix(s.settings.name, "campaign-"))
 }

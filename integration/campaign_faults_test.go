@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// faultKind is a fault, and how often it is drawn. do lets it happen and tells whether a turn was
-// open; where it leaves no run behind, current is nil.
+// faultKind is a kind of fault.
 type faultKind struct {
 	name   string
-	weight int
-	do     func(*campaign, *subject) bool
+	weight int                            // how often it is drawn
+	do     func(*campaign, *subject) bool // applies it and reports whether a turn was open; current may be nil then
 }
 
-// changeFault is no kind of the deck: only one of the deployments can be changed, the others are
-// compared with undisturbed runs.
+// changeFault is not in faultKinds: only one deployment is changed, and the others are compared with
+// undisturbed runs.
 const changeFault = "change"
 
-// Those that take long, or that are about one particular moment, are drawn seldom.
+// faultKinds gives low weights to faults that take long or need one particular moment.
 var faultKinds = []faultKind{
 	{"kill", 16, (*campaign).kill},
 	{"drain", 5, (*campaign).drain},
@@ -34,11 +33,11 @@ var faultKinds = []faultKind{
 	{"SIGTERM without broker", 1, (*campaign).termWithoutBroker},
 }
 
-// Limits of waits that end as soon as their condition holds; anything longer hangs.
+// Limits of waits. A longer wait is a failure.
 const (
 	goesOnWithin = 90 * time.Second
 	endsWithin   = 40 * time.Second
-	// Without a broker a run ends within ten seconds of SIGTERM; the rest is for a busy machine.
+	// A run without a broker ends within ten seconds of SIGTERM, and later on a busy machine.
 	endsAloneWithin = 20 * time.Second
 )
 
@@ -46,8 +45,7 @@ func (c *campaign) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(c.random.Int64N(int64(most-least)))
 }
 
-// pause waits for a random time: a campaign varies the moments of faults, and there is no condition
-// to wait for.
+// pause sleeps for a random time, to vary the moments of faults.
 func (c *campaign) pause(least, most time.Duration) { time.Sleep(c.between(least, most)) }
 
 func (c *campaign) oneIn(n int) bool { return c.random.IntN(n) == 0 }
@@ -55,7 +53,7 @@ func (c *campaign) oneIn(n int) bool { return c.random.IntN(n) == 0 }
 // start launches a run beside the current one.
 func (c *campaign) start(s *subject, args ...string) *proc {
 	c.t.Helper()
-	if c.broker != nil && !c.down { // an EPOCH that is seen late would pass for that of the new run
+	if c.broker != nil && !c.down { // an EPOCH that is seen late would look like that of the new run
 		c.seesAll(s)
 	}
 	from := s.watch.now()
@@ -66,7 +64,7 @@ func (c *campaign) start(s *subject, args ...string) *proc {
 	return p
 }
 
-// run launches a run that is to own the deployment.
+// run launches a run that should own the deployment.
 func (c *campaign) run(s *subject) { s.current = c.start(s) }
 
 // open reports whether a fault at this moment hits a turn.
@@ -76,15 +74,15 @@ func (c *campaign) open(s *subject) bool { return s.watch.now().open() }
 func (c *campaign) lose(s *subject) bool {
 	hit := c.open(s)
 	if !s.current.alive() {
-		c.complain(s.current, "the run ended, and nothing should have ended it")
+		c.complain(s.current, "the run ended without a cause")
 	}
 	s.current.kill()
 	s.current = nil
 	return hit
 }
 
-// moves waits until p has taken the deployment and so many more turns are settled. A run that ends
-// or hangs is a failure, and another one takes its place, so that the campaign goes on.
+// moves waits until p owns the deployment and so many more turns are settled. A run that ends or hangs
+// is a failure; another one then continues the campaign.
 func (c *campaign) moves(s *subject, p *proc, turns int) {
 	c.t.Helper()
 	target := s.watch.now().settled + uint64(turns)
@@ -92,24 +90,24 @@ func (c *campaign) moves(s *subject, p *proc, turns int) {
 	for s.watch.now().settled < target || s.watch.now().epochs <= p.from.epochs {
 		switch {
 		case !p.alive():
-			c.complain(p, "the run ended, and nothing should have ended it")
+			c.complain(p, "the run ended without a cause")
 		case time.Since(began) > goesOnWithin:
 			st := s.watch.now()
 			p.stacks()
 			c.complain(p, "no turn was settled for %v: %d are settled, %d closed", goesOnWithin, st.settled, st.closed)
 		default:
-			time.Sleep(3 * time.Millisecond) // the cases above are looked at again
+			time.Sleep(3 * time.Millisecond)
 			continue
 		}
 		if failures++; failures > 3 {
-			c.t.Fatalf("%s: the deployment does not go on", c.faultNow)
+			c.t.Fatalf("%s: the deployment does not continue", c.faultNow)
 		}
 		c.run(s)
 		p, began = s.current, time.Now()
 	}
 }
 
-// must runs a command that has to succeed.
+// must runs a command that must succeed.
 func (c *campaign) must(s *subject, name string, args ...string) *proc {
 	c.t.Helper()
 	p := launch(c.t, s.named(name), c.binary, s.dir, args...)
@@ -119,15 +117,15 @@ func (c *campaign) must(s *subject, name string, args ...string) *proc {
 	return p
 }
 
-// isSuperseded waits for the end of a run that another one has taken the deployment from.
+// isSuperseded waits for the end of a run that another run has superseded.
 func (c *campaign) isSuperseded(p *proc) {
 	c.t.Helper()
 	switch {
 	case !p.ends(endsWithin):
 		p.stacks()
-		c.complain(p, "the run goes on, and a newer one was to take over")
+		c.complain(p, "the run continues beside a newer one")
 	case !p.superseded():
-		c.complain(p, "the run was superseded, and that is all it should have said")
+		c.complain(p, "the run was superseded, but ended with another error")
 	}
 }
 
@@ -143,12 +141,12 @@ func (c *campaign) survivor(s *subject, a, b *proc) {
 		s.current = a
 	case <-time.After(endsWithin):
 		a.stacks()
-		c.complain(a, "two runs go on at once, and neither was superseded")
+		c.complain(a, "two runs continue at once, and neither was superseded")
 		s.current = b
 	}
 }
 
-// kill −9, now and then while the next run starts.
+// kill kills the run (−9), and sometimes the next ones while they start.
 func (c *campaign) kill(s *subject) bool {
 	hit := c.lose(s)
 	for c.oneIn(4) {
@@ -159,7 +157,7 @@ func (c *campaign) kill(s *subject) bool {
 	return hit
 }
 
-// SIGTERM, now and then twice, now and then while the next run starts.
+// drain sends SIGTERM, sometimes twice, sometimes while the next run starts.
 func (c *campaign) drain(s *subject) bool {
 	hit := c.open(s)
 	if c.oneIn(5) {
@@ -178,23 +176,23 @@ func (c *campaign) drain(s *subject) bool {
 	return hit
 }
 
-// terminated sends SIGTERM to a run that may not have begun, or may have been sent one: it ends, in
-// good order or at once, and has nothing to complain of.
+// terminated sends SIGTERM to a run that may not have begun or may already have got one. The run must
+// end, drained or at once, without another error.
 func (c *campaign) terminated(s *subject, p *proc) {
 	c.t.Helper()
 	p.signal(syscall.SIGTERM)
 	switch {
 	case !p.ends(endsAloneWithin):
 		p.stacks()
-		c.complain(p, "the run was told to end and did not within %v", endsAloneWithin)
-	case p.code() == 0 || p.code() == -1 || p.said("interrupted", "canceled", "signal"):
+		c.complain(p, "the run did not end within %v of SIGTERM", endsAloneWithin)
+	case p.code() == 0 || p.code() == -1 || p.logged("interrupted", "canceled", "signal"):
 	default:
-		c.complain(p, "the run was told to end and ended otherwise")
+		c.complain(p, "the run ended with another error than SIGTERM")
 	}
 	s.current = nil
 }
 
-// drained ends the current run in good order.
+// drained drains the current run.
 func (c *campaign) drained(s *subject) {
 	c.t.Helper()
 	p := s.current
@@ -203,26 +201,26 @@ func (c *campaign) drained(s *subject) {
 	switch {
 	case !p.ends(endsWithin):
 		p.stacks()
-		c.complain(p, "the run was told to drain and goes on")
-	case p.code() != 0 || !p.said("drained"):
-		c.complain(p, "the run was told to drain and ended otherwise")
+		c.complain(p, "the run does not drain")
+	case p.code() != 0 || !p.logged("drained"):
+		c.complain(p, "the run ended without draining")
 	}
 }
 
-// A run is stopped while another one supersedes it and continues; then it resumes.
+// zombie pauses a run until another one has superseded it.
 func (c *campaign) zombie(s *subject) bool {
 	hit := c.open(s)
 	zombies := []*proc{s.current}
 	s.current.signal(syscall.SIGSTOP)
 	c.run(s)
-	if c.oneIn(4) { // and the superseding one as well
+	if c.oneIn(4) { // pause the superseding run, too
 		c.moves(s, s.current, 1)
 		c.pause(0, 100*time.Millisecond)
 		s.current.signal(syscall.SIGSTOP)
 		zombies = append(zombies, s.current)
 		c.run(s)
 	}
-	if c.oneIn(3) { // until the ledger has overwritten its state
+	if c.oneIn(3) { // wait until the ledger has overwritten its state
 		c.moves(s, s.current, 20+c.random.IntN(40))
 	}
 	c.moves(s, s.current, 1+c.random.IntN(6))
@@ -239,7 +237,7 @@ func (c *campaign) zombie(s *subject) bool {
 	return hit
 }
 
-// A second run beside one that goes on, or two at once.
+// twins starts a second run beside a running one, or two at once.
 func (c *campaign) twins(s *subject) bool {
 	if c.oneIn(4) {
 		c.proxy.slow(c.between(5*time.Millisecond, 50*time.Millisecond), 1_500_000)
@@ -259,17 +257,18 @@ func (c *campaign) twins(s *subject) bool {
 	return hit
 }
 
-// A run that was started first, and comes to its start late, after a newer one has taken over. It
-// has lost if anything of it stood on control by then; if nothing did, either of the two may go on.
+// slowOlder pauses a starting run until a newer run has settled turns. If the older run had already
+// written to control, it must be superseded; otherwise either of the two may continue.
 func (c *campaign) slowOlder(s *subject) bool {
 	hit := c.lose(s)
 	older := c.start(s)
 	limit, wait := c.between(50*time.Millisecond, 800*time.Millisecond), c.oneIn(2)
-	for began := time.Now(); older.alive() && s.watch.now().begun() ==
-		older.from.begun(); time.Sleep(time.Millisecond) {
-		if !wait && time.Since(began) > limit || time.Since(began) > endsWithin {
-			break
-		}
+	if wait {
+		limit = endsWithin
+	}
+	for began := time.Now(); older.alive() && time.Since(began) < limit &&
+		s.watch.now().begun() == older.from.begun(); {
+		time.Sleep(time.Millisecond)
 	}
 	older.signal(syscall.SIGSTOP)
 	time.Sleep(100 * time.Millisecond) // its earlier writes arrive
@@ -287,8 +286,7 @@ func (c *campaign) slowOlder(s *subject) bool {
 	return hit
 }
 
-// change drains the run and puts another configuration in force, now and then at a second attempt,
-// after the first was killed.
+// change drains the run and changes the configuration, sometimes after a first attempt was killed.
 func (c *campaign) change(s *subject) bool {
 	c.t.Helper()
 	hit := c.open(s)

@@ -7,8 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
-// inTrouble is a time with a bad network or none, in which now and then the run dies and another
-// one is started.
+// inTrouble waits while the network is bad, and sometimes replaces the run meanwhile.
 func (c *campaign) inTrouble(s *subject, least, most time.Duration) {
 	if c.oneIn(3) {
 		c.pause(0, most-least)
@@ -36,7 +35,7 @@ func (c *campaign) slow(s *subject) bool {
 
 func (c *campaign) cut(s *subject) bool {
 	hit := false
-	if c.oneIn(3) { // from the start on
+	if c.oneIn(3) { // while a run starts
 		c.lose(s)
 		c.run(s)
 		c.pause(0, 300*time.Millisecond)
@@ -49,7 +48,7 @@ func (c *campaign) cut(s *subject) bool {
 	return hit
 }
 
-// brokerDown ends the broker, one way or the other; no process listens then.
+// brokerDown kills or stops the broker and makes the proxy refuse connections.
 func (c *campaign) brokerDown(killed bool) {
 	c.t.Helper()
 	c.down = true
@@ -78,7 +77,7 @@ func (c *campaign) withoutBroker(s *subject, killed bool) bool {
 		c.brokerDown(killed)
 		c.lose(s)
 		c.brokerUp()
-	case 1: // the broker goes away from a run that starts
+	case 1: // a run is starting meanwhile
 		c.lose(s)
 		p := c.start(s)
 		c.pause(0, 400*time.Millisecond)
@@ -92,7 +91,7 @@ func (c *campaign) withoutBroker(s *subject, killed bool) bool {
 	return hit
 }
 
-// A run that is started while no broker responds waits for one, or ends with that error.
+// startWithoutBroker starts a run while the broker is away: it must wait, or end with that error.
 func (c *campaign) startWithoutBroker(s *subject) bool {
 	hit := c.lose(s)
 	c.brokerDown(c.oneIn(2))
@@ -103,21 +102,21 @@ func (c *campaign) startWithoutBroker(s *subject) bool {
 	return hit
 }
 
-// beganWithoutBroker looks at a run from whose start the broker was away for a while: it goes on,
-// or has said why not.
+// beganWithoutBroker checks that a run whose broker was away at the start continues, or has ended with
+// that error.
 func (c *campaign) beganWithoutBroker(s *subject, p *proc) {
 	c.t.Helper()
 	settled := s.watch.now().settled
 	for began := time.Now(); p.alive() && s.watch.now().settled == settled && time.Since(began) < goesOnWithin; {
-		time.Sleep(10 * time.Millisecond) // the outcome is checked below
+		time.Sleep(10 * time.Millisecond)
 	}
 	if p.alive() {
-		s.current = p // befall sees whether it goes on
+		s.current = p // befall checks its progress
 		return
 	}
-	if p.code() != 1 || !p.said("refused", "unreachable", "no broker", "not reach", "no connection") ||
-		p.said("SASL", "operation was canceled") {
-		c.complain(p, "no broker answered while the run started: it should wait or say so, and nothing else")
+	if p.code() != 1 || !p.logged("refused", "unreachable", "no broker", "not reach", "no connection") ||
+		p.logged("SASL", "operation was canceled") {
+		c.complain(p, "no broker responded while the run started: it should wait or name that error, and nothing else")
 	}
 }
 
@@ -129,7 +128,7 @@ func (c *campaign) termWithoutBroker(s *subject) bool {
 	p.signal(syscall.SIGTERM)
 	if !p.ends(endsAloneWithin) {
 		p.stacks()
-		c.complain(p, "the run was told to end while no broker answers, and did not within %v", endsAloneWithin)
+		c.complain(p, "without a broker, the run did not end within %v of SIGTERM", endsAloneWithin)
 	}
 	s.current = nil
 	c.brokerUp()

@@ -19,16 +19,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// finish ends a deployment and compares all that it has written.
+// finish runs a deployment to its end and checks everything that it has written.
 func (c *campaign) finish(s *subject, row *subjectRow) {
 	c.t.Helper()
-	// Whether the last run finds turns settled that no event owns, and which records stand after
-	// the last CLOSE, is to depend on no run before it.
-	c.lose(s)
+	c.lose(s) // so that the turns without events and the last CLOSE do not depend on earlier runs
 	s.feed.finish(c.t)
 	tallies := c.toTheEnd(s)
 	for _, p := range s.runs {
-		c.saidNothingAlarming(p)
+		c.loggedNothingAlarming(p)
 	}
 	row.runs = len(s.runs)
 	if err := s.check(); err != nil {
@@ -39,7 +37,7 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 		c.t.Fatalf("%s: %v", s.settings.name, err)
 	}
 	if len(tr.Stops) > 0 {
-		c.complain(nil, "%d STOPs stand on control, the first says: %s", len(tr.Stops), tr.Stops[0].Reason)
+		c.complain(nil, "control has %d STOPs, the first one because: %s", len(tr.Stops), tr.Stops[0].Reason)
 	}
 	row.turns = int(tr.Last)
 	counts, err := s.readCounts()
@@ -47,31 +45,30 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 		c.t.Fatalf("%s: %v", s.settings.name, err)
 	}
 	row.values = len(counts.values)
-	for _, of := range []struct {
+	for _, metric := range []struct {
 		prefix, part string
 		rare         bool // with few events in a window
 	}{
 		{"amounts", ".p", s.settings.appendTimes}, {"sizes", ".p", false}, {"parts", ".from.", false},
-		{"parts", ".below.", false},
-		{"average", "", false}, {"scatter", "", false},
+		{"parts", ".below.", false}, {"average", "", false}, {"scatter", "", false},
 	} {
 		released := slices.ContainsFunc(slices.Collect(maps.Keys(counts.values)), func(key string) bool {
-			return strings.HasPrefix(key, of.prefix) && strings.Contains(key, of.part)
+			return strings.HasPrefix(key, metric.prefix) && strings.Contains(key, metric.part)
 		})
-		if !released && !of.rare {
-			c.complain(nil, "no value of %s…%s was released: nothing of them was compared", of.prefix, of.part)
+		if !released && !metric.rare {
+			c.complain(nil, "no value of %s…%s was released or compared", metric.prefix, metric.part)
 		}
 	}
 	row.printed = c.comparePrinted(s, counts)
 	row.deadLetters = c.compareDeadLetters(s)
 	if s.settings.changes == 0 {
 		began := time.Now()
-		c.compareUndisturbed(s, counts, tallies)
+		c.sameAs(s, c.calm(s, "calm"), counts, tallies)
 		row.undisturbed, row.comparedBytes = time.Since(began), true
 	}
 }
 
-// toTheEnd lets a run settle everything that is on the topic and gives its tallies.
+// toTheEnd runs until all events are settled and returns the tallies.
 func (c *campaign) toTheEnd(s *subject) pipeline.Tallies {
 	c.t.Helper()
 	report := filepath.Join(s.dir, s.settings.name+".tallies.json")
@@ -86,49 +83,34 @@ func (c *campaign) toTheEnd(s *subject) pipeline.Tallies {
 		c.t.Fatalf("%s: the last run should have settled everything: %v", s.settings.name, p)
 	}
 	var tallies pipeline.Tallies
-	text, err := os.ReadFile(report)
-	if err == nil {
-		err = json.Unmarshal(text, &tallies)
-	}
-	if err != nil {
-		c.t.Fatalf("%s: reading the trusted report: %v", s.settings.name, err)
-	}
+	must.Succeed(c.t, json.Unmarshal(must.Have(os.ReadFile(report)), &tallies))
 	return tallies
 }
 
-func (c *campaign) saidNothingAlarming(p *proc) {
+func (c *campaign) loggedNothingAlarming(p *proc) {
 	c.t.Helper()
 	for _, words := range alarming {
-		if !p.named && p.said(words) {
-			c.complain(p, "%q was said", words)
+		if !p.named && p.logged(words) {
+			c.complain(p, "the log has %q", words)
 			return
 		}
 	}
 }
 
-// compareUndisturbed runs the same deployment over the same events, and nothing befalls it.
-func (c *campaign) compareUndisturbed(s *subject, got published, tallies pipeline.Tallies) {
-	c.t.Helper()
-	c.sameAs(s, c.calm(s, "calm"), got, tallies)
-}
-
-// sameAs runs a deployment to its end, and compares the published values.
+// sameAs runs a deployment to its end and compares its values and tallies with those of the subject.
 func (c *campaign) sameAs(s, calm *subject, got published, tallies pipeline.Tallies) {
 	c.t.Helper()
 	want := c.toTheEnd(calm)
-	values, err := calm.readCounts()
-	if err != nil {
-		c.t.Fatalf("%s: %v", calm.settings.name, err)
-	}
+	values := must.Have(calm.readCounts())
 	if len(values.values) == 0 || !maps.EqualFunc(values.values, got.values, bytes.Equal) {
 		c.complain(nil, "%s", differences(got, values))
 	}
 	if a, b := fmt.Sprintf("%+v", tallies), fmt.Sprintf("%+v", want); a != b {
-		c.complain(nil, "the tallies are\n%s\nand undisturbed\n%s", a, b)
+		c.complain(nil, "the tallies are\n%s\nand those of an undisturbed run\n%s", a, b)
 	}
 }
 
-// differences counts what two counts topics do not share.
+// differences counts the differences between two counts topics.
 func differences(got, want published) string {
 	lost, other, more := 0, 0, 0
 	for key, value := range want.values {
@@ -145,12 +127,11 @@ func differences(got, want published) string {
 			more++
 		}
 	}
-	return fmt.Sprintf("of %d values of the undisturbed run %d are missing and %d are others, and there are %d more",
+	return fmt.Sprintf("of %d values of the undisturbed run %d are missing and %d differ, and there are %d others",
 		len(want.values), lost, other, more)
 }
 
-// comparePrinted looks for every value that a run has printed among those on counts, and counts
-// them.
+// comparePrinted checks that counts has every value that a run has printed, and returns their number.
 func (c *campaign) comparePrinted(s *subject, counts published) int {
 	c.t.Helper()
 	there := map[string]bool{}
@@ -164,7 +145,7 @@ func (c *campaign) comparePrinted(s *subject, counts published) int {
 		lines := bytes.Split(p.printed(c.t), []byte("\n"))
 		for _, line := range lines[:len(lines)-1] { // the last one is empty, or cut off by a kill
 			if printed++; !there[string(line)] {
-				c.complain(p, "a value was printed that is not on counts")
+				c.complain(p, "counts lacks a value that was printed")
 				break
 			}
 		}
@@ -172,14 +153,14 @@ func (c *campaign) comparePrinted(s *subject, counts published) int {
 	return printed
 }
 
-// compareDeadLetters looks for every broken record on the dead-letter topic, and for no other one,
-// and counts them. After a crash, one may be there twice.
+// compareDeadLetters checks that the dead-letter topic has exactly the broken records, some of them
+// twice after a crash, and returns their number.
 func (c *campaign) compareDeadLetters(s *subject) int {
 	c.t.Helper()
 	events, broken := s.eventLog(), map[string][]byte{}
-	for partition, judged := range s.outcomesOf(events) {
-		for i, j := range judged {
-			if r := events[partition][i]; j == reference.DeadLettered {
+	for partition, outcomes := range s.outcomesOf(events) {
+		for i, outcome := range outcomes {
+			if r := events[partition][i]; outcome == reference.DeadLettered {
 				broken[fmt.Sprintf("%s/%d/%d", s.config.Events.Topic, partition, r.Offset)] = r.Value
 			}
 		}
@@ -198,14 +179,14 @@ func (c *campaign) compareDeadLetters(s *subject) int {
 	return len(found)
 }
 
-// printed returns what a process wrote to its standard output.
+// printed returns the standard output of a process.
 func (p *proc) printed(t testing.TB) []byte {
 	t.Helper()
 	return must.Have(os.ReadFile(p.stdout))
 }
 
-// originIn returns the position of a dead letter's record. Of several headers of a name, the
-// pipeline wrote the first.
+// originIn returns the position of a dead letter's record. If a header is there twice, the pipeline
+// wrote the first.
 func originIn(headers []kafkalog.Header) string {
 	first := map[string]string{}
 	for _, h := range headers {

@@ -10,8 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
-// proxy is on loopback in front of a broker and simulates network faults: frozen, slow, cut, or not
-// listening.
+// proxy is a TCP proxy in front of a broker that simulates a network that is frozen, slow, cut or down.
 type proxy struct {
 	addr string
 
@@ -21,20 +20,19 @@ type proxy struct {
 	listener net.Listener
 	conns    map[net.Conn]bool
 	frozen   bool
-	latency  time.Duration // delay of every piece that is passed on
-	rate     int           // bytes a second over all connections, both ways; 0: no limit
-	free     time.Time     // when the slow line has sent its data
+	latency  time.Duration // delay of every piece
+	rate     int           // bytes per second over all connections in both directions; 0: no limit
+	free     time.Time     // when the slow network has sent its data
 }
 
-// startProxy listens, and forwards to the address to.
+// startProxy starts a proxy, which ends with the test.
 func startProxy(t testing.TB) *proxy {
 	t.Helper()
 	p := &proxy{conns: map[net.Conn]bool{}}
 	p.changed = sync.NewCond(&p.mu)
-	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))
-	p.addr = l.Addr().String()
-	p.listener = l
-	go p.accept(l)
+	p.addr = "127.0.0.1:0"
+	must.Succeed(t, p.up())
+	p.addr = p.listener.Addr().String()
 	t.Cleanup(func() {
 		p.heal()
 		p.down()
@@ -42,6 +40,7 @@ func startProxy(t testing.TB) *proxy {
 	return p
 }
 
+// to sets the address to which new connections go.
 func (p *proxy) to(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +79,7 @@ func (p *proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// pass hands on one direction. When it ends so does the other.
+// pass copies one direction of a connection. When it ends, so does the other.
 func (p *proxy) pass(from, to net.Conn) {
 	defer func() {
 		_ = from.Close()
@@ -101,7 +100,7 @@ func (p *proxy) pass(from, to net.Conn) {
 	}
 }
 
-// delay holds up n bytes according to the state of the network.
+// delay waits as long as the network needs for n bytes.
 func (p *proxy) delay(n int) {
 	p.mu.Lock()
 	for p.frozen {
@@ -118,16 +117,16 @@ func (p *proxy) delay(n int) {
 	}
 	p.mu.Unlock()
 	if until.After(now) {
-		time.Sleep(until.Sub(now)) // the slow network itself
+		time.Sleep(until.Sub(now))
 	}
 }
 
 func (p *proxy) freeze() { p.set(true, 0, 0) }
 
-// slow adds latency to every piece and lets rate bytes pass in a second.
+// slow adds latency to every piece and limits the rate, in bytes per second.
 func (p *proxy) slow(latency time.Duration, rate int) { p.set(false, latency, rate) }
 
-// heal makes it a good network again.
+// heal restores a good network.
 func (p *proxy) heal() { p.set(false, 0, 0) }
 
 func (p *proxy) set(frozen bool, latency time.Duration, rate int) {
@@ -137,7 +136,7 @@ func (p *proxy) set(frozen bool, latency time.Duration, rate int) {
 	p.changed.Broadcast()
 }
 
-// cut closes all connections; new ones are taken.
+// cut closes all connections, and accepts new ones.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +145,7 @@ func (p *proxy) cut() {
 	}
 }
 
-// down refuses connections, as a port does on which no process listens.
+// down closes all connections and refuses new ones.
 func (p *proxy) down() {
 	p.mu.Lock()
 	if p.listener != nil {
@@ -157,11 +156,11 @@ func (p *proxy) down() {
 	p.cut()
 }
 
-// up listens again.
+// up accepts connections.
 func (p *proxy) up() error {
 	l, err := net.Listen("tcp", p.addr)
 	if err != nil {
-		return fmt.Errorf("listening again: %w", err)
+		return fmt.Errorf("listening: %w", err)
 	}
 	p.mu.Lock()
 	p.listener = l

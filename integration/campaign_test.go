@@ -14,40 +14,39 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
-// The campaign is a test of minutes: it runs where a tester asks for it, with as many faults as are
-// asked for.
+// The campaign takes minutes, so it runs on request only.
 const (
 	campaignVariable       = "TOLLGATE_CAMPAIGN"
 	campaignSeedVariable   = "TOLLGATE_CAMPAIGN_SEED"
-	campaignFaultsVariable = "TOLLGATE_CAMPAIGN_FAULTS"
-	campaignKindsVariable  = "TOLLGATE_CAMPAIGN_KINDS" // as the table names them, with commas between; by default all
+	campaignFaultsVariable = "TOLLGATE_CAMPAIGN_FAULTS" // number of faults
+	campaignKindsVariable  = "TOLLGATE_CAMPAIGN_KINDS"  // names of faultKinds, separated by commas; default: all
 )
 
-// campaign is what all faults have in common.
+// campaign has the state that all faults share.
 type campaign struct {
 	t      *testing.T
 	random *rand.Rand
 	binary string
-	broker *realkafka.Broker // nil where there are several
+	broker *realkafka.Broker // nil if there are several
 	down   bool              // the broker is stopped
-	addr   string            // host:port past the proxy; of several brokers with commas between
+	addr   string            // host:port without the proxy; several are separated by commas
 	copies int               // replicas of every topic
 	proxy  *proxy
 	began  time.Time
 
 	faults   []fault
-	faultNow string // names the fault that is under way, for messages
+	faultNow string // name of the fault under way, for messages
 	failures []string
 	rows     []subjectRow
 }
 
-// fault is a fault that has happened.
+// fault is a fault that has been applied.
 type fault struct {
 	kind string
 	hit  bool // a turn was open, or a run was starting over an open turn
 }
 
-// subjectRow is the table's row of a deployment.
+// subjectRow is the result for one deployment.
 type subjectRow struct {
 	name                         string
 	runs, turns, values, printed int
@@ -56,10 +55,10 @@ type subjectRow struct {
 	comparedBytes                bool
 }
 
-// The real binary on a real broker, with processes killed, stopped and started twice, a network
-// that freezes, slows down and breaks, and a broker that dies, while turns settle. What comes out
-// is what the sequential reference says, byte for byte; where timing decides nothing (no
-// changes) it is also what an undisturbed run of the same binary publishes.
+// The real binary runs on a real broker. While turns settle, processes are killed, paused and started
+// twice, the network freezes, slows down and breaks, and the broker dies. The counts equal those of
+// the sequential reference, byte for byte. For deployments that are not changed, they also equal those
+// of an undisturbed run of the same binary.
 func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	if os.Getenv(campaignVariable) != "1" {
 		t.Skipf("60 faults on a real Kafka take minutes: `.ci/run campaign`, or %s=1 (%s, %s and %s choose others)",
@@ -69,10 +68,8 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	t.Logf("%s=%d %s=%d", campaignSeedVariable, seed, campaignFaultsVariable, faults)
 	c := startCampaign(t, seed)
 	window := 10 * time.Second
-	live := c.newSubject(subjectSettings{name: "campaign-append", events: "campaign-append-events",
-		broker: c.proxy.addr, window: time.Second,
-		// is fed while the others run
-		slots: 10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second))
+	live := c.newSubject(subjectSettings{name: "campaign-append", window: time.Second, slots: 10,
+		appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second)) // fed while the others run
 	changes := 0
 	if os.Getenv(campaignKindsVariable) == "" {
 		changes = (faults + 24) / 25
@@ -80,26 +77,24 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	deck := c.deck(faults - changes)
 	share := func(percent int) []string {
 		n := min(len(deck), max(1, faults*percent/100))
-		own := deck[:n]
+		dealt := deck[:n]
 		deck = deck[n:]
-		return own
+		return dealt
 	}
-	c.torment(c.newSubject(subjectSettings{name: "campaign-change", events: "campaign-change-events",
-		broker: c.proxy.addr, window: window,
-		slots: 10}, base), withChanges(share(26), changes))
-	c.torment(c.newSubject(subjectSettings{name: "campaign-plain", events: "campaign-plain-events",
-		broker: c.proxy.addr, window: window,
-		slots: 4, compacted: true}, base), share(50))
+	c.torment(c.newSubject(subjectSettings{name: "campaign-change", window: window, slots: 10}, base),
+		withChanges(share(26), changes))
+	c.torment(c.newSubject(subjectSettings{name: "campaign-plain", window: window, slots: 4, compacted: true}, base),
+		share(50))
 	c.torment(live, deck)
 	c.table()
 }
 
-// campaignSeed is the seed of a campaign's faults and workload.
+// campaignSeed returns the seed of a campaign's faults and workload.
 func campaignSeed(t testing.TB) uint64 {
 	return number(t, campaignSeedVariable, runseed.Uint64(t, 1)>>32|1)
 }
 
-// number returns a variable's value.
+// number returns the value of a variable, or otherwise if it is not set.
 func number(t testing.TB, variable string, otherwise uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -123,24 +118,16 @@ func startCampaign(t *testing.T, seed uint64, build ...string) *campaign {
 	c.binary = buildRunner(t, build...)
 	c.proxy = startProxy(t)
 	const proxied = "PROXIED"
-	broker, err := realkafka.Start(t.Context(), realkafka.Options{
+	c.broker = startKafka(t, realkafka.Options{
 		Listeners: []realkafka.Listener{{Name: proxied, Protocol: "PLAINTEXT", Advertised: c.proxy.addr}},
 	})
-	if err != nil {
-		unavailable(t, err)
-	}
-	t.Cleanup(func() {
-		if err := broker.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	c.broker, c.addr, c.copies = broker, broker.Addr(), 1
-	c.proxy.to(broker.AddrOf(proxied))
+	c.addr, c.copies = c.broker.Addr(), 1
+	c.proxy.to(c.broker.AddrOf(proxied))
 	return c
 }
 
-// deck returns so many faults in random order: every kind at least once where there are enough of
-// them, then as their weights say.
+// deck returns n faults in random order: each kind once if n is large enough, the others drawn by
+// weight.
 func (c *campaign) deck(n int) []string {
 	kinds := slices.Clone(faultKinds)
 	if only := os.Getenv(campaignKindsVariable); only != "" {
@@ -151,11 +138,9 @@ func (c *campaign) deck(n int) []string {
 		}
 	}
 	var deck []string
-	for _, k := range kinds {
-		deck = append(deck, k.name)
-	}
 	total := 0
 	for _, k := range kinds {
+		deck = append(deck, k.name)
 		total += k.weight
 	}
 	for len(deck) < n {
@@ -171,7 +156,7 @@ func (c *campaign) deck(n int) []string {
 	return deck[:n]
 }
 
-// withChanges puts changes of the deployment among faults.
+// withChanges inserts changes of the deployment between faults, at equal distances.
 func withChanges(deck []string, changes int) []string {
 	out := slices.Clone(deck)
 	for i := range changes {
@@ -180,7 +165,7 @@ func withChanges(deck []string, changes int) []string {
 	return out
 }
 
-// torment lets faults befall a deployment, lets a last run finish, and compares.
+// torment applies faults to a deployment, then compares the results of a last run.
 func (c *campaign) torment(s *subject, deck []string) {
 	c.t.Helper()
 	row := subjectRow{name: s.settings.name}
@@ -197,7 +182,7 @@ func (c *campaign) torment(s *subject, deck []string) {
 	c.rows = append(c.rows, row)
 }
 
-// befall lets one fault happen and sees to it that the deployment goes on afterwards.
+// befall applies a fault and waits until the deployment makes progress again.
 func (c *campaign) befall(s *subject, kind string) {
 	c.t.Helper()
 	do := (*campaign).change
@@ -207,17 +192,17 @@ func (c *campaign) befall(s *subject, kind string) {
 	c.befalls(s, kind, func() bool { return do(c, s) })
 }
 
-// befalls is befall with the fault to apply.
+// befalls is befall with the function that applies the fault.
 func (c *campaign) befalls(s *subject, kind string, do func() (hit bool)) {
 	c.t.Helper()
 	c.faultNow = fmt.Sprintf("fault %d (%s) of %s", len(c.faults)+1, kind, s.settings.name)
 	most := 12
-	if s.settings.appendTimes { // turns follow the clock
+	if s.settings.appendTimes { // turns take as long as their windows
 		most = 3
 	}
 	c.moves(s, s.current, 1+c.random.IntN(most))
 	c.pause(0, 60*time.Millisecond)
-	// with append times most of the time no turn is
+	// With append times no turn is open most of the time.
 	for began := time.Now(); !c.open(s) && time.Since(began) < 3*time.Second; {
 		time.Sleep(time.Millisecond)
 	}
@@ -230,13 +215,13 @@ func (c *campaign) befalls(s *subject, kind string, do func() (hit bool)) {
 	c.faults = append(c.faults, fault{kind, hit})
 	after := s.watch.now()
 	if after.stops > before.stops {
-		c.complain(s.current, "a STOP stands on control")
+		c.complain(s.current, "control has a STOP")
 	}
 	c.t.Logf("%6.1f s  %s: hit %v, turn %d → %d, %.1f s", time.Since(c.began).Seconds(), c.faultNow, hit,
 		before.settled, after.settled, time.Since(began).Seconds())
 }
 
-// complain is a failure that lets the campaign go on.
+// complain reports a failure without ending the campaign.
 func (c *campaign) complain(p *proc, format string, args ...any) {
 	c.t.Helper()
 	text := fmt.Sprintf(format, args...)
@@ -250,7 +235,7 @@ func (c *campaign) complain(p *proc, format string, args ...any) {
 	c.t.Error(text)
 }
 
-// table lists the applied faults. Faults that never met an open turn would show nothing.
+// table logs the faults and the results. It fails if too few faults hit an open turn.
 func (c *campaign) table() {
 	c.t.Helper()
 	hits := 0
@@ -264,7 +249,7 @@ func (c *campaign) table() {
 		c.t.Logf("%+v", r)
 	}
 	if 2*hits < len(c.faults) {
-		c.t.Errorf("%d of %d faults hit an open turn: the campaign says little", hits, len(c.faults))
+		c.t.Errorf("only %d of %d faults hit an open turn", hits, len(c.faults))
 	}
 	if len(c.failures) > 0 {
 		c.t.Errorf("summary of the failures above:\n%s", strings.Join(c.failures, "\n"))

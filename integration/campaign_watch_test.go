@@ -12,27 +12,25 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// seen is the part of control that the campaign needs while runs continue; readTrusted checks
-// everything in the end.
+// seen is the state of control that the campaign needs during the faults. readTrusted checks the whole
+// topic at the end.
 type seen struct {
-	next    int64 // offset that is read next
-	epoch   int64
-	run     int64 // that took it
-	epochs  int
-	closed  uint64
-	settled uint64
-	stops   int
-	others  int // records of other kinds, which a run writes before its EPOCH
+	next            int64 // offset
+	epoch, run      int64 // the epoch in force, and its run
+	epochs          int
+	closed, settled uint64 // turns
+	stops           int
+	others          int // records of other kinds, which a run writes before its EPOCH
 }
 
-// begun counts what starts of runs have left.
+// begun returns how many records the starts of runs have written.
 func (s seen) begun() int { return s.epochs + s.others }
 
-// open says whether a turn is closed and not settled: the run that owns the epoch has it under way.
+// open reports whether a turn is closed and not settled.
 func (s seen) open() bool { return s.closed > s.settled }
 
-// take applies the rule of fencing by content.
-func (s *seen) take(r kafkalog.Record) {
+// observe applies a record by the rules of epochs.
+func (s *seen) observe(r kafkalog.Record) {
 	s.next = r.Offset + 1
 	c, err := schemas.DecodeControl(r.Value)
 	if err != nil {
@@ -42,7 +40,7 @@ func (s *seen) take(r kafkalog.Record) {
 	case *schemas.Epoch:
 		s.epochs++
 		if body.Run < s.run {
-			return // of an older run, which started slowly
+			return // that of an older run, which started slowly
 		}
 		s.epoch, s.run = r.Offset, body.Run
 		s.closed = max(s.settled, s.closed)
@@ -66,13 +64,13 @@ func (s *seen) take(r kafkalog.Record) {
 	}
 }
 
-// watch follows a control topic past the network of the faults.
+// watch follows a control topic, without the proxy.
 type watch struct {
 	mu sync.Mutex
 	s  seen
 }
 
-// startWatch reads on until the test is over. A broker that is away is asked again.
+// startWatch starts a watch, which ends with the test. It retries while the broker is away.
 func startWatch(t testing.TB, broker, topic string) *watch {
 	t.Helper()
 	w := &watch{s: seen{epoch: -1, run: -1}}
@@ -82,7 +80,7 @@ func startWatch(t testing.TB, broker, topic string) *watch {
 		defer close(done)
 		for ctx.Err() == nil {
 			w.follow(ctx, broker, topic)
-			time.Sleep(50 * time.Millisecond) // and tried again
+			time.Sleep(50 * time.Millisecond)
 		}
 	}()
 	t.Cleanup(func() {
@@ -109,7 +107,7 @@ func (w *watch) follow(ctx context.Context, broker, topic string) {
 			err = client.ReadRange(ctx, topic, 0, from, bounds.High, func(r kafkalog.Record) error {
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				w.s.take(r)
+				w.s.observe(r)
 				return nil
 			})
 			if err != nil {
@@ -117,7 +115,7 @@ func (w *watch) follow(ctx context.Context, broker, topic string) {
 			}
 			continue
 		}
-		time.Sleep(5 * time.Millisecond) // control is asked for more
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
@@ -127,7 +125,7 @@ func (w *watch) now() seen {
 	return w.s
 }
 
-// seesAll waits until the watch has read everything now on control.
+// seesAll waits until the watch has read all of control.
 func (c *campaign) seesAll(s *subject) {
 	c.t.Helper()
 	await.That(c.t, patience, "control is read to its end", func() bool {

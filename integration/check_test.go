@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tollgate-dp/tollgate/internal/app/audit"
 	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
@@ -20,15 +22,14 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// published is what stands on the counts topic: key → value, with the turn of each.
+// published is the content of the counts topics, by Kafka key.
 type published struct {
 	values map[string][]byte
 	turns  map[string]uint64
 }
 
-// readCounts reads the counts topic. It fails where a key has two values (invariant 2) and where a
-// record of an earlier epoch's owner stands after a later fence with a new key (invariant 9: such a
-// record may repeat, never add).
+// readCounts reads the counts topics of all generations. A key with two values is an error
+// (invariant 2).
 func (d *deployment) readCounts() (published, error) {
 	p := published{values: map[string][]byte{}, turns: map[string]uint64{}}
 	var records [][]kafkalog.Record
@@ -52,7 +53,7 @@ func (d *deployment) readCounts() (published, error) {
 				continue // another program's
 			}
 			if kind != "release" {
-				return p, fmt.Errorf("counts record %d/%d is a %s and no count", shard, r.Offset, kind)
+				return p, fmt.Errorf("counts record %d/%d has the type %q", shard, r.Offset, kind)
 			}
 			release, err := schemas.DecodeRelease(r.Value)
 			if err != nil {
@@ -68,8 +69,8 @@ func (d *deployment) readCounts() (published, error) {
 	return p, nil
 }
 
-// chargeable is invariant 3: whatever is published has all deltas of its turn on the ledger. Counts
-// are read first, so that a pipeline that is running cannot make it fail.
+// chargeable returns an error unless the ledger has all deltas of each published turn (invariant 3).
+// It reads counts first, so a running pipeline cannot make it fail.
 func (d *deployment) chargeable() error {
 	counts, err := d.readCounts()
 	if err != nil {
@@ -87,13 +88,12 @@ func (d *deployment) chargeable() error {
 	return nil
 }
 
-// completeTurn reports whether every shard has its delta of a turn, or a snapshot that holds it.
+// completeTurn reports whether every shard has its delta of a turn, or a snapshot that includes it.
 func (d *deployment) completeTurn(turn uint64) bool {
 	d.t.Helper()
 	for shard := range d.config.Shards {
 		l := must.Have(audit.OpenLedger(d.t.Context(), d.client, d.config.Keys.UserHash.Reveal(),
-			d.config.Outputs.Ledger, shard,
-			func(audit.Difference) {}))
+			d.config.Outputs.Ledger, shard, func(audit.Difference) {}))
 		if !l.Complete(turn) {
 			return false
 		}
@@ -101,7 +101,7 @@ func (d *deployment) completeTurn(turn uint64) bool {
 	return true
 }
 
-// readTrusted reads control and reports what must never be there.
+// readTrusted reads control. A difference that the audit finds on it is an error.
 func (d *deployment) readTrusted() (*audit.Control, error) {
 	tr, err := audit.ReadControl(d.t.Context(), d.client, d.config.Outputs.Control)
 	if err == nil && len(tr.Differences) > 0 {
@@ -110,24 +110,24 @@ func (d *deployment) readTrusted() (*audit.Control, error) {
 	return tr, err
 }
 
-// verified is what an audit has recomputed.
+// verified has the values that an audit has recomputed.
 type verified struct {
 	turns    []*reference.Turn
-	accounts map[reference.Owner]reference.Account // also those of periods that are over
+	accounts map[reference.Owner]reference.Account // including those of past periods
 	tallies  reference.Tallies
-	paid     map[reference.Owner][]paid // the charges of each individual, in order
+	paid     map[reference.Owner][]paid // charges of each individual, in order
 }
 
-// check audits a deployment and returns all that is wrong.
+// check audits a deployment and returns all differences as one error.
 func (d *deployment) check() error {
 	v := &verified{accounts: map[reference.Owner]reference.Account{}, paid: map[reference.Owner][]paid{}}
 	report, err := audit.Run(d.t.Context(), d.compiled, audit.Options{
-		Past: d.given()[1:], Tail: true, Observe: func(r *reference.Replay, t *reference.Turn) {
+		Past: d.generations()[1:], Tail: true, Observe: func(r *reference.Replay, t *reference.Turn) {
 			v.turns = append(v.turns, t)
 			for _, m := range slices.Concat(t.Members...) {
 				for _, part := range m.Parts {
-					cost := t.Config.Price(part.Metric, part.Contribution, func(at int, key string) units.Precision {
-						return t.Stopped[reference.Cell{Metric: at, Key: key}]
+					cost := t.Config.Price(part.Metric, part.Contribution, func(metric int, key string) units.Precision {
+						return t.Stopped[reference.Cell{Metric: metric, Key: key}]
 					})
 					if part.Admitted && cost > 0 {
 						v.paid[m.Owner] = append(v.paid[m.Owner], paid{t.Config.Metrics[part.Metric].Name, t.End, cost})
@@ -157,7 +157,7 @@ func (d *deployment) check() error {
 	return errors.Join(err, d.checkFences())
 }
 
-// checkAgainst is check for a topic that another client has read.
+// checkAgainst is check for an events topic that another client has read.
 func (d *deployment) checkAgainst(log events) error {
 	d.sameLog(log)
 	return d.check()
@@ -172,47 +172,33 @@ func brief(all []audit.Difference) string {
 	return strings.Join(lines, "\n")
 }
 
-// summary makes one error of many findings and shows the first ones.
-func summary(what string, wrong []string) error {
-	if len(wrong) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: %d differences:\n%s", what, len(wrong), strings.Join(wrong[:min(5, len(wrong))], "\n"))
-}
-
+// compareTallies compares the trusted report with the tallies of the audit.
 func (d *deployment) compareTallies(want reference.Tallies) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	got, err := pipeline.TrustedReport(ctx, d.compiled)
+	got, err := pipeline.TrustedReport(patient(d.t), d.compiled)
 	if err != nil {
 		return fmt.Errorf("asking for the trusted report: %w", err)
 	}
 	r, w := got, want.Records
-	var wrong []string
 	if r.Read != w.Read || r.Skipped != w.Skipped || r.BeforeStart != w.BeforeStart || r.Late != w.Late ||
-		r.Future != w.Future ||
-		r.Overtaken != w.Overtaken || r.Accepted != w.Accepted || !maps.Equal(r.DeadLettered, w.DeadLettered) {
-		wrong = append(wrong, fmt.Sprintf("%+v, want %+v", r, w))
+		r.Future != w.Future || r.Overtaken != w.Overtaken || r.Accepted != w.Accepted ||
+		!maps.Equal(r.DeadLettered, w.DeadLettered) {
+		return fmt.Errorf("tallies of records: %+v, want %+v", r, w)
 	}
-	missing := maps.Clone(want.Metrics)
+	metrics := map[string]*reference.MetricTallies{}
 	for _, m := range got.Metrics {
-		have := reference.MetricTallies{WindowTally: schemas.WindowTally{Filtered: m.Filtered, Beyond: m.Beyond,
+		tallies := reference.MetricTallies{WindowTally: schemas.WindowTally{Filtered: m.Filtered, Beyond: m.Beyond,
 			Counted: m.Counted}, Open: m.Open, GivenUp: m.GivenUp}
-		expected := missing[m.Metric]
-		if delete(missing, m.Metric); expected == nil {
-			expected = &reference.MetricTallies{}
-		}
-		if have != *expected {
-			wrong = append(wrong, fmt.Sprintf("metric %s %+v, want %+v", m.Metric, have, *expected))
+		if want.Metrics[m.Metric] != nil || tallies != (reference.MetricTallies{}) {
+			metrics[m.Metric] = &tallies
 		}
 	}
-	for name, m := range missing {
-		wrong = append(wrong, fmt.Sprintf("metric %s is missing, want %+v", name, *m))
+	if diff := cmp.Diff(want.Metrics, metrics, cmpopts.EquateEmpty()); diff != "" {
+		return fmt.Errorf("tallies of metrics (-want +got):\n%s", diff)
 	}
-	return summary("tallies", wrong)
+	return nil
 }
 
-// verify fails the test unless everything is right.
+// verify fails the test if check finds a difference.
 func (d *deployment) verify() {
 	d.t.Helper()
 	if err := d.check(); err != nil {
@@ -220,7 +206,7 @@ func (d *deployment) verify() {
 	}
 }
 
-// sameReleases compares the published values of two deployments of the same configuration.
+// sameReleases compares the published values of two deployments with the same configuration.
 func sameReleases(t testing.TB, a, b *deployment) {
 	t.Helper()
 	x := must.Have(a.readCounts())

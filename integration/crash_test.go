@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,22 +14,17 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// finish runs a process to the end and fails on any error. A test that does not need the pipeline
-// in its own process is parallel with finish in place of run.
+// finish runs a process to the end of the events. Tests that use it in place of run can be parallel.
 func (d *deployment) finish(change ...func(*job)) {
 	d.t.Helper()
 	j := d.job()
 	for _, c := range change {
 		c(&j)
 	}
-	c := startRunner(d.t, j)
-	end := must.Have(c.wait(max(patience, d.patience)))
-	if end == nil || end.Error != "" {
-		d.t.Fatalf("finishing: %s\n%s", end, tail(c.stderr))
-	}
+	startRunner(d.t, j).succeeds(d.t, max(patience, d.patience))
 }
 
-// crashed runs a process up to a point and lets it die there.
+// crashed runs a process until it dies at the job's point.
 func (d *deployment) crashed(j job) {
 	d.t.Helper()
 	if end := startRunner(d.t, j).last(d.t); end != nil {
@@ -36,17 +32,17 @@ func (d *deployment) crashed(j job) {
 	}
 }
 
-// crashAt runs a process up to a point of a turn, or of its start, and lets it die
-// there; what it leaves can be charged.
+// crashAt runs a process until it dies at a point of a turn or of its start. Everything that it has
+// published must be chargeable.
 func (d *deployment) crashAt(point string, turn uint64, skip int) {
 	d.t.Helper()
 	j := d.job()
 	j.CrashAt, j.CrashTurn, j.Skip = point, turn, skip
 	switch kind, _, _ := strings.Cut(point, "-"); kind {
-	case "passed": // first that of group 0, which says what is done again; then those of the other
+	case "passed": // the first one is that of group 0, about what is redone; the others follow
 		j.Readers, j.CrashTurn = 2, 0
 	case "reader":
-		j.Readers = 2 // else there is no such point
+		j.Readers = 2 // with one reader there is no such point
 		fallthrough
 	case "epoch", "fence", "close":
 		j.CrashTurn, j.Skip = 0, 0 // at the start of a process
@@ -55,8 +51,8 @@ func (d *deployment) crashAt(point string, turn uint64, skip int) {
 	must.Succeed(d.t, d.chargeable())
 }
 
-// Processes that die right after a settlement, one after the other: each restart must know every
-// charge before it, and read again what contributes to later turns.
+// Several processes die right after a settlement. Each restart must know every earlier charge, and
+// read again the records that contribute to later turns.
 func TestInvariant5CrashBetweenTurns(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -73,8 +69,8 @@ func TestInvariant5CrashBetweenTurns(t *testing.T) {
 	d.verify()
 }
 
-// The ledger is slow, in all shards or in one of them: a reader of the topics meanwhile never finds
-// a value whose turn is not on the ledger.
+// While the ledger is slow, in all shards or in one, a reader of the topics never finds a value
+// whose turn is not on the ledger.
 func TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -88,30 +84,26 @@ func TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt(t *testing.T) {
 			w := calm(501)
 			w.Windows = pick(3, 6)
 			d.load(scatter(w.arrivals(), 1, 7))
-			d.chargeableMeanwhile(map[string]time.Duration{point: 100 * time.Millisecond})
+			j := d.job()
+			j.Delays = map[string]time.Duration{point: 100 * time.Millisecond}
+			c := startRunner(t, j)
+			for running := true; running; running = !c.ends(5 * time.Millisecond) {
+				must.Succeed(t, d.chargeable())
+			}
+			c.succeeds(t, patience)
 			d.verify()
 		})
 	}
 }
 
-// chargeableMeanwhile runs a process with delays to its end, and looks again and again whether
-// everything that is published can be charged.
-func (d *deployment) chargeableMeanwhile(delays map[string]time.Duration) {
+// drained sends SIGTERM to a run, and checks that it ends with nothing unsettled.
+func (d *deployment) drained(c *child) {
 	d.t.Helper()
-	j := d.job()
-	j.Delays = delays
-	c := startRunner(d.t, j)
-	for running := true; running; time.Sleep(5 * time.Millisecond) { // looks again and again while it writes
-		select {
-		case <-c.exit:
-			running = false
-		default:
-		}
-		must.Succeed(d.t, d.chargeable())
+	c.signal(syscall.SIGTERM)
+	if end := c.succeeds(d.t, patience); !end.Done.Drained {
+		d.t.Fatalf("draining ended with %s", end)
 	}
-	if end := c.last(d.t); end == nil || end.Error != "" {
-		d.t.Fatalf("the run ended with %s", end)
-	}
+	must.Succeed(d.t, d.nothingAfterSettled())
 }
 
 // A drain finishes the open turn: after it, everything published is settled.
@@ -125,19 +117,15 @@ func TestRuleADrainLeavesNothingUnsettled(t *testing.T) {
 		j.UntilDrained = turn + 1
 		c := startRunner(t, j)
 		c.settled(t, turn)
-		c.drain()
-		if end := c.last(t); end == nil || end.Error != "" || !end.Done.Drained {
-			t.Fatalf("draining ended with %s", end)
-		}
-		must.Succeed(t, d.nothingAfterSettled())
+		d.drained(c)
 	}
 	d.finish()
 	d.verify()
 }
 
-// A partition is lost to another writer while a turn is under way: values of the other release
-// shard are published, or the deltas of the other shards are still to come. A drain finishes the
-// turn all the same, in a new epoch.
+// Another writer takes a partition in the middle of a turn: when the other release shard has
+// published its values, or before the other shards have written their deltas. A drain still
+// finishes the turn, in a new epoch.
 func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -158,15 +146,11 @@ func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
 			p := must.Have(d.client.NewProducer(t.Context(), d.config.Deployment+"-"+lost, 0,
 				d.config.Deployment+"/"+lost+"-0"))
 			defer p.Close()
-			// The run may have met the new producer, and taken the partition back, before.
+			// The run may already have met the new producer and taken the partition back.
 			if _, err := p.Fence(t.Context()); err != nil && !errors.Is(err, kafkalog.ErrFenced) {
 				t.Fatal(err)
 			}
-			c.drain()
-			if end := c.last(t); end == nil || end.Error != "" || !end.Done.Drained {
-				t.Fatalf("draining ended with %s", end)
-			}
-			must.Succeed(t, d.nothingAfterSettled())
+			d.drained(c)
 			if tr, err := d.readTrusted(); err != nil || len(tr.Epochs) < 2 {
 				t.Errorf("the run took %d epochs (%v): it has lost nothing", len(tr.Epochs), err)
 			}
@@ -177,7 +161,7 @@ func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
 	}
 }
 
-// nothingAfterSettled reports whether everything published is settled.
+// nothingAfterSettled returns an error if a published value is not settled.
 func (d *deployment) nothingAfterSettled() error {
 	counts, err := d.readCounts()
 	if err != nil {
@@ -195,8 +179,8 @@ func (d *deployment) nothingAfterSettled() error {
 	return d.chargeable()
 }
 
-// A zombie is an instance that stood still (a stopped virtual machine, a long pause) with a write
-// on its way, while another one took over and went on. It takes no partition back either.
+// A zombie is an instance that was paused in the middle of a write (such as in a stopped virtual
+// machine) while another instance took the deployment over. It must not take a partition back.
 func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -209,21 +193,19 @@ func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 		point := points[round%len(points)]
 		j.Delays = map[string]time.Duration{point: 200 * time.Millisecond}
 		zombie := startRunner(t, j)
-		if point != crashpoint.FenceWriting { // else it stops before its first turn
+		if point != crashpoint.FenceWriting { // there it stops before its first turn
 			zombie.settled(t, uint64(1+round))
 		}
-		zombie.heldUp(t) // with a write on its way
-		zombie.freeze()
+		zombie.heldUp(t)
+		zombie.signal(syscall.SIGSTOP)
 		owner := startRunner(t, d.job())
 		owner.settled(t, uint64(4+round))
-		if end := owner.last(t); end == nil || end.Error != "" {
-			t.Fatalf("the owner ended with %s\n%s", end, tail(owner.stderr))
-		}
+		owner.succeeds(t, patience)
 		before := d.ownedEnds()
-		zombie.thaw()
+		zombie.signal(syscall.SIGCONT)
 		zombie.last(t)
 		if after := d.ownedEnds(); after != before {
-			t.Errorf("after the owner the zombie has written, or fenced: offsets were %s and are %s", before, after)
+			t.Errorf("the zombie wrote or fenced after the owner: offsets were %s and are %s", before, after)
 		}
 		d.verify()
 	}

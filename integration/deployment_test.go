@@ -20,17 +20,24 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// patienceVariable sets how long a wait may last: mutants hang more often than not.
+// patienceVariable sets patience. It is shorter for mutants, most of which hang.
 const patienceVariable = "TOLLGATE_INTEGRATION_PATIENCE"
 
-// patience bounds every wait of these tests: a pipeline that hangs fails a test instead of stopping
-// the suite.
+// patience limits every wait, so that a pipeline that hangs fails its test and not the whole suite.
 var patience = func() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv(patienceVariable)); err == nil {
 		return d
 	}
 	return 60 * time.Second
 }()
+
+// patient returns a context that ends after patience, or with the test.
+func patient(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
 
 // deployment is a configuration with its topics on a broker.
 type deployment struct {
@@ -40,32 +47,27 @@ type deployment struct {
 	client     *kafkalog.Client
 	partitions int
 	clocked    bool          // a clock closed turns: only then may records be overtaken
-	eventsGone bool          // some were deleted: turns are audited from the ledger
-	patience   time.Duration // of finish, where it is more than that of all waits
-
-	// verified is what the last audit has recomputed.
-	verified *verified
-
-	past []generation // before the present one
-
-	refilled bool // topics are copies, whose records have another producer than the run's
+	eventsGone bool          // some events were deleted: turns are audited from the ledger
+	patience   time.Duration // limit of finish if it is longer than the usual one
+	verified   *verified     // result of the last audit
+	past       []generation  // before the present one
+	refilled   bool          // topics are copies: their records have another producer than the run's
 }
 
-// incarnation is fixed so that deployments with the same configuration draw the same noise and can
-// be compared.
+// incarnation is the same for all deployments: with the same configuration they draw the same noise.
 var incarnation = [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
-// settings changes a configuration before it is compiled.
+// settings is a change of a configuration before it is compiled.
 type settings func(*pipeline.Config)
 
-// newDeployment creates the topics and the HEADER of a configuration: two metrics over windows of
-// 10 s, one with public and one with private keys, unless settings say otherwise.
+// newDeployment creates the topics and the HEADER of a configuration. Unless it is changed, it has
+// two metrics with windows of 10 s, one with public and one with private keys.
 func newDeployment(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {
 	t.Helper()
 	return newDeploymentAt(t, broker, name, partitions, base, change...)
 }
 
-// newDeploymentAt is newDeployment for a deployment that begins at another time than base.
+// newDeploymentAt is newDeployment with another start than base.
 func newDeploymentAt(t testing.TB, broker, name string, partitions int, start time.Time,
 	change ...settings) *deployment {
 	t.Helper()
@@ -76,8 +78,7 @@ func newDeploymentAt(t testing.TB, broker, name string, partitions int, start ti
 	}
 	d := attach(t, config)
 	d.partitions = partitions
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx := patient(t)
 	if err := pipeline.CreateTopics(ctx, d.compiled, pipeline.TopicOptions{EventPartitions: partitions,
 		Replication: 1}); err != nil {
 		t.Fatalf("creating topics: %v", err)
@@ -140,7 +141,7 @@ func privateMetric(name string, window time.Duration) pipeline.Metric {
 	return m
 }
 
-// load appends arrivals, one slice a partition, and gives up the test on an error.
+// load appends arrivals to the partitions of the events topic, one slice each.
 func (d *deployment) load(perPartition [][]arrival) {
 	d.t.Helper()
 	for p, arrivals := range perPartition {
@@ -164,21 +165,20 @@ func (d *deployment) produce(partition int32, messages []kafkalog.Message) {
 	if len(messages) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx := patient(d.t)
 	producer := must.Have(d.client.NewProducer(ctx, d.config.Events.Topic, partition, ""))
 	if _, err := producer.Append(ctx, messages); err != nil {
 		d.t.Fatalf("appending events: %v", err)
 	}
 }
 
-// runOptions are the options of a run, and what interrupts it.
+// runOptions are the options of a run and its hooks.
 type runOptions struct {
 	pipeline.RunOptions
 	Hooks crashpoint.Hooks
 }
 
-// run runs the pipeline in this process over all that the topic holds.
+// run runs the pipeline in this process over all records of the events topic.
 func (d *deployment) run(change ...func(*runOptions)) pipeline.RunResult {
 	d.t.Helper()
 	result, err := d.tryRun(change...)
@@ -193,8 +193,7 @@ func (d *deployment) tryRun(change ...func(*runOptions)) (pipeline.RunResult, er
 	for _, c := range change {
 		c(&options)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx := patient(d.t)
 	result, err := pipeline.Run(crashpoint.With(ctx, options.Hooks), d.compiled, options.RunOptions)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return result, fmt.Errorf("hanging for %v: %w", patience, err)
@@ -202,8 +201,8 @@ func (d *deployment) tryRun(change ...func(*runOptions)) (pipeline.RunResult, er
 	return result, err
 }
 
-// runTurns runs until so many more turns are settled, and drains: at once for none.
-// It tells whether it did, or the run ended before.
+// runTurns runs until so many more turns are settled, then drains; with 0 turns, it drains at once.
+// It reports whether the run was drained before it ended by itself.
 func (d *deployment) runTurns(turns int, change ...func(*runOptions)) (drained bool) {
 	d.t.Helper()
 	drain, asked := make(chan struct{}), make(chan struct{})
@@ -218,7 +217,7 @@ func (d *deployment) runTurns(turns int, change ...func(*runOptions)) (drained b
 			case crashpoint.DrainWritten:
 				close(asked)
 			case crashpoint.SettledWriting:
-				if settling++; settling == turns { // the DRAIN stands before this SETTLED: no turn follows
+				if settling++; settling == turns { // DRAIN comes before this SETTLED: no turn follows
 					close(drain)
 					<-asked
 				}
@@ -231,8 +230,7 @@ func (d *deployment) runTurns(turns int, change ...func(*runOptions)) (drained b
 	})...).Drained
 }
 
-// drainAtRandom runs to the end of the events, drained again and again after least
-// to most turns.
+// drainAtRandom runs to the end of the events in many runs, each drained after least to most turns.
 func (d *deployment) drainAtRandom(random *rand.Rand, least, most int, change ...func(*runOptions)) {
 	d.t.Helper()
 	for run := 0; d.runTurns(least+random.IntN(most-least+1), change...); run++ {
@@ -243,16 +241,15 @@ func (d *deployment) drainAtRandom(random *rand.Rand, least, most int, change ..
 	}
 }
 
-// job is the deployment as a process runs it.
+// job returns the job of a process that runs the deployment over all records.
 func (d *deployment) job() job {
-	return job{Config: d.config, Bounded: true}
+	return job{Config: newJobConfig(d.config), Bounded: true}
 }
 
-// records reads one partition of a topic from its first record, up to an open transaction.
+// records reads a partition from its first record to its end, or to an open transaction.
 func (d *deployment) records(topic string, partition int32) []kafkalog.Record {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx := patient(d.t)
 	offsets, err := d.client.Offsets(ctx, topic, partition)
 	if err != nil {
 		d.t.Fatalf("asking for the offsets of %s/%d: %v", topic, partition, err)
@@ -268,7 +265,7 @@ func (d *deployment) records(topic string, partition int32) []kafkalog.Record {
 	return records
 }
 
-// events is the events topic: partition → records in the order of their offsets.
+// events has the records of the events topic by partition, in the order of their offsets.
 type events map[int32][]kafkalog.Record
 
 // eventLog reads the events topic.
@@ -281,8 +278,8 @@ func (d *deployment) eventLog() events {
 	return log
 }
 
-// given returns the configurations of all generations, the present one first.
-func (d *deployment) given() []*pipeline.Deployment {
+// generations returns the configurations of all generations, the present one first.
+func (d *deployment) generations() []*pipeline.Deployment {
 	all := []*pipeline.Deployment{d.compiled}
 	for _, g := range d.past {
 		all = append(all, g.compiled)
@@ -290,10 +287,10 @@ func (d *deployment) given() []*pipeline.Deployment {
 	return all
 }
 
-// referenceConfig returns the configuration as the audit takes it, with the generations before it.
+// referenceConfig returns the configuration in the form of the audit, with earlier generations.
 func (d *deployment) referenceConfig() *reference.Config {
 	d.t.Helper()
-	configs, _, err := must.Have(d.readTrusted()).Configs(d.t.Context(), d.given())
+	configs, _, err := must.Have(d.readTrusted()).Configs(d.t.Context(), d.generations())
 	if err != nil {
 		d.t.Fatalf("reading control: %v", err)
 	}

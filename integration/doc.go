@@ -1,19 +1,17 @@
-// Package integration holds the tests of the whole: the pipeline against a broker, compared byte
-// for byte with the sequential reference (internal/app/audit/reference), under other partitionings,
-// arrival orders, drains, kills (−9), zombies, deleted events and engine restores, and attacked
-// with pairs of neighbouring inputs. It has no code for the product.
+// Package integration tests the whole pipeline on a broker. It compares the results byte for byte
+// with the sequential reference (internal/app/audit/reference), under different partitionings and
+// arrival orders, drains, kills (−9), zombies, deleted events and engine restores. It has no product
+// code.
 //
-// Guarantees: a test that passes has compared every record of the counts topic, every account that
-// ledger and control imply, and all tallies. `go test ./integration` runs one small
-// case of each; with TOLLGATE_LONG=1 the same tests run with the numbers that the protocol is
-// promised for (200 kills among them, 100 on a real broker).
+// Guarantees: a test that verifies a deployment has compared every record of the counts topic, every
+// account that ledger and control imply, and all tallies. `go test ./integration` runs a small case
+// of each test, and TOLLGATE_LONG=1 many.
 //
-// The broker is the embedded one, or a real Kafka: TOLLGATE_BROKER=kafka runs the same tests
-// against a process of this machine (internal/testing/realkafka), TOLLGATE_BROKER=docker against a
-// container; kafka_*_test.go holds those that only a real one can pass.
+// The broker is embedded by default; with TOLLGATE_BROKER=kafka it is Apache Kafka in a process of
+// this machine (internal/testing/realkafka). Only a real Kafka passes the tests of kafka_*_test.go.
 //
-// The stages run on the engine for one process. TestEnginesReleaseTheSameBytes compares it byte for
-// byte with Beam's local runner, prism.
+// The stages run on the engine for one process. TestEnginesReleaseTheSameBytes compares it with Beam's
+// local runner, prism; flink_test.go runs them on Flink.
 //
-// Not covered: clusters of several brokers, engines of several machines, TLS and SASL.
+// Not covered: several machines, TLS and SASL.
 package integration

@@ -18,8 +18,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// The same log gives the same counts, settlements and ledger, byte for byte, whatever runs the
-// stages; and they are those of the reference.
+// On each engine, the same log gives the same counts, settlements and ledger, byte for byte; they
+// equal those of the reference.
 func TestEnginesReleaseTheSameBytes(t *testing.T) {
 	broker := startBroker(t)
 	arrivals := scatter(calm(60).arrivals(), 2, 1)
@@ -32,11 +32,11 @@ func TestEnginesReleaseTheSameBytes(t *testing.T) {
 		written[name] = d.written()
 	}
 	if n := len(written["direct"]); n != 2+3+1 {
-		t.Errorf("%d partitions have records, want those of counts, ledger and control", n)
+		t.Errorf("%d partitions have records, want 6: counts, ledger and control", n)
 	}
 	for topic, records := range written["direct"] {
 		if len(records) < 5 {
-			t.Errorf("%s has %d records: the test shows too little", topic, len(records))
+			t.Errorf("%s has only %d records: the case is too tame", topic, len(records))
 		}
 	}
 	if diff := cmp.Diff(written["direct"], written["prism"]); diff != "" {
@@ -44,7 +44,7 @@ func TestEnginesReleaseTheSameBytes(t *testing.T) {
 	}
 }
 
-// silenceBeam drops what Beam logs of every job, through the process's default logger and its own.
+// silenceBeam discards Beam's logs of every job, from the process's default logger and from its own.
 var silenceBeam = sync.OnceFunc(func() {
 	beam.Init() // makes Beam's logger the process's
 	beamlog.SetLogger(noBeamLog{})
@@ -55,10 +55,10 @@ type noBeamLog struct{}
 
 func (noBeamLog) Log(context.Context, beamlog.Severity, int, string) {}
 
-// onPrism runs the stages on prism, Beam's local runner, for one pipeline of the process at a time:
-// prism's job options are global. ctx does not cancel a job that has begun: pipeline.Run closes its
-// connections. Jobs ask for bundles without splits (package localrunner). An error of a stage does
-// not keep its type, because prism passes errors on as text.
+// onPrism runs the stages on prism, Beam's local runner. Only one pipeline may run at a time, because
+// prism's job options are global. ctx does not cancel a running job; pipeline.Run closes its
+// connections instead. Bundles are not split (package localrunner). Errors of stages lose their type,
+// because prism passes them on as text.
 func onPrism(ctx context.Context, p *beam.Pipeline) error {
 	silenceBeam()
 	localrunner.Keep()
@@ -66,28 +66,26 @@ func onPrism(ctx context.Context, p *beam.Pipeline) error {
 	return err
 }
 
-// written returns all bytes on counts and ledger, and of the settlements on control, by partition.
+// written returns the bytes on counts and ledger, and those of the settlements on control, by partition.
 func (d *deployment) written() map[string][]string {
 	d.t.Helper()
 	all := map[string][]string{}
-	for p := range d.config.ReleaseShards {
-		for _, r := range d.records(d.config.Outputs.Counts, int32(p)) {
-			name := fmt.Sprint("counts ", p)
-			all[name] = append(all[name], fmt.Sprintf("%x: %x", r.Key, r.Value))
+	add := func(topic, name string, partitions int) {
+		for p := range int32(partitions) {
+			for _, r := range d.records(topic, p) {
+				name := fmt.Sprint(name, p)
+				all[name] = append(all[name], fmt.Sprintf("%x: %x", r.Key, r.Value))
+			}
 		}
 	}
-	for p := range d.config.Shards {
-		for _, r := range d.records(d.config.Outputs.Ledger, int32(p)) {
-			name := fmt.Sprint("ledger ", p)
-			all[name] = append(all[name], fmt.Sprintf("%x: %x", r.Key, r.Value))
-		}
-	}
+	add(d.config.Outputs.Counts, "counts ", d.config.ReleaseShards)
+	add(d.config.Outputs.Ledger, "ledger ", d.config.Shards)
 	for _, r := range d.records(d.config.Outputs.Control, 0) {
 		c := must.Have(schemas.DecodeControl(r.Value))
 		if _, settled := c.Body.(*schemas.Settled); !settled {
 			continue
 		}
-		c.Back, c.BackEpoch = 0, 0 // offsets: CLOSEs are written ahead of settlement as they come
+		c.Back, c.BackEpoch = 0, 0 // offsets, which depend on how far turns are closed ahead
 		encoded := must.Have(schemas.EncodeControl(c))
 		all["control"] = append(all["control"], fmt.Sprintf("%x", encoded))
 	}

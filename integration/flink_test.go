@@ -17,23 +17,23 @@ import (
 
 const (
 	flinkVariable       = "TOLLGATE_FLINK"
-	flinkFaultsVariable = "TOLLGATE_FLINK_FAULTS" // how many workers are killed; the other faults in proportion
+	flinkFaultsVariable = "TOLLGATE_FLINK_FAULTS" // number of killed workers; other faults are in proportion
 )
 
-// flinkCampaign is a campaign over a cluster of Flink.
+// flinkCampaign is a campaign on a Flink cluster.
 type flinkCampaign struct {
 	*campaign
 	cluster *realflink.Cluster
 	s       *subject
 }
 
-// slots is how many the cluster has, on three TaskManagers: one of them may be away.
+// flinkSlots is the number of slots of each of three TaskManagers: one of them may be away.
 const flinkSlots = 2
 
-// The real binary on a real cluster of Flink and a real broker, while workers, TaskManagers and the
-// JobManager are killed, a TaskManager is frozen for a minute, jobs are submitted twice, drained
-// and submitted again at another parallelism, and submitters die. What comes out is what the
-// sequential reference says, and byte for byte what an undisturbed run in one process publishes.
+// The real binary runs on a real Flink cluster and a real broker. Workers, TaskManagers, the JobManager
+// and submitters are killed, a TaskManager is frozen for a minute, and jobs are submitted twice, or
+// drained and submitted at another parallelism. The counts equal those of the sequential reference
+// and, byte for byte, those of an undisturbed run in one process.
 func TestInvariant5AFlinkCampaignChangesNothing(t *testing.T) {
 	if os.Getenv(flinkVariable) != "1" {
 		t.Skipf("faults on a real cluster of Flink take minutes: `.ci/run flink`, or %s=1 (%s chooses how many)",
@@ -67,14 +67,13 @@ func startFlinkCampaign(t *testing.T) *flinkCampaign {
 	t.Helper()
 	cluster := startFlink(t, realflink.Options{TaskManagers: 3, Slots: flinkSlots})
 	f := &flinkCampaign{campaign: startCampaign(t, 13, "-tags", "flink"), cluster: cluster}
-	f.s = f.newSubject(subjectSettings{name: "campaign-flink", events: "campaign-flink-events", broker: f.proxy.addr,
-		window: 10 * time.Second, slots: 10}, base)
+	f.s = f.newSubject(subjectSettings{name: "campaign-flink", window: 10 * time.Second, slots: 10}, base)
 	f.atParallelism(2)
 	f.run(f.s)
 	return f
 }
 
-// startFlink starts a cluster, or skips the test where none can be.
+// startFlink starts a cluster, or skips the test if this machine cannot run one.
 func startFlink(t testing.TB, o realflink.Options) *realflink.Cluster {
 	t.Helper()
 	cluster, err := realflink.Start(t.Context(), o)
@@ -97,7 +96,7 @@ func startFlink(t testing.TB, o realflink.Options) *realflink.Cluster {
 
 func (f *flinkCampaign) atParallelism(n int) { f.s.args = f.flags(n) }
 
-// flags are the flags of a run on the cluster.
+// flags returns the flags of a run on the cluster.
 func (f *flinkCampaign) flags(parallelism int) []string {
 	return []string{"--engine", "flink", "--flink", f.cluster.URL(), "--parallelism", strconv.Itoa(parallelism)}
 }
@@ -121,7 +120,7 @@ func (f *flinkCampaign) workerKilled() bool {
 	return hit
 }
 
-// A supervisor starts the TaskManager again.
+// taskManagerKilled kills a TaskManager and starts it again, as a supervisor would.
 func (f *flinkCampaign) taskManagerKilled() bool {
 	hit, n := f.open(f.s), f.random.IntN(f.cluster.TaskManagers())
 	f.cluster.KillTaskManager(n)
@@ -129,7 +128,7 @@ func (f *flinkCampaign) taskManagerKilled() bool {
 	return hit
 }
 
-// It restarts without the job, which is submitted again.
+// jobManagerKilled kills the JobManager. It restarts without the job, which is submitted again.
 func (f *flinkCampaign) jobManagerKilled() bool {
 	hit := f.open(f.s)
 	f.cluster.KillJobManager()
@@ -137,10 +136,10 @@ func (f *flinkCampaign) jobManagerKilled() bool {
 	return hit
 }
 
-// A TaskManager is frozen with its workers until the job has long continued elsewhere, and resumes.
+// taskManagerFrozen freezes a TaskManager and its workers until the job has long continued elsewhere.
 func (f *flinkCampaign) taskManagerFrozen() bool {
 	hit, frozen := f.open(f.s), 0
-	for n := range f.cluster.TaskManagers() { // one that has workers
+	for n := range f.cluster.TaskManagers() { // choose one that has workers
 		workers, err := f.cluster.WorkersOf(n)
 		f.must(err)
 		if len(workers) > 0 {
@@ -150,7 +149,7 @@ func (f *flinkCampaign) taskManagerFrozen() bool {
 	f.must(f.cluster.FreezeTaskManager(frozen))
 	began := time.Now()
 	f.moves(f.s, f.s.current, 5)
-	time.Sleep(time.Minute - time.Since(began)) // how long it is frozen is what the fault is
+	time.Sleep(time.Minute - time.Since(began)) // the duration is a part of the fault
 	f.must(f.cluster.ThawTaskManager(frozen))
 	f.moves(f.s, f.s.current, 20)
 	return hit
@@ -170,8 +169,8 @@ func (f *flinkCampaign) twoJobs() bool {
 	return hit
 }
 
-// The same log gives the same counts and tallies in one process and on a cluster of Flink, at every
-// parallelism, with one READ or several.
+// The same log gives the same counts and tallies in one process and on Flink, at every parallelism,
+// with one READ or several.
 func TestInvariant5SameOutputOnFlink(t *testing.T) {
 	if os.Getenv(flinkVariable) != "1" {
 		t.Skipf("a real cluster of Flink takes a while: `.ci/run flink`, or %s=1", flinkVariable)
@@ -179,7 +178,7 @@ func TestInvariant5SameOutputOnFlink(t *testing.T) {
 	f := &flinkCampaign{cluster: startFlink(t, realflink.Options{Slots: 4}), campaign: startCampaign(t, 14, "-tags",
 		"flink")}
 	f.faultNow = "undisturbed"
-	f.s = f.newSubject(subjectSettings{name: "campaign-same", events: "campaign-same-events", broker: f.broker.Addr(),
+	f.s = f.newSubject(subjectSettings{name: "campaign-same", broker: f.broker.Addr(),
 		window: 10 * time.Second, slots: 10}, base)
 	await.That(t, patience, "there are windows", func() bool { return f.s.feed.ready(ahead) })
 	f.s.feed.finish(t)
@@ -195,7 +194,7 @@ func TestInvariant5SameOutputOnFlink(t *testing.T) {
 	}
 }
 
-// The submitting process reports errors of the start, and leaves no job.
+// The submitting process reports errors of the start and leaves no job.
 func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 	if os.Getenv(flinkVariable) != "1" {
 		t.Skipf("a real cluster of Flink takes a while: `.ci/run flink`, or %s=1", flinkVariable)
@@ -212,21 +211,20 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 	defer silent.Close()
 	for i, test := range []struct {
 		name  string
-		env   string // has the noise key; empty: a file
-		begun func() // when the job has its slots, and its workers are about to begin
+		env   string // variable of the noise key; empty: a file
+		begun func() // called when the job has its slots, before its workers begin
 		code  int
-		says  []string
+		texts []string // on stderr
 	}{
-		{name: "missing-key", env: missing, code: 1, says: []string{"a worker could not start", missing}},
-		{name: "other-key", env: other, code: 3, says: []string{"another configuration or other keys than the run",
+		{name: "missing-key", env: missing, code: 1, texts: []string{"a worker could not start", missing}},
+		{name: "other-key", env: other, code: 3, texts: []string{"another configuration or other keys than the run",
 			"the noise key"}},
 		{name: "silent-broker", begun: func() { f.proxy.to(silent.Addr().String()) },
-			code: 1, says: []string{"a worker could not start", "Kafka did not answer this worker"}},
+			code: 1, texts: []string{"a worker could not start", "Kafka did not answer this worker"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			name := fmt.Sprint("campaign-wrong", i)
-			s := f.newSubject(subjectSettings{name: name, events: name + "-events", broker: f.proxy.addr,
-				window: 10 * time.Second, slots: 10, noiseEnv: test.env}, base)
+			s := f.newSubject(subjectSettings{name: name, window: 10 * time.Second, slots: 10, noiseEnv: test.env}, base)
 			s.args = f.flags(2)
 			p := f.start(s)
 			if test.begun != nil {
@@ -240,9 +238,9 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 			if !p.ends(endsWithin) || p.code() != test.code {
 				t.Errorf("want code %d: %v", test.code, p)
 			}
-			for _, words := range test.says {
-				if !p.said(words) {
-					t.Errorf("%q is not said: %v", words, p)
+			for _, text := range test.texts {
+				if !p.logged(text) {
+					t.Errorf("no %q in the log: %v", text, p)
 				}
 			}
 			if left, err := cluster.Unfinished(t.Context()); err != nil || left != 0 {

@@ -16,24 +16,23 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// After forget, and the deletions that it asks for, no topic has the user's id, account or key. The
-// user cannot spend again, not even with a run between two attempts that were killed.
+// After forget and the deletions that it asks for, no topic has the user's id, account or key. The
+// user cannot spend again, even if a run comes between two killed attempts.
 func TestRuleAForgottenUserIsNowhereAndSpendsNothing(t *testing.T) {
 	t.Parallel()
 	const user, secretPage = "user-to-forget", "/page-of-one-user"
 	d := newDeployment(t, startBroker(t), "forget", 2, func(c *pipeline.Config) {
 		c.Metrics = append(c.Metrics, publicMetric("hour", time.Minute))
 	})
-	visit := func(second int, who, page string) kafkalog.Message {
-		at := base.Add(time.Duration(second) * time.Second).UnixMilli()
-		return kafkalog.Message{Value: fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d}`, who, page, at),
-			Timestamp: kafkalog.At(at)}
+	message := func(second int, who, page string) kafkalog.Message {
+		a := visit(who, page, time.Duration(second)*time.Second)
+		return kafkalog.Message{Value: a.value, Timestamp: kafkalog.At(a.stamp)}
 	}
 	visits := func(from, to int) {
 		for second := from; second < to; second++ {
 			who := "user-to-keep-" + fmt.Sprint(second%7)
-			d.produce(int32(second%2), []kafkalog.Message{visit(second, who, "p00"), visit(second, user, "p01"),
-				visit(second, user, secretPage)})
+			d.produce(int32(second%2), []kafkalog.Message{message(second, who, "p00"),
+				message(second, user, "p01"), message(second, user, secretPage)})
 		}
 	}
 	visits(0, 20)
@@ -52,27 +51,22 @@ func TestRuleAForgottenUserIsNowhereAndSpendsNothing(t *testing.T) {
 			}
 		}
 	}
-	forget := func(at crashpoint.Hook) (*pipeline.Forgotten, error) {
-		return pipeline.Forget(crashpoint.With(t.Context(), crashpoint.Hooks{At: at}), d.compiled, []byte(user),
-			pipeline.ForgetOptions{By: "Ada", Why: "request 12"})
+	forget := func(killed string) (*pipeline.Forgotten, error) {
+		return pipeline.Forget(crashpoint.With(t.Context(), crashpoint.Hooks{At: dyingAt(killed)}), d.compiled,
+			[]byte(user), pipeline.ForgetOptions{By: "Ada", Why: "request 12"})
 	}
 	for _, killed := range []string{crashpoint.EpochWritten, crashpoint.DeltaWriting, crashpoint.DeltaWritten} {
-		if _, err := forget(func(point string, _ int) error {
-			if point == killed {
-				return errKilled
-			}
-			return nil
-		}); !errors.Is(err, errKilled) {
+		if _, err := forget(killed); !errors.Is(err, errDied) {
 			t.Fatalf("killed at %s: %v", killed, err)
 		}
 		d.run()
 	}
 	visits(20, 40)
 	d.run()
-	must.Have(forget(nil))
+	must.Have(forget(""))
 	visits(40, 60)
 	d.run()
-	last := must.Have(forget(nil))
+	last := must.Have(forget(""))
 	if !last.Again || last.Accounts != 0 {
 		t.Errorf("the user had an account again: %+v", last)
 	}
@@ -114,12 +108,10 @@ func TestRuleAForgottenUserIsNowhereAndSpendsNothing(t *testing.T) {
 	must.Have(audit.Run(t.Context(), d.compiled, audit.Options{}))
 }
 
-var errKilled = errors.New("killed")
-
-// compactLedger has a real Kafka compact the ledger.
+// compactLedger waits until a real Kafka has compacted the ledger.
 func (d *deployment) compactLedger() {
 	if kind(d.t) == embeddedKind {
-		return // newest compacts
+		return // newest does it
 	}
 	d.t.Helper()
 	alterTopic(d.t, d.config.Kafka.Brokers[0], d.config.Outputs.Ledger, eager())
@@ -133,8 +125,8 @@ func (d *deployment) compactLedger() {
 	})
 }
 
-// newest reads a partition. Of a compacted topic it returns the last record of every key that is no
-// tombstone, as compaction leaves it.
+// newest reads a partition. Of the ledger, it returns the records that compaction leaves: the last one
+// of each key, without tombstones.
 func (d *deployment) newest(topic string, partition int32) []kafkalog.Record {
 	d.t.Helper()
 	records := d.records(topic, partition)

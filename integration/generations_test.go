@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -17,13 +16,13 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// generation is a configuration that was in force.
+// generation is a configuration that has been in force.
 type generation struct {
 	config   pipeline.Config
 	compiled *pipeline.Deployment
 }
 
-// tryChange puts another configuration in force, and gives up the windows that are open.
+// tryChange puts a changed configuration in force and gives up the open windows.
 func (d *deployment) tryChange(hooks crashpoint.Hooks, change ...settings) (pipeline.ChangeResult, error) {
 	d.t.Helper()
 	next := generation{config: d.config}
@@ -35,8 +34,7 @@ func (d *deployment) tryChange(hooks crashpoint.Hooks, change ...settings) (pipe
 	if next.compiled, err = pipeline.Compile(next.config); err != nil {
 		d.t.Fatalf("compiling: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx := patient(d.t)
 	err = pipeline.CreateTopics(ctx, next.compiled, pipeline.TopicOptions{Replication: 1})
 	if err != nil && !strings.Contains(err.Error(), "exists") {
 		d.t.Fatalf("creating topics: %v", err)
@@ -54,9 +52,8 @@ func (d *deployment) change(change ...settings) pipeline.ChangeResult {
 	return must.Have(d.tryChange(crashpoint.Hooks{}, change...))
 }
 
-// manyChanges touches everything that can be changed at once: metrics that come, go and move to
-// other positions among filters; bounds, ladders, targets, lateness, public keys, the budget, the
-// noise key, shards and slots.
+// manyChanges changes everything that can change at once: metrics are added, removed and reordered;
+// bounds, ladders, targets, lateness, public keys, budget, noise key, shards and slots differ.
 func manyChanges(name string) settings {
 	return func(c *pipeline.Config) {
 		m := c.Metrics
@@ -96,17 +93,15 @@ func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
 		d.runTurns(4)
 		d.verify()
 		result := d.change(manyChanges(name))
-		if result.Generation != 2 || result.FromTurn < 5 || result.RetiredKey != "k1" || len(result.RetiredTopics) !=
-			2 ||
-			!slices.Contains(result.GivenUp, "day") {
-			t.Errorf("the change tells %+v", result)
+		if result.Generation != 2 || result.FromTurn < 5 || result.RetiredKey != "k1" ||
+			len(result.RetiredTopics) != 2 || !slices.Contains(result.GivenUp, "day") {
+			t.Errorf("the change returned %+v", result)
 		}
 		if d.config.Shards != 4+3 {
 			t.Fatal("the shards were not changed")
 		}
 		d.runTurns(1)
-		// A change of nothing changes nothing, and one of a few things may follow at once, and
-		// again.
+		// The same configuration again changes nothing, and two changes may follow each other at once.
 		if again := d.change(); len(again.Differences) != 0 {
 			t.Errorf("the same configuration again differs in %v", again.Differences)
 		}
@@ -129,17 +124,15 @@ func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
 	}
 }
 
-var errDied = errors.New("the process died")
-
-// A change that dies at any point has not happened or has happened whole, and can be made again;
-// the old configuration goes on where it has not happened.
+// A change that dies at any point has happened completely or not at all. If it has not, the old
+// configuration continues, and the change can be repeated.
 func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 	t.Parallel()
 	broker := startBroker(t)
 	points := []string{crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.FenceWriting,
 		crashpoint.FenceWritten,
 		crashpoint.DeltaWriting, crashpoint.DeltaWritten, crashpoint.GenerationWriting, crashpoint.GenerationWritten}
-	again := points[:len(points)-1] // with no run in between
+	again := points[:len(points)-1] // repeated without a run in between
 	if !long.On() {
 		points, again = points[6:], points[5:6]
 	}
@@ -152,8 +145,8 @@ func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 			d.runTurns(3)
 			met := 0
 			before := generation{d.config, d.compiled}
-			_, err := d.tryChange(crashpoint.Hooks{At: func(at string, _ int) error {
-				if at != point {
+			_, err := d.tryChange(crashpoint.Hooks{At: func(passed string, _ int) error {
+				if passed != point {
 					return nil
 				}
 				if met++; met%3 == 1 && met > 1 || met == 1 && i%2 == 0 || !strings.HasPrefix(point, "fence") &&
@@ -186,21 +179,13 @@ func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 	}
 }
 
-// A change waits for no other process: a turn that is under way and a run that has taken over are
-// in its way. A run that is drained at once finishes the turn.
+// A change is refused while a turn is under way, and if another run takes over meanwhile. A run that
+// is drained at once finishes the turn.
 func TestRuleATurnUnderWayIsFinishedBeforeAChange(t *testing.T) {
 	broker := startBroker(t)
 	d := newDeployment(t, broker, "underway", 2, tight)
 	d.load(scatter(calm(90).arrivals(), 2, 1))
-	failing := func(o *runOptions) {
-		o.Hooks.At = func(point string, _ int) error {
-			if point == crashpoint.SettledWriting {
-				return errDied
-			}
-			return nil
-		}
-	}
-	if _, err := d.tryRun(failing); !errors.Is(err, errDied) {
+	if _, err := d.tryRun(diesAt(crashpoint.SettledWriting)); !errors.Is(err, errDied) {
 		t.Fatalf("running: %v", err)
 	}
 	looser := func(c *pipeline.Config) { c.Metrics[0].Target.Relative = 0.4 }
@@ -208,7 +193,7 @@ func TestRuleATurnUnderWayIsFinishedBeforeAChange(t *testing.T) {
 		t.Fatalf("changing over an interrupted turn: %v", err)
 	}
 	d.runTurns(0)
-	// Another run takes over while the change is under way.
+	// Another run takes over during the change.
 	taken := false
 	_, err := d.tryChange(crashpoint.Hooks{At: func(point string, _ int) error {
 		if point == crashpoint.GenerationWriting && !taken {
@@ -225,8 +210,8 @@ func TestRuleATurnUnderWayIsFinishedBeforeAChange(t *testing.T) {
 	d.verify()
 }
 
-// Every range of turns has a noise key of its own, named in every value. Once a change is made the
-// old key is needed for nothing.
+// Every range of turns has its own noise key, which each value names. After a change, nothing needs
+// the old key.
 func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -243,14 +228,14 @@ func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 		})
 		ranges[result.FromTurn] = id
 		if result.RetiredKey != numbered("k", i+1) {
-			t.Errorf("the change tells %+v", result)
+			t.Errorf("the change returned %+v", result)
 		}
 		// The configuration with the retired key is refused.
 		if _, err := pipeline.Run(t.Context(), d.past[i].compiled, pipeline.RunOptions{Bounded: true,
 			Logger: quiet()}); !errors.Is(err, pipeline.ErrHeaderMismatch) {
 			t.Fatalf("with the retired key: %v", err)
 		}
-		// A turn that is interrupted after the change is redone without it.
+		// A turn that is interrupted after the change is redone without the retired key.
 		j := d.job()
 		j.CrashAt, j.CrashTurn = crashpoint.CountsWritten, result.FromTurn
 		d.crashed(j)
@@ -271,8 +256,8 @@ func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 	}
 }
 
-// A budget that is lowered holds for all users: those who have spent more take part in nothing
-// any more, and lose nothing of their accounts.
+// A lowered budget applies to all users: those who have spent more no longer count, and their
+// accounts stay as they are.
 func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "lowered", 1, tight)
 	d.load(spread(calm(92).arrivals(), 1))
@@ -291,20 +276,20 @@ func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 		}
 	}
 	if over == 0 {
-		t.Error("nobody had spent more than the new budget: the case says little")
+		t.Error("nobody had spent more than the new budget: the case is too tame")
 	}
 }
 
-// A change takes closed turns back that no run has opened; they are closed again, with other cuts.
+// A change revokes closed turns that no run has opened; they are closed again, with other cuts.
 func TestRuleAChangeTakesClosedTurnsBack(t *testing.T) {
 	t.Parallel()
 	d := newMixed(t, startBroker(t), "closed-change", 2)
 	d.load(scatter(backlog(780).arrivals(), 2, 1))
 	d.runTurns(1)
-	d.append(0, []arrival{at("later", "p00", 170*time.Second)})
+	d.append(0, []arrival{visit("later", "p00", 170*time.Second)})
 	d.change(func(c *pipeline.Config) { c.Time.Lateness += 2 * time.Second })
 	d.runTurns(1)
-	d.append(1, []arrival{at("later", "p00", 171*time.Second)})
+	d.append(1, []arrival{visit("later", "p00", 171*time.Second)})
 	d.change(func(c *pipeline.Config) { c.Metrics[1].MaxKeysPerUser = 1 })
 	d.run()
 	d.verify()
@@ -320,6 +305,6 @@ func TestRuleAChangeTakesClosedTurnsBack(t *testing.T) {
 		}
 	}
 	if back != 2 {
-		t.Errorf("%d changes took turns back: the case says nothing", back)
+		t.Errorf("%d changes revoked turns, want 2: the case is too tame", back)
 	}
 }

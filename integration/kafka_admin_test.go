@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -10,10 +9,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
-// adminClient returns a client for requests that the product's own client never makes.
+// adminClient returns a franz-go client, independent of the product's own.
 func adminClient(t testing.TB, broker string, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	client := must.Have(kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(broker)}, options...)...))
@@ -24,9 +24,6 @@ func adminClient(t testing.TB, broker string, options ...kgo.Opt) *kgo.Client {
 // alterTopic changes settings of a topic and waits until the broker reports them.
 func alterTopic(t testing.TB, broker, topic string, settings map[string]string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	client := adminClient(t, broker)
 	request := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
 	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, topic
@@ -36,32 +33,26 @@ func alterTopic(t testing.TB, broker, topic string, settings map[string]string) 
 		resource.Configs = append(resource.Configs, c)
 	}
 	request.Resources = append(request.Resources, resource)
-	response, err := request.RequestWith(ctx, client)
-	if err != nil {
-		t.Fatalf("changing topic %s: %v", topic, err)
-	}
+	response := deploytest.Ask(t, broker, request.RequestWith)
 	if err := kerr.ErrorForCode(response.Resources[0].ErrorCode); err != nil {
 		t.Fatalf("changing topic %s: %v", topic, err)
 	}
 	await.That(t, patience, fmt.Sprintf("topic %s has its settings %v", topic, settings), func() bool {
-		return topicHas(ctx, t, client, topic, settings)
+		return topicHas(t, broker, topic, settings)
 	})
 }
 
 // topicHas reports whether a topic has these settings.
-func topicHas(ctx context.Context, t testing.TB, client *kgo.Client, topic string, settings map[string]string) bool {
+func topicHas(t testing.TB, broker, topic string, settings map[string]string) bool {
 	t.Helper()
 	request := kmsg.NewPtrDescribeConfigsRequest()
 	resource := kmsg.NewDescribeConfigsRequestResource()
 	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, topic
 	request.Resources = append(request.Resources, resource)
-	response, err := request.RequestWith(ctx, client)
-	if err != nil {
-		t.Fatalf("asking for the settings of topic %s: %v", topic, err)
-	}
+	response := deploytest.Ask(t, broker, request.RequestWith)
 	have := 0
 	for _, c := range response.Resources[0].Configs {
-		if want, asked := settings[c.Name]; asked && c.Value != nil && *c.Value == want {
+		if want, ok := settings[c.Name]; ok && c.Value != nil && *c.Value == want {
 			have++
 		}
 	}

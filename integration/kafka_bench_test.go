@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// BenchmarkTinyTurns is the protocol alone: a deployment of 1,000 windows with one event each, on
-// the broker that TOLLGATE_BROKER names. Reported beside the time of the whole: milliseconds a
-// turn, the start of the run among them, and the time of a start that has nothing left to do.
+// BenchmarkTinyTurns measures the protocol alone: 1,000 windows with one event each, on the broker of
+// TOLLGATE_BROKER. It reports milliseconds per turn, including the start of the run, and the time of
+// a start that has nothing left to do.
 func BenchmarkTinyTurns(b *testing.B) {
 	const windows = 1000
 	for _, shards := range []int{1, 16} {
@@ -20,7 +20,7 @@ func BenchmarkTinyTurns(b *testing.B) {
 					sharded(shards, 1))
 				var arrivals []arrival
 				for i := range windows {
-					arrivals = append(arrivals, at("u", "p00", time.Duration(i)*10*time.Second))
+					arrivals = append(arrivals, visit("u", "p00", time.Duration(i)*10*time.Second))
 				}
 				d.append(0, arrivals)
 				began := time.Now()

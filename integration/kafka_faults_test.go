@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// eager are settings of a topic that Kafka compacts at once.
+// eager returns the settings of a topic that Kafka compacts at once.
 func eager() map[string]string {
 	return map[string]string{
 		"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.001",
@@ -24,19 +23,17 @@ func eager() map[string]string {
 	}
 }
 
-// holes returns how many offsets of a partition have no record any more.
+// holes returns how many offsets of a partition have lost their record.
 func (d *deployment) holes(topic string, partition int32) int64 {
 	d.t.Helper()
 	bounds := must.Have(d.client.Offsets(d.t.Context(), topic, partition))
 	return bounds.High - int64(len(d.records(topic, partition)))
 }
 
-// keyed appends arrivals with record keys, each batch a segment's worth of time after the one
-// before.
+// keyed appends arrivals with record keys, in batches that are more than a segment's time apart.
 func (d *deployment) keyed(arrivals []arrival, keys int) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx := patient(d.t)
 	p := must.Have(d.client.NewProducer(ctx, d.config.Events.Topic, 0, ""))
 	for i := 0; i < len(arrivals); i += 100 {
 		var messages []kafkalog.Message
@@ -49,20 +46,20 @@ func (d *deployment) keyed(arrivals []arrival, keys int) {
 	}
 }
 
-// compactEvents has Kafka compact the events topic and makes it an ordinary one again.
+// compactEvents makes Kafka compact the events topic, then turns compaction off.
 func (d *deployment) compactEvents() {
 	d.t.Helper()
 	broker, topic := d.config.Kafka.Brokers[0], d.config.Events.Topic
 	alterTopic(d.t, broker, topic, eager())
 	await.That(d.t, patience, "compaction of the events", func() bool { return d.holes(topic, 0) > 0 })
 	alterTopic(d.t, broker, topic, map[string]string{"cleanup.policy": "delete", "min.cleanable.dirty.ratio": "1.0"})
-	// a cleaning under way, which the broker does not report, is completed
+	// The broker does not report a cleaning under way: wait until it has ended.
 	for before := int64(-1); before != d.holes(topic, 0); time.Sleep(time.Second) {
 		before = d.holes(topic, 0)
 	}
 }
 
-// Compaction left holes before anybody read: they are no records, and nothing else changes.
+// Holes that compaction made before any run do not change the counts.
 func TestRuleHolesInTheEventsAreReadAcross(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "holes", 1, tight)
@@ -79,7 +76,7 @@ func TestRuleHolesInTheEventsAreReadAcross(t *testing.T) {
 	must.Succeed(t, d.checkAgainst(log))
 }
 
-// Compaction removed records that a closed turn needs: the run stops instead of counting the rest.
+// If compaction has removed records of a closed turn, the run stops instead of counting the rest.
 func TestRuleHolesInAClosedTurnStopTheRun(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "holed", 1, tight)
@@ -96,16 +93,16 @@ func TestRuleHolesInAClosedTurnStopTheRun(t *testing.T) {
 	must.Succeed(t, d.chargeable())
 }
 
-// Records are deleted before a waiting run has read them: the broker's response is out of range,
+// Records are deleted before a waiting run has read them. The broker's response is "out of range",
 // and the run must not skip the gap.
 func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "deleted", 2, tight)
 	w := calm(613)
-	w.Windows = 60 // more than are read ahead
+	w.Windows = 60 // more than a run reads ahead
 	w.Events = 20
 	arrivals := w.arrivals()
-	for i := range arrivals { // so large that a fetch brings some windows only
+	for i := range arrivals { // so large that a fetch has only some windows
 		arrivals[i].value = bytes.Replace(arrivals[i].value, []byte("{"), fmt.Appendf(nil, `{"pad":"%s",`,
 			strings.Repeat("x", 10_000)), 1)
 	}
@@ -115,21 +112,21 @@ func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 	}
 	d.append(1, dealt[1][:50])
 	run := d.live()
-	run.until(t, 3) // partition 1 ends soon and holds partition 0 back, far from its end
+	run.until(t, 3) // partition 1 ends soon and holds partition 0 back far from its end
 	for more := true; more; {
 		select {
 		case <-run.settled:
-		case <-time.After(time.Second): // as far as it gets
+		case <-time.After(time.Second): // no further
 			more = false
 		}
 	}
 	d.deleteRecords(d.config.Events.Topic, 0, int64(len(dealt[0])))
-	d.append(1, dealt[1][50:]) // whatever was read ahead: partition 0 must be read on to the end
+	d.append(1, dealt[1][50:]) // so that partition 0 must be read to its end
 	select {
 	case err := <-run.over:
 		if !errors.Is(err, pipeline.ErrLogFault) || !strings.Contains(err.Error(), "retention") ||
 			!strings.Contains(err.Error(), "deleted-events") {
-			t.Fatalf("the run ended with %v, want a fault of the log that names the topic and what to look at", err)
+			t.Fatalf("the run ended with %v, want a fault of the log that names the topic and retention", err)
 		}
 	case <-time.After(patience):
 		t.Fatal("the run goes on over deleted records")

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,18 +15,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// appended returns a deployment over an events topic with append times, windows of two seconds and
-// a start near now.
+// appended returns a deployment with append times, windows of two seconds and a start near now.
 func appended(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {
 	t.Helper()
-	return appendedAt(t, broker, name, partitions, time.Now().Add(-20*time.Second), change...)
-}
-
-// appendedAt is appended for a deployment that begins at another time.
-func appendedAt(t testing.TB, broker, name string, partitions int, start time.Time, change ...settings) *deployment {
-	t.Helper()
-	createTopic(t, broker, name+"-events", partitions, map[string]string{"message.timestamp.type": "LogAppendTime"})
-	start = start.Truncate(2 * time.Second)
+	createTopic(t, broker, name+"-events", partitions, 1, map[string]string{"message.timestamp.type": "LogAppendTime"})
+	start := time.Now().Add(-20 * time.Second).Truncate(2 * time.Second)
 	changes := append([]settings{func(c *pipeline.Config) {
 		c.Time = pipeline.Time{
 			Trust: pipeline.TrustBroker, Lateness: time.Second, Skew: time.Minute, Slack: 500 * time.Millisecond,
@@ -40,16 +32,10 @@ func appendedAt(t testing.TB, broker, name string, partitions int, start time.Ti
 	return d
 }
 
-// createTopic makes a topic with settings of its own.
-func createTopic(t testing.TB, broker, name string, partitions int, config map[string]string) {
+// createTopic creates a topic with settings.
+func createTopic(t testing.TB, broker, name string, partitions, copies int, config map[string]string) {
 	t.Helper()
-	createTopicCopies(t, broker, name, partitions, 1, config)
-}
-
-func createTopicCopies(t testing.TB, broker, name string, partitions, copies int, config map[string]string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx := patient(t)
 	client := must.Have(kafkalog.Dial(ctx, kafkalog.Config{Brokers: strings.Split(broker, ","), Logger: quiet()}))
 	defer client.Close()
 	if err := client.CreateTopics(ctx, kafkalog.TopicSpec{Name: name, Partitions: partitions, Replication: copies,
@@ -58,14 +44,14 @@ func createTopicCopies(t testing.TB, broker, name string, partitions, copies int
 	}
 }
 
-// wildStamp returns what a producer without a clock writes.
+// wildStamp returns a timestamp as a producer without a clock may write it.
 func wildStamp(random *rand.Rand) int64 {
 	return []int64{1, 86_400_000, time.Now().UnixMilli() - 3_600_000, time.Date(2100, 1, 1, 0, 0, 0, 0,
 		time.UTC).UnixMilli()}[random.IntN(4)]
 }
 
-// independentLog reads the events topic as committed records only, by franz-go's own client and
-// none of the product's code.
+// independentLog reads the committed records of the events topic with franz-go's own client, without
+// the product's code.
 func (d *deployment) independentLog() events {
 	d.t.Helper()
 	log := events{}
@@ -78,12 +64,11 @@ func (d *deployment) independentLog() events {
 	return log
 }
 
-// independentRecords returns the committed records and the markers of a topic, each partition's in
-// the order of the log, as franz-go's own client reads them.
+// independentRecords reads the committed records and the markers of a topic with franz-go's own
+// client, those of each partition in the order of the log.
 func independentRecords(t testing.TB, broker, topic string, partitions int) []*kgo.Record {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx := patient(t)
 	admin := must.Have(kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{broker}, Logger: quiet()}))
 	defer admin.Close()
 	left, starts := map[int32]int64{}, map[int32]kgo.Offset{}
@@ -112,9 +97,9 @@ func independentRecords(t testing.TB, broker, topic string, partitions int) []*k
 	return records
 }
 
-// checkFences reports what the fences of ledger and counts must never let happen: that a record of
-// an older producer stands after the marker, or a record, of a newer one. Producers of one
-// partition have one transactional id, and so one producer id.
+// checkFences returns an error if the fences of ledger or counts have failed: if a record of an older
+// producer comes after a marker or a record of a newer one. All producers of a partition have the
+// same transactional id, and so the same producer id.
 func (d *deployment) checkFences() error {
 	d.t.Helper()
 	if d.refilled {
@@ -125,19 +110,19 @@ func (d *deployment) checkFences() error {
 		newest, ids, before := map[int32]int16{}, map[int32]int64{}, map[int32]int64{}
 		for _, r := range independentRecords(d.t, d.config.Kafka.Brokers[0], topic, partitions) {
 			id, known := ids[r.Partition]
-			adjacent := r.Offset == before[r.Partition]+1 // in a hole, which compaction makes, may have been the marker
+			adjacent := r.Offset == before[r.Partition]+1 // a hole of compaction may have been the marker
 			before[r.Partition] = r.Offset
 			switch {
 			case !r.Attrs.IsControl() && r.Key == nil:
 				continue // a test's
 			case known && id != r.ProducerID:
-				return fmt.Errorf("%s/%d: offset %d is of another producer than those before", topic, r.Partition,
+				return fmt.Errorf("%s/%d: offset %d has another producer id than earlier records", topic, r.Partition,
 					r.Offset)
 			case known && r.ProducerEpoch < newest[r.Partition]:
-				return fmt.Errorf("%s/%d: offset %d of producer epoch %d stands after one of %d", topic, r.Partition,
+				return fmt.Errorf("%s/%d: offset %d of producer epoch %d comes after one of %d", topic, r.Partition,
 					r.Offset, r.ProducerEpoch, newest[r.Partition])
 			case !r.Attrs.IsControl() && r.ProducerEpoch > newest[r.Partition] && known && adjacent:
-				return fmt.Errorf("%s/%d: offset %d of producer epoch %d stands before its fence", topic, r.Partition,
+				return fmt.Errorf("%s/%d: offset %d of producer epoch %d comes before its fence", topic, r.Partition,
 					r.Offset, r.ProducerEpoch)
 			}
 			newest[r.Partition], ids[r.Partition] = r.ProducerEpoch, r.ProducerID
@@ -146,7 +131,7 @@ func (d *deployment) checkFences() error {
 	return nil
 }
 
-// sameLog fails the test unless the product's client reads what another one does.
+// sameLog fails the test unless the product's client reads the same records as another client.
 func (d *deployment) sameLog(want events) {
 	d.t.Helper()
 	got := d.eventLog()
@@ -166,7 +151,7 @@ func (d *deployment) report() pipeline.Tallies {
 	return must.Have(pipeline.TrustedReport(d.t.Context(), d.compiled))
 }
 
-// liveRun runs an unbounded pipeline in this process; finish drains it and waits for its end.
+// liveRun is an unbounded run in this process; finish drains it and waits for its end.
 type liveRun struct {
 	settled chan pipeline.Settlement
 	drain   chan struct{}
@@ -175,8 +160,8 @@ type liveRun struct {
 
 func (d *deployment) live(change ...func(*runOptions)) *liveRun {
 	d.t.Helper()
-	l := &liveRun{settled: make(chan pipeline.Settlement, 10_000), drain: make(chan struct{}), over: make(chan error,
-		1)}
+	l := &liveRun{settled: make(chan pipeline.Settlement, 10_000), drain: make(chan struct{}),
+		over: make(chan error, 1)}
 	go func() {
 		_, err := d.tryRun(append(change, func(o *runOptions) {
 			o.Bounded, o.Drain = false, l.drain
@@ -204,7 +189,7 @@ func (l *liveRun) until(t testing.TB, turn uint64) {
 	}
 }
 
-// quietFor fails the test when a turn is settled within a time.
+// quietFor fails the test if a turn is settled within a time.
 func (l *liveRun) quietFor(t testing.TB, d time.Duration) {
 	t.Helper()
 	select {

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// The stamps that producers write are of no consequence on a topic with append times: lateness, the
-// test for the future and the end of turns go by the broker's clock.
+// On a topic with append times, producers' stamps have no effect: lateness, the test for the future
+// and the ends of turns follow the broker's clock.
 func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 	needReal(t)
 	d := appended(t, startBroker(t), "stamps", 2, func(c *pipeline.Config) { c.Time.Lateness = 5 * time.Second })
@@ -23,7 +23,7 @@ func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 		}
 	}
 	write(0, "punctual", time.Now(), 5)
-	// later than lateness allows, and after the start of the deployment
+	// later than lateness allows, but after the start of the deployment
 	write(1, "late", time.Now().Add(-10*time.Second), 7)
 	write(0, "ahead", time.Now().Add(10*time.Minute), 11)
 	write(1, "before", time.Now().Add(-time.Hour), 3)

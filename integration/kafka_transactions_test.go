@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// upstream is a producer of another program, which writes events in transactions.
+// upstream is another program's producer, which writes events in transactions.
 type upstream struct {
 	t      testing.TB
 	topic  string
@@ -38,30 +37,26 @@ func (u *upstream) begin() {
 // write appends records within the open transaction and waits until they are on the topic.
 func (u *upstream) write(partition int32, arrivals ...arrival) {
 	u.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	var records []*kgo.Record
 	for _, a := range arrivals {
 		records = append(records, &kgo.Record{Topic: u.topic, Partition: partition, Value: a.value,
 			Timestamp: time.UnixMilli(a.stamp)})
 	}
-	if err := u.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+	if err := u.client.ProduceSync(patient(u.t), records...).FirstErr(); err != nil {
 		u.t.Fatalf("writing in a transaction: %v", err)
 	}
 }
 
 func (u *upstream) end(how kgo.TransactionEndTry) {
 	u.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := u.client.EndTransaction(ctx, how); err != nil {
+	if err := u.client.EndTransaction(patient(u.t), how); err != nil {
 		u.t.Fatalf("ending a transaction: %v", err)
 	}
 }
 
-// Two upstream producers and one without transactions write to the same partitions at once; a third
-// of the transactions is aborted. Only committed records count, and the markers between them change
-// nothing, whether the pipeline reads everything at once or dies in between.
+// Two upstream producers with transactions and one without write to the same partitions; a third of
+// the transactions is aborted. Only committed records count, and markers change nothing, even if the
+// pipeline dies in between.
 func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "aborted", 2, tight)
@@ -77,7 +72,7 @@ func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 		for _, u := range producers {
 			u.begin()
 		}
-		// Committed records are between records of a transaction that may be aborted.
+		// Records of the first producer come between those of a transaction that may be aborted.
 		for p := range int32(2) {
 			half := len(part[p]) / 2
 			producers[1].write(p, ghost, ghost, ghost)
@@ -112,8 +107,8 @@ func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	}
 }
 
-// An open transaction holds back everything after it on its partition: neither a bounded run nor
-// one that waits, nor the idle rule, may pass it, since its records may be committed still.
+// An open transaction holds back everything after it in its partition, because its records may still
+// be committed: neither a bounded run, nor one that waits, nor the idle rule may pass it.
 func TestRuleAnOpenTransactionHoldsItsPartitionBack(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "open", 2, tight, func(c *pipeline.Config) { c.Time.IdleGrace = time.Second })
@@ -121,16 +116,16 @@ func TestRuleAnOpenTransactionHoldsItsPartitionBack(t *testing.T) {
 	u := d.upstream("slow")
 	for w := range 8 {
 		for i := range 20 {
-			d.append(int32(i%2), []arrival{at("u"+string(rune('a'+i)), "p00", time.Duration(w)*10*time.Second+
+			d.append(int32(i%2), []arrival{visit("u"+string(rune('a'+i)), "p00", time.Duration(w)*10*time.Second+
 				time.Second)})
 		}
-		if w == 3 { // from here on partition 1 ends in an open transaction
+		if w == 3 { // partition 1 now ends in an open transaction
 			u.begin()
-			u.write(1, at("undecided", "p00", 35*time.Second))
+			u.write(1, visit("undecided", "p00", 35*time.Second))
 		}
 	}
 	run := d.live()
-	run.until(t, 2) // partition 1 is known up to 31 s, of which 5 s are lateness
+	run.until(t, 2) // partition 1 is readable up to 31 s, and lateness is 5 s
 	run.quietFor(t, 3*time.Second)
 	u.end(kgo.TryCommit)
 	run.until(t, 8)
@@ -146,7 +141,7 @@ func TestRuleAnOpenTransactionHoldsItsPartitionBack(t *testing.T) {
 	}
 }
 
-// A bounded run ends at the last stable offset as it was at its start.
+// A bounded run ends at the last stable offset of its start.
 func TestRuleABoundedRunEndsBeforeAnOpenTransaction(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "openend", 1, tight)
@@ -161,7 +156,7 @@ func TestRuleABoundedRunEndsBeforeAnOpenTransaction(t *testing.T) {
 	d.run()
 	must.Succeed(t, d.checkAgainst(log))
 	u.end(kgo.TryAbort)
-	d.clocked = true // held-back records may belong to the window that the first run closed
+	d.clocked = true // records that were held back may belong to a window that the first run closed
 	d.run()
 	must.Succeed(t, d.checkAgainst(d.independentLog()))
 	if r := d.report(); r.Read != uint64(len(arrivals)-1) {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -19,17 +20,17 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // roleVariable makes a copy of the test binary act as a broker or as a runner, so that both can be
 // killed.
 const roleVariable = "TOLLGATE_INTEGRATION_ROLE"
 
-// brokerVariable is where a broker listens, brokerDirVariable where it keeps its log; empty: in
-// memory.
 const (
-	brokerVariable    = "TOLLGATE_INTEGRATION_BROKER"
-	brokerDirVariable = "TOLLGATE_INTEGRATION_BROKER_DIR"
+	brokerVariable    = "TOLLGATE_INTEGRATION_BROKER"     // address at which a broker listens
+	brokerDirVariable = "TOLLGATE_INTEGRATION_BROKER_DIR" // directory of its log; empty: in memory
 )
 
 func TestMain(m *testing.M) {
@@ -44,8 +45,9 @@ func TestMain(m *testing.M) {
 			break
 		}
 		code := m.Run()
-		theShared.close()
-		os.Exit(code)
+		if err = closeShared(); err == nil {
+			os.Exit(code)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -69,27 +71,46 @@ func brokerMain() error {
 
 // job is the input of a runner process, on stdin.
 type job struct {
-	Config  pipeline.Config
+	Config  jobConfig
 	Readers int // READs that share the partitions; 0 means 1
 	Bounded bool
-	// CrashAt kills the process (−9) where it passes a point of the protocol while CrashTurn is
-	// open, or a later one; Skip passings are let go.
+	// The process is killed (−9) when it passes the point CrashAt of the protocol for the Skip+1st
+	// time while CrashTurn or a later turn is open.
 	CrashAt   string
 	CrashTurn uint64
 	Skip      int
-	// Delays holds points up: in every shard, or, by the name that inShard gives, in one.
-	Delays map[string]time.Duration
-	// UntilDrained is a turn that is not settled, nor any later one, before SIGTERM; 0: none.
-	UntilDrained uint64
-	// ForgetEvery is how often shards are forgotten, in turns; 0 is never.
-	ForgetEvery uint64
-	Logs        bool
+	// Delays by point; inShard names a point in one shard.
+	Delays       map[string]time.Duration
+	UntilDrained uint64 // first turn that is not settled before SIGTERM; 0: none
+	ForgetEvery  uint64 // turns between two losses of a shard's memory; 0: none
+	Logs         bool
 }
 
-// line is the output of a runner process: one JSON object a line.
+// jobConfig is a configuration with its keys, which a pipeline.Config encodes as "[redacted]".
+type jobConfig struct {
+	pipeline.Config
+	Keys struct {
+		NoiseID         string
+		Noise, UserHash [32]byte
+	}
+}
+
+func newJobConfig(c pipeline.Config) jobConfig {
+	j := jobConfig{Config: c}
+	j.Keys.NoiseID, j.Keys.Noise, j.Keys.UserHash = c.Keys.Noise.ID, c.Keys.Noise.Secret.Reveal(), c.Keys.UserHash.Reveal()
+	return j
+}
+
+func (j jobConfig) compile() (*pipeline.Deployment, error) {
+	j.Config.Keys = pipeline.SecretKeys{UserHash: secret.New(j.Keys.UserHash),
+		Noise: noisereduction.NoiseKey{ID: j.Keys.NoiseID, Secret: secret.New(j.Keys.Noise)}}
+	return pipeline.Compile(j.Config)
+}
+
+// line is one JSON object of a runner process's output.
 type line struct {
 	Turn  uint64 // settled; 0 before the pipeline starts
-	Held  string `json:",omitempty"` // the point at which a delay begins
+	Held  string `json:",omitempty"` // point at which a delay begins
 	Done  *pipeline.RunResult
 	Error string `json:",omitempty"`
 	Kind  string `json:",omitempty"` // name of the sentinel in Error
@@ -98,7 +119,7 @@ type line struct {
 func (l *line) String() string {
 	switch {
 	case l == nil:
-		return "no last word: killed"
+		return "no last line: killed"
 	case l.Error != "":
 		return fmt.Sprintf("error (%s) %s", l.Kind, l.Error)
 	}
@@ -112,7 +133,7 @@ func runnerMain() error {
 	if err := json.NewDecoder(input).Decode(&j); err != nil {
 		return fmt.Errorf("reading the job: %w", err)
 	}
-	say := sayer()
+	report := reporter()
 	drain := make(chan struct{})
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)
@@ -120,11 +141,11 @@ func runnerMain() error {
 		<-signals
 		close(drain)
 	}()
-	go func() { // the test has ended, and so does this process
+	go func() { // this process ends with the test
 		_, _ = io.Copy(io.Discard, input)
 		os.Exit(3)
 	}()
-	d, err := pipeline.Compile(j.Config)
+	d, err := j.Config.compile()
 	if err != nil {
 		return fmt.Errorf("compiling: %w", err)
 	}
@@ -133,36 +154,34 @@ func runnerMain() error {
 		Readers: max(1, j.Readers), Bounded: j.Bounded, Drain: drain, Logger: quiet(),
 		OnSettled: func(s pipeline.Settlement) {
 			settled.Store(s.Turn)
-			say(line{Turn: s.Turn})
+			report(line{Turn: s.Turn})
 		},
 	}
 	if j.Logs {
 		options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	say(line{})
-	result, err := pipeline.Run(crashpoint.With(context.Background(), j.hooks(&settled, say)), d, options)
+	report(line{})
+	result, err := pipeline.Run(crashpoint.With(context.Background(), j.hooks(&settled, report)), d, options)
 	last := line{Done: &result}
 	if err != nil {
 		last.Error, last.Kind = err.Error(), sentinelOf(err)
 	}
-	say(last)
+	report(last)
 	return nil
 }
 
-func sayer() func(line) {
+// reporter returns a function that writes a line; any goroutine may call it.
+func reporter() func(line) {
+	var mu sync.Mutex
 	encoder := json.NewEncoder(os.Stdout)
-	lines := make(chan line)
-	done := make(chan struct{})
-	go func() {
-		for l := range lines {
-			_ = encoder.Encode(l)
-			done <- struct{}{}
-		}
-	}()
-	return func(l line) { lines <- l; <-done }
+	return func(l line) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = encoder.Encode(l)
+	}
 }
 
-// sentinels are the errors that tests branch on, by name, as they have to cross a process boundary.
+// sentinels names the errors that tests distinguish, because they cross a process boundary.
 var sentinels = map[string]error{
 	"not-initialised": pipeline.ErrNotInitialised, "stopped": pipeline.ErrStopped, "conflict": pipeline.ErrConflict,
 	"log-fault": pipeline.ErrLogFault, "no-broker": pipeline.ErrNoBroker, "header-mismatch": pipeline.ErrHeaderMismatch,

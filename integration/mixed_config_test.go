@@ -12,11 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Mixed deployments: metrics of all kinds and key modes over fixed and sliding windows of different
-// sizes, with filters and budget periods whose boundaries lie within windows. Seconds
-// stand for minutes.
-
-// mixed gives a deployment everything at once, under budgets that last for some windows.
+// mixed configures metrics of all kinds and key modes, with fixed and sliding windows of different
+// sizes, filters, budgets for some windows, and budget periods that end within windows.
 func mixed(c *pipeline.Config) {
 	c.Events.Format.Value = "amount"
 	periodOf(45 * time.Second)(c)
@@ -33,7 +30,7 @@ func mixed(c *pipeline.Config) {
 		histogramOf("amounts", "people", 30*time.Second),
 		logarithmically(quantilesOf("sizes", "pages", 10*time.Second)),
 	}
-	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // these two go to their tops, and use buckets up
+	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // two metrics that exhaust their buckets
 		m := &c.Metrics[i]
 		m.MaxKeysPerUser, m.MaxEventsPerKey = 1, 0
 		m.Target.Relative, m.Target.Absolute = precise, 2
@@ -49,7 +46,7 @@ func mixed(c *pipeline.Config) {
 	c.Metrics[1].MaxKeysPerUser, c.Metrics[7].MaxEventsPerKey, c.Metrics[7].MaxKeysPerUser = 0, 0, 0
 }
 
-// forLife takes the periods away.
+// forLife replaces the periods by one budget for life.
 func forLife(c *pipeline.Config) { c.Privacy.Period, c.Privacy.Lasts = 0, 100*time.Second }
 
 func countOf(name string, window time.Duration) pipeline.Metric {
@@ -86,8 +83,7 @@ func varianceOf(name, base string, window time.Duration) pipeline.Metric {
 	return m
 }
 
-// quantilesOf returns quantiles, for the keys of another metric: of values whose trees have three
-// levels.
+// quantilesOf returns quantiles for the keys of another metric; their trees have three levels.
 func quantilesOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Max, m.MaxEventsPerKey, m.Ranks = metrickind.Quantiles, 100, 2, []float64{0.5, 0.9}
@@ -96,20 +92,19 @@ func quantilesOf(name, base string, window time.Duration) pipeline.Metric {
 	return m
 }
 
-// logarithmically gives quantiles a logarithmic scale on which values do not all have steps of
-// their own.
+// logarithmically gives quantiles a logarithmic scale on which several values share a step.
 func logarithmically(m pipeline.Metric) pipeline.Metric {
 	m.Scale, m.Min, m.Max, m.Ranks = pipeline.ScaleLogarithmic, -100, 300, []float64{0.75}
 	m.Also = nil
 	return m
 }
 
-// histogramOf returns a histogram, for the keys of another metric. Its ten buckets have two
-// parents, and values lie below its first edge, at an edge, and above its last one.
+// histogramOf returns a histogram for the keys of another metric. Its ten buckets have two parents.
+// Values are below its first edge, at an edge, and above its last one.
 func histogramOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Edges, m.MaxEventsPerKey = metrickind.Histogram, []float64{-8, -5, -1, 0, 3, 7, 12, 15, 20, 21, 27}, 3
-	m.Min, m.Max, m.Also = 0, 0, []string{"mean"} // the outermost edges
+	m.Min, m.Max, m.Also = 0, 0, []string{"mean"} // 0, 0: those of the edges
 	m.Target, m.Noise = noisereduction.Target{Absolute: 20, Confidence: 0.9}, 10
 	return m
 }
@@ -122,30 +117,29 @@ func keysFrom(name, base string, window time.Duration) pipeline.Metric {
 	return m
 }
 
-// shoppers returns a workload for mixed deployments, shoppersAtPeace one whose records are all
-// accepted.
+// shoppers returns a workload for mixed deployments.
 func shoppers(seed uint64) workload {
 	w := usualWorkload(seed)
 	w.Bought, w.Windows = true, pick(14, 26)
 	return w
 }
 
-// backlog returns a small one, for tests that run it several times.
+// backlog returns a small workload, for tests that run it several times.
 func backlog(seed uint64) workload {
 	w := shoppers(seed)
 	w.Windows, w.Events = 14, 80
 	return w
 }
 
+// shoppersAtPeace returns a workload for mixed deployments whose records are all accepted.
 func shoppersAtPeace(seed uint64) workload {
 	w := calm(seed)
 	w.Bought, w.Windows = true, pick(14, 26)
 	return w
 }
 
-// tellsMuch fails a test whose case has become too tame: everything that the definitions tell apart
-// must happen in it.
-func (d *deployment) tellsMuch() {
+// checkVariety fails a test whose case has become too tame: every outcome must occur.
+func (d *deployment) checkVariety() {
 	d.t.Helper()
 	want := d.reference()
 	var sum reference.MetricTallies
@@ -154,7 +148,7 @@ func (d *deployment) tellsMuch() {
 		sum.Beyond, sum.Open = sum.Beyond+m.Beyond, sum.Open+m.Open
 	}
 	if sum.Filtered == 0 || sum.Beyond == 0 || sum.Counted == 0 {
-		d.t.Errorf("the case says little: %+v", sum)
+		d.t.Errorf("the case is too tame: %+v", sum)
 	}
 	released, suppressed, met, fromKeys, negative := 0, 0, 0, 0, 0
 	specs := d.referenceConfig().Metrics
@@ -185,9 +179,8 @@ func (d *deployment) tellsMuch() {
 		}
 	}
 	if suppressed == 0 || fromKeys == 0 || met == 0 || met == released || negative == 0 {
-		d.t.Errorf("the case says little: %d values, %d of them met and %d of keys taken from another metric, %d keys "+
-			"suppressed, %d totals negative",
-			released, met, fromKeys, suppressed, negative)
+		d.t.Errorf("the case is too tame: %d values, %d met, %d with keys of another metric, %d keys suppressed, "+
+			"%d totals negative", released, met, fromKeys, suppressed, negative)
 	}
 	refused, admitted := 0, 0
 	for _, m := range members {
@@ -201,15 +194,15 @@ func (d *deployment) tellsMuch() {
 	}
 	d.t.Logf("%d windows of users refused, %d admitted; %+v", refused, admitted, sum)
 	if refused == 0 || admitted == 0 {
-		d.t.Errorf("the case says little: %d windows of users were refused, %d admitted", refused, admitted)
+		d.t.Errorf("the case is too tame: %d windows of users were refused, %d admitted", refused, admitted)
 	}
 }
 
-// reference returns what the reference made of the events topic when it was verified.
+// reference returns the values that the last audit has recomputed.
 func (d *deployment) reference() *verified {
 	d.t.Helper()
 	if d.verified == nil {
-		d.t.Fatal("nothing was verified yet")
+		d.t.Fatal("nothing has been verified")
 	}
 	return d.verified
 }

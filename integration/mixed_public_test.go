@@ -13,14 +13,13 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// The log of a run is for operators, who are on the other side of the wall: it names no user, by
-// name or by account, no key, and no count of records, neither of all of them nor of a turn's, of
-// which every one has hundreds here.
+// The log of a run names no user, by id or by account, no key, and no number of records, of the whole
+// run or of a turn. Every turn here has hundreds of records.
 func TestRuleLogsNameNoUser(t *testing.T) {
 	d := newMixed(t, startBroker(t), "logs", 2)
 	var arrivals []arrival
 	for i := range 3001 {
-		a := at("nobodys-name", "nobodys-page", time.Duration(i)*20*time.Millisecond)
+		a := visit("nobodys-name", "nobodys-page", time.Duration(i)*20*time.Millisecond)
 		if i%10 < 8 {
 			stamp := a.stamp
 			a = bought(fmt.Sprintf("nobodys-name-%d", i%70), fmt.Sprintf("nobodys-page-%d", i%3), stamp, stamp,
@@ -34,23 +33,23 @@ func TestRuleLogsNameNoUser(t *testing.T) {
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	d.verify()
-	secret := []string{"nobodys", `\d{3}`} // turns and epochs are small numbers here
+	secret := []string{"nobodys", `\d{3}`} // the numbers of turns and epochs are smaller
 	for owner := range d.reference().accounts {
 		secret = append(secret, fmt.Sprintf("(?i)%x", owner.ID[:]),
 			regexp.QuoteMeta(base64.StdEncoding.EncodeToString(owner.ID[:])))
 	}
-	told := regexp.MustCompile(`time=\S+|127\.0\.0\.1:\d+`).ReplaceAllString(log.String(), "")
+	logged := regexp.MustCompile(`time=\S+|127\.0\.0\.1:\d+`).ReplaceAllString(log.String(), "")
 	for _, s := range secret {
-		if at := regexp.MustCompile(s).FindStringIndex(told); at != nil {
-			t.Errorf("the log contains %q: %q", s, told[max(0, at[0]-200):min(len(told), at[1]+100)])
+		if found := regexp.MustCompile(s).FindStringIndex(logged); found != nil {
+			t.Errorf("the log contains %q: %q", s, logged[max(0, found[0]-200):min(len(logged), found[1]+100)])
 		}
 	}
 	if len(log.String()) == 0 {
-		t.Error("nothing was logged: the case says nothing")
+		t.Error("nothing was logged")
 	}
 }
 
-// Equal records are different events, of one user as of several.
+// Equal records are different events, whether of one user or of several.
 func TestRuleNothingIsDeduplicated(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "mixed-copies", 3, func(c *pipeline.Config) {
 		c.Events.Format.Value = "amount"

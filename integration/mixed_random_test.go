@@ -13,9 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Mixed deployments drawn at random: kinds, key modes, filters, windows, periods,
-// ladders, budgets, layout, and whether shards are forgotten on the way. A seed that fails is a
-// case to keep.
+// Deployments are random in their kinds, key modes, filters, windows, periods, ladders, budgets and
+// layout, and in whether shards lose their memory. Keep a seed that fails as a case.
 func TestInvariant5MixedRandomDeployments(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -41,8 +40,7 @@ func TestInvariant5MixedRandomDeployments(t *testing.T) {
 	}
 }
 
-// drawMixed draws until a configuration is valid: some leave no precision or ask for more than the
-// budget.
+// drawMixed draws configurations until one is valid: some need more than the budget.
 func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.Duration) pipeline.Config {
 	t.Helper()
 	for range 2000 {
@@ -63,7 +61,7 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 		for i := range 1 + random.IntN(6) {
 			config.Metrics = append(config.Metrics, drawMetric(random, &config, numbered("metric", i), unit))
 		}
-		// A metric may stand before the one that it takes its keys from.
+		// A metric may come before the one that its keys are from.
 		random.Shuffle(len(config.Metrics), func(i, j int) {
 			config.Metrics[i], config.Metrics[j] = config.Metrics[j], config.Metrics[i]
 		})
@@ -76,7 +74,7 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 			t.Fatalf("compiling %+v: %v", config.Metrics, err)
 		}
 	}
-	t.Fatal("no configuration of 2,000 can be")
+	t.Fatal("none of 2,000 configurations is valid")
 	return pipeline.Config{}
 }
 
@@ -138,7 +136,7 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 	return m
 }
 
-// drawTree gives quantiles or a histogram a range, steps or buckets, and a target.
+// drawTree draws the range, steps or buckets, and target of quantiles or a histogram.
 func drawTree(random *rand.Rand, m *pipeline.Metric) {
 	m.Scale = []string{"", pipeline.ScaleLinear, pipeline.ScaleLogarithmic, pipeline.ScaleLogarithmic}[random.IntN(4)]
 	m.Min = int64(random.IntN(8) - 6)
@@ -164,8 +162,8 @@ func drawTree(random *rand.Rand, m *pipeline.Metric) {
 	}
 }
 
-// mostlyInTime draws by how much event times lie before their records': by so little more than the
-// lateness, at most, that no more than a quarter of the records come too late for it.
+// mostlyInTime draws how far event times may be before record timestamps, so that at most a quarter of
+// the records are late.
 func mostlyInTime(random *rand.Rand, c pipeline.Config) time.Duration {
 	return time.Duration(random.Int64N(int64(c.Time.Lateness)*4/3+1)) + time.Millisecond
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// Windows are open over more turns than the ledger has slots: what was contributed to them is on
-// snapshots alone when a process comes back. In every third turn a process dies.
+// Windows stay open for more turns than the ledger has slots, so only snapshots have the early
+// contributions and charges when a process restarts. A process dies in every third turn.
 func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
 	t.Parallel()
 	d := newMixed(t, startBrokerProcess(t), "slots", 2, func(c *pipeline.Config) { c.LedgerSlots = 4 })
@@ -21,11 +21,11 @@ func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
 	}
 	d.finish()
 	d.verify()
-	d.tellsMuch()
+	d.checkVariety()
 }
 
-// A turn is interrupted at every point: with some of its deltas durable or
-// all of them, with values published or not.
+// A turn is interrupted at every point: with some or all of its deltas durable, before and after its
+// values are published.
 func TestInvariant5MixedCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	long.Test(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// lasting gives the only metric one rung that a budget pays for so many times and not once more,
-// for a contribution of 1.
+// lasting gives the only metric one rung, for which a budget pays exactly so many times at a
+// contribution of 1.
 func lasting(t *testing.T, times float64) settings {
 	t.Helper()
 	return func(c *pipeline.Config) {
@@ -35,18 +35,18 @@ func (d *deployment) tally() pipeline.MetricTallies {
 	return report.Metrics[0]
 }
 
-// An event in several sliding windows is charged by each of them to the period of its own time.
+// A window charges each event to the period of the event's own time.
 func TestRuleAWindowOverABoundaryIsChargedToBothPeriods(t *testing.T) {
 	m := oneRung(1, 1)
 	m.Window, m.Slide = 30*time.Second, 30*time.Second
 	d := newDeployment(t, startBroker(t), "mixed-both", 1, only(m), periodOf(45*time.Second), lasting(t, 2),
 		sharded(1, 1),
-		// a snapshot as of the second turn has its charges, and is audited
+		// so that a snapshot has the charges of the second turn and is audited
 		func(c *pipeline.Config) { c.LedgerSlots = 4 })
 	d.load([][]arrival{{
-		at("u", "p00", 31*time.Second), at("u", "p00", 32*time.Second), // period 0: one counts
-		at("u", "p00", 46*time.Second), // period 1, the same window
-		at("u", "p00", 100*time.Second),
+		visit("u", "p00", 31*time.Second), visit("u", "p00", 32*time.Second), // period 0: one counts
+		visit("u", "p00", 46*time.Second), // period 1, the same window
+		visit("u", "p00", 100*time.Second),
 	}})
 	d.run(func(o *runOptions) { o.Until = base.Add(240 * time.Second) })
 	d.verify()
@@ -64,9 +64,9 @@ func TestRuleAWindowOverABoundaryIsChargedToBothPeriods(t *testing.T) {
 	}
 }
 
-// The distinguishing attack of a budget period: all that one user did in one period is taken away.
-// Ladders of one rung keep the public record from feeding back, so that everything about everybody
-// else, and about that user's other periods, must be equal.
+// The distinguishing attack on a budget period: all events of one user in one period are removed. With
+// ladders of one rung, published values do not feed back, so everything about all other users, and
+// about that user's other periods, must be equal.
 func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 	broker := startBroker(t)
 	attacked := func(c *pipeline.Config) {
@@ -76,7 +76,7 @@ func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 		balance.Slide, pages.Slide = 20*time.Second, 10*time.Second
 		c.Metrics = []pipeline.Metric{countOf("visits", 10*time.Second), usersOf("people", 30*time.Second), balance,
 			day, pages}
-		for i, sigma := range []float64{1, 0.8, 15, 1.2, 1.5} { // so little that whole budgets are spent
+		for i, sigma := range []float64{1, 0.8, 15, 1.2, 1.5} { // so little that users exhaust their budgets
 			m := &c.Metrics[i]
 			m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 2}
 			m.Target = atTop(sigma)
@@ -87,7 +87,7 @@ func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 		stamp := base.UnixMilli() + int64(i)*300
 		arrivals = append(arrivals, bought("u0000", "p00", stamp, stamp, int64(i%17), "book"))
 	}
-	arrivals = shuffleWithin(arrivals, time.Millisecond, 1)
+	sortByStamp(arrivals)
 	gone := base.UnixMilli()/45_000 + 1
 	var without []arrival
 	for _, a := range arrivals {
@@ -105,7 +105,7 @@ func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 	rest.verify()
 	report := must.Have(pipeline.TrustedReport(t.Context(), rest.compiled))
 	if m := report.Metrics[0]; m.Beyond < 50 || m.Counted < 50 {
-		t.Errorf("%d events were beyond the allowance and %d counted: the case says little", m.Beyond, m.Counted)
+		t.Errorf("%d events were beyond the allowance and %d counted: the case is too tame", m.Beyond, m.Counted)
 	}
 	admitted, accounts := with.decisions()
 	owner := with.owner("u0000", gone)

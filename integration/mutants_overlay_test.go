@@ -17,29 +17,27 @@ import (
 	"strings"
 )
 
-// mutantVariable is the environment variable that names the mutant that is switched on.
+// mutantVariable is the environment variable that switches a mutant on, by its name.
 const mutantVariable = "TOLLGATE_MUTANT"
 
-// A mutant is the protocol with one rule left out; the test that is named here must then fail. in
-// is a function's name, with that of its receiver's type and of its package in front where the
-// name alone is not enough: "readEnvelope", "Account.Fits", "accounts.Account.Fits".
+// A mutant is the protocol without one of its rules.
 //
-// The function is looked for in all files of the module that ship, and the change at its only line
-// that contains a text, without regard to white space: a mutant moves with its code. A function or
-// a line that is not there, or is there twice, is an error. All mutants are in one build;
-// mutantVariable switches one on. Files are not edited: `go build -overlay` puts edited copies in
-// their place.
+// Its function is searched in all shipped files of the module, and its line by a text that only that
+// line contains, white space aside: so a mutant moves with its code. A function or line that is
+// missing or ambiguous is an error. One build has all mutants. The files themselves do not change:
+// `go build -overlay` uses edited copies.
 type mutant struct {
-	name, in string
-	change   mutation
-	caught   string
+	name   string
+	in     string // function; with its receiver and package if that is ambiguous: "accounts.Account.Fits"
+	change mutation
+	caught string // test that must fail
 }
 
-// A mutation returns the lines of a function in which a mutant can be switched on.
+// A mutation returns the lines of a function with a mutant that can be switched on.
 type mutation func(lines []string, name string) ([]string, error)
 
-// onLine makes a mutation of the statement that begins on the only line with a text, and ends on
-// another one where that one opens a block.
+// onLine returns a mutation that edits the first and the last line of a statement, which begins on the
+// only line with a text.
 func onLine(text string, edit func(first, last *string, name string) error) mutation {
 	return func(lines []string, name string) ([]string, error) {
 		found := slices.Collect(func(yield func(int) bool) {
@@ -50,7 +48,7 @@ func onLine(text string, edit func(first, last *string, name string) error) muta
 			}
 		})
 		if len(found) != 1 {
-			return nil, fmt.Errorf("%q stands there on %d lines:\n%s", text, len(found), strings.Join(lines, "\n"))
+			return nil, fmt.Errorf("%q is on %d lines:\n%s", text, len(found), strings.Join(lines, "\n"))
 		}
 		first, last := found[0], found[0]
 		if line := lines[first]; strings.HasSuffix(line, "{") || strings.HasSuffix(line, "(") {
@@ -66,17 +64,17 @@ func onLine(text string, edit func(first, last *string, name string) error) muta
 	}
 }
 
-// unbroken is the end of a line that goes on in the next one.
+// unbroken matches the end of a line in the middle of an expression.
 var unbroken = regexp.MustCompile(`(,|&&|\|\|| [+*/-])\n\t+`)
 
 // bare returns a text without white space.
 func bare(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// condition has the `if` whose condition contains a text look at something more.
+// condition adds to the condition of the `if` that contains a text.
 func condition(text, more string) mutation {
 	return onLine(text, func(line, _ *string, name string) error {
 		if !strings.HasPrefix(strings.TrimLeft(*line, "\t} els"), "if ") || !strings.HasSuffix(*line, " {") {
-			return fmt.Errorf("%q is in no condition: %s", text, *line)
+			return fmt.Errorf("%q is not in a condition: %s", text, *line)
 		}
 		from := max(strings.LastIndex(*line, "; "), strings.LastIndex(*line, "if ")+1) + 2
 		*line = (*line)[:from] + "(" + strings.TrimSuffix((*line)[from:], " {") + fmt.Sprintf(more, name) + " {"
@@ -84,29 +82,29 @@ func condition(text, more string) mutation {
 	})
 }
 
-// always has an `if` take its body, never has it pass its body over.
+// always makes the condition of an `if` true, never makes it false.
 func always(text string) mutation { return condition(text, ") || mutated(%q)") }
 func never(text string) mutation  { return condition(text, ") && !mutated(%q)") }
 
-// replace has an expression give something else. "f(…)" stands for the call of f, whatever its
-// arguments are. Both values are computed.
-func replace(of, is string) mutation {
-	text, call := strings.CutSuffix(of, "…)")
+// replace replaces the value of an expression; both are computed. "f(…)" means the call of f with any
+// arguments.
+func replace(expression, value string) mutation {
+	text, call := strings.CutSuffix(expression, "…)")
 	return onLine(text, func(line, _ *string, name string) error {
 		from := strings.Index(*line, text)
 		if from < 0 || strings.Count(*line, text) > 1 {
-			return fmt.Errorf("%q stands there not once: %s", text, *line)
+			return fmt.Errorf("%q is not there exactly once: %s", text, *line)
 		}
 		to := from + len(text)
 		for open := 1; call && open > 0; to++ {
 			open += strings.Count((*line)[to:to+1], "(") - strings.Count((*line)[to:to+1], ")")
 		}
-		*line = fmt.Sprintf("%smutate(%q, %s, %s)%s", (*line)[:from], name, is, (*line)[from:to], (*line)[to:])
+		*line = fmt.Sprintf("%smutate(%q, %s, %s)%s", (*line)[:from], name, value, (*line)[from:to], (*line)[to:])
 		return nil
 	})
 }
 
-// drop leaves a statement out.
+// drop skips a statement.
 func drop(statement string) mutation {
 	return onLine(statement, func(first, last *string, name string) error {
 		*last += " }"
@@ -130,7 +128,7 @@ func insertAfter(statement, code string) mutation {
 	})
 }
 
-// mutantHelpers are added to every package that is edited.
+// mutantHelpers is added to every edited package.
 const mutantHelpers = `package %s
 
 import "os"
@@ -147,13 +145,13 @@ func mutate[T any](name string, changed, otherwise T) T {
 }
 `
 
-// function is where a function stands in a file of the module.
+// function is the place of a function in the module.
 type function struct {
 	path, pkg string
 	from, to  int // offsets
 }
 
-// shippedFunctions returns the functions of a module's files that ship, by their full names.
+// shippedFunctions returns the functions in the shipped files of a module, by their full names.
 func shippedFunctions(root string) (map[string][]function, error) {
 	all := map[string][]function{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -197,8 +195,8 @@ func receiver(decl *ast.FuncDecl) (name string) {
 	return name
 }
 
-// overlay writes the edited files of the module at root below dir, and returns the path of the
-// description that `go build -overlay` takes.
+// overlay writes edited copies of the module's files to dir, and returns the path of the file for
+// `go build -overlay`.
 func overlay(root, dir string, list []mutant) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -218,8 +216,8 @@ func overlay(root, dir string, list []mutant) (string, error) {
 			}
 		}
 		if len(found) != 1 {
-			failed = append(failed, fmt.Errorf("mutant %s: there are %d functions %s: was it renamed, or name its "+
-				"package as well", m.name, len(found), m.in))
+			failed = append(failed, fmt.Errorf("mutant %s: there are %d functions %s: correct the name, or add its package",
+				m.name, len(found), m.in))
 			continue
 		}
 		f := found[0]

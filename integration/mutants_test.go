@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
-// protocolMutants are found by function: where one is renamed, its line here is what changes.
+// protocolMutants lists the mutants by function. If a function is renamed, only its line here changes.
 func protocolMutants() []mutant {
 	return []mutant{
 		{"ack-not-awaited", "handover.Wait", always("h.wait == nil"),
@@ -24,15 +24,14 @@ func protocolMutants() []mutant {
 		{"last-charge-forgotten", "Engine.acquire", insertBefore("d, ok := deltas[turn]", notCharged),
 			"TestInvariant5CrashBetweenTurns"},
 		{"clip-unkeyed", "clipper.leastRanks", replace("bytes.Compare(…)", "0"),
-			"TestInvariant6EveryRecordIsAccountedFor"},
+			everyMixedRecord},
 		{"one-more-in-any-order", "water.addOneMore", replace("bytes.Compare(…)", "0"), everyMixedRecord},
 		{"records-beyond-the-allowance-in-any-order", "clipper.choose", drop("c.rankRecords("), everyMixedRecord},
 		{"suppressed-free", "Settlement.precisions", replace("s.firstRungs[w.Metric]", "units.Precision{Lo: 1}"),
-			"TestInvariant5SameOutputForAllPartitionsAndShards"},
+			everyMixedRecord},
 		{"snapshot-late", "Engine.snapshotRecords", replace("e.opts.Rules.LedgerSlots / 2",
-			"2*e.opts.Rules.LedgerSlots"), "TestRuleSnapshotsCarryWhatDeltasNoLongerHold"},
-		{"charge-rounds-down", "units.chargeSquare", always("p0&"),
-			"TestInvariant5SameOutputForAllPartitionsAndShards"},
+			"2*e.opts.Rules.LedgerSlots"), "TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
+		{"charge-rounds-down", "units.chargeSquare", always("p0&"), everyMixedRecord},
 		{"restart-at-cut", "partition.cut", never("restart != nil"), "TestInvariant5CrashBetweenTurns"},
 		{"closed-early", "partition.watermark", replace("t.Slack+t.Lateness", "t.Slack"),
 			"TestInvariant5EventsArriveWhileTurnsSettle"},
@@ -140,7 +139,7 @@ func protocolMutants() []mutant {
 	}
 }
 
-// Tests that catch several mutants. The first ones have several READs in every run.
+// Tests that catch several mutants. Those of readers have several READs in every run.
 const (
 	readersTest      = "TestInvariant5SeveralReadersEqualTheReference"
 	liveReadersTest  = "TestInvariant6SeveralReadersOfLiveEvents"
@@ -152,7 +151,7 @@ const (
 
 // Code of mutants that is too long for their lines.
 const (
-	// the last settled turn is charged for those before it, and not taken up itself
+	// the last settled turn charges the turns before it, but is not charged itself
 	notCharged = `if turn == settled { if err := e.chargeDecided(ctx, n, a); err != nil { return err }; a.turn = ` +
 		`settled; ` +
 		`break }`
@@ -160,12 +159,12 @@ const (
 	freeAgain = `if i > 0 && list[i-1].id == list[i].id && list[i-1].period != list[i].period { actual = 0 }`
 	// the end of a window of 30 s
 	endOfWindow = `e.Millis + 29_999 - e.Millis%30_000`
-	// the interval of a share with its variance, but for the (1 − s)²·n
+	// the interval of a share, with the variance without (1 − s)²·n
 	onlyTheOthersNoise = `a, b, c = s.coefficient(all, all, s.Scale.buckets()-(end-first)), s.coefficient(in, all, ` +
 		`0), s.coefficient(in, in, 0)`
 )
 
-// located splits the name of a test of another package, "transforms/spend.Test…".
+// located returns the directory and the name of a test: "transforms/spend.Test…", or one of this package.
 func located(test string) (dir, name string) {
 	if dir, name, elsewhere := strings.Cut(test, "."); elsewhere {
 		return filepath.Join("..", dir), name
@@ -209,7 +208,7 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 		cmd := exec.Command(binaries[in], "-test.timeout", "3m", "-test.run", "^"+test+"$")
 		cmd.Dir = in
 		cmd.Env = append(os.Environ(), long.Variable+"=", mutantVariable+"="+name, patienceVariable+"="+patience)
-		if try > 0 { // with the same seed, a tame case would be drawn again
+		if try > 0 { // the same seed would draw the same case
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s/%d", runseed.Variable, os.Getenv(runseed.Variable), try))
 		}
 		cmd.WaitDelay = time.Second
@@ -218,8 +217,9 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	for _, m := range protocolMutants() {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			out, err := run(t, m.name, m.caught, "15s", 0)
-			for try := 1; err == nil && try < 12; try++ { // what several READs do in one run depends on who is first
+			var out []byte
+			var err error
+			for try := 0; err == nil && try < 12; try++ { // with several READs, a run depends on which is first
 				out, err = run(t, m.name, m.caught, "15s", try)
 			}
 			if err == nil {
@@ -242,7 +242,7 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	}
 }
 
-// firstFinding returns the first line of a test's output that says what was wrong.
+// firstFinding returns the first failure in a test's output.
 func firstFinding(out string) string {
 	for l := range strings.Lines(out) {
 		if strings.Contains(l, "_test.go:") {

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// nodesVariable set to 1 runs the tests on three nodes; with everyNode, each node meets each fault.
+// nodesVariable, set to 1, runs the test on three nodes; with everyNode, each node has each fault.
 const (
 	nodesVariable = "TOLLGATE_NODES"
 	everyNode     = "all"
@@ -37,7 +37,7 @@ func startNodes(t *testing.T) (*campaign, []*realkafka.Broker) {
 	}
 	t.Cleanup(func() {
 		for _, n := range nodes {
-			n.Kill() // the last ones would wait for a majority
+			n.Kill() // a regular stop would wait for a majority
 			if err := n.Close(); err != nil {
 				t.Error(err)
 			}
@@ -54,19 +54,17 @@ func (c *campaign) restart(nodes ...*realkafka.Broker) {
 	}
 }
 
-// Three brokers, with every topic on each: a node is lost in the middle of turns, in good order, by
-// kill −9, and while it owes the answers to what it may have written; two nodes are lost; and fewer
-// copies can be written than a topic asks for. Turns go on where a node is left over, wait and say
-// so where none is, and what comes out is what the reference says and what an undisturbed run
-// publishes.
+// Three brokers have copies of every topic. In the middle of turns, a node is stopped, killed, or
+// killed before it has responded to writes; two nodes are killed; and a topic has too few replicas in
+// sync. Turns continue if enough nodes are left; otherwise they wait, and the run logs the cause. The
+// counts equal those of the reference and of an undisturbed run.
 func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 	c, nodes := startNodes(t)
-	s := c.newSubject(subjectSettings{name: "campaign-nodes", events: "campaign-nodes-events", broker: c.addr,
-		window: 10 * time.Second, slots: 10}, base)
+	s := c.newSubject(subjectSettings{name: "campaign-nodes", broker: c.addr, window: 10 * time.Second, slots: 10}, base)
 	c.run(s)
 	losses := []struct {
 		fault string
-		of    func(node *realkafka.Broker)
+		apply func(node *realkafka.Broker)
 	}{
 		{"node killed", func(node *realkafka.Broker) { node.Kill() }},
 		{"node stopped", func(node *realkafka.Broker) {
@@ -74,14 +72,14 @@ func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}},
-		{"node killed while it owes answers", func(node *realkafka.Broker) {
+		{"node killed before it responds", func(node *realkafka.Broker) {
 			node.Signal(syscall.SIGSTOP)
 			c.pause(200*time.Millisecond, 2*time.Second)
 			node.Kill()
 		}},
 	}
-	// One of them leads control, and each leads some of the ledger: which one meets what is drawn,
-	// where not each is to meet everything.
+	// One node leads control, and each leads a part of the ledger. Unless every node has every fault,
+	// it is random which node has which.
 	order, rounds := c.random.Perm(len(nodes)), 1
 	if os.Getenv(nodesVariable) == everyNode {
 		rounds = len(nodes)
@@ -90,7 +88,7 @@ func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 		loss, node := losses[i%len(losses)], nodes[order[(i+i/len(losses))%len(nodes)]]
 		c.befalls(s, loss.fault, func() bool {
 			hit := c.open(s)
-			loss.of(node)
+			loss.apply(node)
 			c.moves(s, s.current, 3)
 			c.restart(node)
 			return hit
@@ -106,7 +104,7 @@ func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 		if now := s.watch.now().settled; now > before {
 			c.complain(s.current, "%d turns were settled with one node of three", now-before)
 		}
-		// Each needs the other one to begin.
+		// Each of the two needs the other one to start.
 		failed := make(chan error, 1)
 		go func() { failed <- nodes[0].Restart(t.Context()) }()
 		c.restart(nodes[1])
@@ -119,12 +117,12 @@ func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 		alterTopic(t, nodes[0].Addr(), ledger, map[string]string{"min.insync.replicas": "3"})
 		before := len(s.current.stderr.String())
 		nodes[2].Kill()
-		said := func() string { return s.current.stderr.String()[before:] }
-		await.That(t, 2*time.Minute, "the run says that nothing moves", func() bool {
-			return strings.Contains(said(), "no progress for") || !s.current.alive()
+		logged := func(text string) bool { return strings.Contains(s.current.stderr.String()[before:], text) }
+		await.That(t, 2*time.Minute, "the run warns of a standstill", func() bool {
+			return logged("no progress for") || !s.current.alive()
 		})
-		if !strings.Contains(said(), "replicas") {
-			c.complain(s.current, "the run does not say that there are too few replicas")
+		if !logged("replicas") {
+			c.complain(s.current, "the warning does not name too few replicas")
 		}
 		c.restart(nodes[2])
 		c.moves(s, s.current, 2)

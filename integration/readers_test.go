@@ -13,9 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// Runs with several READs, each run with another number of them, that die at points of their
-// protocol: what is published is what the sequential reference says, for deployments that are
-// drawn at random, and byte for byte what one READ publishes.
+// Runs with changing numbers of READs die at points of the readers' protocol. They publish the
+// counts of the sequential reference, byte for byte as one READ does, for random deployments.
 func TestInvariant5SeveralReadersEqualTheReference(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -28,7 +27,7 @@ func TestInvariant5SeveralReadersEqualTheReference(t *testing.T) {
 		random := rand.New(runseed.PCG(t, seed, 0x4ead))
 		partitions := 2 + random.IntN(5)
 		w := calm(seed)
-		w.Disturb = 4 * time.Second // within the lateness: none is too late, whatever is read first
+		w.Disturb = 4 * time.Second // within the lateness: no record is late, whichever is read first
 		drawn := seed%2 == 1
 		layout := sharded(1+random.IntN(20), 1+random.IntN(3))
 		d := newDeployment(t, broker, fmt.Sprintf("readers%d", seed), partitions, layout, tight)
@@ -44,7 +43,7 @@ func TestInvariant5SeveralReadersEqualTheReference(t *testing.T) {
 			if run%2 == 0 { // closed turns are read again
 				j.CrashAt, j.CrashTurn, j.Skip = crashpoint.SettledWritten, uint64(1+run), 0
 			}
-			startRunner(t, j).last(t) // it may be through before it comes to the point
+			startRunner(t, j).last(t) // it may end before it reaches the point
 			if err := d.chargeable(); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -62,8 +61,7 @@ func TestInvariant5SeveralReadersEqualTheReference(t *testing.T) {
 	}
 }
 
-// Events come in while several READs are at work, in partitions of which some run ahead and some
-// are silent for a while.
+// Events arrive while several READs work. Some partitions run ahead, others are silent for a while.
 func TestInvariant6SeveralReadersOfLiveEvents(t *testing.T) {
 	broker := startBroker(t)
 	for seed := range uint64(pick(1, onReal(t, 2, 6))) {
@@ -73,8 +71,8 @@ func TestInvariant6SeveralReadersOfLiveEvents(t *testing.T) {
 		w := calm(70 + seed)
 		w.Disturb, w.Broken, w.Late, w.Past, w.Future = 4*time.Second, 5, 5, 3, 3
 		dealt := scatter(w.arrivals(), partitions, seed)
-		for p := range dealt { // one record after all others closes the last windows
-			dealt[p] = append(dealt[p], at("closer", "p00", 130*time.Second))
+		for p := range dealt {
+			dealt[p] = append(dealt[p], closer())
 		}
 		sent := make(chan struct{})
 		go func() {
@@ -94,12 +92,12 @@ func TestInvariant6SeveralReadersOfLiveEvents(t *testing.T) {
 			}
 		}()
 		slowly := func(point string, _ int) error {
-			if point == crashpoint.CloseWriting { // what comes meanwhile is in no CLOSE yet
+			if point == crashpoint.CloseWriting { // records that arrive meanwhile are in no CLOSE yet
 				time.Sleep(30 * time.Millisecond)
 			}
 			return nil
 		}
-		for range pick(3, 5) { // two turns each, fewer than there are in all
+		for range pick(3, 5) { // fewer turns than there are
 			d.runTurns(2, func(o *runOptions) {
 				o.Bounded, o.Readers, o.Hooks.At = false, 2+random.IntN(partitions), slowly
 			})
@@ -112,50 +110,43 @@ func TestInvariant6SeveralReadersOfLiveEvents(t *testing.T) {
 	}
 }
 
-// A record that comes after its group has said that the turn is passed, and before the CLOSE, is
-// overtaken: the CLOSE says what was said.
+// A record that arrives after its group's PASSED of the turn, but before the CLOSE, is overtaken: the
+// CLOSE repeats the PASSED.
 func TestRuleRecordsAfterAPassedAreOvertaken(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "passed", 2, func(c *pipeline.Config) {
-		// The idle rule passes ten turns, few enough that the partition is read on meanwhile.
+		// The idle rule passes ten turns, so few that the partition is read further meanwhile.
 		c.Time.IdleGrace = time.Second
 		c.Time.Skew = min(366*24*time.Hour, (time.Since(base.Add(100*time.Second)) - c.Time.Lateness -
 			c.Time.IdleGrace).Truncate(time.Millisecond))
 	})
 	d.clocked = true
-	d.append(0, calm(33).arrivals())
-	d.append(0, []arrival{at("closer", "p00", 130*time.Second)})
-	drain := make(chan struct{})
+	d.append(0, append(calm(33).arrivals(), closer()))
 	var once sync.Once
-	d.run(func(o *runOptions) {
-		o.Bounded, o.Readers, o.Drain = false, 2, drain
+	twoReaders := func(o *runOptions) { o.Readers = 2 }
+	d.run(twoReaders, untilTurn(6), func(o *runOptions) {
 		o.Hooks.At = func(point string, _ int) error {
 			if point == crashpoint.CloseWriting {
-				once.Do(func() { // what the reader of the silent partition has said is in it
+				once.Do(func() { // the CLOSE has the PASSED of the silent partition's reader
 					d.append(1, calm(34).arrivals())
-					time.Sleep(500 * time.Millisecond) // it reads
+					time.Sleep(500 * time.Millisecond) // the reader reads them
 				})
 			}
 			return nil
 		}
-		o.OnSettled = func(s pipeline.Settlement) {
-			if s.Turn == 6 {
-				close(drain)
-			}
-		}
 	})
-	d.run(func(o *runOptions) { o.Readers = 2 })
+	d.run(twoReaders)
 	d.verify()
 	if d.report().Overtaken == 0 {
 		t.Error("no record was overtaken")
 	}
 }
 
-// A stamp that was ahead of the clock of the process that read it first stays so for every later
-// one, of whichever group of partitions: else it would be the time of its partition from then on.
+// A stamp that was ahead of the clock when it was first read stays so for every later process and in
+// every group of partitions. Otherwise it would set the time of its partition.
 func TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader(t *testing.T) {
 	t.Parallel()
 	broker := startBroker(t)
-	for ahead := 1500 * time.Millisecond; ; ahead *= 2 { // a slow machine has not read it in time
+	for ahead := 1500 * time.Millisecond; ; ahead *= 2 { // again if a slow machine read it too late
 		d := newDeployment(t, broker, fmt.Sprintf("ahead%d", ahead.Milliseconds()), 2, tight, func(c *pipeline.Config) {
 			c.Time.Skew = time.Second
 		})
@@ -176,24 +167,22 @@ func TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader(t *testing.T) {
 		for _, cut := range tr.Closes[tr.Last].Cuts {
 			known += len(cut.Ahead)
 		}
-		// On a real broker one of them may stand before what the next run reads again.
+		// On a real broker one of them may come before the records that the next run reads again.
 		if want := onReal(t, 1, 2); known < want {
 			if ahead < 20*time.Second {
 				continue
 			}
-			t.Fatalf("%d stamps were ahead of the clock, of those that the next run may read again: want %d", known,
-				want)
+			t.Fatalf("of the stamps that the next run may read again, %d were ahead of the clock: want %d", known, want)
 		}
-		time.Sleep(time.Until(began.Add(ahead + 100*time.Millisecond))) // from now on it would not be ahead
+		time.Sleep(time.Until(began.Add(ahead + 100*time.Millisecond))) // until it is no longer ahead
 		d.run(func(o *runOptions) { o.Readers = 1 })
 		d.verify()
 		return
 	}
 }
 
-// Readers pass a certain number of turns at once, and have read records of later ones by then.
-// These are read again where another run begins after exactly those turns; and what was read is in
-// one tally, though the turns are in several CLOSEs.
+// Readers pass 32 turns at once, and have then also read records of later turns. If another run
+// begins after exactly these turns, it reads those records again, and no record is in two tallies.
 func TestInvariant5ARunBeginsAfterTheLastTurnThatReadersHavePassed(t *testing.T) {
 	t.Parallel()
 	broker := startBroker(t)

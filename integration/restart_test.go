@@ -35,8 +35,7 @@ func (d *deployment) openTurn() (uint64, map[int32]int64) {
 	return tr.Last + 1, restart
 }
 
-// All deltas of the interrupted turn are durable: it is redone from the ledger, and no shard needs
-// its events.
+// If all deltas of the interrupted turn are durable, it is redone from the ledger, without its events.
 func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -67,24 +66,16 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	}
 }
 
-// The last turn is redone from the ledger, and its events are not read again: a run that ends with
-// the topic settles it first.
+// The last turn was interrupted and is redone from the ledger: its events are not read again, but a
+// run until the end of the topic settles it first.
 func TestRuleARunUntilTheEndSettlesAnInterruptedLastTurn(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "last-turn", 1, tight, func(c *pipeline.Config) {
 		c.Time.IdleGrace = time.Second
 	})
-	d.load([][]arrival{{at("u1", "p00", time.Second), at("u2", "p00", 2*time.Second)}})
+	d.load([][]arrival{{visit("u1", "p00", time.Second), visit("u2", "p00", 2*time.Second)}})
 	untilEnd := func(o *runOptions) { o.Bounded, o.UntilEnd = false, true }
-	died := errors.New("the process dies")
-	if _, err := d.tryRun(untilEnd, func(o *runOptions) {
-		o.Hooks.At = func(point string, _ int) error {
-			if point == crashpoint.SettledWriting {
-				return died
-			}
-			return nil
-		}
-	}); !errors.Is(err, died) {
+	if _, err := d.tryRun(untilEnd, diesAt(crashpoint.SettledWriting)); !errors.Is(err, errDied) {
 		t.Fatalf("the first run: %v", err)
 	}
 	if !d.completeTurn(1) {
@@ -96,8 +87,8 @@ func TestRuleARunUntilTheEndSettlesAnInterruptedLastTurn(t *testing.T) {
 	d.verify()
 }
 
-// A delta is missing, and so are the events: the run must stop and say so instead of counting what
-// is left.
+// A delta of the open turn and its events are missing: the run must stop with an error instead of
+// counting the rest.
 func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "missing", 1, tight)
@@ -117,33 +108,31 @@ func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 	must.Succeed(t, d.chargeable())
 }
 
-// The broker is killed in the middle of turns and comes back with what it had on disk.
+// The broker is killed in the middle of turns and restarts with the records that it had on disk.
 func TestRuleTheRunSurvivesItsBroker(t *testing.T) {
 	t.Parallel()
 	broker := startOwnBroker(t)
-	d := newDeployment(t, broker.address(), "broker", 2, tight)
+	d := newDeployment(t, broker.Addr(), "broker", 2, tight)
 	d.load(scatter(calm(38).arrivals(), 2, 1))
 	j := d.job()
 	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 20 * time.Millisecond}
 	c := startRunner(t, j)
 	for turn := uint64(2); turn <= uint64(pick(2, 8)); turn += 3 {
 		c.settled(t, turn)
-		broker.kill()
-		broker.restart(t)
+		broker.Kill()
+		must.Succeed(t, broker.Restart(t.Context()))
 	}
-	if end := c.last(t); end == nil || end.Error != "" {
-		t.Fatalf("the run ended with %s\n%s", end, tail(c.stderr))
-	}
+	c.succeeds(t, patience)
 	d.client = attach(t, d.config).client
 	d.verify()
 }
 
-// An engine's restore hands READ a restriction of the past, and the elements that were buffered
-// then come once more. Writes of the turn that was under way are held up, so that the new epoch
-// overtakes them.
+// After an engine's restore, READ gets an old restriction, and the elements that were buffered at
+// that time arrive again. Writes of the turn under way are delayed, so that the new epoch overtakes
+// them.
 func TestRuleAnEngineRestoreIsARestart(t *testing.T) {
 	broker := startBroker(t)
-	// The first one: with all deltas there the turn is redone without what comes once more.
+	// The first point: if all deltas were there, the turn would be redone without these elements.
 	slow := []string{crashpoint.DeltaWriting, crashpoint.CountsWriting, "", crashpoint.FenceWriting,
 		crashpoint.SettledWriting, ""}
 	for i := range pick(2, 6) {
@@ -172,33 +161,23 @@ func TestRuleAnEngineRestoreIsARestart(t *testing.T) {
 	}
 }
 
-// An idle partition is closed by the clock: what arrives after the CLOSE is overtaken, counted, and
-// changes nothing else.
+// The clock closes the windows of an idle partition. Records that arrive after the CLOSE are
+// overtaken: they are counted as such and change nothing else.
 func TestRuleRecordsAfterAnIdleCloseAreOvertaken(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "idle", 2, func(c *pipeline.Config) { c.Time.IdleGrace = time.Second })
 	d.clocked = true
-	d.append(0, calm(33).arrivals())
-	d.append(0, []arrival{at("closer", "p00", 130*time.Second)})
-	drain := make(chan struct{})
-	d.run(func(o *runOptions) {
-		o.Bounded, o.Drain = false, drain
-		o.OnSettled = func(s pipeline.Settlement) {
-			if s.Turn == 6 {
-				close(drain)
-			}
-		}
-	})
+	d.append(0, append(calm(33).arrivals(), closer()))
+	d.run(untilTurn(6))
 	d.append(1, calm(34).arrivals())
 	d.run()
 	d.verify()
-	report := must.Have(pipeline.TrustedReport(t.Context(), d.compiled))
-	if report.Overtaken == 0 {
+	if d.report().Overtaken == 0 {
 		t.Error("no record was overtaken")
 	}
 }
 
-// A backlog of many tiny turns in records so large that one fetch holds a part of them only:
-// wherever the fetches of the next run end, every turn that is closed is read to its cut.
+// A backlog has many tiny turns, in records so large that a fetch has only a part of them. Wherever
+// the fetches of the next run end, it reads every closed turn to its cut.
 func TestRuleABacklogOfLargeRecordsIsReadInPieces(t *testing.T) {
 	t.Parallel()
 	windows, pad := pick(45, 200), strings.Repeat("x", 30_000)
@@ -208,7 +187,7 @@ func TestRuleABacklogOfLargeRecordsIsReadInPieces(t *testing.T) {
 		})
 	var arrivals []arrival
 	for i := range windows * 3 {
-		a := at(fmt.Sprintf("u%d", i%50), "p00", time.Duration(i)*333*time.Millisecond)
+		a := visit(fmt.Sprintf("u%d", i%50), "p00", time.Duration(i)*333*time.Millisecond)
 		a.value = []byte(strings.Replace(string(a.value), "{", fmt.Sprintf(`{"pad":%q,`, pad), 1))
 		arrivals = append(arrivals, a)
 	}
@@ -222,25 +201,8 @@ func TestRuleABacklogOfLargeRecordsIsReadInPieces(t *testing.T) {
 	d.verify()
 }
 
-// Few ledger slots: deltas are overwritten, and every restart restores from snapshots.
-func TestRuleSnapshotsCarryWhatDeltasNoLongerHold(t *testing.T) {
-	t.Parallel()
-	d := newDeployment(t, startBrokerProcess(t), "slots", 2, tight, func(c *pipeline.Config) { c.LedgerSlots = 4 })
-	w := calm(35)
-	w.Windows = pick(12, 40)
-	d.load(scatter(w.arrivals(), 2, 1))
-	for turn := uint64(5); turn < uint64(w.Windows); turn += 3 {
-		j := d.job()
-		j.CrashAt, j.CrashTurn = []string{crashpoint.SettledWritten, crashpoint.DeltaWritten,
-			crashpoint.CountsWriting}[turn%3], turn
-		d.crashed(j)
-	}
-	d.finish()
-	d.verify()
-}
-
-// Some shards have their delta of the interrupted turn, and the events that are read again are not
-// the ones before: the run stops, for good. Where brokers know ids of topics, the start refuses.
+// Some shards have written their deltas of the interrupted turn, but the events have changed before
+// they are read again: the run stops permanently. (If brokers have ids of topics, the start refuses.)
 func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 	t.Parallel()
 	old := must.Have(kfake.NewCluster(kfake.NumBrokers(1), kfake.MaxVersions(kversion.V2_7_0()),
@@ -248,19 +210,19 @@ func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 	t.Cleanup(old.Close)
 	d := newDeployment(t, old.ListenAddrs()[0], "changed", 2, tight, sharded(16, 1))
 	w := calm(503)
-	w.Events = 600 // so many that every shard has some in every turn
+	w.Events = 600 // enough for every shard in every turn
 	d.load(scatter(w.arrivals(), 2, 7))
 	before := d.eventLog()
 	d.crashAt(crashpoint.SettledWritten, 3, 0)
 	j := d.job()
 	j.CrashAt, j.Skip, j.Delays = crashpoint.DeltaWritten, 2, map[string]time.Duration{}
 	for shard := 3; shard < d.config.Shards; shard++ {
-		j.Delays[inShard(crashpoint.DeltaWriting, shard)] = time.Hour // not even on its way to the broker
+		j.Delays[inShard(crashpoint.DeltaWriting, shard)] = time.Hour // never sent to the broker
 	}
 	d.crashed(j)
 	d.replaceEvents(changedLog(d, before))
 	if end := startRunner(t, d.job()).last(t); end == nil || end.Error == "" {
-		t.Fatalf("over a log that is not the one before, the run ended with: %s", end)
+		t.Fatalf("over a changed log, the run ended with: %s", end)
 	}
 	must.Succeed(t, d.chargeable())
 	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "stopped" {
@@ -284,7 +246,7 @@ func changedLog(d *deployment, log events) events {
 	return changed
 }
 
-// replaceEvents deletes the events topic and makes it anew with other records.
+// replaceEvents deletes the events topic and creates it again with other records.
 func (d *deployment) replaceEvents(log events) {
 	d.t.Helper()
 	deploytest.DeleteTopic(d.t, d.config.Kafka.Brokers[0], d.config.Events.Topic)

@@ -19,8 +19,8 @@ func only(metrics ...pipeline.Metric) settings {
 	return func(c *pipeline.Config) { c.Metrics = metrics }
 }
 
-// oneRung returns a public metric that always pays for the same precision, from a bucket that holds
-// all of an account, so that a user's budget lasts for a known number of windows: ⌊B²/⌈C²·u(σ)⌉⌋.
+// oneRung returns a public metric that always releases with the same precision and may spend the whole
+// account: a user's budget lasts for ⌊B²/⌈C²·u(σ)⌉⌋ windows.
 func oneRung(sigma float64, contribution int) pipeline.Metric {
 	m := publicMetric("visits", 10*time.Second)
 	m.MaxKeysPerUser, m.MaxEventsPerKey, m.Burst = 1, contribution, 1
@@ -29,13 +29,12 @@ func oneRung(sigma float64, contribution int) pipeline.Metric {
 	return m
 }
 
-// atTop is a target that releases with one noise only.
+// atTop returns a target that releases always have at the same noise.
 func atTop(sigma float64) noisereduction.Target {
 	return noisereduction.Target{Absolute: 1.96 * sigma, Confidence: 0.95}
 }
 
-// decisions returns what was decided about every user, turn → admissions by metric, and the amounts
-// spent.
+// decisions returns the admissions of every user by turn, as a text, and the accounts.
 func (d *deployment) decisions() (map[reference.Owner]map[uint64]string, map[reference.Owner]reference.Account) {
 	d.t.Helper()
 	all := map[reference.Owner]map[uint64]string{}
@@ -52,7 +51,7 @@ func (d *deployment) decisions() (map[reference.Owner]map[uint64]string, map[ref
 	return all, maps.Clone(d.reference().accounts)
 }
 
-// owner names a user's account in a period.
+// owner returns the owner of a user's account in a period.
 func (d *deployment) owner(user string, period int64) reference.Owner {
 	return reference.Owner{ID: schemas.NewHasher(d.config.Keys.UserHash.Reveal()).Account([]byte(user)), Period: period}
 }
@@ -65,7 +64,7 @@ func TestAnEmptyTopicGivesAnEmptyResult(t *testing.T) {
 	d.verify()
 }
 
-// outcomesOf returns what must become of every record.
+// outcomesOf returns the outcome that each record must have.
 func (d *deployment) outcomesOf(log events) map[int32][]reference.Outcome {
 	d.t.Helper()
 	replay := must.Have(reference.NewReplay(*d.referenceConfig(), nil, 0, slices.Collect(maps.Keys(log))...))

@@ -15,20 +15,19 @@ import (
 	"time"
 )
 
-// The soak lasts as long as a tester asks for.
+// soakVariable has the duration of the soak.
 const soakVariable = "TOLLGATE_SOAK"
 
-// soakFault is a fault that lasts for a while. begin starts it and returns the function that ends
-// it; unready is set if the run cannot be ready meanwhile, gone if it does not respond.
+// soakFault is a fault that lasts for a while.
 type soakFault struct {
 	name    string
 	lasts   time.Duration
-	unready bool
-	gone    bool
-	begin   func(*soak) (end func())
+	unready bool                     // the run cannot be ready meanwhile
+	gone    bool                     // the run does not respond meanwhile
+	begin   func(*soak) (end func()) // begins it and returns the function that ends it
 }
 
-// The long ones are as long as alerts wait.
+// soakFaults returns the faults in their order. Long ones last until alerts fire.
 func soakFaults() []soakFault {
 	const short, long = 25 * time.Second, 165 * time.Second
 	kill := func(s *soak) func() { s.c.lose(s.subject); return func() {} }
@@ -66,43 +65,38 @@ func soakFaults() []soakFault {
 // soak is a deployment that is watched while faults befall it.
 type soak struct {
 	*subject
-	c *campaign
-	// faults in turn, repeatedly.
-	faults []soakFault
+	c      *campaign
+	faults []soakFault // repeated in this order
 
 	mu      sync.Mutex
 	samples []soakSample
 }
 
-// soakSample is a run's state at a time.
+// soakSample is the state of a run at a time.
 type soakSample struct {
-	at       time.Time
-	up       bool
-	ready    bool
-	settled  float64
-	resident float64 // bytes
+	time      time.Time
+	up, ready bool
+	resident  float64 // bytes
 }
 
-// The real binary on a real broker, for as long as is asked for, with a fault in every minute: what
-// is published is what the sequential reference says and what an undisturbed run publishes; the run
-// is not ready while it cannot go on, within half a minute, and ready again within a minute after;
-// its memory does not grow.
+// The real binary runs on a real broker with a fault in every minute. The counts equal those of the
+// sequential reference and of an undisturbed run. A run that cannot continue is not ready within half
+// a minute, and is ready again within a minute after the fault. Its memory does not grow.
 func TestInvariant5ASoakOfFaultsIsSeenAndChangesNothing(t *testing.T) {
 	lasts, err := time.ParseDuration(os.Getenv(soakVariable))
 	if err != nil {
 		t.Skipf("a soak takes minutes: `.ci/run soak`, or %s=5m or more", soakVariable)
 	}
 	c := startCampaign(t, campaignSeed(t))
-	(&soak{c: c, faults: soakFaults()}).goOn(c.proxy.addr, lasts)
+	(&soak{c: c, faults: soakFaults()}).run(lasts)
 }
 
-// goOn runs a deployment for a time, with a fault in every minute, and compares the results.
-func (s *soak) goOn(broker string, lasts time.Duration) {
+// run runs a deployment for a time, with a fault in every minute, and compares the results.
+func (s *soak) run(lasts time.Duration) {
 	c, t := s.c, s.c.t
 	t.Helper()
-	s.subject = c.newSubject(subjectSettings{name: "campaign-soak", events: "campaign-soak-events", broker: broker,
-		window: time.Second,
-		slots:  10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second))
+	s.subject = c.newSubject(subjectSettings{name: "campaign-soak", window: time.Second, slots: 10, appendTimes: true},
+		time.Now().Add(-5*time.Second).Truncate(time.Second))
 	s.args = []string{"--listen", "127.0.0.1:0"}
 	c.run(s.subject)
 	stop := s.watchMetrics()
@@ -135,7 +129,7 @@ func (s *soak) endure(number int, f soakFault) string {
 	c.faultNow = fmt.Sprintf("fault %d (%s)", number, f.name)
 	began := time.Now()
 	heal := f.begin(s)
-	if s.current == nil { // a supervisor begins another run at once
+	if s.current == nil { // a supervisor starts another run at once
 		c.run(s.subject)
 	}
 	for time.Since(began) < f.lasts {
@@ -145,11 +139,11 @@ func (s *soak) endure(number int, f soakFault) string {
 	now := s.newest()
 	switch {
 	case f.gone && now.up:
-		c.complain(s.current, "the run answers, and it is stopped")
+		c.complain(s.current, "the run is stopped, but responds")
 	case f.unready && f.lasts >= 35*time.Second && now.ready:
-		c.complain(s.current, "%s later the run is ready", f.lasts)
+		c.complain(s.current, "after %s of the fault the run is ready", f.lasts)
 	case !f.unready && !f.gone && f.lasts >= 35*time.Second && !now.ready:
-		c.complain(s.current, "%s later the run is not ready, and it can go on", f.lasts)
+		c.complain(s.current, "after %s of the fault the run is not ready, although it can continue", f.lasts)
 	}
 	heal()
 	healed := time.Now()
@@ -164,30 +158,25 @@ func (s *soak) endure(number int, f soakFault) string {
 	line := fmt.Sprintf("%3d  %-20s %4.0f s  ready again after %4.1f s", number, f.name, f.lasts.Seconds(),
 		time.Since(healed).Seconds())
 	c.t.Log(line)
-	for s.watchedFor(began, f) {
+	for time.Since(began) < f.lasts.Truncate(time.Minute)+time.Minute {
 		time.Sleep(time.Second)
 		s.supervise()
 	}
 	return line
 }
 
-// supervise begins another run where the last one has ended: one without a broker does after two
-// minutes.
+// supervise starts another run if the last one has ended, as it does after two minutes without a
+// broker.
 func (s *soak) supervise() {
 	if !s.current.alive() {
 		s.c.run(s.subject)
 	}
 }
 
-// watchedFor reports whether the minute of a fault continues.
-func (s *soak) watchedFor(began time.Time, f soakFault) bool {
-	return time.Since(began) < f.lasts.Truncate(time.Minute)+time.Minute
-}
-
-// isReadySince reports whether the newest sample is after a time and ready, and turns are settled.
+// isReadySince reports whether a sample after a time is ready.
 func (s *soak) isReadySince(t time.Time) bool {
 	now := s.newest()
-	return now.at.After(t) && now.ready
+	return now.time.After(t) && now.ready
 }
 
 func (s *soak) newest() soakSample {
@@ -199,12 +188,12 @@ func (s *soak) newest() soakSample {
 	return s.samples[len(s.samples)-1]
 }
 
-// watchMetrics asks the current run once a second, as Prometheus would.
+// watchMetrics reads the metrics of the current run once a second, as Prometheus does.
 func (s *soak) watchMetrics() (stop func()) {
-	done, stopped := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
 	client := http.Client{Timeout: 900 * time.Millisecond}
-	go func() {
-		defer close(stopped)
+	var sampling sync.WaitGroup
+	sampling.Go(func() {
 		defer client.CloseIdleConnections()
 		for {
 			select {
@@ -214,51 +203,50 @@ func (s *soak) watchMetrics() (stop func()) {
 				s.sample(&client, now)
 			}
 		}
-	}()
-	return sync.OnceFunc(func() { close(done); <-stopped })
+	})
+	return func() { close(done); sampling.Wait() }
 }
 
 var listens = regexp.MustCompile(`readiness at (http://[0-9.:]+)`)
 
 func (s *soak) sample(client *http.Client, now time.Time) {
-	sample := soakSample{at: now}
+	sample := soakSample{time: now}
 	text := ""
 	if p := s.current; p != nil {
 		if found := listens.FindStringSubmatch(p.stderr.String()); found != nil {
-			if answer, err := client.Get(found[1] + "/metrics"); err == nil {
-				body, err := io.ReadAll(answer.Body)
-				answer.Body.Close() //nolint:errcheck // it was read
+			if response, err := client.Get(found[1] + "/metrics"); err == nil {
+				body, err := io.ReadAll(response.Body)
+				response.Body.Close() //nolint:errcheck // it was read
 				sample.up, text = err == nil, string(body)
 			}
 		}
 	}
 	sample.ready = value(text, "tollgate_ready") == 1
-	sample.settled, sample.resident = value(text, "tollgate_turns_settled_total"),
-		value(text, "process_resident_memory_bytes")
+	sample.resident = value(text, "process_resident_memory_bytes")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.samples = append(s.samples, sample)
 }
 
-// value returns what a metric without labels is; 0 where it is not there.
+// value returns the value of a metric without labels, or 0 if it is missing.
 func value(text, metric string) float64 {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, metric+" "); ok {
-			v, _ := strconv.ParseFloat(strings.TrimSpace(rest), 64) //nolint:errcheck // 0 is what it is then
+			v, _ := strconv.ParseFloat(strings.TrimSpace(rest), 64) //nolint:errcheck // it is 0 then
 			return v
 		}
 	}
 	return 0
 }
 
-// checkMemory compares what runs took at most in the first and in the last fifth of the soak.
+// checkMemory compares the memory of runs in the first and the last fifth of the soak.
 func (s *soak) checkMemory() {
 	s.c.t.Helper()
 	most := func(part []soakSample) (bytes float64) {
 		var all []float64
-		for _, one := range part {
-			if one.resident > 0 {
-				all = append(all, one.resident)
+		for _, sample := range part {
+			if sample.resident > 0 {
+				all = append(all, sample.resident)
 			}
 		}
 		slices.Sort(all)

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// A statement has every account of the user as the reference has it, over periods and a change.
+// A statement has all accounts of its user, equal to those of the reference, over periods and a change.
 func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	t.Parallel()
 	d := newMixed(t, startBroker(t), "statement", 3)
@@ -23,7 +23,7 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	d.load(scatter(arrivals, 3, 1))
 	d.runTurns(6)
 	d.verify()
-	if checkStatements(t, d, arrivals, true) == 0 { // no slot of the ledger is used twice yet
+	if checkStatements(t, d, arrivals, true) == 0 { // no slot of the ledger has been overwritten
 		t.Error("nobody has spent anything")
 	}
 	d.change(manyChanges("statement"))
@@ -41,8 +41,8 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	}
 }
 
-// checkStatements compares the statements of users with the reference, and returns how many of
-// their accounts it has seen. whole: the ledger still has all releases.
+// checkStatements compares the statements of users with the reference, and returns the number of their
+// accounts. whole means that the ledger still has all releases.
 func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool) (spent int) {
 	t.Helper()
 	tr := must.Have(d.readTrusted())
@@ -56,11 +56,11 @@ func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool
 	if len(users) < pick(20, 1000) {
 		t.Fatalf("%d users", len(users))
 	}
-	asked := slices.Sorted(maps.Keys(users))[:pick(20, 1000)]
+	sample := slices.Sorted(maps.Keys(users))[:pick(20, 1000)]
 	if whole {
-		asked = asked[:20]
+		sample = sample[:20]
 	}
-	for _, user := range asked {
+	for _, user := range sample {
 		got := must.Have(pipeline.ReadStatement(t.Context(), d.compiled, []byte(user)))
 		var want []reference.Owner
 		for owner := range all {
@@ -98,14 +98,14 @@ func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool
 	return spent
 }
 
-// paid is the charge of the window of a metric that ends at end.
+// paid is the charge for one window of a metric.
 type paid struct {
 	metric string
-	end    int64
+	end    int64 // of the window
 	cost   int64
 }
 
-// checkReleases compares the releases of an account with its charges. The ledger has the last ones.
+// checkReleases compares the releases of an account, the last ones at least, with its charges.
 func checkReleases(t *testing.T, user string, a *pipeline.StatementAccount, charges []paid, budget float64,
 	whole bool) {
 	t.Helper()
@@ -115,12 +115,12 @@ func checkReleases(t *testing.T, user string, a *pipeline.StatementAccount, char
 	earlier, events := 0.0, 0.0
 	for i, p := range charges {
 		cost := float64(p.cost)
-		of := i - (len(charges) - len(a.Releases))
-		if of < 0 {
+		index := i - (len(charges) - len(a.Releases))
+		if index < 0 {
 			earlier += cost / budget
 			continue
 		}
-		r := a.Releases[of]
+		r := a.Releases[index]
 		if r.Metric != p.metric || r.To.UnixMilli() != p.end || !r.From.Before(r.To) || !near(r.Share, cost/budget) {
 			t.Errorf("%s paid %+v, want %s at %d for %v", user, r, p.metric, p.end, p.cost)
 		}
@@ -134,7 +134,7 @@ func checkReleases(t *testing.T, user string, a *pipeline.StatementAccount, char
 	}
 }
 
-// checkSpentByAll compares the quantiles over all users with the reference.
+// checkSpentByAll compares the quantiles over all accounts with the reference.
 func checkSpentByAll(t *testing.T, d *deployment) {
 	t.Helper()
 	got := must.Have(pipeline.ReadSpentByAll(t.Context(), d.compiled))

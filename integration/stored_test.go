@@ -21,19 +21,19 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// storedTopics has all topics of a deployment that an earlier build has left in the middle of a
-// turn of its second generation: docs/formats.md promises that later builds continue it.
+// storedTopics has all topics of a deployment that an earlier build left in the middle of a turn of
+// its second generation. docs/formats.md promises that later builds continue it.
 const storedTopics = "testdata/topics.json.gz"
 
-// storedPartition is one partition of it. Records keep their offsets.
+// storedPartition is one partition, with the offsets of its records.
 type storedPartition struct {
 	Topic     string
 	Partition int32
 	Records   []kafkalog.Record
 }
 
-// storedGenerations are the configurations of the stored deployment. They never change: HEADER and
-// GENERATION have them.
+// storedGenerations returns the configurations of the stored deployment. They must never change,
+// because its HEADER and GENERATION name them.
 func storedGenerations(broker string) (first, second pipeline.Config) {
 	c := baseConfig(broker, "stored")
 	c.Events.Format.Value = "amount"
@@ -73,7 +73,7 @@ func storedGenerations(broker string) (first, second pipeline.Config) {
 	return c, next
 }
 
-// storeTopics makes the deployment and writes its topics.
+// storeTopics runs the deployment and writes its topics to the file.
 func storeTopics(t *testing.T) {
 	broker := startEmbedded(t)
 	first, second := storedGenerations(broker)
@@ -84,14 +84,7 @@ func storeTopics(t *testing.T) {
 	d.run(func(o *runOptions) { o.Until, o.Bounded = base.Add(80*time.Second).Truncate(40*time.Second), false })
 	d.change(func(c *pipeline.Config) { *c = second })
 	d.runTurns(3)
-	if _, err := d.tryRun(func(o *runOptions) {
-		o.Hooks.At = func(point string, _ int) error {
-			if point == crashpoint.CountsWritten {
-				return errDied
-			}
-			return nil
-		}
-	}); !errors.Is(err, errDied) {
+	if _, err := d.tryRun(diesAt(crashpoint.CountsWritten)); !errors.Is(err, errDied) {
 		t.Fatal(err)
 	}
 	var all []storedPartition
@@ -116,7 +109,7 @@ func storeTopics(t *testing.T) {
 	must.Succeed(t, os.WriteFile(storedTopics, out.Bytes(), 0o644))
 }
 
-// restore puts the stored topics on a new broker.
+// restore copies the stored topics, edited, to a new broker.
 func restore(t *testing.T, edit func(topic string, records []kafkalog.Record)) *deployment {
 	t.Helper()
 	first, second := storedGenerations(startEmbedded(t))
@@ -133,35 +126,34 @@ func restore(t *testing.T, edit func(topic string, records []kafkalog.Record)) *
 		}
 	}
 	d.partitions, d.refilled = 2, true
-	for _, one := range all {
-		edit(one.Topic, one.Records)
-		d.refill(one)
+	for _, p := range all {
+		edit(p.Topic, p.Records)
+		d.refill(p)
 	}
 	return d
 }
 
-// refill appends records at their offsets. The offsets between them were those of markers.
-func (d *deployment) refill(one storedPartition) {
+// refill appends records at their offsets, with markers in the gaps, which were markers before.
+func (d *deployment) refill(stored storedPartition) {
 	d.t.Helper()
-	p := must.Have(d.client.NewProducer(d.t.Context(), one.Topic, one.Partition, "refill-"+one.Topic))
+	ctx, next := d.t.Context(), int64(0)
+	p := must.Have(d.client.NewProducer(ctx, stored.Topic, stored.Partition, "refill-"+stored.Topic))
 	defer p.Close()
-	next := int64(0)
-	for len(one.Records) > 0 {
-		for next < one.Records[0].Offset {
-			next = must.Have(p.Fence(d.t.Context())) + 1
+	for _, r := range stored.Records {
+		for next < r.Offset {
+			next = must.Have(p.Fence(ctx)) + 1
 		}
-		r := one.Records[0]
-		at := must.Have(p.Append(d.t.Context(), []kafkalog.Message{{Key: r.Key, Value: r.Value, Headers: r.Headers,
+		offset := must.Have(p.Append(ctx, []kafkalog.Message{{Key: r.Key, Value: r.Value, Headers: r.Headers,
 			Timestamp: kafkalog.At(r.Timestamp)}}))
-		if at != r.Offset {
-			d.t.Fatalf("%s: offset %d became %d", one.Topic, r.Offset, at)
+		if offset != r.Offset {
+			d.t.Fatalf("%s: offset %d became %d", stored.Topic, r.Offset, offset)
 		}
-		next, one.Records = at+1, one.Records[1:]
+		next = offset + 1
 	}
 }
 
-// A deployment that an earlier build has left goes on: everything that it has published and
-// charged, before and after, is what the reference makes of its events from the beginning.
+// A deployment of an earlier build continues: all its values and charges, before and after, equal
+// those that the reference computes from the beginning.
 func TestRuleAStoredDeploymentGoesOn(t *testing.T) {
 	if golden.Updating() {
 		storeTopics(t)
@@ -175,11 +167,11 @@ func TestRuleAStoredDeploymentGoesOn(t *testing.T) {
 	}
 }
 
-// A build that does not know a version says so, and writes nothing.
+// A build that does not know a format version fails with an error and writes nothing.
 func TestRuleAnotherVersionOnATopicIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	for _, topic := range []string{"stored-control", "stored-ledger-2"} {
-		d := restore(t, func(of string, records []kafkalog.Record) {
-			if of == topic {
+		d := restore(t, func(edited string, records []kafkalog.Record) {
+			if edited == topic {
 				records[len(records)-1].Value[3]++
 			}
 		})

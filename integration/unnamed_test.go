@@ -11,9 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// With events.no_user: each, a record without a user is a user of its own, with an account that no
-// other record and no user has, before and after restarts that read it again: of all such records
-// none is refused for a budget that another one has spent.
+// With events.no_user: each, every record without a user has an account that no other record and no
+// user shares, even if restarts read it again: no such record is refused because of another's charges.
 func TestRuleARecordWithoutAUserIsAUserOfItsOwn(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "unnamed", 2, tight, func(c *pipeline.Config) {
@@ -41,7 +40,7 @@ func TestRuleARecordWithoutAUserIsAUserOfItsOwn(t *testing.T) {
 	d.drainAtRandom(random, 1, 3)
 	d.verify()
 	if got := len(d.verified.accounts); got < unnamed {
-		t.Errorf("%d accounts, of %d records without a user", got, unnamed)
+		t.Errorf("%d accounts, but %d records without a user", got, unnamed)
 	}
 	if r := d.report(); int(r.Accepted) != len(all) {
 		t.Errorf("of %d records %d were accepted", len(all), r.Accepted)

@@ -11,10 +11,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
-// base is where the tests' event time begins: a window start of every size used.
+// base is the start of the tests' event time. Windows of all sizes begin there.
 var base = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// arrival is one record on its way to the events topic.
+// arrival is a record for the events topic.
 type arrival struct {
 	user  string
 	stamp int64 // Kafka timestamp, Unix milliseconds
@@ -29,15 +29,15 @@ type workload struct {
 	Windows int
 	Window  time.Duration
 	Events  int           // on average, per window
-	Disturb time.Duration // event times lie up to this much before the record's timestamp
-	Broken  int           // of 100 records so many are dead-lettered
-	Late    int           // of 100 records so many are too late
-	Past    int           // of 100 records so many lie before the start
-	Future  int           // of 100 records so many lie far ahead of their timestamp
-	Bought  bool          // records have an amount and a category, too
+	Disturb time.Duration // greatest distance of event times before record timestamps
+	Broken  int           // percentage of dead letters
+	Late    int           // percentage of late records
+	Past    int           // percentage of records before the start
+	Future  int           // percentage of records far ahead of their timestamps
+	Bought  bool          // records also have an amount and a category
 }
 
-// arrivals makes the stream, ordered by record timestamp.
+// arrivals returns the stream, ordered by record timestamp.
 func (w workload) arrivals() []arrival {
 	random := rand.New(rand.NewPCG(runseed.Shared(w.Seed), 0x746f6c6c67617465))
 	span := int64(w.Windows) * w.Window.Milliseconds()
@@ -49,8 +49,12 @@ func (w workload) arrivals() []arrival {
 		user, page := fmt.Sprintf("u%04d", users.Uint64()), fmt.Sprintf("p%02d", pages.Uint64())
 		all = append(all, w.arrival(random, user, page, stamp))
 	}
-	slices.SortStableFunc(all, func(a, b arrival) int { return cmp.Compare(a.stamp, b.stamp) })
+	sortByStamp(all)
 	return all
+}
+
+func sortByStamp(arrivals []arrival) {
+	slices.SortStableFunc(arrivals, func(a, b arrival) int { return cmp.Compare(a.stamp, b.stamp) })
 }
 
 func (w workload) arrival(random *rand.Rand, user, page string, stamp int64) arrival {
@@ -78,20 +82,20 @@ func (w workload) arrival(random *rand.Rand, user, page string, stamp int64) arr
 // categories of the records that have one.
 var categories = [...]string{"book", "game", "toy"}
 
-// bought returns a good record with an amount and a category.
+// bought returns a valid record with an amount and a category.
 func bought(user, page string, stamp, millis, amount int64, category string) arrival {
 	value := fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%d,"item":{"category":%q,"gift":%v}}`,
 		user, page, millis, amount, category, amount%3 == 0)
 	return arrival{user, stamp, value}
 }
 
-// goodEvent returns a good record.
+// goodEvent returns a valid record.
 func goodEvent(user, page string, stamp, millis int64) arrival {
 	return arrival{user, stamp, fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d}`, user, page, millis)}
 }
 
-// at returns a good record stamped with its own event time, counted from base.
-func at(user, page string, after time.Duration) arrival {
+// visit returns a valid record whose timestamp is its event time, after base.
+func visit(user, page string, after time.Duration) arrival {
 	millis := base.Add(after).UnixMilli()
 	return goodEvent(user, page, millis, millis)
 }
@@ -114,7 +118,7 @@ func brokenValue(random *rand.Rand, user string) []byte {
 	return nil
 }
 
-// spread deals arrivals to partitions by user, as a producer with keys does.
+// spread distributes arrivals over partitions by user, as a producer with keys does.
 func spread(arrivals []arrival, partitions int) [][]arrival {
 	out := make([][]arrival, partitions)
 	for _, a := range arrivals {
@@ -126,33 +130,13 @@ func spread(arrivals []arrival, partitions int) [][]arrival {
 	return out
 }
 
-// scatter deals arrivals to partitions at random, keeping time order within each.
+// scatter distributes arrivals over partitions at random, and keeps their order.
 func scatter(arrivals []arrival, partitions int, seed uint64) [][]arrival {
 	random := rand.New(rand.NewPCG(runseed.Shared(seed), 1))
 	out := make([][]arrival, partitions)
 	for _, a := range arrivals {
 		p := random.IntN(partitions)
 		out[p] = append(out[p], a)
-	}
-	return out
-}
-
-// shuffleWithin moves every arrival by less than slack in time, so that lateness of at least slack
-// accepts what it accepted before.
-func shuffleWithin(arrivals []arrival, slack time.Duration, seed uint64) []arrival {
-	random := rand.New(rand.NewPCG(runseed.Shared(seed), 2))
-	type moved struct {
-		arrival
-		to int64
-	}
-	var all []moved
-	for _, a := range arrivals {
-		all = append(all, moved{a, a.stamp + random.Int64N(slack.Milliseconds())})
-	}
-	slices.SortStableFunc(all, func(a, b moved) int { return cmp.Compare(a.to, b.to) })
-	out := make([]arrival, len(all))
-	for i, m := range all {
-		out[i] = m.arrival
 	}
 	return out
 }

@@ -18,7 +18,7 @@ func DeleteTopic(t testing.TB, broker, name string) {
 	request, topic := kmsg.NewPtrDeleteTopicsRequest(), kmsg.NewDeleteTopicsRequestTopic()
 	topic.Topic = kmsg.StringPtr(name)
 	request.TopicNames, request.Topics = []string{name}, append(request.Topics, topic)
-	response := ask(t, broker, request.RequestWith)
+	response := Ask(t, broker, request.RequestWith)
 	if err := kerr.ErrorForCode(response.Topics[0].ErrorCode); err != nil {
 		t.Fatalf("deleting topic %s: %v", name, err)
 	}
@@ -32,14 +32,14 @@ func DeleteRecords(t testing.TB, broker, name string, partition int32, before in
 	topic.Topic, part.Partition, part.Offset = name, partition, before
 	topic.Partitions = append(topic.Partitions, part)
 	request.Topics, request.TimeoutMillis = append(request.Topics, topic), 5000
-	response := ask(t, broker, request.RequestWith)
+	response := Ask(t, broker, request.RequestWith)
 	if err := kerr.ErrorForCode(response.Topics[0].Partitions[0].ErrorCode); err != nil {
 		t.Fatalf("deleting records of topic %s: %v", name, err)
 	}
 }
 
-// ask sends a request that the product's own client never makes.
-func ask[T any](t testing.TB, broker string, request func(context.Context, kmsg.Requestor) (T, error)) T {
+// Ask sends a request that the product's own client never makes.
+func Ask[T any](t testing.TB, broker string, request func(context.Context, kmsg.Requestor) (T, error)) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
 	defer cancel()

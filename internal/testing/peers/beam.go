@@ -22,7 +22,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// What the DoFns of a Beam pipeline read and write: they are serialised, and run in this process.
+// Inputs and outputs of the DoFns, which are serialised but run in this process.
 var (
 	records   [][]byte
 	collected struct {
@@ -40,7 +40,7 @@ func init() {
 	register.Emitter2[string, string]()
 }
 
-// eachRecord decodes the records as the product does.
+// eachRecord decodes the records as Tollgate does.
 func eachRecord(fn func(e *event.Event)) error {
 	decoder, err := event.NewDecoder(workload.Avro())
 	if err != nil {
@@ -78,7 +78,7 @@ func collect(c count) {
 	collected.counts = append(collected.counts, c)
 }
 
-// windowedFn collects counts of windows.
+// windowedFn collects counts by window.
 type windowedFn struct{}
 
 // ProcessElement implements Beam's DoFn.
@@ -87,7 +87,7 @@ func (*windowedFn) ProcessElement(w beam.Window, key string, n int) {
 	collect(count{window: workload.WindowOf(begin), key: key, value: float64(n)})
 }
 
-// privateFn collects private counts, of the window of all events.
+// privateFn collects private counts of one window over all events.
 type privateFn struct{ Deviation float64 }
 
 // ProcessElement implements Beam's DoFn.
@@ -130,7 +130,7 @@ func runPrism(ctx context.Context, p *beam.Pipeline) error {
 	return err
 }
 
-// onBeam prepares a pipeline with all records in memory.
+// onBeam returns a function that prepares a pipeline with all records in memory.
 func onBeam(build func(beam.Scope, task) error, runner func(context.Context,
 	*beam.Pipeline) error) func(context.Context, task) (entrant, error) {
 	return func(_ context.Context, t task) (entrant, error) {
@@ -145,11 +145,11 @@ func onBeam(build func(beam.Scope, task) error, runner func(context.Context,
 	}
 }
 
-// silence keeps Beam from logging, and Privacy on Beam's logger from making files.
+// silence stops Beam from logging and Privacy on Beam from writing log files.
 func silence() {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	beamlog.SetLogger(&beamlog.Standard{Level: beamlog.SevFatal})
-	_ = flag.Set("logtostderr", "true") // a flag of glog, which is there
+	_ = flag.Set("logtostderr", "true") // of glog
 }
 
 type beamEntrant struct {

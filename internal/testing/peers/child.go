@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -17,34 +18,34 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/workload"
 )
 
-// childMode is the mode of a process that does one task.
+// childMode is the mode of a process that runs one task.
 const childMode = "child"
 
-// A task is what one process does.
+// A task is the work of one process.
 type task struct {
 	Contestant string
 	Load       workload.Load
 	Partitions int    // of the events topic
-	Shards     int    // of the product
-	Private    bool   // the product finds its keys by a threshold
+	Shards     int    // of Tollgate
+	Private    bool   // Tollgate's keys are private
 	Broker     string // host:port; empty: a broker in the process
 }
 
-// A result is what a task took.
+// A result has the resources that a task has used.
 type result struct {
 	Wall      time.Duration
-	CPU       time.Duration // of user and system together
-	Allocated uint64        // bytes, over all of the work
-	Peak      uint64        // bytes, of resident memory
+	CPU       time.Duration // user and system time
+	Allocated uint64        // bytes in all
+	Peak      uint64        // bytes of resident memory
 }
 
-// perEvent returns CPU time in microseconds, and bytes allocated.
+// perEvent returns the CPU time, in microseconds, and the allocated bytes per event.
 func (t task) perEvent(r result) (cpu, bytes float64) {
 	n := float64(t.Load.Events)
 	return float64(r.CPU.Nanoseconds()) / 1000 / n, float64(r.Allocated) / n
 }
 
-// do runs a task in a process of its own, with a broker of its own, on as many cores as given.
+// do runs a task in a new process with a new broker, on so many cores.
 func do(ctx context.Context, t task, broker string, cpus int) (r result, err error) {
 	addr, stop, err := startBroker(ctx, broker)
 	if err != nil {
@@ -56,28 +57,29 @@ func do(ctx context.Context, t task, broker string, cpus int) (r result, err err
 		}
 	}()
 	t.Broker = addr
-	given, err := json.Marshal(t)
+	input, err := json.Marshal(t)
 	if err != nil {
 		return result{}, fmt.Errorf("encoding a task: %w", err)
 	}
-	cmd, err := self(ctx, childMode)
+	program, err := os.Executable()
 	if err != nil {
-		return result{}, err
+		return result{}, fmt.Errorf("looking for this program: %w", err)
 	}
+	cmd := exec.CommandContext(ctx, program, childMode)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(cpus))
-	stderr := &bytes.Buffer{} // Beam's runners say much that is of no use unless something fails
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(given), stderr
+	stderr := &bytes.Buffer{} // shown only after a failure: Beam's runners log a lot
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return result{}, fmt.Errorf("running %s: %w; it said:\n%s", t.Contestant, err, stderr)
+		return result{}, fmt.Errorf("running %s: %w; stderr:\n%s", t.Contestant, err, stderr)
 	}
 	if err := json.Unmarshal(out, &r); err != nil {
-		return result{}, fmt.Errorf("reading what %s took: %w", t.Contestant, err)
+		return result{}, fmt.Errorf("reading the result of %s: %w", t.Contestant, err)
 	}
 	return r, nil
 }
 
-// child reads a task, does it, and writes its result.
+// child reads a task, runs it, and writes its result.
 func child(ctx context.Context, in io.Reader, out io.Writer) error {
 	var t task
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
@@ -106,10 +108,10 @@ func child(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(r)
 }
 
-// measure returns the resources that a function uses. The heap before is as small as it can be.
+// measure returns the resources that a function uses. It collects garbage first.
 func measure(run func() error) (result, error) {
 	debug.FreeOSMemory()
-	// Where this is refused the peak is that of the whole process.
+	// Resets the peak. If the kernel refuses, the peak includes the preparation.
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 	cpu, bytes, began := cpuTime(), allocated(), time.Now()
 	if err := run(); err != nil {
@@ -135,8 +137,8 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// peakMemory returns the peak of the resident memory in bytes. The peak that getrusage knows would
-// be that of the process that started this one where that was greater.
+// peakMemory returns the peak of resident memory, in bytes. The peak of getrusage would include that of
+// the parent process.
 func peakMemory() (uint64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

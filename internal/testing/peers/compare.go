@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// A series is what the rounds of one task took.
+// A series has the results of one task, one for each round.
 type series struct {
 	task    task
 	results []result
 }
 
-// perform does every task once a round, in order, each in a process of its own.
+// perform runs every task once in each round, in order, each in a process of its own.
 func perform(ctx context.Context, o options, tasks []task) ([]series, error) {
 	all := make([]series, len(tasks))
 	for range o.rounds {
@@ -28,7 +28,7 @@ func perform(ctx context.Context, o options, tasks []task) ([]series, error) {
 	return all, nil
 }
 
-// sorted returns a figure of all rounds, least first.
+// sorted returns a figure of all rounds in ascending order.
 func sorted[T cmp.Ordered](s series, figure func(r result) T) []T {
 	all := make([]T, len(s.results))
 	for i, r := range s.results {
@@ -38,10 +38,10 @@ func sorted[T cmp.Ordered](s series, figure func(r result) T) []T {
 	return all
 }
 
-// median returns the middle of sorted figures, of two the lesser.
+// median returns the middle of sorted figures, the lower one of two.
 func median[T any](sorted []T) T { return sorted[(len(sorted)-1)/2] }
 
-// costs are the columns that every table of measurements has.
+// costs returns the columns of resources.
 func costs() []string {
 	return []string{"wall s", "events/s", "CPU µs/event", "CPU from–to", "B allocated/event", "peak MB"}
 }
@@ -61,15 +61,14 @@ func (s series) cpu() []float64 {
 	return sorted(s, func(r result) float64 { cpu, _ := s.task.perEvent(r); return cpu })
 }
 
-// where describes the place of a kind of broker.
+// where has the places of the kinds of brokers.
 var where = map[string]string{
-	"embedded": "an embedded broker in the process", "apart": "an embedded broker in another process",
-	"kafka": "Apache Kafka in another process",
+	"embedded": "an embedded broker in the process", "kafka": "Apache Kafka in another process",
 }
 
 func (o options) describe() string {
 	return fmt.Sprintf("%d Avro events, %d users, %d keys, %d windows, %d shards, %d partitions, %s; GOMAXPROCS=%d; "+
-		"medians of %d rounds, peak: the greatest",
+		"medians of %d rounds, greatest peaks",
 		o.load.Events, o.load.Users, o.load.Keys, o.load.Windows, o.shards, o.partitions, where[o.broker], o.cpus,
 		o.rounds)
 }
@@ -80,7 +79,7 @@ func (o options) task(contestant string) task {
 
 func (o options) wants(name string) bool { return len(o.only) == 0 || slices.Contains(o.only, name) }
 
-// compare measures the contestants, interleaved.
+// compare measures the contestants in interleaved rounds.
 func compare(ctx context.Context, o options) (table, error) {
 	var tasks []task
 	for _, name := range contestantNames() {

@@ -11,13 +11,13 @@ import (
 type contestant struct {
 	name, what string
 	plain      bool // its counts are exact
-	one        bool // it counts all windows as one
+	one        bool // it counts one window over all events
 	prepare    func(ctx context.Context, t task) (entrant, error)
 }
 
-// An entrant is a contestant with its events before it.
+// An entrant is a contestant that is ready to run.
 type entrant interface {
-	run(ctx context.Context) error // the measured programs
+	run(ctx context.Context) error // measured
 	counts(ctx context.Context) ([]count, error)
 	close()
 }
@@ -30,7 +30,7 @@ type count struct {
 	deviation float64 // of the noise; 0 for a plain count
 }
 
-// product is the name of this product among the contestants.
+// product is Tollgate's name among the contestants.
 const product = "tollgate"
 
 func contestants() []contestant {
@@ -43,7 +43,7 @@ func contestants() []contestant {
 			prepare: onBeam(buildCount, runPrism)},
 		{name: "loop", plain: true,
 			what: "a Go loop over the Kafka records, a goroutine for each partition; no privacy", prepare: prepareLoop},
-		{name: product, what: "this product: Kafka to Kafka, with ledger and budgets", prepare: prepareProduct},
+		{name: product, what: "Tollgate: Kafka to Kafka, with ledger and budgets", prepare: prepareProduct},
 	}
 }
 
@@ -63,19 +63,19 @@ func contestantOf(name string) (contestant, error) {
 	return contestant{}, fmt.Errorf("there is no contestant %q", name)
 }
 
-// What one user may contribute to a window, and how much privacy costs: for all that are private.
+// Bounds per user and window, and budget, of all private contestants.
 const (
 	maxKeysPerUser  = 2
 	maxEventsPerKey = 3
 	epsilon, delta  = 1, 1e-6
 )
 
-// deviations is how far noise may reach in verify: a load of 10^6 counts is further away with
-// probability below 10^-8.
+// deviations limits the noise in verify: the probability that one of 10^6 counts exceeds it is below
+// 10^-8.
 const deviations = 8
 
-// verify compares the results with the truth. Clipping and budgets take events away from private
-// counts: only where each user has one event are they compared from below as well.
+// verify compares the counts with the truth. Private counts lose events to clipping and budgets, so they
+// have a lower limit only if each user has one event.
 func (c contestant) verify(t task, counts []count) error {
 	truth := t.Load.Truth()
 	if c.one {
@@ -89,11 +89,11 @@ func (c contestant) verify(t task, counts []count) error {
 	unclipped := t.Load.Users >= t.Load.Events && !t.Private
 	for _, got := range counts {
 		if got.window < 0 || got.window >= len(truth) {
-			return fmt.Errorf("a count of window %d, of %d", got.window, len(truth))
+			return fmt.Errorf("a count of window %d, but there are %d", got.window, len(truth))
 		}
 		n, there := truth[got.window][got.key]
 		if !there {
-			return fmt.Errorf("window %d: %s is no key, or came twice", got.window, got.key)
+			return fmt.Errorf("window %d: %s is not a key, or has two counts", got.window, got.key)
 		}
 		delete(truth[got.window], got.key)
 		off, reach := got.value-float64(n), deviations*got.deviation
@@ -107,9 +107,9 @@ func (c contestant) verify(t task, counts []count) error {
 	}
 	for w, missing := range truth {
 		for key, n := range missing {
-			// A key without events is released where it is public, and not counted without privacy.
+			// A public key without events is released; exact counts lack it.
 			if !t.Private && !(c.plain && n == 0) {
-				return fmt.Errorf("window %d, %s: no count, of %d events", w, key, n)
+				return fmt.Errorf("window %d, %s: no count, but %d events", w, key, n)
 			}
 		}
 	}

@@ -14,17 +14,16 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// appended is how many events are made and appended at once: no more of them are in memory.
+// appended is how many events are generated and appended at a time, to limit memory.
 const appended = 16384
 
-// topics are a deployment's topics, on the broker of a task or one of this process, with the events
-// of its load.
+// topics are a deployment's topics, with the events of a load.
 type topics struct {
-	broker     *embedded.Broker // nil: another process is the broker
+	broker     *embedded.Broker // nil: the broker is another process
 	deployment *pipeline.Deployment
 }
 
-// loaded makes the topics of a task and writes its events to them.
+// loaded creates the topics of a task and writes its events.
 func loaded(ctx context.Context, t task) (_ *topics, err error) {
 	all := &topics{}
 	defer func() {
@@ -59,7 +58,7 @@ func loaded(ctx context.Context, t task) (_ *topics, err error) {
 	return all, nil
 }
 
-// config is the deployment's configuration: public keys unless the task sets others.
+// config returns the configuration of a task.
 func (t task) config(addr string) pipeline.Config {
 	cfg := deploytest.Config(addr)
 	cfg.Events.Format = workload.Avro()
@@ -76,11 +75,11 @@ func (t task) config(addr string) pipeline.Config {
 	return cfg
 }
 
-// payFor asks for the finest noise with which users at the bounds count in so many windows.
+// payFor sets the least noise at which users at the bounds can pay for so many windows.
 func payFor(cfg *pipeline.Config, windows int) {
 	m := &cfg.Metrics[0]
 	cfg.Privacy.Lasts = time.Duration(windows) * m.Window
-	const mu = 0.235 // of epsilon and delta, a tenth of which is for private keys
+	const mu = 0.235 // for epsilon and delta, less a tenth of delta for private keys
 	m.Target.Absolute = math.Ceil(1.96 * maxEventsPerKey * math.Sqrt(float64(windows*maxKeysPerUser)) / mu)
 }
 
@@ -90,7 +89,7 @@ func (all *topics) close() {
 	}
 }
 
-// producers append events to the partitions of a topic: event i to partition i mod their number.
+// producers append event i to partition i mod the number of partitions.
 type producers struct {
 	client     *kafkalog.Client
 	partitions []*kafkalog.Producer
@@ -113,7 +112,7 @@ func newProducers(ctx context.Context, d *pipeline.Deployment, partitions int) (
 	return p, nil
 }
 
-// append appends the events from one number up to another, at the times of millis.
+// append appends the events numbered from ≤ i < to, at the times of millis.
 func (p *producers) append(ctx context.Context, l workload.Load, from, to int, millis func(i int) int64) error {
 	n := len(p.partitions)
 	for part, producer := range p.partitions {

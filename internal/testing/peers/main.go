@@ -35,8 +35,8 @@ func main() {
 // A usageError is a mistake in the arguments.
 type usageError struct{ error }
 
-// run executes the mode of the arguments. The first two modes are for people, the others are the
-// processes that these start.
+// run executes the mode of the arguments. The first two modes are for people; they start processes of
+// the third.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	mode := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -52,13 +52,11 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		if err != nil {
 			return err
 		}
-		return t.write(out, o.format)
+		return t.write(out, o.json)
 	case "realdata":
 		return measureReal(ctx, args, out)
 	case childMode:
 		return child(ctx, in, out)
-	case brokerMode:
-		return serveBroker(in, out)
 	}
 	return usageError{fmt.Errorf("there is no mode %q: realdata, or none", mode)}
 }
@@ -72,13 +70,13 @@ type options struct {
 	cpus       int
 	only       []string
 	broker     string
-	format     string
+	json       bool
 }
 
 const about = `Usage: go run . [flags]
 
-Measures Privacy on Beam, Beam's count, a plain loop over Kafka records and this product on the
-same events, each in a process of its own, interleaved over some rounds.
+Measures Privacy on Beam, Beam's count, a plain loop over Kafka records and Tollgate on the same
+events, each in a process of its own, in interleaved rounds.
 
 `
 
@@ -91,15 +89,16 @@ func parse(args []string, out io.Writer) (options, error) {
 	set.IntVar(&o.load.Keys, "keys", o.load.Keys, "keys, all public")
 	set.IntVar(&o.load.Events, "events", o.load.Events, "events")
 	set.IntVar(&o.load.Windows, "windows", o.load.Windows, "windows")
-	set.IntVar(&o.rounds, "rounds", 3, "how often everything is measured; the table has medians")
+	set.IntVar(&o.rounds, "rounds", 3, "rounds of measurements; the table has their medians")
 	set.IntVar(&o.partitions, "partitions", 4, "partitions of the events topic")
 	set.IntVar(&o.shards, "shards", 16, "shards of the product")
-	set.IntVar(&o.cpus, "cpus", min(2, runtime.NumCPU()), "GOMAXPROCS of what is measured")
-	set.StringVar(&o.format, "format", "text", "text, markdown or json")
+	set.IntVar(&o.cpus, "cpus", min(2, runtime.NumCPU()), "GOMAXPROCS of the measured processes")
+	set.BoolVar(&o.json, "json", false, "write JSON")
 	set.StringVar(&o.broker, "broker", cmp.Or(os.Getenv("TOLLGATE_BROKER"), "embedded"),
-		"embedded (in the process), apart (embedded, in a process of its own) or kafka (Apache Kafka as a "+
-			"process);\nTOLLGATE_BROKER is the default where it is set")
-	only := set.String("only", "", "contestants, by commas: "+strings.Join(contestantNames(), ", ")+" (default all)")
+		"embedded (in the measured process) or kafka (Apache Kafka in a process of its own);\nTOLLGATE_BROKER sets "+
+			"the default")
+	only := set.String("only", "", "contestants, separated by commas: "+strings.Join(contestantNames(), ", ")+
+		" (default all)")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 		set.SetOutput(out)
 		fmt.Fprint(out, about)
@@ -128,10 +127,7 @@ func (o options) check(rest []string) error {
 		return usageError{errors.New("every number is at least 1")}
 	}
 	if where[o.broker] == "" {
-		return usageError{fmt.Errorf("-broker: %q is not one of those that --help names", o.broker)}
-	}
-	if !slices.Contains([]string{"text", "markdown", "json"}, o.format) {
-		return usageError{fmt.Errorf("-format: %q is not text, markdown or json", o.format)}
+		return usageError{fmt.Errorf("-broker: %q is neither embedded nor kafka", o.broker)}
 	}
 	return nil
 }

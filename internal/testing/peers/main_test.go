@@ -12,12 +12,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/workload"
 )
 
-// A file of tests here never imports realkafka: .ci/run looks for those that do in the module of
-// the product.
+// Test files of this module must not import realkafka: .ci/run would run them in the main module.
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && slices.Contains([]string{childMode, brokerMode}, os.Args[1]) {
-		main() // as one of the processes that the tests start
+	if len(os.Args) == 2 && os.Args[1] == childMode {
+		main() // in a process that a test has started
 		return
 	}
 	os.Exit(m.Run())
@@ -33,7 +32,7 @@ func tableOf(t *testing.T, args ...string) report {
 	t.Helper()
 	t.Setenv("TOLLGATE_BROKER", "")
 	var out bytes.Buffer
-	if err := run(context.Background(), append(args, "-format", "json"), nil, &out); err != nil {
+	if err := run(context.Background(), append(args, "-json"), nil, &out); err != nil {
 		t.Fatal(err)
 	}
 	var r report
@@ -43,7 +42,7 @@ func tableOf(t *testing.T, args ...string) report {
 	return r
 }
 
-// numbers demands that columns of a row are above 0.
+// numbers fails the test unless these columns of a row are above 0.
 func numbers(t *testing.T, row map[string]any, columns ...string) {
 	t.Helper()
 	for _, name := range columns {
@@ -53,8 +52,8 @@ func numbers(t *testing.T, row map[string]any, columns ...string) {
 	}
 }
 
-// Every user has one event: nothing is clipped and no budget is used up, so that private
-// counts are compared with the truth from both sides. The processes check them.
+// Every user has one event, so nothing is clipped and no budget is exhausted: the processes compare
+// private counts with the truth from both sides.
 func TestContestantsCountTheSame(t *testing.T) {
 	r := tableOf(t, "-events", "3000", "-users", "3000", "-keys", "3", "-windows", "2", "-rounds", "2")
 	var names []string
@@ -83,8 +82,8 @@ func TestWrongCountsAreFound(t *testing.T) {
 		"plain":           {plain, task{Load: l}, nil, ""},
 		"plain, off by 1": {plain, task{Load: l}, func(c []count) []count { c[0].value++; return c }, "want 2"},
 		"plain, one less": {plain, task{Load: l}, func(c []count) []count { return c[1:] }, "no count"},
-		"twice":           {plain, task{Load: l}, func(c []count) []count { return append(c, c[0]) }, "came twice"},
-		"other key":       {plain, task{Load: l}, func(c []count) []count { c[0].key = "key2"; return c }, "no key"},
+		"twice":           {plain, task{Load: l}, func(c []count) []count { return append(c, c[0]) }, "two counts"},
+		"other key":       {plain, task{Load: l}, func(c []count) []count { c[0].key = "key2"; return c }, "not a key"},
 		"other window":    {plain, task{Load: l}, func(c []count) []count { c[0].window = 2; return c }, "window 2"},
 		"private": {private, task{Load: l}, func(c []count) []count {
 			c[0].value += 7.9

@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// tollgate is a run of this product, from the events topic to the counts topic.
+// tollgate is a run of Tollgate from the events topic to the counts topic.
 type tollgate struct {
 	*topics
 	windows int

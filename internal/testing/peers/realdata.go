@@ -24,15 +24,15 @@ import (
 	"github.com/google/differential-privacy/privacy-on-beam/v3/pbeam"
 )
 
-// realSet is a data set of internal/testing/realdata, with the setting that a person who knows
-// Privacy on Beam and has seen the data would choose: the smallest window of a day, a week, 30, 90
-// or 365 days with an error of at most a quarter (else the one with the least error), and the best
-// bounds among the quantiles of what users do.
+// realSet is a data set of internal/testing/realdata, with the settings for Privacy on Beam that an
+// expert would choose by looking at the data: the smallest window of a day, a week, 30, 90 or 365 days
+// with an error of at most a quarter (otherwise that with the least error), and the best bounds among
+// the quantiles of users' contributions.
 type realSet struct {
 	name       string
 	window     time.Duration
-	partitions int64 // pairs of window and key of a user, over all windows
-	events     int64 // of a user in such a pair
+	partitions int64 // bound on a user's pairs of window and key, over all windows
+	events     int64 // bound on a user's events in a pair
 }
 
 const day = 24 * time.Hour
@@ -50,9 +50,9 @@ var realSets = []realSet{
 	{"trips", 365 * day, 47, 45},
 }
 
-// measureReal runs the demo of a tollgate binary on each file that fetch.sh has written, with no
-// setting but the fields, then plan and the demo that plan recommends, and then Privacy on Beam
-// with bounds chosen by hand. Errors are against all events of the file.
+// measureReal runs a tollgate binary on each file of fetch.sh: the demo with default settings, then
+// plan and the demo that plan recommends. Then it runs Privacy on Beam with the bounds of realSets.
+// Errors are relative to all events of the file.
 func measureReal(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) < 2 {
 		return usageError{
@@ -63,7 +63,7 @@ func measureReal(ctx context.Context, args []string, out io.Writer) error {
 	beam.Init()
 	w := tabwriter.NewWriter(out, 0, 4, 1, ' ', 0)
 	fmt.Fprintln(w,
-		"| data | window, values | error | CPU s | plan: window | forecast | came out | CPU s | Privacy on Beam: "+
+		"| data | window, values | error | CPU s | plan: window | forecast | error | CPU s | Privacy on Beam: "+
 			"window | error |") //nolint:errcheck // Flush reports it
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|") //nolint:errcheck // Flush reports it
 	for _, s := range realSets {
@@ -118,7 +118,7 @@ func readReal(path string) ([]happened, error) {
 	}
 }
 
-// truthOf counts the events of each window and key, named as partitionOf names them.
+// truthOf counts the events of each partition.
 func truthOf(events []happened, window time.Duration) map[string]float64 {
 	shaped.window = window.Milliseconds()
 	truth := map[string]float64{}
@@ -128,8 +128,8 @@ func truthOf(events []happened, window time.Duration) map[string]float64 {
 	return truth
 }
 
-// typicalError is the median of |value − truth| / truth over the largest cells that hold half of
-// the events; a cell without a value counts as 1.
+// typicalError returns the median of |value − truth| / truth over the largest cells, which have half of
+// all events. The error of a cell without a value is 1.
 func typicalError(truth, values map[string]float64) float64 {
 	type cell struct{ truth, wrong float64 }
 	var cells []cell
@@ -165,7 +165,7 @@ func (r *realRun) fields() []string {
 		"--time-unit", "rfc3339"}
 }
 
-// run runs the binary with JSON on stdout, and returns its seconds of CPU time.
+// run runs the binary and returns its output in JSON and its CPU time in seconds.
 func (r *realRun) run(ctx context.Context, mode string, args ...string) ([]byte, float64, error) {
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	defer stop()
@@ -193,7 +193,7 @@ func (r *realRun) demo(ctx context.Context, mode string, args ...string) string 
 	return fmt.Sprintf("%s, %d | %s | %.1f", window, found, percent(wrong), seconds)
 }
 
-// released runs a demo, and compares its values with the events.
+// released runs a demo and compares its values with the events.
 func (r *realRun) released(ctx context.Context, mode string,
 	args ...string) (found int, window string, wrong, seconds float64, err error) {
 	text, seconds, err := r.run(ctx, mode, args...)
@@ -225,7 +225,7 @@ func (r *realRun) released(ctx context.Context, mode string,
 // plan runs plan and the demo that it recommends.
 func (r *realRun) plan(ctx context.Context) string {
 	text, seconds, err := r.run(ctx, "plan", r.fields()...)
-	var answer struct {
+	var advice struct {
 		Best struct {
 			Window  string  `json:"window"`
 			Typical float64 `json:"typical_error"`
@@ -233,20 +233,20 @@ func (r *realRun) plan(ctx context.Context) string {
 		Demo string `json:"demo"`
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &answer)
+		err = json.Unmarshal(text, &advice)
 	}
 	var wrong float64
 	if err == nil {
 		_, _, wrong, _, err = r.released(ctx, "demo",
-			strings.Fields(strings.TrimPrefix(answer.Demo, "tollgate demo"))...)
+			strings.Fields(strings.TrimPrefix(advice.Demo, "tollgate demo"))...)
 	}
 	if err != nil {
 		return fmt.Sprintf("%v | – | – | %.1f", err, seconds)
 	}
-	return fmt.Sprintf("%s | %s | %s | %.1f", answer.Best.Window, percent(answer.Best.Typical), percent(wrong), seconds)
+	return fmt.Sprintf("%s | %s | %s | %.1f", advice.Best.Window, percent(advice.Best.Typical), percent(wrong), seconds)
 }
 
-// private counts the set with Privacy on Beam: one pipeline over all windows.
+// private returns the error of Privacy on Beam.
 func (s *realSet) private(ctx context.Context) (float64, error) {
 	truth := truthOf(shaped.events, s.window)
 	counts, err := privateCounts(ctx, s.partitions, s.events)
@@ -274,13 +274,13 @@ func windowText(size time.Duration) string {
 	return fmt.Sprintf("%gh", size.Hours())
 }
 
-// A happened is an event of a data set.
+// happened is an event of a data set.
 type happened struct {
 	user, key string
 	at        time.Time
 }
 
-// shaped are the events that are counted: the DoFn runs in this process.
+// shaped has the input of shapedFn, which runs in this process.
 var shaped struct {
 	events []happened
 	window int64 // milliseconds
@@ -303,7 +303,7 @@ func partitionOf(e happened) string {
 	return fmt.Sprint(e.at.UnixMilli()/shaped.window, "|", e.key)
 }
 
-// privateCounts are those of Privacy on Beam: one pipeline over all windows.
+// privateCounts counts with Privacy on Beam, in one pipeline over all windows.
 func privateCounts(ctx context.Context, partitions, events int64) ([]count, error) {
 	spec, err := pbeam.NewPrivacySpec(pbeam.PrivacySpecParams{
 		AggregationEpsilon: 0.5 * epsilon, AggregationDelta: 0.5 * delta, PartitionSelectionEpsilon: 0.5 * epsilon,

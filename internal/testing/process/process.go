@@ -16,8 +16,7 @@ type Process struct {
 	gone chan struct{}
 }
 
-// Start starts a command with its output in a file, which is made or emptied. The caller must Kill
-// or Stop it.
+// Start starts a command with its output in a new or emptied file. The caller must Kill or Stop it.
 func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	out, err := os.Create(log)
 	if err != nil {
@@ -28,8 +27,7 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	p := &Process{gone: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The kernel reports the death of the thread that started the child, so that thread must
-		// live as long as the child.
+		// With orphanEnds, the kernel kills the child when this thread ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -38,7 +36,7 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 		}
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
+			_ = cmd.Wait() // its log has the cause of an error
 		}
 		_ = out.Close()
 		close(p.gone)
@@ -55,10 +53,10 @@ func (p *Process) Pid() int { return p.os.Pid }
 // Gone is closed when the process has ended.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Signal sends a signal; one to a process that has ended is lost.
+// Signal sends a signal, or does nothing if the process has ended.
 func (p *Process) Signal(s os.Signal) { _ = p.os.Signal(s) }
 
-// Kill ends the process as kill −9 does and waits until it is gone. A nil process is gone.
+// Kill kills the process (−9) and waits for its end. It does nothing to a nil process.
 func (p *Process) Kill() {
 	if p != nil {
 		_ = p.os.Kill()
@@ -66,8 +64,8 @@ func (p *Process) Kill() {
 	}
 }
 
-// Stop ends the process in good order (SIGTERM). One that takes longer than allowed is killed,
-// which is an error. A nil process is gone.
+// Stop ends the process with SIGTERM. If it takes longer than allowed, Stop kills it and returns an
+// error. It does nothing to a nil process.
 func (p *Process) Stop(allowed time.Duration) error {
 	if p == nil {
 		return nil
@@ -82,7 +80,7 @@ func (p *Process) Stop(allowed time.Duration) error {
 	}
 }
 
-// FreeAddrs finds n free addresses of 127.0.0.1.
+// FreeAddrs returns n free addresses of 127.0.0.1.
 func FreeAddrs(n int) ([]string, error) {
 	var addrs []string
 	for range n {
@@ -90,7 +88,7 @@ func FreeAddrs(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("looking for a free port: %w", err)
 		}
-		defer func() { _ = l.Close() }() // all at the end, so that no port is found twice
+		defer func() { _ = l.Close() }() // after the loop, so that no port is found twice
 		addrs = append(addrs, l.Addr().String())
 	}
 	return addrs, nil
@@ -98,9 +96,9 @@ func FreeAddrs(n int) ([]string, error) {
 
 // Tail returns the last part of a file, for messages.
 func Tail(file string) string {
-	said, err := os.ReadFile(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()
 	}
-	return string(said[max(0, len(said)-4000):])
+	return string(text[max(0, len(text)-4000):])
 }

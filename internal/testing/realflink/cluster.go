@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,35 +15,26 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// Options of a cluster. The zero value is one TaskManager with four slots and its files in a
-// temporary directory.
+// Options of a cluster. The zero value is one TaskManager with four slots.
 type Options struct {
-	TaskManagers int // 0: 1
-	Slots        int // slots of each TaskManager; 0: 4
-	// Dir is where logs and uploaded jars are kept, absolute; empty: a temporary directory that
-	// Close removes.
-	Dir string
-	// Settings override deploy/flink/conf and the settings of this package.
-	Settings map[string]string
-	// Env is added to the environment of all processes, and of the workers that TaskManagers start:
-	// "NAME=value".
-	Env []string
+	TaskManagers int      // 0: 1
+	Slots        int      // slots of each TaskManager; 0: 4
+	Env          []string // added to the environment of all processes and workers: "NAME=value"
 }
 
 // Cluster is a session cluster. Its methods are for one goroutine at a time, except URL.
 type Cluster struct {
 	script       string
-	dir          string
-	temporary    bool
+	dir          string   // with logs and uploaded jars; Close removes it
 	settings     []string // -D key=value …
 	env          []string
 	slots        int
 	rest         string // host:port
 	jobManager   *node
-	taskManagers []*node // by number; a slot is kept for those that have been killed
+	taskManagers []*node // including killed ones
 }
 
-// A node is a JobManager or TaskManager, through all of its starts.
+// A node is a JobManager or TaskManager, which may start several times.
 type node struct {
 	name   string
 	starts int
@@ -52,18 +42,17 @@ type node struct {
 	*process.Process
 }
 
-// startTimeout is for one JVM. Several start at once, on a machine that is shared.
+// startTimeout is long because several JVMs start at once on a shared machine.
 const startTimeout = 90 * time.Second
 
-// taskManagerVariable is in the environment of a TaskManager and of its workers, with its name;
-// clusterVariable, that of the script, with the cluster's directory.
+// Variables in the environment of a TaskManager and its workers.
 const (
-	taskManagerVariable = "TOLLGATE_TASKMANAGER"
-	clusterVariable     = "TOLLGATE_FLINK_RUN"
+	taskManagerVariable = "TOLLGATE_TASKMANAGER" // its name
+	clusterVariable     = "TOLLGATE_FLINK_RUN"   // the cluster's directory, for the script, too
 )
 
-// Start starts a cluster and returns once all slots are there. It returns ErrUnavailable if this
-// machine lacks a requirement; the text names a remedy. The caller must Close the cluster.
+// Start starts a cluster and returns once all its slots are available. It returns ErrUnavailable, with
+// a remedy, if this machine cannot run one. The caller must Close the cluster.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	script, err := prepare(ctx)
 	if err != nil {
@@ -73,29 +62,22 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{script: script, dir: o.Dir, rest: addrs[0], slots: cmp.Or(max(o.Slots, 0), 4)}
-	if c.dir == "" {
-		if c.dir, err = os.MkdirTemp("", "tollgate-flink-"); err != nil {
-			return nil, fmt.Errorf("making a directory for a cluster: %w", err)
-		}
-		c.temporary = true
+	c := &Cluster{script: script, rest: addrs[0], slots: cmp.Or(max(o.Slots, 0), 4)}
+	if c.dir, err = os.MkdirTemp("", "tollgate-flink-"); err != nil {
+		return nil, fmt.Errorf("making a directory for a cluster: %w", err)
 	}
 	c.env = append(append(os.Environ(), o.Env...), clusterVariable+"="+c.dir)
 	_, restPort, _ := strings.Cut(addrs[0], ":")
 	_, rpcPort, _ := strings.Cut(addrs[1], ":")
-	settings := map[string]string{"rest.address": "127.0.0.1", "rest.bind-address": "127.0.0.1", "rest.port": restPort,
-		"jobmanager.rpc.port": rpcPort}
-	maps.Copy(settings, o.Settings)
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		c.settings = append(c.settings, "-D", name+"="+settings[name])
-	}
+	c.settings = []string{"-D", "rest.address=127.0.0.1", "-D", "rest.bind-address=127.0.0.1",
+		"-D", "rest.port=" + restPort, "-D", "jobmanager.rpc.port=" + rpcPort}
 	if err := c.start(ctx, max(o.TaskManagers, 1)); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// start starts all processes, then waits for them, so that the JVMs start side by side.
+// start starts all processes before it waits for them, so that the JVMs start side by side.
 func (c *Cluster) start(ctx context.Context, taskManagers int) error {
 	c.jobManager = &node{name: "jobmanager"}
 	if err := c.launch(c.jobManager); err != nil {
@@ -144,8 +126,8 @@ func (c *Cluster) launch(n *node) error {
 	return nil
 }
 
-// id is another for every start: the JobManager keeps the id of a TaskManager that was killed until
-// its heartbeats are missed.
+// id differs for every start: the JobManager keeps the id of a killed TaskManager until it misses its
+// heartbeats.
 func (n *node) id() string { return fmt.Sprintf("%s-%d", n.name, n.starts) }
 
 func (c *Cluster) log(n *node) string { return filepath.Join(c.dir, n.id()+".log") }
@@ -174,11 +156,8 @@ func (c *Cluster) addTaskManager() (*node, error) {
 	return tm, nil
 }
 
-// KillTaskManager kills TaskManager i (counted from 0) with −9. Its workers are left to notice.
+// KillTaskManager kills TaskManager i (counted from 0) with −9, but not its workers.
 func (c *Cluster) KillTaskManager(i int) { c.taskManagers[i].Kill() }
-
-// TaskManagerPid returns the process id of TaskManager i.
-func (c *Cluster) TaskManagerPid(i int) int { return c.taskManagers[i].Pid() }
 
 // RestartTaskManager starts TaskManager i again after it was killed, as a supervisor does, and
 // returns once it has registered.
@@ -189,17 +168,16 @@ func (c *Cluster) RestartTaskManager(ctx context.Context, i int) error {
 	return c.awaitTaskManager(ctx, c.taskManagers[i])
 }
 
-// Logs returns the last part of what every process has printed, for messages.
+// Logs returns the last part of each process's log, for messages.
 func (c *Cluster) Logs() string {
-	var said strings.Builder
+	var logs strings.Builder
 	for _, n := range append([]*node{c.jobManager}, c.taskManagers...) {
-		fmt.Fprintf(&said, "--- %s\n%s\n", n.id(), process.Tail(c.log(n)))
+		fmt.Fprintf(&logs, "--- %s\n%s\n", n.id(), process.Tail(c.log(n)))
 	}
-	return said.String()
+	return logs.String()
 }
 
-// Close kills all processes and the workers that are left, and removes a temporary directory.
-// Further calls do nothing.
+// Close kills all processes and workers and removes the files. Further calls do nothing.
 func (c *Cluster) Close() error {
 	for _, tm := range c.taskManagers {
 		tm.Kill()
@@ -208,10 +186,8 @@ func (c *Cluster) Close() error {
 		c.jobManager.Kill()
 	}
 	err := c.killLeft()
-	if c.temporary {
-		if removed := os.RemoveAll(c.dir); removed != nil {
-			err = errors.Join(err, fmt.Errorf("removing a cluster's files: %w", removed))
-		}
+	if removed := os.RemoveAll(c.dir); removed != nil {
+		err = errors.Join(err, fmt.Errorf("removing a cluster's files: %w", removed))
 	}
 	return err
 }

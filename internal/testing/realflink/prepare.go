@@ -10,34 +10,33 @@ import (
 	"strings"
 )
 
-// ErrUnavailable is returned if this machine lacks a requirement of a cluster.
+// ErrUnavailable means that this machine lacks a requirement of a cluster.
 var ErrUnavailable = errors.New("a real Flink cluster cannot be run here")
 
-// unavailable is the exit code of the script for a missing tool.
+// unavailable is the script's exit code for a missing tool.
 const unavailable = 69
 
-// prepare finds the script and has it bring the jars that are not there.
+// prepare finds the script and downloads missing jars with it.
 func prepare(ctx context.Context) (string, error) {
 	script, err := find()
 	if err != nil {
 		return "", err
 	}
-	var said strings.Builder
+	var stderr strings.Builder
 	cmd := exec.CommandContext(ctx, script, "fetch")
-	cmd.Stderr = &said
+	cmd.Stderr = &stderr
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == unavailable {
 		return "", fmt.Errorf("%w: %s; `.ci/run flink` installs what is missing where it can", ErrUnavailable,
-			strings.TrimSpace(said.String()))
+			strings.TrimSpace(stderr.String()))
 	}
 	if err != nil {
-		return "", fmt.Errorf("bringing Flink's jars: %w; it said:\n%s", err, said.String())
+		return "", fmt.Errorf("downloading Flink's jars: %w; stderr:\n%s", err, stderr.String())
 	}
 	return script, nil
 }
 
-// find looks for deploy/flink/cluster upwards from the working directory, which for a test is its
-// package's.
+// find returns deploy/flink/cluster in the working directory or the nearest directory above it.
 func find() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// Slots asks the JobManager how many slots its TaskManagers have, and how many of them are free.
-// Slots of a killed TaskManager count until its heartbeats are missed.
+// Slots asks the JobManager how many slots there are, and how many of them are free. Those of a killed
+// TaskManager count until it misses its heartbeats.
 func (c *Cluster) Slots(ctx context.Context) (total, free int, err error) {
 	var overview struct {
 		Total int `json:"slots-total"`
@@ -40,7 +40,7 @@ func (c *Cluster) Unfinished(ctx context.Context) (n int, err error) {
 }
 
 func (c *Cluster) awaitJobManager(ctx context.Context) error {
-	return c.await(ctx, c.jobManager, "REST to answer", func(ctx context.Context) bool {
+	return c.await(ctx, c.jobManager, "REST to respond", func(ctx context.Context) bool {
 		_, _, err := c.Slots(ctx)
 		return err == nil
 	})
@@ -77,13 +77,13 @@ func (c *Cluster) await(ctx context.Context, n *node, what string, holds func(co
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		return fmt.Errorf("waiting for %s of Flink, for %s: %w; it said:\n%s", n.id(), what, err,
+		return fmt.Errorf("waiting for %s of Flink, for %s: %w; its log:\n%s", n.id(), what, err,
 			process.Tail(c.log(n)))
 	}
 	return nil
 }
 
-// get asks REST for a page of JSON. Connections are not kept, so that no goroutine outlives a call.
+// get reads JSON from the REST interface. It closes its connection, so no goroutine outlives a call.
 func (c *Cluster) get(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -92,16 +92,16 @@ func (c *Cluster) get(ctx context.Context, path string, into any) error {
 		return fmt.Errorf("asking Flink for %s: %w", path, err)
 	}
 	request.Close = true
-	answer, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return fmt.Errorf("asking Flink for %s: %w", path, err)
 	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("asking Flink for %s: it answers %s", path, answer.Status)
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("asking Flink for %s: the response is %s", path, response.Status)
 	}
-	if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
-		return fmt.Errorf("reading Flink's answer to %s: %w", path, err)
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+		return fmt.Errorf("reading Flink's response to %s: %w", path, err)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 const scripts = "../../../deploy/flink"
 
-// Each replacement must find its text: a class of another version is not built as if it were known.
+// Every replacement must find its text, so that a class of another version is not built.
 func TestAPatchThatFindsNothingFails(t *testing.T) {
 	for _, tool := range []string{"jar", "javac"} {
 		if _, err := exec.LookPath(tool); err != nil && os.Getenv("TOLLGATE_REQUIRE_FLINK") != "1" {
@@ -35,7 +35,7 @@ func TestAPatchThatFindsNothingFails(t *testing.T) {
 	for _, c := range []struct {
 		class string
 		texts []string
-		left  int // out of its texts
+		left  int // index of the text that the source lacks
 	}{
 		{beam + "fnexecution/control/BundleCheckpointHandlers", checkpoints, 0},
 		{beam + "fnexecution/control/BundleCheckpointHandlers", checkpoints, 1},
@@ -64,12 +64,12 @@ func TestAPatchThatFindsNothingFails(t *testing.T) {
 			_, err = w.Write([]byte(source.String()))
 			ok(t, errors.Join(err, z.Close(), file.Close()))
 			out := filepath.Join(dir, "patch.jar")
-			said, err := exec.Command(filepath.Join(scripts, "patch-class.sh"), path.Base(class), jar, dir,
+			output, err := exec.Command(filepath.Join(scripts, "patch-class.sh"), path.Base(class), jar, dir,
 				out).CombinedOutput()
 			name := regexp.MustCompile(`\w{10,}`).FindString(texts[left])
-			if err == nil || !strings.Contains(string(said), "holds nothing that this replaces") ||
-				!strings.Contains(string(said), name) {
-				t.Errorf("%v, and it says %q; want the replacement of %q", err, said, texts[left])
+			if err == nil || !strings.Contains(string(output), "holds nothing that this replaces") ||
+				!strings.Contains(string(output), name) {
+				t.Errorf("%v: %q; want an error about the replacement of %q", err, output, texts[left])
 			}
 			if _, err := os.Stat(out); err == nil {
 				t.Error("a jar was made")

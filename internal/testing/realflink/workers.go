@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Workers returns the pids of the running worker processes that this cluster's TaskManagers have
-// started, in ascending order, even if their TaskManager was killed.
+// Workers returns the pids of the running workers of this cluster in ascending order, including those
+// of killed TaskManagers.
 func (c *Cluster) Workers() ([]int, error) { return c.found("") }
 
 // WorkersOf returns the pids of TaskManager i's workers.
@@ -33,11 +33,11 @@ func (c *Cluster) KillWorker(pid int) error {
 	return signal(pid, syscall.SIGKILL)
 }
 
-// FreezeTaskManager stops TaskManager i and its workers (SIGSTOP): they live, and do nothing. A
-// worker whose start was under way goes on.
+// FreezeTaskManager pauses TaskManager i and its workers (SIGSTOP). A worker that is just starting
+// continues.
 func (c *Cluster) FreezeTaskManager(i int) error {
 	tm := c.taskManagers[i]
-	// Before its workers, so that it starts no more of them.
+	// The TaskManager first, so that it starts no more workers.
 	if err := signal(tm.Pid(), syscall.SIGSTOP); err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func (c *Cluster) FreezeTaskManager(i int) error {
 	return err
 }
 
-// ThawTaskManager lets those go on that FreezeTaskManager has stopped. Those that were killed
-// meanwhile are passed over.
+// ThawTaskManager resumes the processes that FreezeTaskManager has paused, except those that were
+// killed meanwhile.
 func (c *Cluster) ThawTaskManager(i int) error {
 	tm := c.taskManagers[i]
 	var errs error
@@ -69,9 +69,8 @@ func signal(pid int, s syscall.Signal) error {
 	return nil
 }
 
-// found lists the processes with this cluster in their environment that are workers of a
-// TaskManager, or of any. A worker inherits the TaskManager's environment, and keeps it when that
-// one is killed and the worker has another parent.
+// found returns the pids of the workers of a TaskManager, or of all. It recognises them by the
+// environment that they have inherited, which stays when their TaskManager is killed.
 func (c *Cluster) found(taskManager string) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -85,7 +84,7 @@ func (c *Cluster) found(taskManager string) ([]int, error) {
 		}
 		environ, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
 		if err != nil {
-			continue // another user's, or gone
+			continue // another user's process, or one that has ended
 		}
 		var ours, its bool
 		for v := range bytes.SplitSeq(environ, []byte{0}) {
@@ -93,7 +92,7 @@ func (c *Cluster) found(taskManager string) ([]int, error) {
 			ours = ours || string(name) == clusterVariable && string(value) == c.dir
 			its = its || string(name) == taskManagerVariable && (taskManager == "" || string(value) == taskManager)
 		}
-		// Java starts a program through a helper of its own, for an instant.
+		// For an instant, Java starts a program through a helper.
 		exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
 		if ours && its && err == nil && filepath.Base(exe) != "jspawnhelper" && filepath.Base(exe) != "java" {
 			pids = append(pids, pid)
@@ -103,14 +102,14 @@ func (c *Cluster) found(taskManager string) ([]int, error) {
 	return pids, nil
 }
 
-// isNode reports whether a process is a JobManager or TaskManager of the last start here.
+// isNode reports whether a process is the JobManager or a TaskManager.
 func (c *Cluster) isNode(pid int) bool {
 	return slices.ContainsFunc(append([]*node{c.jobManager}, c.taskManagers...), func(n *node) bool {
 		return n != nil && n.Process != nil && n.Pid() == pid
 	})
 }
 
-// killLeft kills workers until there are none.
+// killLeft kills workers until none is left.
 func (c *Cluster) killLeft() error {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		left, err := c.Workers()

@@ -14,13 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// Options of a broker. The zero value is a broker with a plain listener and its data in a temporary
-// directory.
+// Options of a broker. The zero value is a broker with a plain listener.
 type Options struct {
-	// Dir is where data and logs are kept; empty: a temporary directory that Close removes.
-	Dir string
-	// ClusterID is written into a storage that is formatted; empty: the constant.
-	ClusterID string
 	// Settings are added to server.properties and override the settings of this package.
 	Settings map[string]string
 	// Listeners are opened beside the plain one.
@@ -28,20 +23,18 @@ type Options struct {
 	// ScramUsers are added when the storage is formatted:
 	// "SCRAM-SHA-256=[name=alice,password=secret]".
 	ScramUsers []string
-	addrs      []string // where to listen: the plain listener and the controller; nil: on free ports
+	addrs      []string // of the plain listener and the controller; nil: free ports
 }
 
-// Broker is a Kafka process. For one goroutine at a time, except Addr.
+// Broker is a Kafka process. Its methods, except Addr, are for one goroutine at a time.
 type Broker struct {
-	java      string
-	cluster   string
-	dir       string
-	temporary bool
-	users     []string
-	flags     []string          // for the JVM, with the class path
-	addrs     map[string]string // by listener
-	starts    int
-	process   *process.Process
+	java    string
+	dir     string // with data and logs; Close removes it
+	users   []string
+	flags   []string          // for the JVM, with the class path
+	addrs   map[string]string // by listener
+	starts  int
+	process *process.Process
 }
 
 const (
@@ -52,17 +45,14 @@ const (
 // Start formats the storage if necessary and starts a broker. It returns once the broker has
 // responded to a client, or ErrMissing if Missing does. The caller must Close the broker.
 func Start(ctx context.Context, o Options) (*Broker, error) {
-	b := &Broker{dir: o.Dir, cluster: cmp.Or(o.ClusterID, ClusterID), users: o.ScramUsers, addrs: map[string]string{}}
+	b := &Broker{users: o.ScramUsers, addrs: map[string]string{}}
 	java, jars, err := find()
 	if err != nil {
 		return nil, err
 	}
 	b.java, b.flags = java, append(jvm(), "-cp", filepath.Join(jars, "*"))
-	if b.dir == "" {
-		if b.dir, err = os.MkdirTemp("", "tollgate-kafka-"); err != nil {
-			return nil, fmt.Errorf("making a directory for a broker: %w", err)
-		}
-		b.temporary = true
+	if b.dir, err = os.MkdirTemp("", "tollgate-kafka-"); err != nil {
+		return nil, fmt.Errorf("making a directory for a broker: %w", err)
 	}
 	if err := b.prepare(ctx, o); err != nil {
 		return nil, errors.Join(err, b.remove())
@@ -118,17 +108,17 @@ func (b *Broker) Restart(ctx context.Context) error {
 	b.process = p
 	if err := b.await(ctx, log); err != nil {
 		b.Kill()
-		return fmt.Errorf("starting Kafka: %w; it said:\n%s", err, process.Tail(log))
+		return fmt.Errorf("starting Kafka: %w; its log:\n%s", err, process.Tail(log))
 	}
 	return nil
 }
 
-// await waits until the broker has logged that it serves and has responded to a client.
+// await waits until the broker has logged that it is ready and has responded to a client.
 func (b *Broker) await(ctx context.Context, log string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if said, err := os.ReadFile(log); err == nil && bytes.Contains(said, []byte(ready)) {
+		if text, err := os.ReadFile(log); err == nil && bytes.Contains(text, []byte(ready)) {
 			break
 		}
 		select {
@@ -153,8 +143,7 @@ func (b *Broker) Kill() { b.process.Kill() }
 // Signal sends a signal to the process: after SIGSTOP it responds to nothing.
 func (b *Broker) Signal(s os.Signal) { b.process.Signal(s) }
 
-// Stop ends the process in good order (SIGTERM). A process that takes too long is killed, which is
-// an error.
+// Stop ends the process with SIGTERM. If it takes too long, Stop kills it and returns an error.
 func (b *Broker) Stop() error {
 	if err := b.process.Stop(stopTimeout); err != nil {
 		return fmt.Errorf("stopping Kafka: %w", err)
@@ -162,13 +151,10 @@ func (b *Broker) Stop() error {
 	return nil
 }
 
-// Close stops the broker and removes a temporary directory. Further calls do nothing.
+// Close stops the broker and removes its data. Further calls do nothing.
 func (b *Broker) Close() error { return errors.Join(b.Stop(), b.remove()) }
 
 func (b *Broker) remove() error {
-	if !b.temporary {
-		return nil
-	}
 	if err := os.RemoveAll(b.dir); err != nil {
 		return fmt.Errorf("removing a broker's data: %w", err)
 	}

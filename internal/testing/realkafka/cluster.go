@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// StartCluster starts brokers that form one cluster, each of them a controller as well, numbered
-// from 1. Internal topics have a copy on each of up to three brokers. Options.Listeners and Dir are
-// not for clusters. It returns ErrMissing if Missing does. The caller must Close every broker.
+// StartCluster starts the brokers of one cluster, each also a controller, numbered from 1. Internal
+// topics have copies on up to three brokers. Options must not have Listeners. It returns ErrMissing if
+// Missing does. The caller must Close every broker.
 func StartCluster(ctx context.Context, nodes int, o Options) ([]*Broker, error) {
 	ports, err := process.FreeAddrs(2 * nodes)
 	if err != nil {
@@ -56,7 +56,7 @@ func StartCluster(ctx context.Context, nodes int, o Options) ([]*Broker, error) 
 	return brokers, nil
 }
 
-// Addrs returns the addresses of brokers, with commas between.
+// Addrs returns the addresses of brokers, separated by commas.
 func Addrs(brokers []*Broker) string {
 	var all []string
 	for _, b := range brokers {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Version of Apache Kafka that deploy/kafka-local fetches where VersionVariable names no other one.
+// Version of Apache Kafka that deploy/kafka-local fetches unless VersionVariable names another one.
 const (
 	Version         = "4.3.1"
 	VersionVariable = "TOLLGATE_KAFKA_VERSION"
@@ -21,8 +21,8 @@ const DirVariable = "TOLLGATE_KAFKA_DIR"
 // ErrMissing is returned if java or the jars are missing.
 var ErrMissing = errors.New("a real Kafka cannot be run here")
 
-// Missing returns nil if Start can work, else an ErrMissing that names the missing parts and how to
-// get them.
+// Missing returns nil if Start can work, else an ErrMissing that names the missing parts and the way
+// to get them.
 func Missing() error {
 	_, _, err := find()
 	return err
@@ -34,19 +34,15 @@ func find() (java, jars string, err error) {
 		return "", "", fmt.Errorf("%w: java is not in the path; `.ci/run kafka` installs what is missing where it can",
 			ErrMissing)
 	}
-	if jars, err = Jars(); err != nil {
+	if jars, err = findJars(); err != nil {
 		return "", "", err
 	}
 	return java, jars, nil
 }
 
-// Jars returns the directory that deploy/kafka-local/fetch.sh has filled: TOLLGATE_KAFKA_DIR, by
+// findJars returns the directory that deploy/kafka-local/fetch.sh has filled: that of DirVariable, by
 // default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
-func Jars() (string, error) { return complete(cmp.Or(os.Getenv(VersionVariable), Version), "", "") }
-
-// complete returns the directory that fetch.sh has filled for a version when it was given an
-// argument.
-func complete(version, suffix, argument string) (string, error) {
+func findJars() (string, error) {
 	dir := os.Getenv(DirVariable)
 	if dir == "" {
 		cache := os.Getenv("XDG_CACHE_HOME")
@@ -57,13 +53,11 @@ func complete(version, suffix, argument string) (string, error) {
 			}
 			cache = filepath.Join(home, ".cache")
 		}
-		dir = filepath.Join(cache, "tollgate", "kafka-"+version)
+		dir = filepath.Join(cache, "tollgate", "kafka-"+cmp.Or(os.Getenv(VersionVariable), Version))
 	}
-	dir += suffix
 	if _, err := os.Stat(filepath.Join(dir, "complete")); err != nil {
-		return "",
-			fmt.Errorf("%w: %s does not hold Kafka's jars; run deploy/kafka-local/fetch.sh%s, or `.ci/run kafka`",
-				ErrMissing, dir, argument)
+		return "", fmt.Errorf("%w: %s does not have Kafka's jars; run deploy/kafka-local/fetch.sh, or `.ci/run kafka`",
+			ErrMissing, dir)
 	}
 	return dir, nil
 }

@@ -3,30 +3,25 @@ package realkafka
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// jvm returns flags for a broker that runs for minutes and shares its cores with the tests: the
-// optimizing compiler would cost more time than it saves.
+// jvm returns flags for a broker that runs for minutes and shares its cores with the tests: without
+// the optimizing compiler, which would cost more time than it saves.
 func jvm() []string { return []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"} }
 
-// format prepares the storage once.
+// format prepares the storage.
 func (b *Broker) format(ctx context.Context) error {
-	if _, err := os.Stat(filepath.Join(b.dir, "data", "meta.properties")); err == nil {
-		return nil
-	}
-	args := append(slices.Clone(b.flags), "kafka.tools.StorageTool", "format", "-t", b.cluster, "-c",
+	args := append(slices.Clone(b.flags), "kafka.tools.StorageTool", "format", "-t", clusterID, "-c",
 		b.file("server.properties"))
 	for _, u := range b.users {
 		args = append(args, "--add-scram", u)
 	}
 	if out, err := exec.CommandContext(ctx, b.java, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("formatting Kafka's storage: %w; it said:\n%s", err, out)
+		return fmt.Errorf("formatting Kafka's storage: %w; its output:\n%s", err, out)
 	}
 	return nil
 }
@@ -35,12 +30,7 @@ func (b *Broker) format(ctx context.Context) error {
 func (b *Broker) launch(log string) (*process.Process, error) {
 	args := append(slices.Clone(b.flags), "-Dlog4j2.configurationFile="+b.file("log4j2.xml"), "kafka.Kafka",
 		b.file("server.properties"))
-	return launch(b.java, b.dir, log, args)
-}
-
-// launch starts a JVM in a directory, with its output in a file.
-func launch(java, dir, log string, args []string) (*process.Process, error) {
-	cmd := exec.Command(java, args...)
-	cmd.Dir = dir
+	cmd := exec.Command(b.java, args...)
+	cmd.Dir = b.dir
 	return process.Start(cmd, log)
 }

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// ClusterID is written into the storage when it is formatted and Options name no other: any 22
-// characters of base64.
-const ClusterID = "dG9sbGdhdGUta2Fma2EtMQ"
+// clusterID is any 22 characters of base64.
+const clusterID = "dG9sbGdhdGUta2Fma2EtMQ"
 
 // Listener is a listener beside the plain one. Its settings ("listener.name.<name in lower
 // case>.…", "ssl.…", "sasl.enabled.mechanisms") go into Options.Settings.
@@ -21,7 +20,7 @@ type Listener struct {
 	Advertised string
 }
 
-// endpoint is a listener with its address and its advertised address.
+// endpoint is a listener with its own and its advertised address.
 type endpoint struct {
 	Listener
 	bind, advertised string
@@ -49,10 +48,10 @@ func properties(endpoints []endpoint, controller, dir string, extra map[string]s
 		"share.coordinator.state.topic.min.isr":            "1",
 		"auto.create.topics.enable":                        "false",
 		"group.initial.rebalance.delay.ms":                 "0",
-		// A broker that was killed waits for its own old session to end.
+		// A killed broker that restarts waits for the end of its old session.
 		"broker.heartbeat.interval.ms": "500",
 		"broker.session.timeout.ms":    "2000",
-		// Background work must happen within a test.
+		// Background work must happen during a test.
 		"log.cleaner.backoff.ms":              "500",
 		"log.retention.check.interval.ms":     "1000",
 		"log.initial.task.delay.ms":           "500",
@@ -81,7 +80,7 @@ func properties(endpoints []endpoint, controller, dir string, extra map[string]s
 	return b.String()
 }
 
-// escape writes a value as Java's Properties reads it back: PEM texts have line breaks.
+// escape encodes a value for Java's Properties: PEM texts have line breaks.
 func escape(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value)
 }
