@@ -70,8 +70,8 @@ func TestRuleAnAuditPassesNothingThatItCannotCheck(t *testing.T) {
 	without("events", audit.Options{Past: d.generations()[1:]}, "which records belong", 1, last)
 }
 
-// Missing and additional records of a topic are differences: the audit skips nothing and never waits
-// for a record.
+// Missing and additional records of a topic are differences: the audit skips nothing and never
+// waits for a record.
 func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 	t.Parallel()
 	last := func(records []kafkalog.Record) *kafkalog.Record { return &records[len(records)-1] }

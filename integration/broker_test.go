@@ -14,8 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// kindVariable chooses the broker of the tests: "embedded" (default), or "kafka" for Apache Kafka in
-// a process of this machine (internal/testing/realkafka).
+// kindVariable chooses the broker of the tests: "embedded" (default), or "kafka" for Apache Kafka
+// in a process of this machine (internal/testing/realkafka).
 const kindVariable = "TOLLGATE_BROKER"
 
 // requireVariable, set to 1, makes tests fail instead of skip if the broker is not available.
@@ -119,8 +119,8 @@ func unavailable(t testing.TB, err error) {
 	t.Skip(err)
 }
 
-// shared starts a real broker for the whole test binary: one JVM per test would take longer than the
-// tests. TestMain calls closeShared.
+// shared starts a real broker for the whole test binary: one JVM per test would take longer than
+// the tests. TestMain calls closeShared.
 var (
 	shared = sync.OnceValues(func() (*realkafka.Broker, error) {
 		broker, err := realkafka.Start(context.Background(), realkafka.Options{})

@@ -24,8 +24,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// subject is a deployment under faults. Its runs connect through the proxy; the test reads its topics
-// directly.
+// subject is a deployment under faults. Its runs connect through the proxy; the test reads its
+// topics directly.
 type subject struct {
 	*deployment
 	dir, file string
@@ -169,8 +169,8 @@ func (c *campaign) calm(s *subject, name string) *subject {
 }
 
 // feeder writes events ahead of the runs. With producers' times, the events of a window follow from
-// its number, and there are as many windows as the faults need. With append times, events are written
-// at the pace of the clock.
+// its number, and there are as many windows as the faults need. With append times, events are
+// written at the pace of the clock.
 type feeder struct {
 	s       *subject
 	client  *kafkalog.Client
@@ -192,8 +192,8 @@ func newFeeder(s *subject, seed uint64) *feeder {
 	return &feeder{s: s, client: s.client, work: w, seed: seed, stopped: make(chan struct{}), done: make(chan struct{})}
 }
 
-// oddAmounts has values at the limits of an integer, integers with a point or an exponent, and texts
-// that are not integers.
+// oddAmounts has values at the limits of an integer, integers with a point or an exponent, and
+// texts that are not integers.
 var oddAmounts = []string{
 	"9223372036854775807", "-9223372036854775808", "68719476737", "7.0", "7e0", "-0",
 	"9223372036854775808", "1.5", "1e400", `"7"`, "null", "true", "[7]",
@@ -277,8 +277,8 @@ func (f *feeder) over() bool {
 	}
 }
 
-// live returns a quarter of a window's events around the present time, some of them slightly late and
-// some with wild stamps.
+// live returns a quarter of a window's events around the present time, some of them slightly late
+// and some with wild stamps.
 func (f *feeder) live() [][]arrival {
 	random := rand.New(rand.NewPCG(f.seed, uint64(time.Now().UnixNano()))) // fixed seed: campaignSeed's
 	w, now := f.work, time.Now().UnixMilli()
@@ -296,8 +296,8 @@ func (f *feeder) live() [][]arrival {
 	return spread(all, campaignPartitions)
 }
 
-// put appends events and retries while the broker is away. A record that is then written twice is two
-// events for every reader.
+// put appends events and retries while the broker is away. A record that is then written twice is
+// two events for every reader.
 func (f *feeder) put(dealt [][]arrival) error {
 	for p, arrivals := range dealt {
 		messages := make([]kafkalog.Message, len(arrivals))
@@ -342,9 +342,9 @@ func (f *feeder) finish(t testing.TB) {
 	}
 	stamp := base.Add(time.Duration(f.next+10) * f.work.Window).UnixMilli()
 	if f.s.settings.appendTimes {
-		// Late records of an outage have moved the append times, so a run may have settled turns after
-		// the last event. An event of the present belongs to a later turn: every run up to the end
-		// settles the same turns.
+		// Late records of an outage have moved the append times, so a run may have settled turns
+		// after the last event. An event of the present belongs to a later turn: every run up to
+		// the end settles the same turns.
 		f.putEverywhere(t, bought("last", "p00", 0, time.Now().UnixMilli(), 1, "toy"))
 		time.Sleep(4 * f.work.Window) // until the append time of the closer ends the windows
 	}

@@ -13,8 +13,8 @@ type faultKind struct {
 	do     func(*campaign, *subject) bool // applies it and reports whether a turn was open; current may be nil then
 }
 
-// changeFault is not in faultKinds: only one deployment is changed, and the others are compared with
-// undisturbed runs.
+// changeFault is not in faultKinds: only one deployment is changed, and the others are compared
+// with undisturbed runs.
 const changeFault = "change"
 
 // faultKinds gives low weights to faults that take long or need one particular moment.
@@ -81,8 +81,8 @@ func (c *campaign) lose(s *subject) bool {
 	return hit
 }
 
-// moves waits until p owns the deployment and so many more turns are settled. A run that ends or hangs
-// is a failure; another one then continues the campaign.
+// moves waits until p owns the deployment and so many more turns are settled. A run that ends or
+// hangs is a failure; another one then continues the campaign.
 func (c *campaign) moves(s *subject, p *proc, turns int) {
 	c.t.Helper()
 	target := s.watch.now().settled + uint64(turns)
@@ -176,8 +176,8 @@ func (c *campaign) drain(s *subject) bool {
 	return hit
 }
 
-// terminated sends SIGTERM to a run that may not have begun or may already have got one. The run must
-// end, drained or at once, without another error.
+// terminated sends SIGTERM to a run that may not have begun or may already have got one. The run
+// must end, drained or at once, without another error.
 func (c *campaign) terminated(s *subject, p *proc) {
 	c.t.Helper()
 	p.signal(syscall.SIGTERM)

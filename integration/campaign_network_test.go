@@ -102,8 +102,8 @@ func (c *campaign) startWithoutBroker(s *subject) bool {
 	return hit
 }
 
-// beganWithoutBroker checks that a run whose broker was away at the start continues, or has ended with
-// that error.
+// beganWithoutBroker checks that a run whose broker was away at the start continues, or has ended
+// with that error.
 func (c *campaign) beganWithoutBroker(s *subject, p *proc) {
 	c.t.Helper()
 	settled := s.watch.now().settled

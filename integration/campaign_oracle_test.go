@@ -97,7 +97,8 @@ func (c *campaign) loggedNothingAlarming(p *proc) {
 	}
 }
 
-// sameAs runs a deployment to its end and compares its values and tallies with those of the subject.
+// sameAs runs a deployment to its end and compares its values and tallies with those of the
+// subject.
 func (c *campaign) sameAs(s, calm *subject, got published, tallies pipeline.Tallies) {
 	c.t.Helper()
 	want := c.toTheEnd(calm)
@@ -131,7 +132,8 @@ func differences(got, want published) string {
 		len(want.values), lost, other, more)
 }
 
-// comparePrinted checks that counts has every value that a run has printed, and returns their number.
+// comparePrinted checks that counts has every value that a run has printed, and returns their
+// number.
 func (c *campaign) comparePrinted(s *subject, counts published) int {
 	c.t.Helper()
 	there := map[string]bool{}

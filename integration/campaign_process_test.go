@@ -132,8 +132,8 @@ func ownStacks(dump string) string {
 	return out.String()
 }
 
-// alarming has texts that no run of a sound deployment logs under any fault, not even one that lost a
-// race for an epoch.
+// alarming has texts that no run of a sound deployment logs under any fault, not even one that lost
+// a race for an epoch.
 var alarming = []string{
 	"panic:", "fatal error:", "DATA RACE", "lost records", "cannot be trusted", "does not hold", "no ledger record",
 	"has stopped itself", "published values and the log differ",

@@ -10,7 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
-// proxy is a TCP proxy in front of a broker that simulates a network that is frozen, slow, cut or down.
+// proxy is a TCP proxy in front of a broker that simulates a network that is frozen, slow, cut or
+// down.
 type proxy struct {
 	addr string
 

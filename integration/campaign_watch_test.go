@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// seen is the state of control that the campaign needs during the faults. readTrusted checks the whole
-// topic at the end.
+// seen is the state of control that the campaign needs during the faults. readTrusted checks the
+// whole topic at the end.
 type seen struct {
 	next            int64 // offset
 	epoch, run      int64 // the epoch in force, and its run

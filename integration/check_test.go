@@ -69,8 +69,8 @@ func (d *deployment) readCounts() (published, error) {
 	return p, nil
 }
 
-// chargeable returns an error unless the ledger has all deltas of each published turn (invariant 3).
-// It reads counts first, so a running pipeline cannot make it fail.
+// chargeable returns an error unless the ledger has all deltas of each published turn (invariant
+// 3). It reads counts first, so a running pipeline cannot make it fail.
 func (d *deployment) chargeable() error {
 	counts, err := d.readCounts()
 	if err != nil {
@@ -126,9 +126,10 @@ func (d *deployment) check() error {
 			v.turns = append(v.turns, t)
 			for _, m := range slices.Concat(t.Members...) {
 				for _, part := range m.Parts {
-					cost := t.Config.Price(part.Metric, part.Contribution, func(metric int, key string) units.Precision {
+					stopped := func(metric int, key string) units.Precision {
 						return t.Stopped[reference.Cell{Metric: metric, Key: key}]
-					})
+					}
+					cost := t.Config.Price(part.Metric, part.Contribution, stopped)
 					if part.Admitted && cost > 0 {
 						v.paid[m.Owner] = append(v.paid[m.Owner], paid{t.Config.Metrics[part.Metric].Name, t.End, cost})
 					}

@@ -20,7 +20,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/python"
 )
 
-// row is a released count in the form in which a run prints it. A consumer must read equal float64s.
+// row is a released count in the form in which a run prints it. A consumer must read equal
+// float64s.
 type row struct {
 	Metric, Key              string
 	WindowStart              time.Time `json:"window_start"`
@@ -37,8 +38,8 @@ func (r row) id() string {
 	return r.Metric + "|" + r.WindowStart.UTC().Format(time.RFC3339Nano) + "|" + r.Key
 }
 
-// publishedBy runs a deployment over some hours of events and returns the rows that it prints, by the
-// Kafka key that each must have.
+// publishedBy runs a deployment over some hours of events and returns the rows that it prints, by
+// the Kafka key that each must have.
 func publishedBy(t *testing.T, broker, name, outputs string) map[string]row {
 	t.Helper()
 	binary, dir := buildRunner(t), t.TempDir()

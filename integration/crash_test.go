@@ -14,7 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// finish runs a process to the end of the events. Tests that use it in place of run can be parallel.
+// finish runs a process to the end of the events. Tests that use it in place of run can be
+// parallel.
 func (d *deployment) finish(change ...func(*job)) {
 	d.t.Helper()
 	j := d.job()

@@ -54,7 +54,8 @@ type deployment struct {
 	refilled   bool          // topics are copies: their records have another producer than the run's
 }
 
-// incarnation is the same for all deployments: with the same configuration they draw the same noise.
+// incarnation is the same for all deployments: with the same configuration they draw the same
+// noise.
 var incarnation = [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 // settings is a change of a configuration before it is compiled.

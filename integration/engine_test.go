@@ -44,7 +44,8 @@ func TestEnginesReleaseTheSameBytes(t *testing.T) {
 	}
 }
 
-// silenceBeam discards Beam's logs of every job, from the process's default logger and from its own.
+// silenceBeam discards Beam's logs of every job, from the process's default logger and from its
+// own.
 var silenceBeam = sync.OnceFunc(func() {
 	beam.Init() // makes Beam's logger the process's
 	beamlog.SetLogger(noBeamLog{})
@@ -55,10 +56,10 @@ type noBeamLog struct{}
 
 func (noBeamLog) Log(context.Context, beamlog.Severity, int, string) {}
 
-// onPrism runs the stages on prism, Beam's local runner. Only one pipeline may run at a time, because
-// prism's job options are global. ctx does not cancel a running job; pipeline.Run closes its
-// connections instead. Bundles are not split (package localrunner). Errors of stages lose their type,
-// because prism passes them on as text.
+// onPrism runs the stages on prism, Beam's local runner. Only one pipeline may run at a time,
+// because prism's job options are global. ctx does not cancel a running job; pipeline.Run closes
+// its connections instead. Bundles are not split (package localrunner). Errors of stages lose their
+// type, because prism passes them on as text.
 func onPrism(ctx context.Context, p *beam.Pipeline) error {
 	silenceBeam()
 	localrunner.Keep()
@@ -66,7 +67,8 @@ func onPrism(ctx context.Context, p *beam.Pipeline) error {
 	return err
 }
 
-// written returns the bytes on counts and ledger, and those of the settlements on control, by partition.
+// written returns the bytes on counts and ledger, and those of the settlements on control, by
+// partition.
 func (d *deployment) written() map[string][]string {
 	d.t.Helper()
 	all := map[string][]string{}

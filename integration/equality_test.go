@@ -36,7 +36,8 @@ func sharded(shards, releaseShards int) settings {
 }
 
 // tight lowers the noise so far that private keys pass their threshold, targets are met, and a
-// user's budget lasts for a few windows: the order of charges and reservations decides on admission.
+// user's budget lasts for a few windows: the order of charges and reservations decides on
+// admission.
 func tight(c *pipeline.Config) {
 	for i := range c.Metrics {
 		c.Metrics[i].Target.Relative, c.Metrics[i].Target.Absolute = 0.3, 2.4

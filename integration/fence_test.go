@@ -10,9 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// A broker forgets the transactional id of a producer that only appends. The next producer then gets
-// another producer id, and its marker fences nothing. Renewing the fence keeps the id, so that the
-// next producer is the newer one.
+// A broker forgets the transactional id of a producer that only appends. The next producer then
+// gets another producer id, and its marker fences nothing. Renewing the fence keeps the id, so that
+// the next producer is the newer one.
 func TestRuleARunThatWritesForLongIsStillFenced(t *testing.T) {
 	needReal(t)
 	broker := startKafka(t, realkafka.Options{Settings: map[string]string{

@@ -30,10 +30,10 @@ type flinkCampaign struct {
 // flinkSlots is the number of slots of each of three TaskManagers: one of them may be away.
 const flinkSlots = 2
 
-// The real binary runs on a real Flink cluster and a real broker. Workers, TaskManagers, the JobManager
-// and submitters are killed, a TaskManager is frozen for a minute, and jobs are submitted twice, or
-// drained and submitted at another parallelism. The counts equal those of the sequential reference
-// and, byte for byte, those of an undisturbed run in one process.
+// The real binary runs on a real Flink cluster and a real broker. Workers, TaskManagers, the
+// JobManager and submitters are killed, a TaskManager is frozen for a minute, and jobs are
+// submitted twice, or drained and submitted at another parallelism. The counts equal those of the
+// sequential reference and, byte for byte, those of an undisturbed run in one process.
 func TestInvariant5AFlinkCampaignChangesNothing(t *testing.T) {
 	if os.Getenv(flinkVariable) != "1" {
 		t.Skipf("faults on a real cluster of Flink take minutes: `.ci/run flink`, or %s=1 (%s chooses how many)",
@@ -136,7 +136,8 @@ func (f *flinkCampaign) jobManagerKilled() bool {
 	return hit
 }
 
-// taskManagerFrozen freezes a TaskManager and its workers until the job has long continued elsewhere.
+// taskManagerFrozen freezes a TaskManager and its workers until the job has long continued
+// elsewhere.
 func (f *flinkCampaign) taskManagerFrozen() bool {
 	hit, frozen := f.open(f.s), 0
 	for n := range f.cluster.TaskManagers() { // choose one that has workers
@@ -223,8 +224,8 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 			code: 1, texts: []string{"a worker could not start", "Kafka did not answer this worker"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			name := fmt.Sprint("campaign-wrong", i)
-			s := f.newSubject(subjectSettings{name: name, window: 10 * time.Second, slots: 10, noiseEnv: test.env}, base)
+			s := f.newSubject(subjectSettings{name: fmt.Sprint("campaign-wrong", i), window: 10 * time.Second, slots: 10,
+				noiseEnv: test.env}, base)
 			s.args = f.flags(2)
 			p := f.start(s)
 			if test.begun != nil {

@@ -125,8 +125,8 @@ func (d *deployment) compactLedger() {
 	})
 }
 
-// newest reads a partition. Of the ledger, it returns the records that compaction leaves: the last one
-// of each key, without tombstones.
+// newest reads a partition. Of the ledger, it returns the records that compaction leaves: the last
+// one of each key, without tombstones.
 func (d *deployment) newest(topic string, partition int32) []kafkalog.Record {
 	d.t.Helper()
 	records := d.records(topic, partition)

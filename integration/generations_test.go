@@ -101,7 +101,8 @@ func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
 			t.Fatal("the shards were not changed")
 		}
 		d.runTurns(1)
-		// The same configuration again changes nothing, and two changes may follow each other at once.
+		// The same configuration again changes nothing, and two changes may follow each other at
+		// once.
 		if again := d.change(); len(again.Differences) != 0 {
 			t.Errorf("the same configuration again differs in %v", again.Differences)
 		}
@@ -179,8 +180,8 @@ func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 	}
 }
 
-// A change is refused while a turn is under way, and if another run takes over meanwhile. A run that
-// is drained at once finishes the turn.
+// A change is refused while a turn is under way, and if another run takes over meanwhile. A run
+// that is drained at once finishes the turn.
 func TestRuleATurnUnderWayIsFinishedBeforeAChange(t *testing.T) {
 	broker := startBroker(t)
 	d := newDeployment(t, broker, "underway", 2, tight)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// BenchmarkTinyTurns measures the protocol alone: 1,000 windows with one event each, on the broker of
-// TOLLGATE_BROKER. It reports milliseconds per turn, including the start of the run, and the time of
-// a start that has nothing left to do.
+// BenchmarkTinyTurns measures the protocol alone: 1,000 windows with one event each, on the broker
+// of TOLLGATE_BROKER. It reports milliseconds per turn, including the start of the run, and the
+// time of a start that has nothing left to do.
 func BenchmarkTinyTurns(b *testing.B) {
 	const windows = 1000
 	for _, shards := range []int{1, 16} {

@@ -50,8 +50,8 @@ func wildStamp(random *rand.Rand) int64 {
 		time.UTC).UnixMilli()}[random.IntN(4)]
 }
 
-// independentLog reads the committed records of the events topic with franz-go's own client, without
-// the product's code.
+// independentLog reads the committed records of the events topic with franz-go's own client,
+// without the product's code.
 func (d *deployment) independentLog() events {
 	d.t.Helper()
 	log := events{}
@@ -97,9 +97,9 @@ func independentRecords(t testing.TB, broker, topic string, partitions int) []*k
 	return records
 }
 
-// checkFences returns an error if the fences of ledger or counts have failed: if a record of an older
-// producer comes after a marker or a record of a newer one. All producers of a partition have the
-// same transactional id, and so the same producer id.
+// checkFences returns an error if the fences of ledger or counts have failed: if a record of an
+// older producer comes after a marker or a record of a newer one. All producers of a partition have
+// the same transactional id, and so the same producer id.
 func (d *deployment) checkFences() error {
 	d.t.Helper()
 	if d.refilled {

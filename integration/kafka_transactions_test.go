@@ -55,8 +55,8 @@ func (u *upstream) end(how kgo.TransactionEndTry) {
 }
 
 // Two upstream producers with transactions and one without write to the same partitions; a third of
-// the transactions is aborted. Only committed records count, and markers change nothing, even if the
-// pipeline dies in between.
+// the transactions is aborted. Only committed records count, and markers change nothing, even if
+// the pipeline dies in between.
 func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "aborted", 2, tight)
@@ -107,8 +107,8 @@ func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	}
 }
 
-// An open transaction holds back everything after it in its partition, because its records may still
-// be committed: neither a bounded run, nor one that waits, nor the idle rule may pass it.
+// An open transaction holds back everything after it in its partition, because its records may
+// still be committed: neither a bounded run, nor one that waits, nor the idle rule may pass it.
 func TestRuleAnOpenTransactionHoldsItsPartitionBack(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "open", 2, tight, func(c *pipeline.Config) { c.Time.IdleGrace = time.Second })

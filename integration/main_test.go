@@ -97,7 +97,8 @@ type jobConfig struct {
 
 func newJobConfig(c pipeline.Config) jobConfig {
 	j := jobConfig{Config: c}
-	j.Keys.NoiseID, j.Keys.Noise, j.Keys.UserHash = c.Keys.Noise.ID, c.Keys.Noise.Secret.Reveal(), c.Keys.UserHash.Reveal()
+	j.Keys.NoiseID, j.Keys.Noise = c.Keys.Noise.ID, c.Keys.Noise.Secret.Reveal()
+	j.Keys.UserHash = c.Keys.UserHash.Reveal()
 	return j
 }
 

@@ -44,7 +44,8 @@ func TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor(t *testing.T) {
 	d.verify()
 }
 
-// A process that loses a shard's memory between two slices of a window must restore the earlier slices.
+// A process that loses a shard's memory between two slices of a window must restore the earlier
+// slices.
 func TestInvariant5MixedForcedCacheMisses(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)

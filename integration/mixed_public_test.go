@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// The log of a run names no user, by id or by account, no key, and no number of records, of the whole
-// run or of a turn. Every turn here has hundreds of records.
+// The log of a run names no user, by id or by account, no key, and no number of records, of the
+// whole run or of a turn. Every turn here has hundreds of records.
 func TestRuleLogsNameNoUser(t *testing.T) {
 	d := newMixed(t, startBroker(t), "logs", 2)
 	var arrivals []arrival

@@ -162,8 +162,8 @@ func drawTree(random *rand.Rand, m *pipeline.Metric) {
 	}
 }
 
-// mostlyInTime draws how far event times may be before record timestamps, so that at most a quarter of
-// the records are late.
+// mostlyInTime draws how far event times may be before record timestamps, so that at most a quarter
+// of the records are late.
 func mostlyInTime(random *rand.Rand, c pipeline.Config) time.Duration {
 	return time.Duration(random.Int64N(int64(c.Time.Lateness)*4/3+1)) + time.Millisecond
 }

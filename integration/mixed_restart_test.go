@@ -24,8 +24,8 @@ func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
 	d.checkVariety()
 }
 
-// A turn is interrupted at every point: with some or all of its deltas durable, before and after its
-// values are published.
+// A turn is interrupted at every point: with some or all of its deltas durable, before and after
+// its values are published.
 func TestInvariant5MixedCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	long.Test(t)

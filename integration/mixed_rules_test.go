@@ -64,9 +64,9 @@ func TestRuleAWindowOverABoundaryIsChargedToBothPeriods(t *testing.T) {
 	}
 }
 
-// The distinguishing attack on a budget period: all events of one user in one period are removed. With
-// ladders of one rung, published values do not feed back, so everything about all other users, and
-// about that user's other periods, must be equal.
+// The distinguishing attack on a budget period: all events of one user in one period are removed.
+// With ladders of one rung, published values do not feed back, so everything about all other users,
+// and about that user's other periods, must be equal.
 func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 	broker := startBroker(t)
 	attacked := func(c *pipeline.Config) {

@@ -22,10 +22,10 @@ const mutantVariable = "TOLLGATE_MUTANT"
 
 // A mutant is the protocol without one of its rules.
 //
-// Its function is searched in all shipped files of the module, and its line by a text that only that
-// line contains, white space aside: so a mutant moves with its code. A function or line that is
-// missing or ambiguous is an error. One build has all mutants. The files themselves do not change:
-// `go build -overlay` uses edited copies.
+// Its function is searched in all shipped files of the module, and its line by a text that only
+// that line contains, white space aside: so a mutant moves with its code. A function or line that
+// is missing or ambiguous is an error. One build has all mutants. The files themselves do not
+// change: `go build -overlay` uses edited copies.
 type mutant struct {
 	name   string
 	in     string // function; with its receiver and package if that is ambiguous: "accounts.Account.Fits"
@@ -36,8 +36,8 @@ type mutant struct {
 // A mutation returns the lines of a function with a mutant that can be switched on.
 type mutation func(lines []string, name string) ([]string, error)
 
-// onLine returns a mutation that edits the first and the last line of a statement, which begins on the
-// only line with a text.
+// onLine returns a mutation that edits the first and the last line of a statement, which begins on
+// the only line with a text.
 func onLine(text string, edit func(first, last *string, name string) error) mutation {
 	return func(lines []string, name string) ([]string, error) {
 		found := slices.Collect(func(yield func(int) bool) {
@@ -86,8 +86,8 @@ func condition(text, more string) mutation {
 func always(text string) mutation { return condition(text, ") || mutated(%q)") }
 func never(text string) mutation  { return condition(text, ") && !mutated(%q)") }
 
-// replace replaces the value of an expression; both are computed. "f(…)" means the call of f with any
-// arguments.
+// replace replaces the value of an expression; both are computed. "f(…)" means the call of f with
+// any arguments.
 func replace(expression, value string) mutation {
 	text, call := strings.CutSuffix(expression, "…)")
 	return onLine(text, func(line, _ *string, name string) error {
@@ -216,8 +216,8 @@ func overlay(root, dir string, list []mutant) (string, error) {
 			}
 		}
 		if len(found) != 1 {
-			failed = append(failed, fmt.Errorf("mutant %s: there are %d functions %s: correct the name, or add its package",
-				m.name, len(found), m.in))
+			failed = append(failed, fmt.Errorf("mutant %s: there are %d functions %s: correct the name, or add its "+
+				"package", m.name, len(found), m.in))
 			continue
 		}
 		f := found[0]

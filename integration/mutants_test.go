@@ -14,7 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
-// protocolMutants lists the mutants by function. If a function is renamed, only its line here changes.
+// protocolMutants lists the mutants by function. If a function is renamed, only its line here
+// changes.
 func protocolMutants() []mutant {
 	return []mutant{
 		{"ack-not-awaited", "handover.Wait", always("h.wait == nil"),
@@ -164,7 +165,8 @@ const (
 		`0), s.coefficient(in, in, 0)`
 )
 
-// located returns the directory and the name of a test: "transforms/spend.Test…", or one of this package.
+// located returns the directory and the name of a test: "transforms/spend.Test…", or one of this
+// package.
 func located(test string) (dir, name string) {
 	if dir, name, elsewhere := strings.Cut(test, "."); elsewhere {
 		return filepath.Join("..", dir), name

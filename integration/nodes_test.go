@@ -55,12 +55,13 @@ func (c *campaign) restart(nodes ...*realkafka.Broker) {
 }
 
 // Three brokers have copies of every topic. In the middle of turns, a node is stopped, killed, or
-// killed before it has responded to writes; two nodes are killed; and a topic has too few replicas in
-// sync. Turns continue if enough nodes are left; otherwise they wait, and the run logs the cause. The
-// counts equal those of the reference and of an undisturbed run.
+// killed before it has responded to writes; two nodes are killed; and a topic has too few replicas
+// in sync. Turns continue if enough nodes are left; otherwise they wait, and the run logs the
+// cause. The counts equal those of the reference and of an undisturbed run.
 func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 	c, nodes := startNodes(t)
-	s := c.newSubject(subjectSettings{name: "campaign-nodes", broker: c.addr, window: 10 * time.Second, slots: 10}, base)
+	s := c.newSubject(subjectSettings{name: "campaign-nodes", broker: c.addr, window: 10 * time.Second, slots: 10},
+		base)
 	c.run(s)
 	losses := []struct {
 		fault string
@@ -78,8 +79,8 @@ func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 			node.Kill()
 		}},
 	}
-	// One node leads control, and each leads a part of the ledger. Unless every node has every fault,
-	// it is random which node has which.
+	// One node leads control, and each leads a part of the ledger. Unless every node has every
+	// fault, it is random which node has which.
 	order, rounds := c.random.Perm(len(nodes)), 1
 	if os.Getenv(nodesVariable) == everyNode {
 		rounds = len(nodes)

@@ -110,8 +110,8 @@ func TestInvariant6SeveralReadersOfLiveEvents(t *testing.T) {
 	}
 }
 
-// A record that arrives after its group's PASSED of the turn, but before the CLOSE, is overtaken: the
-// CLOSE repeats the PASSED.
+// A record that arrives after its group's PASSED of the turn, but before the CLOSE, is overtaken:
+// the CLOSE repeats the PASSED.
 func TestRuleRecordsAfterAPassedAreOvertaken(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "passed", 2, func(c *pipeline.Config) {
 		// The idle rule passes ten turns, so few that the partition is read further meanwhile.
@@ -141,8 +141,8 @@ func TestRuleRecordsAfterAPassedAreOvertaken(t *testing.T) {
 	}
 }
 
-// A stamp that was ahead of the clock when it was first read stays so for every later process and in
-// every group of partitions. Otherwise it would set the time of its partition.
+// A stamp that was ahead of the clock when it was first read stays so for every later process and
+// in every group of partitions. Otherwise it would set the time of its partition.
 func TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader(t *testing.T) {
 	t.Parallel()
 	broker := startBroker(t)

@@ -35,7 +35,8 @@ func (d *deployment) openTurn() (uint64, map[int32]int64) {
 	return tr.Last + 1, restart
 }
 
-// If all deltas of the interrupted turn are durable, it is redone from the ledger, without its events.
+// If all deltas of the interrupted turn are durable, it is redone from the ledger, without its
+// events.
 func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -202,7 +203,8 @@ func TestRuleABacklogOfLargeRecordsIsReadInPieces(t *testing.T) {
 }
 
 // Some shards have written their deltas of the interrupted turn, but the events have changed before
-// they are read again: the run stops permanently. (If brokers have ids of topics, the start refuses.)
+// they are read again: the run stops permanently. (If brokers have ids of topics, the start
+// refuses.)
 func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 	t.Parallel()
 	old := must.Have(kfake.NewCluster(kfake.NumBrokers(1), kfake.MaxVersions(kversion.V2_7_0()),

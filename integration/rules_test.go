@@ -19,8 +19,8 @@ func only(metrics ...pipeline.Metric) settings {
 	return func(c *pipeline.Config) { c.Metrics = metrics }
 }
 
-// oneRung returns a public metric that always releases with the same precision and may spend the whole
-// account: a user's budget lasts for ⌊B²/⌈C²·u(σ)⌉⌋ windows.
+// oneRung returns a public metric that always releases with the same precision and may spend the
+// whole account: a user's budget lasts for ⌊B²/⌈C²·u(σ)⌉⌋ windows.
 func oneRung(sigma float64, contribution int) pipeline.Metric {
 	m := publicMetric("visits", 10*time.Second)
 	m.MaxKeysPerUser, m.MaxEventsPerKey, m.Burst = 1, contribution, 1

@@ -13,7 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// A statement has all accounts of its user, equal to those of the reference, over periods and a change.
+// A statement has all accounts of its user, equal to those of the reference, over periods and a
+// change.
 func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	t.Parallel()
 	d := newMixed(t, startBroker(t), "statement", 3)
@@ -41,8 +42,8 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	}
 }
 
-// checkStatements compares the statements of users with the reference, and returns the number of their
-// accounts. whole means that the ledger still has all releases.
+// checkStatements compares the statements of users with the reference, and returns the number of
+// their accounts. whole means that the ledger still has all releases.
 func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool) (spent int) {
 	t.Helper()
 	tr := must.Have(d.readTrusted())

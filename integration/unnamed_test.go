@@ -12,7 +12,8 @@ import (
 )
 
 // With events.no_user: each, every record without a user has an account that no other record and no
-// user shares, even if restarts read it again: no such record is refused because of another's charges.
+// user shares, even if restarts read it again: no such record is refused because of another's
+// charges.
 func TestRuleARecordWithoutAUserIsAUserOfItsOwn(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "unnamed", 2, tight, func(c *pipeline.Config) {

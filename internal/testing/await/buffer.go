@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Buffer keeps what runs print while a test waits. Its methods may be called concurrently.
+// Buffer is a bytes.Buffer for concurrent use.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// AtOnce sets how many parallel tests of a package run at a time, unless the command line does. It
-// is for a TestMain: if tests mostly wait for brokers and processes, running more of them than
-// there are processors is faster.
+// AtOnce sets how many parallel tests of a package run at the same time, unless the command line
+// does. A TestMain calls it if the tests mostly wait for brokers and processes: more of them than
+// processors are then faster.
 func AtOnce(tests int) error {
 	flag.Parse()
 	given := false

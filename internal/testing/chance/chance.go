@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
-// Trials is how many draws a test takes: a tenth of full unless long tests run.
+// Trials returns the number of draws of a test: full if long tests run, else a tenth of it.
 func Trials(full int) int {
 	if !long.On() {
 		return full / 10
@@ -15,9 +15,9 @@ func Trials(full int) int {
 	return full
 }
 
-// CheckRate fails when successes out of n are too many or too few for probability p: false-reject
-// rate below 2e-8 per call. P(at most k) for k below n·p, and P(at least k) for k above it, are at
-// most e^(−n·KL(k/n‖p)) for every n and p (Hoeffding, 1963): a rare event has no normal law.
+// CheckRate fails the test if the number of successes in n draws does not fit the probability p.
+// Its false-reject rate is below 2e-8 per call. P(at most k) for k < n·p, and P(at least k) for k >
+// n·p, are at most e^(−n·KL(k/n‖p)) for every n and p (Hoeffding, 1963), even if the event is rare.
 func CheckRate(t testing.TB, name string, successes, n int, p float64) {
 	t.Helper()
 	rate := float64(successes) / float64(n)
@@ -33,5 +33,5 @@ func CheckRate(t testing.TB, name string, successes, n int, p float64) {
 	}
 }
 
-// limit is ln(2/2e-8): some 6 deviations where the law is near the normal one.
+// limit is ln(2/2e-8): about 6 deviations if the law is nearly normal.
 var limit = math.Log(2 / 2e-8)

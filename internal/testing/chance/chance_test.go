@@ -16,10 +16,10 @@ func TestRatesAreHeldToSixDeviations(t *testing.T) {
 		p            float64
 		fails        bool
 	}{
-		// 10,000 draws at 1/2: a deviation is 50.
+		// The deviation of 10,000 draws at 1/2 is 50.
 		{5000, 10_000, 0.5, false}, {5300, 10_000, 0.5, false}, {4700, 10_000, 0.5, false}, {5310, 10_000, 0.5, true},
 		{4690, 10_000, 0.5, true},
-		// A third of a success is expected: P(at least 6) = 1e-6, P(at least 10) = 4e-12.
+		// The expectation is 0.34: P(at least 6) = 1e-6, P(at least 10) = 4e-12.
 		{6, 100_000, 3.4e-6, false}, {10, 100_000, 3.4e-6, true},
 		{0, 10, 0.5, false}, {0, 100, 0.5, true}, {100, 100, 0.5, true}, {100, 100, 1, false}, {99, 100, 1, true},
 		{1, 100, 0, true}, {0, 100, 0, false},

@@ -1,3 +1,2 @@
-// Package chance helps statistical tests: it sets how many draws they take,
-// and how far a rate may be from its probability.
+// Package chance has the number of draws and the check of rates of statistical tests.
 package chance

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// promtool evaluates the alerts, in .ci/run.
+// .ci/run evaluates the alerts with promtool.
 func TestAlertsHaveRunbooks(t *testing.T) {
 	var rules struct {
 		Groups []struct {
@@ -36,7 +36,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	}
 }
 
-// docs/metrics.md has the metrics of the code: internal/app/monitor and internal/app/serve test it.
+// Tests of internal/app/monitor and internal/app/serve compare docs/metrics.md with the code.
 func TestMetricsOfTheDashboardAndTheAlertsExist(t *testing.T) {
 	metric := regexp.MustCompile(`\btollgate_[a-z_]+`)
 	defined := metric.FindAllString(string(file(t, "../docs/metrics.md")), -1)

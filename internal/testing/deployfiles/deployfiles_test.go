@@ -31,7 +31,7 @@ func file(t *testing.T, name string) []byte {
 	return data
 }
 
-// output runs a command in the root of the tree and returns everything that it printed.
+// output runs a command in the root of the tree and returns its output.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -65,7 +65,7 @@ func runner(t *testing.T) string {
 	return filepath.Join(buildDir, "runner")
 }
 
-// checkArgs asks the program whether it knows a command and its flags.
+// checkArgs checks that the program accepts a command and its flags.
 func checkArgs(t *testing.T, args []string) {
 	t.Helper()
 	output(t, runner(t), append(slices.Clone(args), "--help")...)
@@ -114,7 +114,7 @@ func TestComposeServicesRunThisProgramAndStayOnThisMachine(t *testing.T) {
 	}
 }
 
-// settings reads a file of settings of Flink.
+// settings decodes a file of Flink's settings.
 func settings(t *testing.T, data []byte) map[string]string {
 	t.Helper()
 	var values map[string]any
@@ -147,7 +147,7 @@ func TestSettingsOfFlinkAreTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// tool runs a tool of this module's go.mod, and returns its output.
+// tool runs a tool of this module and returns its output.
 func tool(t *testing.T, args ...string) string {
 	t.Helper()
 	var errs strings.Builder

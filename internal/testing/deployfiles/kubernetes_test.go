@@ -22,8 +22,8 @@ type cluster struct {
 	configs []string
 }
 
-// decode reads manifests strictly: an unknown field or a value of another type is an error. It
-// ignores the kinds of operators.
+// decode decodes manifests. Unknown fields and values of another type are errors. It ignores
+// objects for operators.
 func decode(t *testing.T, manifests string) cluster {
 	t.Helper()
 	c := cluster{pods: map[string]corev1.PodSpec{}}
@@ -76,7 +76,7 @@ func decode(t *testing.T, manifests string) cluster {
 			strict(&corev1.ServiceAccount{})
 		case "Ingress":
 			strict(&networkingv1.Ingress{})
-		case "PodMonitor", "FlinkDeployment", "": // an operator's; comments alone
+		case "PodMonitor", "FlinkDeployment", "": // "": only comments
 		default:
 			t.Errorf("%s %s: nothing checks objects of this kind", head.Kind, head.Metadata.Name)
 		}
@@ -146,7 +146,7 @@ func (c cluster) checkConfig(t *testing.T) {
 	output(t, runner(t), "validate", "--offline", "--config", path)
 }
 
-// checkSecrets checks that the run has the keys and that the page does not.
+// checkSecrets checks that the run has the keys and the page does not.
 func (c cluster) checkSecrets(t *testing.T) {
 	t.Helper()
 	keys := func(pod string) bool {
@@ -158,7 +158,7 @@ func (c cluster) checkSecrets(t *testing.T) {
 	}
 }
 
-// checkPod checks the containers of the program: they know their arguments, only the job begins a
+// checkPod checks the containers of the program: their arguments are valid, only the job begins a
 // deployment, and none is root, can write or has a token of the cluster.
 func checkPod(t *testing.T, pod string, spec corev1.PodSpec) {
 	t.Helper()

@@ -24,8 +24,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// AsSum returns a change of a configuration of Config that makes its metric a sum of
-// prices from 0 to 100, of up to two events a key, and then calls change with it.
+// AsSum returns a change of Config's result. It makes the metric a sum of prices from 0 to 100, of
+// up to two events per key, and then calls change.
 func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 	return func(c *deployment.Config) {
 		c.Events.Format.Value = "price"
@@ -35,8 +35,8 @@ func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 	}
 }
 
-// Config returns a configuration that compiles, for the broker at addr: one metric with the
-// public keys a, b and c and windows of a minute, producers' times, and constant keys.
+// Config returns a valid configuration for the broker at addr: one metric with the public keys a, b
+// and c and windows of a minute, producers' times, and constant secret keys.
 func Config(addr string) deployment.Config {
 	return deployment.Config{
 		Kafka: deployment.Kafka{Brokers: []string{addr}},
@@ -56,8 +56,8 @@ func Config(addr string) deployment.Config {
 	}
 }
 
-// PayFor sets the least noise of the first of a configuration's metrics: a user at the caps in so
-// many windows then uses up an account, if that metric may use all of it.
+// PayFor sets the target of the first metric to the least noise for which an account, if the metric
+// may spend all of it, pays for a user at the caps in so many windows.
 func PayFor(t testing.TB, c *deployment.Config, windows int) {
 	t.Helper()
 	d, err := deployment.Compile(*c)
@@ -81,14 +81,14 @@ func Logger(to *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// PEMFiles names a self-signed certificate of 127.0.0.1 with its key, and files that are
-// wrong in some way.
+// PEMFiles has the paths of a self-signed certificate of 127.0.0.1, of its key, and of wrong files.
 type PEMFiles struct {
-	Dir        string // which holds all of them
-	Cert, Key  string
-	OtherKey   string // of another certificate
-	Encrypted  string // a key that is encrypted
-	Text, Gone string // a file without a PEM block, and one that does not exist
+	Dir       string // of all files
+	Cert, Key string
+	OtherKey  string // of another certificate
+	Encrypted string // an encrypted key
+	Text      string // a file without a PEM block
+	Gone      string // a file that does not exist
 }
 
 // PEM encodes a certificate.
@@ -96,7 +96,7 @@ func PEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// WritePEM writes PEMFiles to a directory that ends with the test.
+// WritePEM writes PEMFiles to a temporary directory of the test.
 func WritePEM(t *testing.T) PEMFiles {
 	t.Helper()
 	f := PEMFiles{Dir: t.TempDir()}

@@ -1,5 +1,5 @@
-// Package deploytest has what tests of deployments share: a configuration that compiles, an
-// embedded broker, certificates, a logger into a buffer.
+// Package deploytest has a valid configuration, an embedded broker, certificates, and a logger to a
+// buffer, for tests of deployments.
 //
-// Not guaranteed: privacy. Its keys are constants.
+// Not guaranteed: privacy, because its keys are constants.
 package deploytest

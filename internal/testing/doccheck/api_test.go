@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// Programs outside of the module can import only public packages, and go doc shows them no more
-// than the name of a type of an internal one.
+// Programs outside the module cannot import internal packages, and go doc shows only the names of
+// their types.
 func TestNoPublicIdentifierHasAnInternalType(t *testing.T) {
 	seen := 0
 	for _, s := range sources(t) {
 		if s.test || strings.Contains(s.dir+"/", "internal/") || s.file.Name.Name == "main" {
 			continue
 		}
-		internal := map[string]bool{} // names under which the file knows internal packages
+		internal := map[string]bool{} // names of internal packages in the file
 		for _, i := range s.file.Imports {
 			path := strings.Trim(i.Path.Value, `"`)
 			name := path[strings.LastIndex(path, "/")+1:]
@@ -27,9 +27,9 @@ func TestNoPublicIdentifierHasAnInternalType(t *testing.T) {
 		for name, typ := range publicTypes(s.file) {
 			seen++
 			ast.Inspect(typ, func(n ast.Node) bool {
-				if of, ok := n.(*ast.SelectorExpr); ok {
-					if pkg, ok := of.X.(*ast.Ident); ok && internal[pkg.Name] {
-						t.Errorf("%s: %s has the internal type %s.%s", s.path, name, pkg.Name, of.Sel.Name)
+				if selector, ok := n.(*ast.SelectorExpr); ok {
+					if pkg, ok := selector.X.(*ast.Ident); ok && internal[pkg.Name] {
+						t.Errorf("%s: %s has the internal type %s.%s", s.path, name, pkg.Name, selector.Sel.Name)
 					}
 				}
 				return true
@@ -37,11 +37,11 @@ func TestNoPublicIdentifierHasAnInternalType(t *testing.T) {
 		}
 	}
 	if seen < 1000 {
-		t.Fatalf("only %d types of exported identifiers: the test does not look where they are", seen)
+		t.Fatalf("found only %d types of exported identifiers: the test searches the wrong files", seen)
 	}
 }
 
-// publicTypes returns the types that the exported declarations of a file show, by identifier.
+// publicTypes returns the types in the exported declarations of a file, by identifier.
 func publicTypes(file *ast.File) map[string]ast.Expr {
 	types := map[string]ast.Expr{}
 	for _, decl := range file.Decls {
@@ -70,8 +70,8 @@ func publicTypes(file *ast.File) map[string]ast.Expr {
 	return types
 }
 
-// addTypes adds a declared type: of a struct or an interface, the types of its exported fields or
-// methods and of those that it embeds.
+// addTypes adds a declared type. For a struct or an interface, it adds the types of exported fields
+// or methods, and embedded types.
 func addTypes(types map[string]ast.Expr, name string, typ ast.Expr) {
 	var fields *ast.FieldList
 	switch typ := typ.(type) {
@@ -95,7 +95,7 @@ func addTypes(types map[string]ast.Expr, name string, typ ast.Expr) {
 	}
 }
 
-// receiverOf returns the name of a method's receiver type; "" of a function.
+// receiverOf returns the name of a method's receiver type, or "" for a function.
 func receiverOf(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Programs (package main, and the experiments' Must) and tests (package must) may end the process;
-// libraries return errors.
+// Only programs (package main, and the experiments' Must) and tests (package must) may end the
+// process; libraries return errors.
 func TestLibrariesNeverEndTheProcess(t *testing.T) {
 	ending := regexp.MustCompile(`\b(panic|os\.Exit|runtime\.Goexit|log\.(Fatal|Panic)\w*)\(`)
 	programs := []string{"internal/testing/must", "internal/app/experiment"}
@@ -25,7 +25,7 @@ func TestLibrariesNeverEndTheProcess(t *testing.T) {
 	}
 }
 
-// A random test that ignores TOLLGATE_SEED draws the same in every run of .ci/run.
+// A random test that ignores TOLLGATE_SEED draws the same cases in every run of .ci/run.
 func TestRandomTestsDrawFromTheSeedOfTheRun(t *testing.T) {
 	ownSource := regexp.MustCompile(`\brand\.(NewPCG|NewChaCha8|NewSource|Seed|Int|Uint|N\(|Float|Perm|Shuffle)`)
 	draws, seeded, sites := map[string]bool{}, map[string]bool{}, 0
@@ -50,7 +50,7 @@ func TestRandomTestsDrawFromTheSeedOfTheRun(t *testing.T) {
 		}
 	}
 	if sites < 20 {
-		t.Fatalf("only %d draws: the test does not look where they are", sites)
+		t.Fatalf("found only %d draws: the test searches the wrong files", sites)
 	}
 	for dir := range draws {
 		if draws[dir] && !seeded[dir] {

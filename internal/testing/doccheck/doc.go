@@ -1,7 +1,7 @@
-// Package doccheck holds tests that the documents and the source tree agree: every rule has the
-// test that docs/rules.md names, every dependency its line, every error, flag and kind of metric
-// its explanation. No library ends the process, and random tests draw from the seed of the run.
+// Package doccheck tests that documents and source code agree: docs/rules.md names an existing test
+// for every rule, every dependency has its line, and every error, flag and kind of metric is
+// explained. It also tests that no library ends the process and that random tests draw from the
+// seed of the run.
 //
-// It has no code of its own. It does not check that a document is true, only that the names in it
-// exist and that none is left out.
+// It does not check that a document is true, only that its names exist and are complete.
 package doccheck

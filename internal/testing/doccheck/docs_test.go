@@ -29,11 +29,11 @@ func TestDependenciesAreJustified(t *testing.T) {
 		delete(reasons, m[1])
 	}
 	for r := range reasons {
-		t.Errorf("docs/dependencies.md has a line for %s, which go.mod does not require directly", r)
+		t.Errorf("docs/dependencies.md has a line for %s, but go.mod does not require it directly", r)
 	}
 }
 
-// What the code of some packages names, by the first group of an expression, is on a page.
+// A page explains every name that the first group of an expression finds in the code.
 func TestPagesExplainWhatTheCodeNames(t *testing.T) {
 	const flag, sentinel = `\.\w+Var\([^,]+, "([a-z-]+)"`, `(?m)^(?:var |\t)(Err[A-Z]\w*)(?:, Err\w+)* +=`
 	for _, c := range []struct {

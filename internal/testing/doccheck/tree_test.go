@@ -24,7 +24,7 @@ type source struct {
 	file *ast.File
 }
 
-// parsed are all Go files of the module but test data.
+// parsed returns all Go files of the module except test data.
 var parsed = sync.OnceValues(func() (out []source, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()

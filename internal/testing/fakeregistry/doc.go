@@ -1,7 +1,6 @@
-// Package fakeregistry is a schema registry for tests: Confluent's API as far as this program and
-// ordinary consumers use it, in the process, without a disk.
+// Package fakeregistry is a schema registry for tests, in memory. It has the part of Confluent's
+// API that Tollgate and ordinary consumers use.
 //
-// Guarantees: a schema has one id, under whichever subjects it is registered; what a subject does
-// not have is told with the registry's own error codes. Not guaranteed: it checks neither schemas
-// nor their compatibility, and never authenticates.
+// Guarantees: a schema has one id in all subjects, and the error codes are those of Confluent's
+// registry. Not guaranteed: it checks neither schemas nor their compatibility, nor users.
 package fakeregistry

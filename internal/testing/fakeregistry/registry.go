@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// FirstID is the id of the first schema that is registered; the next ones count on.
+// FirstID is the id of the first registered schema; the next ids follow it.
 const FirstID = 100
 
-// Registry keeps what is registered under subjects. Safe for concurrent use; Refuse is set before.
+// Registry keeps the schemas of subjects. It is safe for concurrent use, but Refuse must be set
+// before.
 type Registry struct {
 	*httptest.Server
-	// Refuse, if not 0, is the status of every registration.
-	Refuse int
+	Refuse int // status of every registration; 0: none is refused
 
 	mu       sync.Mutex
 	strict   bool
@@ -26,7 +26,7 @@ type Registry struct {
 	asked    []string
 }
 
-// Start starts a registry, which ends with the test.
+// Start starts a registry that ends with the test.
 func Start(t testing.TB) *Registry {
 	t.Helper()
 	s := &Registry{subjects: map[string][]string{}}
@@ -45,7 +45,7 @@ func Start(t testing.TB) *Registry {
 	return s
 }
 
-// Asked returns all requests so far, as in "POST /subjects/visits-value", and forgets them.
+// Asked returns the requests since its last call, as in "POST /subjects/visits-value".
 func (s *Registry) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,12 +83,12 @@ func unknown(w http.ResponseWriter, code int) {
 	fmt.Fprintf(w, `{"error_code":%d,"message":"not found"}`, code)
 }
 
-func (s *Registry) answer(w http.ResponseWriter, subject, schema string) {
+func (s *Registry) respond(w http.ResponseWriter, subject, schema string) {
 	id := FirstID + slices.Index(s.all, schema)
 	_ = json.NewEncoder(w).Encode(map[string]any{"subject": subject, "version": 1, "id": id, "schema": schema})
 }
 
-func sent(r *http.Request) string {
+func schemaOf(r *http.Request) string {
 	var body struct{ Schema string }
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		return err.Error()
@@ -97,19 +97,19 @@ func sent(r *http.Request) string {
 }
 
 func (s *Registry) lookUp(w http.ResponseWriter, r *http.Request) {
-	subject, schema := r.PathValue("subject"), sent(r)
+	subject, schema := r.PathValue("subject"), schemaOf(r)
 	switch kept := s.subjects[subject]; {
 	case len(kept) == 0:
 		unknown(w, 40401)
 	case !slices.Contains(kept, schema):
 		unknown(w, 40403)
 	default:
-		s.answer(w, subject, schema)
+		s.respond(w, subject, schema)
 	}
 }
 
 func (s *Registry) add(w http.ResponseWriter, r *http.Request) {
-	subject, schema := r.PathValue("subject"), sent(r)
+	subject, schema := r.PathValue("subject"), schemaOf(r)
 	refuse, kept := s.Refuse, s.subjects[subject]
 	if s.strict && len(kept) > 0 && !slices.Contains(kept, schema) {
 		refuse = http.StatusConflict
@@ -120,7 +120,7 @@ func (s *Registry) add(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.register(subject, schema)
-	s.answer(w, subject, schema)
+	s.respond(w, subject, schema)
 }
 
 func (s *Registry) latest(w http.ResponseWriter, r *http.Request) {
@@ -129,7 +129,7 @@ func (s *Registry) latest(w http.ResponseWriter, r *http.Request) {
 		unknown(w, 40401)
 		return
 	}
-	s.answer(w, r.PathValue("subject"), kept[len(kept)-1])
+	s.respond(w, r.PathValue("subject"), kept[len(kept)-1])
 }
 
 func (s *Registry) byID(w http.ResponseWriter, r *http.Request) {

@@ -1,5 +1,5 @@
-// Package golden compares what a test made with a file that a person has looked at.
+// Package golden compares the output of a test with a file that somebody has reviewed.
 //
-// `go test ./some/package -update` writes the files of the tests that run. Look at
-// the difference before it is kept: a golden file says what was, not what is right.
+// `go test ./some/package -update` writes the files of the tests that run. Review the difference
+// before you commit it: a golden file has a past output, which need not be right.
 package golden

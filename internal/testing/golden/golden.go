@@ -14,8 +14,8 @@ var update = flag.Bool("update", false, "write the golden files")
 // Updating reports whether the files are to be written.
 func Updating() bool { return *update }
 
-// File fails the test unless the file at path, from the directory of the test's
-// package, holds got; with -update it writes the file.
+// File fails the test unless got is the content of the file at path, relative to the directory of
+// the test's package. With -update it writes the file.
 func File(t testing.TB, path, got string) {
 	t.Helper()
 	path = filepath.FromSlash(path)

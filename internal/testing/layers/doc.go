@@ -1,5 +1,4 @@
-// Package layers holds tests that packages import in one direction: it lists the layers of the
-// module from the bottom up with every package, and what each layer may import.
-//
-// It has no code of its own. Files of tests may import whatever they need.
+// Package layers tests that packages import in one direction. It lists the layers of the module
+// from the bottom up, with the packages of each and the layers that they may import. Test files may
+// import anything.
 package layers

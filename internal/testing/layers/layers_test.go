@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	root = "../../.." // the module's directory, seen from this package
-	own  = "github.com/tollgate-dp/tollgate/"
+	root   = "../../.." // the module's directory, seen from this package
+	prefix = "github.com/tollgate-dp/tollgate/"
 )
 
-// Modules that decide where a package can be used: what imports them cannot be had without them.
+// Modules that only some layers may import: whoever imports such a layer depends on them.
 const (
 	beam    = "github.com/apache/beam"
 	kafkaGo = "github.com/segmentio/kafka-go"
@@ -25,16 +25,15 @@ const (
 
 var restricted = []string{beam, kafkaGo, franz}
 
-// A layer is a group of packages that know the same things.
+// A layer is a group of packages with the same dependencies.
 type layer struct {
 	name     string
-	sees     string   // earlier layers, of which its packages may import all
-	outside  []string // of the modules in restricted, those that it may import
-	packages string   // a package may import those before it
+	sees     string   // earlier layers that its packages may import
+	outside  []string // modules of restricted that its packages may import
+	packages string   // in order: a package may import earlier ones
 }
 
-// module lists the layers from the bottom up: data goes down the list, an import up. A new package
-// gets a name here; a new arrow shows what it would tie together.
+// module lists the layers from the bottom up. Every new package must be added.
 func module() []layer {
 	return []layer{
 		{name: "secrets", packages: `
@@ -91,7 +90,7 @@ func module() []layer {
 			outside: []string{franz}, packages: `
 			internal/base/kafka/embedded pipeline/pipelinetest internal/app/demo internal/app/experiment/year
 			internal/app/replay`},
-		// The audit computes everything a second time: it sees nothing that decides in a run.
+		// The audit computes everything a second time, so it sees no code that decides in a run.
 		{name: "audit", sees: "secrets numbers wire noise kafka deployment connection", packages: `
 			internal/app/audit/reference internal/app/audit`},
 		{name: "programs",
@@ -123,7 +122,7 @@ func module() []layer {
 	}
 }
 
-// importsOf returns what every package of the module imports outside of tests.
+// importsOf returns the imports of every package of the module, except those of test files.
 func importsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	graph := map[string][]string{}
@@ -162,7 +161,7 @@ func importsOf(t *testing.T) map[string][]string {
 		return nil
 	})
 	if err != nil || len(graph["pipeline"]) < 10 {
-		t.Fatalf("pipeline imports %q (%v): the test does not look where the packages are", graph["pipeline"], err)
+		t.Fatalf("pipeline imports %q (%v): the test searches the wrong directory", graph["pipeline"], err)
 	}
 	return graph
 }
@@ -192,7 +191,7 @@ func TestPackagesImportDownwardsOnly(t *testing.T) {
 		}
 		for _, to := range imports {
 			within := func(m string) bool { return to == m || strings.HasPrefix(to, m+"/") }
-			inner, mine := strings.CutPrefix(to, own)
+			inner, mine := strings.CutPrefix(to, prefix)
 			other := layerOf[inner]
 			switch {
 			case !mine:
@@ -208,14 +207,14 @@ func TestPackagesImportDownwardsOnly(t *testing.T) {
 	}
 }
 
-// Programs that only read a configuration, or published values, do without the engine.
+// Programs that only read a configuration or published values do not depend on Beam.
 func TestReadersDoWithoutBeam(t *testing.T) {
 	graph := importsOf(t)
 	for from := range strings.FieldsSeq(
 		"pipeline/deployment pipeline/published internal/app/config internal/app/plan internal/app/report " +
 			"internal/app/serve transforms/release transforms/spend") {
 		if len(graph[from]) == 0 {
-			t.Errorf("%s imports nothing: the test does not look where the package is", from)
+			t.Errorf("%s imports nothing: it is not where the test searches", from)
 		}
 		seen := map[string]bool{}
 		for next := []string{from}; len(next) > 0; next = next[1:] {
@@ -223,7 +222,7 @@ func TestReadersDoWithoutBeam(t *testing.T) {
 				if strings.HasPrefix(to, beam) {
 					t.Errorf("%s imports Beam, by way of %s", from, next[0])
 				}
-				if inner, mine := strings.CutPrefix(to, own); mine && !seen[inner] {
+				if inner, mine := strings.CutPrefix(to, prefix); mine && !seen[inner] {
 					seen[inner] = true
 					next = append(next, inner)
 				}

@@ -1,4 +1,4 @@
-// Package memledger is a ledger in memory, for tests of pipelines that keep no topic.
+// Package memledger is a ledger in memory, for tests of pipelines without topics.
 //
-// Not guaranteed: fences. Every writer may append, whatever its epoch.
+// Not guaranteed: fences. A writer of any epoch may append.
 package memledger

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Ledger implements accounts.LedgerStore. The zero value is empty. Safe for concurrent use.
+// Ledger implements accounts.LedgerStore. The zero value is empty. It is safe for concurrent use.
 type Ledger struct {
 	mu   sync.Mutex
 	logs map[int][]accounts.LedgerRecord // by shard
@@ -32,8 +32,8 @@ func (l *Ledger) Acquire(_ context.Context, shard int, _ int64,
 	return writer{l, shard}, nil
 }
 
-// Read returns what the shard's first records say, or all of them where first is negative, and how
-// many there are.
+// Read decodes the first records of a shard, or all if first is negative, and returns the number of
+// its records.
 func (l *Ledger) Read(shard, first int) (*schemas.LedgerReader, int, error) {
 	all := l.records(shard)
 	n := len(all)

@@ -1,7 +1,7 @@
 package must
 
-// Have returns the value of a call with two results. It panics with the error: a call with two
-// results cannot be passed with another argument, a *testing.T.
+// Have returns the value of a call with two results. It panics if there is an error, because a call
+// with two results cannot be an argument beside a *testing.T.
 func Have[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -9,7 +9,7 @@ func Have[T any](v T, err error) T {
 	return v
 }
 
-// Succeed ends the test if there is an error. It takes a *testing.T, a *testing.B or a *rapid.T.
+// Succeed ends the test if there is an error. t is a *testing.T, a *testing.B or a *rapid.T.
 func Succeed(t interface {
 	Helper()
 	Fatal(args ...any)

@@ -70,12 +70,12 @@ const (
 	epsilon, delta  = 1, 1e-6
 )
 
-// deviations limits the noise in verify: the probability that one of 10^6 counts exceeds it is below
-// 10^-8.
+// deviations limits the noise in verify: the probability that one of 10^6 counts exceeds it is
+// below 10^-8.
 const deviations = 8
 
-// verify compares the counts with the truth. Private counts lose events to clipping and budgets, so they
-// have a lower limit only if each user has one event.
+// verify compares the counts with the truth. Private counts lose events to clipping and budgets, so
+// they have a lower limit only if each user has one event.
 func (c contestant) verify(t task, counts []count) error {
 	truth := t.Load.Truth()
 	if c.one {

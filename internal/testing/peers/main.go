@@ -35,8 +35,8 @@ func main() {
 // A usageError is a mistake in the arguments.
 type usageError struct{ error }
 
-// run executes the mode of the arguments. The first two modes are for people; they start processes of
-// the third.
+// run executes the mode of the arguments. The first two modes are for people; they start processes
+// of the third.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	mode := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {

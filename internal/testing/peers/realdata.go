@@ -25,9 +25,9 @@ import (
 )
 
 // realSet is a data set of internal/testing/realdata, with the settings for Privacy on Beam that an
-// expert would choose by looking at the data: the smallest window of a day, a week, 30, 90 or 365 days
-// with an error of at most a quarter (otherwise that with the least error), and the best bounds among
-// the quantiles of users' contributions.
+// expert would choose by looking at the data: the smallest window of a day, a week, 30, 90 or 365
+// days with an error of at most a quarter (otherwise that with the least error), and the best
+// bounds among the quantiles of users' contributions.
 type realSet struct {
 	name       string
 	window     time.Duration
@@ -128,8 +128,8 @@ func truthOf(events []happened, window time.Duration) map[string]float64 {
 	return truth
 }
 
-// typicalError returns the median of |value − truth| / truth over the largest cells, which have half of
-// all events. The error of a cell without a value is 1.
+// typicalError returns the median of |value − truth| / truth over the largest cells, which have
+// half of all events. The error of a cell without a value is 1.
 func typicalError(truth, values map[string]float64) float64 {
 	type cell struct{ truth, wrong float64 }
 	var cells []cell

@@ -17,8 +17,8 @@ type table struct {
 	rows    [][]any
 }
 
-// write writes the table as text, or as a JSON object with the title and, by column, the exact cells of
-// each row.
+// write writes the table as text, or as a JSON object with the title and, by column, the exact
+// cells of each row.
 func (t table) write(out io.Writer, asJSON bool) error {
 	if asJSON {
 		rows := make([]map[string]any, len(t.rows))

@@ -4,5 +4,5 @@ package process
 
 import "syscall"
 
-// orphanEnds does nothing on kernels that do not report a parent's death: the child ends with Kill.
+// orphanEnds does nothing: only Kill and Stop end the child.
 func orphanEnds() *syscall.SysProcAttr { return nil }

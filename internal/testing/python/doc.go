@@ -1,4 +1,3 @@
-// Package python finds the interpreter of tests that run a program of docs/.
-//
-// Not guaranteed: that there is one; such a test is skipped then.
+// Package python finds a Python interpreter for tests of the programs in docs. Without one it skips
+// the test.
 package python

@@ -51,8 +51,8 @@ const (
 	clusterVariable     = "TOLLGATE_FLINK_RUN"   // the cluster's directory, for the script, too
 )
 
-// Start starts a cluster and returns once all its slots are available. It returns ErrUnavailable, with
-// a remedy, if this machine cannot run one. The caller must Close the cluster.
+// Start starts a cluster and returns once all its slots are available. It returns ErrUnavailable,
+// with a remedy, if this machine cannot run one. The caller must Close the cluster.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	script, err := prepare(ctx)
 	if err != nil {
@@ -126,8 +126,8 @@ func (c *Cluster) launch(n *node) error {
 	return nil
 }
 
-// id differs for every start: the JobManager keeps the id of a killed TaskManager until it misses its
-// heartbeats.
+// id differs for every start: the JobManager keeps the id of a killed TaskManager until it misses
+// its heartbeats.
 func (n *node) id() string { return fmt.Sprintf("%s-%d", n.name, n.starts) }
 
 func (c *Cluster) log(n *node) string { return filepath.Join(c.dir, n.id()+".log") }

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// Slots asks the JobManager how many slots there are, and how many of them are free. Those of a killed
-// TaskManager count until it misses its heartbeats.
+// Slots asks the JobManager how many slots there are, and how many of them are free. Those of a
+// killed TaskManager count until it misses its heartbeats.
 func (c *Cluster) Slots(ctx context.Context) (total, free int, err error) {
 	var overview struct {
 		Total int `json:"slots-total"`
@@ -83,7 +83,8 @@ func (c *Cluster) await(ctx context.Context, n *node, what string, holds func(co
 	return nil
 }
 
-// get reads JSON from the REST interface. It closes its connection, so no goroutine outlives a call.
+// get reads JSON from the REST interface. It closes its connection, so no goroutine outlives a
+// call.
 func (c *Cluster) get(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

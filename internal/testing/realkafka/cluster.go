@@ -13,8 +13,8 @@ import (
 )
 
 // StartCluster starts the brokers of one cluster, each also a controller, numbered from 1. Internal
-// topics have copies on up to three brokers. Options must not have Listeners. It returns ErrMissing if
-// Missing does. The caller must Close every broker.
+// topics have copies on up to three brokers. Options must not have Listeners. It returns ErrMissing
+// if Missing does. The caller must Close every broker.
 func StartCluster(ctx context.Context, nodes int, o Options) ([]*Broker, error) {
 	ports, err := process.FreeAddrs(2 * nodes)
 	if err != nil {

@@ -21,8 +21,8 @@ const DirVariable = "TOLLGATE_KAFKA_DIR"
 // ErrMissing is returned if java or the jars are missing.
 var ErrMissing = errors.New("a real Kafka cannot be run here")
 
-// Missing returns nil if Start can work, else an ErrMissing that names the missing parts and the way
-// to get them.
+// Missing returns nil if Start can work, else an ErrMissing that names the missing parts and the
+// way to get them.
 func Missing() error {
 	_, _, err := find()
 	return err
@@ -40,8 +40,8 @@ func find() (java, jars string, err error) {
 	return java, jars, nil
 }
 
-// findJars returns the directory that deploy/kafka-local/fetch.sh has filled: that of DirVariable, by
-// default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
+// findJars returns the directory that deploy/kafka-local/fetch.sh has filled: that of DirVariable,
+// by default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
 func findJars() (string, error) {
 	dir := os.Getenv(DirVariable)
 	if dir == "" {

@@ -1,3 +1,3 @@
-// Package repeated runs experiments for tests: their output is unchanged, and does not depend on
-// the number of processors.
+// Package repeated tests that the output of an experiment equals a golden file and does not depend
+// on the number of processors.
 package repeated

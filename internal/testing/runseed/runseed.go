@@ -17,7 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
-// Variable is the environment variable with the seed of the run.
+// Variable is the environment variable of the run's seed.
 const Variable = "TOLLGATE_SEED"
 
 // unset is the seed of rapid when the variable is not set. The number has no meaning.
@@ -25,8 +25,8 @@ const unset = "20260101"
 
 func init() { seedRapid(flag.CommandLine, os.Getenv(Variable)) }
 
-// seedRapid gives rapid a seed, and a fifth of its cases unless long tests run. It keeps explicitly
-// set options of rapid.
+// seedRapid sets rapid's seed and, unless long tests run, reduces its cases to a fifth. It does not
+// change options of rapid that somebody has set.
 func seedRapid(flags *flag.FlagSet, seed string) {
 	if f := flags.Lookup("rapid.checks"); f != nil && f.Value.String() == "100" && !long.On() {
 		_ = f.Value.Set("20")
@@ -42,7 +42,7 @@ func seedRapid(flags *flag.FlagSet, seed string) {
 	}
 }
 
-// TB is the part of a test that a seed depends on. *testing.T and *rapid.T have it.
+// TB has the methods of *testing.T and *rapid.T that this package needs.
 type TB interface {
 	Name() string
 	Failed() bool
@@ -61,8 +61,8 @@ func PCG(t TB, a, b uint64) *rand.PCG {
 	return rand.NewPCG(derived(seed, t.Name(), a, b))
 }
 
-// Uint64 returns a seed for code that needs a number: without TOLLGATE_SEED it is
-// fixed. A test that calls it in a loop passes another fixed in each round.
+// Uint64 returns a seed: without TOLLGATE_SEED the number fixed. A test that calls it in a loop
+// passes a different fixed in each round.
 func Uint64(t TB, fixed uint64) uint64 {
 	if os.Getenv(Variable) == "" {
 		return fixed
@@ -70,8 +70,8 @@ func Uint64(t TB, fixed uint64) uint64 {
 	return PCG(t, fixed, 0).Uint64()
 }
 
-// Shared is Uint64 for data that must be the same in several tests: it does not
-// depend on a test's name. A test that draws from it must call Print.
+// Shared is Uint64 for data of several tests: it does not depend on the test's name. A test that
+// uses it must call Print.
 func Shared(fixed uint64) uint64 {
 	seed := os.Getenv(Variable)
 	if seed == "" {
@@ -87,10 +87,10 @@ func derived(seed, name string, a, b uint64) (uint64, uint64) {
 	return binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])
 }
 
-// command returns the command line that runs one test of this package again, from the root of the
-// module, with a seed.
+// command returns the command line that repeats a test of the present package with a seed, for the
+// root of the module.
 func command(seed, test string) string {
-	dir, _ := os.Getwd() // without it the package is missing
+	dir, _ := os.Getwd() // after an error, the command lacks the package
 	root := dir
 	for _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil &&
 		root != filepath.Dir(root); _, err = os.Stat(filepath.Join(root, "go.mod")) {
@@ -104,11 +104,11 @@ func command(seed, test string) string {
 		strings.TrimPrefix(dir, root))
 }
 
-// printing has the tests that will print the seed if they fail, so that each prints it once.
+// printing has the tests that have called Print.
 var printing sync.Map
 
-// Print makes a test print TOLLGATE_SEED if the test fails and the variable is set.
-// PCG and Uint64 call Print.
+// Print makes a test print, once, how to repeat it if it fails and TOLLGATE_SEED is set. PCG and
+// Uint64 call Print.
 func Print(t TB) {
 	seed := os.Getenv(Variable)
 	if seed == "" {

@@ -10,10 +10,10 @@ import (
 )
 
 func TestSeedOfRapid(t *testing.T) {
-	seeded := func(own, run string) string {
+	seeded := func(option, run string) string {
 		flags := flag.NewFlagSet("", flag.ContinueOnError)
 		flags.Uint64("rapid.seed", 0, "")
-		if err := flags.Set("rapid.seed", own); err != nil {
+		if err := flags.Set("rapid.seed", option); err != nil {
 			t.Fatal(err)
 		}
 		seedRapid(flags, run)
@@ -32,7 +32,7 @@ func TestSeedOfRapid(t *testing.T) {
 	}
 }
 
-// place is a test as PCG sees it.
+// place is a TB that records the calls of its methods.
 type place struct {
 	name     string
 	failed   bool

@@ -1,6 +1,6 @@
-// Package workload makes up the events of benchmarks, so that all of them measure the same ones:
-// those of this module, and the programs of internal/testing/peers.
+// Package workload generates the events of all benchmarks, including those of
+// internal/testing/peers.
 //
-// Everything of an event follows from its number alone. Events can be made in any order, by several
-// processes, and without any of them in memory; what they count to is known without counting.
+// An event follows from its number alone. So several processes can generate events in any order,
+// and their counts are known.
 package workload

@@ -12,7 +12,7 @@ import (
 // Window is the size of the windows.
 const Window = time.Hour
 
-// Schema has seven fields, of which three are read.
+// Schema has seven fields; decoders use three of them.
 const Schema = `{"type":"record","name":"visit","fields":[
   {"name":"id","type":"long"},{"name":"user","type":"string"},{"name":"agent","type":["null","string"]},
   {"name":"time","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"price","type":"double"},
@@ -21,15 +21,15 @@ const Schema = `{"type":"record","name":"visit","fields":[
 // Load is a set of events, numbered from 0. Its fields are at least 1.
 type Load struct {
 	Events  int
-	Users   int // an event's user follows from its number: with fewer events, some have none
-	Keys    int // event i has key i mod Keys: with Users a multiple of Keys, every user has one key
-	Windows int // equal parts of the events, one after the other
+	Users   int // with fewer events than users, some users have none
+	Keys    int // event i has key i mod Keys; if Users is a multiple of Keys, every user has one key
+	Windows int // consecutive, with equal numbers of events
 }
 
 // Standard is the load of the figures in docs/performance.md.
 func Standard() Load { return Load{Events: 1_000_000, Users: 100_000, Keys: 20, Windows: 6} }
 
-// Start is when the first window begins.
+// Start returns the start of the first window.
 func Start() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // Avro is the format of AppendAvro.
@@ -54,12 +54,12 @@ func (l Load) KeyNames() []string {
 	return names
 }
 
-// Millis returns when event i happened, in Unix milliseconds.
+// Millis returns the time of event i in Unix milliseconds.
 func (l Load) Millis(i int) int64 {
 	return Start().UnixMilli() + int64(i)*int64(l.Windows)*Window.Milliseconds()/int64(l.Events)
 }
 
-// WindowOf returns the number, from 0, of the window that a time lies in, in Unix milliseconds.
+// WindowOf returns the number, from 0, of the window of a time in Unix milliseconds.
 func WindowOf(millis int64) int {
 	return int((millis - Start().UnixMilli()) / Window.Milliseconds())
 }
@@ -72,8 +72,7 @@ func (l Load) appendKey(dst []byte, i int) []byte {
 	return strconv.AppendInt(append(dst, "key"...), int64(i%l.Keys), 10)
 }
 
-// AppendJSON appends event i as a JSON object. It happened at the time given, in Unix milliseconds:
-// Millis(i) or another.
+// AppendJSON appends event i as a JSON object, with a time in Unix milliseconds, such as Millis(i).
 func (l Load) AppendJSON(dst []byte, i int, millis int64) []byte {
 	dst = l.appendUser(append(dst, `{"user":"`...), i)
 	dst = l.appendKey(append(dst, `","key":"`...), i)
@@ -95,7 +94,7 @@ func (l Load) AppendAvro(dst []byte, i int, millis int64) []byte {
 	return append(dst, 1)
 }
 
-// Truth returns how many events every window and key have, by the window's number from 0: also 0.
+// Truth returns the number of events of every key, including 0, by the number of the window.
 func (l Load) Truth() []map[string]int {
 	names := l.KeyNames()
 	truth := make([]map[string]int, l.Windows)
