@@ -136,18 +136,8 @@ func (s *subject) attachTo(broker string) {
 // header returns the first record of control.
 func (s *subject) header() *schemas.Header {
 	s.t.Helper()
-	var header *schemas.Header
-	err := s.client.ReadRange(s.t.Context(), s.config.Outputs.Control, 0, 0, 1, func(r kafkalog.Record) error {
-		c, err := schemas.DecodeControl(r.Value)
-		if err == nil {
-			header, _ = c.Body.(*schemas.Header)
-		}
-		return err
-	})
-	if err != nil || header == nil {
-		s.t.Fatalf("%s: control does not begin with a HEADER: %v", s.settings.name, err)
-	}
-	return header
+	record := must.Have(schemas.DecodeControl(s.records(s.config.Outputs.Control, 0)[0].Value))
+	return record.Body.(*schemas.Header)
 }
 
 // calm begins a deployment that differs from the subject in its name only: events, incarnation and
@@ -304,11 +294,9 @@ func (f *feeder) put(dealt [][]arrival) error {
 		for i, a := range arrivals {
 			messages[i] = kafkalog.Message{Value: a.value, Timestamp: kafkalog.At(a.stamp)}
 		}
-		var err error
-		for range 20 {
-			if err = f.try(int32(p), messages); err == nil {
-				break
-			}
+		err := f.append(int32(p), messages)
+		for attempt := 1; err != nil && attempt < 20; attempt++ {
+			err = f.append(int32(p), messages)
 		}
 		if err != nil {
 			return err
@@ -317,7 +305,7 @@ func (f *feeder) put(dealt [][]arrival) error {
 	return nil
 }
 
-func (f *feeder) try(partition int32, messages []kafkalog.Message) error {
+func (f *feeder) append(partition int32, messages []kafkalog.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}

@@ -15,7 +15,7 @@ type faultKind struct {
 
 // changeFault is not in faultKinds: only one deployment is changed, and the others are compared
 // with undisturbed runs.
-const changeFault = "change"
+var changeFault = faultKind{"change", 0, (*campaign).change}
 
 // faultKinds gives low weights to faults that take long or need one particular moment.
 var faultKinds = []faultKind{

@@ -111,7 +111,7 @@ func (c *campaign) beganWithoutBroker(s *subject, p *proc) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if p.alive() {
-		s.current = p // befall checks its progress
+		s.current = p // befalls checks its progress
 		return
 	}
 	if p.code() != 1 || !p.logged("refused", "unreachable", "no broker", "not reach", "no connection") ||

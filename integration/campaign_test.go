@@ -75,7 +75,7 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 		changes = (faults + 24) / 25
 	}
 	deck := c.deck(faults - changes)
-	share := func(percent int) []string {
+	share := func(percent int) []faultKind {
 		n := min(len(deck), max(1, faults*percent/100))
 		dealt := deck[:n]
 		deck = deck[n:]
@@ -128,7 +128,7 @@ func startCampaign(t *testing.T, seed uint64, build ...string) *campaign {
 
 // deck returns n faults in random order: each kind once if n is large enough, the others drawn by
 // weight.
-func (c *campaign) deck(n int) []string {
+func (c *campaign) deck(n int) []faultKind {
 	kinds := slices.Clone(faultKinds)
 	if only := os.Getenv(campaignKindsVariable); only != "" {
 		names := strings.Split(only, ",")
@@ -137,17 +137,15 @@ func (c *campaign) deck(n int) []string {
 			c.t.Fatalf("%s is %q: not all of these are kinds of faults", campaignKindsVariable, only)
 		}
 	}
-	var deck []string
-	total := 0
+	deck, total := slices.Clone(kinds), 0
 	for _, k := range kinds {
-		deck = append(deck, k.name)
 		total += k.weight
 	}
 	for len(deck) < n {
 		dice := c.random.IntN(total)
 		for _, k := range kinds {
 			if dice -= k.weight; dice < 0 {
-				deck = append(deck, k.name)
+				deck = append(deck, k)
 				break
 			}
 		}
@@ -157,7 +155,7 @@ func (c *campaign) deck(n int) []string {
 }
 
 // withChanges inserts changes of the deployment between faults, at equal distances.
-func withChanges(deck []string, changes int) []string {
+func withChanges(deck []faultKind, changes int) []faultKind {
 	out := slices.Clone(deck)
 	for i := range changes {
 		out = slices.Insert(out, (i+1)*len(out)/(changes+1), changeFault)
@@ -166,13 +164,13 @@ func withChanges(deck []string, changes int) []string {
 }
 
 // torment applies faults to a deployment, then compares the results of a last run.
-func (c *campaign) torment(s *subject, deck []string) {
+func (c *campaign) torment(s *subject, deck []faultKind) {
 	c.t.Helper()
 	row := subjectRow{name: s.settings.name}
 	began := time.Now()
 	c.run(s)
 	for _, kind := range deck {
-		c.befall(s, kind)
+		c.befalls(s, kind.name, func() bool { return kind.do(c, s) })
 	}
 	c.faultNow = "the last run"
 	row.faults = time.Since(began)
@@ -182,17 +180,7 @@ func (c *campaign) torment(s *subject, deck []string) {
 	c.rows = append(c.rows, row)
 }
 
-// befall applies a fault and waits until the deployment makes progress again.
-func (c *campaign) befall(s *subject, kind string) {
-	c.t.Helper()
-	do := (*campaign).change
-	if i := slices.IndexFunc(faultKinds, func(k faultKind) bool { return k.name == kind }); i >= 0 {
-		do = faultKinds[i].do
-	}
-	c.befalls(s, kind, func() bool { return do(c, s) })
-}
-
-// befalls is befall with the function that applies the fault.
+// befalls applies a fault and waits until the deployment makes progress again.
 func (c *campaign) befalls(s *subject, kind string, do func() (hit bool)) {
 	c.t.Helper()
 	c.faultNow = fmt.Sprintf("fault %d (%s) of %s", len(c.faults)+1, kind, s.settings.name)

@@ -27,9 +27,6 @@ func startNodes(t *testing.T) (*campaign, []*realkafka.Broker) {
 	}
 	c := &campaign{t: t, began: time.Now(), copies: 3}
 	c.random = rand.New(rand.NewPCG(campaignSeed(t), 3)) // fixed seed: campaignSeed's
-	if err := realkafka.Missing(); err != nil {
-		unavailable(t, err)
-	}
 	c.binary = buildRunner(t)
 	nodes, err := realkafka.StartCluster(t.Context(), 3, realkafka.Options{})
 	if err != nil {

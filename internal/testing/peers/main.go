@@ -21,19 +21,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
 	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case errors.As(err, new(usageError)):
-		fmt.Fprintln(os.Stderr, "peers:", err)
-		os.Exit(2)
-	case err != nil:
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
-
-// A usageError is a mistake in the arguments.
-type usageError struct{ error }
 
 // run executes the mode of the arguments. The first two modes are for people; they start processes
 // of the third.
@@ -44,7 +36,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	}
 	switch mode {
 	case "":
-		o, err := parse(args, out)
+		o, err := parse(args)
 		if err != nil {
 			return err
 		}
@@ -58,7 +50,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	case childMode:
 		return child(ctx, in, out)
 	}
-	return usageError{fmt.Errorf("there is no mode %q: realdata, or none", mode)}
+	return fmt.Errorf("there is no mode %q: realdata, or none", mode)
 }
 
 // options are the flags of the comparison.
@@ -80,11 +72,14 @@ events, each in a process of its own, in interleaved rounds.
 
 `
 
-// parse reads the flags. Its errors are flag.ErrHelp and usageError.
-func parse(args []string, out io.Writer) (options, error) {
+// parse reads the flags. It ends the program after -help and after a flag that does not exist.
+func parse(args []string) (options, error) {
 	o := options{load: workload.Standard()}
-	set := flag.NewFlagSet("peers", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
+	set := flag.NewFlagSet("peers", flag.ExitOnError)
+	set.Usage = func() {
+		fmt.Fprint(set.Output(), about)
+		set.PrintDefaults()
+	}
 	set.IntVar(&o.load.Users, "users", o.load.Users, "users")
 	set.IntVar(&o.load.Keys, "keys", o.load.Keys, "keys, all public")
 	set.IntVar(&o.load.Events, "events", o.load.Events, "events")
@@ -99,13 +94,8 @@ func parse(args []string, out io.Writer) (options, error) {
 			"the default")
 	only := set.String("only", "", "contestants, separated by commas: "+strings.Join(contestantNames(), ", ")+
 		" (default all)")
-	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
-		set.SetOutput(out)
-		fmt.Fprint(out, about)
-		set.PrintDefaults()
+	if err := set.Parse(args); err != nil {
 		return o, err
-	} else if err != nil {
-		return o, usageError{err}
 	}
 	if *only != "" {
 		o.only = strings.Split(*only, ",")
@@ -116,18 +106,18 @@ func parse(args []string, out io.Writer) (options, error) {
 func (o options) check(rest []string) error {
 	known := contestantNames()
 	if len(rest) > 0 {
-		return usageError{fmt.Errorf("argument %q is not a flag", rest[0])}
+		return fmt.Errorf("argument %q is not a flag", rest[0])
 	}
 	for _, name := range o.only {
 		if !slices.Contains(known, name) {
-			return usageError{fmt.Errorf("-only: there is no %q; there are %s", name, strings.Join(known, ", "))}
+			return fmt.Errorf("-only: there is no %q; there are %s", name, strings.Join(known, ", "))
 		}
 	}
 	if min(o.load.Users, o.load.Keys, o.load.Events, o.load.Windows, o.partitions, o.shards, o.cpus, o.rounds) < 1 {
-		return usageError{errors.New("every number is at least 1")}
+		return errors.New("every number must be at least 1")
 	}
 	if where[o.broker] == "" {
-		return usageError{fmt.Errorf("-broker: %q is neither embedded nor kafka", o.broker)}
+		return fmt.Errorf("-broker: %q is neither embedded nor kafka", o.broker)
 	}
 	return nil
 }

@@ -55,9 +55,8 @@ var realSets = []realSet{
 // Errors are relative to all events of the file.
 func measureReal(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) < 2 {
-		return usageError{
-			errors.New(
-				"realdata takes the directory of fetch.sh, the tollgate binary and, to run a part, names of data sets")}
+		return errors.New(
+			"realdata takes the directory of fetch.sh, the tollgate binary and, to run a part, names of data sets")
 	}
 	silence()
 	beam.Init()
