@@ -224,8 +224,8 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 			code: 1, texts: []string{"a worker could not start", "Kafka did not answer this worker"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := f.newSubject(subjectSettings{name: fmt.Sprint("campaign-wrong", i), window: 10 * time.Second, slots: 10,
-				noiseEnv: test.env}, base)
+			s := f.newSubject(subjectSettings{name: fmt.Sprint("campaign-wrong", i), window: 10 * time.Second,
+				slots: 10, noiseEnv: test.env}, base)
 			s.args = f.flags(2)
 			p := f.start(s)
 			if test.begun != nil {
