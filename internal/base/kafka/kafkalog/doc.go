@@ -2,9 +2,9 @@
 // exactly one copy of every appended batch.
 //
 // The Transport of github.com/segmentio/kafka-go keeps the connections and agrees on versions; its
-// protocol packages have most requests (transport.go). Responses are read and decoded here
-// (frame.go), because kafka-go allocates whatever length a broker claims, and so are record batches
-// (record_set.go), because kafka-go drops timestamp types and offsets. Transport's own discovery of
+// protocol packages have most requests (transport.go). Responses are decoded by franz-go's kmsg
+// (frame.go), because kafka-go allocates whatever length a broker claims, and record batches by
+// record_set.go, because kafka-go drops timestamp types and offsets. Transport's own discovery of
 // brokers is switched off: metadata.go asks for the leaders.
 //
 // # Guarantees

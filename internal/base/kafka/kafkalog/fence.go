@@ -9,6 +9,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/addpartitionstotxn"
 	"github.com/segmentio/kafka-go/protocol/endtxn"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Fence stops every older producer of the transactional id in the partition, and returns the offset
@@ -61,19 +62,19 @@ func (p *Producer) joinTransaction(ctx context.Context) error {
 		TransactionalID: p.txn, ProducerID: p.id, ProducerEpoch: p.epoch,
 		Topics: []addpartitionstotxn.RequestTopic{{Name: p.topic, Partitions: []int32{p.partition}}},
 	}
-	res := new(addpartitionstotxn.Response)
+	res := kmsg.NewPtrAddPartitionsToTxnResponse()
 	if err := p.c.coordinator(p.txn)(ctx, req, res); err != nil {
 		return err
 	}
-	if len(res.Results) != 1 || len(res.Results[0].Results) != 1 {
+	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
 		return fmt.Errorf("reading who is in a transaction: %w", ErrCorrupt)
 	}
-	return transactionError(res.Results[0].Results[0].ErrorCode)
+	return transactionError(res.Topics[0].Partitions[0].ErrorCode)
 }
 
 // commitTransaction commits the producer's transaction; a second time changes nothing.
 func (p *Producer) commitTransaction(ctx context.Context) error {
-	res := new(endtxn.Response)
+	res := kmsg.NewPtrEndTxnResponse()
 	req := &endtxn.Request{TransactionalID: p.txn, ProducerID: p.id, ProducerEpoch: p.epoch, Committed: true}
 	if err := p.c.coordinator(p.txn)(ctx, req, res); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/fetch"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
@@ -68,34 +69,9 @@ func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation
 	return req
 }
 
-// fetchResponse is a response to Fetch with its batches as they are. kafka-go's own type decodes
-// the batches, without their timestamp types and the offsets of their last records.
-type fetchResponse struct {
-	ThrottleTimeMs int32          `kafka:"min=v1,max=v11"`
-	ErrorCode      int16          `kafka:"min=v7,max=v11"`
-	SessionID      int32          `kafka:"min=v7,max=v11"`
-	Topics         []fetchedTopic `kafka:"min=v0,max=v11"`
-}
-
-type fetchedTopic struct {
-	Topic      string             `kafka:"min=v0,max=v11"`
-	Partitions []fetchedPartition `kafka:"min=v0,max=v11"`
-}
-
-type fetchedPartition struct {
-	Partition            int32                       `kafka:"min=v0,max=v11"`
-	ErrorCode            int16                       `kafka:"min=v0,max=v11"`
-	HighWatermark        int64                       `kafka:"min=v0,max=v11"`
-	LastStableOffset     int64                       `kafka:"min=v4,max=v11"`
-	LogStartOffset       int64                       `kafka:"min=v5,max=v11"`
-	AbortedTransactions  []fetch.ResponseTransaction `kafka:"min=v4,max=v11"`
-	PreferredReadReplica int32                       `kafka:"min=v11,max=v11"`
-	Records              []byte                      `kafka:"min=v0,max=v11"`
-}
-
 // decodePartition decodes one partition of a response into the space. again is an error that fresh
 // metadata resolves; fetched is then meaningless.
-func decodePartition(fetch Fetch, p *fetchedPartition, in *space) (fetched Fetched, again error) {
+func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space) (fetched Fetched, again error) {
 	fetched = Fetched{
 		Topic: fetch.Topic, Partition: fetch.Partition, Next: fetch.Offset,
 		High: p.HighWatermark, LastStable: p.LastStableOffset,
@@ -128,11 +104,11 @@ func (f *Fetched) fail(err error) error {
 
 // decodeAnswer matches a response with the fetches that were sent. news reports whether one of them
 // has records, an error or a greater next offset; again lists the partitions to fetch again.
-func decodeAnswer(fetches []Fetch, res *fetchResponse, in *space) (
+func decodeAnswer(fetches []Fetch, res *kmsg.FetchResponse, in *space) (
 	all []Fetched, news bool, again map[topicPartition]error,
 ) {
 	in.begin(res)
-	parts := make(map[topicPartition]*fetchedPartition, len(fetches))
+	parts := make(map[topicPartition]*kmsg.FetchResponseTopicPartition, len(fetches))
 	for i := range res.Topics {
 		t := &res.Topics[i]
 		for j := range t.Partitions {

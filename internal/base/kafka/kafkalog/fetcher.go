@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Fetcher reads partitions by long polls. Not for concurrent use, except Close.
@@ -56,7 +58,7 @@ func (f *Fetcher) keepFailures(fetches []Fetch) {
 type answer struct {
 	broker int32
 	link   *link
-	res    *fetchResponse
+	res    *kmsg.FetchResponse
 	err    error
 }
 
@@ -118,7 +120,7 @@ func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes 
 	l.giveUp = cancel
 	go func() {
 		defer cancel()
-		a := answer{broker: broker, link: l, res: new(fetchResponse)}
+		a := answer{broker: broker, link: l, res: kmsg.NewPtrFetchResponse()}
 		req := fetchRequest(fetches, minBytes, wait, readCommitted)
 		if a.err = f.c.send(ctx, f.c.transport, addr, req, a.res, wait+f.c.cfg.waits.request, l.in.bytes); a.err ==
 			nil {

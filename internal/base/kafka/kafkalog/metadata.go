@@ -14,6 +14,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/metadata"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // leader is the broker that serves a partition; broker −1 while none is elected.
@@ -82,7 +83,7 @@ func (c *Client) refresh(ctx context.Context, topics ...string) error {
 }
 
 func (c *Client) refreshOn(ctx context.Context, broker requestor, topics []string) error {
-	res := new(metadata.Response)
+	res := kmsg.NewPtrMetadataResponse()
 	// nil would ask for every topic.
 	err := broker(ctx, &metadata.Request{TopicNames: append([]string{}, topics...)}, res)
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *Client) refreshOn(ctx context.Context, broker requestor, topics []strin
 	return c.learn(res, topics)
 }
 
-func (c *Client) learn(m *metadata.Response, topics []string) error {
+func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
 	defer c.lock()()
 	if len(m.Brokers) > 0 {
 		clear(c.brokers)
@@ -100,23 +101,24 @@ func (c *Client) learn(m *metadata.Response, topics []string) error {
 		}
 		c.controller = m.ControllerID
 	}
-	c.clusterID = cmp.Or(m.ClusterID, c.clusterID)
+	c.clusterID = cmp.Or(text(m.ClusterID), c.clusterID)
 	for _, name := range topics {
 		delete(c.topics, name)
 	}
 	var failed error
 	for _, t := range m.Topics {
+		name := text(t.Topic)
 		if err := codeError(t.ErrorCode); err != nil {
 			if !isCode(err, kafka.UnknownTopicOrPartition) {
-				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", t.Name, err))
+				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", name, err))
 			}
 			continue
 		}
 		leaders := make(map[int32]leader, len(t.Partitions))
 		for _, p := range t.Partitions {
-			leaders[p.PartitionIndex] = leader{broker: p.LeaderID, epoch: p.LeaderEpoch, replicas: len(p.ReplicaNodes)}
+			leaders[p.Partition] = leader{broker: p.Leader, epoch: p.LeaderEpoch, replicas: len(p.Replicas)}
 		}
-		c.topics[t.Name] = leaders
+		c.topics[name] = leaders
 	}
 	return failed
 }

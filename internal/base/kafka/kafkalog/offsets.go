@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Offsets are the bounds of a partition.
@@ -58,7 +59,7 @@ func (c *Client) listOffset(ctx context.Context, topic string, partition int32, 
 	doing := fmt.Sprintf("asking for offsets of topic %q partition %d", topic, partition)
 	var offset int64
 	err := c.atLeader(ctx, doing, topic, partition, func(leader requestor) error {
-		res := new(listoffsets.Response)
+		res := kmsg.NewPtrListOffsetsResponse()
 		if err := leader(ctx, req, res); err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/produce"
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // appendBatch writes one batch, with the same bytes as often as needed until its outcome is known.
@@ -111,7 +111,7 @@ func (p *Producer) send(ctx context.Context, addr string) (base int64, code int1
 			Topic: p.topic, Partitions: []rawproduce.RequestPartition{
 				{Partition: p.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(p.buf)}}},
 		}}}
-	res := new(produce.Response)
+	res := kmsg.NewPtrProduceResponse()
 	if err := p.c.send(ctx, p.c.transport, addr, req, res, requestTimeout+10*time.Second, freshBytes); err != nil {
 		return -1, 0, err
 	}
@@ -121,7 +121,7 @@ func (p *Producer) send(ctx context.Context, addr string) (base int64, code int1
 	return base, code, err
 }
 
-func produced(res *produce.Response) (base int64, code int16, err error) {
+func produced(res *kmsg.ProduceResponse) (base int64, code int16, err error) {
 	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
 		return -1, 0, fmt.Errorf("reading a produce response: %w", ErrCorrupt)
 	}
@@ -186,7 +186,7 @@ func (p *Producer) batches(ctx context.Context, offset int64) ([]byte, error) {
 		return nil, err
 	}
 	from := []Fetch{{Topic: p.topic, Partition: p.partition, Offset: offset, MaxBytes: 8 << 20}}
-	res := new(fetchResponse)
+	res := kmsg.NewPtrFetchResponse()
 	err = p.c.broker(addr)(ctx, fetchRequest(from, 1, 100*time.Millisecond, readUncommitted), res)
 	if err == nil {
 		err = codeError(res.ErrorCode)
@@ -204,5 +204,5 @@ func (p *Producer) batches(ctx context.Context, offset int64) ([]byte, error) {
 		}
 		return nil, err
 	}
-	return part.Records, nil
+	return part.RecordBatches, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/findcoordinator"
 	"github.com/segmentio/kafka-go/protocol/initproducerid"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Producer appends records to one partition: acknowledged by every in-sync replica, each batch
@@ -154,7 +155,7 @@ func (c *Client) initProducer(ctx context.Context, transactionalID string) (id i
 	if transactionalID != "" {
 		broker = c.coordinator(transactionalID)
 	}
-	res := new(initproducerid.Response)
+	res := kmsg.NewPtrInitProducerIDResponse()
 	if err := broker(ctx, req, res); err != nil {
 		return -1, -1, err
 	}
@@ -163,7 +164,7 @@ func (c *Client) initProducer(ctx context.Context, transactionalID string) (id i
 
 func (c *Client) coordinator(transactionalID string) requestor {
 	return func(ctx context.Context, req protocol.Message, res any) error {
-		found := new(findcoordinator.Response)
+		found := kmsg.NewPtrFindCoordinatorResponse()
 		find := &findcoordinator.Request{Key: transactionalID, KeyType: int8(kafka.CoordinatorKeyTypeTransaction)}
 		err := c.anyBroker()(ctx, find, found)
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
@@ -28,7 +29,7 @@ type recordSet struct {
 
 // decodeRecordSet returns the records from fetch.Offset on. ok is false after damage; the records
 // before it are still returned. A batch that is cut off at the end is not damaged.
-func decodeRecordSet(fetch Fetch, p *fetchedPartition, in *space) (s recordSet, ok bool) {
+func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space) (s recordSet, ok bool) {
 	s = recordSet{partition: fetch.Partition, next: fetch.Offset, appendTime: true, in: in,
 		records: in.records[len(in.records):]}
 	defer func() {
@@ -44,7 +45,7 @@ func decodeRecordSet(fetch Fetch, p *fetchedPartition, in *space) (s recordSet, 
 	for _, firsts := range s.aborted {
 		slices.Sort(firsts)
 	}
-	raw := p.Records
+	raw := p.RecordBatches
 	for len(raw) > 0 {
 		b, rest, whole := nextBatch(raw)
 		if !whole {
@@ -56,7 +57,7 @@ func decodeRecordSet(fetch Fetch, p *fetchedPartition, in *space) (s recordSet, 
 		raw = rest
 	}
 	// Bytes without progress would be asked for again for ever.
-	return s, len(p.Records) == 0 || s.next > fetch.Offset
+	return s, len(p.RecordBatches) == 0 || s.next > fetch.Offset
 }
 
 func (s *recordSet) add(b *batch, raw []byte) bool {

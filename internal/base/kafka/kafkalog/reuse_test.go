@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
@@ -52,7 +53,7 @@ func TestAnswersInUsedMemoryAreTheSame(t *testing.T) {
 			var kept [][]Record
 			sizes := []int{100, 20, 140, 1, 0, 60}
 			for answer, n := range sizes {
-				res := &fetchResponse{Topics: []fetchedTopic{{Topic: "t"}}}
+				res := &kmsg.FetchResponse{Topics: []kmsg.FetchResponseTopic{{Topic: "t"}}}
 				var fetches []Fetch
 				for partition := range int32(3) {
 					var raw []byte
@@ -64,7 +65,7 @@ func TestAnswersInUsedMemoryAreTheSame(t *testing.T) {
 						raw = append(raw, rewritten(appendBatch(nil, msgs, 7, 0, 0, 1), int64(i), 0)...)
 					}
 					res.Topics[0].Partitions = append(res.Topics[0].Partitions,
-						fetchedPartition{Partition: partition, Records: compressed(t, raw, codec)})
+						kmsg.FetchResponseTopicPartition{Partition: partition, RecordBatches: compressed(t, raw, codec)})
 					fetches = append(fetches, Fetch{Topic: "t", Partition: partition})
 				}
 				for _, in := range []*space{used, newSpace(kgo.DefaultDecompressor(), false)} {

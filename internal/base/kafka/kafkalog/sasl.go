@@ -13,6 +13,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/saslauthenticate"
 	"github.com/segmentio/kafka-go/protocol/saslhandshake"
 	"github.com/segmentio/kafka-go/sasl"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // authenticate runs the SASL exchange. kafka-go's own drops the mechanisms that the listener
@@ -21,12 +22,12 @@ func (w *wire) authenticate(ctx context.Context) error {
 	fail := func(err error, offered []string) error {
 		return &stageError{stage: stageSASL, addr: w.addr, cfg: w.cfg, offered: offered, err: err}
 	}
-	mechanism, hello := w.cfg.SASL, new(saslhandshake.Response)
+	mechanism, hello := w.cfg.SASL, kmsg.NewPtrSASLHandshakeResponse()
 	if err := w.roundTrip(&saslhandshake.Request{Mechanism: mechanism.Name()}, hello, freshBytes); err != nil {
 		return fail(err, nil)
 	}
 	if err := codeError(hello.ErrorCode); err != nil {
-		return fail(err, hello.Mechanisms)
+		return fail(err, hello.SupportedMechanisms)
 	}
 	host, portText, _ := net.SplitHostPort(w.addr)
 	port, _ := strconv.Atoi(portText)
@@ -36,7 +37,7 @@ func (w *wire) authenticate(ctx context.Context) error {
 		return fail(err, nil)
 	}
 	for done := false; !done; {
-		res := new(saslauthenticate.Response)
+		res := kmsg.NewPtrSASLAuthenticateResponse()
 		err := w.roundTrip(&saslauthenticate.Request{AuthBytes: token}, res, freshBytes)
 		switch {
 		case errors.Is(err, io.EOF): // some brokers end a failed exchange by closing the connection
@@ -47,10 +48,10 @@ func (w *wire) authenticate(ctx context.Context) error {
 			return fail(codeError(res.ErrorCode), nil)
 		}
 		// The broker ends the connection then; another one replaces it earlier.
-		if lifetime := time.Duration(res.SessionLifetimeMs) * time.Millisecond; lifetime > 0 {
+		if lifetime := time.Duration(res.SessionLifetimeMillis) * time.Millisecond; lifetime > 0 {
 			w.retires = time.Now().Add(lifetime * 4 / 5)
 		}
-		if done, token, err = session.Next(ctx, res.AuthBytes); err != nil {
+		if done, token, err = session.Next(ctx, res.SASLAuthBytes); err != nil {
 			return fail(err, nil)
 		}
 	}

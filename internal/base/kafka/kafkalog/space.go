@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/poison"
 )
@@ -58,12 +59,12 @@ func (s *space) giveBack() {
 }
 
 // begin makes room for the records that a response promises, as far as its bytes can have them.
-func (s *space) begin(res *fetchResponse) {
+func (s *space) begin(res *kmsg.FetchResponse) {
 	const smallest = 7 // bytes of a record without key, value and headers
 	total := 0
 	for i := range res.Topics {
 		for j := range res.Topics[i].Partitions {
-			raw := res.Topics[i].Partitions[j].Records
+			raw := res.Topics[i].Partitions[j].RecordBatches
 			n, limit := 0, len(raw)/smallest
 			for b, rest, ok := nextBatch(raw); ok; b, rest, ok = nextBatch(rest) {
 				n += int(max(b.NumRecords, 0))

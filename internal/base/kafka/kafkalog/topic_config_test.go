@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/segmentio/kafka-go/protocol/describeconfigs"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
@@ -28,19 +28,20 @@ func TestTopicConfigTellsSettingsInForce(t *testing.T) {
 
 func TestSettingsOfRefusesOtherAnswers(t *testing.T) {
 	t.Parallel()
-	resource := func(topic string) describeconfigs.ResponseResource {
-		return describeconfigs.ResponseResource{
-			ResourceType: resourceTopic, ResourceName: topic,
-			ConfigEntries: []describeconfigs.ResponseConfigEntry{{ConfigName: "a", ConfigValue: "1"},
-				{ConfigName: "b", ConfigValue: "secret", IsSensitive: true}},
+	type resources = []kmsg.DescribeConfigsResponseResource
+	resource := func(topic string) kmsg.DescribeConfigsResponseResource {
+		return kmsg.DescribeConfigsResponseResource{
+			ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: topic,
+			Configs: []kmsg.DescribeConfigsResponseResourceConfig{{Name: "a", Value: new("1")},
+				{Name: "b", Value: new("secret"), IsSensitive: true}},
 		}
 	}
-	got, err := settingsOf(&describeconfigs.Response{Resources: []describeconfigs.ResponseResource{resource("t")}}, "t")
+	got, err := settingsOf(&kmsg.DescribeConfigsResponse{Resources: resources{resource("t")}}, "t")
 	if err != nil || len(got) != 1 || got["a"] != "1" {
 		t.Errorf("settings = %v, %v", got, err)
 	}
-	for _, all := range [][]describeconfigs.ResponseResource{nil, {resource("u")}, {resource("t"), resource("t")}} {
-		if _, err := settingsOf(&describeconfigs.Response{Resources: all}, "t"); !errors.Is(err, ErrCorrupt) {
+	for _, all := range []resources{nil, {resource("u")}, {resource("t"), resource("t")}} {
+		if _, err := settingsOf(&kmsg.DescribeConfigsResponse{Resources: all}, "t"); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%v: %v", all, err)
 		}
 	}

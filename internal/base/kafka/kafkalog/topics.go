@@ -12,6 +12,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/createtopics"
 	"github.com/segmentio/kafka-go/protocol/describeconfigs"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // TopicSpec describes a topic to create.
@@ -60,7 +61,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 		addr = c.addresses()[0]
 	}
 	// After a failure on an idle connection, it would not be known whether the request arrived.
-	res := new(createtopics.Response)
+	res := kmsg.NewPtrCreateTopicsResponse()
 	err := c.onNewConnection(addr, 2*requestTimeout)(ctx, req, res)
 	if errors.As(err, new(*stageError)) {
 		return nil, err
@@ -74,7 +75,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 		err := codeError(t.ErrorCode)
 		switch {
 		case err == nil:
-			created = append(created, t.Name)
+			created = append(created, t.Topic)
 			continue
 		case isCode(err, kafka.NotController) && i == 0: // the broker has done nothing
 			return nil, err
@@ -82,12 +83,12 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 			err = ErrTopicExists
 		case isCode(err, kafka.InvalidReplicationFactor):
 			err = fmt.Errorf("%w for the replicas: the cluster has %d", ErrReplication, brokers)
-		case t.ErrorMessage != "":
+		case text(t.ErrorMessage) != "":
 			// The broker's words are about the request (a name, a setting), not about records.
-			err = fmt.Errorf("%w (%s)", err, t.ErrorMessage)
+			err = fmt.Errorf("%w (%s)", err, text(t.ErrorMessage))
 		}
 		one := cmp.Or(failed[err.Error()], &CreateError{Err: err})
-		one.Topics = append(one.Topics, t.Name)
+		one.Topics = append(one.Topics, t.Topic)
 		failed[err.Error()] = one
 	}
 	var reasons []error
@@ -135,10 +136,10 @@ func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []T
 func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
 	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
 	req := &describeconfigs.Request{
-		Resources: []describeconfigs.RequestResource{{ResourceType: resourceTopic, ResourceName: topic}}}
+		Resources: []describeconfigs.RequestResource{{ResourceType: int8(kafka.ResourceTypeTopic), ResourceName: topic}}}
 	var settings map[string]string
 	err := c.persistKnown(ctx, doing, func() error {
-		res := new(describeconfigs.Response)
+		res := kmsg.NewPtrDescribeConfigsResponse()
 		err := c.anyBroker()(ctx, req, res)
 		if err == nil {
 			settings, err = settingsOf(res, topic)
@@ -148,9 +149,7 @@ func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]stri
 	return settings, err
 }
 
-const resourceTopic = int8(kafka.ResourceTypeTopic)
-
-func settingsOf(res *describeconfigs.Response, topic string) (map[string]string, error) {
+func settingsOf(res *kmsg.DescribeConfigsResponse, topic string) (map[string]string, error) {
 	if len(res.Resources) != 1 {
 		return nil, ErrCorrupt
 	}
@@ -158,13 +157,13 @@ func settingsOf(res *describeconfigs.Response, topic string) (map[string]string,
 	if err := codeError(r.ErrorCode); err != nil {
 		return nil, err
 	}
-	if r.ResourceType != resourceTopic || r.ResourceName != topic {
+	if r.ResourceType != kmsg.ConfigResourceTypeTopic || r.ResourceName != topic {
 		return nil, ErrCorrupt
 	}
-	settings := make(map[string]string, len(r.ConfigEntries))
-	for _, e := range r.ConfigEntries {
+	settings := make(map[string]string, len(r.Configs))
+	for _, e := range r.Configs {
 		if !e.IsSensitive {
-			settings[e.ConfigName] = e.ConfigValue
+			settings[e.Name] = text(e.Value)
 		}
 	}
 	return settings, nil

@@ -13,7 +13,6 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/apiversions"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -193,7 +192,7 @@ func (w *wire) abort() {
 func (w *wire) Read(b []byte) (int, error) {
 	if w.greeting == nil {
 		frame, err := readFrame(w.Conn, freshBytes)
-		offered := new(apiversions.Response)
+		offered := kmsg.NewPtrApiVersionsResponse()
 		if err == nil {
 			err = decode(offered, 0, frame[frameHeader:])
 		}
