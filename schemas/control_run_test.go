@@ -8,75 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
-
-// genRunRecord draws a record that the processes of a run exchange.
-func genRunRecord(t *rapid.T) ControlBody {
-	number := func() int64 { return rapid.Int64().Draw(t, "number") }
-	switch rapid.IntRange(0, 4).Draw(t, "record of a run") {
-	case 0:
-		groups := rapid.Uint32Range(2, MaxGroups).Draw(t, "groups")
-		return &Reader{Run: number(), Group: rapid.Uint32Range(1, groups-1).Draw(t, "group"), Groups: groups}
-	case 1:
-		return genPassed(t)
-	case 2:
-		return &Lost{Epoch: number()}
-	case 3:
-		return &Drain{Run: number()}
-	default:
-		end := &End{Epoch: number(), Drained: rapid.Bool().Draw(t, "drained"), Owed: rapid.Uint64().Draw(t, "owed"),
-			Tallies: genTallies(t)}
-		if end.Tallies.Read == 0 {
-			end.Tallies = ReadTallies{}
-		}
-		return end
-	}
-}
-
-func genPassed(t *rapid.T) *Passed {
-	number := func() int64 { return rapid.Int64().Draw(t, "number") }
-	p := &Passed{Epoch: number(), Group: rapid.Uint32Range(0, MaxGroups-1).Draw(t, "group")}
-	if p.Group == 0 {
-		p.Redo = rapid.Uint64().Draw(t, "redo")
-		return p
-	}
-	p.Reader, p.Tallies, p.Last = number(), genTallies(t), rapid.Uint64().Draw(t, "last")
-	p.AtEnd = rapid.Bool().Draw(t, "at end")
-	p.Cuts = genList(t, 4, genGroupCut)
-	marked := uint64(0)
-	for i := range p.Cuts {
-		p.Cuts[i].Partition = int32(3 * i)
-		for _, m := range p.Cuts[i].Marks {
-			marked = max(marked, m.Turn)
-		}
-	}
-	turn := uint64(0)
-	p.Each = genList(t, 4, func(t *rapid.T) TurnRecords {
-		turn += rapid.Uint64Range(1, 1<<40).Draw(t, "turns on")
-		return TurnRecords{Turn: turn, Records: rapid.Uint64().Draw(t, "records")}
-	})
-	p.Turn = rapid.OneOf(rapid.Just(uint64(math.MaxUint64)), rapid.Uint64Range(max(turn, marked), 1<<50)).Draw(t,
-		"turn")
-	return p
-}
-
-func genGroupCut(t *rapid.T) GroupCut {
-	cut := rapid.Int64Range(1, math.MaxInt64).Draw(t, "cut")
-	g := GroupCut{Cut: Cut{Cut: cut, Restart: rapid.Int64Range(0, cut).Draw(t, "restart"),
-		AppendTime:  rapid.Int64().Draw(t, "append time"),
-		LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"), Lag: rapid.Int64Range(0,
-			1<<40).Draw(t, "lag"),
-		Ahead: genList(t, 3, func(t *rapid.T) int64 { return rapid.Int64().Draw(t, "ahead") })}}
-	turn := uint64(0)
-	g.Marks = genList(t, 3, func(t *rapid.T) TurnMark {
-		turn += rapid.Uint64Range(1, 1<<40).Draw(t, "turns on")
-		return TurnMark{Turn: turn, Offset: rapid.Int64Range(0, cut-1).Draw(t, "mark"),
-			AppendTime: rapid.Int64().Draw(t, "append time")}
-	})
-	return g
-}
 
 // goldenRunRecords are the golden values of the records of a run, following goldenBody's.
 func goldenRunRecords() []ControlBody {

@@ -63,13 +63,13 @@ func codecs() []codec {
 			}, func(b []byte) (Snapshot, error) { return decode(b, KindSnapshotBody, (*Snapshot).layout) }),
 		codecOf("open-slice", genOpenSlice, EncodeOpenSlice, DecodeOpenSlice),
 		codecOf("contributions", genContributions, EncodeContributions, DecodeContributions),
-		codecOf("open", genOpen, noError(EncodeOpen), DecodeOpen),
-		codecOf("partial", genPartial, EncodePartial, DecodePartial),
-		codecOf("ack", genAck, EncodeAck, DecodeAck),
+		codecOf("open", draw[Open], noError(EncodeOpen), DecodeOpen),
+		codecOf("partial", draw[Partial], EncodePartial, DecodePartial),
+		codecOf("ack", draw[Ack], EncodeAck, DecodeAck),
 		codecOfReleases("release-avro", CountsEncoding{CountsAvro, 7}),
 		codecOfReleases("release-json", CountsEncoding{Format: CountsJSON}),
 		codecOf("release-key", func(t *rapid.T) ReleaseKey {
-			r := genRelease(t)
+			r := draw[Release](t)
 			return ReleaseKey{Metric: r.Metric, WindowStart: r.WindowStart, Key: r.Key}
 		}, func(k ReleaseKey) ([]byte, error) {
 			return EncodeReleaseKey(k.Metric, k.WindowStart, []byte(k.Key)), nil
@@ -86,7 +86,7 @@ type encoded struct {
 // codecOfReleases is the format of releases in one encoding. A decoded value is encoded again in
 // the encoding that its first bytes name: a fuzzer finds the others, too.
 func codecOfReleases(name string, enc CountsEncoding) codec {
-	return codecOf(name, func(t *rapid.T) encoded { return encoded{genRelease(t), enc} },
+	return codecOf(name, func(t *rapid.T) encoded { return encoded{draw[Release](t), enc} },
 		func(s encoded) ([]byte, error) { return EncodeRelease(s.Encoding, s.Release) },
 		func(b []byte) (encoded, error) {
 			r, err := DecodeRelease(b)

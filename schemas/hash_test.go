@@ -77,7 +77,8 @@ func TestHashesAreSeparated(t *testing.T) {
 			copy(record[:], r.key)
 			return h.RecordRank(r.metric, r.id, r.period, record)
 		}
-		a := rank{rapid.StringN(0, 3, 8).Draw(t, "metric"), genID(t), genPeriod(t), string(genKey(t))}
+		a := rank{rapid.StringN(0, 3, 8).Draw(t, "metric"), genID.Draw(t, "id"), genPeriod.Draw(t, "period"),
+			string(genKey.Draw(t, "key"))}
 		for name, b := range map[string]rank{
 			"metric": {a.metric + "x", a.id, a.period, a.key}, "account": {a.metric, accounts.ID{a.id[0] + 1}, a.period,
 				a.key},

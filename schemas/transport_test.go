@@ -21,7 +21,7 @@ func TestPeekingFindsKindEpochAndTurn(t *testing.T) {
 				t.Fatal(k, e, w, err)
 			}
 		}
-		o, c, p, a := genOpen(t), genContributions(t), genPartial(t), genAck(t)
+		o, c, p, a := draw[Open](t), genContributions(t), draw[Partial](t), draw[Ack](t)
 		check(KindOpen, o.Epoch, o.Turn, EncodeOpen(o), nil)
 		b, err := EncodeContributions(c)
 		check(KindContributions, c.Epoch, c.Turn, b, err)
