@@ -58,7 +58,7 @@ func (m *UserMemory) Reset() {
 	m.users, m.entries = m.users[:0], m.entries[:0]
 }
 
-// piece extends s by n items, which keep their old values, and returns these. If s is full, earlier
+// piece extends s by n items, which keep their old values, and returns them. If s is full, earlier
 // pieces stay in the old memory.
 func piece[T any](s *[]T, n int) []T {
 	if cap(*s)-len(*s) < n {

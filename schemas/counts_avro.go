@@ -18,12 +18,15 @@ var releaseSchema string
 func ReleaseSchema() string { return releaseSchema }
 
 const (
-	registryMagic       = 0 // first byte of the schema registries' framing
-	registryPrefixBytes = 5
+	// RegistryBytes is the length of the prefix of a record in the schema registries' wire format.
+	RegistryBytes = 5
+	registryMagic = 0 // first byte of the prefix
 )
 
-func registryPrefix(id uint32) []byte {
-	return binary.BigEndian.AppendUint32([]byte{registryMagic}, id)
+// AppendRegistry appends the prefix of a record in the registries' wire format: a zero byte and the
+// schema's id in four big-endian bytes.
+func AppendRegistry(dst []byte, id uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, registryMagic), id)
 }
 
 // timestampType is the type of a time in the schema. goavro 2.15 mistakes the canonical form of a
@@ -64,7 +67,7 @@ func (r *Release) appendAvro(dst []byte) ([]byte, error) {
 
 func readReleaseAvro(b []byte) (*releaseFields, CountsEncoding, error) {
 	enc := CountsEncoding{Format: CountsAvro}
-	if len(b) < registryPrefixBytes {
+	if len(b) < RegistryBytes {
 		return nil, enc, malformed(KindRelease, "cut off")
 	}
 	enc.SchemaID = binary.BigEndian.Uint32(b[1:])
@@ -75,7 +78,7 @@ func readReleaseAvro(b []byte) (*releaseFields, CountsEncoding, error) {
 	if err != nil {
 		return nil, enc, err
 	}
-	decoded, rest, err := codec.NativeFromBinary(b[registryPrefixBytes:])
+	decoded, rest, err := codec.NativeFromBinary(b[RegistryBytes:])
 	native, ok := decoded.(map[string]any)
 	if err != nil || !ok || len(rest) != 0 {
 		return nil, enc, malformed(KindRelease, "not the Avro encoding of its schema, or bytes left over")

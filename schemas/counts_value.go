@@ -78,7 +78,7 @@ func (r *Release) append(dst []byte, enc CountsEncoding) ([]byte, error) {
 	if enc.Format == CountsJSON {
 		return r.appendJSON(dst), nil
 	}
-	return r.appendAvro(append(dst, registryPrefix(enc.SchemaID)...))
+	return r.appendAvro(AppendRegistry(dst, enc.SchemaID))
 }
 
 // DecodeRelease is the inverse of EncodeRelease in every encoding, which it recognizes by the first

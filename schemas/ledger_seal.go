@@ -29,16 +29,15 @@ type LedgerSeal struct {
 }
 
 const (
-	sealStep     = 256
-	sealTag      = aes.BlockSize
-	sealOverhead = preambleBytes + sealTag + sealStep
+	sealStep = 256
+	sealTag  = aes.BlockSize
 )
 
 // NewLedgerSeal returns the seal of a shard's ledger.
 func NewLedgerSeal(userHash [32]byte, shard int) *LedgerSeal {
 	return &LedgerSeal{shard: uint32(shard),
-		tag:     secret.New(secret.Keyed(userHash, "ledger authentication")),
-		encrypt: secret.New(secret.Keyed(userHash, "ledger encryption")),
+		tag:     secret.New(secret.HMAC(userHash, "ledger authentication")),
+		encrypt: secret.New(secret.HMAC(userHash, "ledger encryption")),
 	}
 }
 
@@ -104,7 +103,7 @@ func (s *LedgerSeal) OpenRecord(r LedgerRecord) (LedgerRecord, error) {
 }
 
 func (s *LedgerSeal) authenticate(key, text []byte) []byte {
-	sum := secret.Keyed(s.tag.Reveal(), "ledger record", binary.BigEndian.AppendUint32(nil, s.shard), key, text)
+	sum := secret.HMAC(s.tag.Reveal(), "ledger record", binary.BigEndian.AppendUint32(nil, s.shard), key, text)
 	return sum[:sealTag]
 }
 

@@ -19,14 +19,9 @@ func EncodeContributions(c Contributions) ([]byte, error) {
 	return w.written()
 }
 
-// DecodeContributions is the inverse of EncodeContributions. Errors: ErrMalformed, ErrVersion.
-func DecodeContributions(b []byte) (Contributions, error) {
-	return DecodeContributionsIn(new(UserMemory), b)
-}
-
-// DecodeContributionsIn is DecodeContributions with users and entries in m: they are valid until
-// its next Reset.
-func DecodeContributionsIn(m *UserMemory, b []byte) (Contributions, error) {
+// DecodeContributions is the inverse of EncodeContributions. Users and entries are in m, and valid
+// until its next Reset. Errors: ErrMalformed, ErrVersion.
+func DecodeContributions(m *UserMemory, b []byte) (Contributions, error) {
 	return decode(b, KindContributions, func(c *Contributions, w *wire) { c.layout(w, m) })
 }
 

@@ -82,7 +82,7 @@ func TestBatchesShareMemoryAndNothingElse(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if read[i], err = DecodeContributionsIn(&m, b); err != nil {
+				if read[i], err = DecodeContributions(&m, b); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -126,8 +126,9 @@ func unknownKind(b []byte) error {
 // all encodings except Avro begin with the same two bytes.
 func Ours(b []byte) bool { return len(b) >= 2 && b[0] == magic0 && b[1] == magic1 }
 
-// wire writes or reads the fields of one record, in the order of its format. A layout is one
-// function for both directions, so they cannot disagree, and bounds and order are stated once.
+// wire moves the fields of one record, in the order of its format: it writes them or reads them. A
+// layout is one function for both directions, so they cannot disagree, and bounds and order are
+// stated once.
 //
 // While writing, a fault is noted and changes nothing else. While reading, every call after the
 // first fault yields zero values and empty lists, so a layout needs no branch for each field.

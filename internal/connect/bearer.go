@@ -18,14 +18,13 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// bearer is the SASL mechanism OAUTHBEARER (RFC 7628): the token of the moment is shown to the
-// broker.
+// bearer is the SASL mechanism OAUTHBEARER (RFC 7628), with the current token.
 type bearer struct {
 	token      func(context.Context) (string, error)
 	extensions []string // name=value
 }
 
-// newBearer returns the mechanism. It reads the files that are named; it asks no server.
+// newBearer returns the mechanism. It reads the files in the settings, but asks no server.
 func newBearer(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) {
 	b := &bearer{extensions: s.Extensions}
 	if s.TokenFile != "" {
@@ -64,8 +63,8 @@ func trustOf(s *deployment.SASL) (*tls.Config, error) {
 // tokenTimeout bounds a request for a token: a connection waits for it.
 const tokenTimeout = 5 * time.Second
 
-// endpoint asks an authorization server for tokens, with the secret of the moment. Safe for
-// concurrent use.
+// endpoint asks an authorization server for tokens, with the current secret. Safe for concurrent
+// use.
 type endpoint struct {
 	sasl   *deployment.SASL
 	secret *reloaded[string]

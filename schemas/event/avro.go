@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // avroSource reads Avro records by their writer schemas.
@@ -50,26 +51,17 @@ func compileAvro(d *Decoder, f *Format) (records, error) {
 	return a, err
 }
 
-// WireBytes is the length of the prefix of a record in the registries' wire format, in bytes.
-const WireBytes = 5
-
-// AppendWire appends the prefix of a record in the registries' wire format: a zero byte and the id
-// of its schema.
-func AppendWire(dst []byte, id uint32) []byte {
-	return binary.BigEndian.AppendUint32(append(dst, 0), id)
-}
-
 // plan returns the plan of a record's schema, and the record without the schema's id.
 func (a *avroSource) plan(value []byte) (*avroNode, []byte, error) {
 	if a.bare != nil {
 		return a.bare, value, nil
 	}
-	if len(value) < WireBytes || value[0] != 0 {
+	if len(value) < schemas.RegistryBytes || value[0] != 0 {
 		return nil, nil, a.d.fail(ClassUndecodable, "")
 	}
-	id := binary.BigEndian.Uint32(value[1:WireBytes])
+	id := binary.BigEndian.Uint32(value[1:schemas.RegistryBytes])
 	if a.newest != nil && id == a.last {
-		return a.newest, value[WireBytes:], nil
+		return a.newest, value[schemas.RegistryBytes:], nil
 	}
 	p := a.plans[id]
 	if p == nil {
@@ -85,7 +77,7 @@ func (a *avroSource) plan(value []byte) (*avroNode, []byte, error) {
 		}
 	}
 	a.last, a.newest = id, p
-	return p, value[WireBytes:], nil
+	return p, value[schemas.RegistryBytes:], nil
 }
 
 // fetchPlan gets a schema from the registry and compiles it. A producer can name any registered

@@ -12,10 +12,10 @@ import (
 // are skipped.
 type avroNode struct {
 	typ     *avro.Type
-	numbers []int       // fields of the event that it is
-	filters []int       // fields of the filters that it is
-	unit    string      // unit of the event's time, if it is that
-	lost    []avroLoss  // fields that a record with this part lacks
+	numbers []int       // numbers of the event's fields with this value
+	filters []int       // numbers of the filters' fields with this value
+	unit    string      // unit of the event's time, if this is one
+	lost    []avroLoss  // fields missing from a record with this part
 	members []*avroNode // by field of a record or branch of a union; nil: skipped
 }
 

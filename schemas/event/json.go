@@ -133,7 +133,7 @@ func (n *jsonNode) find() {
 	}
 }
 
-// below returns the value of a part of n that is not found.
+// below returns the value of a part that n does not have.
 func (n *jsonNode) below(s step) jsonValue {
 	switch kind := n.value.kind; {
 	case kind == 'n' || kind == jsonBelowNull:

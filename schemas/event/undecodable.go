@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // marks are the first bytes of compressed data: gzip, zstd and LZ4.
@@ -43,7 +45,7 @@ func (d *Decoder) refine(err error, record []byte) error {
 			return d.fail(ClassNoValue, "value")
 		}
 	}
-	if classIn(err) != ClassUndecodable || len(record) < WireBytes {
+	if classIn(err) != ClassUndecodable || len(record) < schemas.RegistryBytes {
 		return err
 	}
 	begins := func(mark string) bool { return bytes.HasPrefix(record, []byte(mark)) }
@@ -55,7 +57,7 @@ func (d *Decoder) refine(err error, record []byte) error {
 		class = ClassUnframed
 	case avro:
 		// Without the id, the rest must be exactly one record.
-		if a.bare != nil && record[0] == 0 && a.whole(a.bare, record[WireBytes:]) {
+		if a.bare != nil && record[0] == 0 && a.whole(a.bare, record[schemas.RegistryBytes:]) {
 			class = ClassFramed
 		}
 	case begins("\xff\xfe"), begins("\xfe\xff"), record[0] == 0 && record[1] > 0 && record[2] == 0, record[0] > 0 &&

@@ -4,7 +4,7 @@
 // slog shows a secret, even in an unexported field of another value. Only Reveal returns it. Values
 // are immutable and safe for concurrent use.
 //
-// [Keyed] derives further keys, and digests that only the holder of a key can compute.
+// [HMAC] derives further keys, and digests that only the holder of a key can compute.
 //
 // The package does not wipe secrets from memory.
 package secret

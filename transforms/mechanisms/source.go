@@ -49,7 +49,7 @@ type Keyed struct{ generator *rand.ChaCha8 }
 // A label must include everything that distinguishes one release from another, with the exact value
 // and the scale of the noise: two releases that share noise give away the values under them.
 func NewKeyed(key [32]byte, label ...[]byte) *Keyed {
-	return &Keyed{rand.NewChaCha8(secret.Keyed(key, keyedFormat, label...))}
+	return &Keyed{rand.NewChaCha8(secret.HMAC(key, keyedFormat, label...))}
 }
 
 // Word returns the next 64 bits. They never end.

@@ -345,7 +345,7 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 func (s *scratch) decode(n int, open *schemas.Open, batches [][]byte) ([]schemas.Contributions, error) {
 	var all []schemas.Contributions
 	for _, b := range batches {
-		c, err := schemas.DecodeContributionsIn(&s.batches, b)
+		c, err := schemas.DecodeContributions(&s.batches, b)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("reading an envelope: %w", err)

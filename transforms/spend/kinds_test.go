@@ -38,7 +38,7 @@ func TestASumOfMoreEventsThanANumberHoldsIsDecided(t *testing.T) {
 		a := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
 		var batches []schemas.Contributions
 		for _, value := range values {
-			c := must.Have(schemas.DecodeContributions(
+			c := must.Have(schemas.DecodeContributions(new(schemas.UserMemory),
 				s.batch(1, 1, 0, []contribution{{user: 1, key: "a", n: 3e9, value: value}})))
 			batches = append(batches, c)
 		}

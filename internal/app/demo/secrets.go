@@ -51,13 +51,13 @@ func SeededSecrets(s Settings, source *Generated) (Secrets, error) {
 	if err != nil {
 		return Secrets{}, fmt.Errorf("describing the configuration: %w", err)
 	}
-	root := secret.Keyed([32]byte{}, "tollgate demo seed v1", binary.BigEndian.AppendUint64(nil, source.config.Seed))
+	root := secret.HMAC([32]byte{}, "tollgate demo seed v1", binary.BigEndian.AppendUint64(nil, source.config.Seed))
 	records := sha256.Sum256(fmt.Appendf(nil, "tollgate generated stream v1 %+v", source.config))
-	id := secret.Keyed(root, "tollgate demo incarnation v1", described, records[:])
+	id := secret.HMAC(root, "tollgate demo incarnation v1", described, records[:])
 	return Secrets{
 		Noise: noisereduction.NoiseKey{ID: noiseKeyID,
-			Secret: secret.New(secret.Keyed(root, "tollgate demo noise key v1"))},
-		UserHash:    secret.New(secret.Keyed(root, "tollgate demo user-hash key v1")),
+			Secret: secret.New(secret.HMAC(root, "tollgate demo noise key v1"))},
+		UserHash:    secret.New(secret.HMAC(root, "tollgate demo user-hash key v1")),
 		Incarnation: [16]byte(id[:16]),
 	}, nil
 }

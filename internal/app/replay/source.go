@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -86,7 +87,7 @@ func (r *Replay) openContainer() error {
 		return err
 	}
 	r.source, r.schema, r.result.Unit = file, file.Schema(), "record"
-	r.scratch = make([]byte, 0, event.WireBytes)
+	r.scratch = make([]byte, 0, schemas.RegistryBytes)
 	format := r.options.Format
 	if r.options.Registry == nil {
 		if err := checkSchema(r.schema, format.Schema); err != nil {
@@ -122,7 +123,7 @@ func (r *Replay) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.prefix = event.AppendWire(nil, id)
+	r.prefix = schemas.AppendRegistry(nil, id)
 	if r.options.OnSchema != nil {
 		r.options.OnSchema(id)
 	}

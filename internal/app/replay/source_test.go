@@ -3,12 +3,12 @@ package replay
 import (
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // A record without bytes is broken, but not a tombstone.
 func TestARecordWithoutBytesIsNotNull(t *testing.T) {
-	r := Replay{schema: `"bytes"`, scratch: make([]byte, 0, event.WireBytes)}
+	r := Replay{schema: `"bytes"`, scratch: make([]byte, 0, schemas.RegistryBytes)}
 	if got := r.framed(nil); got == nil || len(got) != 0 {
 		t.Errorf("bare: %#v", got)
 	}

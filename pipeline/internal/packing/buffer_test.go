@@ -118,7 +118,7 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 		last, labels := map[int]*schemas.ContribUser{}, map[string]bool{}
 		for _, e := range out {
 			all = append(all, handed{e.Data, bytes.Clone(e.Data)})
-			batch := must.Have(schemas.DecodeContributions(e.Data))
+			batch := must.Have(schemas.DecodeContributions(new(schemas.UserMemory), e.Data))
 			if batch.Turn != turn || batch.Epoch != 5 || int(batch.Shard) != e.Shard {
 				t.Fatalf("turn %d, epoch %d, shard %d in an element of turn %d, shard %d", batch.Turn, batch.Epoch,
 					batch.Shard, turn, e.Shard)

@@ -44,7 +44,7 @@ func TestRuleABatchCarriesTheLabelsOfItsOwnUsersOnly(t *testing.T) {
 				}
 				seen := 0
 				for i, e := range out {
-					batch := must.Have(schemas.DecodeContributions(e.Data))
+					batch := must.Have(schemas.DecodeContributions(new(schemas.UserMemory), e.Data))
 					used := make([]bool, len(batch.Labels))
 					for _, u := range batch.Users {
 						i, is := byID[string(u.ID[:])], schemas.Label{Key: []byte("none")}

@@ -51,7 +51,7 @@ func (d *drawer) share(cost decision) (units.Mu2, error) {
 // seed returns the randomness of the next decision.
 func (d *drawer) seed(numbers []int64) [32]byte {
 	d.n++
-	return secret.Keyed(d.key.Secret.Reveal(), "tollgate choice v1", d.arguments[:], binary.BigEndian.AppendUint64(nil,
+	return secret.HMAC(d.key.Secret.Reveal(), "tollgate choice v1", d.arguments[:], binary.BigEndian.AppendUint64(nil,
 		d.n), fmt.Append(nil, numbers))
 }
 
@@ -67,7 +67,7 @@ func (d *drawer) noisy(values exact) ([]float64, float64, error) {
 		return nil, 0, errors.Join(ErrTooLittle, err)
 	}
 	seed := d.seed(values.numbers)
-	noise := noisereduction.NoiseKey{ID: d.key.ID, Secret: secret.New(secret.Keyed(d.key.Secret.Reveal(),
+	noise := noisereduction.NoiseKey{ID: d.key.ID, Secret: secret.New(secret.HMAC(d.key.Secret.Reveal(),
 		"tollgate choice noise key v1"))}
 	var sampler noisereduction.Sampler
 	out := make([]float64, len(values.numbers))
@@ -145,7 +145,7 @@ func (d *drawer) uniform(seed [32]byte, n *big.Int) *big.Int {
 		bytes = bytes[:0]
 		for len(bytes)*8 < n.BitLen() {
 			counter++
-			block := secret.Keyed(seed, "tollgate choice stream v1", binary.BigEndian.AppendUint64(nil, counter))
+			block := secret.HMAC(seed, "tollgate choice stream v1", binary.BigEndian.AppendUint64(nil, counter))
 			bytes = append(bytes, block[:]...)
 		}
 		v := new(big.Int).SetBytes(bytes)

@@ -92,7 +92,7 @@ func (e *Events) hash(domain byte, text []byte) uint64 {
 	if known {
 		return hash
 	}
-	sum := secret.Keyed(e.key, "tollgate plan order", e.text)
+	sum := secret.HMAC(e.key, "tollgate plan order", e.text)
 	hash = binary.BigEndian.Uint64(sum[:])
 	if len(e.hashes) == mostHashes {
 		clear(e.hashes)

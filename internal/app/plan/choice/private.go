@@ -99,7 +99,7 @@ func (e *Events) Choose(p Private) (*Found, error) {
 	}
 	c := &chooser{Private: &p, events: e, found: &Found{Setting: p.Given}, drawer: &drawer{key: p.Key,
 		planned: p.Budget.Planned.Mu2}}
-	c.arguments = secret.Keyed(p.Key.Secret.Reveal(), "tollgate choice arguments v1", arguments)
+	c.arguments = secret.HMAC(p.Key.Secret.Reveal(), "tollgate choice arguments v1", arguments)
 	if err := c.users(); err != nil {
 		return nil, err
 	}

@@ -4,8 +4,8 @@
 // Guarantees:
 //
 //   - Parse accepts every schema that can decode records, up to bounds on its length and depth.
-//   - A Reader accepts what goavro 2.15 accepts, but for integers that do not fit their type and
-//     maps with a key twice, and within bounds of its own on items and depth. It does not allocate
+//   - A Reader accepts the same records as goavro 2.15, except for integers that do not fit their
+//     type, maps with a key twice, and its own limits on items and depth. It does not allocate
 //     and does not panic, and takes time linear in the record's length. Tests and fuzzers of
 //     package schemas/event compare it with goavro.
 //   - Errors name types and fields of a schema, never values.

@@ -13,15 +13,16 @@ const (
 	maxAvroDepth  = 1000          // nested records, unions, arrays and maps
 )
 
-// Reader reads Avro's binary encoding. It accepts what goavro 2.15 accepts within the bounds above
-// (differential fuzzing compares the two), but for integers that do not fit their type, which
-// goavro truncates, and maps with a key twice, which goavro refuses. Methods return false if the
-// record is at fault; At has no meaning then. Not for concurrent use.
+// Reader reads Avro's binary encoding. Within the bounds above, it accepts the same records as
+// goavro 2.15 (differential fuzzing compares the two), with two exceptions: it refuses integers
+// that do not fit their type, which goavro truncates, and accepts maps with a key twice, which
+// goavro refuses. Methods return false if the record is at fault; At has no meaning then. Not for
+// concurrent use.
 type Reader struct {
 	Buf []byte // the record
-	At  int    // how many of its bytes were read
+	At  int    // number of its bytes that were read
 
-	empty int64 // how many items without bytes were read
+	empty int64 // number of items without bytes that were read
 }
 
 // Open begins a record. The reader keeps b, and its results share memory with it.

@@ -1,4 +1,4 @@
-// Package timespan reads and writes durations as people have them in files and flags: 90s, 1h30m,
+// Package timespan reads and writes durations as people write them in files and flags: 90s, 1h30m,
 // 30d.
 package timespan
 
@@ -11,16 +11,11 @@ import (
 	"time"
 )
 
-// units returns the units of durations, longest first.
-func units() []struct {
+// units are the units of durations, longest first.
+var units = [...]struct {
 	name string
 	size time.Duration
-} {
-	return []struct {
-		name string
-		size time.Duration
-	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
-}
+}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
 
 // Parse reads durations like 500ms, 90s, 1m, 1h30m, 1d and 30d: whole
 // numbers with a unit, larger units first. A day is 24 hours.
@@ -66,7 +61,7 @@ func unitOf(text string) (time.Duration, string) {
 	if end >= 0 {
 		text = text[:end]
 	}
-	for _, u := range units() {
+	for _, u := range units {
 		if u.name == text {
 			return u.size, text
 		}
@@ -80,7 +75,7 @@ func Text(d time.Duration) string {
 		return "0s"
 	}
 	var b strings.Builder
-	for _, u := range units() {
+	for _, u := range units {
 		if n := d / u.size; n > 0 {
 			fmt.Fprintf(&b, "%d%s", n, u.name)
 			d -= n * u.size

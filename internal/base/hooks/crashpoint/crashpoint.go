@@ -31,7 +31,7 @@ const (
 	DrainWriting = "drain-writing"
 	DrainWritten = "drain-written"
 
-	// In init, which records before and after it that a deployment begins.
+	// In init, which begins a deployment.
 	HeaderWriting = "header-writing"
 	HeaderWritten = "header-written"
 
@@ -52,7 +52,7 @@ func From(ctx context.Context) Hooks {
 	return h
 }
 
-// Hooks let tests play what engines do. The zero value changes nothing.
+// Hooks let tests imitate an engine. The zero value changes nothing.
 type Hooks struct {
 	// Forget is called before every shard's turn and reports whether the process forgets the shard.
 	Forget func(shard int, turn uint64) bool
@@ -64,14 +64,14 @@ type Hooks struct {
 	Restore func(step int) bool
 	// Clock times the publication of counts and of ends of turns; nil: the machine's clock.
 	Clock Clock
-	// StallAfter is how long nothing may move before a run reports it; 0 means the default of
-	// package watch.
+	// StallAfter is the time without progress after which a run reports a stall; 0 means the
+	// default of package watch.
 	StallAfter time.Duration
 }
 
 // Clock waits for an instant.
 type Clock interface {
-	// At sends at the instant that next makes of the present one.
+	// At sends at the instant next(now).
 	At(next func(now time.Time) time.Time) <-chan time.Time
 }
 

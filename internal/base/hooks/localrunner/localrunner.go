@@ -1,6 +1,7 @@
 package localrunner
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,16 +13,13 @@ const Experiment = "prism_disable_sdf_split"
 
 var mu sync.Mutex
 
-// Keep adds the experiment to the job options of this process, once. It is safe for concurrent use
-// with itself; call it before the job is started.
+// Keep adds the experiment to the job options of this process, once. Call it before a job is
+// started. Concurrent calls of Keep are safe.
 func Keep() {
 	mu.Lock()
 	defer mu.Unlock()
 	all := jobopts.GetExperiments()
-	for _, e := range all {
-		if e == Experiment {
-			return
-		}
+	if !slices.Contains(all, Experiment) {
+		*jobopts.Experiments = strings.Join(append(all, Experiment), ",")
 	}
-	*jobopts.Experiments = strings.Join(append(all, Experiment), ",")
 }

@@ -1,4 +1,4 @@
 package embedded
 
-// ApplyRetention runs what a broker does in the background.
+// ApplyRetention deletes old records, as a broker does in the background.
 func (b *Broker) ApplyRetention() { b.cluster.ApplyRetention() }

@@ -13,7 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Client knows a cluster: its brokers and its topics' leaders. Safe for concurrent use.
+// Client sends requests to a cluster, and keeps its brokers and the leaders of its partitions. Safe
+// for concurrent use.
 type Client struct {
 	cfg          Config
 	transport    *kafka.Transport
@@ -28,7 +29,7 @@ type Client struct {
 	controller int32
 	clusterID  string // "" before the first metadata
 	topics     map[string]map[int32]leader
-	welcomed   map[string]bool // brokers that have let this client in, by address
+	welcomed   map[string]bool // addresses of brokers that have accepted this client
 }
 
 func newClient(cfg Config) *Client {
@@ -62,7 +63,7 @@ func (c *Client) lock() (unlock func()) {
 	return c.mu.Unlock
 }
 
-// adopt registers a connection, which Close then closes; false if it is too late.
+// adopt registers a connection for Close to close. It returns false after Close.
 func (c *Client) adopt(w *wire) bool {
 	defer c.lock()()
 	c.wires[w] = struct{}{}

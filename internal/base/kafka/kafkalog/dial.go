@@ -26,12 +26,12 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 // stopping.
 func MayComeUp(err error) bool { return errors.Is(err, errTransient) }
 
-// errTransient is what every transient stageError is.
+// errTransient matches every transient stageError, by errors.Is.
 var errTransient = errors.New("another try may succeed")
 
 // probeAll tries the bootstrap addresses in order: connection, versions, authentication, metadata
-// (a listener that wants SASL hangs up on the last only). Its error lists the brokers that refuse,
-// if any does: their reasons help more than the errors of unreachable brokers.
+// (a listener that requires SASL closes the connection only at the last step). If brokers refuse,
+// its error lists only them: their reasons help more than the errors of unreachable brokers.
 func (c *Client) probeAll(ctx context.Context) error {
 	var refused, failed error
 	for _, addr := range c.cfg.Brokers {

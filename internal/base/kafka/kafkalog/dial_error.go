@@ -30,15 +30,15 @@ type stageError struct {
 	stage    stage
 	addr     string
 	cfg      *Config
-	offered  []string // mechanisms
-	welcomed bool     // the broker has let this client in before, and secrets may be about to change
+	offered  []string // SASL mechanisms of the listener
+	welcomed bool     // the broker accepted this client before, and certificates or passwords may change
 	err      error
 }
 
 func (e *stageError) Error() string { return fmt.Sprintf("broker %s: %s", e.addr, e.why()) }
 
 func (e *stageError) why() string {
-	hint := e.answerHint
+	hint := e.responseHint
 	switch e.stage {
 	case stageConnect:
 		hint = e.connectHint
@@ -66,8 +66,8 @@ func (e *stageError) silent() bool {
 	return errors.As(e.err, &timeout) && timeout.Timeout() || errors.Is(e.err, context.Canceled)
 }
 
-// transient reports whether another try may succeed: the broker may just be stopping or starting,
-// or know new secrets earlier than this side, or later.
+// transient reports whether a retry may succeed: the broker may be stopping or starting, or have
+// learned of new secrets before or after this client.
 func (e *stageError) transient() bool {
 	return e.stage == stageConnect || e.silent() || e.welcomed ||
 		(hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
@@ -88,7 +88,7 @@ func (e *stageError) connectHint() string {
 	return "no connection: check that the broker is running, and the route to it"
 }
 
-func (e *stageError) answerHint() string {
+func (e *stageError) responseHint() string {
 	switch {
 	case errors.Is(e.err, errExpectsTLS):
 		return "the listener expects TLS: set tls in the configuration"

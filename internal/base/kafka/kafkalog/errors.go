@@ -11,36 +11,38 @@ import (
 )
 
 var (
-	// ErrUnreachable: Dial has reached no broker of the list.
+	// ErrUnreachable means that Dial reached no broker of the list.
 	ErrUnreachable = errors.New("no broker reachable")
-	// ErrRefused: a broker was reached, but TLS, SASL or the protocol do not match, or it is
-	// silent.
+	// ErrRefused means that a broker was reached, but TLS, SASL or the protocol does not match, or
+	// the broker does not respond.
 	ErrRefused = errors.New("broker refused the connection")
-	// ErrTopicExists: CreateTopics was to make a topic that is already there.
+	// ErrTopicExists means that CreateTopics found a topic of this name.
 	ErrTopicExists = errors.New("topic exists")
-	// ErrReplication: CreateTopics was to make more replicas than there are brokers.
+	// ErrReplication means that CreateTopics was asked for more replicas than there are brokers.
 	ErrReplication = errors.New("too few brokers")
-	// ErrUnknownTopic: the cluster does not have the topic or partition.
+	// ErrUnknownTopic means that the cluster does not have the topic or partition.
 	ErrUnknownTopic = errors.New("unknown topic or partition")
-	// ErrOffsetOutOfRange: the wanted offset lies below the start of the log or above its end.
+	// ErrOffsetOutOfRange means that the offset is below the start of the log or above its end.
 	ErrOffsetOutOfRange = errors.New("offset out of range")
-	// ErrForbidden: access control does not allow the user this.
+	// ErrForbidden means that access control denies the user this operation.
 	ErrForbidden = errors.New("the brokers do not allow this user to do so")
-	// ErrFenced: another producer has taken this one's transactional id (error 47 or 90).
+	// ErrFenced means that another producer has taken this one's transactional id (error 47 or
+	// 90).
 	ErrFenced = errors.New("producer fenced by a newer one")
-	// ErrSequence is returned if the partition does not continue after this producer's acknowledged
+	// ErrSequence means that the partition does not continue after this producer's acknowledged
 	// records: records were lost, or the broker forgot the producer. Read the log again before
 	// writing more.
 	ErrSequence = errors.New(
 		"log does not continue this producer's records: it has lost some, or the topic was created again")
-	// ErrTooLarge: a message is above Config.MaxBatchBytes or the topic's max.message.bytes.
+	// ErrTooLarge means that a message exceeds Config.MaxBatchBytes or the topic's
+	// max.message.bytes.
 	ErrTooLarge = errors.New("message too large")
-	// ErrUnknownOutcome: it is unknown whether an earlier append was written. Make a new Producer
-	// and read the log.
+	// ErrUnknownOutcome means that an earlier append may or may not have been written. Make a new
+	// Producer and read the log.
 	ErrUnknownOutcome = errors.New("earlier append has an unknown outcome")
-	// ErrCorrupt: bytes from a broker break the protocol.
+	// ErrCorrupt means that bytes from a broker violate the protocol.
 	ErrCorrupt = errors.New("corrupt response")
-	// ErrClosed: the Client, Fetcher or Producer is closed.
+	// ErrClosed means that the Client, Fetcher or Producer is closed.
 	ErrClosed = errors.New("client closed")
 )
 
@@ -74,7 +76,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// persist calls try until it succeeds, fails with a final error, ctx ends or RetryFor is over.
+// persist calls try until it succeeds, fails with a final error, ctx ends or RetryFor has passed.
 func (c *Client) persist(ctx context.Context, doing string, try func() error) error {
 	start := time.Now()
 	call := new(trouble)
@@ -100,7 +102,8 @@ func (c *Client) persist(ctx context.Context, doing string, try func() error) er
 	}
 }
 
-// persistKnown is persist for questions about a topic: ErrUnknownTopic after topicGrace.
+// persistKnown is persist for a request about a topic. It returns ErrUnknownTopic if the topic is
+// unknown for longer than topicGrace.
 func (c *Client) persistKnown(ctx context.Context, doing string, try func() error) error {
 	var missing absence
 	return c.persist(ctx, doing, func() error {
@@ -112,7 +115,7 @@ func (c *Client) persistKnown(ctx context.Context, doing string, try func() erro
 	})
 }
 
-// retriable reports whether err may go away by asking again, after a refresh of the metadata.
+// retriable reports whether a retry with fresh metadata may succeed.
 func retriable(err error) bool {
 	var dialing *stageError
 	var code kafka.Error
@@ -126,7 +129,8 @@ func retriable(err error) bool {
 	return !errors.As(err, &code) || retriableCode(code)
 }
 
-// retriableCode counts InvalidMessage: a batch was damaged on the way.
+// retriableCode reports whether a retry may succeed, as after InvalidMessage: a batch was damaged
+// in transit.
 func retriableCode(code kafka.Error) bool {
 	return code.Temporary() || slices.Contains([]kafka.Error{kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable,
 		kafka.ConcurrentTransactions, kafka.Unknown, kafka.InvalidMessage}, code)
@@ -136,7 +140,7 @@ func retriableCode(code kafka.Error) bool {
 // broker that has just started reports this for topics it has not loaded yet.
 type absence struct{ since time.Time }
 
-// lasts takes the outcome of the latest try, and reports whether the absence is longer than grace.
+// lasts records the latest outcome, and reports whether the absence has lasted longer than grace.
 func (a *absence) lasts(err error, grace time.Duration) bool {
 	if !isCode(err, kafka.UnknownTopicOrPartition) {
 		a.since = time.Time{}

@@ -53,8 +53,8 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	return end, nil
 }
 
-// markerAgain is how long a marker is waited for before the transaction is committed again: a
-// coordinator leaves out the marker of a partition whose leader it does not know.
+// markerAgain is how long Fence waits for a marker before it commits the transaction again: a
+// coordinator skips the marker of a partition whose leader it does not know.
 const markerAgain = 2 * time.Second
 
 func (p *Producer) joinTransaction(ctx context.Context) error {
@@ -72,7 +72,7 @@ func (p *Producer) joinTransaction(ctx context.Context) error {
 	return transactionError(res.Topics[0].Partitions[0].ErrorCode)
 }
 
-// commitTransaction commits the producer's transaction; a second time changes nothing.
+// commitTransaction commits the producer's transaction. A second call changes nothing.
 func (p *Producer) commitTransaction(ctx context.Context) error {
 	res := kmsg.NewPtrEndTxnResponse()
 	req := &endtxn.Request{TransactionalID: p.txn, ProducerID: p.id, ProducerEpoch: p.epoch, Committed: true}
@@ -91,8 +91,8 @@ func transactionError(code int16) error {
 	return codeError(code)
 }
 
-// marker looks for the producer's marker at or after from; if there is none yet, at is the offset
-// for the next search.
+// marker looks for the producer's marker at or after from. If there is none yet, the next search
+// begins at offset.
 func (p *Producer) marker(ctx context.Context, from int64) (offset int64, found bool, err error) {
 	next, err := p.eachBatch(ctx, from, func(b *batch) (err error) {
 		if b.ProducerID != p.id || b.FirstOffset < from {

@@ -35,13 +35,13 @@ type Fetched struct {
 	Topic      string
 	Partition  int32
 	Records    []Record // in log order, from Fetch.Offset on; may be empty
-	Next       int64    // the offset to ask for next: after records, markers, holes and emptied batches
+	Next       int64    // offset of the next Fetch: after records, markers, holes and emptied batches
 	High       int64    // see Offsets, as of this response
 	LastStable int64
-	AppendTime bool  // Records is not empty and every one of them carries the broker's append time
+	AppendTime bool  // there are Records, and all have the broker's append time
 	Asked      int64 // Unix ms of the reader's clock just before this response's request was sent
-	// why the partition cannot be read further: ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or
-	// a kafka.Error
+	// Err is the reason that the partition cannot be read further: ErrOffsetOutOfRange,
+	// ErrUnknownTopic, ErrCorrupt or a kafka.Error.
 	Err error
 }
 
@@ -102,9 +102,9 @@ func (f *Fetched) fail(err error) error {
 	return fmt.Errorf("reading topic %q partition %d at offset %d: %w", f.Topic, f.Partition, f.Next, err)
 }
 
-// decodeAnswer matches a response with the fetches that were sent. news reports whether one of them
-// has records, an error or a greater next offset; again lists the partitions to fetch again.
-func decodeAnswer(fetches []Fetch, res *kmsg.FetchResponse, in *space) (
+// decodeResponse matches a response with the fetches that were sent. news reports whether one of
+// them has records, an error or a greater next offset; again lists the partitions to fetch again.
+func decodeResponse(fetches []Fetch, res *kmsg.FetchResponse, in *space) (
 	all []Fetched, news bool, again map[topicPartition]error,
 ) {
 	in.begin(res)

@@ -12,7 +12,7 @@ import (
 
 // Fetcher reads partitions by long polls. Not for concurrent use, except Close.
 type Fetcher struct {
-	// Reuse makes each Poll use the memory of the records that the one before has returned. Set it
+	// Reuse makes each Poll reuse the memory of the records that the previous one returned. Set it
 	// before the first Poll.
 	Reuse bool
 
@@ -29,7 +29,7 @@ type link struct {
 	sent    []Fetch // nil: nothing outstanding
 	min     int32
 	asked   int64     // unix ms, before sending
-	started time.Time // when the Poll began that sent it
+	started time.Time // start of the Poll that sent it
 	giveUp  context.CancelFunc
 	in      *space // memory of the response; written from sending until the response is decoded
 }
@@ -96,7 +96,7 @@ func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, max
 }
 
 // dispatch makes sure that exactly these fetches are outstanding at a broker: an equal request is
-// kept, another one is given up with its connection.
+// kept, any other is given up with its connection.
 func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time,
 	wait time.Duration) {
 	l := f.links[broker]

@@ -94,8 +94,8 @@ func sameRecord(t *testing.T, r Record, m *kgo.Record) {
 	}
 }
 
-// Whatever a broker sends, decoding a response does not panic, and needs at most 1,000 times as much
-// memory as the bytes sent, whatever lengths they claim.
+// Whatever a broker sends, decoding a response does not panic, and needs at most 1,000 times as
+// much memory as the bytes sent, whatever lengths they claim.
 func FuzzResponses(f *testing.F) {
 	// a response to metadata with 2³¹−1 topics
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff})
@@ -117,7 +117,7 @@ func FuzzResponses(f *testing.F) {
 			switch res := res.(type) {
 			case *kmsg.FetchResponse:
 				for _, f := range fetchedBy(
-					decodeAnswer([]Fetch{{Topic: "t", Offset: 1}}, res, newSpace(kgo.DefaultDecompressor(), false))) {
+					decodeResponse([]Fetch{{Topic: "t", Offset: 1}}, res, newSpace(kgo.DefaultDecompressor(), false))) {
 					if f.Next < 1 {
 						t.Fatalf("next offset %d below the one that was asked for", f.Next)
 					}

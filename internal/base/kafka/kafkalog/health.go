@@ -14,18 +14,18 @@ import (
 // Trouble is a call that the client keeps retrying, or a response that it waits for.
 type Trouble struct {
 	Doing string    // the failing action, in gerund voice: `reading topic "t" partition 3`
-	Since time.Time // when it was first tried, or asked for, since the last success
+	Since time.Time // first attempt since the last success
 	Cause error     // the last failure
 }
 
 // silentAfter is how long a broker may take to respond; long polls end earlier.
 const silentAfter = 5 * time.Second
 
-// health keeps the failures of calls that are still tried again. Safe for concurrent use.
+// health keeps the failures of calls that are being retried. Safe for concurrent use.
 type health struct {
 	mu       sync.Mutex
 	answered time.Time            // time of the last response of any broker
-	appended map[string]time.Time // when a batch was acknowledged last, by topic
+	appended map[string]time.Time // time of the last acknowledged batch, by topic
 	troubles map[*trouble]Trouble
 	waiting  map[*trouble]Trouble // requests without a response
 	away     map[string]Away      // brokers that could not be connected to, by address
@@ -46,7 +46,7 @@ func (h *health) lock() (unlock func()) {
 	return h.mu.Unlock
 }
 
-// note records the failure of something that was begun at since and will be tried again.
+// note records the failure of an attempt that began at since and will be repeated.
 func (h *health) note(t *trouble, since time.Time, doing string, cause error) {
 	defer h.lock()()
 	if before, ok := h.troubles[t]; ok {
@@ -91,8 +91,8 @@ var errSilent = errors.New("it has not answered a request: check whether it is s
 // Away is a broker to which no connection can be made.
 type Away struct {
 	Broker string    // host:port
-	Since  time.Time // when the first attempt began that failed since the last success
-	Asked  time.Time // when the last one failed
+	Since  time.Time // start of the first failed attempt since the last success
+	Asked  time.Time // time of the last failure
 	Why    string    // the last failure, and what to check
 }
 
@@ -125,7 +125,7 @@ func (h *health) wrote(topic string) {
 	h.appended[topic] = time.Now()
 }
 
-// Appended returns when a batch was acknowledged last on a topic; zero before the first.
+// Appended returns the time of the last acknowledged batch on a topic; zero before the first.
 func (c *Client) Appended(topic string) time.Time {
 	defer c.health.lock()()
 	return c.health.appended[topic]

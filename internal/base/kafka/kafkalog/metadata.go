@@ -24,7 +24,7 @@ type leader struct {
 	replicas int
 }
 
-// topicGrace is how long a topic may be missing: brokers learn of a new one one after the other.
+// topicGrace is how long a topic may be missing: brokers learn of a new topic one by one.
 const topicGrace = 500 * time.Millisecond
 
 // Partitions returns the partition numbers of topic in ascending order. Errors: ErrUnknownTopic.
@@ -48,7 +48,7 @@ func (c *Client) Replication(ctx context.Context, topic string) (replicas, broke
 	return replicas, len(c.brokers), nil
 }
 
-// ClusterID returns the id of the cluster, which it has had since its first start.
+// ClusterID returns the id of the cluster, which never changes.
 func (c *Client) ClusterID(ctx context.Context) (id string, err error) {
 	err = c.persist(ctx, "asking for the cluster's id", func() error {
 		err := c.refresh(ctx)

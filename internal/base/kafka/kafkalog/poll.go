@@ -107,7 +107,7 @@ func (p *poll) accept(ctx context.Context, a answer) {
 		}
 		return
 	}
-	all, news, again := decodeAnswer(fetches, a.res, l.in)
+	all, news, again := decodeResponse(fetches, a.res, l.in)
 	if len(again) == 0 && !news && l.started != p.start {
 		p.askAll(ctx) // the response to an earlier poll may be older than this call
 		return
@@ -127,7 +127,7 @@ func (p *poll) accept(ctx context.Context, a answer) {
 	p.done = p.done || news
 }
 
-// failed notes that a partition could not be read, that this began at since, and when to try again.
+// failed records that a partition has been unreadable since a time, and schedules the next attempt.
 func (p *poll) failed(partition topicPartition, since time.Time, err error) {
 	f := p.f
 	f.c.forget(partition.topic)

@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// appendBatch writes one batch, with the same bytes as often as needed until its outcome is known.
+// appendBatch writes one batch, and repeats the same bytes until its outcome is known.
 func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, error) {
 	p.buf = appendBatch(append(p.buf[:0], 0, 0, 0, 0), msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
 	count := int32(len(msgs))

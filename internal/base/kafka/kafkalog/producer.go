@@ -32,7 +32,7 @@ type Producer struct {
 	sequence int32     // sequence of the next record
 	next     int64     // no unacknowledged batch of this producer can be below this offset
 	failed   error     // set once the outcome of a batch is unknown, or the identity is lost
-	fenced   time.Time // when the last Fence was, by the wall clock; zero before the first
+	fenced   time.Time // wall-clock time of the last Fence; zero before the first
 	buf      []byte
 
 	life context.Context // ends with Close, or with the client's life
@@ -123,9 +123,8 @@ func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, 
 // renewAfter is how old a fence may be at an append: far below any transactional.id.expiration.ms.
 const renewAfter = time.Hour
 
-// renew repeats a fence that has grown old. Appends do not reach the coordinator: it forgets the
-// transactional id of a producer that only appends, and the next one's id fences nothing of this
-// one.
+// renew repeats an old fence. Appends do not reach the coordinator: it forgets the transactional id
+// of a producer that only appends, and the next producer would not fence this one.
 func (p *Producer) renew(ctx context.Context) error {
 	// The wall clock, because the monotonic one stops while a machine sleeps.
 	age := time.Now().Round(0).Sub(p.fenced)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// StopReading is what a callback of ReadRange returns to end the reading without an error.
+// StopReading, returned by a callback of ReadRange, ends the reading without an error.
 //
 //lint:ignore ST1012 it is not an error, as fs.SkipAll is not
 var StopReading = errors.New("stop reading")
@@ -20,8 +20,8 @@ func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, f
 	return c.NewRangeReader(topic, partition).Read(ctx, from, to, fn)
 }
 
-// RangeReader reads ranges of one partition that follow one another. It keeps what a broker has
-// sent beyond a range for the next one. Not for concurrent use.
+// RangeReader reads consecutive ranges of one partition. It keeps records that a broker has sent
+// beyond a range for the next range. Not for concurrent use.
 type RangeReader struct {
 	Topic     string
 	Partition int32
@@ -33,7 +33,7 @@ type RangeReader struct {
 	next int64    // offset after kept
 }
 
-// NewRangeReader returns a RangeReader of a partition. It has nothing to close.
+// NewRangeReader returns a RangeReader of a partition. It needs no Close.
 func (c *Client) NewRangeReader(topic string, partition int32) *RangeReader {
 	return &RangeReader{Topic: topic, Partition: partition, c: c, from: -1}
 }
@@ -55,7 +55,7 @@ func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) 
 	if from != r.from {
 		kept, next = nil, from
 	}
-	r.Forget() // after an error, and where fn stops the reading
+	r.Forget() // after an error, or if fn stops the reading
 	for {
 		for i, record := range kept {
 			if record.Offset >= to {

@@ -8,7 +8,7 @@ import (
 type Header = kgo.RecordHeader
 
 // Record is one committed record. Its bytes are shared with other records: do not change them. They
-// stay valid for ever, unless Fetcher.Reuse is set. A nil Value is a tombstone.
+// stay valid unless Fetcher.Reuse is set. A nil Value is a tombstone.
 type Record struct {
 	Partition   int32
 	Offset      int64
@@ -25,8 +25,8 @@ type Message struct {
 	Timestamp  Stamp
 }
 
-// Stamp is the time of a message: At or Now. The zero value is Now: a forgotten time is not of
-// 1970.
+// Stamp is the time of a message: At or Now. The zero value is Now, so that a message without a
+// time is not of 1970.
 type Stamp struct {
 	millis int64
 	given  bool

@@ -19,7 +19,7 @@ type batch struct{ kmsg.RecordBatch }
 
 func (b *batch) last() int64 { return b.FirstOffset + int64(b.LastOffsetDelta) } // as first written
 
-// nextBatch reads the first batch in raw. ok is false when raw does not hold a whole one.
+// nextBatch reads the first batch in raw. ok is false if raw has no whole one.
 func nextBatch(raw []byte) (b batch, rest []byte, ok bool) {
 	if b.ReadFrom(raw) != nil || b.Magic != 2 {
 		return b, nil, false

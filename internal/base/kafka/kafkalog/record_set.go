@@ -129,7 +129,8 @@ func markerKind(b *batch, body []byte) (kind int, ok bool) {
 	return int(binary.BigEndian.Uint16(r.Key[2:])), true
 }
 
-// parse appends the wanted records of a batch, which has no others than the header promises.
+// parse appends the wanted records of a batch. It fails unless the batch has exactly the records
+// that its header announces.
 func (s *recordSet) parse(b *batch, body []byte) bool {
 	appended := b.Attributes&attrAppendTime != 0
 	for range b.NumRecords {

@@ -64,12 +64,13 @@ func TestAnswersInUsedMemoryAreTheSame(t *testing.T) {
 						}
 						raw = append(raw, rewritten(appendBatch(nil, msgs, 7, 0, 0, 1), int64(i), 0)...)
 					}
-					res.Topics[0].Partitions = append(res.Topics[0].Partitions,
-						kmsg.FetchResponseTopicPartition{Partition: partition, RecordBatches: compressed(t, raw, codec)})
+					raw = compressed(t, raw, codec)
+					part := kmsg.FetchResponseTopicPartition{Partition: partition, RecordBatches: raw}
+					res.Topics[0].Partitions = append(res.Topics[0].Partitions, part)
 					fetches = append(fetches, Fetch{Topic: "t", Partition: partition})
 				}
 				for _, in := range []*space{used, newSpace(kgo.DefaultDecompressor(), false)} {
-					all, _, again := decodeAnswer(fetches, res, in)
+					all, _, again := decodeResponse(fetches, res, in)
 					if len(all) != 3 || len(again) > 0 {
 						t.Fatalf("answer %d: %d partitions, %v", answer, len(all), again)
 					}

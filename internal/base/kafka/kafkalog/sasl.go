@@ -16,8 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// authenticate runs the SASL exchange. kafka-go's own drops the mechanisms that the listener
-// offers, and how long the session lasts.
+// authenticate runs the SASL exchange. kafka-go's own function drops the listener's mechanisms and
+// the lifetime of the session.
 func (w *wire) authenticate(ctx context.Context) error {
 	fail := func(err error, offered []string) error {
 		return &stageError{stage: stageSASL, addr: w.addr, cfg: w.cfg, offered: offered, err: err}
@@ -47,7 +47,7 @@ func (w *wire) authenticate(ctx context.Context) error {
 		case res.ErrorCode != 0:
 			return fail(codeError(res.ErrorCode), nil)
 		}
-		// The broker ends the connection then; another one replaces it earlier.
+		// The broker closes the connection at the end; another one replaces it earlier.
 		if lifetime := time.Duration(res.SessionLifetimeMillis) * time.Millisecond; lifetime > 0 {
 			w.retires = time.Now().Add(lifetime * 4 / 5)
 		}

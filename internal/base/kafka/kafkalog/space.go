@@ -58,7 +58,7 @@ func (s *space) giveBack() {
 	}
 }
 
-// begin makes room for the records that a response promises, as far as its bytes can have them.
+// begin makes room for the records that a response announces, but not more than fit in its bytes.
 func (s *space) begin(res *kmsg.FetchResponse) {
 	const smallest = 7 // bytes of a record without key, value and headers
 	total := 0
@@ -105,5 +105,6 @@ func (s *space) GetDecompressBytes([]byte, kgo.CompressionCodecType) []byte {
 	return s.bodies[s.taken]
 }
 
-// PutDecompressBytes implements kgo.PoolDecompressBytes: decompress keeps what there is to keep.
+// PutDecompressBytes implements kgo.PoolDecompressBytes. It does nothing: decompress keeps the
+// memory.
 func (s *space) PutDecompressBytes([]byte) {}

@@ -101,7 +101,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 	return created, nil
 }
 
-// CreateError is why CreateTopics did not make topics: one reason for all of them.
+// CreateError is a reason for which CreateTopics did not create some topics.
 type CreateError struct {
 	Topics []string
 	Err    error
@@ -131,12 +131,12 @@ func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []T
 	return nil
 }
 
-// TopicConfig returns the settings of a topic that are in force, by their Kafka name, but for
-// secret ones. Errors: ErrUnknownTopic, ErrForbidden.
+// TopicConfig returns the effective settings of a topic by their Kafka name, without secret ones.
+// Errors: ErrUnknownTopic, ErrForbidden.
 func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
 	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
-	req := &describeconfigs.Request{
-		Resources: []describeconfigs.RequestResource{{ResourceType: int8(kafka.ResourceTypeTopic), ResourceName: topic}}}
+	resource := describeconfigs.RequestResource{ResourceType: int8(kafka.ResourceTypeTopic), ResourceName: topic}
+	req := &describeconfigs.Request{Resources: []describeconfigs.RequestResource{resource}}
 	var settings map[string]string
 	err := c.persistKnown(ctx, doing, func() error {
 		res := kmsg.NewPtrDescribeConfigsResponse()

@@ -20,7 +20,7 @@ const (
 	dialTimeout    = 10 * time.Second
 	requestTimeout = 30 * time.Second
 	idleTimeout    = time.Minute               // for an idle connection
-	never          = 1 << 62 * time.Nanosecond // is when kafka-go's Transport asks for metadata
+	never          = 1 << 62 * time.Nanosecond // between requests of kafka-go's Transport for metadata
 )
 
 type waits struct {
@@ -28,7 +28,7 @@ type waits struct {
 	silent        time.Duration // see silentAfter
 }
 
-// newest is the newest version in which a request is sent. None has a flexible header (KIP-482).
+// newest has the newest version of each request. None has a flexible header (KIP-482).
 // After EndTxn 5 a producer would get another epoch for every transaction (KIP-890); since Fetch
 // 13, topics are ids.
 var newest = map[protocol.ApiKey]int16{
@@ -58,7 +58,7 @@ type exchange struct {
 	step             atomic.Pointer[step] // the connection attempt made for it; nil: none
 }
 
-// step is how far a connection is made, with the Config that has its TLS.
+// step is a step of making a connection, with the Config that has its TLS.
 type step struct {
 	stage
 	cfg *Config
@@ -67,7 +67,7 @@ type step struct {
 // abandoned is the step of an exchange whose call has ended: nothing more is sent for it.
 var abandoned = new(step)
 
-// reach notes a step, nil for the request itself, unless the call has ended.
+// reach records a step, or nil for the request itself; it returns false if the call has ended.
 func (x *exchange) reach(s *step) bool {
 	before := x.step.Load()
 	return before != abandoned && x.step.CompareAndSwap(before, s)
@@ -162,11 +162,11 @@ type wire struct {
 	c           *Client
 	cfg         *Config // the client's configuration, with TLS as of the time of connecting
 	addr        string
-	settled     func() bool               // before the first exchange: gives up to abort the connection with its call
+	settled     func() bool               // ends the abort of the connection with the call that it was made for
 	greeting    []byte                    // the rest of the response to ApiVersions
 	versions    map[protocol.ApiKey]int16 // the newest ones that the broker has
 	correlation int32
-	welcome     bool      // authenticated, or that is not needed
+	welcome     bool      // authenticated, if that is needed
 	retires     time.Time // shortly before the broker ends its authentication; zero: never
 }
 
@@ -188,7 +188,7 @@ func (w *wire) abort() {
 	_ = w.Close()
 }
 
-// Read implements net.Conn for the one response that kafka-go decodes itself, that to ApiVersions.
+// Read implements net.Conn for the one response that kafka-go decodes itself: to ApiVersions.
 func (w *wire) Read(b []byte) (int, error) {
 	if w.greeting == nil {
 		frame, err := readFrame(w.Conn, freshBytes)

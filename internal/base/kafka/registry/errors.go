@@ -88,7 +88,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 		"before /schemas", ErrUnreachable, address, answer.StatusCode), false
 }
 
-// hint returns why there was no response, and what to check.
+// hint explains a request without a response, with a remedy.
 func hint(err error) string {
 	var (
 		name      *net.DNSError

@@ -20,10 +20,10 @@ const maxAnswer = 4 << 20
 const maxPause = 5 * time.Second
 
 const (
-	// maxAsked bounds how long a pause that a registry asks for is kept.
+	// maxAsked limits a pause that a registry asks for.
 	maxAsked = time.Minute
-	// tellAfter is how long a question waits for a busy registry before Config.Waiting is called.
-	tellAfter = 10 * time.Second
+	// reportAfter is how long a request waits for a busy registry before Config.Waiting is called.
+	reportAfter = 10 * time.Second
 )
 
 // CheckURL checks that a text can be the address of a registry. Error: *ConfigError.
@@ -86,7 +86,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 var errTooLong = errors.New("the answer is too long")
 
 // boundedBody ends after maxAnswer bytes: with errTooLong if that cuts an object that the registry
-// gives as a schema, because it will be as long the next time.
+// gives as a schema, because the next response would be as long.
 type boundedBody struct {
 	io.ReadCloser
 	left   int
@@ -109,8 +109,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// busyError means that the registry must be asked again after a pause: the one that it asks for, 0
-// if it names none.
+// busyError means that the registry must be asked again after a pause. after is the pause that it
+// asks for; 0 if it names none.
 type busyError struct{ after time.Duration }
 
 func (e *busyError) Error() string { return "the registry answers with status 429, too many requests" }
@@ -147,7 +147,7 @@ func (c *Client) try(ctx context.Context, ask func(context.Context) error) error
 			if waited += wait; waited > c.cfg.Patience {
 				return fmt.Errorf("%w (asked again for %v)", explained, c.cfg.Patience)
 			}
-			if waited > tellAfter && !logged && c.cfg.Waiting != nil {
+			if waited > reportAfter && !logged && c.cfg.Waiting != nil {
 				logged = true
 				c.cfg.Waiting(explained)
 			}

@@ -98,7 +98,7 @@ func (t *trust) close() {
 	t.transport.CloseIdleConnections()
 }
 
-// readCA reads the certificates; nil where the system's are trusted.
+// readCA reads the certificates; nil if the system's are trusted.
 func (c Config) readCA() ([]byte, error) {
 	if c.CAFile == "" {
 		return nil, nil

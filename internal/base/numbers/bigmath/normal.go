@@ -17,12 +17,12 @@ func NormalDensity(x *big.Float) *big.Float {
 	return half.Quo(Exp(half), root)
 }
 
-// millsSplit is where the series for Φ gives way to the continued fraction for its upper tail: the
-// series loses bits to cancellation above it, the fraction converges slowly below.
+// millsSplit is the argument from which the continued fraction for the upper tail replaces the
+// series for Φ: above, the series loses bits to cancellation; below, the fraction converges slowly.
 const millsSplit = 5
 
-// centralSeries returns (Φ(x) − 1/2)/φ(x) = Σ x^(2n+1)/(2n+1)!!. Terms of one
-// sign, so nothing cancels inside.
+// centralSeries returns (Φ(x) − 1/2)/φ(x) = Σ x^(2n+1)/(2n+1)!!. All terms have one sign, so
+// nothing cancels.
 func centralSeries(x *big.Float) *big.Float {
 	square := Zero().Mul(x, x)
 	sum, term := Zero().Set(x), Zero().Set(x)

@@ -7,7 +7,7 @@ import (
 
 // QuantileAbove returns a z, exact to about 2^-138 of 1 + |z|, that is not below
 // Φ⁻¹(1 − p), the upper quantile of the normal distribution: 1 − Φ(z) ≤ p. 0 < p < 1;
-// where p is nearer to 1 than 2^-190, take the quantile of 1 − p and its sign.
+// if p is nearer to 1 than 2^-190, negate the quantile of 1 − p instead.
 func QuantileAbove(p *big.Float) *big.Float { return quantile(p, 1) }
 
 // quantile moves the result of Newton's iteration in the direction of side until the

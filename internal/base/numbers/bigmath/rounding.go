@@ -61,7 +61,7 @@ func RoundDown(x *big.Float) float64 {
 }
 
 // RootUp returns √x rounded up, for x ≥ 0. The working root is within a relative 2^-383 of the
-// truth; RootUp steps one float64 further if the root looks exact but its square is short.
+// truth; RootUp steps one float64 further if the square of the result is below x.
 func RootUp(x *big.Float) float64 {
 	f := RoundUp(Zero().Sqrt(x))
 	if Square(f).Cmp(x) < 0 {

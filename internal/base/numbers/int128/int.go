@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Int is a sum of int64s, two's complement: Hi·2^64 + Lo. It would take 2^64 of them
-// to leave its range.
+// Int is a sum of int64s, two's complement: Hi·2^64 + Lo. Only 2^64 of them can
+// leave its range.
 type Int struct {
 	Hi int64
 	Lo uint64
@@ -40,8 +40,8 @@ func (a Int) Abs() Uint {
 
 func (a Int) fits() bool { return a.Hi == int64(a.Lo)>>63 }
 
-// Clamp returns a, or the nearest number of least to most. That is a contraction: two
-// sums move no further apart.
+// Clamp returns a, or the nearest number from least to most. Clamping is a contraction: two sums
+// move no further apart.
 func (a Int) Clamp(least, most int64) int64 {
 	switch {
 	case a.fits():

@@ -124,7 +124,7 @@ func (a Uint) SetBig(dst, scratch *big.Int) *big.Int {
 	return dst.Or(dst, scratch.SetUint64(a.Lo))
 }
 
-// Big returns a, as a fresh value.
+// Big returns a as a new value.
 func (a Uint) Big() *big.Int { return a.SetBig(new(big.Int), new(big.Int)) }
 
 // FromBig returns v and true, or 0 and false unless 0 ≤ v < 2^128. v is not kept.
@@ -142,7 +142,7 @@ func (a Uint) AppendBinary(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, a.Hi), a.Lo)
 }
 
-// FromBytes reads what AppendBinary wrote; false unless b has 16 bytes.
+// FromBytes is the inverse of AppendBinary; false unless b has 16 bytes.
 func FromBytes(b []byte) (Uint, bool) {
 	if len(b) != Size {
 		return Uint{}, false
@@ -162,8 +162,8 @@ func (a Uint) AppendMinimal(dst []byte) []byte {
 	return append(dst, b[Size-a.ByteLen():]...)
 }
 
-// FromMinimal reads what AppendMinimal wrote, all of b; false if b is longer than 16
-// bytes or begins with a zero.
+// FromMinimal is the inverse of AppendMinimal; false if b is longer than 16 bytes or begins with a
+// zero.
 func FromMinimal(b []byte) (a Uint, ok bool) {
 	if len(b) > Size || len(b) > 0 && b[0] == 0 {
 		return Uint{}, false

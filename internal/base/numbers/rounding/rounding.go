@@ -66,8 +66,8 @@ func RootUp(a float64) float64 {
 }
 
 // excess has the sign of x·y − z, where x·y and z are one rounding apart, or x is 0.
-// The difference is 0 or at least 2^-107·z, too little for a float64 only where z is
-// below tiny; x is below 2^200 then. NaN where infinities leave nothing to compare.
+// The difference is 0 or at least 2^-107·z, too little for a float64 only if z is
+// below tiny; x is then below 2^200. It is NaN if infinities leave nothing to compare.
 func excess(x, y, z float64) float64 {
 	if z < tiny {
 		x, z = x*0x1p600, z*0x1p600

@@ -1,6 +1,6 @@
-// Package wallclock reads a clock on the wall of a time zone that is never set back, so that local
-// days, hours and weeks are windows of one length on it: when the zone's clock goes back, this one
-// stops until the zone's clock has caught up, and when that goes forward, this one jumps with it.
+// Package wallclock has, for a time zone, a wall clock that is never set back, so that local days,
+// hours and weeks are windows of one length: when the zone's clock goes back, this one stops until
+// the zone's clock has caught up; when the zone's clock goes forward, this one jumps with it.
 //
 // A day on the clock is a day of the zone's calendar, of 23 or 25 hours when clocks are set. If
 // they are set back across midnight, the repeated time belongs to the new day.
@@ -9,8 +9,8 @@
 // clock would count if all its days had 24 hours. A reading r is 09:00 of a day if r is 9 hours
 // after a multiple of 24 hours.
 //
-// Guarantees: readings do not decrease in time, and every reading begins at one time. Windows of
-// readings of one length, side by side, are a partition of time.
+// Guarantees: readings do not decrease in time, and every reading begins at one time. Adjacent
+// windows of readings, all of one length, partition time.
 //
 // Not guaranteed: the same readings on two machines with different data of zones.
 package wallclock

@@ -81,7 +81,7 @@ func (c *Clock) Time(reading int64) int64 {
 	if c == nil {
 		return reading
 	}
-	// Offsets are less than a day and a half, and so is what a clock lags behind.
+	// Offsets are below a day and a half, and so is the lag of a clock that was set back.
 	s := c.stretchOf(reading - catchUp)
 	for s.end < ever && max(s.floor, s.end-1+s.offset) < reading {
 		s = c.stretchOf(s.end)
@@ -98,7 +98,7 @@ func (c *Clock) Begins(millis int64) int64 {
 	return min(c.Reading(millis-1)+1, c.Reading(millis))
 }
 
-// Truncate returns the begin of the window of a size that contains a time: windows begin at
+// Truncate returns the start of the window of a size that contains a time: windows begin at
 // multiples of the size, which must be above 0.
 func (c *Clock) Truncate(millis, size int64) int64 {
 	reading := c.Reading(millis)
@@ -124,7 +124,7 @@ func (c *Clock) find(millis int64) *stretch {
 	case end.IsZero():
 	case end.UnixMilli() > millis:
 		s.end = end.UnixMilli()
-	default: // Go 1.26 ends the years of a zone's rule after 365 days, also leap years
+	default: // Go 1.26 ends the years of a zone's rule after 365 days, even leap years
 		s.end = millis - (millis%day+day)%day + day
 	}
 	if !begin.IsZero() {

@@ -6,9 +6,9 @@ import (
 	"encoding/binary"
 )
 
-// Keyed is HMAC-SHA-256 over an injective encoding: every part is preceded by its length. Each use
-// of a key has its own domain.
-func Keyed(key [32]byte, domain string, parts ...[]byte) [32]byte {
+// HMAC returns the HMAC-SHA-256 of an injective encoding: every part is preceded by its length.
+// Each use of a key has its own domain. User ids are hashed by schemas.Hasher.
+func HMAC(key [32]byte, domain string, parts ...[]byte) [32]byte {
 	h := hmac.New(sha256.New, key[:])
 	for _, part := range append([][]byte{[]byte(domain)}, parts...) {
 		var size [8]byte

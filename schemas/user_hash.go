@@ -115,53 +115,6 @@ func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
 	return out
 }
 
-// ShardOf returns the shard of an account, from 0 to shards−1; shards below 1 count as 1. Shards
-// are uniform because account ids are.
-func ShardOf(id accounts.ID, shards int) int {
-	if shards <= 1 {
-		return 0
-	}
-	return int(binary.BigEndian.Uint64(id[8:]) % uint64(shards))
-}
-
-// ReleaseShardOf returns the release shard of a cell, from 0 to shards−1; shards below 1 count as
-// 1. Window bounds are in Unix milliseconds.
-func ReleaseShardOf(metric string, windowStart, windowEnd int64, key []byte, shards int) int {
-	if shards <= 1 {
-		return 0
-	}
-	h := fnvOffset
-	for i := 0; i < len(metric); i++ {
-		h = (h ^ uint64(metric[i])) * fnvPrime
-	}
-	h = fnvWord(h, uint64(len(metric)))
-	h = fnvWord(h, uint64(windowStart))
-	h = fnvWord(h, uint64(windowEnd))
-	for _, c := range key {
-		h = (h ^ uint64(c)) * fnvPrime
-	}
-	// FNV's low bits mix poorly: MurmurHash3's finalizer spreads them before the remainder.
-	h ^= h >> 33
-	h *= 0xff51afd7ed558ccd
-	h ^= h >> 33
-	h *= 0xc4ceb9fe1a85ec53
-	h ^= h >> 33
-	return int(h % uint64(shards))
-}
-
-const (
-	fnvOffset uint64 = 14695981039346656037
-	fnvPrime  uint64 = 1099511628211
-)
-
 func appendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
-}
-
-func fnvWord(h, w uint64) uint64 {
-	for range 8 {
-		h = (h ^ (w & 0xff)) * fnvPrime
-		w >>= 8
-	}
-	return h
 }

@@ -19,9 +19,9 @@ type reloaded[T any] struct {
 	read func() (T, error)
 	log  *slog.Logger
 
-	mu   sync.Mutex
-	last secret.Of[T] // secret because it may be a password
-	told string       // the failure that the log has, "" after a success
+	mu     sync.Mutex
+	last   secret.Of[T] // secret because it may be a password
+	logged string       // last failure in the log; "" after a success
 }
 
 // newReloaded reads for the first time; a nil logger discards.
@@ -37,11 +37,11 @@ func (f *reloaded[T]) get() T {
 	defer f.mu.Unlock()
 	now, err := f.read()
 	if err == nil {
-		f.last, f.told = secret.New(now), ""
+		f.last, f.logged = secret.New(now), ""
 		return now
 	}
-	if text := err.Error(); text != f.told {
-		f.told = text
+	if text := err.Error(); text != f.logged {
+		f.logged = text
 		f.log.Warn("cannot use a file for connections: using what was read from it before", "cause", err)
 	}
 	return f.last.Reveal()
