@@ -84,8 +84,8 @@ func TestRecordsOfARunThatContradictThemselvesAreRefused(t *testing.T) {
 	}
 }
 
-// A PASSED that promises more than it has takes no more memory than a multiple of its length: so
-// does one of as many of the smallest elements as fit.
+// A PASSED takes at most a multiple of its length in memory, even if its counts announce more
+// elements than it has, or if it consists of the smallest elements.
 func TestAHostilePassedAllocatesInProportionToItsLength(t *testing.T) {
 	const length, most = 1 << 20, 24
 	head := append(newWriter(nil, KindPassed).out, 0, 0, 0) // back, back epoch, generation

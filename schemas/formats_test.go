@@ -19,7 +19,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// codec is one format seen from outside.
+// codec is a format with its generator.
 type codec struct {
 	name   string
 	gen    func(*rapid.T) any
@@ -27,7 +27,7 @@ type codec struct {
 	decode func([]byte) (any, error)
 }
 
-// samples is how many golden values the format has.
+// samples returns the number of golden values of the format.
 func (c codec) samples() int {
 	if c.name == "control" {
 		return 3 + len(goldenRunRecords())
@@ -81,7 +81,7 @@ func codecs() []codec {
 	}
 }
 
-// encoded is a release and how it is written.
+// encoded is a release with its encoding.
 type encoded struct {
 	Release  Release
 	Encoding CountsEncoding
@@ -178,9 +178,9 @@ func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
 	}
 }
 
-// withoutItsEnd reports whether cut is exactly the header b without the time zone, or without that
-// and the part of the budget that a plan spent, or exactly the END b without its tallies: they are
-// last, and a record without them has nothing there.
+// withoutItsEnd reports whether cut is the header b without the time zone, or without the time zone
+// and the planned part of the budget, or the END b without its tallies: these fields are last and
+// optional.
 func withoutItsEnd(b, cut []byte) bool {
 	for _, planned := range []bool{true, false} {
 		c, err := DecodeControl(b)
@@ -309,8 +309,8 @@ func TestFormatsAreWhatTheyWere(t *testing.T) {
 	}
 }
 
-// Encodings that differ from an encoder's without a difference in any field are refused: BodyDigest
-// and the comparison of records rest on there being one encoding of a value.
+// Decoders refuse a second encoding of the same fields: BodyDigest and the comparison of records
+// require that a value has only one.
 func TestRuleNoValueHasASecondEncoding(t *testing.T) {
 	decodeDelta := func(b []byte) error { _, err := decode(b, KindDeltaBody, (*Delta).layout); return err }
 	decodeBatch := func(b []byte) error { _, err := decodeContributions(b); return err }

@@ -118,8 +118,8 @@ func modelDeltas(t *rapid.T, log []LedgerRecord) map[uint64]int64 {
 	return out
 }
 
-// Whatever was written, killed, written again and compacted: the reader finds the same complete
-// deltas.
+// The reader finds the same complete deltas after any sequence of writes, kills, repeated writes
+// and compactions.
 func TestTheReaderDoesNotDependOnCompaction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log []LedgerRecord

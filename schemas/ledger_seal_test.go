@@ -29,8 +29,8 @@ func TestASealedRecordOpens(t *testing.T) {
 	})
 }
 
-// Nobody without the user-hash key reads a label, and a reader takes only what the shard itself has
-// sealed for the Kafka key.
+// Nobody can read a label without the user-hash key, and a reader accepts only values that the
+// shard itself has sealed for the Kafka key.
 func TestRuleTheLedgerIsSealed(t *testing.T) {
 	d := smallDelta(5, 1, 1)
 	d.Labels, d.Users[0].ID = []Label{{Key: []byte("/secret-page"), Passes: 1}}, accounts.ID([]byte("0123456789abcdef"))

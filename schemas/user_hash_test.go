@@ -17,8 +17,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// The account id is HMAC-SHA-256 cut to 128 bits, and never changes: accounts are kept under it for
-// ever.
+// The account id is HMAC-SHA-256 cut to 128 bits. It must never change, because the ledger keeps
+// accounts under it.
 func TestAccountIDsAreWhatTheyWere(t *testing.T) {
 	h := NewHasher([32]byte{1, 2, 3})
 	id := h.Account([]byte("alice"))

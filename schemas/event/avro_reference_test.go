@@ -22,11 +22,11 @@ const referenceItems = 1 << 12
 
 func init() { goavro.MaxBlockCount = referenceItems }
 
-// referenceInput bounds inputs: beyond it this package's bound on nesting would show: goavro has no
-// bound.
+// referenceInput limits inputs so that they stay below this package's limit on nesting: goavro has
+// no limit.
 const referenceInput = 400
 
-// unwrapped turns what goavro gives into what filters see.
+// unwrapped converts a value of goavro to one for filters.
 func unwrapped(t testing.TB, v any, typ *avro.Type) any {
 	switch typ.Kind {
 	case avro.Union:

@@ -46,8 +46,8 @@ func visits(_ []byte, emit func(string, int)) {
 // last is the greatest number that slowFn counted to.
 var last atomic.Int64
 
-// slowFn counts visits in its state, and takes so long for each, as on a busy machine, that the
-// runner sees no progress twice and splits the bundle.
+// slowFn counts visits in its state. It is so slow, as on a busy machine, that the runner twice
+// sees no progress and splits the bundle.
 type slowFn struct{ Count state.Value[int] }
 
 func (f *slowFn) ProcessElement(p state.Provider, _ string, n int) error {

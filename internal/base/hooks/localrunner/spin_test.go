@@ -13,7 +13,7 @@ import (
 
 func init() { beam.RegisterDoFn(&watchFn{}) }
 
-// watchFn's observations of prism's loop over its bundle: that it ran, and that it waited.
+// Observations of watchFn: prism's loop over its bundle ran, or waited.
 var loopRan, loopWaited atomic.Bool
 
 // watchFn looks at prism's loop over its own bundle, in a stage without an output, until that waits

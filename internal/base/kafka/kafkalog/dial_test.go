@@ -206,8 +206,8 @@ func TestUseAfterCloseIsAnError(t *testing.T) {
 	}
 }
 
-// A broker that has let a client in and refuses it now may have changed its secrets: it is away,
-// and asked again, where secrets may change; a broker that never did is not.
+// A broker that accepted a client before and refuses it now may have new secrets: if secrets may
+// change, it counts as away, and the client retries. A broker that never accepted it does not.
 func TestARefusalAfterAWelcomeIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	cert, pool := certificate(t, "127.0.0.1")

@@ -197,8 +197,8 @@ func TestAnOldFenceIsRenewedBeforeAnAppend(t *testing.T) {
 	equal(t, readAll(t, c, 0), []string{"a", "b", "b"})
 }
 
-// A producer that was silent until the coordinator knew it no more does not write: another one may
-// have the partition, under another producer id.
+// A producer that was silent until the coordinator forgot it does not write: another one may own
+// the partition, under another producer id.
 func TestAProducerThatTheCoordinatorHasForgottenDoesNotWrite(t *testing.T) {
 	t.Parallel()
 	cluster, c := setup(t, 1)

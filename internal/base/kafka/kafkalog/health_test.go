@@ -20,7 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
-// troubleOf waits for a trouble whose text has a word in it.
+// troubleOf waits for a trouble whose text contains a word.
 func troubleOf(t *testing.T, c *Client, word string) Trouble {
 	t.Helper()
 	var found Trouble
