@@ -14,18 +14,18 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// archive has files by their names, without a leading slash.
+// archive has files by name, without a leading slash.
 type archive map[string][]byte
 
 func blobName(d digest.Digest) string { return "blobs/" + d.Algorithm().String() + "/" + d.Encoded() }
 
-// add keeps a blob under its digest.
+// add adds a blob under its digest.
 func (a archive) add(media string, data []byte) ocispec.Descriptor {
 	sum := sha256.Sum256(data)
-	at := ocispec.Descriptor{MediaType: media, Digest: digest.NewDigestFromBytes(digest.SHA256, sum[:]),
+	blob := ocispec.Descriptor{MediaType: media, Digest: digest.NewDigestFromBytes(digest.SHA256, sum[:]),
 		Size: int64(len(data))}
-	a[blobName(at.Digest)] = data
-	return at
+	a[blobName(blob.Digest)] = data
+	return blob
 }
 
 func (a archive) addJSON(media string, v any) (ocispec.Descriptor, error) {
@@ -36,8 +36,8 @@ func (a archive) addJSON(media string, v any) (ocispec.Descriptor, error) {
 	return a.add(media, data), nil
 }
 
-// pack returns the files, by name, as a tar archive: root's, readable and executable for all,
-// written in 1970. Directories that lead to them come first.
+// pack returns the files as a tar archive, ordered by name: owned by root, readable and executable
+// for all, written in 1970. Their directories come first.
 func pack(files archive) ([]byte, error) {
 	tree := fstest.MapFS{}
 	for name, data := range files {

@@ -1,11 +1,11 @@
 // Release builds the image that a Dockerfile describes, as a tar archive, without a Docker engine.
 //
-// It knows of Dockerfiles what an image from scratch with one program needs, by buildkit's own
-// parser: FROM scratch, COPY of a file, LABEL, ENV, USER, EXPOSE, STOPSIGNAL, HEALTHCHECK,
-// ENTRYPOINT and CMD. Any other instruction is an error: nothing in the file is passed over.
+// It reads the Dockerfile with buildkit's parser and supports the instructions that an image from
+// scratch with one program needs: FROM scratch, ARG, COPY of a file, LABEL, ENV, USER, EXPOSE,
+// STOPSIGNAL, HEALTHCHECK, ENTRYPOINT and CMD. Any other instruction is an error.
 //
-// Guarantees: the same Dockerfile, files and flags give the same bytes. Nothing of the machine is
-// in the archive: no time, no owner, no mode of a file.
+// Guarantees: the same Dockerfile, files and flags give the same bytes. The archive contains no
+// time, owner or file mode of the machine.
 //
-// It is a module of its own: the parser depends on much that the product does without.
+// It is a separate module, because the parser has many dependencies that the product does not need.
 package main

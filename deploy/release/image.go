@@ -17,8 +17,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// build returns the archive of an image: an OCI layout, with the list that older engines read. args
-// are the values of the Dockerfile's ARGs.
+// build returns the archive of an image: an OCI layout, with the manifest.json that older engines
+// read. args has the values of the Dockerfile's ARGs.
 func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[string]string) ([]byte, error) {
 	config := dockerspec.DockerOCIImage{
 		Image: ocispec.Image{Platform: ocispec.Platform{OS: "linux", Architecture: arch}}}
@@ -28,23 +28,23 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 		return nil, err
 	}
 	blobs := archive{}
-	layerAt := blobs.add(ocispec.MediaTypeImageLayer, layer)
-	config.RootFS = ocispec.RootFS{Type: "layers", DiffIDs: []digest.Digest{layerAt.Digest}}
-	configAt, err := blobs.addJSON(ocispec.MediaTypeImageConfig, config)
+	layerBlob := blobs.add(ocispec.MediaTypeImageLayer, layer)
+	config.RootFS = ocispec.RootFS{Type: "layers", DiffIDs: []digest.Digest{layerBlob.Digest}}
+	configBlob, err := blobs.addJSON(ocispec.MediaTypeImageConfig, config)
 	if err != nil {
 		return nil, err
 	}
-	manifestAt, err := blobs.addJSON(ocispec.MediaTypeImageManifest, ocispec.Manifest{
+	manifest, err := blobs.addJSON(ocispec.MediaTypeImageManifest, ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
-		Config: configAt, Layers: []ocispec.Descriptor{layerAt},
+		Config: configBlob, Layers: []ocispec.Descriptor{layerBlob},
 	})
 	if err != nil {
 		return nil, err
 	}
-	manifestAt.Platform = &config.Platform
+	manifest.Platform = &config.Platform
 	index := ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex}
 	for _, tag := range tags {
-		named := manifestAt
+		named := manifest
 		_, version, _ := strings.Cut(tag, ":")
 		named.Annotations = map[string]string{"io.containerd.image.name": "docker.io/" + tag,
 			ocispec.AnnotationRefName: version}
@@ -58,7 +58,7 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 	for name, content := range map[string]any{
 		ocispec.ImageIndexFile: index, ocispec.ImageLayoutFile: ocispec.ImageLayout{
 			Version: ocispec.ImageLayoutVersion},
-		"manifest.json": []listed{{blobName(configAt.Digest), tags, []string{blobName(layerAt.Digest)}}},
+		"manifest.json": []listed{{blobName(configBlob.Digest), tags, []string{blobName(layerBlob.Digest)}}},
 	} {
 		text, err := json.Marshal(content)
 		if err != nil {
@@ -69,7 +69,7 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 	return pack(blobs)
 }
 
-// follow does what the instructions say: it returns the one layer, and completes the configuration.
+// follow executes the instructions: it returns the only layer, and completes the configuration.
 func follow(dockerfile []byte, files fs.FS, args map[string]string,
 	c *dockerspec.DockerOCIImageConfig) ([]byte, error) {
 	parsed, err := parser.Parse(bytes.NewReader(dockerfile))
@@ -86,7 +86,7 @@ func follow(dockerfile []byte, files fs.FS, args map[string]string,
 	layer, known, words := archive{}, []string{}, shell.NewLex(parsed.EscapeToken)
 	for _, command := range stages[0].Commands {
 		line := command.Location()[0].Start.Line
-		if arg, is := command.(*instructions.ArgCommand); is {
+		if arg, ok := command.(*instructions.ArgCommand); ok {
 			for _, a := range arg.Args {
 				value, given := args[a.Key]
 				if !given {
@@ -96,7 +96,7 @@ func follow(dockerfile []byte, files fs.FS, args map[string]string,
 			}
 			continue
 		}
-		if expanding, can := command.(instructions.SupportsSingleWordExpansion); can {
+		if expanding, ok := command.(instructions.SupportsSingleWordExpansion); ok {
 			if err := expanding.Expand(func(word string) (string, error) {
 				out, _, err := words.ProcessWord(word, shell.EnvsFromSlice(known))
 				return out, err

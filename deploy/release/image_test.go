@@ -40,8 +40,8 @@ func TestTheImageIsTheDockerfiles(t *testing.T) {
 	ok(t, err)
 	files := fstest.MapFS{"tollgate": {Data: []byte("a program"), Mode: 0o600, ModTime: time.Now()}}
 	tags := []string{"tollgate/tollgate:v1", "tollgate/tollgate:latest"}
-	of := map[string]string{"VERSION": "v1.2.3", "REVISION": "abc"}
-	data, err := build(text, files, "arm64", tags, of)
+	arguments := map[string]string{"VERSION": "v1.2.3", "REVISION": "abc"}
+	data, err := build(text, files, "arm64", tags, arguments)
 	ok(t, err)
 	for _, tag := range tags {
 		image := load(t, data, tag)
@@ -67,11 +67,11 @@ func TestTheImageIsTheDockerfiles(t *testing.T) {
 		}
 	}
 	files["tollgate"] = &fstest.MapFile{Data: []byte("a program"), Mode: 0o755, ModTime: time.Unix(1, 0)}
-	if again, err := build(text, files, "arm64", tags, of); err != nil || !bytes.Equal(again, data) {
+	if again, err := build(text, files, "arm64", tags, arguments); err != nil || !bytes.Equal(again, data) {
 		t.Errorf("modes and times of files change the image: %v", err)
 	}
 	files["tollgate"].Data = []byte("A program")
-	if other, err := build(text, files, "arm64", tags, of); err != nil || bytes.Equal(other, data) {
+	if other, err := build(text, files, "arm64", tags, arguments); err != nil || bytes.Equal(other, data) {
 		t.Errorf("another program is the same image: %v", err)
 	}
 }

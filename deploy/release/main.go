@@ -42,8 +42,8 @@ func run(args []string) error {
 	}
 	known := map[string]string{}
 	for _, v := range values {
-		name, value, is := strings.Cut(v, "=")
-		if !is {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok {
 			return fmt.Errorf("--arg %s: it must be NAME=value", v)
 		}
 		known[name] = value

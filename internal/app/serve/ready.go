@@ -17,8 +17,9 @@ func (s *server) silent(now time.Time) time.Duration {
 	return 0
 }
 
-// unready returns the reason that this process is not ready, or "". The text is public. A process
-// with values is ready even if Kafka does not respond: a proxy that excluded it would show nothing.
+// unready returns the reason why this process is not ready, or "". serve is ready once it has read
+// all values that were settled at its start (complete). The text is public. A process with values
+// stays ready even if Kafka does not respond: a proxy that excluded it would show nothing.
 func (s *server) unready(now time.Time) string {
 	switch {
 	case s.ending.Load():
@@ -31,7 +32,7 @@ func (s *server) unready(now time.Time) string {
 	return "values are still being read"
 }
 
-// ready responds with a line of text; http.Error writes it with any status.
+// ready handles /-/ready. It responds with a line of text; http.Error writes it with any status.
 func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
 	why, silent := s.unready(now), s.silent(now)

@@ -32,7 +32,7 @@ func writeJSON(w http.ResponseWriter, code int, text []byte, err error) {
 }
 
 // fresh sets the cache headers, with a maximum age of a second. If the client already has the
-// response, it responds so and returns true.
+// response, fresh responds with 304 Not Modified and returns true.
 func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("ETag", tag)

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// server has what the handlers share.
+// server has the shared state of the handlers.
 type server struct {
 	deployment *deployment.Deployment
 	options    Options
@@ -54,7 +54,7 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 	title := cmp.Or(s.options.Title, s.deployment.Config.Deployment)
 	mark := ""
 	if complete {
-		all, behind := s.otherwise(rows)
+		all, behind := s.redefined(rows)
 		if len(all) > 0 {
 			mark = "The newest values were released under another configuration than the one described here."
 		}
@@ -84,12 +84,12 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 	return nil
 }
 
-// otherwise returns the metrics whose newest values were released under another definition (bounds,
+// redefined returns all metrics whose newest values were released under another definition (bounds,
 // ladder, filter, target) than the configured one. For those in behind, the configuration is older:
 // earlier values were released under it, or the newest ones appeared while this process was
-// running. For the others it may be newer: right after a change, no value was released under it
-// yet.
-func (s *server) otherwise(rows []schemas.Release) (all, behind []string) {
+// running. For the others it may be newer: right after a change, no value has been released under
+// it yet.
+func (s *server) redefined(rows []schemas.Release) (all, behind []string) {
 	newest, known := map[string]*schemas.Release{}, map[[32]byte]bool{}
 	for i := range rows {
 		newest[rows[i].Metric], known[rows[i].MetricDigest] = &rows[i], true

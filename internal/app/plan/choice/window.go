@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // Usual has the window sizes that are tried by default.
@@ -17,8 +15,7 @@ const (
 	// Useful is the greatest typical error of useful values. The smallest window size with an error
 	// of at most good is recommended.
 	Useful, good   = 0.25, 0.1
-	plannedWindows = 1500    // maximum number of windows of events if their size is not given
-	span           = 1 << 14 // ratio of the greatest to the least noise tried
+	plannedWindows = 1500 // maximum number of windows of events if their size is not given
 )
 
 // Question asks for the best setting.
@@ -139,79 +136,6 @@ func (e *Events) stay() (time.Duration, error) {
 		return true, nil
 	})
 	return time.Duration(spreadOf(after).high)*time.Millisecond/day*day + day, err
-}
-
-// most returns the greatest amount of one user.
-func (e *Events) most(kind metrickind.Kind) (most uint64, err error) {
-	c := &chooser{Private: &Private{Kind: kind}}
-	return most, e.each(func(events []record, _ float64) (bool, error) {
-		most = max(most, c.amount(events))
-		return true, nil
-	})
-}
-
-// best finds the best noise for windows of a size, in two rounds.
-func (e *Events) best(q *Question) (Outcome, *table, error) {
-	s := q.Given
-	if s.Noise > 0 {
-		all, err := options(q.Compile, s, s.Noise)
-		if err != nil {
-			return Outcome{}, nil, err
-		}
-		t, best, err := e.tryBest(q, all)
-		return best, t, err
-	}
-	all, err := e.wide(q)
-	if err != nil {
-		return Outcome{}, nil, err
-	}
-	t, best, err := e.tryBest(q, all)
-	if err != nil {
-		return best, t, err
-	}
-	var near []float64
-	for _, factor := range []float64{-.75, -.5, -.25, .25, .5, .75} {
-		near = append(near, best.Noise*math.Exp2(factor))
-	}
-	if all, err = options(q.Compile, s, near...); err != nil {
-		return best, t, nil //nolint:nilerr // there are none nearby
-	}
-	second, nearer, err := e.tryBest(q, all)
-	if err == nil && nearer.Typical < best.Typical {
-		best = nearer
-	}
-	t.near = second
-	return best, t, err
-}
-
-// wide returns settings with all noises that can be useful.
-func (e *Events) wide(q *Question) ([]option, error) {
-	s := q.Given
-	d, err := payable(q.Compile, s)
-	if err != nil {
-		return nil, err
-	}
-	most, err := e.most(metrickind.Of(d.Metrics[0].Spec.Kind))
-	if err != nil {
-		return nil, err
-	}
-	return grid(q.Compile, s, float64(most), span, 2)
-}
-
-// tryBest returns the best outcome of some settings.
-func (e *Events) tryBest(q *Question, all []option) (*table, Outcome, error) {
-	t, err := e.try(q.Given.Window, all)
-	if err != nil {
-		return nil, Outcome{}, err
-	}
-	q.Progress(len(all))
-	best := Outcome{Typical: math.Inf(1)}
-	for i, option := range all {
-		if o := t.outcome(i, option); o.Typical < best.Typical || o.Typical == best.Typical && o.Within > best.Within {
-			best = o
-		}
-	}
-	return t, best, nil
 }
 
 // epsilons returns the outcomes of other ε in the same windows. The same events count if noise and

@@ -1,0 +1,189 @@
+package choice
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// score converts a number of 64ths of a user's maximum contribution to steps of a score, rounded
+// down.
+func score(n int64) int64 { return floor(n, 64*whole/steps) }
+
+// width returns the greatest difference between a user's changes of two scores, if the numbers
+// behind them, in 64ths of a user's maximum contribution, change by −below to above.
+func width(below, above int) int { return ((below+above)*steps+63)/64 + 1 }
+
+// candidate is a setting with its exact results. It never leaves the package.
+type candidate struct {
+	option
+	shown int64 // part of the large cells' amount above the noise
+	all   int64 // the whole countable amount
+}
+
+// score rates a candidate; less is the penalty for the size of its windows.
+func (t *candidate) score(less int64) int64 {
+	return score(min(32*t.shown, enough/2*t.all) + 32*t.shown - less)
+}
+
+// use returns a number that is above 0 if a candidate shows enough to be useful.
+func (t *candidate) use() exact { return exact{useDecision, []int64{score(64*t.shown - useful*t.all)}} }
+
+// setting chooses the window and the noise together.
+func (c *chooser) setting() error {
+	all, scores, err := c.candidates(c.sizes())
+	if err != nil {
+		return err
+	}
+	if !c.Range {
+		scores.parts += valuesDecision.parts // no table of values is made
+	}
+	picked, err := c.pick(scores)
+	if err != nil {
+		return err
+	}
+	c.found.Window, c.found.Noise = all[picked].Window, all[picked].Noise
+	use, _, err := c.noisy(all[picked].use())
+	c.found.Useful = err == nil && use[0] > 0
+	return err
+}
+
+// candidates scores noises in windows of the given sizes, ascending.
+func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exact, err error) {
+	scores.decision = settingDecision
+	for _, size := range sizes {
+		tried, err := c.try(size)
+		if err != nil {
+			return nil, scores, err
+		}
+		part := longer*math.Log2(float64(size)/float64(sizes[0])) + beyond*max(0,
+			math.Log2(4*float64(size)/float64(c.found.Lasts)))
+		less := int64(64 * large / 4 * part * c.counts / c.limit * whole)
+		for i := range tried {
+			all, scores.numbers = append(all, tried[i]), append(scores.numbers, tried[i].score(less))
+		}
+	}
+	return all, scores, nil
+}
+
+// sizes returns the window sizes that fit the horizon.
+func (c *chooser) sizes() (all []time.Duration) {
+	if len(c.Sizes) == 1 {
+		return c.Sizes
+	}
+	lasts := c.found.Lasts
+	for _, size := range c.Sizes {
+		if size <= lasts+lasts/10 && lasts/size <= mostWindows {
+			all = append(all, size)
+		}
+	}
+	if len(all) == 0 {
+		return c.Sizes[len(c.Sizes)-1:]
+	}
+	return all
+}
+
+// try counts as a run would, with the grid's noises in windows of one size. Each user's amount is
+// scaled to at most whole. Every second noise is tried and the others are interpolated.
+func (c *chooser) try(size time.Duration) ([]candidate, error) {
+	s := c.found.Setting
+	s.Window = size
+	var all []option
+	var err error
+	if s.Noise > 0 { // it is given
+		all, err = options(c.Compile, s, s.Noise)
+	} else {
+		all, err = grid(c.Compile, s, 8*c.limit, 1<<7, gridStep)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var every []option
+	for i := 0; i < len(all); i += 2 {
+		every = append(every, all[i])
+	}
+	trials, err := newTrials(every)
+	if err != nil {
+		return nil, err
+	}
+	counts, real, sum := make([][]int64, len(trials)), []int64(nil), int64(0)
+	cut := newCutter(size, c.Kind)
+	var userParts []int64
+	err = c.events.each(func(events []record, _ float64) (bool, error) {
+		p := cut.cut(events)
+		added := 0.0
+		for _, n := range p.truth {
+			added += math.Abs(n)
+		}
+		most := int64(math.Ceil(whole * min(1, added/c.limit)))
+		sum += most
+		part := func(n float64) int64 {
+			return int64(math.Abs(n) * float64(most) / max(1, added) * (1 - 1e-9)) // margin for rounding
+		}
+		userParts = userParts[:0]
+		real = append(real, make([]int64, len(cut.cells)-len(real))...)
+		for i, n := range p.truth {
+			userParts = append(userParts, part(n))
+			real[p.cells[i]] += userParts[i]
+		}
+		for i, one := range trials {
+			counts[i] = append(counts[i], make([]int64, len(cut.cells)-len(counts[i]))...)
+			// The horizon begins with the user's first window, independently of other users.
+			if err := one.count(p, cut.size, p.windows[0].number, func(entry int, added spend.Part) {
+				counts[i][p.cells[entry]] += min(userParts[entry], part(float64(added.Total)))
+			}); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	level := aboveNoise * c.countedShare * whole / c.limit
+	if c.Kind.Vector != nil {
+		level *= 2.25 // a mean a quarter of the range from its end, with the noise of both components
+	}
+	from, tried := largeFrom(real, sum), make([]candidate, len(all))
+	for i, o := range all {
+		between := min(i/2+i%2, len(counts)-1)
+		least := int64(math.Min(level*finest(o.d), 1<<50))
+		tried[i] = candidate{o, from.above(counts[i/2], counts[between], least), sum}
+	}
+	return tried, err
+}
+
+// cellSize is the size a/b of a cell.
+type cellSize struct{ a, b int64 }
+
+// largeFrom returns the size such that the excess of cells over it is large quarters of all; 0 if
+// cells have less than that.
+func largeFrom(cells []int64, all int64) cellSize {
+	cells = slices.Sorted(slices.Values(cells))
+	sum := int64(0)
+	for i, n := range slices.Backward(cells) {
+		sum += n
+		next, many := int64(0), int64(len(cells)-i)
+		if i > 0 {
+			next = cells[i-1]
+		}
+		if 4*(sum-many*next) >= large*all {
+			return cellSize{4*sum - large*all, 4 * many}
+		}
+	}
+	return cellSize{0, 1}
+}
+
+// above returns Σ max(0, count − noise − size) for counts two fifths of the way from one to other:
+// with √2 times the noise, allowances leave room for about that much.
+func (s cellSize) above(one, other []int64, noise int64) int64 {
+	sum, many, least := int64(0), uint64(0), 5*s.a/s.b
+	for i, n := range one {
+		if n = 3*n + 2*other[i] - 5*noise; n > least {
+			sum, many = sum+n, many+5
+		}
+	}
+	high, low := bits.Mul64(many, uint64(s.a))
+	less, _ := bits.Div64(high, low, uint64(s.b))
+	return (sum - int64(less)) / 5
+}
