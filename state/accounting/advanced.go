@@ -23,8 +23,8 @@ type advanced struct {
 const betaFactor = 28.04
 
 // NewAdvanced returns the filter of advanced composition (Rogers et al. 2016, Theorem 5.1).
-// Everything accepted together is (ε, δ)-DP with the budget's ε and δ; about realised losses see
-// NewBasic. 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1/e, as the theorem asks;
+// Everything accepted together is (ε, δ)-DP with the budget's ε and δ; for realised losses see
+// NewBasic. 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1/e, as the theorem requires;
 // below δ = 2^-207 only pure losses fit. The error is a *units.RangeError.
 //
 // It accepts while Σ δ_i ≤ δ/2 and
@@ -32,8 +32,8 @@ const betaFactor = 28.04
 //	Σ ε_i(e^ε_i − 1)/2 + √(2(Σ ε_i² + β)(1 + ½·ln(Σ ε_i²/β + 1))·ln 2/δ) ≤ ε
 //
 // with β = ε²/(28.04·ln 1/δ). The left side is bounded from above: a relative 2^-40 of the first
-// sum and of Σ ε_i² + β may go unused. Spent is the left side, and Σ δ_i, which may be half of δ; 0
-// if nothing was accepted, but a first loss, however small, costs √(2β·ln 2/δ). Left evaluates the
+// sum and of Σ ε_i² + β may go unused. Spent returns the left side and Σ δ_i, at most δ/2. It is 0
+// before the first loss, and the first loss, however small, costs √(2β·ln 2/δ). Left evaluates the
 // rule some sixty times.
 //
 // For pure ε_i-DP mechanisms of the same budget NewZCDP accepts whatever this filter does, and
@@ -123,8 +123,8 @@ func excessOf(epsilon float64) float64 {
 }
 
 // upTo returns an upper bound of the halting rule's expression. Every step is monotone in both
-// sums: correctly rounded operations are, and float64() keeps them from being fused into others
-// on some machines only.
+// sums: correctly rounded operations are, and float64() prevents fused operations, which only some
+// machines have.
 func (a advanced) upTo(excess, squares fixed.Amount) float64 {
 	ratio := 1 + float64(squares.FloatUp()/a.beta)
 	ratio = coarsen(float64(ratio * evaluationMargin))
@@ -136,8 +136,8 @@ func (a advanced) upTo(excess, squares fixed.Amount) float64 {
 
 // NewAdvancedOdometer returns the advanced odometer (Rogers et al. 2016, Theorem 6.2): the realised
 // loss grows like √Σε² instead of Σε, except with probability delta, 1e-300 ≤ delta < 1/e. n ≥ 2 is
-// the size of the data set in the theorem; any number that was not chosen by looking at the data is
-// as valid. The error is a *units.RangeError.
+// the size of the data set in the theorem; any n chosen without looking at the data is valid. The
+// error is a *units.RangeError.
 //
 // With S = Σε² the bound is Σε(e^ε − 1)/2 plus
 //
@@ -145,9 +145,9 @@ func (a advanced) upTo(excess, squares fixed.Amount) float64 {
 //	√(2·(1/n² + S)·(1 + ½·ln(1 + n²·S))·ln(2k/δ))                 for every S
 //
 // and nothing once Σδ > δ/2: then it is +Inf. k = ⌈2·log₂ n⌉ counts the values over which the proof
-// takes its union bound. The theorem prints 4·log₂ n for 2k, which is less unless n² is a power of
-// two: too little by up to one value. The smallest of both expressions and Σε is claimed, plus Σδ:
-// all three hold on the same event, so none of them costs any δ.
+// takes its union bound. The paper has 4·log₂ n in place of 2k. Unless n² is a power of two that is
+// too small, by up to one value. The claim is the least of Σε and, each plus Σδ, both bounds: all
+// three hold on the same event, so taking the least costs no δ.
 //
 // The losses must hold point by point, as for NewBasicOdometer, and both of their numbers must be
 // fixed before the mechanism runs. Then a mechanism's mean loss is at most ε·tanh(ε/2) + δ, hence
@@ -180,8 +180,8 @@ var realisedSums = sums[loss.Approx]{
 	},
 }
 
-// meanUp returns ε(e^ε − 1)/2, rounded up: at least one unit if ε is not 0, even if float64 has
-// lost the product.
+// meanUp returns ε(e^ε − 1)/2, rounded up: at least one unit if ε is not 0, even if the product
+// underflows float64.
 func meanUp(epsilon float64) fixed.Amount {
 	if epsilon == 0 {
 		return fixed.Amount{}

@@ -17,7 +17,7 @@ import (
 // paper's Definition 3.2. That holds for pure mechanisms and for randomised response. Every (ε_i,
 // δ_i)-DP mechanism is a post-processing of randomised response (Kairouz, Oh and Viswanath 2015):
 // the (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each outcome does
-// not. The Gaussian mechanism, for one, violates it alone.
+// not. A single Gaussian mechanism already violates it.
 func NewBasic(budget loss.Approx) (*Filter[loss.Approx], error) {
 	limits, err := limits("epsilon", budget.Epsilon, budget.Delta)
 	if err != nil {
@@ -56,9 +56,9 @@ func NewExPost(budget loss.Approx) (*Reserver[loss.Approx], error) {
 	return &Reserver[loss.Approx]{*newFilter("ex-post", approxSums, limits)}, nil
 }
 
-// Mixed has zCDP and ex-post private mechanisms side by side (Rogers et al. 2023, Theorem 3): at
-// each step either kind may run, chosen and bounded from everything released before, each checked
-// against a budget of its own.
+// Mixed filters zCDP and ex-post private mechanisms side by side (Rogers et al. 2023, Theorem 3):
+// at each step either kind may run, chosen and bounded from everything released before, each
+// checked against a budget of its own.
 //
 // With (ε, δ) for the zCDP part and (ε', δ') for the ex-post part, everything accepted together is
 // (ε + ε', δ + δ')-DP: each part is private against any analyst, and concurrent composition lets

@@ -96,8 +96,8 @@ func (f *Filter[L]) admit(act fixed.Act, l L) error {
 	return nil
 }
 
-// Left returns the largest loss that still fits, rounded down. If a loss has several numbers, each
-// is the largest beside any others that fit.
+// Left returns the largest loss that still fits, rounded down. If a loss has several numbers, the
+// largest of each fit together.
 func (f *Filter[L]) Left() L {
 	if f.rule != nil && f.rule.beyond != nil {
 		return f.rule.beyond.left(f.meters)

@@ -60,13 +60,12 @@ func SpendSquare(f *Filter[loss.GDP], square units.Mu2) error {
 }
 
 // SpendRest charges l, or the rest of the budget if l does not fit, and returns the loss that may
-// run: l, or the greatest μ that the rest pays for, rounded down. Run the mechanism with noise so
-// much greater, or a contribution so much smaller, that its loss is that. After it has returned
-// less than l, the budget is used up exactly, Σ μ² = B², and the whole is B-GDP and no better
-// (Koskela, Tobaben and Honkela, Remark C.3; Feldman and Zrnic, Algorithm 7, clip gradients so).
-// The rest of a budget depends on the individual whom it protects: with a filter per user scale
-// that user's contribution, not the noise. The error is ErrExceeded if nothing is left, or a
-// *units.RangeError.
+// run: l, or the greatest μ that the rest pays for, rounded down. Raise the mechanism's noise, or
+// scale its contribution down, until its loss is that μ. After it has returned less than l, the
+// budget is used up exactly, Σ μ² = B², and the whole is B-GDP and no better (Koskela, Tobaben and
+// Honkela, Remark C.3; Feldman and Zrnic, Algorithm 7, clip gradients so). The rest of a budget
+// depends on the individual whom it protects: with a filter per user, scale that user's
+// contribution, not the noise. The error is ErrExceeded if nothing is left, or a *units.RangeError.
 func SpendRest(f *Filter[loss.GDP], l loss.GDP) (loss.GDP, error) {
 	err := f.Spend(l)
 	if !errors.Is(err, ErrExceeded) {

@@ -54,7 +54,7 @@ func appendAmounts(b []byte, amounts ...fixed.Amount) []byte {
 	return b
 }
 
-// amounts reads n amounts, all that there is.
+// amounts decodes data, which has exactly n amounts.
 func (h header) amounts(data []byte, n int) ([]fixed.Amount, error) {
 	if len(data) != n*fixed.Size {
 		return nil, h.refuse("it is cut, or has bytes left over")

@@ -22,7 +22,7 @@ var ErrTwice = errors.New("a user appears twice in one round")
 // ErrNoBudget is returned for users without a filter.
 var ErrNoBudget = errors.New("users need a filter that has their budget")
 
-// Policy is for how long a user whose loss does not fit is left out.
+// Policy is how long a user stays left out after a loss that does not fit.
 type Policy int
 
 const (
@@ -73,7 +73,7 @@ type PerUser[K comparable, L any] struct {
 type account struct {
 	meters []fixed.Meter // meters of the user's filter
 	round  uint64        // the last one that named this user
-	out    bool          // for good
+	out    bool          // left out of all later rounds
 }
 
 // NewPerUser returns a PerUser that gives every user a filter with the given budget, ignoring
@@ -92,7 +92,7 @@ func NewPerUser[K comparable, L any](policy Policy, budget *Filter[L]) (*PerUser
 // Active are the users of one round. They depend on private data.
 type Active[K comparable] struct {
 	Users   []K // in the order given
-	LeftOut int // users whose loss did not fit, or who are out for good
+	LeftOut int // users whose loss did not fit now, or earlier under ForGood
 	Invalid int // users left out because their loss was invalid (NaN, negative, …)
 }
 

@@ -32,12 +32,12 @@ type Account struct {
 // IsZero reports whether nothing was ever spent and nothing is reserved.
 func (a Account) IsZero() bool { return a == Account{} }
 
-// Fits reports whether a turn with this worst case may be admitted: Spent + Reserved + worst ≤ B²,
-// or nothing is added. It changes nothing.
+// Fits reports whether a turn with this worst case may be admitted: Spent + Reserved + worst ≤ B².
+// A worst case of 0 always fits. It changes nothing.
 //
-// Counting the reservations at their full worst case is what makes the filter valid
-// (its Σ d²·v includes draws that are decided but not yet settled): admission on
-// Spent alone overspends as soon as two turns are open.
+// The filter is valid because reservations count at their full worst case (its Σ d²·v includes
+// draws that are decided but not yet settled): admission on Spent alone overspends as soon as two
+// turns are open.
 func (a *Account) Fits(b budgets.Budget, worst units.Mu2) bool {
 	return worst <= a.Left(b)
 }
@@ -50,8 +50,8 @@ func (a *Account) Left(b budgets.Budget) units.Mu2 {
 	return b.Mu2 - a.Spent - a.Reserved
 }
 
-// Reserve admits: it sets worst aside until Settle. If the worst case does not fit it
-// returns ErrOverBudget and changes nothing.
+// Reserve sets worst aside until Settle. If the worst case does not fit it returns ErrOverBudget
+// and changes nothing.
 func (a *Account) Reserve(b budgets.Budget, worst units.Mu2) error {
 	if !a.Fits(b, worst) {
 		return fmt.Errorf("reserving a worst case: %w", ErrOverBudget)
@@ -75,8 +75,8 @@ func (a *Account) Settle(worst, actual units.Mu2) error {
 	return nil
 }
 
-// Entry is an account with its key: the user and the budget period (any
-// numbering of the caller's; 0 where the budget is for life).
+// Entry is an account with its key: the user and the budget period (numbered by the caller; 0 if
+// the budget is for life).
 type Entry struct {
 	ID      ID
 	Period  int64

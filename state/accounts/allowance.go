@@ -27,16 +27,16 @@ func NewAllowance(amount units.Mu2, burst float64, horizon int64) Allowance {
 	return Allowance{Burst: b, Refill: amount - b, Horizon: horizon}
 }
 
-// Part returns a part of an amount, from 0 to 1, rounded down.
+// Part returns the given part, from 0 to 1, of an amount, rounded down.
 func Part(amount units.Mu2, part float64) units.Mu2 {
 	r := new(big.Rat).SetFloat64(min(max(part, 0), 1))
 	r.Mul(r, new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(amount))))
 	return units.Mu2(new(big.Int).Quo(r.Num(), r.Denom()).Uint64())
 }
 
-// Paid returns with how much a bucket that always has room is refilled in elapsed milliseconds,
-// rounded down, modulo 2^64. Only differences matter, so that elapsed may begin at any time that no
-// data decide.
+// Paid returns by how much a bucket that always has room is refilled in elapsed milliseconds,
+// rounded down, modulo 2^64. Only differences matter, so elapsed may begin at any time that does
+// not depend on data.
 func (a *Allowance) Paid(elapsed int64) units.Mu2 {
 	if elapsed <= 0 || a.Horizon <= 0 {
 		return 0
@@ -46,7 +46,7 @@ func (a *Allowance) Paid(elapsed int64) units.Mu2 {
 	return units.Mu2(paid)
 }
 
-// Lacks returns how much is missing in a bucket with a debt: both debt and paid count modulo 2^64,
+// Lacks returns how much is missing in a bucket with that debt. Both debt and paid are modulo 2^64,
 // and are less than 2^63 apart unless the bucket is full.
 func Lacks(debt, paid units.Mu2) units.Mu2 {
 	if d := int64(debt - paid); debt != 0 && d > 0 {
@@ -55,7 +55,7 @@ func Lacks(debt, paid units.Mu2) units.Mu2 {
 	return 0
 }
 
-// Left returns what may be taken of a bucket with a debt.
+// Left returns how much may be taken from a bucket with that debt.
 func (a *Allowance) Left(debt, paid units.Mu2) units.Mu2 {
 	if a.Burst == 0 {
 		return units.MaxMu2
@@ -63,7 +63,7 @@ func (a *Allowance) Left(debt, paid units.Mu2) units.Mu2 {
 	return a.Burst - min(a.Burst, Lacks(debt, paid))
 }
 
-// Take returns the debt of a bucket after amount was taken, which is at most the burst.
+// Take returns the debt of a bucket after amount, at most the burst, was taken.
 func (a *Allowance) Take(debt, paid, amount units.Mu2) units.Mu2 {
 	lack := Lacks(debt, paid)
 	if a.Burst == 0 || lack+amount == 0 {
@@ -72,7 +72,7 @@ func (a *Allowance) Take(debt, paid, amount units.Mu2) units.Mu2 {
 	return max(1, paid+lack+amount)
 }
 
-// Carry returns the debt of a bucket that goes on under another allowance.
+// Carry returns the debt of a bucket that continues under another allowance.
 func (a *Allowance) Carry(debt, paid units.Mu2, next *Allowance, nextPaid units.Mu2) units.Mu2 {
 	if a.Burst == 0 {
 		return 0

@@ -11,12 +11,12 @@ import (
 // that only read may run in several goroutines.
 type Curve struct {
 	table    *Table
-	products [2]product // only the first is used where all pairs are symmetric
+	products [2]product // only the first is used if all pairs are symmetric
 	total    uint64     // mechanisms composed
 }
 
-// NewCurve returns the curve of nothing: δ(ε) = 0. It takes 24 bytes for each two
-// points of the grid.
+// NewCurve returns the curve of no mechanism, δ(ε) = 0. It takes 24 bytes for each two points of
+// the grid.
 func (t *Table) NewCurve() *Curve { return &Curve{table: t} }
 
 // Set makes c the curve of other counts, in time proportional to the points of the grid and the
@@ -59,8 +59,8 @@ func (c *Curve) DeltaAt(epsilon float64) (float64, error) {
 	return delta, nil
 }
 
-// ErrorAt returns how much of DeltaAt is error bound and not mass: without discretisation the true
-// δ(ε) is at most so much lower. It includes the mass at infinity.
+// ErrorAt returns the part of DeltaAt that is error bounds: but for discretisation, the true δ(ε)
+// is at most that much lower. It includes the mass at infinity.
 func (c *Curve) ErrorAt(epsilon float64) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 1, err
@@ -83,7 +83,7 @@ func (c *Curve) bounds(epsilon float64) (delta, errBound float64) {
 
 // EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta, the least one up to 2^-40 of the window and to what
 // the error bounds differ by. The error is a *units.RangeError unless 0 < delta < 1, and a
-// *pld.FloorError (with ε = +Inf) where the error bounds alone exceed delta.
+// *pld.FloorError (with ε = +Inf) if the error bounds alone exceed delta.
 func (c *Curve) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}

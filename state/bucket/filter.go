@@ -81,13 +81,13 @@ func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 	return &Filter{g, l, append(Counts(nil), c...)}, nil
 }
 
-// Fits reports whether n would be taken.
+// Fits reports whether Spend would accept n.
 func (f *Filter) Fits(n Noise) bool {
 	_, err := f.admits(n)
 	return err == nil
 }
 
-// Spend takes n, or returns accounting.ErrExceeded or a *units.RangeError.
+// Spend charges n, or returns accounting.ErrExceeded or a *units.RangeError.
 func (f *Filter) Spend(n Noise) error {
 	i, err := f.admits(n)
 	if err != nil || i == free {
@@ -96,7 +96,7 @@ func (f *Filter) Spend(n Noise) error {
 	return f.counts.Add(i)
 }
 
-// free is the bucket of what costs nothing.
+// free stands for a bucket if the noise is infinite and costs nothing.
 const free = -1
 
 // admits returns the bucket of n, or the error of Spend.

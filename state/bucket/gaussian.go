@@ -3,9 +3,8 @@ package bucket
 import "math"
 
 // tangent is a lower bound of the curve γ = e^ε ↦ δ(γ) of a μ-GDP mechanism at one ε, with its
-// slope: the curve is convex with slope −Φ(−ε/μ − μ/2) (Corollary C.2). The conversions of package
-// budgets round the same δ up, to serve as a claim; here a claim must stay under it, so it is
-// rounded down.
+// slope: the curve is convex with slope −Φ(−ε/μ − μ/2) (Corollary C.2). Package budgets rounds the
+// same δ up, because there it is a claim. Here it bounds a claim from above, so it is rounded down.
 type tangent struct {
 	delta    float64 // δ(ε), rounded down
 	slope    float64 // e^ε·Φ(−ε/μ − μ/2): the negative slope times γ

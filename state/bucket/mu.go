@@ -35,8 +35,8 @@ const muSteps = 27 << muBits
 type sample struct{ epsilon, delta float64 }
 
 // fineness is the initial number of samples in a step of μ, growth the factor from one step to the
-// next, and refinements how often an interval is halved if only the distance of chord and tangents
-// is in the way.
+// next, and refinements how often an interval is halved if only the gap between chord and tangents
+// prevents a proof.
 const (
 	fineness    = 4
 	growth      = 1.01
@@ -64,7 +64,7 @@ func (c *Curve) walk(step, slack float64, visit func(sample) bool) error {
 	}
 }
 
-// cover is a μ and a slack that are to be above a curve.
+// cover is a claim that δ_μ + slack is above a curve.
 type cover struct {
 	*Curve
 	mu, slack float64

@@ -21,7 +21,7 @@ const (
 type Options struct {
 	// Interval is the distance between two losses in nats, a power of two between pld.MinInterval
 	// and pld.MaxInterval. Connecting the dots adds up to Interval²/4 to the variance of every
-	// mechanism's loss, so Interval belongs well below its standard deviation: 1/σ̃ for Gaussian
+	// mechanism's loss, so Interval should be well below its standard deviation: 1/σ̃ for Gaussian
 	// noise, but about q/σ̃ on Poisson samples. The default is an eighth of the least deviation of
 	// the pairs (pld.Spread), rounded down to a power of two, but at most 2^-11; it grows, up to
 	// pld.MaxInterval, if a pair would not fit half of the window: sound on any grid, looser on a
@@ -75,7 +75,7 @@ func (o Options) withDefaults(pairs []pld.Pair) (Options, error) {
 	return o, nil
 }
 
-// intervalFor is the interval for pairs; one that is not valid is left to discretize.
+// intervalFor returns the interval for pairs. It skips invalid ones, which discretize refuses.
 func intervalFor(pairs []pld.Pair) float64 {
 	interval := coarsest
 	for _, p := range pairs {
@@ -131,7 +131,7 @@ type Table struct {
 
 // NewTable discretises the pairs and transforms them. The error is a *units.RangeError for a bad
 // option or pair, or a *pld.SizeError for a pair whose losses spread over more than the window,
-// which happens where Interval is given or no interval is great enough.
+// which happens if Interval is given or no interval is great enough.
 func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	o, err := o.withDefaults(pairs)
 	if err != nil {
@@ -143,7 +143,7 @@ func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	r := newRoots(o.Points)
 	t := &Table{options: o, circle: newCircle(r, o.Interval), symmetric: true}
 	b := builder{roots: r}
-	// Names of types and fields are part of it: a golden file of Filter keeps them.
+	// It includes names of types and fields, which a golden file of Filter fixes.
 	t.digest = sha256.Sum256(fmt.Appendf(nil, "%#v %#v", o, pairs))
 	for d := range t.spectra {
 		t.spectra[d] = make([]*spectrum, len(pairs))
@@ -194,7 +194,7 @@ func (o Options) discretize(p pld.Pair, d pld.Direction) (pld.Vector, error) {
 	return pld.Discretize(p, d, grid)
 }
 
-// cover is the grid that a pair needs, or why there is none in the window.
+// cover returns the grid that a pair needs, or an error if the window is too small for it.
 func (o Options) cover(p pld.Pair, d pld.Direction) (pld.Grid, error) {
 	grid, err := pld.Cover(p, d, o.Interval, o.Tail)
 	switch {
@@ -254,7 +254,7 @@ func assign(targets []**spectrum, s *spectrum) {
 	}
 }
 
-// Counts is all that is kept of one user: how many mechanisms of each bucket took the user's data.
+// Counts is the whole state of one user: how many mechanisms of each bucket used the user's data.
 type Counts []uint32
 
 // NewCounts returns the counts of a user without contributions.

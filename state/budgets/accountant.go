@@ -21,13 +21,12 @@ const (
 	ZCDP Accountant = "zcdp"
 )
 
-// RDP is another name of ZCDP, kept for deployments that have begun with it: the Rényi filter with
-// the best order, fixed in advance, has the same budget for Gaussian releases. ParseAccountant and
-// Accountants do not have it; all other functions of this package do.
+// RDP is another name of ZCDP, kept for deployments that began with it: the Rényi filter with the
+// best order, fixed in advance, has the same budget for Gaussian releases. ParseAccountant and
+// Accountants leave it out; all other functions of this package accept it.
 const RDP Accountant = "rdp"
 
-// curve is an accountant's reading of μ²: the δ at ε, as exact as deltaUpper
-// wants it before it is rounded up.
+// curve is the δ of an accountant at μ² and ε, exact enough for deltaUpper, which rounds it up.
 type curve struct {
 	accountant Accountant
 	delta      func(mu2 *big.Float, epsilon float64) *big.Float

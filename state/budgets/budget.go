@@ -32,9 +32,9 @@ type Budget struct {
 // MinDelta ≤ δ < 1. deltaKeys is the part of δ set aside for private keys: 0 without
 // them, else 2^-80 ≤ deltaKeys < δ, kept in units of 2^-80 rounded down.
 //
-// B² is the greatest number of units whose δ at ε, rounded upward, is at most δ − deltaKeys. That
-// the sum of both parts is (ε, δ)-DP: if the keys that only one user has pass with probability at
-// most δ_k, and the rest has curve δ_a, then the whole is (ε, δ_k + (1 − δ_k)·δ_a(ε))-DP.
+// B² is the greatest number of units whose δ at ε, rounded upward, is at most δ − deltaKeys. Both
+// parts together are (ε, δ)-DP: if the keys that only one user has pass with probability at most
+// δ_k, and the rest has curve δ_a, then the whole is (ε, δ_k + (1 − δ_k)·δ_a(ε))-DP.
 //
 // The error is a *units.RangeError or an *UnknownAccountantError.
 func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget, error) {

@@ -59,7 +59,7 @@ func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
 	}
 	target := bigmath.New(delta)
 	low, high := bigmath.Square(c.Mu), bigmath.Square(math.Nextafter(c.Mu, math.Inf(1)))
-	// So near to each other δ is linear in μ², to as many digits again as they share.
+	// Between two values so close, δ is linear in μ² to about as many digits as they share.
 	least := deltaUpper(low, epsilon, a)
 	part := bigmath.Zero().Sub(target, least)
 	part.Quo(part, bigmath.Zero().Sub(deltaUpper(high, epsilon, a), least))

@@ -21,8 +21,8 @@ type Accountant struct {
 	note    string
 	budget  budgets.Accountant
 	compute func([]Mechanism, Question) (float64, error)
-	// wins reports whether the result can be below pld's, whose pairs are exact but for the grid;
-	// nil: never.
+	// wins reports whether the result can be below pld's, whose pairs are exact but for the grid.
+	// If it is nil, the result never is.
 	wins func([]Mechanism) bool
 }
 
@@ -201,7 +201,7 @@ func Compare(list []Mechanism, q Question) ([]Verdict, error) {
 	return ask(accountants(), list, q)
 }
 
-// ask is Compare for some accountants, side by side. The caller's goroutine asks pld: in a fresh
+// ask is Compare for some accountants, side by side. The caller's goroutine runs pld: in a fresh
 // one its Fourier transforms were measured to take four times as much CPU time.
 func ask(accountants []Accountant, list []Mechanism, q Question) ([]Verdict, error) {
 	verdicts, errs := make([]Verdict, len(accountants)), make([]error, len(accountants))

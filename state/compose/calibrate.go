@@ -110,7 +110,7 @@ type calibration struct {
 	first, last decimal
 }
 
-// leap is by how many times as much the search goes further until σ lies between two that it knows.
+// leap is the factor by which the stride of the search grows until σ is bracketed.
 const leap = 8
 
 // search bisects between a σ that exceeds the budget and one that does not.

@@ -110,9 +110,9 @@ func orders() []float64 {
 }
 
 // byRDP adds Rényi divergences at many orders (Mironov, 2017, Proposition 1), and returns the best
-// result. Without samples it first looks at every sixteenth order, and then between the neighbours
-// of the best: with t = α − 1 both results are quasiconvex in t, because t·γ is convex, as a
-// cumulant generating function is, and (1+t)·ln(1+t) − t·ln t is concave.
+// result. Without samples it first evaluates every sixteenth order, and then those between the
+// neighbours of the best: with t = α − 1 both results are quasiconvex in t, because t·γ is convex,
+// as a cumulant generating function is, and (1+t)·ln(1+t) − t·ln t is concave.
 func byRDP(list []Mechanism, q Question) (float64, error) {
 	const stride = 16
 	all := orders()

@@ -15,9 +15,9 @@ const maxResponses = 20_000
 
 // byHomogeneous has the optimal composition of k mechanisms that are (ε, δ)-DP with one ε and δ
 // (Kairouz, Oh and Viswanath, 2015, Theorem 3.3). The advanced composition of Rogers et al. (2016,
-// Theorem 2.10) is a bound on it in closed form. Each mechanism is a processing of randomised
-// response of ε that fails openly with probability δ: all k fail not with probability (1−δ)^k, and
-// else the loss is (k−2l)·ε with probability p_l = C(k,l)·e^((k−l)ε)/(1+e^ε)^k, so that
+// Theorem 2.10) is a bound on it in closed form. Each mechanism is a post-processing of randomised
+// response of ε that fails openly with probability δ. With probability (1−δ)^k none of the k fails,
+// and then the loss is (k−2l)·ε with probability p_l = C(k,l)·e^((k−l)ε)/(1+e^ε)^k, so that
 //
 //	δ' = Σ_(l: (k−2l)ε > ε') p_l·(1 − e^(ε'−(k−2l)ε)), and in all 1 − (1−δ)^k·(1−δ').
 func byHomogeneous(list []Mechanism, q Question) (float64, error) {
@@ -85,7 +85,7 @@ func newResponses(epsilon float64, count int) *responses {
 	return r
 }
 
-// next adds loss l to the sums, and goes on to the loss below.
+// next adds loss l to the sums, and moves on to the loss below.
 func (r *responses) next() {
 	r.ps.Add(r.ps, bigmath.Zero().Mul(r.q, r.factor))
 	r.qs.Add(r.qs, r.q)

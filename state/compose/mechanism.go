@@ -62,9 +62,9 @@ func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 
 // GaussianWithoutReplacement returns the mechanism of Gaussian on a sample of fixed size without
 // replacement, which has a part sampling of all individuals, at least 2^-60 and at most 1.
-// Neighbouring inputs replace one individual, and sensitivity is what that changes in the value of
-// a sample: up to twice what one individual adds. How many individuals there are is public. The
-// error is a *units.RangeError.
+// Neighbouring inputs differ by the replacement of one individual, and sensitivity is by how much
+// that changes the value of a sample: up to twice one individual's contribution. How many
+// individuals there are is public. The error is a *units.RangeError.
 func GaussianWithoutReplacement(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)

@@ -10,8 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// maxAsked bounds how many mechanisms the advanced filter is asked for, one by
-// one and some fifty times over.
+// maxAsked bounds the mechanisms that byAdvanced charges one by one, some fifty times over.
 const maxAsked = 100_000
 
 // priced is count mechanisms that are (ε, δ)-DP each.
@@ -55,8 +54,8 @@ func newCurves(list []Mechanism) (*curves, error) {
 	return c, nil
 }
 
-// prices returns the mechanisms' (ε, δ) where all δ together are at most delta, in
-// equal parts for those that can be chosen. The error is a *NotApplicableError.
+// prices returns the mechanisms' (ε, δ), with all δ together at most delta. Mechanisms whose δ can
+// be chosen get equal parts. The error is a *NotApplicableError.
 func (c *curves) prices(delta float64) ([]priced, error) {
 	if c.fixed > delta {
 		return nil, notApplicable("the deltas of eps-delta mechanisms add up to %v", c.fixed)

@@ -33,8 +33,8 @@ type estimator interface {
 	next(x int64, step int, release func(row int128.Int) (float64, error)) (float64, error)
 }
 
-// NewCounter returns a counter of nothing, with noise of standard deviation sigma for a sensitivity
-// of 1, from 2^-20 to 2^20; noise adds Gaussian noise to an integer (mechanisms.GaussianNoise). The
+// NewCounter returns a counter at zero, with noise of standard deviation sigma for a sensitivity of
+// 1, from 2^-20 to 2^20; noise adds Gaussian noise to an integer (mechanisms.GaussianNoise). The
 // error is a *units.RangeError, or accounting.ErrNoNoise.
 func NewCounter(m Matrix, sigma float64, noise accounting.Noise) (*Counter, error) {
 	if err := checkSigma(sigma); err != nil {
@@ -61,7 +61,7 @@ func (c *Counter) Next(x int64) (float64, error) {
 	})
 	if err != nil {
 		c.step = c.matrix.Steps()
-		return 0, fmt.Errorf("counting on: %w", err)
+		return 0, fmt.Errorf("publishing a count: %w", err)
 	}
 	c.step++
 	return estimate, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxSteps is the greatest number of steps of a Matrix, and MaxContributed what one user can have
-// contributed in all.
+// MaxSteps is the greatest number of steps of a Matrix, and MaxContributed the greatest total of
+// one user's counts.
 const (
 	MaxSteps       = 1 << 16
 	MaxContributed = 1 << 20
@@ -26,16 +26,16 @@ type Matrix interface {
 	// Steps returns how many counts there are.
 	Steps() int
 
-	// Unit returns what 1 is in the entries of C: noise of σ has a standard deviation of σ·Unit
-	// in rows.
+	// Unit returns the scale of the integer entries of C: noise of σ has a standard deviation of
+	// σ·Unit in rows.
 	Unit() float64
 
 	// Variance returns the variance of the estimate after a step, in units of σ², where σ is the
 	// noise for a sensitivity of 1. It is never NaN, and 0 for a step out of range.
 	Variance(step int) float64
 
-	// increase returns how much ‖C·Δ‖² grows with one more contribution, of a step that no earlier
-	// one is after, in Unit².
+	// increase returns how much ‖C·Δ‖² grows with next, whose step is not before any earlier one's,
+	// in Unit².
 	increase(earlier []Contribution, next Contribution) int128.Uint
 
 	estimator() estimator

@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// smallEpsilon is where the exact divergence of randomised response would lose its
-// digits, and the lesser of α·ρ and ε is reported.
+// smallEpsilon is the ε below which the exact divergence of randomised response would lose its
+// digits: there the lesser of α·ρ and ε is returned.
 const smallEpsilon = 0x1p-60
 
 // PureToZCDP returns the least ρ for which ε-DP is ρ-zCDP, rounded up: ε·tanh(ε/2).
@@ -35,7 +35,7 @@ func pureRho(epsilon float64) *big.Float {
 	return rho.Add(rho, bigmath.Margin(rho))
 }
 
-// PureToRDP returns the least Rényi divergences that ε-DP implies at the given orders, as of
+// PureToRDP returns the least Rényi divergences that ε-DP implies at the given orders, those of
 // randomised response, rounded up:
 //
 //	ln((e^(αε) + e^((1−α)ε))/(1 + e^ε))/(α−1)

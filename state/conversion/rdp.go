@@ -92,7 +92,7 @@ func RDPToDelta(r loss.RDP, epsilon float64) (delta float64, err error) {
 	return best, nil
 }
 
-// divergesNowhere reports whether some divergence is 0: the two laws are one.
+// divergesNowhere reports whether some divergence is 0: then the two laws are equal.
 func divergesNowhere(r loss.RDP) bool {
 	for _, o := range r {
 		if o.Epsilon == 0 {

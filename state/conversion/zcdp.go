@@ -14,9 +14,9 @@ import (
 // ApproxZCDPToEpsilon returns an ε at which δ₀-approximate ρ-zCDP is (ε, δ)-DP, rounded up: the ε
 // of ρ-zCDP at (δ − δ₀)/(1 − δ₀), by the best Rényi order (package state, Lemma C.4).
 //
-// Why the two parts combine so: the events E and E' of the definition may be thinned
-// by an independent coin until both have probability 1 − δ₀, which leaves the
-// conditional laws as they are. Then
+// The two parts combine because the events E and E' of the definition may be thinned by an
+// independent coin until both have probability 1 − δ₀, which leaves the conditional laws as they
+// are. Then
 //
 //	P(S) ≤ (1−δ₀)·(e^ε·Q(S|E') + δ_ρ(ε)) + δ₀ ≤ e^ε·Q(S) + δ₀ + (1−δ₀)·δ_ρ(ε),
 //

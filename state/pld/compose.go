@@ -18,7 +18,7 @@ type composition struct {
 const coarser = 4
 
 // composeFactors returns the curve of the composition, on the finest grid that Options allow. Each
-// grid is made of the pairs themselves, so that rounding up from one to the next does not add up.
+// grid is made from the pairs themselves, so that roundings do not accumulate from grid to grid.
 func composeFactors(factors []factor, o Options) (curve, error) {
 	factors, err := merged(factors, o)
 	if err != nil {
@@ -41,13 +41,13 @@ func composeFactors(factors []factor, o Options) (curve, error) {
 	}
 }
 
-// tolerance is about the part of ε by which a grid for one δ raises it.
+// tolerance is about the relative amount by which a grid for one δ raises ε.
 const tolerance = 0x1p-16
 
 // coarseEnough returns the factors on a grid that is as coarse as the one δ of the options allows.
-// To share a loss between two points of distance h, of the same mean of e^−loss, adds at most
-// θ(θ+1)h²/8 to a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ, at the θ that is best, n
-// losses add n(θ+1)h²/8 to ε. Any grid has a bound that holds.
+// Splitting a loss between two points at distance h, with the same mean of e^−loss, adds at most
+// θ(θ+1)h²/8 to a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ, at the best θ, n losses add
+// n(θ+1)h²/8 to ε. The bound holds on any grid.
 func coarseEnough(factors []factor, o Options) ([]factor, error) {
 	if o.Delta == 0 {
 		return factors, nil
@@ -67,8 +67,8 @@ func coarseEnough(factors []factor, o Options) ([]factor, error) {
 	return factors, err
 }
 
-// coarsened returns the factors with an interval of at least so much wherever it was not
-// asked for, and whether that changed any.
+// coarsened returns the factors with at least that interval, except those whose interval the caller
+// fixed, and whether any changed.
 func coarsened(factors []factor, interval float64) (next []factor, changed bool, err error) {
 	for _, f := range factors {
 		if f.source != nil && f.interval < interval {

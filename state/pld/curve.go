@@ -2,7 +2,7 @@ package pld
 
 import "math"
 
-// lattice is where the finite losses of a composition lie: (first + j·step)·unit for 0 ≤ j ≤ last.
+// lattice is the set of the finite losses of a composition: (first + j·step)·unit for 0 ≤ j ≤ last.
 type lattice struct {
 	unit        float64 // a power of two
 	first, step int
@@ -36,7 +36,7 @@ func newCurve(l lattice, from, to int, floor, inherent float64) curve {
 	return c
 }
 
-// lower takes a further upper bound of δ at one index into account.
+// lower records a further upper bound of δ at one index.
 func (c *curve) lower(index int, bound float64) {
 	if i := index - c.from; i >= 0 && i < len(c.delta) {
 		c.delta[i] = min(c.delta[i], bound)
@@ -52,7 +52,7 @@ func (c *curve) finish() {
 	}
 }
 
-// raised is what a chord is raised by for its own arithmetic.
+// raised is the factor by which a chord is raised for the rounding of its own arithmetic.
 const raised = 1 + 0x1p-48
 
 func (c curve) deltaAt(epsilon float64) float64 {

@@ -46,7 +46,7 @@ func (c *composition) direct() (curve, error) {
 	return curve, nil
 }
 
-// counted is a sequence with the number of roundings that its terms have seen.
+// counted is a sequence with a bound of the number of roundings in each of its terms.
 type counted struct {
 	values    []float64
 	roundings float64

@@ -16,8 +16,8 @@ type intervals struct {
 	infinity float64
 	cut      float64 // the part of infinity that is there because the grid ends
 	slack    float64 // true losses exceed the grid's by at most this
-	added    int     // most additions that one cell can have seen
-	// exact takes what atom is given, where not nil: it needs no grid.
+	added    int     // greatest number of additions to one cell
+	// exact receives the atoms in place of the grid, unless it is nil.
 	exact func(loss, p float64)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Direction is the neighbouring input from which the loss is seen.
+// Direction is the input, of two neighbouring ones, that outputs are drawn from.
 type Direction int
 
 // The directions. A guarantee must hold in both; a symmetric pair has one distribution for the two.
@@ -27,8 +27,8 @@ type Pair interface {
 
 	// symmetric reports whether both directions have the same distribution.
 	symmetric() bool
-	// extent returns what a grid for the pair must cover. tail is the probability
-	// that may be cut off above.
+	// extent returns what a grid for the pair must cover. tail is the probability that may be cut
+	// off above.
 	extent(d Direction, tail float64) extent
 	// fill adds the whole distribution to the cells.
 	fill(d Direction, c *intervals) error

@@ -10,7 +10,7 @@ import (
 // Sampled is the pair of a mechanism on a Poisson sample, in which every individual is present
 // independently with probability q, for inputs that differ by the presence of one individual: q·P +
 // (1−q)·Q and Q, if P and Q are the mechanism's own pair for such inputs (Zhu, Dong and Wang, 2022,
-// Theorem 11). The pair of Gaussian is SubsampledGaussian, which is exact; any other is sampled
+// Theorem 11). For Gaussian it is SubsampledGaussian, which is exact; any other pair is sampled
 // loss by loss, after a discretisation of its own if it has a density.
 type Sampled struct {
 	Pair     Pair    // of the mechanism on the sample
@@ -98,8 +98,8 @@ func (s Sampled) steepest(d Direction, unsampled extent) float64 {
 }
 
 const (
-	finer      = 4       // times as fine as the grid is the pair itself discretised
-	finestSize = 1 << 20 // points of it
+	finer      = 4       // how many times finer than the grid the pair itself is discretised
+	finestSize = 1 << 20 // points of that discretisation
 )
 
 // fill samples the pair's own distribution mass by mass. With c = 1 − e^ε·(1−q) the δ of the

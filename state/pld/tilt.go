@@ -3,9 +3,8 @@ package pld
 import "math"
 
 const (
-	// reach is how much further down than a tilted distribution itself, in nats, δ is
-	// taken from it: the error of its transform there is e^reach times as large in
-	// relation to δ as where the tilt is best.
+	// reach is how far below its best point, in nats, a tilted distribution still serves for δ:
+	// there the error of its transform, relative to δ, is e^reach times as large.
 	reach = 8
 	// windowDepth makes the part of a tilted distribution that does not fit the
 	// transform less than e^−windowDepth of it, so less than e^(reach−windowDepth) =
@@ -15,7 +14,7 @@ const (
 	summaryPoints = 1024
 )
 
-// shape is the composition as the choice of tilts and windows sees it.
+// shape summarises the composition for the choice of tilts and windows.
 type shape struct {
 	parts  []summary
 	counts []float64

@@ -53,7 +53,7 @@ func (c *composition) transformed() (curve, error) {
 	return out, nil
 }
 
-// workspace is the memory of convolve, kept from tilt to tilt.
+// workspace is the memory of convolve, reused for each tilt.
 type workspace struct {
 	plan      *fourier.FFT
 	sequence  []float64

@@ -13,7 +13,7 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("%s is %v, but must be %s", e.Parameter, e.Value, e.Range)
 }
 
-// Require returns a *RangeError unless ok. Several, the first one wins: cmp.Or.
+// Require returns a *RangeError unless ok. Of several calls, cmp.Or returns the first error.
 func Require(ok bool, parameter string, value float64, allowed string) error {
 	if ok {
 		return nil

@@ -75,7 +75,7 @@ func (a Amount) IsZero() bool { return a == Amount{} }
 // Plus returns a + b, or Max if the sum does not fit.
 func (a Amount) Plus(b Amount) Amount { return Amount{a.units.add(b.units)} }
 
-// Add is Plus, and false where the sum does not fit.
+// Add returns a + b and true, or Max and false if the sum does not fit.
 func (a Amount) Add(b Amount) (Amount, bool) {
 	sum := a.Plus(b)
 	return sum, sum != Max
@@ -129,7 +129,7 @@ func (a Amount) Bytes() (b [Size]byte) {
 	return b
 }
 
-// FromBytes returns the Amount of what Bytes returned: every value is one.
+// FromBytes is the inverse of Bytes. All bytes are valid.
 func FromBytes(b [Size]byte) Amount { return Amount{wideFromBig(new(big.Int).SetBytes(b[:]))} }
 
 func (a Amount) float(dir units.Rounding) float64 {

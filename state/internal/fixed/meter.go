@@ -44,7 +44,7 @@ func ResumeMeter(limit, taken, reserved Amount) (Meter, bool) {
 // Limit returns the limit.
 func (m *Meter) Limit() Amount { return m.limit }
 
-// Taken returns the amount that is spent for good.
+// Taken returns the spent amount.
 func (m *Meter) Taken() Amount { return m.taken }
 
 // Reserved returns the amount reserved until Settle.
