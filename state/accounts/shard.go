@@ -42,9 +42,8 @@ type Shard struct {
 }
 
 type shardEntry struct {
-	id     ID
-	period int64
-	spent  units.Mu2
+	accountKey
+	spent units.Mu2
 }
 
 type accountKey struct {
@@ -63,11 +62,7 @@ func (s *Shard) Len() int { return s.count - s.zero }
 // Get returns the account, and whether there is one that is not zero. A new
 // user's account is the zero Account.
 func (s *Shard) Get(id ID, period int64) (Account, bool) {
-	_, n := s.find(accountKey{id, period})
-	if n < 0 {
-		return Account{}, false
-	}
-	a := s.account(n)
+	_, a := s.Find(id, period)
 	return a, !a.IsZero()
 }
 
@@ -99,11 +94,7 @@ func (s *Shard) At(index int, id ID, period int64) (Account, error) {
 }
 
 func (s *Shard) holds(index int, id ID, period int64) bool {
-	if index < 0 || index >= s.count {
-		return false
-	}
-	e := s.entry(index)
-	return e.id == id && e.period == period
+	return index >= 0 && index < s.count && s.entry(index).accountKey == (accountKey{id, period})
 }
 
 // PutAt is Put for an account whose index is known; it searches if the index is −1. It returns the
@@ -127,7 +118,7 @@ func (s *Shard) PutAt(index int, id ID, period int64, a Account) (int, error) {
 	if s.count == maxAccounts {
 		return -1, fmt.Errorf("adding an account: %w", ErrShardFull)
 	}
-	n = s.appendEntry(id, period, a)
+	n = s.appendEntry(k, a)
 	s.index[slot] = slotOf(s.hash(k), n)
 	if s.count > len(s.index)/4*3 {
 		s.reindex(2 * len(s.index))
@@ -218,7 +209,7 @@ func (s *Shard) find(k accountKey) (slot, n int) {
 			continue
 		}
 		n = int(v&slotMask) - 1
-		if e := s.entry(n); e.id == k.id && e.period == k.period {
+		if s.entry(n).accountKey == k {
 			return slot, n
 		}
 	}
@@ -317,14 +308,13 @@ func (s *Shard) set(n int, a Account) {
 	reserved[n&(chunkSize-1)] = a.Reserved
 }
 
-func (s *Shard) appendEntry(id ID, period int64, a Account) int {
+func (s *Shard) appendEntry(k accountKey, a Account) int {
 	n := s.count
 	if n&(chunkSize-1) == 0 {
 		s.chunks = append(s.chunks, new([chunkSize]shardEntry))
 		s.reserved = append(s.reserved, nil)
 	}
-	e := s.entry(n)
-	e.id, e.period = id, period
+	s.entry(n).accountKey = k
 	s.count++
 	s.set(n, a)
 	return n
@@ -335,8 +325,7 @@ func (s *Shard) reindex(slots int) {
 	s.index = make([]uint32, slots)
 	mask := slots - 1
 	for n := range s.count {
-		e := s.entry(n)
-		h := s.hash(accountKey{e.id, e.period})
+		h := s.hash(s.entry(n).accountKey)
 		slot := int(h) & mask
 		for s.index[slot] != 0 {
 			slot = (slot + 1) & mask

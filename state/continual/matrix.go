@@ -45,15 +45,11 @@ func checkSteps(steps int) error {
 	return units.Require(steps >= 1 && steps <= MaxSteps, "steps", float64(steps), "an integer from 1 to 2^16")
 }
 
-// squares adds a·(2·y + a) for rows y that become y + a. Every term is below 2^83: a and y are
-// below 2^41.
-type squares struct{ sum int128.Uint }
-
-func (s *squares) grow(y, a uint64) {
-	hi, lo := bits.Mul64(a, 2*y+a)
-	var carry uint64
-	s.sum.Lo, carry = bits.Add64(s.sum.Lo, lo, 0)
-	s.sum.Hi, _ = bits.Add64(s.sum.Hi, hi, carry)
+// grown returns sum + (y + a)² − y², for a row y that becomes y + a. The difference is below 2^83:
+// a and y are below 2^41.
+func grown(sum int128.Uint, y, a uint64) int128.Uint {
+	sum, _ = sum.Add(int128.Mul(a, 2*y+a))
+	return sum
 }
 
 // Tree is binary tree aggregation: one row of C for every left node of a binary tree over the
@@ -90,7 +86,7 @@ func (t *Tree) Variance(step int) float64 {
 func left(step, level int) bool { return step>>level&1 == 0 }
 
 func (t *Tree) increase(earlier []Contribution, next Contribution) int128.Uint {
-	var s squares
+	var sum int128.Uint
 	for level := 0; 1<<level <= t.steps; level++ {
 		node := next.Step >> level
 		if !left(next.Step, level) || (node+1)<<level > t.steps {
@@ -102,9 +98,9 @@ func (t *Tree) increase(earlier []Contribution, next Contribution) int128.Uint {
 				below += uint64(c.Count)
 			}
 		}
-		s.grow(below, uint64(next.Count))
+		sum = grown(sum, below, uint64(next.Count))
 	}
-	return s.sum
+	return sum
 }
 
 // rootBits is the scale of the entries of Root.
@@ -155,13 +151,13 @@ func (m *Root) Variance(step int) (sum float64) {
 }
 
 func (m *Root) increase(earlier []Contribution, next Contribution) int128.Uint {
-	var s squares
+	var sum int128.Uint
 	for row := next.Step; row < len(m.r); row++ {
 		y := uint64(0)
 		for _, c := range earlier {
 			y += uint64(c.Count) * m.r[row-c.Step]
 		}
-		s.grow(y, uint64(next.Count)*m.r[row-next.Step])
+		sum = grown(sum, y, uint64(next.Count)*m.r[row-next.Step])
 	}
-	return s.sum
+	return sum
 }

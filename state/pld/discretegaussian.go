@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -21,11 +22,9 @@ type DiscreteGaussian struct {
 
 // Validate returns a *units.RangeError that names sigma or sensitivity if it is out of its range.
 func (g DiscreteGaussian) Validate() error {
-	if err := inRange("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma); err != nil {
-		return err
-	}
-	return units.Require(g.Sensitivity >= 1 && g.Sensitivity <= 1<<20, "sensitivity", float64(g.Sensitivity),
-		"an integer from 1 to 2^20")
+	return cmp.Or(inRange("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma),
+		units.Require(g.Sensitivity >= 1 && g.Sensitivity <= 1<<20, "sensitivity", float64(g.Sensitivity),
+			"an integer from 1 to 2^20"))
 }
 
 func (g DiscreteGaussian) symmetric() bool { return true }

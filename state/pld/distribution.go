@@ -44,21 +44,17 @@ const (
 )
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Interval != 0 && !(o.Interval >= MinInterval && o.Interval <= MaxInterval) {
-		return o, &units.RangeError{Parameter: "interval", Value: o.Interval, Range: "0 for the default, or between " +
-			"2^-40 and 1"}
-	}
 	o.MinDelta = cmp.Or(o.MinDelta, defaultMinDelta)
-	if !(o.MinDelta >= 1e-280 && o.MinDelta <= 0.1) {
-		return o, &units.RangeError{Parameter: "min_delta", Value: o.MinDelta, Range: "0 for the default, or between " +
-			"1e-280 and 0.1"}
-	}
 	o.MaxPoints = cmp.Or(o.MaxPoints, defaultMaxPoints)
-	if o.MaxPoints < 16 || o.MaxPoints > MaxSize {
-		return o, &units.RangeError{Parameter: "max_points", Value: float64(o.MaxPoints),
-			Range: "0 for the default, or between 16 and 2^26"}
-	}
-	return o, units.Require(o.Delta >= 0 && o.Delta < 1, "delta", o.Delta, "at least 0 and below 1")
+	return o, cmp.Or(
+		units.Require(o.Interval == 0 || o.Interval >= MinInterval && o.Interval <= MaxInterval, "interval", o.Interval,
+			"0 for the default, or between 2^-40 and 1"),
+		units.Require(o.MinDelta >= 1e-280 && o.MinDelta <= 0.1, "min_delta", o.MinDelta,
+			"0 for the default, or between 1e-280 and 0.1"),
+		units.Require(o.MaxPoints >= 16 && o.MaxPoints <= MaxSize, "max_points", float64(o.MaxPoints),
+			"0 for the default, or between 16 and 2^26"),
+		units.Require(o.Delta >= 0 && o.Delta < 1, "delta", o.Delta, "at least 0 and below 1"),
+	)
 }
 
 // powerBelow returns the greatest power of two that is at most x > 0.

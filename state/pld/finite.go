@@ -19,10 +19,7 @@ type Approx loss.Approx
 // Validate returns a *units.RangeError that names epsilon (0 to MaxPureEpsilon) or delta (0 up to
 // 1) if it is out of its range.
 func (a Approx) Validate() error {
-	if err := loss.Approx(a).Validate(); err != nil {
-		return err
-	}
-	return inRange("epsilon", a.Epsilon, 0, MaxPureEpsilon)
+	return cmp.Or(loss.Approx(a).Validate(), inRange("epsilon", a.Epsilon, 0, MaxPureEpsilon))
 }
 
 func (a Approx) symmetric() bool { return true }

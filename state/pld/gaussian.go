@@ -1,10 +1,10 @@
 package pld
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // MinSigma and MaxSigma bound the noise of every Gaussian pair.
@@ -42,11 +42,7 @@ type SubsampledGaussian struct {
 
 // Validate returns a *units.RangeError that names sigma or sampling if it is out of its range.
 func (g SubsampledGaussian) Validate() error {
-	if err := inRange("sigma", g.Sigma, MinSigma, MaxSigma); err != nil {
-		return err
-	}
-	return units.Require(g.Sampling >= 0x1p-60 && g.Sampling <= 1, "sampling", g.Sampling,
-		"at least 2^-60 and at most 1")
+	return cmp.Or(inRange("sigma", g.Sigma, MinSigma, MaxSigma), checkSampling(g.Sampling))
 }
 
 func (g SubsampledGaussian) symmetric() bool { return g.Sampling == 1 }

@@ -27,10 +27,10 @@ const maxIndex = 1 << 50
 
 // Validate returns a *units.RangeError that names interval or size if it is out of its range.
 func (g Grid) Validate() error {
-	if fraction, _ := math.Frexp(g.Interval); fraction != 0.5 || g.Interval < MinInterval || g.Interval > MaxInterval {
-		return &units.RangeError{Parameter: "interval", Value: g.Interval, Range: "a power of two between 2^-40 and 1"}
-	}
+	fraction, _ := math.Frexp(g.Interval)
 	return cmp.Or(
+		units.Require(fraction == 0.5 && g.Interval >= MinInterval && g.Interval <= MaxInterval, "interval", g.Interval,
+			"a power of two between 2^-40 and 1"),
 		units.Require(g.Lowest >= -maxIndex && g.Lowest <= maxIndex, "lowest", float64(g.Lowest),
 			"between -2^50 and 2^50"),
 		units.Require(g.Size >= 2 && g.Size <= MaxSize, "size", float64(g.Size), "between 2 and 2^26"),
@@ -58,13 +58,7 @@ type Vector struct {
 // to its lowest loss; losses above it count as unbounded. The error is a *units.RangeError for a
 // bad pair, direction or grid.
 func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
-	if err := p.Validate(); err != nil {
-		return Vector{}, err
-	}
-	if err := d.validate(); err != nil {
-		return Vector{}, err
-	}
-	if err := g.Validate(); err != nil {
+	if err := cmp.Or(p.Validate(), d.validate(), g.Validate()); err != nil {
 		return Vector{}, err
 	}
 	c := newCells(g.Interval, g.Lowest, g.Size)
@@ -92,16 +86,9 @@ func Spread(p Pair) (float64, error) {
 // tail is cut off above, and less below. The error is a *units.RangeError (0 < tail < 1, at least
 // 1e-300) or, if the grid would exceed MaxSize, a *SizeError.
 func Cover(p Pair, d Direction, interval, tail float64) (Grid, error) {
-	if err := p.Validate(); err != nil {
-		return Grid{}, err
-	}
-	if err := d.validate(); err != nil {
-		return Grid{}, err
-	}
-	if !(tail >= 1e-300 && tail < 1) {
-		return Grid{}, &units.RangeError{Parameter: "tail", Value: tail, Range: "at least 1e-300 and below 1"}
-	}
-	if err := (Grid{Interval: interval, Size: 2}).Validate(); err != nil {
+	if err := cmp.Or(p.Validate(), d.validate(),
+		units.Require(tail >= 1e-300 && tail < 1, "tail", tail, "at least 1e-300 and below 1"),
+		Grid{Interval: interval, Size: 2}.Validate()); err != nil {
 		return Grid{}, err
 	}
 	return p.extent(d, tail).grid(interval, MaxSize)

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
@@ -25,10 +26,11 @@ func validateSampling(p Pair, sampling float64) error {
 	if p == nil {
 		return &units.RangeError{Parameter: "pair", Value: 0, Range: "the pair of the mechanism on the sample"}
 	}
-	if !(sampling >= 0x1p-60 && sampling <= 1) {
-		return &units.RangeError{Parameter: "sampling", Value: sampling, Range: "at least 2^-60 and at most 1"}
-	}
-	return p.Validate()
+	return cmp.Or(checkSampling(sampling), p.Validate())
+}
+
+func checkSampling(sampling float64) error {
+	return units.Require(sampling >= 0x1p-60 && sampling <= 1, "sampling", sampling, "at least 2^-60 and at most 1")
 }
 
 // exact returns the pair that needs no sampling loss by loss.
