@@ -170,11 +170,6 @@ func (m *Metric) checkEdges() error {
 		return Invalid("Edges", "%d edges are listed, and 3 to %d are possible: add or remove some", n+1,
 			metrickind.MostBuckets+1)
 	}
-	for _, edge := range m.Edges {
-		if edge != math.Trunc(edge) || math.Abs(edge) > maxSum {
-			return Invalid("Edges", "%v is out of range: an edge must be a whole number between -2^36 and 2^36", edge)
-		}
-	}
 	if edges := m.edges(); !rising(edges) {
 		return Invalid("Edges", "edges must rise: list each edge once, the least first")
 	} else if edges[0] != m.Min || edges[len(edges)-1] != m.Max {
@@ -183,6 +178,9 @@ func (m *Metric) checkEdges() error {
 	}
 	return nil
 }
+
+// outOfRange reports whether a number cannot be an edge.
+func outOfRange(edge float64) bool { return edge != math.Trunc(edge) || math.Abs(edge) > maxSum }
 
 func rising(edges []int64) bool {
 	return slices.IsSorted(edges) && len(slices.Compact(slices.Clone(edges))) == len(edges)

@@ -181,7 +181,9 @@ func (m *Metric) checkValues() error {
 	if kind.Tree != nil { // a tree counts events and does not add up values
 		most = maxSum
 	}
-	switch {
+	switch i := slices.IndexFunc(m.Edges, outOfRange); {
+	case m.hasEdges() && i >= 0: // Min and Max follow from the edges
+		return Invalid("Edges", "%v is out of range: an edge must be a whole number between -2^36 and 2^36", m.Edges[i])
 	case !kind.Values() && (m.Min != 0 || m.Max != 0):
 		return Invalid("Max", "min and max are only used with %s", metrickind.Plural(metrickind.Valued()))
 	case m.Min > m.Max:

@@ -110,6 +110,8 @@ func TestBadCommandLines(t *testing.T) {
 		{"format as a flag", []string{"demo", "--json"}, 2, "is --format json meant?"},
 		{"directory", []string{"demo", "--input", ".", "--user-field", "user", "--time-field", "when"}, 2,
 			". is a directory"},
+		{"no file", []string{"plan", "--input", "none.csv", "--user-field", "user", "--time-field", "when", "--header"}, 1,
+			"--input none.csv: file does not exist: correct the path"},
 		{"nobody recovers", []string{"recover", "--config", csv}, 2, "give --by"},
 		{"argument", []string{"demo", "file.csv"}, 2, `is --input file.csv meant?`},
 		{"format", []string{"version", "--format", "yaml"}, 2, "must be table or json"},
@@ -147,6 +149,8 @@ func TestBadCommandLines(t *testing.T) {
 		{"no further statistics", with("--also", ""), 2, "--also is empty"},
 		{"edges that fall", with("--kind", "histogram", "--value-field", "user", "--edges", "10,5,0"), 2,
 			"--edges: edges must rise"},
+		{"edges that no number has", with("--kind", "histogram", "--value-field", "user", "--edges", "0,1e300"), 2,
+			"--edges: 1e+300 is out of range"},
 		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},
 
 		{"missing input", []string{"demo", "--input", "/nowhere/events.csv", "--header", "--user-field", "u",

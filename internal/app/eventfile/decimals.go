@@ -1,6 +1,7 @@
 package eventfile
 
 import (
+	"bytes"
 	"math/bits"
 	"slices"
 
@@ -15,8 +16,9 @@ var (
 
 // otherValues counts values by size, to detect that the unreadable ones are not a random sample.
 type otherValues struct {
-	decoder *event.Decoder // finds the text of an unreadable value; nil if the format has no values
+	decoder *event.Decoder // of the other decimal sign; nil if the format has no values
 	sizes   [65]struct{ all, bad uint64 }
+	commas  uint64 // unreadable values with a decimal comma
 }
 
 func newOtherValues(format event.Format) *otherValues {
@@ -39,7 +41,9 @@ func (o *otherValues) try(record []byte) {
 	var digits int64
 	if d := o.decoder; d != nil {
 		var e event.Event
-		d.Decode(record, &e) //nolint:errcheck // the text is enough
+		if d.Decode(record, &e) == nil && bytes.IndexByte(d.ValueText(), ',') >= 0 {
+			o.commas++
+		}
 		for _, c := range d.ValueText() {
 			if c >= '0' && c <= '9' {
 				digits = min(digits*10+int64(c-'0'), mostDigits)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -99,8 +100,8 @@ type separator struct {
 }
 
 var separators = [...]separator{
-	{';', "columns that are separated by semicolons: write them with commas"},
-	{'|', "columns that are separated by pipes: write them with commas"},
+	{';', "columns that are separated by semicolons"},
+	{'|', "columns that are separated by pipes"},
 	{'\t', ""}, {',', ""},
 	{' ', "columns that are separated by spaces: write them with commas, for example with tr -s ' ' ,"},
 }
@@ -123,10 +124,11 @@ func (s *separator) instead(given event.Encoding) *FormatError {
 	return out
 }
 
-// separated returns a separator that is equally frequent in all lines, if the first line has no
-// given separator at all, or if the given one is rarer and varies from line to line, as decimal
-// commas do. It returns nil for lines of JSON.
-func separated(given byte, lines [][]byte) *separator {
+// separated returns another separator that all lines have, preferably equally often, if the first
+// line has no given one: an event has several columns. It also returns one that is equally frequent
+// in all lines if the given one is rarer and varies from line to line, as decimal commas do. It
+// returns nil for lines of JSON. given is 0 for a format without a separator.
+func separated(given byte, lines [][]byte) (other *separator) {
 	count := func(mark byte) (least, most int) {
 		least = math.MaxInt
 		for _, line := range lines {
@@ -138,23 +140,31 @@ func separated(given byte, lines [][]byte) *separator {
 		}
 		return least, most
 	}
-	if len(lines) < 2 || slices.ContainsFunc(lines, func(line []byte) bool {
-		return bytes.IndexByte([]byte(`{["`), line[0]) >= 0
+	if len(lines) == 0 {
+		return nil
+	}
+	none, json := bytes.IndexByte(lines[0], given) < 0, `{["`
+	oneColumn := none && given != 0
+	if oneColumn {
+		json = `{[` // names of columns may be quoted
+	}
+	if len(lines) < 2 && !oneColumn || slices.ContainsFunc(lines, func(line []byte) bool {
+		return strings.IndexByte(json, line[0]) >= 0
 	}) {
 		return nil
 	}
 	leastGiven, mostGiven := count(given)
-	none := bytes.IndexByte(lines[0], given) < 0
 	for i, s := range separators {
 		least, most := count(s.mark)
-		if s.mark == given || least < 1 || least < most || s.mark == ' ' && given == 0 {
-			continue
-		}
-		if none || s.mark != ' ' && leastGiven < mostGiven && mostGiven < least {
+		switch {
+		case s.mark == given || least < 1 || s.mark == ' ' && (given == 0 || len(lines) < 2):
+		case least == most && (none || s.mark != ' ' && leastGiven < mostGiven && mostGiven < least):
 			return &separators[i]
+		case oneColumn && s.mark != ' ' && other == nil:
+			other = &separators[i]
 		}
 	}
-	return nil
+	return other
 }
 
 // linesOf returns the first complete lines that are not empty. It drops the last line, which may be

@@ -34,6 +34,8 @@ func TestAFileOfAnotherFormatIsDetected(t *testing.T) {
 		{"semicolons", event.CSV, semicolons, "separated by semicolons"},
 		{"semicolons and decimal commas", event.CSV, "who;page;paid\nu1;home;1,50\nu2;home;20\nu3;a;7,25\n",
 			"separated by semicolons"},
+		{"semicolons in quotes", event.CSV, "\"who\";\"page\"\n\"u1\";\"a;b\"\n", "separated by semicolons"},
+		{"a line with semicolons", event.CSV, "who;page", "separated by semicolons"},
 		{"pipes", event.TSV, strings.ReplaceAll(csv, ",", "|"), "separated by pipes"},
 		{"spaces", event.CSV, "who  page\nu1 home\nu2   cart\n", "separated by spaces"},
 		{"commas in texts and spaces", event.CSV, "who,page\nu1,\"a, b\"\nu2,c d\n", ""},

@@ -110,6 +110,12 @@ func (f *Faults) BadValues() (n uint64, where string, tooMany bool) {
 		f.values.tooMany(f.total-one.records-f.kind(noValue).records)
 }
 
+// DecimalCommas reports whether most values that are not numbers of the format have a decimal comma,
+// which the format does not expect.
+func (f *Faults) DecimalCommas() bool {
+	return f.values != nil && !f.format.DecimalComma && 2*f.values.commas > f.kind(wrongValue).records
+}
+
 // Undecodable returns the number of records that are not of the format at all, or are rows with too
 // few columns, and the first positions.
 func (f *Faults) Undecodable() (n uint64, where string) {

@@ -135,6 +135,7 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 		{"thousands or decimals", 900, 0, map[string]int{"1.234": 90, "12.500": 10}, true},
 		{"some have other decimals", 900, 0, map[string]int{"1.234": 99, "0.500": 1}, true},
 		{"half is no value", 500, 0, map[string]int{"": 500}, false},
+		{"decimal commas", 0, 0, map[string]int{"9,56": 1000}, true},
 	} {
 		f := event.Format{Format: event.TSV, Columns: []string{"u", "t", "v"}, User: "u", Time: "t", TimeUnit: "ms",
 			Value: "v"}
@@ -163,6 +164,9 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 		if n, _, tooMany := faults.BadValues(); tooMany != c.tooMany || int(n+faults.WithoutValue()) != 1000-c.small-
 			c.large {
 			t.Errorf("%s: %d, %v", c.name, n, tooMany)
+		}
+		if faults.DecimalCommas() != (c.name == "decimal commas") {
+			t.Errorf("%s: decimal commas are %v", c.name, faults.DecimalCommas())
 		}
 	}
 }

@@ -197,14 +197,12 @@ func about(found *choice.Found) string {
 		terminal.Number(2*found.UsersDeviation, 0))
 }
 
-// sizes are the windows that can be chosen: those that were given, or all that begin where the
-// given range begins and ends. They must not depend on the data. Where --time-layout has no hour,
-// none is below a day: the layout is public, because the user states it and demo never takes it
-// from the records. (Without the flag each record may have another layout; a single one with an
-// hour would change the sizes.)
+// sizes returns the windows that can be chosen: the given one, or all of at least leastWindow that
+// begin where the given range begins and ends. They depend on flags only, not on the data: a single
+// record whose time has an hour must not change them.
 func (f *demoFlags) sizes() (sizes []time.Duration) {
-	if sizes = f.windowSizes(); sizes != nil {
-		return sizes
+	if f.given("window") {
+		return []time.Duration{f.window}
 	}
 	from, to := f.millis()
 	for _, size := range choice.Usual {
@@ -216,14 +214,6 @@ func (f *demoFlags) sizes() (sizes []time.Duration) {
 		sizes = []time.Duration{f.window}
 	}
 	return sizes
-}
-
-// windowSizes returns the size that was given; nil where one is to be chosen.
-func (f *demoFlags) windowSizes() []time.Duration {
-	if f.given("window") {
-		return []time.Duration{f.window}
-	}
-	return nil
 }
 
 // skips names a choice in which records without a user are left out: a format does not say so.

@@ -18,6 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -182,12 +183,16 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
 		from, to string
+		text     bool // --time-unit text, the default
 		layout   input.TimeLayout
 		want     []time.Duration
 	}{
-		"a Thursday":   {from: "2025-01-02", want: []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}},
-		"a Friday":     {from: "2025-01-03", want: []time.Duration{time.Hour, 6 * time.Hour, day}},
-		"up to a noon": {to: "2025-01-02T12:00:00Z", want: []time.Duration{time.Hour, 6 * time.Hour}},
+		"texts, perhaps dates": {text: true, want: choice.Usual[2:]},
+		"texts of two days":    {text: true, from: "2025-01-03", to: "2025-01-05", want: []time.Duration{day}},
+		"texts with hours":     {text: true, layout: "%d.%m.%Y %H h", want: choice.Usual},
+		"a Thursday":           {from: "2025-01-02", want: []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}},
+		"a Friday":             {from: "2025-01-03", want: []time.Duration{time.Hour, 6 * time.Hour, day}},
+		"up to a noon":         {to: "2025-01-02T12:00:00Z", want: []time.Duration{time.Hour, 6 * time.Hour}},
 		// which --from refuses
 		"within an hour":    {from: "2025-01-02T12:30:00Z", want: []time.Duration{time.Hour}},
 		"the whole of time": {want: choice.Usual},
@@ -206,7 +211,9 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 		if c.to != "" {
 			f.to = at(c.to)
 		}
-		f.times.Layout = c.layout
+		if f.times.Layout = c.layout; c.text {
+			f.times.Unit = event.TimeText
+		}
 		f.window = f.baseWindow()
 		if got := f.sizes(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -106,10 +106,11 @@ func (f *inputFlags) layout() event.Format {
 	return layout
 }
 
-// leastWindow is the smallest size of windows that is chosen: a day where --time-layout says that
-// times are dates.
+// leastWindow returns the smallest window that demo chooses: a day if the flags allow dates without
+// a time of day.
 func (f *inputFlags) leastWindow() time.Duration {
-	if event.OnlyDates(string(f.times.Layout)) {
+	layout := string(f.times.Layout)
+	if layout == "" && f.times.Unit == event.TimeText || event.OnlyDates(layout) {
 		return 24 * time.Hour
 	}
 	return choice.Usual[0]
@@ -119,8 +120,11 @@ func (f *inputFlags) leastWindow() time.Duration {
 func (f *inputFlags) explainFile(err error) error {
 	var other *eventfile.FormatError
 	if errors.As(err, &other) && other.Separator != "" {
-		return command.Usage(fmt.Errorf("%w, or give --input-format %s --separator '%s'", err, input.QuotedFormats(),
-			other.Separator))
+		format := ""
+		if !event.EncodingOf(f.inputFormat).Quoted {
+			format = " --input-format " + input.QuotedFormats()
+		}
+		return command.Usage(fmt.Errorf("%w: give%s --separator '%s'", err, format, other.Separator))
 	}
 	return input.ExplainColumns(input.ExplainFormat(err), [2]string{"user-field", f.userField}, [2]string{"key-field",
 		f.keyField}, [2]string{"time-field", f.timeField})
@@ -173,7 +177,13 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 		return nil
 	}
 	cure := "Correct --value-field or the file"
-	if f.Decimals == 0 {
+	switch comma := faults.DecimalCommas(); {
+	case comma && f.Decimals > 0:
+		cure = "They have a decimal comma: give --decimal-comma"
+	case comma:
+		cure = "They have a decimal comma: give --decimal-comma, --decimals 2 for two decimals, and --min and --max in " +
+			"hundredths"
+	case f.Decimals == 0:
 		cure = "If they have decimals, give --decimals 2 for two of them, and --min and --max in hundredths"
 	}
 	return fmt.Errorf("reading input file %s: %s have a value that is not %s: %s. %s; to leave such records out, add "+

@@ -78,7 +78,7 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if err := errors.Join(f.checkInput(changed), f.checkKind(changed)); err != nil {
 		return command.Usage(err)
 	}
-	least := f.leastWindow()
+	least := choice.Usual[0]
 	if f.times.Zone != "" {
 		least = 24 * time.Hour // a configuration has only whole days in a zone
 	}

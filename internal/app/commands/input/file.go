@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ func Readable(flag, path string) error {
 	}
 	info, err := os.Stat(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--%s %s: %w: correct the path", flag, path, fs.ErrNotExist)
 	case err != nil:
 		return fmt.Errorf("opening --%s: %w", flag, err)
 	case info.IsDir():
