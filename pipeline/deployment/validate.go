@@ -203,8 +203,6 @@ func (m *Metric) checkValues() error {
 		return err
 	}
 	switch {
-	case kind.Vector != nil:
-		return m.checkVector(kind)
 	case kind.Tree != nil:
 		return m.checkTree(kind)
 	case len(m.Ranks) > 0:
@@ -216,6 +214,8 @@ func (m *Metric) checkValues() error {
 	case m.Scale != "":
 		return Invalid("Scale", "only quantiles and histograms have a scale: remove it, or give %s",
 			with("Metrics.Kind", metrickind.Quantiles))
+	case kind.Vector != nil:
+		return m.checkVector(kind)
 	}
 	if m.Min < 0 && m.Target.Relative != 0 {
 		return Invalid("Target.Relative", "a %s that can be negative has no relative error; give an absolute target, "+

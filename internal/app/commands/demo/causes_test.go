@@ -84,7 +84,7 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 			fmt.Fprintf(&b, "%d,u%d,a\n", c.when(i), i%10)
 		}
 		f := &demoFlags{}
-		f.from, f.window = c.from, time.Hour
+		f.from, f.Window = c.from, time.Hour
 		f.input, f.inputFormat, f.header, f.userField, f.keyField, f.timeField, f.times.Unit = commandtest.Write(t,
 			"visits.csv", b.String()), event.CSV, true, "who", "where", "when", "ms"
 		file, err := demo.OpenFile(f.fileOptions())
@@ -123,8 +123,8 @@ func TestUndecodableRowsRefuseAFile(t *testing.T) {
 		text := "when,who\n" + strings.Repeat("1,u,x\n", bad) + strings.Repeat("1,NULL\n", 400) +
 			strings.Repeat("1,u\n", 100-bad)
 		f := &demoFlags{}
-		f.window = time.Hour
-		f.input, f.inputFormat, f.header, f.userField, f.timeField, f.times.Unit, f.noUser = commandtest.Write(t,
+		f.Window = time.Hour
+		f.input, f.inputFormat, f.header, f.userField, f.timeField, f.times.Unit, f.NoUser = commandtest.Write(t,
 			"visits.csv", text), event.CSV, true, "who", "when", "s", "skip"
 		file, err := demo.OpenFile(f.fileOptions())
 		if err != nil {

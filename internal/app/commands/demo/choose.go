@@ -9,16 +9,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/words"
-
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	html "github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -29,23 +26,22 @@ const choiceShare = 0.05
 
 // decided returns the flags with a setting, but for those that were given. The finest noise has two
 // digits.
-func (f *demoFlags) decided(s choice.Setting) chosenFlags {
-	c := f.chosenFlags
-	c.window, c.epsilon, c.lasts = s.Window, s.Epsilon, s.Lasts
+func (f *demoFlags) decided(s choice.Setting) demo.Settings {
+	c := f.Settings
+	c.Window, c.Epsilon, c.Lasts = s.Window, s.Epsilon, s.Lasts
 	if f.openValues && s.Min < s.Max {
-		if c.min, c.max = s.Min, s.Max; f.choosesAbsolute() {
-			c.absolute = deployment.CoarseTarget(f.kindOf(), metrickind.Bounds{Events: 1, Min: c.min, Max: c.max},
-				f.confidence)
+		if c.Min, c.Max = s.Min, s.Max; f.choosesAbsolute() {
+			c.Target.Absolute = f.coarseTarget(c.Min, c.Max)
 		}
 	}
 	if f.noiseGiven() {
 		return c
 	}
-	half, _ := strconv.ParseFloat(strconv.FormatFloat(s.Noise*deviations(f.confidence), 'g', 2, 64), 64)
+	half, _ := strconv.ParseFloat(strconv.FormatFloat(s.Noise*deviations(f.Target.Confidence), 'g', 2, 64), 64)
 	if f.kindOf().CountTarget() {
-		c.absolute = half
+		c.Target.Absolute = half
 	} else {
-		c.noise = half
+		c.Noise = half
 	}
 	return c
 }
@@ -53,31 +49,34 @@ func (f *demoFlags) decided(s choice.Setting) chosenFlags {
 // deviations is half of the interval of a confidence, in standard deviations.
 func deviations(confidence float64) float64 { return math.Sqrt2 * math.Erfinv(confidence) }
 
-// finest is the finest noise, ± so much at the confidence.
-func (c *chosenFlags) finest(kind metrickind.Kind) float64 {
-	if kind.CountTarget() {
-		return c.absolute
+// finest returns the finest noise, ± so much at the confidence.
+func finest(s *demo.Settings) float64 {
+	if metrickind.Of(s.Kind).CountTarget() {
+		return s.Target.Absolute
 	}
-	return c.noise
+	return s.Noise
 }
 
-// noiseGiven says whether the finest noise was given.
-func (f *demoFlags) noiseGiven() bool {
+// noiseFlag returns the name of the flag of the finest noise.
+func (f *demoFlags) noiseFlag() string {
 	if f.kindOf().CountTarget() {
-		return f.given("absolute")
+		return "absolute"
 	}
-	return f.given("noise")
+	return "noise"
 }
+
+// noiseGiven reports whether the finest noise was given.
+func (f *demoFlags) noiseGiven() bool { return f.given(f.noiseFlag()) }
 
 // setting is what was given of a setting, zero for what is to be chosen.
 func (f *demoFlags) setting() choice.Setting {
-	s := choice.Setting{Epsilon: f.epsilon, Min: f.min, Max: f.max, Window: f.window}
+	s := choice.Setting{Epsilon: f.Epsilon, Min: f.Min, Max: f.Max, Window: f.Window}
 	if f.noiseGiven() {
-		s.Noise = f.finest(f.kindOf()) / deviations(f.confidence)
+		s.Noise = finest(&f.Settings) / deviations(f.Target.Confidence)
 	}
 	switch {
 	case f.given("lasts"):
-		s.Lasts = f.lasts
+		s.Lasts = f.Lasts
 	case !f.from.IsZero() && !f.to.IsZero():
 		from, to := f.millis()
 		s.Lasts = time.Duration(to-from) * time.Millisecond
@@ -85,25 +84,17 @@ func (f *demoFlags) setting() choice.Setting {
 	return s
 }
 
-// compile makes deployments of the settings that are tried.
-func (f *demoFlags) compile(keys []string) choice.Compile {
-	return func(s choice.Setting) (*pipeline.Deployment, error) {
-		_, d, err := f.settingsWith(f.decided(s), keys)
-		return d, err
-	}
-}
-
 // provisional sets what is chosen later, so that everything else can be checked.
 func (f *demoFlags) provisional() {
 	s := f.setting()
 	s.Noise = 1000
 	if f.kindOf().Vector != nil {
-		s.Noise = 30 / f.epsilon // more, and a variance cannot have a wide range
+		s.Noise = 30 / f.Epsilon // more, and a variance cannot have a wide range
 	}
 	if s.Lasts == 0 {
 		s.Lasts = 365 * 24 * time.Hour
 	}
-	f.chosenFlags = f.decided(s)
+	f.Settings = f.decided(s)
 }
 
 // choose chooses privately what was not given of the window of a file, its noise, how long accounts
@@ -114,9 +105,8 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	if !f.chooses {
 		return nil
 	}
-	f.planned = choiceShare
-	keys := j.settings.PublicKeys
-	_, d, err := f.settings(keys)
+	f.Planned = choiceShare
+	err := j.compile()
 	if err != nil && f.openValues {
 		return f.noRange("choosing the range of values: the promise is too small for it")
 	}
@@ -136,8 +126,8 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 		return err
 	}
 	// The key serves this choice only. HEADER states its cost before any count is released.
-	found, err := e.Choose(choice.Private{Sizes: f.sizes(), Given: f.setting(), Compile: f.compile(keys),
-		Budget: d.Budget, Kind: f.kindOf(), Range: f.openValues, Read: string(named) + f.skips(), Key: key})
+	found, err := e.Choose(choice.Private{Sizes: f.sizes(), Given: f.setting(), Compile: f.compile,
+		Budget: j.deployment.Budget, Kind: f.kindOf(), Range: f.openValues, Read: string(named) + f.skips(), Key: key})
 	switch {
 	case errors.Is(err, choice.ErrTooLittle) && f.openValues:
 		return f.noRange("choosing the range of values: the promise is too small for it")
@@ -149,12 +139,12 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	case found.Few && f.openValues:
 		return f.noRange(fmt.Sprintf("choosing the range of values: %s are too few for it", about(found)))
 	}
-	f.chosenFlags = f.decided(found.Setting)
+	f.Settings = f.decided(found.Setting)
 	j.chosen = f.chosen(found)
 	if file, ok := j.source.(*demo.File); ok {
-		file.SetWindow(f.window)
+		file.SetWindow(f.Window)
 	}
-	if j.settings, j.deployment, err = f.settings(keys); err != nil {
+	if err := j.compile(); err != nil {
 		return err
 	}
 	if j.page != nil {
@@ -175,10 +165,7 @@ func (f *demoFlags) noRange(why string) error {
 
 // chosen reports how a setting was chosen: by nothing but protected numbers.
 func (f *demoFlags) chosen(found *choice.Found) string {
-	spent, flag := words.Percent(choiceShare), "--absolute"
-	if !f.kindOf().CountTarget() {
-		flag = "--noise"
-	}
+	spent, flag := words.Percent(choiceShare), "--"+f.noiseFlag()
 	if found.Few {
 		return fmt.Sprintf("window and noise are defaults, because %s are too few to choose by; finding this out took "+
 			"%s of the budget; to avoid that, give --window, %s and --lasts", about(found), spent, flag)
@@ -186,7 +173,7 @@ func (f *demoFlags) chosen(found *choice.Found) string {
 	text := fmt.Sprintf("chosen from noisy tallies of the events of about %s users, which took %s of the budget",
 		terminal.Number(found.Users, 0), spent)
 	if !found.Useful {
-		text += fmt.Sprintf("; these say that little of use can be shown at ε = %v, but they are rough", f.epsilon)
+		text += fmt.Sprintf("; these say that little of use can be shown at ε = %v, but they are rough", f.Epsilon)
 	}
 	return text + "; to change it: --window, " + flag + ", --lasts; tollgate plan shows what each would give"
 }
@@ -202,7 +189,7 @@ func about(found *choice.Found) string {
 // record whose time has an hour must not change them.
 func (f *demoFlags) sizes() (sizes []time.Duration) {
 	if f.given("window") {
-		return []time.Duration{f.window}
+		return []time.Duration{f.Window}
 	}
 	from, to := f.millis()
 	for _, size := range choice.Usual {
@@ -211,22 +198,22 @@ func (f *demoFlags) sizes() (sizes []time.Duration) {
 		}
 	}
 	if sizes == nil {
-		sizes = []time.Duration{f.window}
+		sizes = []time.Duration{f.Window}
 	}
 	return sizes
 }
 
 // skips names a choice in which records without a user are left out: a format does not say so.
 func (f *demoFlags) skips() string {
-	if f.noUser == demo.SkipNoUser {
-		return f.noUser
+	if f.NoUser == demo.SkipNoUser {
+		return f.NoUser
 	}
 	return ""
 }
 
 // addTo adds the events of the source with a key that counts.
 func (j *job) addTo(e *choice.Events) error {
-	read, often, keys := 0, often(), j.settings.PublicKeys
+	read, often, keys := 0, often(), j.flags.PublicKeys
 	return j.events(func(v *event.Event) error {
 		if read++; read%(1<<16) == 0 && often() {
 			j.progress.Note("%s read", terminal.Count(read, "event"))

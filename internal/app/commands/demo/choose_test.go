@@ -51,12 +51,8 @@ func choosing(t *testing.T, path string, args ...string) demo.Settings {
 	if err != nil {
 		t.Fatal(args, err)
 	}
-	keys, err := f.publicKeyList()
-	if err != nil {
-		t.Fatal(err)
-	}
 	j := &job{flags: f, progress: terminal.NewProgress(io.Discard, false, time.Now)}
-	if j.settings, j.deployment, err = f.settings(keys); err != nil {
+	if err := j.compile(); err != nil {
 		t.Fatal(args, err)
 	}
 	source, err := demo.OpenFile(f.fileOptions())
@@ -68,7 +64,7 @@ func choosing(t *testing.T, path string, args ...string) demo.Settings {
 	if err := j.choose(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{3})}); err != nil {
 		t.Fatal(args, err)
 	}
-	return j.settings
+	return f.Settings
 }
 
 // Whatever ε is usual, there are settings to choose from, for every kind and both sorts of keys.
@@ -214,7 +210,7 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 		if f.times.Layout = c.layout; c.text {
 			f.times.Unit = event.TimeText
 		}
-		f.window = f.baseWindow()
+		f.Window = f.baseWindow()
 		if got := f.sizes(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -30,13 +30,13 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	f := j.flags
 	from, to := j.source.Range()
 	e, real, size := choice.NewEvents([32]byte{}, max(0, from.UnixMilli()), to.UnixMilli(), ""),
-		choice.NewTally[cell](f.kindOf()), f.window.Milliseconds()
+		choice.NewTally[cell](f.kindOf()), f.Window.Milliseconds()
 	defer e.Close() //nolint:errcheck // what it kept is gone
 	if err := j.events(func(v *event.Event) error {
 		if v.Millis < from.UnixMilli() || v.Millis >= to.UnixMilli() {
 			return nil
 		}
-		if keys := j.settings.PublicKeys; keys != nil && !slices.Contains(keys, string(v.Key)) {
+		if keys := j.flags.PublicKeys; keys != nil && !slices.Contains(keys, string(v.Key)) {
 			return nil
 		}
 		real.Add(cell{v.Millis - v.Millis%size, string(v.Key)}, string(v.User), v.Value)
@@ -48,8 +48,8 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 		return nil, nil //nolint:nilnil // there is nothing to compare
 	}
 	s := f.setting()
-	s.Window, s.Lasts, s.Noise = f.window, f.lasts, f.finest(f.kindOf())/deviations(f.confidence)
-	now, err := e.Forecast(s, f.compile(j.settings.PublicKeys))
+	s.Window, s.Lasts, s.Noise = f.Window, f.Lasts, finest(&f.Settings)/deviations(f.Target.Confidence)
+	now, err := e.Forecast(s, f.compile)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
@@ -17,11 +18,13 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// inputFlags say which file is read, and how.
+// inputFlags describe a file, and what to compute from it.
 type inputFlags struct {
 	input                          string
 	inputFormat                    string
@@ -29,12 +32,13 @@ type inputFlags struct {
 	header                         bool
 	columns                        []string
 	userField, keyField, timeField string
-	noUser                         string
 	times                          input.TimeFlags
 	skipBadTimes, skipUndecodable  bool
 	badValues                      uint64 // records whose value cannot be read
 	from, to                       command.TimeValue
-	kindFlags
+	input.ValueFlags
+	buckets int // --buckets, which has a default that settings do not
+	demo.Settings
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
@@ -45,7 +49,7 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.header, "header", false, "")
 	flags.StringSliceVar(&f.columns, "columns", nil, "")
 	flags.StringVar(&f.userField, "user-field", "", "")
-	input.NoUserFlag(flags, &f.noUser)
+	input.NoUserFlag(flags, &f.NoUser)
 	flags.StringVar(&f.keyField, "key-field", "", "")
 	flags.StringVar(&f.timeField, "time-field", "", "")
 	f.times.Register(flags)
@@ -53,6 +57,17 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.skipUndecodable, "skip-undecodable", false, "")
 	flags.Var(&f.from, "from", "")
 	flags.Var(&f.to, "to", "")
+	f.Kind = metrickind.Offered()[0].Name
+	flags.Var(cli.OneOf(&f.Kind, metrickind.Names(metrickind.Offered())...), "kind", "")
+	f.RegisterValues(flags)
+	flags.Int64Var(&f.Min, "min", 0, "")
+	flags.Int64Var(&f.Max, "max", 0, "")
+	flags.Float64SliceVar(&f.Ranks, "ranks", nil, "")
+	flags.Float64SliceVar(&f.Edges, "edges", nil, "")
+	flags.Lookup("ranks").DefValue, flags.Lookup("edges").DefValue = "", "" // not [] in the help
+	flags.IntVar(&f.buckets, "buckets", 10, "")
+	flags.Var(cli.OneOf(&f.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "")
+	flags.StringSliceVar(&f.Also, "also", nil, "")
 }
 
 // checkInput decides the layout of the file.
@@ -100,8 +115,8 @@ func (f *inputFlags) layout() event.Format {
 	layout.Time, layout.MoreTimes = input.SeveralFields(f.timeField)
 	f.times.Of(&layout)
 	f.ValueFlags.Of(&layout)
-	if f.noUser == event.NoUserEach {
-		layout.NoUser = f.noUser
+	if f.NoUser == event.NoUserEach {
+		layout.NoUser = f.NoUser
 	}
 	return layout
 }
@@ -155,7 +170,7 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 	j.noteFaults(file)
 	text := fmt.Sprintf("nothing to release: no record of %s has a user, a key and a time that can be used",
 		eventfile.Name(f.input))
-	if causes := demo.NoEvents(j.settings, file); causes != nil {
+	if causes := demo.NoEvents(j.flags.Settings, file); causes != nil {
 		text += ": " + strings.Join(causes, "; ")
 	}
 	return errors.New(text)
@@ -164,7 +179,7 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 // noteFaults reports the records that are broken or incomplete, and whether they count.
 func (j *job) noteFaults(file *demo.File) {
 	input.NoteFaults(j.progress, file.Faults().Texts())
-	input.NoteUnnamed(j.progress, j.flags.noUser, file.Unnamed(), file.Faults().Blank())
+	input.NoteUnnamed(j.progress, j.flags.NoUser, file.Unnamed(), file.Faults().Blank())
 	input.NoteWithoutValue(j.progress, j.flags.NoValue, file.Faults().WithoutValue())
 }
 
@@ -181,8 +196,8 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 	case comma && f.Decimals > 0:
 		cure = "They have a decimal comma: give --decimal-comma"
 	case comma:
-		cure = "They have a decimal comma: give --decimal-comma, --decimals 2 for two decimals, and --min and --max in " +
-			"hundredths"
+		cure = "They have a decimal comma: give --decimal-comma, --decimals 2 for two decimals, and --min and --max " +
+			"in hundredths"
 	case f.Decimals == 0:
 		cure = "If they have decimals, give --decimals 2 for two of them, and --min and --max in hundredths"
 	}

@@ -45,10 +45,7 @@ func shownToPublic(t *testing.T, args ...string) (stdout, page string) {
 		}
 	}
 	must(f.check(cmd.Flags().Changed))
-	keys, err := f.publicKeyList()
-	must(err)
-	j.settings, j.deployment, err = f.settings(keys)
-	must(err)
+	must(j.compile())
 	must(j.openPage())
 	must(j.open())
 	defer j.source.(*demo.File).Close() //nolint:errcheck // it was only read

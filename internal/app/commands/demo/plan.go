@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,14 +31,9 @@ func Plan(c *command.App) *cobra.Command {
 	const window = "size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: chosen)"
 	return a.newCommand("plan", planHelp, window, func(cmd *cobra.Command) {
 		flags := cmd.Flags()
-		f.flags = flags
-		f.inputFlags.register(flags)
+		f.registerShared(flags, func() { flags.Var(&f.windows, "window", "") })
 		flags.StringVar(&f.config, "config", "", "")
 		flags.StringVar(&f.metric, "metric", "", "")
-		f.kindFlags.register(flags, &f.chosenFlags)
-		flags.Var(&f.windows, "window", "")
-		flags.StringVar(&f.publicKeys, "public-keys", "", "")
-		f.registerPromise(flags)
 		cli.FormatFlag(cmd, &f.format)
 	}, func(cmd *cobra.Command) error {
 		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, settingFlags()); f.config != "" {
@@ -71,7 +67,7 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if f.metric != "" {
 		return command.Usage(errors.New("--metric is only used with --config"))
 	}
-	if err := f.spares(); err != nil {
+	if err := cmp.Or(f.spares(), command.FlagError(f.Target.Check())); err != nil {
 		return err
 	}
 	f.given = changed
@@ -82,17 +78,20 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if f.times.Zone != "" {
 		least = 24 * time.Hour // a configuration has only whole days in a zone
 	}
-	f.demoFlags.window = f.step(least)
-	if err := errors.Join(f.checkRange(), f.checkDeltaKeys(changed)); err != nil {
+	f.Window = f.step(least)
+	if err := f.checkRange(); err != nil {
 		return command.Usage(err)
 	}
 	if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
-		f.max = 1 // until the values are read
+		f.Max = 1 // until the values are read
 	}
-	window := f.demoFlags.window
+	window := f.Window
 	f.provisional()
-	f.demoFlags.window = window
-	return input.Readable("input", f.input)
+	f.Window = window
+	if err := input.Readable("input", f.input); err != nil {
+		return err
+	}
+	return f.readPublicKeys()
 }
 
 // step returns what all sizes of windows are multiples of: otherwise, where none is given.
@@ -113,13 +112,9 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	if err := f.check(changed); err != nil {
 		return err
 	}
-	keys, err := f.publicKeyList()
-	if err != nil {
-		return err
-	}
 	j := &job{flags: &f.demoFlags, progress: a.Progress()}
 	defer j.progress.Flush()
-	if j.settings, j.deployment, err = f.settings(keys); err != nil {
+	if err := j.compile(); err != nil {
 		return err
 	}
 	file, err := j.read()
@@ -135,10 +130,10 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 		return err
 	}
 	if f.openValues {
-		f.min, f.max = e.Range()
+		f.Min, f.Max = e.Range()
 	}
 	advice, err := f.advise(ctx, j.progress, e, choice.Question{Sizes: f.windows, Given: f.setting(),
-		Compile: f.compile(keys)})
+		Compile: f.compile})
 	if errors.Is(err, choice.ErrNothing) {
 		why := "lies between --from and --to"
 		if e.Outside == 0 {
@@ -149,7 +144,7 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	if err != nil {
 		return err
 	}
-	return a.printPlanned(f, e, f.plan(advice, keys), file.Faults().Total())
+	return a.printPlanned(f, e, f.plan(advice), file.Faults().Total())
 }
 
 // advise answers a question.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/app/words"
@@ -43,10 +44,10 @@ type plannedSetting struct {
 }
 
 // plan makes the answer of advice.
-func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
+func (f *planFlags) plan(a *choice.Advice) *planAnswer {
 	planned := func(o choice.Outcome) plannedSetting {
 		c := f.decided(o.Setting)
-		return plannedSetting{timespan.Text(o.Window), words.Digits(c.finest(f.kindOf())), o}
+		return plannedSetting{timespan.Text(o.Window), words.Digits(finest(&c)), o}
 	}
 	out := &planAnswer{Trusted: "made from raw data: not for publication. Settings that were chosen by looking at it " +
 		"are not protected", Best: planned(a.Best), Nothing: a.Best.Typical > choice.Useful}
@@ -57,7 +58,7 @@ func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
 		out.Epsilon = append(out.Epsilon, planned(o))
 	}
 	if f.config == "" {
-		out.YAML, out.Demo = f.yaml(a.Best.Setting, keys), f.demoCommand(a.Best.Setting)
+		out.YAML, out.Demo = f.yaml(a.Best.Setting), f.demoCommand(a.Best.Setting)
 	}
 	return out
 }
@@ -84,33 +85,33 @@ func (m *mapping) add(name string, value any) {
 func (m mapping) flow() string { return "{" + strings.Join(m, ", ") + "}" }
 
 // yaml returns a setting as the sections privacy and metrics of a configuration file.
-func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
+func (f *demoFlags) yaml(s choice.Setting) string {
 	c, text := f.decided(s), ""
 	var privacy, metric, bounds mapping
 	privacy.add("epsilon", s.Epsilon)
-	privacy.add("delta", f.delta)
-	privacy.add("delta_keys", f.deltaKeys)
-	privacy.add("lasts", timespan.Text(c.lasts))
-	metric.add("kind", f.kind)
+	privacy.add("delta", f.Delta)
+	privacy.add("delta_keys", f.DeltaKeys)
+	privacy.add("lasts", timespan.Text(c.Lasts))
+	metric.add("kind", f.kindOf().Name)
 	switch {
 	case f.keyField == "": // there is one key, which has no name
 		metric.add("keys", `{mode: public, list: [""]}`)
 	case f.publicKeys != "":
-		metric.add("keys", publicKeysYAML(f.publicKeys, keys))
+		metric.add("keys", publicKeysYAML(f.publicKeys, f.PublicKeys))
 	default:
 		metric.add("keys", "{mode: private}")
 	}
-	metric.add("ranks", f.statistics.Ranks)
-	metric.add("edges", f.statistics.Edges)
-	metric.add("buckets", f.statistics.Buckets)
-	metric.add("scale", f.statistics.Scale)
-	metric.add("also", f.statistics.Also)
+	metric.add("ranks", f.Ranks)
+	metric.add("edges", f.Edges)
+	metric.add("buckets", f.Buckets)
+	metric.add("scale", f.Scale)
+	metric.add("also", f.Also)
 	metric.add("window", "{size: "+timespan.Text(s.Window)+"}")
-	if c.ranged() {
-		bounds = mapping{fmt.Sprintf("min: %d, max: %d", c.min, c.max)}
+	if c.Min != 0 || c.Max != 0 {
+		bounds = mapping{fmt.Sprintf("min: %d, max: %d", c.Min, c.Max)}
 	}
-	bounds.add("max_keys_per_user", f.maxKeysPerUser)
-	bounds.add("max_events_per_key", f.maxEventsPerKey)
+	bounds.add("max_keys_per_user", f.MaxKeysPerUser)
+	bounds.add("max_events_per_key", f.MaxEventsPerKey)
 	metric.add("bounds", bounds.flow())
 	metric.add("target", f.targetYAML(c))
 	if f.Decimals > 0 {
@@ -124,13 +125,13 @@ func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
 }
 
 // targetYAML returns a target.
-func (f *demoFlags) targetYAML(c chosenFlags) string {
+func (f *demoFlags) targetYAML(c demo.Settings) string {
 	var target mapping
-	target.add("absolute", c.absolute)
-	target.add("noise", c.noise)
-	target.add("relative", f.relative)
-	if f.confidence != 0.95 {
-		target.add("confidence", f.confidence)
+	target.add("absolute", c.Target.Absolute)
+	target.add("noise", c.Noise)
+	target.add("relative", f.Target.Relative)
+	if f.Target.Confidence != 0.95 {
+		target.add("confidence", f.Target.Confidence)
 	}
 	return target.flow()
 }
@@ -144,7 +145,7 @@ func typically(o *choice.Outcome, of string) string {
 }
 
 // realValue is what the errors of a kind are measured from.
-func (f *kindFlags) realValue() string {
+func (f *inputFlags) realValue() string {
 	switch kind := f.kindOf(); {
 	case kind.Vector != nil && kind.Vector.Ratios == 1:
 		return "the real " + kind.Texts.Label
@@ -168,7 +169,11 @@ func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
 	fmt.Fprintf(b, "\n%s, %s to %s\n", terminal.Count(p.Events, "event"), p.From.Format("2006-01-02 15:04"),
 		p.To.Format("2006-01-02 15:04"))
 	if broken > 0 {
-		fmt.Fprintf(b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), f.needed())
+		needed := "user, key or time"
+		if f.kindOf().Values() {
+			needed = "user, key, time or value"
+		}
+		fmt.Fprintf(b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), needed)
 	}
 	if f.badValues > 0 {
 		b.WriteString(words.Paragraph(fmt.Sprintf("%s of these have a value that cannot be read. Errors are measured "+
@@ -245,7 +250,7 @@ func (f *demoFlags) why(o *choice.Outcome) string {
 	switch {
 	case o.Threshold > o.Half/1.5:
 		return fmt.Sprintf("a private key is released from about %s on, and half of all %s are in counts of %s or less",
-			terminal.Ceiling(o.Threshold), f.size(), terminal.Ceiling(o.Half))
+			terminal.Ceiling(o.Threshold), f.counted(), terminal.Ceiling(o.Half))
 	case o.Counted < 0.75:
 		return "allowances leave many events out, and to count more of them takes more noise"
 	}
@@ -256,8 +261,8 @@ func (f *demoFlags) why(o *choice.Outcome) string {
 // setting decides.
 func (f *demoFlags) demoCommand(s choice.Setting) string {
 	c := f.decided(s)
-	set := map[string]string{"window": timespan.Text(s.Window), "lasts": timespan.Text(c.lasts), "epsilon": ""}
-	for name, v := range map[string]float64{"absolute": c.absolute, "noise": c.noise} {
+	set := map[string]string{"window": timespan.Text(s.Window), "lasts": timespan.Text(c.Lasts), "epsilon": ""}
+	for name, v := range map[string]float64{"absolute": c.Target.Absolute, "noise": c.Noise} {
 		if v != 0 {
 			set[name] = words.Digits(v)
 		}
@@ -266,7 +271,7 @@ func (f *demoFlags) demoCommand(s choice.Setting) string {
 		set["epsilon"] = text
 	}
 	if f.openValues {
-		set["min"], set["max"] = strconv.FormatInt(c.min, 10), strconv.FormatInt(c.max, 10)
+		set["min"], set["max"] = strconv.FormatInt(c.Min, 10), strconv.FormatInt(c.Max, 10)
 	}
 	for _, name := range []string{"format", "config", "metric"} { // of plan alone
 		set[name] = ""

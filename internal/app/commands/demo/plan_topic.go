@@ -24,13 +24,7 @@ import (
 
 // settingFlags returns the flags whose values a configuration has.
 func settingFlags() []string {
-	names := cli.FlagNames(func(flags *pflag.FlagSet) {
-		f := new(demoFlags)
-		f.inputFlags.register(flags)
-		f.kindFlags.register(flags, &f.chosenFlags)
-		flags.StringVar(&f.publicKeys, "public-keys", "", "")
-		f.registerPromise(flags)
-	})
+	names := cli.FlagNames(func(flags *pflag.FlagSet) { new(demoFlags).registerShared(flags, func() {}) })
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.Contains([]string{"from", "to", "skip-bad-values"}, name)
 	})
@@ -55,11 +49,11 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		return err
 	}
 	f.given = changed
-	f.demoFlags.window, f.times.Zone = f.step(m.Window), input.TimeZone(d.Config.Time.WindowZone)
+	f.Window, f.times.Zone = f.step(m.Window), input.TimeZone(d.Config.Time.WindowZone)
 	if err := f.checkRange(); err != nil {
 		return command.Usage(err)
 	}
-	f.kind, f.confidence = m.Kind, m.Target.Confidence
+	f.Kind, f.Target.Confidence = m.Kind, m.Target.Confidence
 	progress := a.Progress()
 	defer progress.Flush()
 	e, seen, err := f.look(ctx, d, m, progress)
@@ -88,7 +82,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	if err != nil {
 		return err
 	}
-	out := f.plan(answer, nil)
+	out := f.plan(answer)
 	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: %s\n", m.Name, out.Best.Window,
 		f.targetYAML(f.decided(answer.Best.Setting)))
 	return a.printPlanned(f, e, out, seen.Broken)
@@ -105,9 +99,9 @@ func (f *planFlags) compileMetric(d *command.Loaded, m *pipeline.Metric) choice.
 		tried := &cfg.Metrics[i]
 		tried.Window, tried.Slide = s.Window, s.Window
 		if f.kindOf().CountTarget() {
-			tried.Target.Absolute = c.absolute
+			tried.Target.Absolute = c.Target.Absolute
 		} else {
-			tried.Noise = c.noise
+			tried.Noise = c.Noise
 		}
 		compiled, err := pipeline.Compile(cfg)
 		if err != nil {

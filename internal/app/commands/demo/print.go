@@ -45,8 +45,8 @@ func newPrinter(a *app, j *job) *printer {
 		p.unasked[m.Spec.Name] = !m.Spec.HasTarget()
 	}
 	p.table = terminal.NewTable(a.Stdout, terminal.TableOptions{
-		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.Zone),
-		Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys,
+		Width: p.width, Window: j.flags.Window, Zone: string(j.flags.times.Zone),
+		Confidence: j.flags.Target.Confidence, Target: p.hasTarget(), Keys: j.flags.PublicKeys,
 		Statistics: j.statisticNames(), Top: j.flags.top, Intervals: len(j.deployment.Metrics) > 1,
 	})
 	return p
@@ -109,7 +109,7 @@ func (p *printer) turn(t demo.Turn) error {
 		}
 	}
 	if len(rows) == 0 {
-		if start := t.End.Add(-p.j.settings.Window); clock.Time(start.UnixMilli()) != clock.Time(t.End.UnixMilli()) {
+		if start := t.End.Add(-p.j.flags.Window); clock.Time(start.UnixMilli()) != clock.Time(t.End.UnixMilli()) {
 			p.empty, p.until = p.empty+1, t.End
 		}
 		return nil
@@ -134,7 +134,7 @@ func (p *printer) skipped() error {
 	windows := p.empty
 	p.empty = 0
 	return p.j.progress.Interrupt(p.a.Stdout, func() error {
-		return p.table.Empty(p.until.Add(-p.j.settings.Window), p.until, windows)
+		return p.table.Empty(p.until.Add(-p.j.flags.Window), p.until, windows)
 	})
 }
 
@@ -154,7 +154,7 @@ func (p *printer) end(result demo.Result) error {
 	rows, drawn := p.rows, len(p.j.deployment.Metrics)
 	tree := p.j.flags.kindOf().Tree
 	if tree != nil && tree.Edges { // its shares have no charts of their own
-		also := p.j.settings.Also
+		also := p.j.flags.Also
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r terminal.Row) bool {
 			return r.Statistic != "" && !slices.Contains(also, r.Statistic)
 		})
@@ -162,7 +162,7 @@ func (p *printer) end(result demo.Result) error {
 	}
 	from, _ := p.j.source.Range()
 	chart := terminal.Chart(rows, terminal.ChartOptions{
-		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
+		From: from, To: from.Add(time.Duration(result.Turns) * p.j.flags.Window), Window: p.j.flags.Window,
 		Target: p.hasTarget(), Width: p.width, MaxKeys: min(mostCharts, cmp.Or(p.j.flags.top,
 			max(1, mostCharts/drawn))),
 	})
@@ -195,7 +195,7 @@ const mostCharts = 8
 // promise says in a few lines what is promised to users and to readers: first what it means,
 // then the exact terms.
 func (j *job) promise() (string, error) {
-	s, f := j.settings, j.flags
+	s, f := j.flags.Settings, j.flags
 	var b strings.Builder
 	line := command.Lines(&b, 9)
 	line("privacy", "released counts %s and all of", deployment.Meaning(s.Epsilon, s.Delta))
@@ -212,7 +212,7 @@ func (j *job) promise() (string, error) {
 	keys := terminal.Count(len(s.PublicKeys), "public key") + ", released in every window"
 	if s.Private() {
 		keys = "private: a key is released if more than about " +
-			terminal.Ceiling(j.deployment.Metrics[0].Plan.Threshold()) + " of its " + f.size() + " count"
+			terminal.Ceiling(j.deployment.Metrics[0].Plan.Threshold()) + " of its " + f.counted() + " count"
 	}
 	line("keys", "%s", keys)
 	if s.Private() {
@@ -249,7 +249,7 @@ func (j *job) promise() (string, error) {
 
 // accuracy says what the target is, and which counts can meet it.
 func (j *job) accuracy() string {
-	t := j.settings.Target
+	t := j.flags.Target
 	targets := terminal.Target(t.Relative, t.Absolute)
 	if targets == "" {
 		return "no target: every value is as exact as --noise allows"

@@ -24,7 +24,6 @@ import (
 // been refused.
 type job struct {
 	flags      *demoFlags
-	settings   demo.Settings
 	deployment *pipeline.Deployment // for what is promised
 	source     demo.Source
 	secrets    demo.Secrets
@@ -39,11 +38,7 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if err := f.check(changed); err != nil {
 		return err
 	}
-	keys, err := f.publicKeyList()
-	if err != nil {
-		return err
-	}
-	if j.settings, j.deployment, err = f.settings(keys); err != nil {
+	if err := j.compile(); err != nil {
 		return err
 	}
 	if err := a.Warn(f.warnings(j.deployment), f.strict); err != nil {
@@ -87,24 +82,27 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	return j.sumUp(result, len(values), compared)
 }
 
-// private reports whether publicKeyList is nil.
-func (f *demoFlags) private() bool {
-	return f.keys == keysPrivate || f.publicKeys == "" && f.input != "" && f.keyField != ""
+// compile sets the deployment by the flags.
+func (j *job) compile() (err error) {
+	j.deployment, err = j.flags.deployment(j.flags.Settings)
+	return err
 }
 
-// publicKeyList returns the public keys; nil where keys are private.
-func (f *demoFlags) publicKeyList() ([]string, error) {
+// readPublicKeys sets the public keys; nil if keys are private.
+func (f *demoFlags) readPublicKeys() (err error) {
 	switch {
 	case f.keys == keysPrivate:
-		return nil, nil
 	case f.publicKeys != "":
-		return readPublicKeys(f.publicKeys)
+		f.PublicKeys, err = readPublicKeys(f.publicKeys)
 	case f.input == "":
-		return generate.Names(max(1, min(f.stream.Keys, 1<<16))), nil
+		f.PublicKeys = generate.Names(max(1, min(f.stream.Keys, 1<<16)))
 	case f.keyField == "":
-		return []string{""}, nil // one count of all events: that there is one is not a secret
+		f.PublicKeys = []string{""} // one count of all events: that there is one is not a secret
 	}
-	return nil, nil
+	if err == nil && f.PublicKeys != nil && f.given("delta-keys") {
+		return command.Usage(errors.New("--delta-keys is only used with private keys: leave it out"))
+	}
+	return err
 }
 
 // open makes the source and the keys.
@@ -118,7 +116,7 @@ func (j *job) open() error {
 
 func (j *job) openGenerated() error {
 	c := j.flags.stream
-	c.Window = j.flags.window
+	c.Window = j.flags.Window
 	source, err := demo.NewGenerated(c)
 	if out := (*units.RangeError)(nil); errors.As(err, &out) && out.Parameter == "keys" {
 		return command.Must("keys-count", "%s", out.Range)
@@ -127,7 +125,9 @@ func (j *job) openGenerated() error {
 		return command.Usage(command.FlagError(err))
 	}
 	j.source = source
-	j.secrets, err = demo.SeededSecrets(j.settings, source)
+	s := j.flags.Settings
+	s.Kind = "" // the default, so that a seed keeps its noise
+	j.secrets, err = demo.SeededSecrets(s, source)
 	return err
 }
 
@@ -175,8 +175,8 @@ func (j *job) read() (*demo.File, error) {
 // fileOptions say how the file is read.
 func (f *demoFlags) fileOptions() demo.FileOptions {
 	return demo.FileOptions{
-		Path: f.input, Format: f.layout(), NoUser: f.noUser, Header: f.header,
-		From: f.from.Time, To: f.to.Time, Window: f.window,
+		Path: f.input, Format: f.layout(), NoUser: f.NoUser, Header: f.header,
+		From: f.from.Time, To: f.to.Time, Window: f.Window,
 	}
 }
 
@@ -200,7 +200,7 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, map[cell]float6
 	if err := p.begin(); err != nil {
 		return demo.Result{}, nil, err
 	}
-	result, err := demo.Run(ctx, j.settings, j.source, j.secrets, demo.Options{
+	result, err := demo.Run(ctx, j.flags.Settings, j.source, j.secrets, demo.Options{
 		Logger: a.Logger(j.progress, slog.LevelWarn),
 		Drain:  drain,
 		OnLoaded: func() {
@@ -229,14 +229,14 @@ func (j *job) refuseLong(file *demo.File) error {
 	}
 	return fmt.Errorf("reading input file %s: its events are in %s of %s, which take long: %s; or go on with "+
 		"--all-windows",
-		eventfile.Name(f.input), terminal.Count(turns, "window"), timespan.Text(f.window), file.Stretched())
+		eventfile.Name(f.input), terminal.Count(turns, "window"), timespan.Text(f.Window), file.Stretched())
 }
 
 // turns returns how many windows are to be settled.
 func (j *job) turns() int {
 	from, to := j.source.Range()
 	// Time.Sub is limited to 292 years
-	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds())
+	return int((to.UnixMilli() - from.UnixMilli()) / j.flags.Window.Milliseconds())
 }
 
 // verify checks that every record is accounted for. What it says has no numbers: they are in the
@@ -267,7 +267,7 @@ func (j *job) sumUp(result demo.Result, released int, compared *comparison) erro
 	if result.Drained {
 		return nil
 	}
-	causes := demo.Causes(j.settings, j.source, result, released)
+	causes := demo.Causes(j.flags.Settings, j.source, result, released)
 	switch {
 	case released == 0 && causes == nil && compared == nil: // else the comparison says why
 		j.progress.Note("nothing was released, and no single cause stands out")

@@ -12,11 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // check refuses combinations of flags that make no sense, before anything is opened.
@@ -24,12 +23,12 @@ import (
 func (f *demoFlags) check(changed func(string) bool) error {
 	f.given = changed
 	if !changed("window") {
-		f.window = f.baseWindow()
+		f.Window = f.baseWindow()
 	}
-	if f.window < time.Millisecond {
+	if f.Window < time.Millisecond {
 		return command.Must("window", "at least 1ms")
 	}
-	if err := cmp.Or(f.spares(), command.CheckTop(f.top, f.format, changed),
+	if err := cmp.Or(f.spares(), command.FlagError(f.Target.Check()), command.CheckTop(f.top, f.format, changed),
 		command.Apart(f.report, f.trustedReport)); err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 			return command.Usage(err)
 		}
 		if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
-			f.max = 1 // until a range is chosen
+			f.Max = 1 // until a range is chosen
 		}
 	}
 	f.chooses = f.input != "" && (f.openValues || !changed("window") || !f.noiseGiven() || f.setting().Lasts == 0)
@@ -69,33 +68,23 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		return command.Usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A " +
 			"list that was made by looking at the data is not protected"))
 	}
-	return cmp.Or(f.checkDeltaKeys(changed), input.Readable("input", f.input))
+	if err := input.Readable("input", f.input); err != nil {
+		return err
+	}
+	return f.readPublicKeys()
 }
 
 // madeUp sets what was not given for made-up events.
 func (f *demoFlags) madeUp(changed func(string) bool) {
 	if !changed("relative") {
-		f.relative = 0.1
+		f.Target.Relative = 0.1
 	}
 	if !changed("absolute") {
-		f.absolute = 40
+		f.Target.Absolute = 40
 	}
 	if !changed("lasts") {
-		f.lasts = time.Duration(max(1, f.stream.Windows)) * f.window
+		f.Lasts = time.Duration(max(1, f.stream.Windows)) * f.Window
 	}
-}
-
-// checkDeltaKeys refuses a part of δ for private keys where there are none.
-func (f *demoFlags) checkDeltaKeys(changed func(string) bool) error {
-	switch {
-	case !changed("delta-keys"):
-		return nil
-	case !f.private():
-		return command.Usage(errors.New("--delta-keys is only used with private keys: leave it out"))
-	case !(f.deltaKeys > 0 && f.deltaKeys < f.delta):
-		return command.Must("delta-keys", "above 0 and below --delta, of which it is a part: a tenth is usual")
-	}
-	return nil
 }
 
 // baseWindow is the size of windows where none is given, by what is public: an hour for made-up
@@ -120,7 +109,7 @@ func (f *demoFlags) spares() error {
 
 // checkRange refuses a range that does not begin and end where windows do, in UTC.
 func (f *demoFlags) checkRange() error {
-	size := f.window.Milliseconds()
+	size := f.Window.Milliseconds()
 	f.from.In(string(f.times.Zone))
 	f.to.In(string(f.times.Zone))
 	for _, border := range []struct {
@@ -136,8 +125,8 @@ func (f *demoFlags) checkRange() error {
 			}
 			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in %s, for example %v or %v",
 				border.name, &border.value,
-				timespan.Text(f.window), cmp.Or(string(f.times.Zone), "UTC"), example(before),
-				example(before.Add(f.window)))
+				timespan.Text(f.Window), cmp.Or(string(f.times.Zone), "UTC"), example(before),
+				example(before.Add(f.Window)))
 		}
 	}
 	if !f.from.IsZero() && !f.to.IsZero() && !f.from.Before(f.to.Time) {
@@ -146,42 +135,19 @@ func (f *demoFlags) checkRange() error {
 	return nil
 }
 
-// settings returns the flags as settings of the pipeline, which checks them.
-func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Deployment, error) {
-	return f.settingsWith(f.chosenFlags, publicKeys)
+// compile makes a deployment of a setting that is tried, with the other flags.
+func (f *demoFlags) compile(s choice.Setting) (*pipeline.Deployment, error) {
+	return f.deployment(f.decided(s))
 }
 
-// settingsWith returns the settings with other values of the flags that can be chosen.
-func (f *demoFlags) settingsWith(c chosenFlags, publicKeys []string) (demo.Settings, *pipeline.Deployment, error) {
-	s := demo.Settings{
-		Epsilon: c.epsilon, Delta: f.delta, DeltaKeys: f.deltaKeys, Accountant: string(f.accountant), Window: c.window,
-		Target:         noisereduction.Target{Relative: f.relative, Absolute: c.absolute, Confidence: f.confidence},
-		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, Noise: c.noise, Lasts: c.lasts,
-		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: c.min, Max: c.max,
-		Statistics: f.statistics,
-	}
-	if _, err := budgets.NewBudget(c.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
-		return s, nil, command.FlagError(err)
-	}
-	for _, bound := range []struct {
-		name  string
-		value int
-	}{
-		{"max-keys-per-user", f.maxKeysPerUser}, {"max-events-per-key", f.maxEventsPerKey},
-	} {
-		if bound.value < 0 {
-			return s, nil, command.Must(bound.name, "at least 1")
-		}
-	}
-	if err := s.Target.Check(); err != nil {
-		return s, nil, command.FlagError(err)
-	}
+// deployment makes a deployment of settings, and names flags in its errors.
+func (f *demoFlags) deployment(s demo.Settings) (*pipeline.Deployment, error) {
 	d, err := s.Compile()
 	if err != nil {
-		return s, nil, f.configFlag(err)
+		return nil, f.configFlag(err)
 	}
 	d.Config.Events.Format.Value, d.Config.Events.Format.Decimals = f.ValueField, f.Decimals // a report names them
-	return s, d, nil
+	return d, nil
 }
 
 // warnings returns what is valid and probably wrong in the settings, with the names of flags.
