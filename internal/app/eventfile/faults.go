@@ -110,8 +110,8 @@ func (f *Faults) BadValues() (n uint64, where string, tooMany bool) {
 		f.values.tooMany(f.total-one.records-f.kind(noValue).records)
 }
 
-// DecimalCommas reports whether most values that are not numbers of the format have a decimal comma,
-// which the format does not expect.
+// DecimalCommas reports whether most unreadable values have a decimal comma, which the format does
+// not expect.
 func (f *Faults) DecimalCommas() bool {
 	return f.values != nil && !f.format.DecimalComma && 2*f.values.commas > f.kind(wrongValue).records
 }

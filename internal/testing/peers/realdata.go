@@ -237,7 +237,7 @@ func (r *realRun) plan(ctx context.Context) string {
 	var wrong float64
 	if err == nil {
 		_, _, wrong, _, err = r.released(ctx, "demo",
-			strings.Fields(strings.TrimPrefix(advice.Demo, "tollgate demo"))...)
+			append(r.fields(), strings.Fields(advice.Demo)...)...)
 	}
 	if err != nil {
 		return fmt.Sprintf("%v | – | – | %.1f", err, seconds)

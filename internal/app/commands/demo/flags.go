@@ -58,9 +58,9 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.strict, "strict", false, "")
 }
 
-// registerShared adds the flags of demo and plan: the file, what to compute, how exact values are to
-// be, and the promise. windows adds flags that the two have in different forms; the help lists all
-// in this order.
+// registerShared adds the flags of demo and plan: the file, what to compute, how exact values are
+// to be, and the promise. windows adds flags that the two have in different forms; the help lists
+// all in this order.
 func (f *demoFlags) registerShared(flags *pflag.FlagSet, windows func()) {
 	f.flags = flags
 	f.inputFlags.register(flags)

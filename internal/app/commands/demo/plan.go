@@ -144,7 +144,12 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	if err != nil {
 		return err
 	}
-	return a.printPlanned(f, e, f.plan(advice), file.Faults().Total())
+	answer, decided := f.plan(advice), f.decided(advice.Best.Setting)
+	if answer.YAML, err = f.yaml(decided); err != nil {
+		return err
+	}
+	answer.Demo = f.decidedFlags(decided)
+	return a.printPlanned(f, e, answer, file.Faults().Total())
 }
 
 // advise answers a question.

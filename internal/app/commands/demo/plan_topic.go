@@ -83,8 +83,11 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		return err
 	}
 	out := f.plan(answer)
-	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: %s\n", m.Name, out.Best.Window,
-		f.targetYAML(f.decided(answer.Best.Setting)))
+	target, err := write("target", f.decided(answer.Best.Setting))
+	if err != nil {
+		return err
+	}
+	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: %s\n", m.Name, out.Best.Window, target)
 	return a.printPlanned(f, e, out, seen.Broken)
 }
 
