@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,5 +68,14 @@ func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestScanEventsNamesTheRemedyForAMissingTopic(t *testing.T) {
+	t.Parallel()
+	d := mustCompile(t, deploytest.Config(deploytest.Start(t).Addr()))
+	_, err := ScanEvents(t.Context(), d, ScanOptions{}, func(*event.Event) error { return nil })
+	if !errors.Is(err, ErrUnknownTopic) || !strings.Contains(err.Error(), "or correct events.topic") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -45,7 +45,7 @@ type generation struct {
 	header  *schemas.Header
 	ledgers []*Ledger
 	hasher  *schemas.Hasher // nil if its user-hash key is not known
-	keyed   bool            // its noise key is known
+	noKey   string          // the reason why its noise key is not known; "" if it is
 }
 
 // events is one partition of the events topic.
@@ -122,15 +122,14 @@ func (a *auditor) turn(ctx context.Context, turn uint64) error {
 	fromEvents, complete := a.gather(g, t, deltas)
 	a.replay.Decide(t)
 	switch {
-	case complete && g.keyed:
+	case complete && g.noKey == "":
 		if err := a.replay.Release(t); err != nil {
 			return err
 		}
 		a.compareSettled(t)
 		a.compareCounts(g, t)
 	case complete:
-		a.report.skip(turn, "precisions and values: the noise key %q is in no configuration that was given",
-			g.header.NoiseKeys[len(g.header.NoiseKeys)-1].ID)
+		a.report.skip(turn, "precisions and values: %s", g.noKey)
 		fallthrough
 	default:
 		a.settledStops(t)

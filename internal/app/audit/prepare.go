@@ -76,16 +76,16 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 		}
 	}
 	if fingerprint(d) != newest.UserHash {
-		return fmt.Errorf("the user-hash key of %s is not the deployment's: %w", newest.Deployment,
-			deployment.ErrHeaderMismatch)
+		return fmt.Errorf("the given user-hash key is not the one of %s, so nothing can be compared: put the copy of its "+
+			"key file in place: %w", newest.Deployment, deployment.ErrHeaderMismatch)
 	}
 	if !slices.EqualFunc(d.Specs(), newest.Metrics, func(a, b schemas.MetricSpec) bool {
 		return a.Digest() == b.Digest()
 	}) ||
 		d.Budget != newest.Budget || d.Config.Time.WindowZone != newest.Zone ||
 		d.Config.Time.NoFuture != newest.NoFuture {
-		return fmt.Errorf("the configuration of %s is not the one in force, or control has lost a GENERATION: %w",
-			newest.Deployment, deployment.ErrHeaderMismatch)
+		return fmt.Errorf("auditing %s, whose newest generation on control is %d: %w", newest.Deployment,
+			newest.Generation, deployment.ErrHeaderMismatch)
 	}
 	for _, h := range a.control.Headers {
 		b := h.Budget.Whole() // δ_keys is rounded down: B² of the rounded one is the same or greater
@@ -101,12 +101,16 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 				"another one: %w", i+1, newest.Deployment, deployment.ErrHeaderMismatch)
 		}
 	}
-	configs, unreadable, err := a.control.Configs(ctx, append([]*deployment.Deployment{d}, a.Past...))
+	given := append([]*deployment.Deployment{d}, a.Past...)
+	configs, unreadable, err := a.control.Configs(ctx, given)
 	if err != nil {
 		return err
 	}
 	for i := range configs {
-		g := generation{header: &a.control.Headers[i], keyed: configs[i].Noise.ID != ""}
+		g := generation{header: &a.control.Headers[i]}
+		if configs[i].Noise.ID == "" {
+			g.noKey = withoutKey(g.header.NoiseKeys[len(g.header.NoiseKeys)-1], given)
+		}
 		if schemas.KeyFingerprintOf("user-hash", configs[i].UserHash) == g.header.UserHash {
 			g.hasher = schemas.NewHasher(configs[i].UserHash)
 		}
@@ -308,6 +312,23 @@ func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deploy
 	}
 	c.Format.Filters = schemas.Filters(h.Metrics)
 	return c, readable && known, nil
+}
+
+// withoutKey explains why none of the given configurations has a noise key. A key file with wrong
+// contents must not look like a deployment that releases other values.
+func withoutKey(key schemas.KeyFingerprint, given []*deployment.Deployment) string {
+	for _, d := range given {
+		noise := d.Config.Keys.Noise
+		same := schemas.KeyFingerprintOf("noise", noise.Secret.Reveal()) == key.Fingerprint
+		switch {
+		case same:
+			return fmt.Sprintf("the noise key is given with the id %q: set keys.noise.id to %q", noise.ID, key.ID)
+		case noise.ID == key.ID:
+			return fmt.Sprintf("the secret given for the noise key %q is likely wrong, because it is not the deployment's: "+
+				"put the copy of its key file in place", key.ID)
+		}
+	}
+	return fmt.Sprintf("the noise key %q is in no configuration that was given", key.ID)
 }
 
 // fingerprint returns that of the user-hash key of a configuration.

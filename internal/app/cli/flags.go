@@ -19,9 +19,33 @@ import (
 // explained, help is wrapped at 100 columns, and shells complete the values of flags.
 func Prepare(root *cobra.Command) {
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return explained(cmd.Flags(), err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return cmp.Or(unknownCommand(cmd, cmd.Flags().Args()), explained(cmd.Flags(), err))
+	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
 	completeValues(root)
+}
+
+// Parent lets a command that only has other commands print its help, and suggest one of them for an
+// unknown name.
+func Parent(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(commands...)
+	cmd.Args = unknownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// unknownCommand refuses the arguments of a parent: the first one is no command below it.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if !cmd.HasSubCommands() || len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	meant := cmp.Or(spelling.Nearest(names, args[0]), spelling.List(names, " or "))
+	return fmt.Errorf("unknown command %q for %q: is %s meant?", args[0], cmd.CommandPath(), meant)
 }
 
 // explained suggests a flag for an unknown name, and replaces pflag's error for an invalid value by

@@ -13,7 +13,12 @@ import (
 const groupKey = "group"
 
 // Group puts a flag under a title in the help.
-func Group(flag *pflag.Flag, title string) { flag.Annotations = map[string][]string{groupKey: {title}} }
+func Group(flag *pflag.Flag, title string) {
+	if flag.Annotations == nil {
+		flag.Annotations = map[string][]string{}
+	}
+	flag.Annotations[groupKey] = []string{title}
+}
 
 // GroupHelp lets --help show the usual flags of a command in their groups, and --help-all all
 // flags. Call it after the command has its flags and RunE.

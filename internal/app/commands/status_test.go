@@ -64,10 +64,18 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	noise := must.Have(os.ReadFile(noiseKey))
 	must.Succeed(t, os.WriteFile(noiseKey, bytes.Replace(noise, noise[:4], []byte("0000"), 1), 0o600))
 	if code, stdout, stderr := tollgate(t, "audit", "--config", cfg); code != command.ExitUnchecked ||
-		!strings.Contains(stdout, "unchecked  turns 1 to ") {
+		!strings.Contains(stdout, "unchecked  turns 1 to ") || !strings.Contains(stdout, "is likely wrong") {
 		t.Errorf("an audit with another noise key: exit %d, %s%s", code, stdout, stderr)
 	}
 	must.Succeed(t, os.WriteFile(noiseKey, noise, 0o600))
+	text := must.Have(os.ReadFile(cfg))
+	other := filepath.Join(filepath.Dir(cfg), "other.yaml")
+	must.Succeed(t, os.WriteFile(other, bytes.Replace(text, []byte("epsilon: 4"), []byte("epsilon: 8"), 1), 0o600))
+	if code, _, stderr := tollgate(t, "audit", "--config", other); code != command.ExitConfig ||
+		!strings.Contains(stderr, "privacy.epsilon: in force 4, configured 8") ||
+		!strings.Contains(stderr, "restore the values in force") {
+		t.Errorf("an audit with a configuration that is not in force: exit %d, %s", code, stderr)
+	}
 	unreadable()
 	stdout, stderr := mustRun(t, "status", "--config", cfg, "--format", "json")
 	var s pipeline.Status

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -36,6 +38,9 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	named := naming(&d.Config.Events.Format, &seen.Read, fn)
 	topic := d.Config.Events.Topic
 	partitions, err := client.Partitions(ctx, topic)
+	if errors.Is(err, kafkalog.ErrUnknownTopic) {
+		return seen, &deployment.TopicError{Topic: topic, Got: "does not exist", Fix: topicrules.MakeEvents, Err: err}
+	}
 	if err != nil {
 		return seen, fmt.Errorf("scanning topic %s: %w", topic, err)
 	}

@@ -104,6 +104,9 @@ func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafka
 	return s, err
 }
 
+// MakeEvents is the remedy if there is no events topic.
+const MakeEvents = "create it, let tollgate init --create-topics --event-partitions N make it, or correct events.topic"
+
 // describeTopic requests everything that the rules need. It returns a *deployment.TopicError if the
 // broker does not have the topic, or denies access.
 func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
@@ -113,7 +116,7 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		fix := "create it with tollgate init --create-topics, or correct its name under outputs"
 		if name == d.Config.Events.Topic {
-			fix = "create it, let tollgate init --create-topics --event-partitions N make it, or correct events.topic"
+			fix = MakeEvents
 		}
 		return nil, &deployment.TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: kafkalog.ErrUnknownTopic}
 	}

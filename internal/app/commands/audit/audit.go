@@ -16,6 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -82,12 +83,30 @@ func (a *app) run(ctx context.Context, path string, past []string, f cli.Format)
 	})
 	progress.Flush()
 	if err != nil {
-		return d.Explained(err)
+		return d.Explained(withDifferences(ctx, d.Deployment, err))
 	}
 	if err := a.PrintAs(f, r, func(b *strings.Builder) { write(b, r) }); err != nil {
 		return err
 	}
 	return verdict(r)
+}
+
+// withDifferences adds to the error of a configuration that is not in force the settings in which
+// it differs, and the remedy.
+func withDifferences(ctx context.Context, d *pipeline.Deployment, err error) error {
+	var begun *pipeline.InitialisedError
+	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !errors.As(pipeline.Initialised(ctx, d), &begun) {
+		return err
+	}
+	var all []string
+	for _, one := range begun.Differences {
+		all = append(all, one.What+one.Detail())
+	}
+	if len(all) == 0 { // a configuration of --past is wrong
+		return err
+	}
+	return fmt.Errorf("%w: %s: restore the values in force, or put yours in force with tollgate change", err,
+		strings.Join(all, ", "))
 }
 
 // verdict returns the error whose exit code tells scripts what an audit found.

@@ -28,14 +28,10 @@ type app struct{ *command.App }
 
 func Command(c *command.App) *cobra.Command {
 	a := &app{c}
-	cmd := &cobra.Command{
+	return cli.Parent(&cobra.Command{
 		Use:   "budget",
 		Short: "Compute what a privacy budget pays for, and what releases cost",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.releases(), a.calibrate(), a.convert(), a.compose(), a.compare())
-	return cmd
+	}, a.releases(), a.calibrate(), a.convert(), a.compose(), a.compare())
 }
 
 func (a *app) releases() *cobra.Command {

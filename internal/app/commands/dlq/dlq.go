@@ -32,14 +32,7 @@ type app struct {
 }
 
 func Command(c *command.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "dlq",
-		Short: "List, show and replay dead letters",
-		Long: `List, show and replay dead letters: the records that a run could not read as events. All
-numbers are exact, so these commands are for the trusted side only.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	var all []*cobra.Command
 	for _, add := range []func(*app) *cobra.Command{(*app).list, (*app).show, (*app).replay} {
 		a := &app{App: c}
 		sub := add(a)
@@ -51,9 +44,14 @@ numbers are exact, so these commands are for the trusted side only.`,
 		flags.Var(&a.from, "from", "only dead letters that were written at this time or later")
 		flags.Var(&a.to, "to", "only dead letters that were written before this time")
 		cli.FormatFlag(sub, &a.format)
-		cmd.AddCommand(sub)
+		all = append(all, sub)
 	}
-	return cmd
+	return cli.Parent(&cobra.Command{
+		Use:   "dlq",
+		Short: "List, show and replay dead letters",
+		Long: `List, show and replay dead letters: the records that a run could not read as events. All
+numbers are exact, so these commands are for the trusted side only.`,
+	}, all...)
 }
 
 func (a *app) open(ctx context.Context, keys bool) (*command.Loaded, pipeline.DeadLetterChoice, error) {
@@ -92,6 +90,9 @@ func known(class string) string {
 	}
 	return class
 }
+
+// noLetters is the text for people if no dead letter was chosen.
+const noLetters = "no dead letters (with --class, --from or --to: none that fit)\n"
 
 type class struct {
 	Class   string    `json:"class"`
@@ -138,6 +139,10 @@ After a crash, a dead letter can be on the topic twice.`,
 			return cmp.Or(cmp.Compare(b.Records, a.Records), strings.Compare(a.Class, b.Class))
 		})
 		return a.PrintAs(a.format, append([]*class{}, all...), func(b *strings.Builder) {
+			if len(all) == 0 {
+				b.WriteString(noLetters)
+				return
+			}
 			rows := [][]string{{"class", "records", "first", "last"}}
 			for _, c := range all {
 				rows = append(rows, []string{c.Class, terminal.Number(float64(c.Records), 0),

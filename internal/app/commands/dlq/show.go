@@ -93,6 +93,9 @@ func mask(text string) string {
 var token = regexp.MustCompile(`[^{}\[\]":,;\t\r\n ]+`)
 
 func writeLetters(b *strings.Builder, all []letter) {
+	if len(all) == 0 {
+		b.WriteString(noLetters)
+	}
 	for _, l := range all {
 		fmt.Fprintf(b, "%s  partition %d, offset %d  %s; now: %s; %s\n", l.Written.Format(time.RFC3339), l.Partition,
 			l.Offset, terminal.Key(l.Class, 40), l.Now, terminal.Count(l.Bytes, "byte"))

@@ -57,3 +57,10 @@ func TestTheFirstAndTheLastDeadLetterOfSeveralPartitions(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+func TestShowSaysThatThereAreNoDeadLetters(t *testing.T) {
+	var b strings.Builder
+	if writeLetters(&b, nil); !strings.HasPrefix(b.String(), "no dead letters") {
+		t.Errorf("%q", &b)
+	}
+}

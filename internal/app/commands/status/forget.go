@@ -111,8 +111,12 @@ func writeForgotten(b *strings.Builder, r *pipeline.Forgotten) {
 		again = " (and had been forgotten before)"
 	}
 	line("forgotten", "the user counts in no turn after turn %d%s", r.Turn, again)
-	line("removed", "%s of the user and the events of open windows; %s of the ledger, which tombstones replace",
-		terminal.Count(r.Accounts, "account"), terminal.Count(r.Tombstones, "record"))
+	accounts := terminal.Count(r.Accounts, "account") + " of the user"
+	if r.Accounts == 0 {
+		accounts = "no account, because none of this user was found;"
+	}
+	line("removed", "%s and the events of open windows; %s of the ledger, which tombstones replace", accounts,
+		terminal.Count(r.Tombstones, "record"))
 	if r.Accounts == 0 && !r.Again && !slices.ContainsFunc(r.Topics, pipeline.Remaining.Found) {
 		line("check", "is the id right? Neither the ledger nor a topic had anything of this user, and the mark stays")
 	}

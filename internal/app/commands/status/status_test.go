@@ -34,3 +34,15 @@ func TestRuleStatusSaysInWhichPeriodThePromiseHolds(t *testing.T) {
 		t.Error(&b)
 	}
 }
+
+func TestForgetSaysThatAUserHadNoAccount(t *testing.T) {
+	t.Parallel()
+	for accounts, want := range map[int]string{0: "removed    no account, because none of this user was found;",
+		2: "removed    2 accounts of the user and"} {
+		var b strings.Builder
+		writeForgotten(&b, &pipeline.Forgotten{Accounts: accounts, Tombstones: 7})
+		if !strings.Contains(b.String(), want) || !strings.Contains(b.String(), "7 records of the ledger") {
+			t.Errorf("%d accounts: %s", accounts, &b)
+		}
+	}
+}
