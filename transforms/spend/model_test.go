@@ -198,7 +198,7 @@ func (m *model) wants(spec *schemas.MetricSpec, c contribution) bool {
 	if spec.Filter != "" && c.passes>>slices.Index(schemas.Filters(m.metrics), spec.Filter)&1 == 0 {
 		return false
 	}
-	return reference.Takes(spec, c.key)
+	return reference.HasKey(spec, c.key)
 }
 
 // visits returns what a metric wants of a user, record by record.
@@ -232,7 +232,7 @@ func (m *model) admit(w schemas.MetricWindow, who account, events []contribution
 	tally.Counted += r.Counted
 	tally.Beyond += r.Beyond
 	if r.Admitted {
-		a.open.Take(spec, elapsed, m.rules.Price(int(w.Metric), r.Contribution, m.rules.Top))
+		a.open.Pay(spec, elapsed, m.rules.Price(int(w.Metric), r.Contribution, m.rules.Top))
 		m.reservations = append(m.reservations, r)
 	}
 }
@@ -312,7 +312,7 @@ func (m *model) charge(s schemas.Settled) {
 			}
 			return u
 		})
-		a.settled.Take(spec, m.Elapsed(r.window, r.account.period), paid)
+		a.settled.Pay(spec, m.Elapsed(r.window, r.account.period), paid)
 	}
 	for _, a := range m.accounts {
 		a.reopen()

@@ -46,7 +46,7 @@ func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *s
 		a.report.differ(Difference{Turn: t.Number, What: "the ledger has other windows"})
 		return
 	}
-	hasher, sliced := g.hasher.Clone(), a.sliced(t, l, d)
+	hasher, sliced := g.hasher.Clone(), a.hasSlices(t, l, d)
 	for _, user := range d.Users {
 		o := reference.Owner{ID: user.ID, Period: user.Period}
 		if schemas.ShardOf(user.ID, len(g.ledgers)) != l.shard {
@@ -67,7 +67,7 @@ func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *s
 			continue
 		}
 		again := &reference.Member{Owner: o}
-		if a.join(hasher, again, t, l, d, user); sliced && !m.Again(t.Config, again) {
+		if a.join(hasher, again, t, l, d, user); sliced && !m.Matches(t.Config, again) {
 			a.report.differ(Difference{Turn: t.Number, What: "the ledger has other contributions", User: userOf(o)})
 		}
 	}
@@ -81,7 +81,7 @@ func (a *auditor) place(t *reference.Turn, w schemas.MetricWindow, d Difference)
 }
 
 // sliced reports whether the ledger has had all slices of the windows of a delta.
-func (a *auditor) sliced(t *reference.Turn, l *Ledger, d *schemas.Delta) bool {
+func (a *auditor) hasSlices(t *reference.Turn, l *Ledger, d *schemas.Delta) bool {
 	for _, w := range d.Windows {
 		if !l.has(a.replay.TurnAt(w.WindowStart), t.Number) {
 			return false
@@ -123,10 +123,10 @@ func (a *auditor) compareSettled(t *reference.Turn) {
 		}
 	}
 	for _, k := range settled.Keys {
-		at := reference.Cell{Metric: int(k.Metric), Key: string(k.Key)}
+		cell := reference.Cell{Metric: int(k.Metric), Key: string(k.Key)}
 		w := schemas.MetricWindow{Metric: k.Metric, WindowStart: k.WindowStart, WindowEnd: k.WindowEnd}
-		draw, released := want[at]
-		delete(want, at)
+		draw, released := want[cell]
+		delete(want, cell)
 		switch {
 		case !released || k.WindowEnd != t.End || k.WindowEnd-k.WindowStart != t.Config.Metrics[k.Metric].WindowSize:
 			a.report.differ(a.place(t, w, Difference{What: "a key that must not be released was settled"}))
@@ -134,9 +134,9 @@ func (a *auditor) compareSettled(t *reference.Turn) {
 			a.report.differ(a.place(t, w, Difference{What: "a key was settled with another precision"}))
 		}
 	}
-	for at := range want {
+	for cell := range want {
 		d := Difference{Turn: t.Number, What: "a key that must be released was not settled",
-			Metric: t.Config.Metrics[at.Metric].Name}
+			Metric: t.Config.Metrics[cell.Metric].Name}
 		a.report.differ(d)
 	}
 	for i, m := range t.Config.Metrics {

@@ -190,8 +190,8 @@ func (l *Ledger) has(first, last uint64) bool {
 func (l *Ledger) visits(c *reference.Config, metric int, o reference.Owner, first, last uint64) []reference.Visit {
 	spec := &c.Metrics[metric]
 	var visits []reference.Visit
-	add := func(of label, n uint64, v reference.Visit) {
-		if v.Key = of.key; c.TakesVisit(spec, of.passes, v.Key) {
+	add := func(label label, n uint64, v reference.Visit) {
+		if v.Key = label.key; c.Selects(spec, label.passes, v.Key) {
 			for range n {
 				visits = append(visits, v)
 			}

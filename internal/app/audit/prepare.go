@@ -298,7 +298,7 @@ func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deploy
 		if schemas.KeyFingerprintOf("noise", noise.Secret.Reveal()) == key.Fingerprint && noise.ID == key.ID {
 			c.Noise = noise
 		}
-		if readable || !reads(d, h) {
+		if readable || !sameFormat(d, h) {
 			continue
 		}
 		readable, c.Format = true, d.Config.Events.Format
@@ -337,7 +337,7 @@ func fingerprint(d *deployment.Deployment) [32]byte {
 }
 
 // reads reports whether the format of a configuration is that of a generation.
-func reads(d *deployment.Deployment, h *schemas.Header) bool {
+func sameFormat(d *deployment.Deployment, h *schemas.Header) bool {
 	a, b := d.Events, h.Events
 	if d.Config.Events.Registry == nil { // else the filters' fields have the registry in them
 		format := d.Config.Events.Format

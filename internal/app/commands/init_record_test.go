@@ -258,9 +258,9 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 	}
 	nothingOn(t, first)
 	code, _, stderr := runWith(t.Context(), environment, append(begin, "--begin-first-promise")...)
-	_, line, told := strings.Cut(stderr, "add this line to the environment variable RECORD, so that no second promise "+
+	_, line, found := strings.Cut(stderr, "add this line to the environment variable RECORD, so that no second promise "+
 		"is begun by mistake:\n")
-	if code != command.ExitOK || !told {
+	if code != command.ExitOK || !found {
 		t.Fatalf("the first promise: exit %d, %s", code, stderr)
 	}
 	for _, line := range []string{"run", "validate"} {
@@ -295,8 +295,8 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 		}
 	}
 	code, _, stderr = runWith(t.Context(), environment, append(begin, "--begin-second-promise")...)
-	_, line, told = strings.Cut(stderr, "by mistake:\n")
-	if code != command.ExitOK || !told {
+	_, line, found = strings.Cut(stderr, "by mistake:\n")
+	if code != command.ExitOK || !found {
 		t.Fatalf("a second promise: exit %d, %s", code, stderr)
 	}
 	environment["RECORD"] += "\n" + line
@@ -322,8 +322,8 @@ func TestRuleAnInterruptedBeginningIsCompletedAndCountsOnce(t *testing.T) {
 			first, second := commandtest.Broker(t), commandtest.Broker(t)
 			cfg := commandtest.DeploymentFile(t, first)
 			killed := errors.New("killed")
-			ctx := crashpoint.With(t.Context(), crashpoint.Hooks{At: func(at string, _ int) error {
-				if at == point {
+			ctx := crashpoint.With(t.Context(), crashpoint.Hooks{At: func(reached string, _ int) error {
+				if reached == point {
 					return killed
 				}
 				return nil
@@ -369,8 +369,8 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	// Both write their HEADER before either of them records that it has.
 	var written sync.WaitGroup
 	written.Add(2)
-	ctx := crashpoint.With(t.Context(), crashpoint.Hooks{At: func(at string, _ int) error {
-		if at == crashpoint.HeaderWritten {
+	ctx := crashpoint.With(t.Context(), crashpoint.Hooks{At: func(reached string, _ int) error {
+		if reached == crashpoint.HeaderWritten {
 			written.Done()
 			written.Wait()
 		}

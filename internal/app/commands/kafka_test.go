@@ -24,8 +24,8 @@ func visits(t testing.TB, header bool) string {
 	}
 	b.WriteString("soon,person-1,north\n")
 	for i := range 4000 {
-		at := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * 4 * 24 * time.Hour / 4000)
-		fmt.Fprintf(&b, "%s,person-%d,%s\n", at.Format(time.RFC3339), i, []string{"north", "south"}[i%2])
+		moment := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * 4 * 24 * time.Hour / 4000)
+		fmt.Fprintf(&b, "%s,person-%d,%s\n", moment.Format(time.RFC3339), i, []string{"north", "south"}[i%2])
 	}
 	b.WriteString("2025-03-04T23:59:59Z,person-secret,\"never closed\n")
 	return commandtest.Write(t, "visits.csv", b.String())

@@ -71,20 +71,20 @@ func TestVersion(t *testing.T) {
 		t.Errorf("exit %d, stdout %q", code, stdout)
 	}
 	code, stdout, _ = tollgate(t, "version", "--format", "json")
-	var said struct {
+	var printed struct {
 		Module, Version string
 		Engines         []string
 		Formats         []string
 	}
-	if err := json.Unmarshal([]byte(stdout), &said); err != nil || code != command.ExitOK ||
-		said.Module != "github.com/tollgate-dp/tollgate" || said.Version == "" || !slices.Equal(said.Engines, has) {
+	if err := json.Unmarshal([]byte(stdout), &printed); err != nil || code != command.ExitOK ||
+		printed.Module != "github.com/tollgate-dp/tollgate" || printed.Version == "" || !slices.Equal(printed.Engines, has) {
 		t.Errorf("exit %d, stdout %q", code, stdout)
 	}
 	changelog := contentsOf(t, "../../../docs/changelog.md")
 	for _, f := range schemas.FormatVersions() {
 		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\| %s[^|]*\| %d \|`, f.Format, f.Version))
-		if !row.MatchString(changelog) || !slices.Contains(said.Formats, fmt.Sprintf("%s %d", f.Format, f.Version)) {
-			t.Errorf("the changelog has no row of %v, or version does not name it: %q", f, said.Formats)
+		if !row.MatchString(changelog) || !slices.Contains(printed.Formats, fmt.Sprintf("%s %d", f.Format, f.Version)) {
+			t.Errorf("the changelog has no row of %v, or version does not name it: %q", f, printed.Formats)
 		}
 	}
 }

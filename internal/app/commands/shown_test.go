@@ -17,8 +17,8 @@ import (
 
 // shownLine is a command line of tollgate that a text shows.
 type shownLine struct {
-	at, line string
-	whole    bool // it can be run as it stands: a sentence may name a command without what it needs
+	where, line string
+	whole       bool // it can be run as it stands: a sentence may name a command without what it needs
 }
 
 var (
@@ -31,7 +31,7 @@ var (
 )
 
 // shownIn returns the command line of tollgate in a text that shows code.
-func shownIn(at, code string, whole bool) (found []shownLine) {
+func shownIn(where, code string, whole bool) (found []shownLine) {
 	for _, line := range strings.Split(strings.ReplaceAll(code, "\\\n", " "), "\n") {
 		line = strings.TrimSpace(remark.ReplaceAllString(line, ""))
 		for _, part := range regexp.MustCompile(`&&|\|\||;|\|`).Split(line, -1) {
@@ -40,7 +40,7 @@ func shownIn(at, code string, whole bool) (found []shownLine) {
 				continue // its -o names the program
 			}
 			if m := startsOurs.FindStringSubmatch(strings.TrimSpace(part)); m != nil && strings.TrimSpace(m[1]) != "" {
-				found = append(found, shownLine{at, strings.TrimSpace(m[1]), whole})
+				found = append(found, shownLine{where, strings.TrimSpace(m[1]), whole})
 			}
 		}
 	}
@@ -88,11 +88,11 @@ func shownLines(t *testing.T) (found []shownLine) {
 		t.Fatal(err)
 	}
 	commands(func(cmd *cobra.Command, args []string) {
-		at := "help of " + strings.Join(args, " ")
-		found = append(found, shownIn(at, cmd.Example, true)...)
+		where := "help of " + strings.Join(args, " ")
+		found = append(found, shownIn(where, cmd.Example, true)...)
 		for _, span := range regexp.MustCompile(`"(tollgate [^"]+)"`).FindAllStringSubmatch(strings.ReplaceAll(cmd.Long,
 			"\n", " "), -1) {
-			found = append(found, shownIn(at, span[1], false)...)
+			found = append(found, shownIn(where, span[1], false)...)
 		}
 	})
 	return found
@@ -105,7 +105,7 @@ func TestShownCommandLinesAreOfThisProgram(t *testing.T) {
 	lines := shownLines(t)
 	for _, shown := range lines {
 		if problem := shown.problem(); problem != "" {
-			t.Errorf("%s: tollgate %s: %s", shown.at, shown.line, problem)
+			t.Errorf("%s: tollgate %s: %s", shown.where, shown.line, problem)
 		}
 	}
 	if len(lines) < 150 {

@@ -74,8 +74,8 @@ func TestNoReportReplacesAFileOfSomebodyElse(t *testing.T) {
 	for range 2 { // the second run replaces what the first one wrote
 		mustRun(t, commandtest.Small("--report", page, "--trusted-report", tallies)...)
 	}
-	own := commandtest.Write(t, "thesis.html", "<!DOCTYPE html>\n<p>mine</p>\n")
-	for flag, files := range map[string][]string{"--report": {own, tallies}, "--trusted-report": {own, page}} {
+	theirs := commandtest.Write(t, "thesis.html", "<!DOCTYPE html>\n<p>mine</p>\n")
+	for flag, files := range map[string][]string{"--report": {theirs, tallies}, "--trusted-report": {theirs, page}} {
 		for _, file := range files {
 			before := contentsOf(t, file)
 			code, stdout, stderr := tollgate(t, commandtest.Small(flag, file)...)

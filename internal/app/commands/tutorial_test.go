@@ -35,29 +35,29 @@ func kafkaLocal(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, said, err := script("start.sh", "--port", port); err == nil || !strings.Contains(said, "port "+port+
+	if _, printed, err := script("start.sh", "--port", port); err == nil || !strings.Contains(printed, "port "+port+
 		" is taken: end what listens there, or choose another --port") {
-		t.Errorf("a port that is taken: %v, %s", err, said)
+		t.Errorf("a port that is taken: %v, %s", err, printed)
 	}
 	free.Close() //nolint:errcheck // of a test
-	if _, said, err := script("start.sh", "--version", "newest"); err == nil || !strings.Contains(said,
+	if _, printed, err := script("start.sh", "--version", "newest"); err == nil || !strings.Contains(printed,
 		"--version is newest: it must be one as 4.3.1") {
-		t.Errorf("a version that is none: %v, %s", err, said)
+		t.Errorf("a version that is none: %v, %s", err, printed)
 	}
-	addr, said, err := script("start.sh", "--port", port)
+	addr, printed, err := script("start.sh", "--port", port)
 	if err != nil || addr != "localhost:"+port {
-		t.Fatalf("start.sh: %v, %q, %s", err, addr, said)
+		t.Fatalf("start.sh: %v, %q, %s", err, addr, printed)
 	}
 	t.Cleanup(func() {
-		if _, said, err := script("stop.sh", "--delete"); err != nil {
-			t.Errorf("stop.sh: %v, %s", err, said)
+		if _, printed, err := script("stop.sh", "--delete"); err != nil {
+			t.Errorf("stop.sh: %v, %s", err, printed)
 		}
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%s is still there", dir)
 		}
 	})
-	if _, said, err := script("start.sh", "--port", port); err == nil || !strings.Contains(said, "runs already") {
-		t.Errorf("a second start: %v, %s", err, said)
+	if _, printed, err := script("start.sh", "--port", port); err == nil || !strings.Contains(printed, "runs already") {
+		t.Errorf("a second start: %v, %s", err, printed)
 	}
 	return addr
 }
@@ -100,12 +100,12 @@ func TestTheTutorialShowsCounts(t *testing.T) {
 		}
 	}
 	follow("validate", "privacy ")
-	for _, of := range [][2]string{{"size: 1m", "size: 10s"}, {"lateness: 10s", "lateness: 30s, idle_grace: 1s"},
+	for _, pair := range [][2]string{{"size: 1m", "size: 10s"}, {"lateness: 10s", "lateness: 30s, idle_grace: 1s"},
 		{"absolute: 300", "absolute: 30"}} {
-		if !strings.Contains(file, of[0]) {
-			t.Fatalf("the tutorial's file has no %q", of[0])
+		if !strings.Contains(file, pair[0]) {
+			t.Fatalf("the tutorial's file has no %q", pair[0])
 		}
-		file = strings.Replace(file, of[0], of[1], 1)
+		file = strings.Replace(file, pair[0], pair[1], 1)
 	}
 	if err := os.WriteFile("tollgate.yaml", []byte(file), 0o600); err != nil {
 		t.Fatal(err)

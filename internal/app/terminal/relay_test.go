@@ -52,8 +52,8 @@ func TestRuleNoCallerWaitsForAStderrThatTakesNothing(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { // the relay's pauses take no time
 			w := &stuck{free: make(chan struct{})}
-			at := monday
-			p := NewProgress(w, terminal, func() time.Time { at = at.Add(time.Minute); return at })
+			now := monday
+			p := NewProgress(w, terminal, func() time.Time { now = now.Add(time.Minute); return now })
 			soon(t, "progress", func() {
 				p.Note("first")
 				for i := range 20_000 {

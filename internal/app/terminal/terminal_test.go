@@ -205,17 +205,17 @@ func TestKeyCannotSteerTheTerminal(t *testing.T) {
 }
 
 // clock is a clock that tests move.
-type clock struct{ at time.Time }
+type clock struct{ reading time.Time }
 
-func (c *clock) now() time.Time { return c.at }
+func (c *clock) now() time.Time { return c.reading }
 
 func TestProgressOnATerminalIsOneLine(t *testing.T) {
 	var b bytes.Buffer
-	c := &clock{at: monday}
+	c := &clock{reading: monday}
 	p := NewProgress(&b, true, c.now)
 	p.Expect(4)
 	for turn := 1; turn <= 4; turn++ {
-		c.at = c.at.Add(time.Second)
+		c.reading = c.reading.Add(time.Second)
 		p.Settled(turn, 1)
 		p.out.flush()
 		if turn == 2 {
@@ -249,17 +249,17 @@ drained
 			"released, first result at 14:02:05Z, 2s",
 	} {
 		var b bytes.Buffer
-		c := &clock{at: monday}
+		c := &clock{reading: monday}
 		p := NewProgress(&b, terminal, c.now)
 		next := func(status string) {
-			c.at = c.at.Add(time.Second)
+			c.reading = c.reading.Add(time.Second)
 			p.Status(status)
 			p.out.flush() // a line is left out while another is being written
 		}
 		for range 300 {
 			next("first result at 14:02:05Z")
 		}
-		c.at = c.at.Add(time.Second)
+		c.reading = c.reading.Add(time.Second)
 		p.Settled(1, 6)
 		p.out.flush()
 		next("next result at 15:02:05Z")

@@ -26,22 +26,21 @@ func (o Owner) Compare(b Owner) int {
 	return cmp.Or(bytes.Compare(o.ID[:], b.ID[:]), cmp.Compare(o.Period, b.Period))
 }
 
-// Account is what one individual has lost, in units of 2^-40, and the buckets of the metrics that
-// have taken something.
+// Account is the account of one individual.
 type Account struct {
-	Spent   int64
-	Buckets []Bucket
+	Spent   int64    // the privacy loss so far, in units of 2^-40
+	Buckets []Bucket // of the metrics that have charged the account
 }
 
-// Bucket is a token bucket: what was in it when it was last refilled. Times are milliseconds since
-// the individual's horizon began.
+// Bucket is a token bucket.
 type Bucket struct {
-	Metric      string
-	Balance, At int64
+	Metric  string
+	Balance int64
+	At      int64 // time of the balance, in milliseconds since the individual's horizon began
 }
 
-// endless is above every budget and bucket, and what dearer things cost: two of them add up to an
-// int64.
+// endless is above every budget and bucket. Higher prices are cut to it, so that two of them add up
+// to an int64.
 const endless = 1<<62 - 1
 
 func plus(a, b int64) int64 { return min(a+b, endless) }
@@ -50,14 +49,14 @@ func (a Account) clone() Account { return Account{a.Spent, slices.Clone(a.Bucket
 
 // Elapsed returns how long an individual's budget period has lasted at a time or, without periods,
 // the time since 1970.
-func (c *Config) Elapsed(of Owner, millis int64) int64 {
+func (c *Config) Elapsed(owner Owner, millis int64) int64 {
 	if c.Period != 0 {
-		return millis - of.Period*c.Period
+		return millis - owner.Period*c.Period
 	}
 	return millis
 }
 
-// paid returns what a bucket has been refilled with, had it always had room.
+// paid returns the total refill of a bucket that always has room.
 func paid(m *schemas.MetricSpec, elapsed int64) int128.Uint {
 	high, low := bits.Mul64(uint64(max(elapsed, 0)), uint64(m.Refill))
 	horizon := uint64(m.Horizon)
@@ -65,8 +64,7 @@ func paid(m *schemas.MetricSpec, elapsed int64) int128.Uint {
 	return int128.Uint{Hi: high / horizon, Lo: low}
 }
 
-// BucketAt returns the bucket of a metric as it is after so long. A bucket that was never used is
-// full.
+// BucketAt returns the bucket of a metric at a time. A bucket that was never used is full.
 func (a *Account) BucketAt(m *schemas.MetricSpec, elapsed int64) Bucket {
 	full := Bucket{m.Name, int64(m.Burst), elapsed}
 	i := a.bucket(m.Name)
@@ -85,8 +83,8 @@ func (a *Account) bucket(metric string) int {
 	return slices.IndexFunc(a.Buckets, func(b Bucket) bool { return b.Metric == metric })
 }
 
-// Available returns what a window of a metric may cost: what is left of the budget and, if the
-// metric has a bucket, no more than is in it.
+// Available returns the most that a window of a metric may cost: the rest of the budget and, if the
+// metric has a bucket, no more than its balance.
 func (c *Config) Available(a *Account, metric int, elapsed int64) int64 {
 	left := c.Budget - a.Spent
 	if m := &c.Metrics[metric]; m.Burst != 0 {
@@ -95,8 +93,8 @@ func (c *Config) Available(a *Account, metric int, elapsed int64) int64 {
 	return left
 }
 
-// Take takes a price out of the account, and out of the bucket of the metric.
-func (a *Account) Take(m *schemas.MetricSpec, elapsed, price int64) {
+// Pay charges a price to the account and to the bucket of the metric.
+func (a *Account) Pay(m *schemas.MetricSpec, elapsed, price int64) {
 	a.Spent = plus(a.Spent, price)
 	if m.Burst == 0 {
 		return
@@ -110,10 +108,10 @@ func (a *Account) Take(m *schemas.MetricSpec, elapsed, price int64) {
 	}
 }
 
-// carry returns an account under the generation after another one: what was missing in a bucket
-// when the change came is missing in the bucket that the metric has now.
-func (c *Config) carry(before *Config, of Owner, a Account) Account {
-	elapsed, carried := c.Elapsed(of, c.Since), Account{Spent: a.Spent}
+// carry returns an account of the generation before under this one: a metric's new bucket lacks as
+// much as its old one lacked at the change.
+func (c *Config) carry(before *Config, owner Owner, a Account) Account {
+	elapsed, carried := c.Elapsed(owner, c.Since), Account{Spent: a.Spent}
 	for _, b := range a.Buckets {
 		was, _ := before.metric(b.Metric)
 		now, kept := c.metric(b.Metric)
@@ -127,10 +125,10 @@ func (c *Config) carry(before *Config, of Owner, a Account) Account {
 	return carried
 }
 
-// Charge returns ⌈c²·u·2^-40⌉: what an individual who contributed c, of either sign, pays for a
-// count released at precision u (units of 2^-80).
+// Charge returns ⌈c²·u·2^-40⌉, the price of a contribution c, of either sign, to a count released
+// at precision u (units of 2^-80).
 func Charge(c int64, u units.Precision) int64 {
-	n := uint64(max(c, -c)) // 2^63, too, if -c is c
+	n := uint64(max(c, -c)) // right for the least int64, too: 2^63
 	if n < 1<<32 {
 		return chargeSquares(n*n, u)
 	}
@@ -157,10 +155,9 @@ func chargeSquares(sum uint64, u units.Precision) int64 {
 
 // Member is one individual's part in one turn.
 type Member struct {
-	Owner Owner
-	Parts []WindowPart // in the order of the configuration
-	// Listed is for the caller, to note that it has seen the member.
-	Listed bool
+	Owner  Owner
+	Parts  []WindowPart // in the order of the configuration
+	Listed bool         // for the caller: it has seen the member
 }
 
 // Admitted reports whether a member is admitted to any window.
@@ -168,48 +165,47 @@ func (m *Member) Admitted() bool {
 	return slices.ContainsFunc(m.Parts, func(p WindowPart) bool { return p.Admitted })
 }
 
-// WindowPart is what an individual contributes to one metric window: of an offer, as much as the
+// WindowPart is the part of an individual in one metric window: an offer, and as much of it as the
 // account allows.
 type WindowPart struct {
-	Metric int
-	offer  Offer  // but for shares
-	all    uint64 // of a share: the records of its metric, and how many of them the cap keeps
-	kept   uint64
-	// available is what the window could cost when it was decided.
-	available int64
+	Metric    int
+	offer     Offer  // empty for a share
+	all       uint64 // of a share: the records of its metric
+	kept      uint64 // of a share: the records that the cap keeps
+	available int64  // the most that the window could cost when it was decided
 	Contribution
 }
 
-// Price returns what a contribution costs at given precisions, 0 for what is not drawn.
+// Price returns the price of a contribution at the given precisions, which are 0 without a draw.
 func (c *Config) Price(metric int, b Contribution, precision func(metric int, key string) units.Precision) int64 {
 	sum := int64(0)
 	for _, k := range b.Keys {
 		sum = plus(sum, Charge(k.Count, precision(metric, k.Key)))
-		for j, at := range c.FurtherOf(metric) {
-			sum = plus(sum, Charge(k.Further[j], precision(at, k.Key)))
+		for j, further := range c.FurtherOf(metric) {
+			sum = plus(sum, Charge(k.Further[j], precision(further, k.Key)))
 		}
 		sum = plus(sum, c.chargeTree(metric, k.Key, k.Values, precision))
 	}
 	return sum
 }
 
-// Top is the precision at which everything is reserved.
+// Top returns the precision at which prices are reserved.
 func (c *Config) Top(metric int, _ string) units.Precision { return c.Metrics[metric].Top }
 
-// admit decides over all metric windows of one individual in one turn, in the order of the
-// configuration. Everything that is reserved counts as spent for the metric windows after it.
+// admit decides on all metric windows of one individual in one turn, in the order of the
+// configuration. A reserved price counts as spent for the windows after it.
 func (c *Config) admit(account *Account, m *Member, elapsed int64) {
 	for i := range m.Parts {
 		part := &m.Parts[i]
 		part.available = c.Available(account, part.Metric, elapsed)
 		c.contributionOf(m, part)
 		if part.Admitted {
-			account.Take(&c.Metrics[part.Metric], elapsed, c.Price(part.Metric, part.Contribution, c.Top))
+			account.Pay(&c.Metrics[part.Metric], elapsed, c.Price(part.Metric, part.Contribution, c.Top))
 		}
 	}
 }
 
-// contributionOf works out what an individual brings to a window, from what is available.
+// contributionOf computes the contribution to a window from the available amount.
 func (c *Config) contributionOf(m *Member, part *WindowPart) {
 	if c.Metrics[part.Metric].Kind == "counted" {
 		part.Contribution = c.divide(m, *part, part.available)
@@ -228,9 +224,9 @@ func (m *Member) Part(metric int) *WindowPart {
 	return nil
 }
 
-// Again works out for another member, which has some of the visits of m, whether it brings the same
-// to all windows to which m is admitted; its parts are those.
-func (m *Member) Again(c *Config, other *Member) bool {
+// Matches computes the contributions of another member, which has some of the visits of m and a
+// part in each window to which m is admitted, and reports whether they are those of m.
+func (m *Member) Matches(c *Config, other *Member) bool {
 	for i := range other.Parts {
 		part := &other.Parts[i]
 		want := m.Part(part.Metric)
@@ -247,8 +243,7 @@ func (m *Member) Again(c *Config, other *Member) bool {
 	return true
 }
 
-// divide returns what an individual brings to a share, now that it is decided about its metric:
-// everything or nothing.
+// divide returns the contribution to a share, all or nothing, once its metric is decided.
 func (c *Config) divide(m *Member, share WindowPart, available int64) Contribution {
 	in := uint64(0)
 	if part := m.Part(c.countedIn(&c.Metrics[share.Metric])); part != nil {
@@ -257,9 +252,9 @@ func (c *Config) divide(m *Member, share WindowPart, available int64) Contributi
 	return c.Divide(share.Metric, share.all, in, share.kept, available)
 }
 
-// Divide returns what an individual brings to the two keys of a share, or nothing if it costs more
-// than is available: of all events, in of which are counted, so many as are kept, in the same
-// ratio, rounded to the nearest event: ⌊in·kept/all + ½⌋.
+// Divide returns the contribution to the two keys of a share, or none if it costs more than is
+// available. The share keeps kept of all events, in the same ratio as in of all are counted,
+// rounded to the nearest event: ⌊in·kept/all + ½⌋.
 func (c *Config) Divide(share int, all, in, kept uint64, available int64) Contribution {
 	b := Contribution{Admitted: true, Counted: kept}
 	if kept > 0 {
@@ -278,17 +273,17 @@ func (c *Config) Divide(share int, all, in, kept uint64, available int64) Contri
 	return b
 }
 
-// settle charges what was drawn: the precision at which each (metric, key) stopped. A key that
-// another metric did not release was not drawn and costs nothing; every other key was.
+// settle charges the precision at which each (metric, key) stopped. Every key was drawn, except
+// those that another metric did not release: they cost nothing.
 func (c *Config) settle(account *Account, m *Member, elapsed int64, stopped map[Cell]units.Precision) (err error) {
 	for _, part := range m.Parts {
 		if !part.Admitted {
 			continue
 		}
 		spec := &c.Metrics[part.Metric]
-		account.Take(spec, elapsed, c.Price(part.Metric, part.Contribution, func(at int, key string) units.Precision {
-			u := stopped[Cell{at, key}]
-			if u.IsZero() && at == part.Metric && spec.KeyMode != schemas.KeysFrom {
+		account.Pay(spec, elapsed, c.Price(part.Metric, part.Contribution, func(metric int, key string) units.Precision {
+			u := stopped[Cell{metric, key}]
+			if u.IsZero() && metric == part.Metric && spec.KeyMode != schemas.KeysFrom {
 				err = fmt.Errorf("metric %q drew nothing for a key with contributions", spec.Name)
 			}
 			return u

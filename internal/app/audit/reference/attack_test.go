@@ -140,14 +140,14 @@ func attack(t *rapid.T, c Config) {
 	}
 	all, rest := neighbours(t, c, rapid.Uint64().Draw(t, "path"), visits, without, 30)
 	compareDraws(t, c, keys, all, rest, gone)
-	own := all.accounts[gone]
+	account := all.accounts[gone]
 	delete(all.accounts, gone)
 	delete(all.admitted, gone)
 	if !sameAccounts(all.accounts, rest.accounts) || !reflect.DeepEqual(all.admitted, rest.admitted) {
 		t.Fatalf("removing one individual changed another's account or admission:\n%v\n%v", all.admitted, rest.admitted)
 	}
-	if own.Spent > c.Budget {
-		t.Fatalf("the individual has spent %v of %v", own.Spent, c.Budget)
+	if account.Spent > c.Budget {
+		t.Fatalf("the individual has spent %v of %v", account.Spent, c.Budget)
 	}
 }
 
@@ -176,8 +176,8 @@ func compareDraws(t *rapid.T, c Config, budget *big.Int, all, rest outputs, gone
 	}
 	loss, delta := new(big.Int), new(big.Int)
 	for _, d := range all.draws {
-		at := cell{d.turn, d.Metric, d.Key}
-		b, drawn := before[at]
+		place := cell{d.turn, d.Metric, d.Key}
+		b, drawn := before[place]
 		if !drawn { // a key that exists through the individual alone
 			if d.Released {
 				t.Fatalf("metric %d released a key of one individual on a path without it", d.Metric)
@@ -186,15 +186,15 @@ func compareDraws(t *rapid.T, c Config, budget *big.Int, all, rest outputs, gone
 			delta.Add(delta, square.Mul(square, c.Metrics[d.Metric].DeltaKey.Big()))
 			b = turnDraw{Draw: Draw{Precision: d.Precision}}
 		}
-		delete(before, at)
+		delete(before, place)
 		if d.Precision != b.Precision || d.Released != b.Released && drawn {
 			t.Fatalf("the path is not the same at metric %d", d.Metric)
 		}
 		added := d.Count - b.Count
 		once := c.Metrics[d.Metric].Kind == "distinct_users"
-		if !isComponent(c.Metrics[d.Metric]) && added != brings[at] && !(once && added == 0) {
+		if !isComponent(c.Metrics[d.Metric]) && added != brings[place] && !(once && added == 0) {
 			t.Fatalf("metric %d: the individual adds %d to a count and was admitted with %d", d.Metric, added,
-				brings[at])
+				brings[place])
 		}
 		square := new(big.Int).Mul(big.NewInt(added), big.NewInt(added))
 		loss.Add(loss, square.Mul(square, d.Precision.Big()))
@@ -203,9 +203,9 @@ func compareDraws(t *rapid.T, c Config, budget *big.Int, all, rest outputs, gone
 		t.Fatalf("%d counts are not drawn any more with the individual", len(before))
 	}
 	paid, keys := new(big.Int), new(big.Int)
-	if own, ok := all.accounts[gone]; ok {
-		paid.Lsh(big.NewInt(own.Spent), 40)
-		keys.Mul(big.NewInt(own.Spent), budget)
+	if account, ok := all.accounts[gone]; ok {
+		paid.Lsh(big.NewInt(account.Spent), 40)
+		keys.Mul(big.NewInt(account.Spent), budget)
 	}
 	if delta.Mul(delta, big.NewInt(c.Budget)); loss.Cmp(paid) > 0 || delta.Cmp(keys) > 0 {
 		t.Fatalf("the individual lost %v and paid %v, δ %v and paid %v", loss, paid, delta, keys)

@@ -27,13 +27,12 @@ type Offer struct {
 	Beyond uint64
 }
 
-// OfferedKey is what the records of one key come to: a number of events, 1 for a user, or a signed
-// total; Values are the clamped values in the order in which records are chosen.
+// OfferedKey sums up the records of one key.
 type OfferedKey struct {
 	Key     string
-	Total   int128.Int
+	Total   int128.Int // a number of events, 1 for a user, or a signed total
 	Records uint64
-	Values  []int64
+	Values  []int64 // clamped, in the order in which records are chosen
 }
 
 func (o OfferedKey) equal(other OfferedKey) bool {
@@ -41,7 +40,7 @@ func (o OfferedKey) equal(other OfferedKey) bool {
 		slices.Equal(o.Values, other.Values)
 }
 
-// size returns |Total|, or more than any account pays for.
+// size returns |Total|, or an amount that no account pays for.
 func (o *OfferedKey) size() int64 {
 	if n := o.Total.Abs(); n.Hi == 0 && n.Lo < math.MaxInt64 {
 		return int64(n.Lo)
@@ -49,19 +48,19 @@ func (o *OfferedKey) size() int64 {
 	return math.MaxInt64
 }
 
-// Contribution is what one individual contributes to one metric window. Counted and Beyond are how
-// many of the offered records count, and how many were beyond the allowance.
+// Contribution is the contribution of one individual to one metric window.
 type Contribution struct {
-	Admitted        bool
-	Keys            []KeyContribution
-	Counted, Beyond uint64
+	Admitted bool
+	Keys     []KeyContribution
+	Counted  uint64 // offered records that count
+	Beyond   uint64 // offered records beyond the allowance
 }
 
-// KeyContribution is what one key gets.
+// KeyContribution is the contribution to one key.
 type KeyContribution struct {
 	Key     string
 	Count   int64   // a number of events, 1 for a user, a signed total
-	Further []int64 // by further component: what the chosen values come to
+	Further []int64 // by further component, of the chosen values
 	Values  []int64 // for quantiles and histograms: the chosen values
 }
 
@@ -70,16 +69,15 @@ func (k KeyContribution) equal(o KeyContribution) bool {
 		o.Values)
 }
 
-// chooses reports whether a kind looks at records one by one: which of them count follows from
-// their rank.
+// chooses reports whether a kind selects records one by one, by their ranks.
 func chooses(kind string) bool { return hasTree(kind) || components(kind) != nil }
 
 // Offer applies the caps: the MaxKeysPerUser keys of least rank stay, each with MaxEventsPerKey
 // records. 0 is no cap.
-func (c *Config) Offer(h *schemas.Hasher, metric int, of Owner, visits []Visit) Offer {
+func (c *Config) Offer(h *schemas.Hasher, metric int, owner Owner, visits []Visit) Offer {
 	spec := &c.Metrics[metric]
 	if len(visits) == 1 { // within any caps
-		return Offer{Keys: []OfferedKey{ofKey(h, spec, of, visits)}}
+		return Offer{Keys: []OfferedKey{offerOfKey(h, spec, owner, visits)}}
 	}
 	byKey := map[string][]Visit{}
 	for _, v := range visits {
@@ -87,14 +85,14 @@ func (c *Config) Offer(h *schemas.Hasher, metric int, of Owner, visits []Visit) 
 	}
 	name := cmp.Or(spec.KeysFrom, spec.Name) // both keep the same keys
 	keys := leastFirst(slices.Sorted(maps.Keys(byKey)), func(key string) [16]byte {
-		return h.ClipRank(name, of.ID, of.Period, []byte(key))
+		return h.ClipRank(name, owner.ID, owner.Period, []byte(key))
 	})
 	var offer Offer
 	for i, key := range keys {
 		if n := uint64(len(byKey[key])); spec.MaxKeysPerUser > 0 && i >= int(spec.MaxKeysPerUser) {
 			offer.Beyond += n
 		} else {
-			o := ofKey(h, spec, of, byKey[key])
+			o := offerOfKey(h, spec, owner, byKey[key])
 			offer.Beyond += n - o.Records
 			offer.Keys = append(offer.Keys, o)
 		}
@@ -102,8 +100,8 @@ func (c *Config) Offer(h *schemas.Hasher, metric int, of Owner, visits []Visit) 
 	return offer
 }
 
-// ofKey returns what the records of one kept key come to.
-func ofKey(h *schemas.Hasher, spec *schemas.MetricSpec, of Owner, visits []Visit) OfferedKey {
+// offerOfKey sums up the records of one kept key.
+func offerOfKey(h *schemas.Hasher, spec *schemas.MetricSpec, owner Owner, visits []Visit) OfferedKey {
 	o := OfferedKey{Key: visits[0].Key, Total: int128.Int{Lo: 1}, Records: uint64(len(visits))}
 	if spec.Kind == "distinct_users" {
 		return o
@@ -115,7 +113,7 @@ func ofKey(h *schemas.Hasher, spec *schemas.MetricSpec, of Owner, visits []Visit
 	if spec.Kind != "sum" && !chooses(spec.Kind) {
 		return o
 	}
-	visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, of.ID, of.Period, v.Record) })
+	visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, owner.ID, owner.Period, v.Record) })
 	var sum int128.Int
 	for _, v := range visits[:o.Records] {
 		if spec.Kind != "sum" || spec.Min != 0 || spec.Max != 0 { // a sum may have no range
@@ -130,9 +128,9 @@ func ofKey(h *schemas.Hasher, spec *schemas.MetricSpec, of Owner, visits []Visit
 	return o
 }
 
-// Fill chooses what of an offer counts. The same most m in all keys is the greatest that is
-// available; after it, one more in each key that has more and for which it still fits, in the order
-// of ranks. A user of whom nothing counts is not admitted.
+// Fill chooses the part of an offer that counts. It caps all keys at the greatest common m whose
+// cost is available, and then adds one in each key that has more, in the order of ranks, if that is
+// still available. A user without any contribution is not admitted.
 func (c *Config) Fill(metric int, offer Offer, available int64) Contribution {
 	largest := int64(0)
 	for i := range offer.Keys {
@@ -171,25 +169,25 @@ func (c *Config) Fill(metric int, offer Offer, available int64) Contribution {
 	return b
 }
 
-// priceOf returns what n of a key's total would cost at most: of a kind that looks at records, what
-// the dearest of its first records up to n cost for each component.
+// priceOf returns the most that n of a key's total can cost. If the kind selects records, each
+// component costs as much as the dearest prefix of the first n records.
 func (c *Config) priceOf(metric int, o *OfferedKey, n int64) int64 {
 	sum := Charge(n, c.Top(metric, ""))
 	if !chooses(c.Metrics[metric].Kind) {
 		return sum
 	}
 	first, kinds := o.Values[:n], c.ComponentsOf(metric)
-	for j, at := range c.FurtherOf(metric) {
+	for j, further := range c.FurtherOf(metric) {
 		dearest := int64(0)
 		for i := range first {
-			dearest = max(dearest, Charge(component(kinds[j], c.Metrics[metric], first[:i+1]), c.Top(at, "")))
+			dearest = max(dearest, Charge(component(kinds[j], c.Metrics[metric], first[:i+1]), c.Top(further, "")))
 		}
 		sum = plus(sum, dearest)
 	}
 	return plus(sum, c.chargeTree(metric, o.Key, first, c.Top))
 }
 
-// contribute adds what n of a key's total come to.
+// contribute adds n of a key's total to a contribution.
 func (c *Config) contribute(metric int, b *Contribution, o *OfferedKey, n int64) {
 	if n == 0 && o.Total != (int128.Int{}) {
 		b.Beyond += o.Records
@@ -218,7 +216,7 @@ func (c *Config) contribute(metric int, b *Contribution, o *OfferedKey, n int64)
 	b.Keys = append(b.Keys, k)
 }
 
-// component is what clamped values come to in a further component.
+// component returns the sum of clamped values in a further component.
 func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64) {
 	for _, v := range values {
 		switch kind {
@@ -254,9 +252,9 @@ func leastFirst[T any](all []T, rank func(T) [16]byte) []T {
 	return all
 }
 
-// Takes reports whether a key belongs to a metric: with public keys those of the list, else every
-// one.
-func Takes(spec *schemas.MetricSpec, key string) bool {
+// HasKey reports whether a key belongs to a metric: every key does unless the metric lists public
+// ones.
+func HasKey(spec *schemas.MetricSpec, key string) bool {
 	return spec.KeyMode != "public" ||
 		slices.ContainsFunc(spec.PublicKeys, func(public []byte) bool { return string(public) == key })
 }
@@ -285,8 +283,8 @@ func greatestTotal(m schemas.MetricSpec) *big.Int {
 	return new(big.Int) // of a kind that is not computed here
 }
 
-// most returns the most that one individual adds to one key: what the caps allow, and what a full
-// bucket pays for.
+// most returns the most that one individual adds to one key: no more than the caps allow, and no
+// more than a full bucket pays for.
 func most(m schemas.MetricSpec) *big.Int {
 	total := greatestTotal(m)
 	if m.Burst > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Config is everything besides the log that decides what is released. Times are milliseconds.
+// Config has everything besides the log that determines the releases. Times are milliseconds.
 type Config struct {
 	Incarnation [16]byte
 	Generation  uint32
@@ -19,44 +19,41 @@ type Config struct {
 	Decoding    []event.Option
 	UserHash    [32]byte
 	Noise       noisereduction.NoiseKey
-	Budget      int64 // what one account may lose, in units of 2^-40
+	Budget      int64 // the loss that one account may reach, in units of 2^-40
 	Period      int64 // of the budget; 0 is one period for ever
 	Start       int64 // Unix time; a multiple of the smallest slide
 	Lateness    int64
 	Skew        int64
 	Slack       int64
 	NoFuture    bool // the tests for the future are off
-	// Clock limits the trust in producers' times: stamps beyond it + Skew are the future's and do
-	// not count. 0 trusts all. Ahead has the offsets, by partition, that were ahead of a reader's
-	// clock.
+	// Clock limits the trust in producers' times: stamps beyond Clock + Skew belong to the future
+	// and do not count. 0 trusts all of them.
 	Clock   int64
-	Ahead   map[int32]map[int64]bool
-	Zone    *wallclock.Clock // windows and periods begin by it
+	Ahead   map[int32]map[int64]bool // by partition, offsets whose stamps were ahead of a reader's clock
+	Zone    *wallclock.Clock         // of the beginnings of windows and periods
 	Metrics []schemas.MetricSpec
 
 	// Before is the generation that was in force before turn From, which begins at Since; nil for
-	// the first one. Below are, by partition, the offsets below which Before's times judge.
+	// the first one. Below has, by partition, the offset up to which Before's times apply.
 	Before *Config
 	From   uint64
 	Since  int64
 	Below  map[int32]int64
 
-	// By metric, set by Compile: ladders, nil for components and statistics; and the metrics of
-	// further components.
-	ladders []*ladder
-	further [][]int
+	ladders []*ladder // by metric, set by Compile; nil for components and statistics
+	further [][]int   // by metric, set by Compile: the metrics of its further components
 
-	// path, when set, decides in place of the ladders where releases stop. Tests walk along one
-	// path of outputs with different inputs by it.
+	// path, if set, replaces the ladders in deciding where releases stop: tests replay different
+	// inputs along one path of outputs.
 	path func(metric int, w window, key string) stop
 }
 
 // Cuts are the CLOSE records: turn → partition → the first offset that came too late for the turn.
-// A partition or turn that is missing closed after all of them.
+// A missing partition or turn closed after all records.
 type Cuts map[uint64]map[int32]int64
 
-// Compile works the ladders of a configuration out, which takes most of the time of a small
-// run. Run does it where it has not been done; the metrics must not change afterwards.
+// Compile computes the ladders of a configuration, which takes most of the time of a small replay.
+// NewReplay calls it if necessary; the metrics must not change afterwards.
 func Compile(c Config) (Config, error) {
 	if c.ladders != nil {
 		return c, nil
@@ -96,7 +93,7 @@ func (c *Config) metric(name string) (int, bool) {
 	return 0, false
 }
 
-// components are the kinds of a kind's further components, in the order in which they are drawn.
+// components returns the kinds of a kind's further components, in the order of their draws.
 func components(kind string) []string {
 	switch kind {
 	case "mean":
@@ -107,17 +104,17 @@ func components(kind string) []string {
 	return nil
 }
 
-// ComponentsOf returns the kinds of all further components of a metric that are sums: as many as
-// its own kind or the kind of a value that is released beside it needs.
+// ComponentsOf returns the kinds of all further components of a metric that are sums: those that
+// its own kind needs, or the kind of a value released beside it.
 func (c *Config) ComponentsOf(metric int) []string {
 	need := components(c.Metrics[metric].Kind)
 	for _, m := range c.Metrics {
-		of, beside := strings.CutPrefix(m.Kind, "also_")
-		if its := components(of); beside && m.Of == c.Metrics[metric].Name && len(its) > len(need) {
+		kind, beside := strings.CutPrefix(m.Kind, "also_")
+		if its := components(kind); beside && m.Of == c.Metrics[metric].Name && len(its) > len(need) {
 			need = its
 		}
 	}
-	if hasTree(c.Metrics[metric].Kind) && len(need) > 0 { // whose sums are divided by a number of their own
+	if hasTree(c.Metrics[metric].Kind) && len(need) > 0 { // its sums are divided by a separately drawn number
 		return append(need, "mean_events")
 	}
 	return need
@@ -144,8 +141,8 @@ func (c *Config) FurtherOf(metric int) (all []int) {
 // admits reports whether a metric has windows of its own, to which individuals are admitted.
 func admits(m *schemas.MetricSpec) bool { return m.Of == "" || m.Kind == "counted" }
 
-// countedIn returns the metric of whose events a share counts the counted ones.
+// countedIn returns the metric whose counted events a share measures.
 func (c *Config) countedIn(share *schemas.MetricSpec) int {
-	of, _ := c.metric(share.Of)
-	return of
+	base, _ := c.metric(share.Of)
+	return base
 }

@@ -3,9 +3,8 @@
 // package audit compares a deployment with, byte for byte.
 //
 // It is written to be checked by eye: slices, maps, and big.Rat for everything that is drawn. The
-// amounts of accounts are below 2^62, which Compile checks, and what costs more costs that much.
-// Parts of the individuals are computed at the same time, and so are keys: nothing of one depends
-// on another.
+// amounts of accounts are below 2^62, which Compile checks; a higher price counts as that much.
+// Groups of individuals are computed concurrently, and so are keys: none depends on another.
 // It shares with the pipeline the codecs (schemas/event: event decoding and filters; schemas:
 // account ids, ranks, metric digests, the bytes of a release) and the sampler
 // (noisereduction.Draw), and nothing else: windows, turns, lateness, periods, budgets, buckets,

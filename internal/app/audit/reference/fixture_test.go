@@ -176,10 +176,10 @@ func from(m schemas.MetricSpec, base string) schemas.MetricSpec {
 }
 
 // further returns the further components of a metric.
-func further(of schemas.MetricSpec) (all []schemas.MetricSpec) {
-	for _, kind := range components(of.Kind) {
-		m := from(of, of.Name)
-		m.Name, m.Kind, m.Of, m.Absolute = of.Name+"."+kind, kind, of.Name, 0
+func further(base schemas.MetricSpec) (all []schemas.MetricSpec) {
+	for _, kind := range components(base.Kind) {
+		m := from(base, base.Name)
+		m.Name, m.Kind, m.Of, m.Absolute = base.Name+"."+kind, kind, base.Name, 0
 		all = append(all, m)
 	}
 	return all
@@ -187,9 +187,9 @@ func further(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 
 // share returns the share of another metric's events that is counted, of so many events of a user
 // at most.
-func share(of schemas.MetricSpec, events uint32) schemas.MetricSpec {
-	m := testMetric(of.Name+".counted", "public", of.WindowSize)
-	m.Kind, m.Of, m.Filter, m.WindowSlide, m.Period = "counted", of.Name, of.Filter, of.WindowSlide, of.Period
+func share(base schemas.MetricSpec, events uint32) schemas.MetricSpec {
+	m := testMetric(base.Name+".counted", "public", base.WindowSize)
+	m.Kind, m.Of, m.Filter, m.WindowSlide, m.Period = "counted", base.Name, base.Filter, base.WindowSlide, base.Period
 	m.MaxKeysPerUser, m.MaxEventsPerKey = 2, events
 	m.PublicKeys = [][]byte{[]byte("counted"), []byte("left_out")}
 	m.First, m.Top = costing(1), costing(1)

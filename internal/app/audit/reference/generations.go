@@ -8,8 +8,8 @@ func (c *Config) generations() []Config {
 	return append(c.Before.generations(), *c)
 }
 
-// Succeed makes c the generation after another one, from a turn on: none of its windows begins
-// before that turn does. below are the offsets up to which the other generation had read.
+// Succeed returns c as the generation after before, with its first turn from: none of its windows
+// begins before that turn. below has the offsets up to which the earlier generation had read.
 func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	c.Before, c.From, c.Below, c.Start, c.Since = &before, from, below, before.Start, before.since()
 	if ends := before.TurnEnds(from - 1); len(ends) > 0 {
@@ -18,8 +18,7 @@ func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	return c
 }
 
-// decides returns the generation that decides a turn: of two that begin with the same turn the
-// later one.
+// decides returns the generation that decides a turn: the later one of two that begin with it.
 func decides(all []Config, turn uint64) int {
 	for i := len(all) - 1; i > 0; i-- {
 		if all[i].From <= turn {

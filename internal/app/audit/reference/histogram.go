@@ -6,27 +6,27 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// buckets are one key's buckets of a histogram as they were drawn.
+// buckets are the drawn buckets of one key's histogram.
 type buckets struct {
 	steps
 	drawn    []*big.Rat
 	variance *big.Rat // of each
 	width    *big.Rat // of an interval, in standard deviations
-	clamped  bool     // one of them may have been
+	clamped  bool     // reports that one of them may be clamped
 }
 
 // shares returns the shares of one released key, by metric, and the parents of its buckets.
 func (c *Config) shares(metric int, w window, key string, n stop,
 	counts map[Cell]int64) (map[int]stop, []node, error) {
-	at, steps := c.nodesOf(metric), c.stepsOf(metric)
+	nodes, steps := c.nodesOf(metric), c.stepsOf(metric)
 	if c.path != nil { // nothing is published
 		return nil, steps.parents(), nil
 	}
-	u := furtherPrecision(c.Metrics[metric], c.Metrics[at], n.precision)
+	u := furtherPrecision(c.Metrics[metric], c.Metrics[nodes], n.precision)
 	b := buckets{steps: steps, variance: estimate{precision: u}.variance(), width: c.ladders[metric].width}
 	for i := range steps.edges[1:] {
 		cell := (8 + node(i)).cell(key)
-		one, err := c.drawOnce(at, w, cell, counts[Cell{at, cell}], u)
+		one, err := c.drawOnce(nodes, w, cell, counts[Cell{nodes, cell}], u)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -42,8 +42,8 @@ func (c *Config) shares(metric int, w window, key string, n stop,
 	return out, steps.parents(), nil
 }
 
-// share returns the share of the buckets between two edges, in units of 2^-10 percent. Its interval
-// is found by trying, as that of a mean.
+// share returns the share of the buckets between two edges, in units of 2^-10 percent. It finds the
+// interval by trial, like average.
 func (b buckets) share(m schemas.MetricSpec, n stop) stop {
 	const all = 100 * 1024
 	a, t, within := rat(0), rat(0), int64(0)
@@ -55,10 +55,10 @@ func (b buckets) share(m schemas.MetricSpec, n stop) stop {
 		}
 	}
 	without := int64(len(b.drawn)) - within
-	// The square of what lies inside, of a count with a variance of 1.
+	// The squared half-width of the interval of one bucket.
 	q := mul(square(b.width), b.variance)
-	inside := func(at int64) bool { // ((1 − s)·A − s·R)² ≤ q·((1 − s)²·n + s²·m)
-		s := big.NewRat(at, all)
+	inside := func(point int64) bool { // ((1 − s)·A − s·R)² ≤ q·((1 − s)²·n + s²·m)
+		s := big.NewRat(point, all)
 		rest := sub(rat(1), s)
 		d := sub(mul(rest, a), mul(s, sub(t, a)))
 		return square(d).Cmp(mul(q, add(mul(square(rest), rat(within)), mul(square(s), rat(without))))) <= 0
@@ -70,8 +70,8 @@ func (b buckets) share(m schemas.MetricSpec, n stop) stop {
 		n.value = min(max(nearest(ratio), 0), all)
 		beside := ratio.Sign() < 0 && !inside(0) || ratio.Cmp(rat(all)) > 0 && !inside(all)
 		if square(t).Cmp(mul(q, rat(int64(len(b.drawn))))) > 0 && !b.clamped && !beside {
-			// The ratio lies between the roots; outwards from it the inequality fails once and for
-			// all.
+			// The ratio lies between the roots; outwards from it, once the inequality fails, it
+			// fails everywhere.
 			from := floor(ratio).Int64()
 			low, high = max(end(from, -1, inside), 0), min(end(from+1, 1, inside), all)
 		}

@@ -16,11 +16,11 @@ type ladder struct {
 	spec     schemas.MetricSpec
 	points   []*big.Int       // the precisions that a release may stop at
 	barrier  *big.Int         // stop where ⌊est·√u·2^24⌋ reaches it; nil without a relative target
-	steps    []*big.Int       // the barrier divided by 2^(m/28), by m, as far as they were asked for
+	steps    []*big.Int       // the barrier divided by 2^(m/28), by m, as far as computed
 	floorMet bool             // the last point meets the absolute target
 	width    *big.Rat         // half-width of the interval in standard deviations
 	widen    *big.Rat         // by which widths are multiplied
-	widths   map[int]*big.Rat // see together
+	widths   map[int]*big.Rat // the results of together, by n
 	mu       sync.Mutex       // of steps and widths
 	limit    *big.Rat         // a private key passes iff its first noisy count exceeds it; nil for public keys
 }
@@ -66,7 +66,7 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	return l, nil
 }
 
-// together returns the half-width of intervals of which so many hold together, worked out once.
+// together returns the half-width of n intervals that hold together, computed once.
 func (l *ladder) together(n int) *big.Rat {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,9 +133,9 @@ func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity,
 	var sampler noisereduction.Sampler
 	sum := rat(0) // Σ (u_k − u_{k−1})·y_k
 	before := new(big.Int)
-	at := 0
+	point := 0
 	for rung := 1; ; rung++ {
-		u := l.points[at]
+		u := l.points[point]
 		y, err := draw(&sampler, key, id, rung, before, u, count)
 		if err != nil {
 			return stop{}, err
@@ -147,12 +147,12 @@ func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity,
 		before = u
 		estimate := quo(sum, ratOf(u))
 		score := scoreOf(estimate, u)
-		last := at == len(l.points)-1
+		last := point == len(l.points)-1
 		met := l.barrier != nil && score.Cmp(l.barrier) >= 0 || last && l.floorMet
 		if met || last {
 			return l.stopAt(u, estimate, rung, met), nil
 		}
-		at = min(at+l.jump(score), len(l.points)-1)
+		point = min(point+l.jump(score), len(l.points)-1)
 	}
 }
 
@@ -165,8 +165,8 @@ func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduct
 	return scale(ratOf(y), -int(exponent)), nil
 }
 
-// exactly returns a precision: of those that are computed, none is above the top of its ladder.
-// The sampler refuses the 0 of one that does not fit.
+// exactly converts a precision. None that is computed is above the top of its ladder; one that does
+// not fit would become 0, which the sampler refuses.
 func exactly(u *big.Int) units.Precision {
 	p, _ := units.PrecisionFromBig(u)
 	return p
@@ -199,7 +199,7 @@ func (l *ladder) jump(score *big.Int) int {
 	return m
 }
 
-// step returns the barrier divided by 2^(m/28), worked out once.
+// step returns the barrier divided by 2^(m/28), computed once.
 func (l *ladder) step(m int) *big.Int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ func furtherPrecision(first, further schemas.MetricSpec, u *big.Int) *big.Int {
 	return product.Div(product, first.Top.Big())
 }
 
-// estimate is a component as it was drawn, and with which precision.
+// estimate is a drawn component with its precision.
 type estimate struct {
 	value     *big.Rat
 	precision *big.Int
@@ -42,7 +42,7 @@ type estimate struct {
 // variance is 1/u.
 func (e estimate) variance() *big.Rat { return quo(ratOf(power(80)), ratOf(e.precision)) }
 
-// clamped reports whether an estimate is as near as its interval to where sums are clamped.
+// clamped reports whether the interval of an estimate reaches a value at which sums are clamped.
 func (e estimate) clamped(width *big.Rat) bool {
 	room := sub(new(big.Rat).Abs(e.value), rat(1<<52-1))
 	return room.Sign() >= 0 || square(room).Cmp(mul(square(width), e.variance())) <= 0
@@ -64,16 +64,16 @@ func (c *Config) drawOnce(metric int, w window, key string, count int64, u *big.
 	return estimate{y, u}, nil
 }
 
-// join makes the value of a kind, with the bounds and the target of spec, of the components of a
-// metric.
-func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, of []estimate) stop {
+// join computes the value of a kind, with the bounds and the target of spec, from the components of
+// a metric.
+func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, drawn []estimate) stop {
 	if components(spec.Kind) == nil || c.path != nil { // along a path, nothing is published
 		return n
 	}
 	if spec.Kind == "mean" {
-		n = average(spec, c.ladders[metric].width, n, of[0], of[1])
+		n = average(spec, c.ladders[metric].width, n, drawn[0], drawn[1])
 	} else {
-		n = spread(spec, c.ladders[metric].together(2), n, of)
+		n = spread(spec, c.ladders[metric].together(2), n, drawn)
 	}
 	aimed := func(truth float64) float64 { return math.Max(spec.Absolute, spec.Relative*math.Abs(truth)) }
 	value := float64(n.value) / 1024
@@ -81,8 +81,8 @@ func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, of []estimate
 	return n
 }
 
-// average makes a mean of its two components. The interval is found by trying: an end is the last
-// multiple of 2^-10 at which Fieller's inequality fails.
+// average computes a mean from its two components. It finds the interval by trial: an end is the
+// first multiple of 2^-10, outwards from the mean, at which Fieller's inequality fails.
 func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second estimate) stop {
 	number, s, middle := first.value, second.value, big.NewRat(spec.Min+spec.Max, 2)
 	k, vn, vs := square(width), first.variance(), second.variance()
@@ -97,12 +97,12 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 	if number.Sign() <= 0 || second.clamped(width) || square(number).Cmp(mul(k, vn)) <= 0 {
 		return n
 	}
-	inside := func(at int64) bool { // (S − 2δN)² ≤ k·(v_S + 4δ²·v_N)
-		delta := mul(rat(2), sub(big.NewRat(at, 1024), middle))
+	inside := func(point int64) bool { // (S − 2δN)² ≤ k·(v_S + 4δ²·v_N)
+		delta := mul(rat(2), sub(big.NewRat(point, 1024), middle))
 		return square(sub(s, mul(delta, number))).Cmp(mul(k, add(vs, mul(square(delta), vn)))) <= 0
 	}
-	// The unclamped value is inside; outwards from it the inequality fails once and for all. If no
-	// mean that can be is inside, nothing is known.
+	// The unclamped value is inside; outwards from it, once the inequality fails, it fails
+	// everywhere. If no possible mean is inside, nothing is known.
 	if value.Cmp(rat(spec.Min)) < 0 && !inside(least) || value.Cmp(rat(spec.Max)) > 0 && !inside(greatest) {
 		return n
 	}
@@ -116,8 +116,8 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 	return n
 }
 
-// end goes from a number outwards to the first one that is not inside: in steps that double, and
-// then between two of them.
+// end returns the first number outwards from another one that is not inside: it doubles its steps
+// and then bisects.
 func end(from, direction int64, inside func(int64) bool) int64 {
 	in, step := from-direction, int64(1)
 	for inside(from) {

@@ -10,10 +10,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Outcome is what became of a record before users and keys are looked at.
+// Outcome is the fate of a record as far as it does not depend on its user and key.
 type Outcome int
 
-// The outcomes, in the order in which they are tested.
+// The outcomes, in the order of the tests.
 const (
 	Skipped Outcome = iota
 	DeadLettered
@@ -59,7 +59,7 @@ func (r *Replay) newReader(partition int32) (*Reader, error) {
 	return reader, nil
 }
 
-// Resume has the reader begin after records of which the largest append time is known.
+// Resume lets the reader begin after records whose largest append time is known.
 func (p *Reader) Resume(appendTime int64) { p.largest = appendTime }
 
 // Read decides the outcome of the partition's next record, and keeps it if it is accepted.
@@ -107,13 +107,13 @@ func (p *Reader) Read(offset, timestamp int64, value []byte) (Outcome, error) {
 	return outcome, nil
 }
 
-// manyKeys is how many keys a reader keeps, so that equal ones share their memory.
+// manyKeys limits the keys that a reader keeps so that equal ones share memory.
 const manyKeys = 1 << 16
 
 // judge decides the outcome of a record, and decodes it if it is accepted.
 func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte) (Outcome, error) {
-	// The largest append time up to and including this record, broken records included: they were
-	// appended, too. A producer's stamp from beyond the reader's clock says nothing about the time.
+	// Broken records count for the largest append time, too. A producer's stamp that is ahead of
+	// the reader's clock does not.
 	ahead := !c.NoFuture && (c.Ahead[p.partition][offset] || c.Clock != 0 && earlier(c.Clock, timestamp, c.Skew))
 	if !ahead {
 		p.largest = max(p.largest, timestamp)
@@ -123,7 +123,7 @@ func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte)
 		if !errors.As(err, &broken) {
 			return 0, fmt.Errorf("decoding partition %d offset %d: %w", p.partition, offset, err)
 		}
-		if broken.Class == event.ClassSkipped || c.asked() && p.decoded.Passes == 0 {
+		if broken.Class == event.ClassSkipped || c.allFiltered() && p.decoded.Passes == 0 {
 			return Skipped, nil
 		}
 		p.tallies.Records.DeadLettered[broken.Class]++
@@ -140,11 +140,11 @@ func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte)
 }
 
 // asked reports whether every metric has a filter.
-func (c *Config) asked() bool {
+func (c *Config) allFiltered() bool {
 	return !slices.ContainsFunc(c.Metrics, func(m schemas.MetricSpec) bool { return m.Of == "" && m.Filter == "" })
 }
 
-// outcome applies the tests that look at the record and its partition's past only.
+// outcome applies the tests that need only the record and its partition's past.
 func (c *Config) outcome(millis, appended, largest int64) Outcome {
 	switch {
 	case millis < c.Start:
@@ -157,12 +157,12 @@ func (c *Config) outcome(millis, appended, largest int64) Outcome {
 	return Accepted
 }
 
-// earlier reports whether a < b − d, for d ≥ 0. Records may have any int64 as their time: a sum
-// that does not fit is after all of them.
+// earlier reports whether a < b − d, for d ≥ 0. Records may have any int64 as their time; a sum
+// that overflows is later than all of them.
 func earlier(a, b, d int64) bool { return a+d >= a && a+d < b }
 
 // overtaken reports whether the turn that covers an event's time was closed before the record could
-// be read. Then it is lost to every window, also to those that end later.
+// be read. Such a record is lost even to windows that end later.
 func overtaken(partition int32, offset, millis int64, cuts Cuts, ends []int64) bool {
 	turn, closed := turnOf(millis, ends)
 	if !closed {

@@ -23,20 +23,21 @@ type tree struct {
 	drawn  map[node][8]*big.Rat // by parent
 }
 
-func (t *tree) children(p node) (of [8]*big.Rat, err error) {
-	if of, known := t.drawn[p]; known {
-		return of, nil
+// children returns the children of a node, and draws them if necessary.
+func (t *tree) children(p node) (drawn [8]*big.Rat, err error) {
+	if drawn, known := t.drawn[p]; known {
+		return drawn, nil
 	}
-	for i := range of {
+	for i := range drawn {
 		cell := p.child(i).cell(t.key)
 		one, err := t.drawOnce(t.nodes, t.w, cell, t.counts[Cell{t.nodes, cell}], t.u)
 		if err != nil {
-			return of, err
+			return drawn, err
 		}
-		of[i] = one.value
+		drawn[i] = one.value
 	}
-	t.drawn[p] = of
-	return of, nil
+	t.drawn[p] = drawn
+	return drawn, nil
 }
 
 // edge returns D = (1 − q)·L − q·R at the left edge of child i of a node, and the variance of D. L
@@ -52,10 +53,10 @@ func (t *tree) edge(p node, i int, rank int64) (d, variance *big.Rat) {
 			d, weight = sub(d, mul(q, y)), add(weight, square(q))
 		}
 	}
-	for at := p; at != root; at = at.parent() {
-		for j, y := range t.drawn[at.parent()] {
-			if sibling := at.parent().child(j); sibling != at {
-				count(y, sibling < at)
+	for n := p; n != root; n = n.parent() {
+		for j, y := range t.drawn[n.parent()] {
+			if sibling := n.parent().child(j); sibling != n {
+				count(y, sibling < n)
 			}
 		}
 	}
@@ -88,18 +89,18 @@ func (t *tree) narrow(rank int64) error {
 			return nil
 		}
 		for _, upper := range []bool{false, true} {
-			at, touching := p.child(low), 7
+			n, touching := p.child(low), 7
 			if upper {
-				at, touching = p.child(high), 0
+				n, touching = p.child(high), 0
 			}
-			for at.level() < t.levels() {
-				if _, err := t.children(at); err != nil {
+			for n.level() < t.levels() {
+				if _, err := t.children(n); err != nil {
 					return err
 				}
-				if t.step(at, rank, upper) != touching {
+				if t.step(n, rank, upper) != touching {
 					break
 				}
-				at = at.child(touching)
+				n = n.child(touching)
 			}
 		}
 		return nil
@@ -136,14 +137,14 @@ func (t *tree) end(rank int64, upper bool) int64 {
 	return min(least, t.max)
 }
 
-// value returns the quantile of a rank, in units of 2^-10, and draws the nodes that this takes.
+// value returns the quantile of a rank, in units of 2^-10, and draws the nodes that it needs.
 func (t *tree) value(rank int64) (int64, error) {
-	of, err := t.children(root)
+	drawn, err := t.children(root)
 	if err != nil {
 		return 0, err
 	}
 	there := t.number // the estimate of the number of events in p
-	for _, y := range of {
+	for _, y := range drawn {
 		there = add(there, y)
 	}
 	there = quo(there, rat(2))
@@ -152,11 +153,11 @@ func (t *tree) value(rank int64) (int64, error) {
 	}
 	missing := mul(big.NewRat(rank, 1e6), there) // from the least value of p on
 	for p := root; ; {
-		of, err := t.children(p)
+		drawn, err := t.children(p)
 		if err != nil {
 			return 0, err
 		}
-		estimates, i := consistent(of, there), 0
+		estimates, i := consistent(drawn, there), 0
 		for missing.Cmp(estimates[i]) > 0 {
 			missing = sub(missing, estimates[i])
 			i++
@@ -187,8 +188,8 @@ func consistent(drawn [8]*big.Rat, n *big.Rat) (out [8]*big.Rat) {
 	return out
 }
 
-// inside returns the value in a leaf up to which so many of its events are missing, if they are
-// spread evenly over its values.
+// inside returns the value in a leaf below which missing of its events lie, if its events, there of
+// them, are spread evenly over its values.
 func (t *tree) inside(leaf node, missing, there *big.Rat) int64 {
 	least, greatest := t.valuesAt(leaf)
 	least, greatest = min(max(least, t.min), t.max), min(greatest, t.max)
@@ -206,9 +207,9 @@ func (t *tree) inside(leaf node, missing, there *big.Rat) int64 {
 // were drawn for them.
 func (c *Config) quantiles(metric int, w window, key string, n stop,
 	counts map[Cell]int64) (map[int]stop, []node, error) {
-	at, spec := c.nodesOf(metric), c.Metrics[metric]
+	nodes, spec := c.nodesOf(metric), c.Metrics[metric]
 	t := tree{
-		Config: c, steps: c.stepsOf(metric), nodes: at, w: w, key: key, u: furtherPrecision(spec, c.Metrics[at],
+		Config: c, steps: c.stepsOf(metric), nodes: nodes, w: w, key: key, u: furtherPrecision(spec, c.Metrics[nodes],
 			n.precision),
 		number: big.NewRat(n.value, 1024), counts: counts, drawn: map[node][8]*big.Rat{},
 	}
@@ -253,7 +254,7 @@ func (c *Config) quantiles(metric int, w window, key string, n stop,
 }
 
 // near reports whether a value certainly lies between the quantiles of the lowest and the highest
-// rank that the target allows.
+// rank that the target permits.
 func (t *tree) near(m schemas.MetricSpec, value int64) bool {
 	within := int64(m.Absolute * 1e6)
 	if within == 0 {

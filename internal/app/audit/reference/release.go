@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// count adds up what everybody admitted brings. A user who is admitted in two periods adds twice to
-// events and sums, and is one user for distinct users. Members are in the order of their ids.
+// count adds up the contributions of members, which are in the order of their ids. A user who is
+// admitted in two periods adds twice to events and sums, and is one user for distinct users.
 func (c *Config) count(members []*Member) map[Cell]int64 {
 	counts, there := map[Cell]int64{}, map[Cell]bool{}
 	for i, m := range members {
@@ -24,12 +24,12 @@ func (c *Config) count(members []*Member) map[Cell]int64 {
 		for _, part := range m.Parts {
 			spec := &c.Metrics[part.Metric]
 			for _, k := range part.Keys {
-				at := Cell{part.Metric, k.Key}
-				if spec.Kind != "distinct_users" || !there[at] {
-					counts[at] += k.Count
+				cell := Cell{part.Metric, k.Key}
+				if spec.Kind != "distinct_users" || !there[cell] {
+					counts[cell] += k.Count
 				}
 				if spec.Kind == "distinct_users" {
-					there[at] = true
+					there[cell] = true
 				}
 				for j, further := range c.FurtherOf(part.Metric) {
 					counts[Cell{further, k.Key}] += k.Further[j]
@@ -50,8 +50,8 @@ func (c *Config) count(members []*Member) map[Cell]int64 {
 }
 
 // Release releases along the ladder of every key of every window that ends, and finds the precision
-// that its contributors pay: the one at which it stopped, also if that is the first rung of a
-// private key that stayed below its threshold.
+// that its contributors pay: the one at which it stopped, even if that is the first rung of a
+// private key below its threshold.
 func (r *Replay) Release(t *Turn) error {
 	counts, released := r.count(t), map[Cell]bool{}
 	t.Stopped = map[Cell]units.Precision{}
@@ -84,21 +84,21 @@ func (r *Replay) Release(t *Turn) error {
 
 // release releases one key of one window.
 func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) error {
-	c, spec, at := t.Config, t.Config.Metrics[metric], Cell{metric, key}
-	stop, err := c.refine(metric, w, key, counts[at])
+	c, spec, cell := t.Config, t.Config.Metrics[metric], Cell{metric, key}
+	stop, err := c.refine(metric, w, key, counts[cell])
 	if err != nil {
 		return err
 	}
-	t.draw(at, counts[at], exactly(stop.precision), stop.passed)
+	t.draw(cell, counts[cell], exactly(stop.precision), stop.passed)
 	if !stop.passed {
 		return nil
 	}
 	drawn := []estimate{{big.NewRat(stop.value, 1024), stop.precision}}
 	for _, further := range c.FurtherOf(metric) {
-		of := Cell{further, key}
+		extra := Cell{further, key}
 		u := furtherPrecision(spec, c.Metrics[further], stop.precision)
-		t.draw(of, counts[of], exactly(u), true)
-		one, err := c.drawOnce(further, w, key, counts[of], u)
+		t.draw(extra, counts[extra], exactly(u), true)
+		one, err := c.drawOnce(further, w, key, counts[extra], u)
 		if err != nil {
 			return err
 		}
@@ -115,26 +115,26 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 	if err != nil {
 		return err
 	}
-	for of, u := range nodes {
-		t.draw(of, 0, u, true)
+	for cell, u := range nodes {
+		t.draw(cell, 0, u, true)
 	}
-	for of, statistic := range statistics {
-		if err := t.publish(c.Metrics[of], w, key, statistic); err != nil {
+	for i, statistic := range statistics {
+		if err := t.publish(c.Metrics[i], w, key, statistic); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *Turn) draw(at Cell, count int64, u units.Precision, released bool) {
-	t.Stopped[at] = u
-	t.Draws = append(t.Draws, Draw{at, count, u, released})
+func (t *Turn) draw(cell Cell, count int64, u units.Precision, released bool) {
+	t.Stopped[cell] = u
+	t.Draws = append(t.Draws, Draw{cell, count, u, released})
 }
 
-// basesFirst lists the metrics in the order of the configuration, those that take the keys of
-// another one after all others.
+// basesFirst lists the metrics in the order of the configuration, but those that take the keys of
+// another metric last.
 func (c *Config) basesFirst() []int {
-	var own, taken []int
+	var bases, taken []int
 	for i, spec := range c.Metrics {
 		if isComponent(spec) || isStatistic(spec) {
 			continue // drawn with its metric, or computed from it
@@ -142,14 +142,14 @@ func (c *Config) basesFirst() []int {
 		if spec.KeyMode == "from" {
 			taken = append(taken, i)
 		} else {
-			own = append(own, i)
+			bases = append(bases, i)
 		}
 	}
-	return append(own, taken...)
+	return append(bases, taken...)
 }
 
 // releaseKeys lists the keys that a metric draws noise for: all public ones; the private ones with
-// an admitted count; or those that the metric it takes them from has released, also where no user
+// an admitted count; or those that the metric it takes them from has released, even if no user
 // contributed to it.
 func (c *Config) releaseKeys(metric int, counts map[Cell]int64, released map[Cell]bool) []string {
 	spec := c.Metrics[metric]
@@ -160,16 +160,16 @@ func (c *Config) releaseKeys(metric int, counts map[Cell]int64, released map[Cel
 			keys = append(keys, string(key))
 		}
 	case "private":
-		for at := range maps.Keys(counts) {
-			if at.Metric == metric {
-				keys = append(keys, at.Key)
+		for cell := range maps.Keys(counts) {
+			if cell.Metric == metric {
+				keys = append(keys, cell.Key)
 			}
 		}
 	case "from":
 		base, _ := c.metric(spec.KeysFrom)
-		for at, passed := range released {
-			if at.Metric == base && passed {
-				keys = append(keys, at.Key)
+		for cell, passed := range released {
+			if cell.Metric == base && passed {
+				keys = append(keys, cell.Key)
 			}
 		}
 	}

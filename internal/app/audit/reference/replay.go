@@ -29,22 +29,22 @@ type Replay struct {
 	Forgotten map[schemas.ForgottenMark]uint64
 }
 
-// people are the individuals of one part of the account ids.
+// people are the individuals in one part of the account ids.
 type people struct {
 	hashers  []*schemas.Hasher
-	open     [][]accepted // by turn, as far back as windows are open: in the order of owners and times
+	open     [][]accepted // by turn, back to the oldest open window; sorted by owner and time
 	accounts map[Owner]Account
 	tallies  Tallies
 }
 
-// Turn is what is decided and published in one turn.
+// Turn has the decisions and publications of one turn.
 type Turn struct {
 	Number    uint64
 	End       int64
 	Config    *Config // of the generation that decides the turn
 	Members   [][]*Member
 	Published []Published // metrics that take their keys from others come last
-	Draws     []Draw      // every refinement, the published ones and the others
+	Draws     []Draw      // published or not
 	Stopped   map[Cell]units.Precision
 }
 
@@ -122,8 +122,7 @@ func (r *Replay) Arrived(turn uint64) (n uint64) {
 	return n
 }
 
-// Begin begins the next turn, with the events of it that were read and the accounts of its
-// generation.
+// Begin begins the next turn with the events that were read, and the accounts of its generation.
 func (r *Replay) Begin() *Turn {
 	r.turn++
 	next := decides(r.all, r.turn)
@@ -157,12 +156,12 @@ func (r *Replay) Begin() *Turn {
 	return t
 }
 
-// Gather finds out from the events who offers what to the windows that end.
+// Gather collects the offers of all individuals to the windows that end, from the events.
 func (r *Replay) Gather(t *Turn) {
 	r.each(func(part int, p *people) { t.Members[part] = p.gather(r, t) })
 }
 
-// GatherFrom has the turn decided for individuals that are known otherwise.
+// GatherFrom adds members that are not known from the events.
 func (r *Replay) GatherFrom(t *Turn, members []*Member) {
 	for _, m := range members {
 		part := r.partOf(m.Owner)
@@ -220,7 +219,7 @@ func (c *Config) Ending(end int64) (all []schemas.MetricWindow) {
 	return all
 }
 
-// Decide decides over the admission of all members.
+// Decide decides on the admission of all members.
 func (r *Replay) Decide(t *Turn) {
 	r.each(func(part int, p *people) {
 		for _, m := range t.Members[part] {
@@ -252,13 +251,13 @@ func (r *Replay) Charge(t *Turn) error {
 	return cmp.Or(errs...)
 }
 
-// Account returns what an individual has lost, as far as turns are charged.
+// Account returns the account of an individual after the last turn that was charged.
 func (r *Replay) Account(o Owner) (Account, bool) {
 	a, known := r.people[r.partOf(o)].accounts[o]
 	return a.clone(), known
 }
 
-// Owners calls yield for everybody whose account is not zero.
+// Owners calls yield for every individual whose account is not zero.
 func (r *Replay) Owners(yield func(Owner) bool) {
 	for _, p := range r.people {
 		for owner := range p.accounts {
@@ -272,7 +271,7 @@ func (r *Replay) Owners(yield func(Owner) bool) {
 // SetAccount replaces an account.
 func (r *Replay) SetAccount(o Owner, a Account) { r.people[r.partOf(o)].accounts[o] = a }
 
-// Forgot reports whether a user counts no more in a turn.
+// Forgot reports whether a user no longer counts in a turn.
 func (r *Replay) Forgot(h *schemas.Hasher, o Owner, turn uint64) bool {
 	if len(r.Forgotten) == 0 {
 		return false
@@ -281,7 +280,7 @@ func (r *Replay) Forgot(h *schemas.Hasher, o Owner, turn uint64) bool {
 	return forgotten && turn > after
 }
 
-// DropForgotten removes the accounts of users who count no more in a turn.
+// DropForgotten removes the accounts of users who no longer count in a turn.
 func (r *Replay) DropForgotten(turn uint64) {
 	if len(r.Forgotten) > 0 {
 		r.each(func(_ int, p *people) {
@@ -299,8 +298,8 @@ func (r *Replay) Forget(which func(Owner) bool) {
 	})
 }
 
-// gather collects who offers what to the windows that end, and tallies what caps leave out. It
-// merges the events of the windows' turns.
+// gather collects the offers to the windows that end, merging the events of their turns, and
+// tallies the events beyond caps.
 func (p *people) gather(r *Replay, t *Turn) (members []*Member) {
 	first := t.Number
 	for _, w := range t.Config.Ending(t.End) {
@@ -332,7 +331,7 @@ func (p *people) gather(r *Replay, t *Turn) (members []*Member) {
 	}
 }
 
-// member returns what one individual offers, from its events in the order of their times.
+// member returns the offers of one individual, from its events in the order of their times.
 func (p *people) member(r *Replay, t *Turn, events []accepted) *Member {
 	m := &Member{Owner: events[0].owner}
 	forgot := r.Forgot(p.hashers[r.current], m.Owner, t.Number)
@@ -345,7 +344,7 @@ func (p *people) member(r *Replay, t *Turn, events []accepted) *Member {
 		tally := p.tallies.metric(spec.Name)
 		var visits []Visit
 		for _, e := range within(events, w) {
-			if forgot || !t.Config.TakesVisit(spec, e.passes, e.visit.Key) {
+			if forgot || !t.Config.Selects(spec, e.passes, e.visit.Key) {
 				tally.Filtered++
 				continue
 			}
@@ -358,9 +357,9 @@ func (p *people) member(r *Replay, t *Turn, events []accepted) *Member {
 	return m
 }
 
-// Join adds an individual's part in a window of a metric, from the visits that the metric takes,
-// and returns how many of them are beyond the caps. Of a share, only their number matters: the
-// individual has a part in the share's metric already.
+// Join adds an individual's part in a window of a metric, from the visits that the metric selects,
+// and returns how many of them are beyond the caps. A share needs only their number, because the
+// individual already has a part in the share's metric.
 func (m *Member) Join(c *Config, h *schemas.Hasher, metric int, visits []Visit) (beyond uint64) {
 	if c.Metrics[metric].Kind == "counted" {
 		all := uint64(len(visits))
@@ -381,17 +380,16 @@ func (c *Config) KeptOfShare(share int, events uint64) uint64 {
 	return events
 }
 
-// within returns the part of the events, which are in the order of their times, that lies in a
-// window.
+// within returns the events that lie in a window. events are in the order of their times.
 func within(events []accepted, w window) []accepted {
 	from, _ := slices.BinarySearchFunc(events, w.start, beforeTime)
 	to, _ := slices.BinarySearchFunc(events, w.end, beforeTime)
 	return events[from:to]
 }
 
-// TakesVisit reports whether a metric looks at events of a key that pass these filters: bit i is
-// filter i of the format.
-func (c *Config) TakesVisit(spec *schemas.MetricSpec, passes uint64, key string) bool {
+// Selects reports whether a metric counts events of a key that pass these filters; bit i of passes
+// stands for filter i of the format.
+func (c *Config) Selects(spec *schemas.MetricSpec, passes uint64, key string) bool {
 	if spec.Filter != "" {
 		if i := slices.Index(c.Format.Filters, spec.Filter); passes>>i&1 == 0 {
 			return false
@@ -400,7 +398,7 @@ func (c *Config) TakesVisit(spec *schemas.MetricSpec, passes uint64, key string)
 	if spec.Kind == "counted" {
 		spec = &c.Metrics[c.countedIn(spec)]
 	}
-	return Takes(spec, key)
+	return HasKey(spec, key)
 }
 
 // Tallies accounts for every record that was read.
@@ -421,19 +419,18 @@ func (r *Replay) Tallies() (t Tallies) {
 	return t
 }
 
-// count adds up what everybody admitted brings. A user who is admitted in two periods adds twice to
-// events and sums, and is one user for distinct users.
+// count adds up the contributions of all admitted individuals.
 func (r *Replay) count(t *Turn) map[Cell]int64 {
 	parts := make([]map[Cell]int64, len(r.people))
 	r.each(func(part int, _ *people) { parts[part] = t.Config.count(t.Members[part]) })
 	counts := parts[0]
 	for _, more := range parts[1:] {
-		for at, n := range more {
-			counts[at] += n
+		for cell, n := range more {
+			counts[cell] += n
 		}
 	}
-	for at, n := range counts {
-		counts[at] = min(max(n, -noisereduction.MaxCount), noisereduction.MaxCount)
+	for cell, n := range counts {
+		counts[cell] = min(max(n, -noisereduction.MaxCount), noisereduction.MaxCount)
 	}
 	return counts
 }

@@ -52,12 +52,12 @@ func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient
 		return out // no possible value is inside
 	}
 	points := int(2 * far * unit)
-	at := func(i int) *big.Rat { return big.NewRat(int64(i)-far*unit, unit) }
+	point := func(i int) *big.Rat { return big.NewRat(int64(i)-far*unit, unit) }
 	// The last point at or below the interval, and the first at or above it.
-	i := sort.Search(points+1, func(i int) bool { x := at(i); return x.Cmp(exact) >= 0 || !outside(x) })
-	out.low = at(max(i-1, 0))
-	i = sort.Search(points+1, func(i int) bool { x := at(i); return x.Cmp(exact) > 0 && outside(x) })
-	out.high = at(min(i, points))
+	i := sort.Search(points+1, func(i int) bool { x := point(i); return x.Cmp(exact) >= 0 || !outside(x) })
+	out.low = point(max(i-1, 0))
+	i = sort.Search(points+1, func(i int) bool { x := point(i); return x.Cmp(exact) > 0 && outside(x) })
+	out.high = point(min(i, points))
 	out.known = true
 	return out
 }

@@ -61,9 +61,9 @@ func edgesOf(m schemas.MetricSpec) (edges []int64) {
 	return edges
 }
 
-// of returns the step of a value. A logarithmic one is as wide as the value is far from min, with
-// all but its six leading bits cut off.
-func (s steps) of(value int64) int64 {
+// stepOf returns the step of a value. Values share a logarithmic step if their distances from min
+// have the same length and the same six leading bits.
+func (s steps) stepOf(value int64) int64 {
 	far := value - s.min
 	if !s.logarithmic || far < 64 {
 		return far
@@ -73,7 +73,7 @@ func (s steps) of(value int64) int64 {
 }
 
 // number returns how many steps there are.
-func (s steps) number() int64 { return s.of(s.max) + 1 }
+func (s steps) number() int64 { return s.stepOf(s.max) + 1 }
 
 // levels returns how many levels a tree has below its root: five, or fewer if these give each step
 // a leaf of its own.
@@ -85,9 +85,8 @@ func (s steps) levels() int {
 	return levels
 }
 
-// nodesWith returns the nodes below the root that a value is in. On each level with 8^l nodes that
-// is the one of number ⌊step·8^l/steps⌋; of a histogram, it is the last bucket that does not begin
-// above the value.
+// nodesWith returns the nodes below the root that contain a value: on a level with 8^l nodes number
+// ⌊step·8^l/steps⌋, and in a histogram the last bucket that does not begin above the value.
 func (s steps) nodesWith(value int64) (all []node) {
 	if s.edges != nil {
 		bucket := len(s.edges) - 2
@@ -99,13 +98,13 @@ func (s steps) nodesWith(value int64) (all []node) {
 	nodes := int64(1)
 	for range s.levels() {
 		nodes *= 8
-		all = append(all, node(nodes+s.of(value)*nodes/s.number()))
+		all = append(all, node(nodes+s.stepOf(value)*nodes/s.number()))
 	}
 	return all
 }
 
-// valuesAt returns the least and the greatest value of a node. If no value is in it, the greatest
-// is below the least.
+// valuesAt returns the least and the greatest value of a node. If the node has no value, the
+// greatest is below the least.
 func (s steps) valuesAt(n node) (least, greatest int64) {
 	level := n.level()
 	if level == 0 {

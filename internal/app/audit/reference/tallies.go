@@ -2,8 +2,8 @@ package reference
 
 import "github.com/tollgate-dp/tollgate/schemas"
 
-// MetricTallies count the outcomes of the accepted records for one metric, once for every window
-// that a record lies in.
+// MetricTallies count the outcomes of the accepted records for one metric, once for each window of
+// a record.
 type MetricTallies struct {
 	schemas.WindowTally
 	Open, GivenUp uint64
@@ -37,8 +37,8 @@ func (t *Tallies) add(o Tallies) {
 	}
 }
 
-// tallyWindows counts the windows of an accepted record, which a generation decides, that have not
-// ended or never will.
+// tallyWindows counts the windows of an accepted record that have not ended or never will. from is
+// the generation that decides the record.
 func (p *Reader) tallyWindows(from int, reading int64) {
 	all := p.r.all
 	last := all[0].since()

@@ -18,7 +18,7 @@ func isNodes(m schemas.MetricSpec) bool {
 	return slices.Contains([]string{"quantile_nodes", "quantile_log_nodes", "histogram_buckets"}, m.Kind)
 }
 
-// isStatistic reports whether a metric is computed from what is drawn for another one.
+// isStatistic reports whether a metric is computed from the draws of another one.
 func isStatistic(m schemas.MetricSpec) bool {
 	return m.Kind == "quantile" || m.Kind == "bucket_share" || strings.HasPrefix(m.Kind, "also_")
 }
@@ -30,16 +30,15 @@ func (c *Config) nodesOf(metric int) int {
 	})
 }
 
-// chargeTree returns what one individual pays for the nodes of one key's tree: ⌈u·Σn²·2^-40⌉ over
-// the nodes whose parents are drawn, of which n of its values are in each. drawn returns the
-// precision with which the children of a cell's node were drawn, for the metric of nodes; 0 if they
-// were not drawn.
+// chargeTree returns the price that one individual pays for the nodes of one key's tree:
+// ⌈u·Σn²·2^-40⌉ over the nodes whose parents are drawn, with n of its values in a node. drawn
+// returns the precision of the draws of the children of a cell's node, or 0 if they were not drawn.
 func (c *Config) chargeTree(metric int, key string, values []int64,
 	drawn func(nodes int, cell string) units.Precision) int64 {
 	if !hasTree(c.Metrics[metric].Kind) {
 		return 0
 	}
-	at, steps, counts := c.nodesOf(metric), c.stepsOf(metric), map[node]uint64{}
+	nodes, steps, counts := c.nodesOf(metric), c.stepsOf(metric), map[node]uint64{}
 	for _, v := range values {
 		for _, n := range steps.nodesWith(v) {
 			counts[n]++
@@ -47,41 +46,41 @@ func (c *Config) chargeTree(metric int, key string, values []int64,
 	}
 	squares := uint64(0) // of at most MostEvents in each of five levels
 	for n, events := range counts {
-		if !drawn(at, n.parent().cell(key)).IsZero() {
+		if !drawn(nodes, n.parent().cell(key)).IsZero() {
 			squares += events * events
 		}
 	}
-	return chargeSquares(squares, drawn(at, root.cell(key)))
+	return chargeSquares(squares, drawn(nodes, root.cell(key)))
 }
 
-// statistics returns what is released beside one released key, by metric, and the parents of the
+// statistics returns the values released beside one released key, by metric, and the parents of the
 // drawn nodes with the precision of the draws.
 func (c *Config) statistics(metric int, w window, key string, n stop, drawn []estimate,
 	counts map[Cell]int64) (map[int]stop, map[Cell]units.Precision, error) {
 	spec, beside := c.Metrics[metric], map[int]stop{}
 	for i, m := range c.Metrics {
-		if of, also := strings.CutPrefix(m.Kind, "also_"); also && m.Of == spec.Name && c.path == nil {
+		if kind, also := strings.CutPrefix(m.Kind, "also_"); also && m.Of == spec.Name && c.path == nil {
 			s := n
 			s.met = false // it has no target
-			m.Kind = of
+			m.Kind = kind
 			beside[i] = c.join(metric, m, s, drawn)
 		}
 	}
 	if !hasTree(spec.Kind) {
 		return beside, nil, nil
 	}
-	of := c.quantiles
+	compute := c.quantiles
 	if spec.Kind == "histogram" {
-		of = c.shares
+		compute = c.shares
 	}
-	out, parents, err := of(metric, w, key, n, counts)
+	out, parents, err := compute(metric, w, key, n, counts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("computing the statistics of metric %q: %w", spec.Name, err)
 	}
 	maps.Copy(out, beside)
-	at, stopped := c.nodesOf(metric), map[Cell]units.Precision{}
+	nodes, stopped := c.nodesOf(metric), map[Cell]units.Precision{}
 	for _, parent := range parents {
-		stopped[Cell{at, parent.cell(key)}] = exactly(furtherPrecision(spec, c.Metrics[at], n.precision))
+		stopped[Cell{nodes, parent.cell(key)}] = exactly(furtherPrecision(spec, c.Metrics[nodes], n.precision))
 	}
 	return out, stopped, nil
 }

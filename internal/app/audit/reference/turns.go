@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// A window is [start, end) in milliseconds since 1970 by the clock of the zone, as all times are
-// here if nothing else is said. The starts of a metric's windows lie on multiples of its slide.
+// window is [start, end) in milliseconds since 1970 by the clock of the zone, like all times here
+// unless stated otherwise. A metric's windows start at multiples of its slide.
 type window struct{ start, end int64 }
 
 // floorDivide returns ⌊a/b⌋ for b > 0, also before 1970.
@@ -31,7 +31,7 @@ func (c *Config) windowsOf(m *schemas.MetricSpec, millis int64) []window {
 	return all
 }
 
-// windowEnding returns a metric's window that ends at a time, where there is one.
+// windowEnding returns a metric's window that ends at a time, if there is one.
 func (c *Config) windowEnding(m *schemas.MetricSpec, end int64) (window, bool) {
 	w := window{end - m.WindowSize, end}
 	return w, end%m.WindowSlide == 0 && w.start >= c.since() && c.begins(w.start, m.WindowSlide)
@@ -72,11 +72,11 @@ func (c *Config) nextEnd(after int64) int64 {
 // turnOf numbers the turn that covers an event's time: the first one that ends after it. Turns are
 // numbered from 1.
 func turnOf(millis int64, ends []int64) (uint64, bool) {
-	at, exact := slices.BinarySearch(ends, millis)
+	i, exact := slices.BinarySearch(ends, millis)
 	if exact { // a turn does not cover its own end
-		at++
+		i++
 	}
-	return uint64(at) + 1, at < len(ends)
+	return uint64(i) + 1, i < len(ends)
 }
 
 // periodOf numbers the budget period that a time lies in.
@@ -87,8 +87,8 @@ func (c *Config) periodOf(millis int64) int64 {
 	return floorDivide(millis, c.Period)
 }
 
-// PeriodIsOver reports whether every window with a time of the period in it has ended at a time: no
-// window charges it any more.
+// PeriodIsOver reports whether every window that overlaps a period has ended by now, so that none
+// charges it any more.
 func (c *Config) PeriodIsOver(period, now int64) bool {
 	if c.Period == 0 {
 		return false

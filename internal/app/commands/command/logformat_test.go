@@ -13,8 +13,8 @@ import (
 func TestJSONLinesAreWholeLines(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	at := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
-	j := &jsonLines{w: &b, now: func() time.Time { return at }}
+	moment := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	j := &jsonLines{w: &b, now: func() time.Time { return moment }}
 	for _, part := range []string{"a \"quo", "ted\" line\n\nwarning: b\n{broken\n", `{"level":"WARN"}` + "\nrest"} {
 		if n, err := j.Write([]byte(part)); n != len(part) || err != nil {
 			t.Fatal(n, err)

@@ -21,10 +21,10 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, now pipeline.Tallies
 		unknown     bool
-		loud, some  bool
+		loud, part  bool
 	}{
 		"this run":              {before: late(0, 1000), now: late(60, 1050), loud: true},
-		"an earlier run":        {before: late(1000, 0), now: late(1010, 50), some: true},
+		"an earlier run":        {before: late(1000, 0), now: late(1010, 50), part: true},
 		"fewer than ten":        {now: late(9, 50)},
 		"nothing was read":      {before: late(1000, 0), now: late(1000, 0)},
 		"no tallies to go by":   {now: late(1000, 0), unknown: true},
@@ -41,8 +41,8 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 			strings.ContainsAny(out.String(), "0123456789") {
 			t.Errorf("%s: %v, %q", name, err, &out)
 		}
-		if some := strings.Contains(out.String(), "at least one in a hundred"); some != c.some {
-			t.Errorf("%s: some are lost: %v", name, some)
+		if part := strings.Contains(out.String(), "at least one in a hundred"); part != c.part {
+			t.Errorf("%s: some are lost: %v", name, part)
 		}
 		if code := command.ExitCode(l.end(&runFlags{strict: true}, c.now, progress)); (code == command.ExitLosses) !=
 			c.loud || !c.loud && code != command.ExitOK {
