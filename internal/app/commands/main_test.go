@@ -77,7 +77,8 @@ func TestVersion(t *testing.T) {
 		Formats         []string
 	}
 	if err := json.Unmarshal([]byte(stdout), &printed); err != nil || code != command.ExitOK ||
-		printed.Module != "github.com/tollgate-dp/tollgate" || printed.Version == "" || !slices.Equal(printed.Engines, has) {
+		printed.Module != "github.com/tollgate-dp/tollgate" || printed.Version == "" ||
+		!slices.Equal(printed.Engines, has) {
 		t.Errorf("exit %d, stdout %q", code, stdout)
 	}
 	changelog := contentsOf(t, "../../../docs/changelog.md")

@@ -3,6 +3,7 @@ package audit
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,9 @@ type app struct{ *command.App }
 // shownDifferences is how many differences the text has.
 const shownDifferences = 20
 
+//go:embed audit.txt
+var help string
+
 func Command(c *command.App) *cobra.Command {
 	a := &app{c}
 	var (
@@ -33,31 +37,11 @@ func Command(c *command.App) *cobra.Command {
 		past []string
 		f    cli.Format
 	)
-	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Recompute the whole deployment and compare it with its topics",
-		Long: `Recompute the whole deployment from its events and keys, up to the last settled turn,
-and compare: which records belong to each turn, which users were admitted with which
-amounts, every precision and threshold, every published byte, and every account in a
-snapshot. The computation shares only the formats and the noise sampler with a run.
-
-audit only reads, so a run need not end. It needs both keys. It names users by the
-first digits of their keyed hash, and only keys that were released. Data that is
-deleted is taken from the ledger, or reported as unchecked.
-
-The exit code is 0 if everything was checked and nothing differs, 5 if nothing differs
-and something could not be checked, and 6 if something differs.`,
-		Example: `  tollgate audit --config tollgate.yaml
-  tollgate audit --config tollgate.yaml --past tollgate-2025.yaml --format json`,
-		Args: command.NoArguments("--config"),
-	}
-	cmd.Flags().SortFlags = false
-	a.ConfigPath(cmd, &path)
-	cmd.Flags().StringArrayVar(&past, "past", nil, "configuration file of an earlier generation, with its keys; may "+
-		"be repeated")
-	cli.FormatFlag(cmd, &f)
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.run(cmd.Context(), path, past, f) })
-	return cmd
+	return a.New("audit", help, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &path)
+		cmd.Flags().StringArrayVar(&past, "past", nil, "")
+		cli.FormatFlag(cmd, &f)
+	}, func(cmd *cobra.Command) error { return a.run(cmd.Context(), path, past, f) })
 }
 
 func (a *app) run(ctx context.Context, path string, past []string, f cli.Format) error {

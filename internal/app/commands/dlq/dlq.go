@@ -4,6 +4,7 @@ package dlq
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
@@ -31,27 +33,35 @@ type app struct {
 	format   cli.Format
 }
 
+var (
+	//go:embed list.txt
+	listHelp string
+	//go:embed show.txt
+	showHelp string
+	//go:embed replay.txt
+	replayHelp string
+)
+
 func Command(c *command.App) *cobra.Command {
-	var all []*cobra.Command
-	for _, add := range []func(*app) *cobra.Command{(*app).list, (*app).show, (*app).replay} {
-		a := &app{App: c}
-		sub := add(a)
-		sub.Args = command.NoArguments("--config")
-		flags := sub.Flags()
-		flags.SortFlags = false
-		a.ConfigPath(sub, &a.config)
-		flags.StringSliceVar(&a.classes, "class", nil, "only dead letters of this class (may be repeated; default all)")
-		flags.Var(&a.from, "from", "only dead letters that were written at this time or later")
-		flags.Var(&a.to, "to", "only dead letters that were written before this time")
-		cli.FormatFlag(sub, &a.format)
-		all = append(all, sub)
-	}
 	return cli.Parent(&cobra.Command{
 		Use:   "dlq",
 		Short: "List, show and replay dead letters",
 		Long: `List, show and replay dead letters: the records that a run could not read as events. All
 numbers are exact, so these commands are for the trusted side only.`,
-	}, all...)
+	}, (&app{App: c}).list(), (&app{App: c}).show(), (&app{App: c}).replay())
+}
+
+// command returns a command with the flags that all of them share, and its own.
+func (a *app) command(name, help string, register func(*pflag.FlagSet), work func(*cobra.Command) error) *cobra.Command {
+	return a.New(name, help, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &a.config)
+		flags := cmd.Flags()
+		flags.StringSliceVar(&a.classes, "class", nil, "")
+		flags.Var(&a.from, "from", "")
+		flags.Var(&a.to, "to", "")
+		register(flags)
+		cli.FormatFlag(cmd, &a.format)
+	}, work)
 }
 
 func (a *app) open(ctx context.Context, keys bool) (*command.Loaded, pipeline.DeadLetterChoice, error) {
@@ -119,14 +129,7 @@ func count(found map[string]*class, l *pipeline.DeadLetter) {
 }
 
 func (a *app) list() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "Count dead letters by class",
-		Long: `Count dead letters by class, and show when the first and the last one were written.
-After a crash, a dead letter can be on the topic twice.`,
-		Example: "  tollgate dlq list --config tollgate.yaml --from 2026-03-01",
-	}
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+	return a.command("list", listHelp, func(*pflag.FlagSet) {}, func(cmd *cobra.Command) error {
 		found := map[string]*class{} // no more than there are classes
 		err := a.each(cmd.Context(), false, func(l *pipeline.DeadLetter) bool {
 			count(found, l)
@@ -151,30 +154,14 @@ After a crash, a dead letter can be on the topic twice.`,
 			b.WriteString(words.Table(rows...))
 		})
 	})
-	return cmd
 }
 
 func (a *app) replay() *cobra.Command {
 	var dryRun, yes bool
-	cmd := &cobra.Command{
-		Use:   "replay",
-		Short: "Write the originals of dead letters to the events topic again",
-		Long: `Write the originals of dead letters to the events topic again, after you have corrected
-the configuration or registered a schema: those that the configuration can read now and
-whose windows are open. The others are: cut, because the dead-letter topic does not have
-the whole record; still_broken, or no_events, by the configuration; late, because their
-windows are closed; or outside_of_time: before the start, or in the future.
-
-Each record goes to its partition, with its key, headers and timestamp, and with its
-origin in the header tollgate-replayed. If you repeat a replay, it leaves out records
-that are there already; do not run two at once. If the producer has sent a corrected
-record as well, the event counts twice, and its user pays for both.`,
-		Example: `  tollgate dlq replay --config tollgate.yaml --class unknown_schema --dry-run
-  tollgate dlq replay --config tollgate.yaml --class unknown_schema --yes`,
-	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would become of the records, and write nothing")
-	cmd.Flags().BoolVar(&yes, "yes", false, "write the records")
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+	return a.command("replay", replayHelp, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&dryRun, "dry-run", false, "")
+		flags.BoolVar(&yes, "yes", false, "")
+	}, func(cmd *cobra.Command) error {
 		if dryRun == yes {
 			return command.Usage(errors.New("give --dry-run to see what would become of the records, or --yes to " +
 				"write them"))
@@ -200,5 +187,4 @@ record as well, the event counts twice, and its user pays for both.`,
 			"written", r.Written,
 		})
 	})
-	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -30,17 +31,10 @@ type letter struct {
 func (a *app) show() *cobra.Command {
 	var limit int
 	var trusted bool
-	cmd := &cobra.Command{
-		Use:   "show",
-		Short: "Show some dead letters, masked",
-		Long: `Show some dead letters: where each record came from, its class, and whether the
-configuration can read it now or which field is wrong. Without --records-trusted, x stands
-for a text and 9 for a number, so that the output contains no user id and no key.`,
-		Example: "  tollgate dlq show --config tollgate.yaml --class bad_timestamp --limit 3",
-	}
-	cmd.Flags().IntVar(&limit, "limit", 10, "show at most this many dead letters, up to 1000")
-	cmd.Flags().BoolVar(&trusted, "records-trusted", false, "show the records as they are, with user ids and keys")
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+	return a.command("show", showHelp, func(flags *pflag.FlagSet) {
+		flags.IntVar(&limit, "limit", 10, "")
+		flags.BoolVar(&trusted, "records-trusted", false, "")
+	}, func(cmd *cobra.Command) error {
 		if limit < 1 || limit > 1000 {
 			return command.Must("limit", "from 1 to 1000")
 		}
@@ -54,7 +48,6 @@ for a text and 9 for a number, so that the output contains no user id and no key
 		}
 		return a.PrintAs(a.format, all, func(b *strings.Builder) { writeLetters(b, all) })
 	})
-	return cmd
 }
 
 // shownBytes bounds what is shown of a key or value.

@@ -3,6 +3,7 @@ package status
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -21,31 +22,17 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
+//go:embed forget.txt
+var forgetHelp string
+
 func Forget(a *command.App) *cobra.Command {
 	v, by, why := &view{App: a}, "", ""
-	cmd := &cobra.Command{
-		Use:   "forget USER",
-		Short: "Remove one user from a drained deployment, for good",
-		Long: `Remove one user from a deployment, for good. First end the run (SIGTERM): forget refuses
-if a turn is open, and otherwise ends a run that is alive. Nobody can take it back: check
-the id with "tollgate statement" first. If forget is interrupted, repeat it.
-
-forget removes the user's accounts and the events of open windows from the ledger. A
-mark, a keyed hash, takes their place, so that no later run counts the user. Published
-values stay. forget prints where the events and dead-letter topics still hold records
-of the user and which offsets to delete.
-
-USER is the id as it is in the events; with -, forget reads it from the standard input,
-so that it does not stay in the history of the shell.`,
-		Example: `  echo -n u17 | tollgate forget - --config tollgate.yaml --by Ada --why "request 1234"`,
-		Args:    oneUser,
-	}
-	cmd.Flags().SortFlags = false
-	a.ConfigPath(cmd, &v.path)
-	cmd.Flags().StringVar(&by, "by", "", "who removes the user; recorded on the control topic")
-	cmd.Flags().StringVar(&why, "why", "", "the reason, without the user's id; recorded on the control topic")
-	cli.FormatFlag(cmd, &v.format)
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+	cmd := a.New("forget USER", forgetHelp, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &v.path)
+		cmd.Flags().StringVar(&by, "by", "", "")
+		cmd.Flags().StringVar(&why, "why", "", "")
+		cli.FormatFlag(cmd, &v.format)
+	}, func(cmd *cobra.Command) error {
 		if by == "" || why == "" {
 			return command.Usage(errors.New("give --by and --why: who removes the user, and the reason"))
 		}
@@ -62,6 +49,7 @@ so that it does not stay in the history of the shell.`,
 		}
 		return show(cmd.Context(), v, config.Options{}, forget, writeForgotten)
 	})
+	cmd.Args = oneUser
 	return cmd
 }
 

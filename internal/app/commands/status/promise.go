@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"strings"
 	"time"
@@ -17,26 +18,18 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
+//go:embed promise.txt
+var promiseHelp string
+
 func Promise(a *command.App) *cobra.Command {
 	v := &view{App: a}
-	cmd := &cobra.Command{
-		Use:   "promise",
-		Short: "Show every promise that the deployment has made, who changed it, and why",
-		Long: `Show every promise that the deployment has made: its budget and metrics, when it began,
-who made it and why, and its digest. The digest covers all promises up to this one, so
-whoever keeps it notices if any of them is changed later. promise only reads, so a run
-need not end. It needs no key, and the output names none.`,
-		Example: "  tollgate promise --config tollgate.yaml --format json",
-		Args:    command.NoArguments("--config"),
-	}
-	cmd.Flags().SortFlags = false
-	a.ConfigPath(cmd, &v.path)
-	cli.FormatFlag(cmd, &v.format)
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+	return a.New("promise", promiseHelp, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &v.path)
+		cli.FormatFlag(cmd, &v.format)
+	}, func(cmd *cobra.Command) error {
 		return show(cmd.Context(), v, config.Options{WithoutKeys: true, WithoutRegistries: true}, pipeline.ReadPromise,
 			writePromises)
 	})
-	return cmd
 }
 
 // writePromises writes the generations of a promise for people.

@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,38 +18,16 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
+//go:embed statement.txt
+var statementHelp string
+
 func Statement(a *command.App) *cobra.Command {
 	v, all := &view{App: a}, false
-	cmd := &cobra.Command{
-		Use:   "statement USER",
-		Short: "Show what one user has spent of the privacy promise",
-		Long: `Show what one user has spent of the privacy promise, as of the last counts: the share
-of the budget, the ε of all releases together, which releases it went to, and what is
-left of each metric's allowance. statement only reads, so a run need not end. It needs
-the user-hash key, and leaves out budget periods that are over. Show the result to
-nobody but this user.
-
-USER is the id as it is in the events; with -, statement reads it from the standard
-input, so that it does not stay in the history of the shell.`,
-		Example: `  tollgate statement u17 --config tollgate.yaml
-  echo -n u17 | tollgate statement - --config tollgate.yaml --format json
-  tollgate statement --all-trusted --config tollgate.yaml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case all && len(args) > 0:
-				return command.Usage(errors.New("give one user id or --all-trusted, not both"))
-			case !all:
-				return oneUser(nil, args)
-			}
-			return nil
-		},
-	}
-	cmd.Flags().SortFlags = false
-	a.ConfigPath(cmd, &v.path)
-	cmd.Flags().BoolVar(&all, "all-trusted", false, "instead show which part of the budget all users have spent, as "+
-		"exact quantiles without noise: never publish them")
-	cli.FormatFlag(cmd, &v.format)
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+	cmd := a.New("statement USER", statementHelp, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &v.path)
+		cmd.Flags().BoolVar(&all, "all-trusted", false, "")
+		cli.FormatFlag(cmd, &v.format)
+	}, func(cmd *cobra.Command) error {
 		o := config.Options{WithoutRegistries: true}
 		if all {
 			return show(cmd.Context(), v, o, pipeline.ReadSpentByAll, writeSpentByAll)
@@ -62,6 +41,15 @@ input, so that it does not stay in the history of the shell.`,
 		}
 		return show(cmd.Context(), v, o, read, writeStatement)
 	})
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		switch {
+		case !all:
+			return oneUser(nil, args)
+		case len(args) > 0:
+			return command.Usage(errors.New("give one user id or --all-trusted, not both"))
+		}
+		return nil
+	}
 	return cmd
 }
 

@@ -4,12 +4,11 @@ package status
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/tollgate-dp/tollgate/internal/app/words"
 
 	"github.com/spf13/cobra"
 
@@ -17,42 +16,27 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
+//go:embed status.txt
+var statusHelp string
+
 func Command(a *command.App) *cobra.Command {
 	v := &view{App: a}
 	var maxLag time.Duration
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show how far a deployment is, and whether it has stopped itself",
-		Long: `Show how far a deployment is: up to when counts are published, since when the next
-ones are due, which run is in force, and whether the deployment has stopped itself.
-status reads only the control topic and needs no key. That topic shows when a run has
-ended, but not whether a process is alive.
-
-status exits with 1 if the deployment has stopped itself, and with --max-lag also if
-the next counts have been due for longer than that. Counts are due when the clock
-closes the next window. With trust: producer, they are due no sooner than one turn
-after the last ones.`,
-		Example: `  tollgate status --config tollgate.yaml
-  tollgate status --config tollgate.yaml --max-lag 5m --format json`,
-		Args: command.NoArguments("--config"),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	a.ConfigPath(cmd, &v.path)
-	command.DurationFlag(flags, &maxLag, "max-lag", 0, "exit with 1 if counts have been due for longer than this "+
-		"(default: no limit)")
-	cli.FormatFlag(cmd, &v.format)
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		if flags.Changed("max-lag") && maxLag <= 0 {
+	return a.New("status", statusHelp, func(cmd *cobra.Command) {
+		a.ConfigPath(cmd, &v.path)
+		command.DurationFlag(cmd.Flags(), &maxLag, "max-lag", 0, "")
+		cli.FormatFlag(cmd, &v.format)
+	}, func(cmd *cobra.Command) error {
+		if cmd.Flags().Changed("max-lag") && maxLag <= 0 {
 			return command.Must("max-lag", "above 0")
 		}
 		return runStatus(cmd.Context(), v, maxLag)
 	})
-	return cmd
 }
 
 func runStatus(ctx context.Context, v *view, maxLag time.Duration) error {
