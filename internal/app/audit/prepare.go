@@ -76,7 +76,7 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 		}
 	}
 	if fingerprint(d) != newest.UserHash {
-		return fmt.Errorf("the given user-hash key is not the one of %s, so nothing can be compared: put the copy of its "+
+		return fmt.Errorf("the given user-hash key is not that of %s, so nothing can be compared: put the copy of its "+
 			"key file in place: %w", newest.Deployment, deployment.ErrHeaderMismatch)
 	}
 	if !slices.EqualFunc(d.Specs(), newest.Metrics, func(a, b schemas.MetricSpec) bool {
@@ -324,7 +324,7 @@ func withoutKey(key schemas.KeyFingerprint, given []*deployment.Deployment) stri
 		case same:
 			return fmt.Sprintf("the noise key is given with the id %q: set keys.noise.id to %q", noise.ID, key.ID)
 		case noise.ID == key.ID:
-			return fmt.Sprintf("the secret given for the noise key %q is likely wrong, because it is not the deployment's: "+
+			return fmt.Sprintf("the secret given for the noise key %q is likely wrong, as it is not the deployment's: "+
 				"put the copy of its key file in place", key.ID)
 		}
 	}

@@ -258,8 +258,8 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 	}
 	nothingOn(t, first)
 	code, _, stderr := runWith(t.Context(), environment, append(begin, "--begin-first-promise")...)
-	_, line, found := strings.Cut(stderr, "add this line to the environment variable RECORD, so that no second promise "+
-		"is begun by mistake:\n")
+	_, line, found := strings.Cut(stderr, "add this line to the environment variable RECORD, so that no second "+
+		"promise is begun by mistake:\n")
 	if code != command.ExitOK || !found {
 		t.Fatalf("the first promise: exit %d, %s", code, stderr)
 	}

@@ -281,9 +281,9 @@ func (c *Config) settle(account *Account, m *Member, elapsed int64, stopped map[
 			continue
 		}
 		spec := &c.Metrics[part.Metric]
-		account.Pay(spec, elapsed, c.Price(part.Metric, part.Contribution, func(metric int, key string) units.Precision {
-			u := stopped[Cell{metric, key}]
-			if u.IsZero() && metric == part.Metric && spec.KeyMode != schemas.KeysFrom {
+		account.Pay(spec, elapsed, c.Price(part.Metric, part.Contribution, func(i int, key string) units.Precision {
+			u := stopped[Cell{i, key}]
+			if u.IsZero() && i == part.Metric && spec.KeyMode != schemas.KeysFrom {
 				err = fmt.Errorf("metric %q drew nothing for a key with contributions", spec.Name)
 			}
 			return u

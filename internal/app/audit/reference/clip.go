@@ -113,7 +113,9 @@ func offerOfKey(h *schemas.Hasher, spec *schemas.MetricSpec, owner Owner, visits
 	if spec.Kind != "sum" && !chooses(spec.Kind) {
 		return o
 	}
-	visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, owner.ID, owner.Period, v.Record) })
+	visits = leastFirst(visits, func(v Visit) [16]byte {
+		return h.RecordRank(spec.Name, owner.ID, owner.Period, v.Record)
+	})
 	var sum int128.Int
 	for _, v := range visits[:o.Records] {
 		if spec.Kind != "sum" || spec.Min != 0 || spec.Max != 0 { // a sum may have no range

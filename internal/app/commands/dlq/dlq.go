@@ -52,7 +52,8 @@ numbers are exact, so these commands are for the trusted side only.`,
 }
 
 // command returns a command with the flags that all of them share, and its own.
-func (a *app) command(name, help string, register func(*pflag.FlagSet), work func(*cobra.Command) error) *cobra.Command {
+func (a *app) command(name, help string, register func(*pflag.FlagSet),
+	work func(*cobra.Command) error) *cobra.Command {
 	return a.New(name, help, func(cmd *cobra.Command) {
 		a.ConfigPath(cmd, &a.config)
 		flags := cmd.Flags()
