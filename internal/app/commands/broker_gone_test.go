@@ -9,6 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // A run that is started while its broker restarts waits for it, and one that is to end while no
@@ -16,10 +17,7 @@ import (
 func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	long.Test(t)
 	dir := t.TempDir()
-	b, err := embedded.Start(embedded.Options{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Have(embedded.Start(embedded.Options{DataDir: dir}))
 	addr := b.Addr()
 	cfg := commandtest.DeploymentFile(t, addr)
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start",
@@ -36,9 +34,7 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 
 	r := start("--until-end", "--wait-for-broker", "2m")
 	says(t, &r.stderr, "no broker answers, waiting for one for up to 2m0s")
-	if b, err = embedded.Start(embedded.Options{Addr: addr, DataDir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	b = must.Have(embedded.Start(embedded.Options{Addr: addr, DataDir: dir}))
 	defer func() { b.Close() }()
 	if code := <-r.over; code != command.ExitOK || !strings.Contains(r.stdout.String(), "north") {
 		t.Errorf("a start during a restart: exit %d, stdout %s, stderr %s", code, &r.stdout, &r.stderr)

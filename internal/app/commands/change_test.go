@@ -10,19 +10,15 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // edit changes a configuration file.
 func edit(t *testing.T, file string, change ...string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(strings.NewReplacer(change...).Replace(string(text))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Have(os.ReadFile(file))
+	must.Succeed(t, os.WriteFile(file, []byte(strings.NewReplacer(change...).Replace(string(text))), 0o600))
 }
 
 // The way of a change, as an operator types it: bounds, and a new noise key.
@@ -46,9 +42,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 		t.Errorf("run without the key: exit %d, %s", code, stderr)
 	}
 	spring := filepath.Join(filepath.Dir(cfg), "secrets", "spring.key")
-	if err := os.WriteFile(spring, []byte(strings.Repeat("5a", 32)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(spring, []byte(strings.Repeat("5a", 32)), 0o600))
 	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end"); code != command.ExitConfig ||
 		!strings.Contains(stderr, "tollgate change") {
 		t.Errorf("run before the change: exit %d, %s", code, stderr)
@@ -70,9 +64,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 		strings.Count(stdout, "digest ") != 2 {
 		t.Errorf("the promise: %s", stdout)
 	}
-	if err := os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")))
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
 
 	private := "\n  - {name: pages, window: {size: 1d}, bounds: {max_keys_per_user: 1}, target: {absolute: 30}}\nkeys:"
@@ -114,17 +106,13 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 		t.Errorf("nothing to change, and validate says: %s", stderr)
 	}
 	key := filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")
-	if err := os.Rename(key, key+".copy"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Rename(key, key+".copy"))
 	code, _, stderr := tollgate(t, "validate", "--config", cfg)
 	if code != command.ExitConfig || strings.Contains(stderr, "fingerprint") || !strings.Contains(stderr,
 		"has begun, but there is no key in "+key+": put the copy") {
 		t.Errorf("the noise key is missing: exit %d, %s", code, stderr)
 	}
-	if err := os.Rename(key+".copy", key); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Rename(key+".copy", key))
 	edit(t, cfg, "\nkeys:", "\nledger_slots: 128\nkeys:")
 	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr,
 		"the configuration is not the one in force, so a run refuses it") || !strings.Contains(stderr,

@@ -8,20 +8,16 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // Without --config the variable says which file it is, and then its usual name; --config wins.
 func TestTheUsualConfiguration(t *testing.T) {
 	dir := t.TempDir()
-	body, err := os.ReadFile(commandtest.DeploymentFile(t, "localhost:1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Have(os.ReadFile(commandtest.DeploymentFile(t, "localhost:1")))
 	for name, epsilon := range map[string]string{"tollgate.yaml": "4", "other.yaml": "5", "third.yaml": "6"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Replace(string(body), "epsilon: 4", "epsilon: "+
-			epsilon, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		text := strings.Replace(string(body), "epsilon: 4", "epsilon: "+epsilon, 1)
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	t.Chdir(dir)
 	for _, c := range []struct {

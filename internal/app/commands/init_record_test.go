@@ -18,6 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -42,10 +43,7 @@ func recordOf(cfg string) string {
 // nothingOn fails where a broker has a topic of the deployment.
 func nothingOn(t *testing.T, addr string) {
 	t.Helper()
-	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}}))
 	defer c.Close()
 	if _, err := c.Partitions(t.Context(), "shop-control"); !errors.Is(err, kafkalog.ErrUnknownTopic) {
 		t.Errorf("the refused init made topics: %v", err)
@@ -82,10 +80,7 @@ func allowedBy(t *testing.T, cfg string, words ...string) {
 
 func contentsOf(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Have(os.ReadFile(path))
 	return string(text)
 }
 
@@ -112,13 +107,9 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	edit(t, cfg, "deployment: shop", "deployment: shop2")
 	refused("correct kafka.brokers, deployment or outputs.control", "shop, incarnation ")
 	noise := filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")
-	if err := os.Rename(noise, noise+".copy"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Rename(noise, noise+".copy"))
 	refused("made "+noise, "Nothing was written but "+noise+";")
-	if err := os.Rename(noise+".copy", noise); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Rename(noise+".copy", noise))
 	edit(t, cfg, "user_hash:", "record: {file: elsewhere}\n  user_hash:")
 	// the record beside the key counts
 	refused("correct kafka.brokers, deployment or outputs.control", "shop, incarnation ")
@@ -141,19 +132,14 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	for _, addr := range []string{first, empty} {
 		clusters = append(clusters, clusterOf(t, addr))
 	}
-	if err := os.WriteFile(recordOf(cfg), []byte(strings.ReplaceAll(record, clusters[0], clusters[1])), 0o600); err !=
-		nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(recordOf(cfg), []byte(strings.ReplaceAll(record, clusters[0], clusters[1])), 0o600))
 	record = contentsOf(t, recordOf(cfg))
 	refused("topic shop-control was lost", "restore the deployment's topics from a copy")
 	nothingOn(t, empty)
 	refusedBy(t, cfg, "topic shop-control was lost")
 
 	// A key that was lost is not made anew.
-	if err := os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key")))
 	if code, _, stderr := tollgate(t, beginning(cfg, "--begin-second-promise")...); code != command.ExitConfig ||
 		!strings.Contains(stderr, "put the copy of the key there") {
 		t.Errorf("a lost key: exit %d, %s", code, stderr)
@@ -162,10 +148,7 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 
 func clusterOf(t *testing.T, addr string) string {
 	t.Helper()
-	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}}))
 	defer c.Close()
 	id, err := c.ClusterID(t.Context())
 	if err != nil || id == "" {
@@ -206,41 +189,23 @@ func TestRuleADeploymentOfAnotherClusterIsRefusedUnlessItIsTheSame(t *testing.T)
 func copyTopics(t *testing.T, from, to string) {
 	t.Helper()
 	ctx := t.Context()
-	source, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{from}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Have(kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{from}}))
 	defer source.Close()
 	cfg := commandtest.DeploymentFile(t, to)
 	madeKeys(t, cfg, 0o600)
-	there, err := (&command.App{Stderr: io.Discard, Getenv: func(string) string { return "" }}).Prepare(cfg, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := pipeline.CreateTopics(ctx, there.Deployment, pipeline.TopicOptions{EventPartitions: 1}); err != nil {
-		t.Fatal(err)
-	}
-	target, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{to}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := &command.App{Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	there := must.Have(a.Prepare(cfg, false))
+	must.Succeed(t, pipeline.CreateTopics(ctx, there.Deployment, pipeline.TopicOptions{EventPartitions: 1}))
+	target := must.Have(kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{to}}))
 	defer target.Close()
-	p, err := target.NewProducer(ctx, "shop-control", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Have(target.NewProducer(ctx, "shop-control", 0, ""))
 	defer p.Close()
-	bounds, err := source.Offsets(ctx, "shop-control", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = source.ReadRange(ctx, "shop-control", 0, 0, bounds.High, func(r kafkalog.Record) error {
+	bounds := must.Have(source.Offsets(ctx, "shop-control", 0))
+	copied := func(r kafkalog.Record) error {
 		_, err := p.Append(ctx, []kafkalog.Message{{Value: slices.Clone(r.Value), Timestamp: kafkalog.At(r.Timestamp)}})
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
+	must.Succeed(t, source.ReadRange(ctx, "shop-control", 0, 0, bounds.High, copied))
 }
 
 // Where the keys come from the environment, a beginning has to be called the first one, unless a
@@ -362,10 +327,7 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	cfg := commandtest.DeploymentFile(t, addrs[0])
 	madeKeys(t, cfg, 0o600)
 	other := filepath.Join(filepath.Dir(cfg), "other.yaml")
-	if err := os.WriteFile(other, []byte(strings.ReplaceAll(contentsOf(t, cfg), addrs[0], addrs[1])), 0o600); err !=
-		nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(other, []byte(strings.ReplaceAll(contentsOf(t, cfg), addrs[0], addrs[1])), 0o600))
 	// Both write their HEADER before either of them records that it has.
 	var written sync.WaitGroup
 	written.Add(2)
@@ -412,9 +374,7 @@ func TestRuleACutRecordBeginsNoSecondPromise(t *testing.T) {
 	whole := contentsOf(t, recordOf(cfg))
 	edit(t, cfg, first, second)
 	for n := range len(whole) + 1 {
-		if err := os.WriteFile(recordOf(cfg), []byte(whole[:n]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(recordOf(cfg), []byte(whole[:n]), 0o600))
 		if n > 0 && n%16 != 0 && n < len(whole)-1 && whole[n-1] != '\n' && whole[n] != '\n' {
 			continue // each is read for half a second: the rest of a line may be on its way
 		}

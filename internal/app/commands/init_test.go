@@ -8,20 +8,15 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // records returns how many records partition 0 of a topic has had.
 func records(t *testing.T, addr, topic string) int64 {
 	t.Helper()
-	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}}))
 	defer c.Close()
-	bounds, err := c.Offsets(t.Context(), topic, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bounds := must.Have(c.Offsets(t.Context(), topic, 0))
 	return bounds.High
 }
 

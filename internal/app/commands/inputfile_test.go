@@ -9,23 +9,19 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // The standard input is a file: demo and plan read it, whatever it is compressed with.
 func TestTheStandardInputIsAFile(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(commandtest.People(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Have(os.ReadFile(commandtest.People(t)))
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	if _, err := w.Write(text); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 	flags := []string{"--input", "-", "--input-format", "csv", "--header", "--user-field", "who", "--key-field",
 		"where", "--time-field", "when", "--window", "24h"}
 	for name, want := range map[string]string{"demo": "every record is accounted for",

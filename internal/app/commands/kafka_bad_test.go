@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // As TestBadCommandLines, for the commands that work with Kafka.
@@ -97,10 +98,7 @@ func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 	if err != nil || !made {
 		t.Fatal(made, err)
 	}
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Have(os.ReadFile(path))
 	made, err = keyfile.Make(path)
 	after, err2 := os.ReadFile(path)
 	if made || err != nil || err2 != nil || len(before) < 64 || string(before) != string(after) {

@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -81,10 +82,7 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 	if strings.Contains(stdout+stderr, "person-") {
 		t.Errorf("a user's id is in the output")
 	}
-	text, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Have(os.ReadFile(report))
 	var tallies pipeline.Tallies
 	if err := json.Unmarshal(text, &tallies); err != nil || tallies.Read != 4002 || tallies.Accepted != 4000 {
 		t.Errorf("tallies %+v, %v", tallies, err)
@@ -105,14 +103,8 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 		t.Errorf("a second init: %s", stdout)
 	}
 	changed := filepath.Join(filepath.Dir(cfg), "changed.yaml")
-	body, err := os.ReadFile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(body), "epsilon: 4", "epsilon: 8", 1)), 0o600); err !=
-		nil {
-		t.Fatal(err)
-	}
+	body := must.Have(os.ReadFile(cfg))
+	must.Succeed(t, os.WriteFile(changed, []byte(strings.Replace(string(body), "epsilon: 4", "epsilon: 8", 1)), 0o600))
 	code, _, stderr := tollgate(t, "run", "--config", changed)
 	if code != command.ExitConfig || !strings.Contains(stderr, "budget") || strings.Contains(stderr, "settled") {
 		t.Errorf("another budget: exit %d, stderr %s", code, stderr)

@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // hostile are keys and users that would break lines, labels, markup or terminals.
@@ -29,10 +30,7 @@ var hostile = []string{
 func TestReadinessFollowsTheBroker(t *testing.T) {
 	long.Test(t)
 	dir := t.TempDir()
-	b, err := embedded.Start(embedded.Options{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Have(embedded.Start(embedded.Options{DataDir: dir}))
 	addr := b.Addr()
 	cfg := commandtest.DeploymentFile(t, addr, "epsilon: 4", "epsilon: 5", "format: csv\n  columns: [when, who, "+
 		"where]\n", "format: jsonl\n")
@@ -49,15 +47,9 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 	says(t, &r.stderr, "metrics and readiness at http://")
 	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(r.stderr.String())
 	get := func(path string) (int, string) {
-		answer, err := http.Get(base + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Have(http.Get(base + path))
 		defer answer.Body.Close() //nolint:errcheck // of a test
-		body, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Have(io.ReadAll(answer.Body))
 		return answer.StatusCode, string(body)
 	}
 	ready := func(within time.Duration, want int) (text string) {
@@ -91,9 +83,7 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 		return strings.Contains(metrics, "tollgate_ready 0\n") && strings.Contains(metrics, "tollgate_broker_up 0\n") &&
 			!strings.Contains(metrics, "tollgate_lag_seconds{partition=\"0\"} 0\n")
 	})
-	if b, err = embedded.Start(embedded.Options{Addr: addr, DataDir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	b = must.Have(embedded.Start(embedded.Options{Addr: addr, DataDir: dir}))
 	defer func() { b.Close() }()
 	ready(patience, 200)
 	_, after := get("/metrics")

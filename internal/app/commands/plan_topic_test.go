@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // A topic and a file with the same events give the same advice, of several partitions, in a range,
@@ -38,9 +39,7 @@ func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
 		"where", "--time-field", "when",
 		"--window", "1d", "--from", "2025-03-02", "--to", "2025-03-04", "--lasts", "365d", "--public-keys",
 		"north,south,west")
-	if err := json.Unmarshal([]byte(stdout), &file); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(stdout), &file))
 	if topic.Events == 0 || topic.Events != file.Events || !reflect.DeepEqual(topic.Windows, file.Windows) {
 		t.Errorf("%+v\n%+v", topic.Windows, file.Windows)
 	}
@@ -60,23 +59,14 @@ func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
 // ends returns where all partitions of all topics end.
 func ends(t *testing.T, addr string) map[string][]int64 {
 	t.Helper()
-	client, err := kafkalog.Dial(context.Background(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Have(kafkalog.Dial(context.Background(), kafkalog.Config{Brokers: []string{addr}}))
 	defer client.Close()
 	all := map[string][]int64{}
 	for _, topic := range []string{"visits", "shop-counts", "shop-control", "shop-ledger", "shop-dead-letter",
 		"shop-turns"} {
-		partitions, err := client.Partitions(t.Context(), topic)
-		if err != nil {
-			t.Fatal(err)
-		}
+		partitions := must.Have(client.Partitions(t.Context(), topic))
 		for _, p := range partitions {
-			o, err := client.Offsets(t.Context(), topic, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := must.Have(client.Offsets(t.Context(), topic, p))
 			all[topic] = append(all[topic], o.High)
 		}
 	}

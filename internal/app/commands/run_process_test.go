@@ -20,6 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // processVariable has the command line, one argument a line, of a process that the
@@ -50,9 +51,7 @@ func startProcess(t testing.TB, stdout, stderr io.Writer, args ...string) *proce
 	p := &process{cmd: exec.Command(os.Args[0], "-test.run=^TestProcess$"), exited: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), processVariable+"="+strings.Join(commandtest.AsText(args), "\n"))
 	p.cmd.Stdout, p.cmd.Stderr = stdout, stderr
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.cmd.Start())
 	go func() {
 		defer close(p.exited)
 		_ = p.cmd.Wait() // the state has the code
@@ -66,9 +65,7 @@ func startProcess(t testing.TB, stdout, stderr io.Writer, args ...string) *proce
 
 func (p *process) signal(t testing.TB, s syscall.Signal) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.cmd.Process.Signal(s))
 }
 
 // code waits for the end of the process.
@@ -117,9 +114,7 @@ func says(t testing.TB, stream *await.Buffer, text string) {
 // calls it is not parallel. (Parallel tests begin when all others are over.)
 func terminate(t testing.TB) {
 	t.Helper()
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
 }
 
 // pipe is one without a reader unless the test reads it.
@@ -140,9 +135,7 @@ func pipe(t testing.TB) (r, w *os.File) {
 func fullPipe(t testing.TB) (r, w *os.File) {
 	t.Helper()
 	r, w = pipe(t)
-	if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
 	if _, err := w.Write(bytes.Repeat([]byte{'\n'}, 8<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("filling a pipe: %v", err)
 	}
@@ -178,16 +171,10 @@ func published(t testing.TB, addr string, more int64) (end int64) {
 // written waits until the first partition of a topic has more than so many records.
 func written(t testing.TB, addr, topic string, more int64) (end int64) {
 	t.Helper()
-	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}}))
 	defer client.Close()
 	await.That(t, patience, fmt.Sprintf("%s has more than %d records", topic, more), func() bool {
-		bounds, err := client.Offsets(t.Context(), topic, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bounds := must.Have(client.Offsets(t.Context(), topic, 0))
 		end = bounds.High
 		return end > more
 	})
@@ -198,10 +185,7 @@ func written(t testing.TB, addr, topic string, more int64) (end int64) {
 func wholeLines(t *testing.T, r, w *os.File) (lines int) {
 	t.Helper()
 	w.Close()
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Have(io.ReadAll(r))
 	for line := range bytes.Lines(text) {
 		if lines++; !json.Valid(line) || line[len(line)-1] != '\n' {
 			t.Fatalf("line %d is cut: %q", lines, line)

@@ -15,6 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // The way of the public: a process without keys shows what a run publishes, while it is published.
@@ -27,10 +28,7 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 		"2025-03-01")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, false))
 
-	text, err := os.ReadFile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Have(os.ReadFile(cfg))
 	alone := commandtest.Write(t, "tollgate.yaml", string(text)) // in a folder where there are no keys
 	if _, err := os.Stat(filepath.Join(filepath.Dir(alone), "secrets")); err == nil {
 		t.Fatal("keys are beside the configuration of serve")
@@ -41,15 +39,9 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 	says(t, &errs, "read all published values")
 	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(errs.String())
 	get := func(path string) (int, string) {
-		answer, err := http.Get(base + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Have(http.Get(base + path))
 		defer answer.Body.Close()
-		body, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Have(io.ReadAll(answer.Body))
 		return answer.StatusCode, string(body)
 	}
 	if _, page := get("/"); !strings.Contains(page, "<h1>Visits &lt;of our shop&gt;</h1>") || !strings.Contains(page,

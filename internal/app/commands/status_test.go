@@ -43,15 +43,11 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	noiseKey := filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")
 	unreadable := func() { // also for root: it is a directory now
 		t.Helper()
-		if err := errors.Join(os.Rename(noiseKey, noiseKey+".away"), os.Mkdir(noiseKey, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(os.Rename(noiseKey, noiseKey+".away"), os.Mkdir(noiseKey, 0o700)))
 	}
 	unreadable() // who writes events needs no key either
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
-	if err := errors.Join(os.Remove(noiseKey), os.Rename(noiseKey+".away", noiseKey)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.Remove(noiseKey), os.Rename(noiseKey+".away", noiseKey)))
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
 	if stdout, _ := mustRun(t, "statement", "person-1", "--config", cfg); !strings.Contains(stdout,
 		"of the budget: all values together are ε = ") || strings.Contains(stdout, "person-") {
@@ -79,9 +75,7 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	unreadable()
 	stdout, stderr := mustRun(t, "status", "--config", cfg, "--format", "json")
 	var s pipeline.Status
-	if err := json.Unmarshal([]byte(stdout), &s); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(stdout), &s))
 	if s.Settled < 4 || s.Closed < s.Settled || s.SettledTo.Before(s.Start) || s.SettledAt == nil || s.Run < 1 ||
 		s.Epoch <= s.Run || s.Stop != nil || s.Generation != 1 || stderr != "" {
 		t.Errorf("%s%s", stdout, stderr)
@@ -108,20 +102,11 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
 
-	stop, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Stop{Epoch: s.Epoch,
-		Turn: s.Settled + 1, Reason: "ledger and control differ"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := must.Have(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Stop{Epoch: s.Epoch,
+		Turn: s.Settled + 1, Reason: "ledger and control differ"}}))
+	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}}))
 	defer client.Close()
-	p, err := client.NewProducer(t.Context(), "shop-control", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Have(client.NewProducer(t.Context(), "shop-control", 0, ""))
 	defer p.Close()
 	if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: stop}}); err != nil {
 		t.Fatal(err)
@@ -131,9 +116,7 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		"ledger and control differ") || !strings.Contains(stderr, "then run tollgate recover") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
-	if err := errors.Join(os.Remove(noiseKey), os.Rename(noiseKey+".away", noiseKey)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.Remove(noiseKey), os.Rename(noiseKey+".away", noiseKey)))
 	mustRun(t, "recover", "--config", cfg, "--by", "Ada")
 	for _, want := range []string{"values stay", "(and had been forgotten before)"} {
 		stdout, _ := mustRun(t, "forget", "person-1", "--config", cfg, "--by", "Ada", "--why", "request 12")

@@ -9,16 +9,14 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
 // kafkaLocal starts a broker with the script that the tutorial names, and returns its address.
 func kafkaLocal(t *testing.T) string {
 	t.Helper()
-	scripts, err := filepath.Abs(filepath.Join("..", "..", "..", "deploy", "kafka-local"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scripts := must.Have(filepath.Abs(filepath.Join("..", "..", "..", "deploy", "kafka-local")))
 	dir := filepath.Join(t.TempDir(), "kafka")
 	script := func(name string, args ...string) (stdout, stderr string, err error) {
 		var out, errs strings.Builder
@@ -27,10 +25,7 @@ func kafkaLocal(t *testing.T) string {
 		err = cmd.Run()
 		return strings.TrimSpace(out.String()), errs.String(), err
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must.Have(net.Listen("tcp", "127.0.0.1:0"))
 	_, port, err := net.SplitHostPort(free.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +80,7 @@ func TestTheTutorialShowsCounts(t *testing.T) {
 	addr := kafkaLocal(t)
 	t.Chdir(t.TempDir())
 	_, file, _ := strings.Cut(strings.Replace(block("yaml\n"), "localhost:9092", addr, 1), "\n")
-	if err := os.WriteFile("tollgate.yaml", []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile("tollgate.yaml", []byte(file), 0o600))
 	// follow runs a block of one command, and demands every line that the page shows as its output.
 	follow := func(command, shows string) {
 		t.Helper()
@@ -107,9 +100,7 @@ func TestTheTutorialShowsCounts(t *testing.T) {
 		}
 		file = strings.Replace(file, pair[0], pair[1], 1)
 	}
-	if err := os.WriteFile("tollgate.yaml", []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile("tollgate.yaml", []byte(file), 0o600))
 	follow("init", "made ")
 
 	visits, replay, _ := strings.Cut(strings.TrimPrefix(block("sh\nwhile sleep 5; do"), "sh\nwhile sleep 5; do"),

@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/app/plan"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
@@ -51,9 +52,7 @@ func TestPeriodsAddUp(t *testing.T) {
 	stdout, _ := mustRun(t, "validate", "--offline", "--format", "json", "--config", commandtest.Write(t,
 		"tollgate.yaml", text))
 	var p plan.Plan
-	if err := json.Unmarshal([]byte(stdout), &p); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(stdout), &p))
 	over := p.Periods
 	if len(over) != 4 || over[0].Epsilon > 1 || over[0].Epsilon < 0.999999 {
 		t.Fatalf("%+v", over)

@@ -8,20 +8,17 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // madeKeys puts two keys beside a configuration of deploymentFile, with a mode.
 func madeKeys(t *testing.T, cfg string, mode os.FileMode) {
 	t.Helper()
 	dir := filepath.Join(filepath.Dir(cfg), "secrets")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(dir, 0o700))
 	for name, digits := range map[string]string{"noise.key": "5a", "user-hash.key": "a5"} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(strings.Repeat(digits, 32)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(strings.Repeat(digits, 32)), 0o600))
 		if err := os.Chmod(path, mode); err != nil { // whatever the umask says
 			t.Fatal(err)
 		}

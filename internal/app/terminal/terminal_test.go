@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -76,9 +77,7 @@ func TestTableGolden(t *testing.T) {
 		{Start: monday.Add(4 * time.Hour), End: monday.Add(5 * time.Hour), Key: strings.Repeat("long", 9),
 			Value: 12345678.25, Low: 12345000, High: 12346356.5, Met: true},
 	}} {
-		if err := table.Rows(part); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, table.Rows(part))
 	}
 	golden.File(t, "testdata/table.golden", b.String())
 }
@@ -104,10 +103,7 @@ func TestNothingIsWiderThanAskedFor(t *testing.T) {
 			rows[i].Value, rows[i].Low, rows[i].High = rows[i].Value/1e8, rows[i].Low/1e8, rows[i].High/1e8
 		}
 		b.WriteString(Chart(rows, options(n, size)))
-		if err := NewTable(&b, TableOptions{Width: 80, Window: size, Confidence: 0.95, Target: true}).Rows(rows); err !=
-			nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, NewTable(&b, TableOptions{Width: 80, Window: size, Confidence: 0.95, Target: true}).Rows(rows))
 		for line := range strings.SplitSeq(b.String(), "\n") {
 			if w := uniseg.StringWidth(line); w > 80 || strings.ContainsRune(line, '\x1b') || !utf8.ValidString(line) {
 				t.Fatalf("a line of %d columns: %q", w, line)
@@ -174,9 +170,7 @@ func TestStatisticsFollowTheirKey(t *testing.T) {
 		var b bytes.Buffer
 		table := NewTable(&b, TableOptions{Width: tc.width, Window: time.Hour, Confidence: 0.95, Target: true,
 			Intervals: true, Statistics: map[string]string{"standard_deviation": "std_dev", "mean": ""}, Top: top})
-		if err := table.Rows(rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, table.Rows(rows))
 		lines := strings.Split(strings.TrimSpace(b.String()), "\n")[2:]
 		if len(lines) != len(want) {
 			t.Fatalf("%d keys: %d lines\n%s", top, len(lines), &b)
@@ -356,9 +350,7 @@ func TestTheTopOfStatisticsIsThatOfTheirMetric(t *testing.T) {
 				ofMeans = append(ofMeans, r)
 			}
 		}
-		if err := errors.Join(counts.Rows(ofOwn), table.Rows(ofMeans)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(counts.Rows(ofOwn), table.Rows(ofMeans)))
 	}
 	if text := means.String(); strings.Count(text, "/b ") != 2 || strings.Contains(text, "/a ") ||
 		strings.Count(text, "and 2 keys with smaller values") != 2 {

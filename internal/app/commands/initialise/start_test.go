@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // A --start without an offset is a time of the zone in which windows begin.
@@ -15,9 +16,7 @@ func TestStartIsInTheZoneOfWindows(t *testing.T) {
 		{"2025-10-25", "", "2025-10-25T00:00:00Z"},
 	} {
 		var v command.TimeValue
-		if err := v.Set(c.text); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, v.Set(c.text))
 		for range 2 { // also when it is asked for again
 			if got := v.Moment(c.zone).Format("2006-01-02T15:04:05Z"); got != c.want {
 				t.Errorf("%s in %q: %s, want %s", c.text, c.zone, got, c.want)

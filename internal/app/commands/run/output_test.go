@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -23,10 +24,8 @@ func newOutput(t *testing.T, f cli.Format) (*runOutput, *bytes.Buffer) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	a := &app{&command.App{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}}
-	d, err := a.Load(commandtest.Write(t, "tollgate.yaml", commandtest.TwoMetrics), config.Options{MissingKeys: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := commandtest.Write(t, "tollgate.yaml", commandtest.TwoMetrics)
+	d := must.Have(a.Load(file, config.Options{MissingKeys: true}))
 	return newRunOutput(a, f, 0, d.Deployment, terminal.NewProgress(&errs, false, time.Now), nil), &out
 }
 
@@ -41,10 +40,7 @@ func TestRunPrintsTheDaysOfItsZone(t *testing.T) {
 	t.Parallel()
 	a := &app{&command.App{Stdout: &bytes.Buffer{}, Getenv: func(string) string { return "" }}}
 	zoned := strings.ReplaceAll(commandtest.TwoMetrics, "1h", "24h") + "time: {window_zone: America/New_York}\n"
-	d, err := a.Load(commandtest.Write(t, "tollgate.yaml", zoned), config.Options{MissingKeys: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(a.Load(commandtest.Write(t, "tollgate.yaml", zoned), config.Options{MissingKeys: true}))
 	r := released(1, "private", "a")
 	r.WindowStart = time.Date(2025, 11, 2, 4, 0, 0, 0, time.UTC).UnixMilli()
 	r.WindowEnd = r.WindowStart + 25*time.Hour.Milliseconds()

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // A time without an offset is in the zone of windows, as with init --start.
@@ -17,9 +18,7 @@ func TestUntilIsATimeInTheZoneOfWindows(t *testing.T) {
 		{"2025-10-26T01:30:00Z", "Europe/Zurich", "2025-10-26T01:30:00Z"}, // clocks there have been set back
 	} {
 		v := command.TimeValue{Words: []string{"now"}}
-		if err := v.Set(c.text); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, v.Set(c.text))
 		if got := (&command.TimeValue{Time: v.Moment(c.zone)}).String(); got != c.want {
 			t.Errorf("--until %s in zone %q is %s, want %s", c.text, c.zone, got, c.want)
 		}
