@@ -56,10 +56,10 @@ func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 		}
 		for _, u := range d.Metrics[0].Plan.Ladder() {
 			for i := 1; i < len(specs); i++ {
-				at, err := release.FurtherPrecision(&specs[0], &specs[i], u)
+				drawn, err := release.FurtherPrecision(&specs[0], &specs[i], u)
 				want := new(big.Int).Mul(u.Big(), specs[i].Top.Big())
-				if err != nil || at.Cmp(specs[i].Top) > 0 || at.Big().Cmp(want.Quo(want, specs[0].Top.Big())) != 0 {
-					rt.Fatalf("at %v component %d is drawn at %v, %v", u, i, at, err)
+				if err != nil || drawn.Cmp(specs[i].Top) > 0 || drawn.Big().Cmp(want.Quo(want, specs[0].Top.Big())) != 0 {
+					rt.Fatalf("at %v component %d is drawn at %v, %v", u, i, drawn, err)
 				}
 			}
 		}

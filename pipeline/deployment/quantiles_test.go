@@ -74,9 +74,9 @@ func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 			tops, powers = append(tops, finer), append(powers, 0)
 		}
 		for i, top := range tops {
-			if of := specs[len(specs)-1-len(tops)+i]; of.Top.Big().Cmp(top) != 0 {
-				rt.Errorf("a tree of %d levels: N at %v, and %s at %v, want %v", levels, first.Top, of.Kind,
-					of.Top.Big(), top)
+			if parent := specs[len(specs)-1-len(tops)+i]; parent.Top.Big().Cmp(top) != 0 {
+				rt.Errorf("a tree of %d levels: N at %v, and %s at %v, want %v", levels, first.Top, parent.Kind,
+					parent.Top.Big(), top)
 			}
 		}
 		most, _ := deployment.MostOfKey(d)

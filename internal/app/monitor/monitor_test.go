@@ -40,7 +40,7 @@ func get(t *testing.T, h http.Handler, path string) (int, string) {
 }
 
 // own returns the lines of metrics that are not of the process and of Go.
-func own(text string) (lines []string) {
+func ownMetrics(text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "tollgate_") {
 			lines = append(lines, strings.TrimSpace(line))
@@ -53,7 +53,7 @@ func TestMetricsAreSecondsAndStates(t *testing.T) {
 	m := New(Options{Version: "v1", Revision: "abc"})
 	m.Set(state())
 	_, text := get(t, m.Handler(), "/metrics")
-	got := slices.DeleteFunc(own(text), func(line string) bool {
+	got := slices.DeleteFunc(ownMetrics(text), func(line string) bool {
 		return strings.HasPrefix(line, "tollgate_build_info{")
 	})
 	want := []string{
@@ -98,7 +98,7 @@ func TestEveryMetricIsDefined(t *testing.T) {
 	m.Set(state())
 	_, text := get(t, m.Handler(), "/metrics")
 	served := map[string]bool{}
-	for _, line := range own(text) {
+	for _, line := range ownMetrics(text) {
 		served[line[:strings.IndexAny(line, "{ ")]] = true
 	}
 	page, err := os.ReadFile("../../../docs/metrics.md")

@@ -56,11 +56,11 @@ type keyData struct {
 	Confidence floats  `json:"confidence"` // pairs of a confidence and its number of values
 }
 
-func dataOf(s *series, f metricFacts, by sizing, all summary) metricData {
+func dataOf(s *series, f metricFacts, sizes sizing, all summary) metricData {
 	m := metricData{
-		Name: f.title(), NoKey: metrickind.Together, Aims: f.aims(),
+		Name: f.title(), NoKey: metrickind.Together, Aims: f.targeted(),
 		Fine:     !f.known || metrickind.Of(f.Kind).Fine(),
-		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Parts: f.partsData(), Sized: by.what,
+		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Parts: f.partsData(), Sized: sizes.what,
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	if f.keyed {
@@ -81,7 +81,7 @@ func dataOf(s *series, f metricFacts, by sizing, all summary) metricData {
 		if s.parts != nil {
 			k.Part = s.parts[s.points[i].key]
 		}
-		k.Size = by.keys[k.Key]
+		k.Size = sizes.keys[k.Key]
 		m.Keys = append(m.Keys, k)
 		i = end
 	}

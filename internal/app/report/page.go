@@ -96,7 +96,7 @@ type page struct {
 // section is a metric, with its statistics and its share of counted events.
 type section struct {
 	ID, Name, Tag string
-	of            string // name of the metric
+	metric        string // name of the metric
 	Facts         []fact
 	Tiles         []fact
 	Error         string // typical difference from the real counts, or typical noise
@@ -130,7 +130,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{
-			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag() + m.inUnits(p.valueUnit), of: m.Name,
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag() + m.inUnits(p.valueUnit), metric: m.Name,
 			Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
 			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was published: no window has ended, or no key had "+
 				"enough events."),
@@ -140,7 +140,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		if values != nil {
 			sum := values.summary()
 			sum.extend(first, last, count, m.WindowSize, m.WindowSlide)
-			s.Chart, s.Tiles, s.Partial, s.Silent = len(data), sum.tiles(m.aims()), values.partial(sum),
+			s.Chart, s.Tiles, s.Partial, s.Silent = len(data), sum.tiles(m.targeted()), values.partial(sum),
 				sum.unreleased()
 			s.Error = cmp.Or(o.Error, values.typicalNoise(m))
 			data = append(data, dataOf(values, m, p.sizing(m, released), sum))
@@ -149,13 +149,13 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 				"settled window"))
 		}
 		kind := metrickind.Of(m.Kind)
-		parent := slices.IndexFunc(out.Sections, func(s section) bool { return kind.Derived() && s.of == m.Of })
+		parent := slices.IndexFunc(out.Sections, func(s section) bool { return kind.Derived() && s.metric == m.Of })
 		switch {
 		case parent < 0:
 			out.Sections = append(out.Sections, s)
 		case kind.Statistic != nil && kind.ValueOf() == "": // configured: the events that it needs come after it
 			events := out.Sections[parent]
-			s.of, s.Share, s.Beside = events.of, events.Share, append([]section{events}, events.Beside...)
+			s.metric, s.Share, s.Beside = events.metric, events.Share, append([]section{events}, events.Beside...)
 			s.Beside[0].Tag, s.Beside[0].Share, s.Beside[0].Beside = "number of events", "", nil
 			out.Sections[parent] = s
 		default:
@@ -243,7 +243,7 @@ func (f metricFacts) inUnits(unit string) string {
 }
 
 // tiles returns the figures over all windows.
-func (s summary) tiles(aims bool) []fact {
+func (s summary) tiles(targeted bool) []fact {
 	span := func(low, high string) string {
 		if low == high {
 			return low
@@ -255,7 +255,7 @@ func (s summary) tiles(aims bool) []fact {
 		windows = fmt.Sprintf("%s of %s have values", windows, terminal.Number(float64(s.settled), 0))
 	}
 	out := []fact{plain("windows", windows), plain("released values", terminal.Number(float64(s.count), 0))}
-	if aims {
+	if targeted {
 		out = append(out, plain("as exact as asked", words.Percent(float64(s.met)/float64(s.count))))
 	}
 	return append(out,

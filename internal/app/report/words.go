@@ -177,8 +177,8 @@ func (f metricFacts) bounds() string {
 	return "Of each user, at most " + strings.Join(caps, " and ") + " count."
 }
 
-// aims reports whether values can meet a target: only a known metric has no target.
-func (f metricFacts) aims() bool { return !f.known || f.HasTarget() }
+// targeted reports whether the metric has, or may have, a target.
+func (f metricFacts) targeted() bool { return !f.known || f.HasTarget() }
 
 // wanted describes the error of the target, or returns "" without a target.
 func (f metricFacts) wanted() string {

@@ -79,21 +79,22 @@ func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, are
 	}
 	tuned := ofCensus.models[0].tuning
 	start := setting{math.Sqrt(paidEpochs) / within(10), tuned.clip * f.clips, tuned.rate, paidEpochs}
-	going := newDescent(model{"logistic", d.inputs, d.classes, 0, false}, start, d.train, o.Random("clips", d.name, f))
-	n := float64(len(going.accounts))
+	logistic := model{"logistic", d.inputs, d.classes, 0, false}
+	training := newDescent(logistic, start, d.train, o.Random("clips", d.name, f))
+	n := float64(len(training.accounts))
 	for epoch := 1; epoch <= lastEpoch; epoch++ {
-		if err := going.run(ctx, 1); err != nil {
+		if err := training.run(ctx, 1); err != nil {
 			return nil, err
 		}
-		area.Add(float64(epoch), going.model.area(going.theta, d.test))
-		share.Add(float64(epoch), 100*(float64(going.active())/n))
+		area.Add(float64(epoch), training.model.area(training.theta, d.test))
+		share.Add(float64(epoch), 100*(float64(training.active())/n))
 		if epoch != paidEpochs {
 			continue
 		}
 		below := 0.0
 		for tenth := 1; tenth <= 10; tenth++ {
 			most, paid := math.Pow(within(float64(tenth))*start.sigma, 2), 0.0
-			for _, a := range going.accounts {
+			for _, a := range training.accounts {
 				if tenth == 10 || float64(a.Spent())/unit <= most {
 					paid += 1 / n
 				}

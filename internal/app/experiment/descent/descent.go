@@ -253,8 +253,8 @@ func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v va
 	m := &measured{}
 	for trial := range s.trials {
 		labels := fmt.Sprintf("%s, %s, %s, %v, %d", d.name, t.name, v.name, p.epsilon, trial)
-		going := newDescent(net, start, d.train, o.Random("descent", labels))
-		active, err := m.learn(ctx, going, d.test, newStop(p, o, labels),
+		training := newDescent(net, start, d.train, o.Random("descent", labels))
+		active, err := m.learn(ctx, training, d.test, newStop(p, o, labels),
 			newSparseStop(p, len(d.train.classes), o, labels))
 		if err != nil {
 			return nil, err

@@ -159,10 +159,10 @@ func (m model) gradient(w *work, theta []float64, d part, scale func(i int, norm
 		if m.hidden > 0 {
 			squared += square(row(w.back, i)) * (1 + square(row(d.x, i)))
 		}
-		by := scale(i, math.Sqrt(squared))
-		multiply(row(w.outputs, i), by)
+		factor := scale(i, math.Sqrt(squared))
+		multiply(row(w.outputs, i), factor)
 		if m.hidden > 0 {
-			multiply(row(w.back, i), by)
+			multiply(row(w.back, i), factor)
 		}
 	}
 	add := func(l layer, back, inputs blas64.General) {
@@ -187,12 +187,12 @@ func square(v []float64) (sum float64) {
 }
 
 // multiply multiplies v by a number. By 0, even infinite values become 0, not NaN.
-func multiply(v []float64, by float64) {
-	if by == 0 {
+func multiply(v []float64, factor float64) {
+	if factor == 0 {
 		clear(v)
 		return
 	}
 	for i := range v {
-		v[i] *= by
+		v[i] *= factor
 	}
 }

@@ -131,19 +131,19 @@ func charge(account *accounting.Filter[accounting.SquaredNorm], norm float64) fl
 	if !(norm > 0) || math.IsInf(norm, 1) || left == 0 {
 		return 0
 	}
-	by, cost := 1.0, accounting.SquaredNorm(unit)
+	factor, cost := 1.0, accounting.SquaredNorm(unit)
 	if norm < 1 {
 		cost = accounting.SquaredNorm(math.Ceil(norm * norm * unit))
 	} else {
-		by = 1 / norm
+		factor = 1 / norm
 	}
 	if cost > left {
-		by, cost = math.Sqrt(float64(left)/unit)/norm, left
+		factor, cost = math.Sqrt(float64(left)/unit)/norm, left
 	}
 	if account.Spend(cost) != nil {
 		return 0 // never: the cost is at most the rest
 	}
-	return by
+	return factor
 }
 
 // run takes a number of steps, or fewer if ctx ends.

@@ -52,14 +52,14 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 		points = 10
 	}
 	for _, a := range []struct {
-		name string
-		by   budgets.Accountant
+		name       string
+		accountant budgets.Accountant
 	}{{"GDP", budgets.GDP}, {"RDP", budgets.ZCDP}} {
 		loss, number := experiment.Series{Name: a.name}, experiment.Series{Name: a.name}
 		for j := 1; j <= points; j++ {
 			k, epsilon := top*uint64(j)/uint64(points), float64(j)/float64(points)
-			loss.Add(float64(k), epsilonOf(k, a.by))
-			number.Add(epsilon, float64(most(epsilon, a.by)))
+			loss.Add(float64(k), epsilonOf(k, a.accountant))
+			number.Add(epsilon, float64(most(epsilon, a.accountant)))
 		}
 		bySteps.Series, byEpsilon.Series = append(bySteps.Series, loss), append(byEpsilon.Series, number)
 	}
