@@ -73,7 +73,7 @@ func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out
 		return nil, nil
 	}
 	m := &metrics[metric]
-	person, err := spend.NewPerson(b, metrics, name)
+	person, err := spend.NewPerson(b, [32]byte{1}, metrics)
 	if err != nil {
 		return nil, fmt.Errorf("asking who counts in metric %s: %w", name, err)
 	}
@@ -86,7 +86,7 @@ func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out
 				h.Value = m.Min
 			}
 		}
-		if h.Share, err = shareOf(person, m, h); err != nil {
+		if h.Share, err = shareOf(person, metric, m, h); err != nil {
 			return nil, err
 		}
 		out = append(out, h)
@@ -95,7 +95,7 @@ func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out
 }
 
 // shareOf simulates a user with a habit, whose events are spread evenly over time and keys.
-func shareOf(p *spend.Person, m *schemas.MetricSpec, h Habit) (float64, error) {
+func shareOf(p *spend.Person, metric int, m *schemas.MetricSpec, h Habit) (float64, error) {
 	keys := make([][]byte, h.Keys)
 	for i := range keys {
 		keys[i] = fmt.Appendf(nil, "key %02d", i)
@@ -103,7 +103,7 @@ func shareOf(p *spend.Person, m *schemas.MetricSpec, h Habit) (float64, error) {
 			keys[i] = m.PublicKeys[i]
 		}
 	}
-	p.Begin(accounts.ID{1}, keys)
+	p.Begin(accounts.Entry{ID: accounts.ID{1}}, keys)
 	kind, value := metrickind.Of(m.Kind), min(max(1, m.Min), m.Max)
 	if h.Value != 0 {
 		value = h.Value
@@ -140,7 +140,7 @@ func shareOf(p *spend.Person, m *schemas.MetricSpec, h Habit) (float64, error) {
 			}
 			had += n
 		}
-		parts, err := p.Window(elapsed, entries, records)
+		parts, err := p.Window(metric, elapsed, entries, records)
 		if err != nil {
 			return 0, err
 		}

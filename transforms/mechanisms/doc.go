@@ -1,6 +1,5 @@
-// Package mechanisms is for programs of your own that account with package state/accounting: it has
-// the noise that those filters price. A tollgate deployment draws nothing from it: the noise of its
-// counts is in transforms/noisereduction.
+// Package mechanisms draws noise in programs of your own, priced for the filters of package
+// state/accounting. The noise of a deployment's counts is drawn in transforms/noisereduction.
 //
 // There is Gaussian, Laplace and discrete Gaussian noise. Exponential and PermuteAndFlip select a
 // candidate, SparseVector finds values above a threshold.

@@ -11,9 +11,9 @@
 // functions of earlier releases, so a user who contributed c loses as much as in one Gaussian
 // release of the last precision: μ² = c²·u_T.
 //
-// Noise is drawn in sampler.go, from the keyed digits of stream.go, by the exact method of
-// normal.go. release.go refines a count along a ladder. threshold.go has the threshold of private
-// keys; their δ per key comes from pipeline/deployment (split.go).
+// noise.go draws the noise, from the keyed digits of digits.go, by the exact method of normal.go.
+// release.go refines a count along a ladder. threshold.go computes the threshold of private keys
+// from their δ per key, which pipeline/deployment (split.go) divides.
 //
 // # Guarantees
 //

@@ -2,8 +2,12 @@ package noisereduction
 
 import (
 	"errors"
+	"fmt"
 	"math/big"
 	"math/bits"
+
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // errFarTail is returned for a normal deviate beyond maxInteger standard
@@ -13,21 +17,44 @@ var errFarTail = errors.New(
 
 const maxInteger = 512
 
-// digits is a source of random 64-bit digits.
-type digits interface{ word() uint64 }
+// Digits is a source of random digits for an exact sampler: independent and uniform over all 64-bit
+// words.
+type Digits interface{ Word() uint64 }
+
+// Gauss draws rounded Gaussian noise from digits of the caller's choice, by the same exact
+// algorithm as a Sampler. The zero value is ready for use; it contains scratch space only. Not safe
+// for concurrent use.
+type Gauss struct{ normal normal }
+
+// Rounded returns the integer nearest to σ·2^exponent·Z, Z ~ N(0, 1) exactly, with a rational σ
+// that is at least 1/√u and exceeds it by less than a factor 1 + 2^-30: the noise of precision u on
+// the lattice of multiples of 2^-exponent.
+//
+// It fails if u is 0, if σ·2^exponent lies outside 2^0 … 2^50, and for a deviate beyond 512
+// standard deviations, which random digits do not give.
+func (g *Gauss) Rounded(u units.Precision, exponent uint, src Digits) (int64, error) {
+	if u.IsZero() {
+		return 0, errors.New("drawing noise: the precision is 0")
+	}
+	if lead := int(exponent) + precisionBits/2 - int128.Uint(u).Len()/2; lead < 0 || lead > 50 {
+		return 0, fmt.Errorf("drawing noise: a lattice of 2^-%d does not suit precision %g", exponent, u.Float())
+	}
+	q, t := scaledDeviation(u, exponent)
+	return g.normal.rounded(q, t, src)
+}
 
 // deviate is a uniform number in [0, 1), generated lazily, 64 bits at a time.
 type deviate []uint64
 
-func (r *deviate) digit(i int, src digits) uint64 {
+func (r *deviate) digit(i int, src Digits) uint64 {
 	for len(*r) <= i {
-		*r = append(*r, src.word())
+		*r = append(*r, src.Word())
 	}
 	return (*r)[i]
 }
 
 // less compares two uniform deviates exactly, drawing digits until they differ.
-func less(a, b *deviate, src digits) bool {
+func less(a, b *deviate, src Digits) bool {
 	for i := 0; ; i++ {
 		if da, db := a.digit(i, src), b.digit(i, src); da != db {
 			return da < db
@@ -45,12 +72,12 @@ type normal struct {
 
 // rounded returns the integer nearest to q·2^-t·Z, Z ~ N(0, 1), refining Z
 // digit by digit until the rounding is decided. Requires q > 0 and t < 64.
-func (n *normal) rounded(q uint64, t uint, src digits) (int64, error) {
+func (n *normal) rounded(q uint64, t uint, src Digits) (int64, error) {
 	k, err := n.magnitude(src)
 	if err != nil {
 		return 0, err
 	}
-	negative := src.word()>>63 == 1
+	negative := src.Word()>>63 == 1
 	m, decided := roundOne(q, t, uint64(k), n.fraction.digit(0, src))
 	if !decided {
 		if m, err = n.roundMore(q, t, k, src); err != nil {
@@ -64,7 +91,7 @@ func (n *normal) rounded(q uint64, t uint, src digits) (int64, error) {
 }
 
 // magnitude draws |Z| = k + fraction.
-func (n *normal) magnitude(src digits) (int, error) {
+func (n *normal) magnitude(src Digits) (int, error) {
 	for {
 		k := 0
 		for n.halfExp(src) {
@@ -83,7 +110,7 @@ func (n *normal) magnitude(src digits) (int, error) {
 }
 
 // keepInteger returns true with probability exp(−k(k−1)/2).
-func (n *normal) keepInteger(k int, src digits) bool {
+func (n *normal) keepInteger(k int, src Digits) bool {
 	for range k * (k - 1) {
 		if !n.halfExp(src) {
 			return false
@@ -93,7 +120,7 @@ func (n *normal) keepInteger(k int, src digits) bool {
 }
 
 // keepFraction returns true with probability exp(−x(2k+x)/2), x the fraction.
-func (n *normal) keepFraction(k int, src digits) bool {
+func (n *normal) keepFraction(k int, src Digits) bool {
 	for range k + 1 {
 		if !n.expStep(k, src) {
 			return false
@@ -104,7 +131,7 @@ func (n *normal) keepFraction(k int, src digits) bool {
 
 // halfExp returns true with probability exp(−1/2): the longest run 1/2 > U₁ > U₂ > … has length ≥ n
 // with probability (1/2)^n/n!, so that its parity is even with the probability wanted.
-func (n *normal) halfExp(src digits) bool {
+func (n *normal) halfExp(src Digits) bool {
 	last, next := &n.first, &n.second
 	*last = (*last)[:0]
 	if last.digit(0, src)>>63 == 1 {
@@ -121,7 +148,7 @@ func (n *normal) halfExp(src digits) bool {
 
 // expStep returns true with probability exp(−x·(2k+x)/(2k+2)): as halfExp, with the run starting
 // below x and each step passing a test of probability (2k+x)/(2k+2) besides.
-func (n *normal) expStep(k int, src digits) bool {
+func (n *normal) expStep(k int, src Digits) bool {
 	last, next, spare := &n.fraction, &n.first, &n.second
 	for even := true; ; even = !even {
 		*next = (*next)[:0]
@@ -143,9 +170,9 @@ func (n *normal) expStep(k int, src digits) bool {
 }
 
 // uniform draws an integer in [0, m) by rejection.
-func uniform(m uint64, src digits) uint64 {
+func uniform(m uint64, src Digits) uint64 {
 	for {
-		hi, lo := bits.Mul64(src.word(), m)
+		hi, lo := bits.Mul64(src.Word(), m)
 		if lo >= -m%m {
 			return hi
 		}
@@ -181,7 +208,7 @@ func roundOne(q uint64, t uint, k, digit uint64) (int64, bool) {
 }
 
 // roundMore is roundOne with as many digits as it takes.
-func (n *normal) roundMore(q uint64, t uint, k int, src digits) (int64, error) {
+func (n *normal) roundMore(q uint64, t uint, k int, src Digits) (int64, error) {
 	factor := new(big.Int).SetUint64(q)
 	value := big.NewInt(int64(k))
 	for i := 0; ; i++ {

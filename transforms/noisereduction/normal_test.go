@@ -17,7 +17,7 @@ import (
 // fast generator lets them see more of it.
 type randomDigits struct{ *rand.Rand }
 
-func (r randomDigits) word() uint64 { return r.Uint64() }
+func (r randomDigits) Word() uint64 { return r.Uint64() }
 
 func seededDigits(t testing.TB, seed uint64) randomDigits {
 	return randomDigits{rand.New(runseed.PCG(t, seed, 0x70))}
@@ -29,7 +29,7 @@ type script struct {
 	words []uint64
 }
 
-func (s *script) word() uint64 {
+func (s *script) Word() uint64 {
 	if len(s.words) == 0 {
 		s.t.Fatal("the sampler asked for more digits than the script has")
 	}

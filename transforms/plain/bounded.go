@@ -3,12 +3,11 @@ package plain
 import (
 	"context"
 	"fmt"
-	"maps"
-	"math"
-	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 func init() {
@@ -45,25 +44,11 @@ func (f *admitAllFn) ProcessElement(_ context.Context, key []byte, parts func(*[
 	if err != nil {
 		return err
 	}
-	var user purse
+	account := accounts.Entry{ID: id}
 	for _, w := range windows {
-		if err := f.admitter.decide(id, &user, w, emit); err != nil {
+		if err := f.admitter.admit(&account, w, emit); err != nil {
 			return fmt.Errorf("deciding a user's windows: %w", err)
 		}
 	}
 	return nil
-}
-
-func saturated(a, b uint32) uint32 { return uint32(min(uint64(a)+uint64(b), math.MaxUint32)) }
-
-func sorted(byEnd map[int64]map[string]uint32) []slice {
-	out := make([]slice, 0, len(byEnd))
-	for _, end := range slices.Sorted(maps.Keys(byEnd)) {
-		s := slice{end: end}
-		for _, key := range slices.Sorted(maps.Keys(byEnd[end])) {
-			s.keys = append(s.keys, keyCount{key, byEnd[end][key]})
-		}
-		out = append(out, s)
-	}
-	return out
 }

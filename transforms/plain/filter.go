@@ -12,7 +12,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/localrunner"
-	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 func init() {
@@ -63,24 +62,17 @@ func (*mergeFn) ProcessElement(id []byte, parts func(*[]byte) bool, emit func([]
 
 // collect decodes slices and merges the slices of each window, ascending by end.
 func collect(parts func(*[]byte) bool) ([]slice, error) {
-	byEnd := map[int64]map[string]uint32{}
+	var all []slice
 	var b []byte
 	for parts(&b) {
 		s, err := decodeSlice(b)
 		if err != nil {
 			return nil, fmt.Errorf("collecting a user's events: %w", err)
 		}
-		keys := byEnd[s.end]
-		if keys == nil {
-			keys = map[string]uint32{}
-			byEnd[s.end] = keys
-		}
-		for _, k := range s.keys {
-			keys[k.key] = saturated(keys[k.key], k.n)
-		}
+		all = append(all, s)
 		b = nil
 	}
-	return sorted(byEnd), nil
+	return merge(all), nil
 }
 
 // ErrStateLost fails a bundle if a user's state differs from the one written: the engine has lost
@@ -106,19 +98,19 @@ func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.
 	if err != nil {
 		return err
 	}
-	id, u, err := f.read(p, key)
+	u, err := f.read(p, key)
 	if err != nil {
 		return err
 	}
 	u.wait(s)
-	return f.store(p, tp, id, &u)
+	return f.store(p, tp, &u)
 }
 
 // OnTimer decides the window that was next. The watermark has passed its end:
 // all of its events are there, and all windows before are decided.
 func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.Provider, tp timers.Provider, key []byte,
 	_ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
-	id, u, err := f.read(p, key)
+	u, err := f.read(p, key)
 	if err != nil || eventTime.Milliseconds() < u.done {
 		return err
 	}
@@ -127,33 +119,33 @@ func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.P
 		return fmt.Errorf("deciding a user's window: %w", ErrStateLost)
 	}
 	next := u.waiting[0]
-	err = f.admitter.decide(id, &u.purse, next, func(cell []byte, n int64) { emit(lastOf(next.end), cell, n) })
+	err = f.admitter.admit(&u.account, next, func(cell []byte, n int64) { emit(lastOf(next.end), cell, n) })
 	if err != nil {
 		return fmt.Errorf("deciding a user's window: %w", err)
 	}
 	u.done, u.waiting = next.end, u.waiting[1:]
-	return f.store(p, tp, id, &u)
+	return f.store(p, tp, &u)
 }
 
-func (f *admitFn) read(p state.Provider, key []byte) (accounts.ID, user, error) {
+func (f *admitFn) read(p state.Provider, key []byte) (user, error) {
 	id, err := idOf(key)
 	if err != nil {
-		return id, user{}, fmt.Errorf("reading a user's state: %w", err)
+		return user{}, fmt.Errorf("reading a user's state: %w", err)
 	}
 	b, _, err := f.User.Read(p)
 	if err != nil {
-		return id, user{}, fmt.Errorf("reading a user's state: %w", err)
+		return user{}, fmt.Errorf("reading a user's state: %w", err)
 	}
 	u, err := decodeUser(id, b)
 	if err != nil {
-		return id, user{}, fmt.Errorf("reading a user's state: %w", err)
+		return user{}, fmt.Errorf("reading a user's state: %w", err)
 	}
-	return id, u, nil
+	return u, nil
 }
 
 // store writes the state and waits for the next window.
-func (f *admitFn) store(p state.Provider, tp timers.Provider, id accounts.ID, u *user) error {
-	b, err := u.encode(id)
+func (f *admitFn) store(p state.Provider, tp timers.Provider, u *user) error {
+	b, err := u.encode()
 	if err != nil {
 		return fmt.Errorf("encoding a user's state: %w", err)
 	}

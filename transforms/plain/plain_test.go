@@ -16,8 +16,10 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -128,26 +130,10 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 			counts[string(cell)] = 0
 		})
 	}
-	users := map[string][]event{}
-	for _, e := range events {
-		users[e.user] = append(users[e.user], e)
-	}
-	for user, events := range users {
-		id := a.hasher.Account([]byte(user))
-		byEnd := map[int64]map[string]uint32{}
-		for _, e := range events {
-			end, ok := s.span().end(e.millis)
-			if !ok {
-				continue
-			}
-			if byEnd[end] == nil {
-				byEnd[end] = map[string]uint32{}
-			}
-			byEnd[end][e.key]++
-		}
-		var account purse
-		for _, w := range sorted(byEnd) {
-			if err := a.decide(id, &account, w, func(cell []byte, n int64) { counts[string(cell)] += n }); err != nil {
+	for id, windows := range windowsOf(&s, events) {
+		account := accounts.Entry{ID: id}
+		for _, w := range windows {
+			if err := a.admit(&account, w, func(cell []byte, n int64) { counts[string(cell)] += n }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -165,6 +151,22 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 		}
 	}
 	return counts, released
+}
+
+// windowsOf returns the windows of each user that have events.
+func windowsOf(s *Settings, events []event) map[accounts.ID][]slice {
+	all := map[accounts.ID][]slice{}
+	hasher := schemas.NewHasher(testSecrets().UserHash.Reveal())
+	for _, e := range events {
+		if end, ok := s.span().end(e.millis); ok {
+			id := hasher.Account([]byte(e.user))
+			all[id] = append(all[id], slice{end, []keyCount{{e.key, 1}}})
+		}
+	}
+	for id := range all {
+		all[id] = merge(all[id])
+	}
+	return all
 }
 
 func mustTransforms(t testing.TB, s Settings) *Transforms {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // slice is a user's events of one window: ascending by key, no key twice.
@@ -24,19 +23,35 @@ type keyCount struct {
 	n   uint32
 }
 
-// add adds other's events of the same window, saturating: no bound is near the top.
-func (s *slice) add(other slice) {
-	s.keys = append(s.keys, other.keys...)
-	slices.SortFunc(s.keys, func(a, b keyCount) int { return strings.Compare(a.key, b.key) })
-	merged := s.keys[:0]
-	for _, k := range s.keys {
-		if n := len(merged); n > 0 && merged[n-1].key == k.key {
-			merged[n-1].n = saturated(merged[n-1].n, k.n)
-			continue
+// merge merges the slices of each window, ascending by end.
+func merge(all []slice) []slice {
+	slices.SortFunc(all, func(a, b slice) int { return cmp.Compare(a.end, b.end) })
+	merged := all[:0]
+	for _, s := range all {
+		if n := len(merged); n > 0 && merged[n-1].end == s.end {
+			merged[n-1].keys = append(merged[n-1].keys, s.keys...)
+		} else {
+			merged = append(merged, s)
 		}
-		merged = append(merged, k)
 	}
-	s.keys = merged
+	for i := range merged {
+		merged[i].keys = mergeKeys(merged[i].keys)
+	}
+	return merged
+}
+
+// mergeKeys adds up the events of each key, saturating: no bound is near the top.
+func mergeKeys(keys []keyCount) []keyCount {
+	slices.SortFunc(keys, func(a, b keyCount) int { return strings.Compare(a.key, b.key) })
+	merged := keys[:0]
+	for _, k := range keys {
+		if n := len(merged); n > 0 && merged[n-1].key == k.key {
+			merged[n-1].n = uint32(min(uint64(merged[n-1].n)+uint64(k.n), math.MaxUint32))
+		} else {
+			merged = append(merged, k)
+		}
+	}
+	return merged
 }
 
 func (s *slice) append(dst []byte) []byte {
@@ -50,33 +65,10 @@ func (s *slice) append(dst []byte) []byte {
 	return dst
 }
 
-// purse is a user's account with the debts of its buckets by metric: accounts.Entry.Debts.
-type purse struct {
-	account accounts.Account
-	debts   []units.Mu2
-}
-
-func (p *purse) debt(metric int) units.Mu2 {
-	if metric >= len(p.debts) {
-		return 0
-	}
-	return p.debts[metric]
-}
-
-func (p *purse) setDebt(metric int, debt units.Mu2) {
-	for metric >= len(p.debts) {
-		p.debts = append(p.debts, 0)
-	}
-	p.debts[metric] = debt
-	for n := len(p.debts); n > 0 && p.debts[n-1] == 0; n-- {
-		p.debts = p.debts[:n-1]
-	}
-}
-
 // user is the state of a user: the account, the end of the last decided window, and the waiting
 // windows, ascending by end.
 type user struct {
-	purse
+	account accounts.Entry
 	done    int64
 	waiting []slice
 }
@@ -84,23 +76,15 @@ type user struct {
 // wait adds a slice to the waiting ones. A slice of a decided window arrived after the watermark
 // and is dropped: a user's window is decided once.
 func (u *user) wait(s slice) {
-	if s.end <= u.done {
-		return
+	if s.end > u.done {
+		u.waiting = merge(append(u.waiting, s))
 	}
-	i, there := slices.BinarySearchFunc(u.waiting, s.end, func(w slice, end int64) int {
-		return cmp.Compare(w.end, end)
-	})
-	if there {
-		u.waiting[i].add(s)
-		return
-	}
-	u.waiting = slices.Insert(u.waiting, i, s)
 }
 
 // userVersion begins the encoding of a user.
 const userVersion = 1
 
-func (u *user) encode(id accounts.ID) ([]byte, error) {
+func (u *user) encode() ([]byte, error) {
 	b := []byte{userVersion}
 	b = binary.AppendVarint(b, u.done)
 	b = binary.AppendUvarint(b, uint64(len(u.waiting)))
@@ -108,8 +92,8 @@ func (u *user) encode(id accounts.ID) ([]byte, error) {
 		b = u.waiting[i].append(b)
 	}
 	var entries []accounts.Entry
-	if !u.account.IsZero() {
-		entries = []accounts.Entry{{ID: id, Account: u.account, Debts: u.debts}}
+	if !u.account.Account.IsZero() {
+		entries = []accounts.Entry{u.account}
 	}
 	return accounts.Encode(b, entries)
 }
@@ -119,7 +103,7 @@ func (u *user) encode(id accounts.ID) ([]byte, error) {
 var ErrMalformed = errors.New("malformed state of a user")
 
 func decodeUser(id accounts.ID, b []byte) (user, error) {
-	u := user{done: math.MinInt64}
+	u := user{account: accounts.Entry{ID: id}, done: math.MinInt64}
 	if len(b) == 0 {
 		return u, nil
 	}
@@ -140,7 +124,7 @@ func decodeUser(id accounts.ID, b []byte) (user, error) {
 		return user{}, ErrMalformed
 	}
 	if len(entries) == 1 {
-		u.account, u.debts = entries[0].Account, entries[0].Debts
+		u.account = entries[0]
 	}
 	return u, nil
 }

@@ -13,13 +13,13 @@ import (
 func TestAUserComesBackFromState(t *testing.T) {
 	id := accounts.ID{1}
 	for _, u := range []user{
-		{done: math.MinInt64},
-		{done: 10, purse: purse{account: accounts.Account{Spent: 7}, debts: []units.Mu2{0, 5}}},
-		{done: -5, purse: purse{account: accounts.Account{Spent: 1}},
+		{account: accounts.Entry{ID: id}, done: math.MinInt64},
+		{done: 10, account: accounts.Entry{ID: id, Account: accounts.Account{Spent: 7}, Debts: []units.Mu2{0, 5}}},
+		{done: -5, account: accounts.Entry{ID: id, Account: accounts.Account{Spent: 1}},
 			waiting: []slice{{end: 20, keys: []keyCount{{"", 1}, {"a", 4}}},
 				{end: 30, keys: []keyCount{{"b", math.MaxUint32}}}}},
 	} {
-		b, err := u.encode(id)
+		b, err := u.encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestAUserComesBackFromState(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(back, u) {
 			t.Errorf("%+v came back as %+v, %v", u, back, err)
 		}
-		if _, err := decodeUser(accounts.ID{2}, b); !u.account.IsZero() && !errors.Is(err, ErrMalformed) {
+		if _, err := decodeUser(accounts.ID{2}, b); !u.account.Account.IsZero() && !errors.Is(err, ErrMalformed) {
 			t.Error("another user's account was taken:", err)
 		}
 		for n := range b {
@@ -51,16 +51,16 @@ func TestADecidedWindowIsNotDecidedAgain(t *testing.T) {
 }
 
 func FuzzDecodeUser(f *testing.F) {
-	u := user{done: 3, purse: purse{account: accounts.Account{Spent: 9}},
+	u := user{done: 3, account: accounts.Entry{ID: accounts.ID{1}, Account: accounts.Account{Spent: 9}},
 		waiting: []slice{{end: 20, keys: []keyCount{{"a", 4}}}}}
-	b, err := u.encode(accounts.ID{1})
+	b, err := u.encode()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if u, err := decodeUser(accounts.ID{1}, b); err == nil {
-			if _, err := u.encode(accounts.ID{1}); err != nil {
+			if _, err := u.encode(); err != nil {
 				t.Fatal("decoded what cannot be encoded:", err)
 			}
 		} else if !errors.Is(err, ErrMalformed) {

@@ -81,7 +81,7 @@ func New(o Options) (*Releaser, error) {
 			}
 		}
 		r.ladders.widths = append(r.ladders.widths, widths)
-		tree, err := treeOf(o.Metrics, i, plan)
+		tree, err := newTree(o.Metrics, i, plan)
 		if err != nil {
 			return nil, fmt.Errorf("making a releaser: %w", err)
 		}
@@ -224,16 +224,16 @@ func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []
 	known := 0
 	for _, r := range records {
 		old, found := c.found[string(r.Key)]
-		there := found
+		published := found
 		if !found {
-			old, there = c.written[string(r.Key)]
+			old, published = c.written[string(r.Key)]
 		}
 		switch {
-		case there && !bytes.Equal(old, r.Value):
+		case published && !bytes.Equal(old, r.Value):
 			return conflict
 		case found:
 			known++
-		case !there:
+		case !published:
 			c.written[string(r.Key)] = r.Value
 			missing = append(missing, r)
 		}

@@ -21,7 +21,7 @@ type tree struct {
 	width      *big.Rat          // from metrickind.Search.Square
 }
 
-func treeOf(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t tree, err error) {
+func newTree(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t tree, err error) {
 	t.nodes = -1
 	for j := range metrics {
 		if metrics[j].Of != metrics[i].Name {

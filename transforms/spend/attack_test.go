@@ -177,7 +177,7 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 						WindowEnd: w.WindowEnd, Key: key, Precision: u})
 				}
 			}
-			must.Succeed(t, a.chargeSettled(NewSettlement(settled)))
+			must.Succeed(t, a.charge(NewSettlement(settled)))
 			if spent := a.accountOf(1).Spent; math.Ldexp(float64(spent), -40) < seen*(1-1e-9) || spent > s.budget.Mu2 {
 				t.Fatalf("μ² of %v was seen in %d turns: %d of %d units are charged for", seen, turn, spent,
 					s.budget.Mu2)

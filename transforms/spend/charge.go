@@ -9,21 +9,22 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// chargeSettled settles the decided turn: every admitted user pays for the released keys, and the
-// rest of the reservation is free again.
-func (a *shardAccounts) chargeSettled(s *Settlement) error {
+// charge charges the decided turn: every admitted user pays for the released keys, and the rest of
+// the reservation becomes available again.
+func (a *shardAccounts) charge(s *Settlement) error {
 	if a.decided == nil || a.turn != s.Turn {
 		return fmt.Errorf("charging turn %d out of order: turn %d is the last one, charged: %v", s.Turn, a.turn,
 			a.decided == nil)
 	}
-	if err := a.chargeTurn(a.decided, s); err != nil {
+	if err := a.settleReservations(a.decided, s); err != nil {
 		return err
 	}
 	a.charged, a.decided = a.decided.reservations, nil
 	return a.dropPeriods()
 }
 
-func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
+// settleReservations replaces each reservation by the actual cost.
+func (a *shardAccounts) settleReservations(d *decision, s *Settlement) error {
 	prices, err := a.prices(d, s)
 	if err != nil {
 		return err
@@ -31,8 +32,8 @@ func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 	list := d.reservations.list
 	for i := 0; i < len(list); {
 		first := &list[i]
-		account, kept := accounts.Account{}, first.account != noAccount
-		if kept {
+		account, stored := accounts.Account{}, first.account != noAccount
+		if stored {
 			var err error
 			if account, err = a.store.At(int(first.account), first.id, first.period); err != nil {
 				return err
@@ -46,14 +47,14 @@ func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 			if err := account.Settle(list[i].worst, actual); err != nil {
 				return err
 			}
-			if kept && a.observe != nil {
+			if stored && a.observe != nil {
 				a.observe(first.id, first.period, d.delta.Windows[list[i].window], actual)
 			}
-			if kept {
-				a.settle(int(first.account), &list[i], d.delta.Windows[list[i].window], actual)
+			if stored {
+				a.debit(int(first.account), &list[i], d.delta.Windows[list[i].window], actual)
 			}
 		}
-		if !kept {
+		if !stored {
 			continue
 		}
 		if _, err := a.store.PutAt(int(first.account), first.id, first.period, account); err != nil {
@@ -76,15 +77,14 @@ func (a *shardAccounts) dropPeriods() error {
 	return nil
 }
 
-// prices are the costs of a contribution to a decided turn: a precision by window and key, and one
-// for each further component.
+// prices has the precisions that the contributors of a decided turn pay for.
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow
-	keys     [][]units.Precision
-	released [][]units.Precision   // as keys, 0 for private ones that were not released
-	further  [][][]units.Precision // by window and component, as keys
-	nodes    [][]drawnNodes        // as keys, of metrics with trees
+	keys     [][]units.Precision   // by window and key
+	released [][]units.Precision   // by window and key: 0 for private keys that were not released
+	further  [][][]units.Precision // by window, further component and key
+	nodes    [][]drawnNodes        // by window and key, for metrics with trees
 }
 
 func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
@@ -116,9 +116,9 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	return p, nil
 }
 
-// cost returns the cost of a user's contributions to a window, now that the turn is settled. If a
-// metric has the keys of another one, a key that was not released costs nothing, because no noise
-// was drawn for it. Released keys, and no others, have further components.
+// cost returns the cost of a user's contributions to a window of a settled turn. If a metric takes
+// its keys from another one, a key that was not released costs nothing, because no noise was drawn
+// for it. Only released keys have further components.
 func (p *prices) cost(all *reservations, r *reservation) (units.Mu2, error) {
 	window := int(r.window)
 	m := &p.rules.metrics[p.windows[window].Metric]
@@ -152,6 +152,6 @@ func (p *prices) cost(all *reservations, r *reservation) (units.Mu2, error) {
 	return actual, nil
 }
 
-// errNoPrice: a public key is missing from a settlement, or a further component of a released
-// key. A private key costs the first rung even if it is not released; a public one always is.
+// errNoPrice is returned if a settlement lacks a public key, or a further component of a released
+// key. A private key that was not released costs the first rung; a public one is always released.
 var errNoPrice = errors.New("a public key that was counted is missing from the settlement")

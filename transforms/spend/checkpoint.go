@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrInterrupted is returned if the turn after the settled one already has decisions on the ledger,
-// so that it must be finished under the rules that made them.
+// ErrInterrupted is returned if the ledger already has decisions of the turn after the settled one,
+// which must be finished under the rules that made them.
 var ErrInterrupted = errors.New("a turn was interrupted")
 
 // ErrForeignLedger is returned if the ledger has accounts that this deployment did not write.
@@ -26,7 +26,7 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := e.asOf(ctx, n, s, epoch, settled); err != nil {
+	if err := e.acquireAsOf(ctx, n, s, epoch, settled); err != nil {
 		return schemas.Snapshot{}, err
 	}
 	if len(s.found) > 0 {
@@ -35,8 +35,8 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 	return s.accounts.snapshot(settled, epoch), nil
 }
 
-// asOf acquires a shard as of a settled turn, charged; found has the decisions after it.
-func (e *Engine) asOf(ctx context.Context, n int, s *shard, epoch int64, settled uint64) error {
+// acquireAsOf acquires a shard as of a settled turn, charged; found has the decisions after it.
+func (e *Engine) acquireAsOf(ctx context.Context, n int, s *shard, epoch int64, settled uint64) error {
 	return e.acquire(ctx, n, s, &schemas.Open{Epoch: epoch, Turn: settled + 1})
 }
 
@@ -45,7 +45,7 @@ type Standing struct {
 	Period int64
 	Spent  units.Mu2
 	Left   []Left // for the metrics that have an allowance
-	// Paid are the charges of the last turns, in order. The ledger does not have older ones.
+	// Paid has the charges of the last turns, in order. The ledger does not have older ones.
 	Paid []Paid
 }
 
@@ -62,9 +62,9 @@ type Left struct {
 	Left, Burst units.Mu2
 }
 
-// Standings returns the accounts of a user as of a settled turn, which ends at the reading end, in
-// order from the oldest period that is kept, and whether the user was forgotten. They exclude turns
-// that are decided but not settled. It returns the errors of Checkpoint, without ErrInterrupted.
+// Standings returns the accounts of a user as of a settled turn, which ends at the reading end,
+// from the oldest period that is kept, and whether the user was forgotten. They exclude turns that
+// are decided but not settled. It returns the errors of Checkpoint except ErrInterrupted.
 func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, end int64) (out []Standing,
 	forgotten bool, err error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
@@ -72,13 +72,13 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	paid := map[int64][]Paid{}
-	s.observe = func(of accounts.ID, period int64, w schemas.MetricWindow, cost units.Mu2) {
-		if of == id && cost > 0 {
+	s.observe = func(payer accounts.ID, period int64, w schemas.MetricWindow, cost units.Mu2) {
+		if payer == id && cost > 0 {
 			paid[period] = append(paid[period], Paid{e.opts.Rules.metrics[w.Metric].spec.Name, w, cost})
 		}
 	}
 	defer func() { s.observe = nil }()
-	if err := e.asOf(ctx, n, s, -1, settled); err != nil {
+	if err := e.acquireAsOf(ctx, n, s, -1, settled); err != nil {
 		return nil, false, err
 	}
 	for entry := range s.accounts.store.All() {
@@ -99,13 +99,13 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 	return out, s.accounts.forgot(id), nil
 }
 
-// Spent adds to all, by period, what each account of a shard has spent as of a settled turn. It
-// returns the errors of Standings.
+// Spent appends to all, by period, the amount that each account of a shard has spent as of a
+// settled turn. It returns the errors of Standings.
 func (e *Engine) Spent(ctx context.Context, n int, settled uint64, all map[int64][]units.Mu2) error {
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := e.asOf(ctx, n, s, -1, settled); err != nil {
+	if err := e.acquireAsOf(ctx, n, s, -1, settled); err != nil {
 		return err
 	}
 	for entry := range s.accounts.store.All() {
@@ -124,10 +124,10 @@ func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 	return s
 }
 
-// Store writes a snapshot to a shard's ledger and waits until it is durable. It
-// goes to the slot that does not have the newest one; if an earlier attempt has written the same
-// snapshot, Store writes nothing. Errors: ErrInterrupted if the ledger has a later turn's
-// decisions, ErrForeignLedger if it has other accounts as of this turn or any as of a later one.
+// Store writes a snapshot to a shard's ledger and waits until it is durable. It uses the slot that
+// does not have the newest one; if an earlier attempt has written the same snapshot, it writes
+// nothing. Errors: ErrInterrupted if the ledger has a later turn's decisions, ErrForeignLedger if
+// it has other accounts as of this turn or any as of a later one.
 func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas.Snapshot) error {
 	var ledger schemas.LedgerReader
 	writer, err := to.Acquire(ctx, n, snapshot.Epoch, ledger.Add)
@@ -152,7 +152,7 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 	switch {
 	case found.Turn == snapshot.Turn && sameState(&found, &snapshot):
 		return nil
-	case found.Turn == snapshot.Turn && found.Turn > 0: // as of turn 0 there are marks alone
+	case found.Turn == snapshot.Turn && found.Turn > 0: // a snapshot of turn 0 has only marks
 		return fmt.Errorf("storing shard %d: another snapshot as of turn %d is there: %w", n, snapshot.Turn,
 			ErrForeignLedger)
 	}
@@ -173,7 +173,7 @@ func sameState(a, b *schemas.Snapshot) bool {
 }
 
 // Reshard distributes the accounts of all shards, as of one turn, over another number of shards.
-// Slices of windows that a change ends early are left behind. Every new shard has the marks of all
+// It drops the slices of windows that a change ends early. Every new shard has the marks of all
 // forgotten users, because a mark does not show its shard.
 func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	fresh := make([]schemas.Snapshot, shards)

@@ -15,9 +15,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// clipper chooses the counted part of one user's contributions, within a metric's caps, if any, and
-// the user's allowance. The choice depends on the user's own records and allowance, and on keyed
-// hashes of them, never on order, partition or other users. Not for concurrent use.
+// clipper chooses the counted part of one user's contributions, within the metric's caps, if any,
+// and the user's allowance (budget.go). The choice depends only on the user's own records and
+// allowance, and on keyed hashes of them, never on order, partition or other users. Not for
+// concurrent use.
 type clipper struct {
 	rules  *Rules
 	hasher *schemas.Hasher
@@ -25,28 +26,26 @@ type clipper struct {
 	w      *contributions
 	u      *schemas.ContribUser
 
-	userKeys []ownKey
-	sizes    []uint64            // by user key: the countable part
-	records  []rankedRecord      // of the user's keys, if the metric reads values
-	upper    bool                // prices are upper bounds, which need no ranks
-	ranks    map[uint32][16]byte // known ranks of a Person's keys; nil in a run
+	userKeys []userKey
+	sizes    []uint64               // by user key: the countable part
+	records  []rankedRecord         // of the user's keys, if the metric reads values
+	upper    bool                   // prices are upper bounds, which need no ranks
+	ranks    map[metricKey][16]byte // known ranks of a Person's keys; nil in a run
 	water    water
 
-	kept []kept
-	// further has the user's parts of the further components of counts, for each of kept in turn.
-	further []int64
-	leaves  []leafCount // for the trees of kept, in their order and by leaf
-	// counted is the number of the user's counted events, by window; 0 if the user is not admitted.
-	counted []uint64
+	kept    []kept
+	further []int64     // by key of kept and further component: the user's part of it
+	leaves  []leafCount // by key of kept and leaf: leaves of the key's tree
+	counted []uint64    // by window: the number of counted events; 0 if the user is not admitted
 }
 
-// kept is the counted part of one user and key.
+// kept is the counted part of a user's contribution to a key.
 type kept struct {
 	key   uint32 // index into the keys of the contributions
 	total int64  // the user's part of the count, see metrickind.Kind
 }
 
-// contribution returns the sensitivity: by how much the user changes the count.
+// contribution returns the sensitivity of the count to the user.
 func (k kept) contribution() uint64 { return size(k.total) }
 
 // size is |n|, for −2⁶³ as well.
@@ -57,14 +56,14 @@ func size(n int64) uint64 {
 	return uint64(n)
 }
 
-// ownKey is one of the user's keys.
-type ownKey struct {
+// userKey is a key of the user.
+type userKey struct {
 	key     uint32
-	n       uint64 // its events
-	within  uint64 // the number of them within the cap
-	total   int64  // their total, unless the metric is one with prefixes
-	records [2]int // from and to: theirs, among the clipper's records
-	ranked  bool   // these are in order of ranks
+	n       uint64 // number of events
+	within  uint64 // number of events within the cap
+	total   int64  // total of the events within the cap, unless the metric is one with prefixes
+	records [2]int // from and to: positions of the key's records among the clipper's
+	ranked  bool   // whether these records are in the order of ranks
 	rank    [16]byte
 }
 
@@ -75,39 +74,39 @@ type rankedRecord struct {
 	val  int64
 }
 
-// errRecords is returned if some of a sum's records are missing.
+// errRecords is returned if records of a sum are missing.
 var errRecords = errors.New("a user's records do not add up to the number of the user's events")
 
 func newClipper(r *Rules) *clipper {
 	return &clipper{rules: r, hasher: schemas.NewHasher(r.UserHash.Reveal())}
 }
 
-// begin starts a user with the given number of windows, not yet admitted to any.
-func (c *clipper) begin(windows int) {
+// beginUser begins with a user who is not yet admitted to any of the given number of windows.
+func (c *clipper) beginUser(windows int) {
 	c.counted = append(c.counted[:0], make([]uint64, windows)...)
 }
 
-// window returns what window i's metric counts of a user's contributions, as clipUser does. The
-// user's admissions to the windows before it must be known.
-func (c *clipper) window(m *metric, e *endedWindows, i int, u *member,
+// clipWindow returns the counted part of a user's contributions to window i, as clipUser does. The
+// user's admissions to the windows before it must be decided.
+func (c *clipper) clipWindow(m *metric, e *endedWindows, i int, u *member,
 	allowance units.Mu2) ([]kept, schemas.WindowTally, error) {
 	if m.kind.Share {
-		kept, tally := c.divide(m, e.taken[i], u.byWindow[i], c.counted[e.bases[i]])
+		kept, tally := c.divide(m, e.matches[i], u.byWindow[i], c.counted[e.bases[i]])
 		return kept, tally, nil
 	}
-	return c.clipUser(m, e.contributions[i], e.taken[i], u.byWindow[i], allowance)
+	return c.clipUser(m, e.contributions[i], e.matches[i], u.byWindow[i], allowance)
 }
 
-// divide returns what a share counts of a user's contributions: the events that its metric has
-// counted, and the others, together at most the share's own bound. Keys are indexes into the
-// public keys of the share.
-func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser,
+// divide returns a user's contribution to a share: the number of events that its metric has
+// counted, and of those that it has not, together at most the cap of the share. Keys are indexes
+// into the public keys of the share.
+func (c *clipper) divide(m *metric, matches []bool, u *schemas.ContribUser,
 	counted uint64) ([]kept, schemas.WindowTally) {
 	var tally schemas.WindowTally
 	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
 	var all uint64
 	for _, e := range u.Entries {
-		if taken[e.Key] {
+		if matches[e.Key] {
 			all += uint64(e.N)
 		}
 	}
@@ -125,16 +124,16 @@ func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser,
 	return c.kept, tally
 }
 
-// clipUser returns the user's contributions that the metric counts within the allowance, ascending
+// clipUser returns the user's contributions within the metric's caps and the allowance, ascending
 // by key, and the tally of the user's records: each is beyond a cap or the allowance, or counted.
-// c.further has the user's parts of further components for the same keys, and c.leaves those of
-// their trees. The lists are valid until the next call.
-func (c *clipper) clipUser(m *metric, w *contributions, taken []bool, u *schemas.ContribUser,
+// c.further and c.leaves have the user's further components and leaves for the same keys. The lists
+// are valid until the next call.
+func (c *clipper) clipUser(m *metric, w *contributions, matches []bool, u *schemas.ContribUser,
 	allowance units.Mu2) (out []kept, tally schemas.WindowTally, err error) {
 	c.m, c.w, c.u = m, w, u
 	c.userKeys, c.sizes, c.records = c.userKeys[:0], c.sizes[:0], c.records[:0]
 	for _, e := range u.Entries {
-		if !taken[e.Key] {
+		if !matches[e.Key] {
 			continue
 		}
 		key := w.keyOf[e.Key]
@@ -142,7 +141,7 @@ func (c *clipper) clipUser(m *metric, w *contributions, taken []bool, u *schemas
 			c.userKeys[n-1].n += uint64(e.N)
 			continue
 		}
-		c.userKeys = append(c.userKeys, ownKey{key: key, n: uint64(e.N)})
+		c.userKeys = append(c.userKeys, userKey{key: key, n: uint64(e.N)})
 	}
 	if limit := int(m.spec.MaxKeysPerUser); limit > 0 && len(c.userKeys) > limit {
 		c.leastRanks()
@@ -150,12 +149,12 @@ func (c *clipper) clipUser(m *metric, w *contributions, taken []bool, u *schemas
 			tally.Beyond += k.n
 		}
 		c.userKeys = c.userKeys[:limit]
-		slices.SortFunc(c.userKeys, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
+		slices.SortFunc(c.userKeys, func(a, b userKey) int { return cmp.Compare(a.key, b.key) })
 	}
 	for i := range c.userKeys {
 		k := &c.userKeys[i]
 		if m.valued {
-			if err := c.collect(k, taken); err != nil {
+			if err := c.collectRecords(k, matches); err != nil {
 				return nil, tally, err
 			}
 		} else {
@@ -167,24 +166,24 @@ func (c *clipper) clipUser(m *metric, w *contributions, taken []bool, u *schemas
 		}
 	}
 	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
-	for i, n := range c.choose(allowance) {
+	for i, n := range c.affordable(allowance) {
 		k, all := &c.userKeys[i], c.sizes[i]
 		counted := c.eventsOf(k, n, all)
 		tally.Counted += counted
 		tally.Beyond += k.n - counted
 		if n > 0 || all == 0 {
-			c.count(k, n)
+			c.addKept(k, n)
 		}
 	}
 	return c.kept, tally, nil
 }
 
-// eventsOf returns the number of a key's events that count if part of their total counts.
-func (c *clipper) eventsOf(k *ownKey, part, all uint64) uint64 {
+// eventsOf returns the number of a key's events that count if only part of their total counts.
+func (c *clipper) eventsOf(k *userKey, part, all uint64) uint64 {
 	switch {
 	case part == all:
 		return k.within
-	case all == math.MaxInt64: // and perhaps more
+	case all == math.MaxInt64: // the total may be clamped to it
 		exact, _ := c.addUp(k, k.within)
 		events := new(big.Int).SetUint64(k.within)
 		events.Mul(events, new(big.Int).SetUint64(part))
@@ -195,23 +194,8 @@ func (c *clipper) eventsOf(k *ownKey, part, all uint64) uint64 {
 	return events
 }
 
-// choose returns the counted amount of each of the user's keys.
-func (c *clipper) choose(allowance units.Mu2) []uint64 {
-	if c.m.prefixes() {
-		c.upper = true
-		_, fits := costOf(c.sizes, math.MaxUint64, allowance, c)
-		if c.upper = false; fits {
-			return c.sizes
-		}
-		for i := range c.userKeys {
-			c.rankRecords(&c.userKeys[i])
-		}
-	}
-	return c.water.fill(c.sizes, allowance, c)
-}
-
-// count adds n to the counted amount of a key.
-func (c *clipper) count(k *ownKey, n uint64) {
+// addKept adds a key of which the amount n counts.
+func (c *clipper) addKept(k *userKey, n uint64) {
 	total := int64(n)
 	if c.m.prefixes() {
 		sums, _ := c.addUp(k, n)
@@ -228,19 +212,20 @@ func (c *clipper) count(k *ownKey, n uint64) {
 	c.kept = append(c.kept, kept{k.key, total})
 }
 
+// leastRanks sorts the user's keys by rank.
 func (c *clipper) leastRanks() {
 	for i := range c.userKeys {
 		c.userKeys[i].rank = c.rank(i)
 	}
-	slices.SortFunc(c.userKeys, func(a, b ownKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+	slices.SortFunc(c.userKeys, func(a, b userKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 }
 
 // rank implements priced.
 func (c *clipper) rank(i int) [16]byte {
-	key := c.userKeys[i].key
+	key := metricKey{c.m, c.userKeys[i].key}
 	rank, known := c.ranks[key]
 	if !known {
-		rank = c.hasher.ClipRank(c.m.rank, c.u.ID, c.u.Period, c.w.keys[key])
+		rank = c.hasher.ClipRank(c.m.rank, c.u.ID, c.u.Period, c.w.keys[key.key])
 		if c.ranks != nil {
 			c.ranks[key] = rank
 		}
@@ -248,61 +233,27 @@ func (c *clipper) rank(i int) [16]byte {
 	return rank
 }
 
-// price implements priced. For a metric with prefixes, it is the price of the first n events of a
-// key by rank, with each sum at its maximum over the first 1, 2, … n: so it does not fall as n
-// grows.
-func (c *clipper) price(i int, n uint64) (units.Mu2, bool) {
-	m := c.m
-	if !m.prefixes() {
-		return units.Charge(n, m.spec.Top)
-	}
-	_, peaks := c.addUp(&c.userKeys[i], n)
-	sum, ok := units.Charge(peaks[0], m.spec.Top)
-	for j, component := range m.further {
-		charge, fits := units.Charge(peaks[j+1], c.rules.metrics[component].spec.Top)
-		sum, ok = addCharge(sum, charge, fits && ok)
-	}
-	if m.nodes >= 0 && ok {
-		var charge units.Mu2
-		charge, ok = c.priceOfTree(&c.userKeys[i], n)
-		sum, ok = addCharge(sum, charge, ok)
-	}
-	return sum, ok
+// metricKey is a key of a user in the windows of a metric.
+type metricKey struct {
+	m   *metric
+	key uint32
 }
 
-func addCharge(sum, charge units.Mu2, fits bool) (units.Mu2, bool) {
-	sum, ok := sum.Add(charge)
-	return sum, ok && fits
-}
-
-// priceOfTree returns the price of all nodes of the tree of a key's first n events.
-func (c *clipper) priceOfTree(k *ownKey, n uint64) (units.Mu2, bool) {
-	levels, top := c.m.scale.Levels(), c.rules.metrics[c.m.nodes].spec.Top
-	if c.upper {
-		return units.ChargeSquares(uint64(levels)*n*n, top)
-	}
-	from := len(c.leaves)
-	c.addLeaves(k, n)
-	squares := metrickind.Squares(c.leaves[from:], levels, nil)
-	c.leaves = c.leaves[:from]
-	return units.ChargeSquares(squares, top)
-}
-
-// collect collects the records of a key that are within the cap: those with the least ranks.
-func (c *clipper) collect(k *ownKey, taken []bool) error {
+// collectRecords collects the records of a key and applies the cap, which keeps the least ranks.
+func (c *clipper) collectRecords(k *userKey, matches []bool) error {
 	m, from := c.m, len(c.records)
 	var n uint64
 	first, _ := slices.BinarySearchFunc(c.u.Records, k.key, func(v schemas.RecordValue, key uint32) int {
 		return cmp.Compare(c.w.keyOf[v.Key], key)
 	})
 	for i := first; i < len(c.u.Records) && c.w.keyOf[c.u.Records[i].Key] == k.key; i++ {
-		if v := &c.u.Records[i]; taken[v.Key] {
+		if v := &c.u.Records[i]; matches[v.Key] {
 			n += uint64(v.N)
 			c.records = append(c.records,
 				rankedRecord{id: v.ID, n: v.N, val: min(max(v.Value, m.bounds.Min), m.bounds.Max)})
 		}
 	}
-	// Both numbers saturate, and the number of a label before its records' together.
+	// Both numbers saturate. A label's number may do so before the sum of its records.
 	if n < k.n || n > k.n && k.n < math.MaxUint32 {
 		return errRecords
 	}
@@ -318,7 +269,7 @@ func (c *clipper) collect(k *ownKey, taken []bool) error {
 }
 
 // rankRecords sorts the records of a key by rank.
-func (c *clipper) rankRecords(k *ownKey) {
+func (c *clipper) rankRecords(k *userKey) {
 	if k.ranked {
 		return
 	}
@@ -331,8 +282,9 @@ func (c *clipper) rankRecords(k *ownKey) {
 }
 
 // addUp returns the sum of the first n events of a key for each component, and the maximum of each
-// sum over the first 1, 2, … n; if c.upper, a bound on that which holds in every order.
-func (c *clipper) addUp(k *ownKey,
+// sum over the first 1, 2, … n events. If c.upper is set, it returns bounds that hold in every
+// order.
+func (c *clipper) addUp(k *userKey,
 	n uint64) (sums [metrickind.MaxComponents]int128.Int, peaks [metrickind.MaxComponents]uint64) {
 	for _, r := range c.records[k.records[0]:k.records[1]] {
 		if n == 0 {
@@ -357,7 +309,7 @@ func (c *clipper) addUp(k *ownKey,
 func clamped(sum int128.Int) int64 { return sum.Clamp(-math.MaxInt64, math.MaxInt64) }
 
 // addLeaves adds the first n events of a key to c.leaves.
-func (c *clipper) addLeaves(k *ownKey, n uint64) {
+func (c *clipper) addLeaves(k *userKey, n uint64) {
 	from := len(c.leaves)
 	for _, r := range c.records[k.records[0]:k.records[1]] {
 		if n == 0 {

@@ -12,15 +12,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// contributions are the events of a shard's users in a stretch of event time: a sorted dictionary
-// of labels and, per user and period, the number of events of each label. They do not depend on the
-// order or the packing of arrival.
+// contributions has the events of a shard's users in an interval of event time: a sorted dictionary
+// of labels and, for each user and period, the number of events of each label. It does not depend
+// on the order in which events arrive, or on how they are packed.
 type contributions struct {
 	labels   []schemas.Label
 	users    []schemas.ContribUser // ascending by (ID, Period), entries and records ascending
-	filtered []uint64              // by metric: records that do not belong to it
-	keys     [][]byte              // the labels' distinct keys, ascending
-	keyOf    []uint32              // by label: its key
+	filtered []uint64              // by metric: number of records that do not belong to it
+	keys     [][]byte              // distinct keys of the labels, ascending
+	keyOf    []uint32              // by label: index of its key
 }
 
 // merged is memory for the users of merged contributions.
@@ -47,8 +47,7 @@ func gather(r *Rules, m *merged, batches []schemas.Contributions) (*contribution
 	return c, records, nil
 }
 
-// merge makes one set of contributions of several, whatever their order. It adds up the numbers of
-// filtered records.
+// merge merges contributions, in any order, and adds up the numbers of filtered records.
 func (m *merged) merge(parts []*contributions) (*contributions, error) {
 	c := &contributions{}
 	for _, p := range parts {
@@ -66,8 +65,8 @@ func (m *merged) merge(parts []*contributions) (*contributions, error) {
 	return c, nil
 }
 
-// labelRef is the position of a label among the parts; lead is the beginning of its key, so that
-// most comparisons stay within the slice that is sorted.
+// labelRef is the position of a label among the parts. lead is the beginning of its key, so that
+// most comparisons need no other memory than the sorted slice.
 type labelRef struct {
 	lead        uint64
 	part, label uint32
@@ -105,16 +104,16 @@ func (c *contributions) mergeLabels(parts []*contributions) [][]uint32 {
 	return renumbered
 }
 
-// leadOf returns the first eight bytes of a key as a number: keys whose numbers differ are in the
-// order of their numbers.
+// leadOf returns the first eight bytes of a key as a number. If the numbers of two keys differ, the
+// keys are in the same order.
 func leadOf(key []byte) uint64 {
 	var lead [8]byte
 	copy(lead[:], key)
 	return binary.BigEndian.Uint64(lead[:])
 }
 
-// userRef is the position of a user among the parts; lead is the beginning of the account id, so
-// that nearly all comparisons stay within the slice that is sorted.
+// userRef is the position of a user among the parts. lead is the beginning of the account id, so
+// that nearly all comparisons need no other memory than the sorted slice.
 type userRef struct {
 	lead       uint64
 	part, user uint32
@@ -185,7 +184,8 @@ func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *sche
 
 var errDictionary = errors.New("merging contributions: a label's index points past its dictionary")
 
-// mergeEntries sorts by label and adds up, saturating: no bound is near the top.
+// mergeEntries sorts entries by label and adds up those of a label. Sums saturate, far above any
+// cap.
 func mergeEntries(entries []schemas.KeyCount) []schemas.KeyCount {
 	if len(entries) < 2 {
 		return entries
@@ -224,7 +224,7 @@ func addSaturating(a, b uint32) uint32 {
 	return uint32(min(uint64(a)+uint64(b), math.MaxUint32))
 }
 
-// index numbers the keys of the labels.
+// index sets keys and keyOf.
 func (c *contributions) index() {
 	c.keyOf = make([]uint32, len(c.labels))
 	for i, l := range c.labels {
@@ -246,7 +246,7 @@ func (c *contributions) countFiltered(r *Rules) []uint64 {
 	filtered := make([]uint64, len(r.metrics))
 	for i := range r.metrics {
 		if !r.metrics[i].kind.Admits() {
-			continue // it has no records of its own
+			continue // derived metrics have no records
 		}
 		for l, n := range totals {
 			if !r.metrics[i].counts(c.labels[l]) {
@@ -257,8 +257,7 @@ func (c *contributions) countFiltered(r *Rules) []uint64 {
 	return filtered
 }
 
-// leaveOut removes the users who were forgotten. A metric counts their records as ones that do not
-// belong to it.
+// leaveOut removes the users who were forgotten. Their records count as filtered.
 func (c *contributions) leaveOut(a *shardAccounts) {
 	c.users = slices.DeleteFunc(c.users, func(u schemas.ContribUser) bool {
 		if !a.forgot(u.ID) {
@@ -275,8 +274,8 @@ func (c *contributions) leaveOut(a *shardAccounts) {
 	})
 }
 
-// taken reports for every label whether it belongs to a metric.
-func (c *contributions) taken(m *metric) []bool {
+// matches reports for every label whether it belongs to a metric.
+func (c *contributions) matches(m *metric) []bool {
 	out := make([]bool, len(c.labels))
 	for i, l := range c.labels {
 		out[i] = m.counts(l)

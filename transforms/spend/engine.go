@@ -23,8 +23,7 @@ type Blob struct {
 	Data  []byte
 }
 
-// Pending is work whose durable part is still under way. Wait returns what may
-// be handed on, and only once everything that must be durable before is.
+// Pending is work whose writes are not yet durable. Wait returns its results once they are.
 type Pending interface {
 	Wait(ctx context.Context) ([]Blob, error)
 }
@@ -36,46 +35,45 @@ type Options struct {
 	Settlements Settlements
 	// Ending returns the metric windows that end with a turn, in admission order.
 	Ending func(turn uint64) []schemas.MetricWindow
-	// Windows maps windows to turns; default: every window is one turn's slice, and budgets are for
-	// life.
+	// Windows maps windows to turns. By default, every window is one turn's slice, and budgets are
+	// for life.
 	Windows Windows
-	// Lost, if set, is called with the epoch whenever another writer has acquired a shard.
-	// The caller finds out whether that writer belongs to a newer run; if not, the turn must
-	// be opened again in a new epoch.
+	// Lost, if set, is called with the epoch when another writer has acquired a shard. Unless that
+	// writer belongs to a newer run, the caller must open the turn again in a new epoch.
 	Lost func(epoch int64)
 }
 
-// Engine is SPEND without Beam: it decides the turns of all shards that this process is
-// given. The ledger is the truth and the process's memory a working copy; keyed state of an engine
-// is not used. Safe for concurrent use; a shard's turns are serialised.
+// Engine is SPEND without Beam: it decides the turns of the shards that this process is given. The
+// ledger is the authoritative copy of the accounts; the engine's memory is a cache, and it uses no
+// keyed state. Safe for concurrent use; a shard's turns are serialised.
 type Engine struct {
 	opts      Options
 	maxRecord int // bytes of a ledger record
-	// scratch has the memory of decisions, one for each core: more shards than that are not decided
-	// at a time, however many there are, so that what they decode is not all there at once.
+	// scratch has the memory for decisions, one for each core. No more shards than that are decided
+	// at a time, which limits the decoded contributions in memory.
 	scratch chan *scratch
 	mu      sync.Mutex
 	shards  map[int]*shard
 }
 
-// shard is what the process knows of one shard: the decoded accounts, the writer of its ledger, and
-// what the ledger had when the shard was acquired. A failed turn drops it.
+// shard is the state of one shard in this process.
 type shard struct {
 	mu    sync.Mutex
 	epoch int64
-	last  uint64 // the last turn that was decided in epoch
+	last  uint64 // the last decided turn of the epoch
 	// observe, if set, is called with the charges since the oldest usable snapshot.
 	observe onCharge
 	known
 }
 
-// known is what a shard forgets when a turn fails.
+// known is the part of a shard's state that is dropped when a turn fails, to be restored from the
+// ledger.
 type known struct {
 	writer   accounts.LedgerWriter
-	accounts *shardAccounts              // nil: forgotten
-	wait     func(context.Context) error // for the append of the decided turn; nil: nothing was to be appended
+	accounts *shardAccounts              // nil: to be restored
+	wait     func(context.Context) error // for the append of the decided turn; nil if there is none
 
-	found    map[uint64]schemas.Delta // the complete deltas after the settled turn, from the ledger
+	found    map[uint64]schemas.Delta // complete deltas after the settled turn, when the shard was acquired
 	snapshot uint64                   // turn of the newest snapshot
 	slot     int                      // slot of that snapshot
 }
@@ -91,7 +89,7 @@ func NewEngine(o Options) (*Engine, error) {
 	e := &Engine{opts: o, maxRecord: maxLedgerRecord, shards: map[int]*shard{},
 		scratch: make(chan *scratch, runtime.GOMAXPROCS(0))}
 	for range cap(e.scratch) {
-		e.scratch <- nil // made when it is needed
+		e.scratch <- nil // allocated on first use
 	}
 	return e, nil
 }
@@ -107,9 +105,8 @@ func (e *Engine) shard(n int) *shard {
 	return s
 }
 
-// Spend decides one shard's turn from an envelope's blobs. It returns a nil Pending if there is
-// nothing to pass on: there is no OPEN, or a newer epoch owns the shard. A *StopError means that
-// the deployment must stop.
+// Spend decides one shard's turn from an envelope's blobs. It returns a nil Pending if there is no
+// OPEN, or if a newer epoch owns the shard. A *StopError means that the deployment must stop.
 func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, error) {
 	open, batches, err := readEnvelope(n, blobs)
 	if err != nil || open == nil {
@@ -122,7 +119,7 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if open.Epoch < s.epoch || (open.Epoch == s.epoch && open.Turn < s.last) {
-		return nil, nil // returned by an engine's restore
+		return nil, nil // repeated by an engine's restore
 	}
 	pending, err := e.spend(ctx, n, s, open, batches)
 	if err != nil {
@@ -153,7 +150,7 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	if err := e.restore(ctx, n, s, open); err != nil {
 		return nil, err
 	}
-	if s.decided(open) { // the same turn again within the epoch
+	if s.hasDecided(open) { // the bundle is repeated within the epoch
 		return e.handOn(n, s, open)
 	}
 	if err := e.chargeDecided(ctx, n, s.accounts); err != nil {
@@ -172,26 +169,26 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	return e.handOn(n, s, open)
 }
 
-// decideTurn decides the open turn and returns the records of its delta, unless the ledger has
-// them.
+// decideTurn decides the open turn and returns the records of its delta that the ledger lacks.
 func (e *Engine) decideTurn(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
 	s.accounts.scratch = cmp.Or(<-e.scratch, new(scratch))
 	defer func() {
 		s.accounts.scratch.invalidate()
 		e.scratch <- s.accounts.scratch
 	}()
-	d, err := e.delta(n, s, open, batches)
+	d, err := e.applyOrDecide(n, s, open, batches)
 	if err != nil {
 		return nil, err
 	}
 	records, err := e.deltaRecords(s, d)
-	d.Users = nil // their memory is the scratch's, or the ledger has them
+	d.Users = nil // they may use the memory of the scratch
 	return records, err
 }
 
-// delta returns the delta of the open turn: the ledger's where it has one, which must be what the
-// records give, unless the turn is redone from the ledger alone.
-func (e *Engine) delta(n int, s *shard, open *schemas.Open, batches [][]byte) (*schemas.Delta, error) {
+// applyOrDecide returns the delta of the open turn: it applies the delta of the ledger if the turn
+// is redone from the ledger alone, and else decides the turn from the events. If the ledger has a
+// delta then, too, the two must be equal.
+func (e *Engine) applyOrDecide(n int, s *shard, open *schemas.Open, batches [][]byte) (*schemas.Delta, error) {
 	turn := open.Turn
 	found, known := s.found[turn]
 	if open.FromLedger {
@@ -230,7 +227,7 @@ func (e *Engine) delta(n int, s *shard, open *schemas.Open, batches [][]byte) (*
 	return d, nil
 }
 
-// chargeDecided settles the shard's decided turn, if it has one.
+// chargeDecided charges the shard's decided turn, if it has one.
 func (e *Engine) chargeDecided(ctx context.Context, n int, a *shardAccounts) error {
 	if a.decided == nil {
 		return nil
@@ -239,14 +236,14 @@ func (e *Engine) chargeDecided(ctx context.Context, n int, a *shardAccounts) err
 	if err != nil {
 		return fmt.Errorf("charging turn %d: %w", a.turn, err)
 	}
-	if err := a.chargeSettled(s); err != nil {
+	if err := a.charge(s); err != nil {
 		return &StopError{Shard: n, Turn: a.turn, Reason: "the turn cannot be charged", Err: err}
 	}
 	return nil
 }
 
-// handOn makes the partial counts of the decided turn. They wait for its append, even if the turn
-// is passed on again: the bundle before may have failed without ever waiting.
+// handOn returns the partial counts of the decided turn. They wait for its append even if the
+// bundle is repeated: the earlier attempt may have failed before it waited.
 func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
 	blobs, err := s.accounts.partials(n, open)
 	if err != nil {
@@ -255,8 +252,8 @@ func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
 	return &handover{shard: s, epoch: open.Epoch, wait: s.wait, lost: e.lost, blobs: blobs}, nil
 }
 
-// handover waits for the delta and then hands on the counts. If a newer epoch has acquired the
-// shard, it hands on nothing.
+// handover hands on the counts once the delta is durable, unless a newer epoch has acquired the
+// shard.
 type handover struct {
 	shard *shard
 	epoch int64
@@ -286,10 +283,10 @@ func (h *handover) Wait(ctx context.Context) ([]Blob, error) {
 	return nil, fmt.Errorf("writing the ledger: %w", err)
 }
 
-// readEnvelope finds the OPEN of the newest epoch among a shard's blobs, and the batches of
+// readEnvelope returns the OPEN of the newest epoch among a shard's blobs, and the encoded
 // contributions of that epoch. It ignores blobs of older epochs, which an engine's restore repeats.
-// It finds none unless the readers of all groups opened the same turns: a reader that has ended, or
-// is in a newer epoch, lets the tick pass without its contributions.
+// The OPEN is nil unless the readers of all groups opened the same turn: a reader that has ended,
+// or is in a newer epoch, lets the tick pass without its contributions.
 func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -358,6 +355,5 @@ func (s *scratch) decode(n int, open *schemas.Open, batches [][]byte) ([]schemas
 	return all, nil
 }
 
-// errMisrouted is the reason for a stop: a user has one account, in one shard; if another shard
-// decided about the blob, the user would have a second one.
+// errMisrouted is the reason for a stop: in another shard, the user would have a second account.
 const errMisrouted = "the engine handed over elements of another shard"

@@ -17,11 +17,11 @@ type Removed struct {
 	Again    bool // the user was forgotten before
 }
 
-// Forget removes a user from the user's shard as of a settled turn, which must be the shard's last
-// one, and makes sure that no later event of the user counts. It writes a snapshot in which a mark
-// takes the place of the user's accounts and of the user's events in open windows; then a tombstone
-// for every other key of the ledger's. If it is interrupted, the next start finds the user as
-// before or the mark, and Forget can be repeated. It returns the errors of Checkpoint.
+// Forget removes a user as of a settled turn, which must be the last one of the user's shard, and
+// makes sure that no later event of the user counts. It writes a snapshot in which a mark replaces
+// the user's accounts and the user's events in open windows, and then a tombstone for every other
+// key in the shard's ledger. If it is interrupted, the next start finds either the user or the
+// mark, and Forget can be repeated. It returns the errors of Checkpoint.
 func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settled uint64) (Removed, error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
 	snapshot, err := e.Checkpoint(ctx, n, epoch, settled)
@@ -41,7 +41,7 @@ func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settle
 	}
 	snapshot.Forgotten = s.accounts.forgotten
 	if settled+1 == e.opts.Rules.From {
-		snapshot.Open = nil // of windows that a change has given up: their metrics may be others
+		snapshot.Open = nil // a change has ended these windows early, and may have changed their metrics
 	}
 	for i, slice := range snapshot.Open {
 		if snapshot.Open[i], err = s.accounts.withoutForgotten(slice); err != nil {
@@ -53,7 +53,7 @@ func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settle
 		return Removed{}, fmt.Errorf("encoding the snapshot of turn %d: %w", settled, err)
 	}
 	s.forget()
-	old := map[string]bool{} // keys of the ledger with a value
+	old := map[string]bool{} // by key of the ledger: whether it has a value
 	writer, err := e.opts.Ledger.Acquire(ctx, n, epoch, func(r accounts.LedgerRecord) error {
 		if _, err := schemas.DecodeLedgerKey(r.Key); err == nil {
 			old[string(r.Key)] = r.Value != nil
@@ -85,8 +85,8 @@ func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settle
 	return removed, nil
 }
 
-// withoutForgotten returns an encoded slice of an open window without the events of users who were
-// forgotten, and without the labels that only these had.
+// withoutForgotten removes the events of forgotten users from an encoded slice of an open window,
+// with the labels that only these events have.
 func (a *shardAccounts) withoutForgotten(slice []byte) ([]byte, error) {
 	o, err := schemas.DecodeOpenSlice(slice)
 	if err != nil {

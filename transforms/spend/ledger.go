@@ -7,9 +7,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// This file decides what a shard writes to the ledger, and when. For every turn, before any of its
-// counts leaves the shard: its delta, unless the ledger has it, and from time to time a snapshot
-// before the delta. A change of the deployment stores snapshots of its own: checkpoint.go.
+// This file decides which records a shard writes to the ledger, and when: a delta for every turn,
+// before any of its counts leaves the shard, unless the ledger already has it; and before some
+// deltas a snapshot. A change of the deployment stores its own snapshots (checkpoint.go).
 
 // write starts to append the records of a turn. Nothing of the turn may leave the shard before
 // s.wait has returned without an error.
@@ -20,8 +20,8 @@ func (s *shard) write(ctx context.Context, records []schemas.LedgerRecord) {
 	}
 }
 
-// deltaRecords returns the records of a turn's delta; none if the ledger has them already, because
-// the turn is redone.
+// deltaRecords returns the records of a turn's delta, or none if the turn is redone and the ledger
+// already has them.
 func (e *Engine) deltaRecords(s *shard, d *schemas.Delta) ([]schemas.LedgerRecord, error) {
 	if _, known := s.found[d.Turn]; known {
 		return nil, nil
@@ -37,13 +37,13 @@ func (e *Engine) deltaRecords(s *shard, d *schemas.Delta) ([]schemas.LedgerRecor
 // due, for the slot that does not have the newest. They precede the delta in one append.
 //
 // A delta's slot is used again after N = LedgerSlots turns: the delta of turn W overwrites that of
-// W−N. A restore finds no gap, whatever part of the append lands, iff a snapshot as of S ≥ W−N was
-// complete before it. Proof that there is one. Let S be the newest snapshot once turn W−1 is
-// written. If S = W−2, because it was written with W−1 or was there already, then W−S = 2. Else no
-// snapshot was due with W−1: W−1−S ≤ N/2, so that W−S ≤ N/2 + 1 < N. Up to the first snapshot, S is
-// 0: the empty one. ∎
+// W−N. A restore finds no gap, whichever part of the append is written, iff a snapshot as of
+// S ≥ W−N was complete before. Proof that there is one: let S be the newest snapshot once turn W−1
+// is written. If S = W−2, because it was written with W−1 or was there already, then W−S = 2.
+// Otherwise no snapshot was due with W−1: W−1−S ≤ N/2, so that W−S ≤ N/2 + 1 < N. Before the first
+// snapshot, S is 0, the empty one. ∎
 //
-// So that no turn carries the snapshots of all shards, each shard has turns of its own.
+// Shards write snapshots at different turns, to spread the load.
 func (e *Engine) snapshotRecords(n int, s *shard, open *schemas.Open) ([]schemas.LedgerRecord, error) {
 	period := e.opts.Rules.LedgerSlots / 2
 	turn := open.Turn - 1

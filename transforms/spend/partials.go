@@ -10,8 +10,8 @@ import (
 )
 
 // partials adds up the contributions of the users who were admitted in the open turn. It returns
-// one blob for each release shard, even an empty one, because a release shard
-// counts its blobs. Cells are in the order of windows and keys.
+// one blob for each release shard, even without a count, because a release shard waits for the
+// blobs of all shards. Cells are in the order of windows and keys.
 func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	shards := a.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
@@ -44,22 +44,22 @@ func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 }
 
 // cells calls add for every count of a decided turn, with the key that determines its release
-// shard; several times for a count that does not fit 64 bits.
+// shard. It splits a count that does not fit 64 bits.
 func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, shardKey, key []byte, count int64)) {
 	sums := a.counts(d)
 	for i, w := range d.delta.Windows {
 		m := &a.rules.metrics[w.Metric]
 		keys := d.ended.keysOf(i, m)
-		for k, there := range sums.there[i] {
-			if there {
+		for k, present := range sums.present[i] {
+			if present {
 				sums.keys[i][k].Parts(func(n int64) { add(w, keys[k], keys[k], n) })
 			}
 		}
 		for j, component := range m.further {
 			derived := w
 			derived.Metric = uint32(component)
-			for k, there := range sums.there[i] {
-				if there {
+			for k, present := range sums.present[i] {
+				if present {
 					sums.further[i][k*len(m.further)+j].Parts(func(n int64) { add(derived, keys[k], keys[k], n) })
 				}
 			}
@@ -73,11 +73,11 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, shar
 	}
 }
 
-// counts are the admitted counts of a shard in one turn.
+// counts has the admitted counts of a shard in one turn.
 type counts struct {
-	keys    [][]int128.Int             // by window and key of its contributions
+	keys    [][]int128.Int             // by window and key
 	further [][]int128.Int             // by window, key and further component
-	there   [][]bool                   // an admitted user has the key
+	present [][]bool                   // by window and key: whether an admitted user has the key
 	leaves  []map[leafCount]int128.Int // by window, and by key and leaf, with n = 0
 }
 
@@ -85,12 +85,12 @@ type counts struct {
 // which are charged separately, but counts once where users are counted.
 func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
-	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), there: make([][]bool, n),
+	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), present: make([][]bool, n),
 		leaves: make([]map[leafCount]int128.Int, n)}
 	for i := range n {
 		m := &a.rules.metrics[d.delta.Windows[i].Metric]
 		keys := len(d.ended.keysOf(i, m))
-		c.keys[i], c.there[i] = make([]int128.Int, keys), make([]bool, keys)
+		c.keys[i], c.present[i] = make([]int128.Int, keys), make([]bool, keys)
 		c.further[i] = make([]int128.Int, keys*len(m.further))
 	}
 	last := lastUsers(a, d)
@@ -110,7 +110,7 @@ func (a *shardAccounts) counts(d *decision) counts {
 				sum := &c.further[r.window][int(k.key)*components+j]
 				*sum = sum.Add(n)
 			}
-			c.there[r.window][k.key] = true
+			c.present[r.window][k.key] = true
 			if lastUser != nil {
 				if lastUser[k.key] == r.user {
 					continue
@@ -124,9 +124,9 @@ func (a *shardAccounts) counts(d *decision) counts {
 	return c
 }
 
-// lastUsers has room for the user who was counted last, by window and key where users are counted.
-// The reservations of one user follow each other, so this is enough to know whether a user was
-// counted already, however many keys a user has.
+// lastUsers returns room for the last counted user, by window and key, in windows of metrics that
+// count users. As the reservations of one user follow each other, the last user is enough to count
+// each user once.
 func lastUsers(a *shardAccounts, d *decision) [][]uint32 {
 	last := make([][]uint32, len(d.delta.Windows))
 	for i, w := range d.delta.Windows {

@@ -1,25 +1,24 @@
 package spend
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Person is one user of one metric, window after window, admitted by the code of a run, for
-// forecasts of counts. Its reservations are charged in full. Not for concurrent use.
+// Person admits one user after the other without an Engine, by the code of a run: for forecasts of
+// counts, and for pipelines with fixed prices. A price is known at admission, so reservation and
+// charge are one step. Not for concurrent use.
 type Person struct {
-	rules *Rules
-	m     *metric
-	clip  *clipper
-	purse Purse
-	slice contributions
-	taken []bool
-	user  schemas.ContribUser
-	parts []Part
+	rules   *Rules
+	clip    *clipper
+	entry   accounts.Entry
+	debts   []units.Mu2 // by metric
+	slice   contributions
+	matches []bool
+	user    schemas.ContribUser
+	parts   []Part
 }
 
 // Part is a user's contribution to the count of a key.
@@ -29,54 +28,90 @@ type Part struct {
 	Further []int64 // the user's parts of the further components that are sums
 }
 
-// NewPerson returns a user of the metric with this name.
-func NewPerson(b budgets.Budget, metrics []schemas.MetricSpec, name string) (*Person, error) {
-	r, err := NewRules(b, [32]byte{1}, metrics, 1, 1, minLedgerSlots)
+// NewPerson checks the metrics as NewRules does.
+func NewPerson(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec) (*Person, error) {
+	r, err := NewRules(b, userHash, metrics, 1, 1, minLedgerSlots)
 	if err != nil {
 		return nil, err
 	}
-	metric := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
-	if metric < 0 {
-		return nil, fmt.Errorf("preparing a forecast: there is no metric %s", name)
-	}
-	p := &Person{rules: r, m: &r.metrics[metric], clip: newClipper(r)}
-	p.clip.ranks = map[uint32][16]byte{}
+	p := &Person{rules: r, clip: newClipper(r), debts: make([]units.Mu2, len(r.metrics))}
+	p.clip.ranks = map[metricKey][16]byte{}
 	return p, nil
 }
 
-// Begin starts another user with these keys and no contribution yet.
-func (p *Person) Begin(id accounts.ID, keys [][]byte) {
-	p.purse = Purse{}
-	p.user = schemas.ContribUser{ID: id}
-	p.slice.keys, p.slice.keyOf, p.taken = keys, p.slice.keyOf[:0], p.taken[:0]
+// Begin begins with the user of an account. The user's keys ascend.
+func (p *Person) Begin(account accounts.Entry, keys [][]byte) {
+	p.entry = account
+	clear(p.debts[copy(p.debts, account.Debts):])
+	p.user = schemas.ContribUser{ID: account.ID, Period: account.Period}
+	p.slice.keys, p.slice.keyOf, p.matches = keys, p.slice.keyOf[:0], p.matches[:0]
 	for i := range keys {
-		p.slice.keyOf, p.taken = append(p.slice.keyOf, uint32(i)), append(p.taken, true)
+		p.slice.keyOf, p.matches = append(p.slice.keyOf, uint32(i)), append(p.matches, true)
 	}
 	clear(p.clip.ranks)
 }
 
-// Window returns the counted part of the user's events in a window that ends when elapsed
-// milliseconds of the horizon are over. Entries ascend by key, and so do records, which metrics
-// with values need. Windows are passed in the order of their ends. The result is valid until the
-// next call.
-func (p *Person) Window(elapsed int64, entries []schemas.KeyCount, records []schemas.RecordValue) ([]Part, error) {
-	left := p.purse.Left(p.rules.Budget, &p.m.allowance, elapsed)
+// Window charges the user for a window of a metric, which ends when elapsed milliseconds of the
+// allowance's horizon are over, and returns the counted part of the user's events. All entries are
+// of keys that the metric counts. Entries ascend by key, and so do records, which metrics with
+// values need. Windows are passed in the order of their ends. The result is valid until the next
+// call.
+func (p *Person) Window(metric int, elapsed int64, entries []schemas.KeyCount,
+	records []schemas.RecordValue) ([]Part, error) {
+	m, purse := &p.rules.metrics[metric], Purse{p.entry.Account, p.debts[metric]}
+	left := purse.Left(p.rules.Budget, &m.allowance, elapsed)
 	p.user.Entries, p.user.Records = entries, records
-	kept, _, err := p.clip.clipUser(p.m, &p.slice, p.taken, &p.user, left)
+	kept, _, err := p.clip.clipUser(m, &p.slice, p.matches, &p.user, left)
 	if err != nil || len(kept) == 0 {
 		return nil, err
 	}
-	worst, ok := p.rules.price(p.m, kept, p.clip.further, p.clip.leaves)
+	worst, ok := p.rules.price(m, kept, p.clip.further, p.clip.leaves)
 	if !ok || worst > left {
 		return nil, nil
 	}
-	if err := p.purse.Pay(p.rules.Budget, &p.m.allowance, elapsed, worst); err != nil {
+	if err := purse.Pay(p.rules.Budget, &m.allowance, elapsed, worst); err != nil {
 		return nil, err
 	}
+	p.entry.Account, p.debts[metric] = purse.Account, purse.Debt
 	p.parts = p.parts[:0]
-	n := len(p.m.further)
+	n := len(m.further)
 	for i, k := range kept {
 		p.parts = append(p.parts, Part{k.key, k.total, p.clip.further[i*n : (i+1)*n]})
 	}
 	return p.parts, nil
+}
+
+// Account returns the user's account after the windows so far.
+func (p *Person) Account() accounts.Entry {
+	last := len(p.debts)
+	for last > 0 && p.debts[last-1] == 0 {
+		last--
+	}
+	p.entry.Debts = append([]units.Mu2(nil), p.debts[:last]...)
+	return p.entry
+}
+
+// Purse is a user's account with the debt of one metric's bucket, for callers without an Engine
+// whose reservation and charge are one step.
+type Purse struct {
+	Account accounts.Account
+	Debt    units.Mu2
+}
+
+// Left returns the most that the user can pay when elapsed milliseconds of the allowance's horizon
+// are over: the rest of the account, limited by the bucket.
+func (p *Purse) Left(b budgets.Budget, a *accounts.Allowance, elapsed int64) units.Mu2 {
+	return min(p.Account.Left(b), a.Left(p.Debt, a.Paid(elapsed)))
+}
+
+// Pay takes a price, at most Left, out of the account and of the bucket.
+func (p *Purse) Pay(b budgets.Budget, a *accounts.Allowance, elapsed int64, price units.Mu2) error {
+	if err := p.Account.Reserve(b, price); err != nil {
+		return err
+	}
+	if err := p.Account.Settle(price, price); err != nil {
+		return err
+	}
+	p.Debt = a.Take(p.Debt, a.Paid(elapsed), price)
+	return nil
 }

@@ -19,11 +19,11 @@ func TestDailyUsersCountToTheEnd(t *testing.T) {
 	m := schemas.MetricSpec{Name: "m", Kind: "events", KeyMode: schemas.KeysPrivate, Burst: a.Burst, Refill: a.Refill,
 		Horizon: a.Horizon}
 	m.Top = must.Have(units.PrecisionFromSigma(100 / 1.96))
-	p := must.Have(NewPerson(b, []schemas.MetricSpec{m}, m.Name))
+	p := must.Have(NewPerson(b, [32]byte{1}, []schemas.MetricSpec{m}))
 	for id := range 4000 {
-		p.Begin(testID(id), [][]byte{fmt.Append(nil, "key ", id)})
+		p.Begin(accounts.Entry{ID: testID(id)}, [][]byte{fmt.Append(nil, "key ", id)})
 		for day := range int64(days) {
-			parts, err := p.Window(day+1, []schemas.KeyCount{{N: 1}}, nil)
+			parts, err := p.Window(0, day+1, []schemas.KeyCount{{N: 1}}, nil)
 			if err != nil || len(parts) != 1 || parts[0].Total != 1 {
 				t.Fatalf("user %d, day %d: %v counts (%v)", id, day, parts, err)
 			}

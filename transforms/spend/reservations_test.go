@@ -165,7 +165,7 @@ func TestADecidedTurnIsChargedBeforeTheNext(t *testing.T) {
 		}
 	}
 	charge := func(turn uint64) error { // with a price for everything
-		return accounts.chargeSettled(NewSettlement(schemas.Settled{Turn: turn,
+		return accounts.charge(NewSettlement(schemas.Settled{Turn: turn,
 			FirstRungs: []units.Precision{unit(1)}}))
 	}
 	outOfOrder(1)

@@ -11,9 +11,9 @@ import (
 )
 
 // restore brings a shard to the state before the open turn, or to the open turn itself if it was
-// decided in this epoch: from the process's own memory, or from the ledger.
+// decided in this epoch. It uses the state in memory, if possible, and otherwise the ledger.
 func (e *Engine) restore(ctx context.Context, n int, s *shard, open *schemas.Open) error {
-	if s.writer != nil && s.epoch == open.Epoch && (s.accounts.turn+1 == open.Turn || s.decided(open)) {
+	if s.writer != nil && s.epoch == open.Epoch && (s.accounts.turn+1 == open.Turn || s.hasDecided(open)) {
 		return nil
 	}
 	if err := e.acquire(ctx, n, s, open); err != nil {
@@ -28,12 +28,12 @@ func (e *Engine) restore(ctx context.Context, n int, s *shard, open *schemas.Ope
 }
 
 // decided reports whether the open turn is decided and not charged yet.
-func (s *shard) decided(open *schemas.Open) bool {
+func (s *shard) hasDecided(open *schemas.Open) bool {
 	return s.accounts.turn == open.Turn && s.accounts.decided != nil
 }
 
 // acquire makes this process the shard's only writer and restores the shard from the ledger as of
-// the turn before the open one, charged; found has the decisions after it.
+// the turn before the open one, charged. found then has the later decisions.
 func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Open) error {
 	s.forget()
 	if s.epoch != open.Epoch {
@@ -72,7 +72,7 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 	a := newShardAccounts(e.opts.Rules, e.opts.Windows)
 	for _, entry := range snapshot.Accounts {
 		if snapshot.Turn+1 == a.rules.From && a.rules.Before != nil {
-			entry.Debts = a.carry(&entry)
+			entry.Debts = a.carryDebts(&entry)
 		}
 		if err := a.store.Restore(entry); err != nil {
 			return fmt.Errorf("restoring shard %d: %w", n, err)
@@ -115,13 +115,13 @@ func (a *shardAccounts) reopen(slices [][]byte) error {
 	return nil
 }
 
-// errPast is returned if an OPEN's turn is settled: an engine's restore has repeated the OPEN, and
-// a new one is on its way.
+// errPast is returned if the turn of an OPEN is settled: an engine's restore has repeated an old
+// OPEN, and a new one follows.
 var errPast = errors.New("the turn is settled already")
 
-// unfit returns the error for a ledger that does not end with the turn before the open one: a
-// stop, unless the OPEN is of a past turn. Nothing may be written for a past turn, because later
-// turns use its slots.
+// unfit returns the error for a ledger that does not end with the turn before the open one: errPast
+// if the open turn is settled, and otherwise a stop. Nothing may be written for a settled turn,
+// because later turns use its slots.
 func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint64, reason string) error {
 	if _, err := e.opts.Settlements.Settlement(ctx, open.Turn); err == nil || errors.Is(err, ErrForgotten) {
 		return errPast
@@ -129,9 +129,9 @@ func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint
 	return &StopError{Shard: n, Turn: turn, Reason: reason}
 }
 
-// unreadable turns an error in reading the ledger's records into a stop, because reading them again
-// would fail again. Records of another version of this program cause no stop: that version
-// can read them, and a STOP would lock it out.
+// unreadable turns an error in reading the ledger's records into a stop, because another attempt
+// would fail, too. Records of another version of this program cause no stop, which would lock that
+// version out.
 func unreadable(n int, open *schemas.Open, err error) error {
 	if err == nil || errors.Is(err, schemas.ErrVersion) {
 		return err
@@ -139,7 +139,7 @@ func unreadable(n int, open *schemas.Open, err error) error {
 	return &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger holds a record that cannot be read", Err: err}
 }
 
-// earliestSnapshot returns the turn of the earliest snapshot from which a generation can continue,
+// earliestSnapshot returns the turn of the earliest snapshot from which a generation can continue
 // and after which the ledger has every turn up to the settled one.
 func earliestSnapshot(l *schemas.LedgerReader, from, settled uint64) uint64 {
 	first, deltas := settled+1, l.DeltaTurns()
@@ -158,8 +158,8 @@ func earliestSnapshot(l *schemas.LedgerReader, from, settled uint64) uint64 {
 	return least
 }
 
-// newestSnapshot finds the newest complete snapshot as of a turn, and its slot. If there is none,
-// it returns the empty snapshot of turn 0, as if in slot 1.
+// newestSnapshot returns the newest complete snapshot as of a turn, and its slot. If there is none,
+// it returns the empty snapshot of turn 0, with slot 1.
 func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, int, error) {
 	found, ok, err := l.NewestSnapshot(settled)
 	if err != nil {

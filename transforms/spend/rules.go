@@ -22,34 +22,35 @@ type Rules struct {
 	ReleaseShards int
 	LedgerSlots   uint64
 	From          uint64 // the first turn of these rules; 0 for all
-	// Before has the allowances behind the ledger's debts as of the turn before From, in their
-	// order; nil: those of these rules. Begins is the end of that turn, as metric windows have it.
+	// Before has the allowances that the ledger's debts as of the turn before From belong to, in
+	// their order; nil: those of these rules.
 	Before  []schemas.MetricAllowance
-	Begins  int64
+	Begins  int64 // end of the turn before From, in the time of metric windows
 	metrics []metric
 }
 
+// metric is a metric with everything that admission needs.
 type metric struct {
 	spec      schemas.MetricSpec
 	allowance accounts.Allowance
 	kind      metrickind.Kind
-	bounds    metrickind.Bounds   // the caps on a user's contribution to a key
-	filter    uint64              // the bit that an event must have; 0: no filter
+	bounds    metrickind.Bounds   // caps on a user's contribution to a key
+	filter    uint64              // bit that an event must have; 0: no filter
 	public    map[string]struct{} // nil unless keys are public
-	rank      string              // determines the order in which keys are clipped
-	further   []int               // the metrics of the further components of its counts
-	nodes     int                 // the metric of the nodes of its trees; −1: none
+	rank      string              // first field of the hash that orders a user's keys
+	further   []int               // metrics of the further components of its counts
+	nodes     int                 // metric of the nodes of its trees; −1: none
 	scale     *metrickind.Scale   // scale of its trees
-	base      int                 // the metric whose events this one counts, if it is a share
-	valued    bool                // its kind has Values
-	// values are an event's parts in each component, for kinds with values
+	base      int                 // metric whose events this one counts, if it is a share
+	valued    bool                // whether its kind has Values
+	// values computes an event's contribution to each component, for kinds with values.
 	values []func(value int64, b metrickind.Bounds) int64
 }
 
-// NewRules checks the counts and prepares the metrics. Their order is the order
-// of admission; a derived metric follows the one that it is derived from. Rules that
-// continue the accounts of earlier rules may keep or lower the budget, never raise it: the caller
-// checks that with budgets.Budget.CheckNext, because accounts do not know their budget.
+// NewRules checks its arguments. Metrics are admitted in the given order; a derived metric follows
+// the one that it is derived from. Rules that continue the accounts of earlier rules may keep or
+// lower the budget, never raise it: the caller checks that with budgets.Budget.CheckNext, because
+// accounts do not have their budget.
 func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	shards, releaseShards, ledgerSlots int) (*Rules, error) {
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
@@ -108,7 +109,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	return r, nil
 }
 
-// derive records the index of m in the metric that it is derived from.
+// derive adds a derived metric to the metric that it is derived from.
 func (r *Rules) derive(m *metric) error {
 	base := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived() })
 	if base < 0 {
@@ -150,8 +151,8 @@ func (r *Rules) derive(m *metric) error {
 	return nil
 }
 
-// bounded reports whether a derived metric has the bounds of the metric that it is derived from,
-// whose cap may be what a full bucket pays for.
+// bounded reports whether a derived metric has the bounds of the metric that it is derived from.
+// The cap in these may be the number of events that a full bucket pays for.
 func (m *metric) bounded(base *metric) bool {
 	return m.bounds == base.bounds || m.bounds == base.spec.Bounds()
 }
@@ -163,19 +164,19 @@ func (r *Rules) hasSums(m *metric) bool {
 	})
 }
 
-// sumsOf returns the kinds of the sums that the counts of a metric need as further components: for
-// themselves, and for the statistics beside them that are already in r.metrics.
+// sumsOf returns the kinds of the sums that the counts of a metric need as further components, for
+// themselves and for the statistics of the metric that are already in r.metrics.
 func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
-	var also []string
+	var statistics []string
 	for i := range r.metrics {
 		if s := &r.metrics[i]; s.spec.Of == m.spec.Name && s.kind.ValueOf() != "" {
-			also = append(also, s.kind.ValueOf())
+			statistics = append(statistics, s.kind.ValueOf())
 		}
 	}
-	return m.kind.FurtherSums(also)
+	return m.kind.FurtherSums(statistics)
 }
 
-// share makes m the share of a metric: it takes the same events.
+// share makes m the share of a metric, with the same events.
 func (r *Rules) share(m *metric, base int) error {
 	twice := slices.ContainsFunc(r.metrics, func(o metric) bool { return o.kind.Share && o.base == base })
 	fits := m.spec.WindowSize == r.metrics[base].spec.WindowSize &&
@@ -195,12 +196,12 @@ func summable(m *schemas.MetricSpec) bool {
 	}
 	greatest := max(m.Max, -m.Min) // −2⁶³ is its own negative
 	power := slices.IndexFunc(metrickind.SumComponents(), func(k metrickind.Kind) bool { return k.Name == m.Kind })
-	if power >= 0 { // which adds 2v − min − max
+	if power >= 0 { // the kind adds 2v − min − max
 		if greatest > math.MaxInt64>>2 {
 			return false
 		}
 		greatest *= 4
-		for range power { // which adds a power of max − min
+		for range power { // and multiplies it by a power of max − min
 			high, low := bits.Mul64(uint64(greatest), uint64(m.Max-m.Min))
 			if high != 0 || low > math.MaxInt64 {
 				return false
@@ -208,7 +209,7 @@ func summable(m *schemas.MetricSpec) bool {
 			greatest = int64(low)
 		}
 	}
-	// they add up no values
+	// These kinds add up no values.
 	if kind := metrickind.Of(m.Kind); kind.Tree != nil || kind.HasNodes() || kind.Statistic != nil {
 		return m.Min != math.MinInt64 && (kind.Tree == nil || m.MaxEventsPerKey <= mostOfTree)
 	}
@@ -238,8 +239,8 @@ func (m *metric) prefixes() bool { return m.valued && !m.kind.CountTarget() }
 // private reports whether the metric releases private keys itself.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
-// price returns the worst case of a user's contribution to a window of the metric, to the further
-// components of its counts and to all nodes of their trees; ok is false if it does not fit an
+// price returns the worst-case cost of a user's contribution to a window of the metric, with the
+// further components of its counts and all nodes of their trees; ok is false if it does not fit an
 // account.
 func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCount) (worst units.Mu2, ok bool) {
 	for len(leaves) > 0 {

@@ -38,10 +38,10 @@ func keyExistsIffAdmitted(t *testing.T, m schemas.MetricSpec, user int) {
 		t.Fatalf("cells are %+v (%v)", p.Cells, err)
 	}
 	// The same user again, without budget: no key at all.
-	must.Succeed(t, a.chargeSettled(released(unit(4), map[string]units.Precision{"a": unit(4), "b": unit(4)})))
+	must.Succeed(t, a.charge(released(unit(4), map[string]units.Precision{"a": unit(4), "b": unit(4)})))
 	mustDecide(t, a, s, cs)
 	counts := a.counts(a.decided)
-	for _, there := range counts.there[0] {
+	for _, there := range counts.present[0] {
 		if there {
 			t.Fatalf("a user without budget is counted: %v", counts)
 		}

@@ -281,7 +281,7 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 		"above the top":      {metric1("m"), map[string]units.Precision{"a": {Lo: 4<<40 + 1}}, 0},
 	} {
 		a := mustAccounts(t, deployment(1<<40, c.metric), cs)
-		err := a.chargeSettled(released(unit(1), c.keys))
+		err := a.charge(released(unit(1), c.keys))
 		if c.paid == 0 {
 			if err == nil {
 				t.Errorf("%s: charged %d", name, a.accountOf(1).Spent)
@@ -315,7 +315,7 @@ func TestRuleAReleasedValuePaysForAllComponents(t *testing.T) {
 		"below a threshold":  {nil, 1},
 	} {
 		a := mustAccounts(t, deployment(1<<40, metrics...), []contribution{{user: 1, key: "a", n: 1, value: 3}})
-		err := a.chargeSettled(NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1),
+		err := a.charge(NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1),
 			unit(1)}, Keys: c.keys}))
 		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.accountOf(1).Spent != c.paid) {
 			t.Errorf("%s: charged %d, want %d (%v)", name, a.accountOf(1).Spent, c.paid, err)
@@ -356,7 +356,7 @@ func TestRuleAReleasedTreePaysForItsDrawnNodes(t *testing.T) {
 	} {
 		a := mustAccounts(t, deployment(1<<40, metrics...), []contribution{{user: 1, key: "a", n: 1, value: 3},
 			{user: 1, key: "a", n: 1, value: 4}, {user: 1, key: "a", n: 1, value: 60}})
-		err := a.chargeSettled(
+		err := a.charge(
 			NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(4)}, Keys: c.keys}))
 		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.accountOf(1).Spent != c.paid) {
 			t.Errorf("%s: charged %d, want %d (%v)", name, a.accountOf(1).Spent, c.paid, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Settlement is a settled turn: the final precision of every released key. It is read-only and safe
-// for concurrent use.
+// Settlement is a settled turn, with the final precision of every released key. It is read-only and
+// safe for concurrent use.
 type Settlement struct {
 	Turn uint64
 
@@ -54,9 +54,9 @@ func compareWindows(k *schemas.SettledKey, w schemas.MetricWindow) int {
 // Keys returns the number of released keys.
 func (s *Settlement) Keys() int { return len(s.released) }
 
-// precisions returns the precision that the contributors of each key of a window pay for: the final
-// precision of the key's release, or the first rung for a private key that was not released. Zero
-// means unknown. keys ascend.
+// precisions returns, for each key of a window, the precision that its contributors pay for: the
+// final precision of a released key, or the first rung of a private key that was not released; 0 if
+// there is neither. keys ascend.
 func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private bool) []units.Precision {
 	out := make([]units.Precision, len(keys))
 	first, _ := slices.BinarySearchFunc(s.released, w, compareWindows)
@@ -66,7 +66,7 @@ func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private b
 			return cmp.Or(compareWindows(k, w), bytes.Compare(k.Key, key))
 		}
 		// The key is probably near: search in steps that double, and then between the last two.
-		// So a few keys among many are found quickly, and many keys cost no more than one pass.
+		// This finds a few keys among many quickly, and many keys in hardly more than one pass.
 		step := 1
 		for step <= len(rest) && compare(rest[step-1], key) < 0 {
 			step *= 2

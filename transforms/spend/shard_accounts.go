@@ -11,36 +11,38 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// errOverBudget: the ledger admits a user whose budget does not allow it.
+// errOverBudget is returned if the ledger admits a user whose budget does not allow it.
 var errOverBudget = errors.New("an admitted user's worst case does not fit the budget")
 
-// errNothingKept: the ledger admits a user to a window in which no contribution of the user counts.
+// errNothingKept is returned if the ledger admits a user to a window in which no event of the user
+// counts.
 var errNothingKept = errors.New("a user was admitted to a window without contributing to it")
 
-// errOtherWindows: the ledger decides about other windows than those that end with the turn.
+// errOtherWindows is returned if the windows of the ledger's delta are not those that end with the
+// turn.
 var errOtherWindows = errors.New("the decided windows are not those that end with the turn")
 
-// errUserMissed: the users of the ledger's delta are out of order, or some of them
-// contribute to none of the windows.
+// errUserMissed is returned if the users of the ledger's delta are out of order, or if one of them
+// contributes to none of the windows.
 var errUserMissed = errors.New("the users with decisions are not met one by one among those of the windows")
 
-// shardAccounts is one shard's accounts as of a turn. From a turn's admission to its settlement the
-// worst case of its admitted users is reserved.
+// shardAccounts has one shard's accounts as of a turn. While a turn is decided but not settled, the
+// worst cases of its admitted users are reserved.
 type shardAccounts struct {
 	rules   *Rules
 	windows Windows
 	clip    *clipper
 	store   *accounts.Shard
 	open    []openSlice // slices of windows that end after turn, ascending
-	turn    uint64      // the last turn that was decided
+	turn    uint64      // last decided turn
 	decided *decision   // of that turn; nil if it is charged
-	period  int64       // the first budget period whose accounts are still kept
-	// forgotten has the marks of users who count in no turn any more, ascending.
+	period  int64       // first budget period whose accounts are still kept
+	// forgotten has the marks of users who were forgotten, ascending.
 	forgotten []schemas.ForgottenMark
 
 	observe onCharge     // may be nil
 	scratch *scratch     // while a turn is decided
-	charged reservations // a charged turn's reservations, for their memory
+	charged reservations // of a charged turn, to reuse their memory
 }
 
 // onCharge is called with each charge of a window to an account.
@@ -49,8 +51,8 @@ type onCharge func(id accounts.ID, period int64, w schemas.MetricWindow, cost un
 // decision is a decided turn that is not charged yet.
 type decision struct {
 	delta        *schemas.Delta
-	ended        *endedWindows // the windows that ended with it
-	reservations reservations  // the admitted users' reservations
+	ended        *endedWindows
+	reservations reservations
 }
 
 func newShardAccounts(r *Rules, w Windows) *shardAccounts {
@@ -74,8 +76,8 @@ func (a *shardAccounts) metric(w schemas.MetricWindow) (*metric, error) {
 	return &a.rules.metrics[w.Metric], nil
 }
 
-// put stores the account of a user for whom reservations were added since from.
-func (a *shardAccounts) put(place int, u *member, account accounts.Account, to *reservations, from int) error {
+// storeAccount stores the account of a user whose reservations start at index from.
+func (a *shardAccounts) storeAccount(place int, u *member, account accounts.Account, to *reservations, from int) error {
 	place, err := a.store.PutAt(place, u.ID, u.Period, account)
 	if err != nil {
 		return fmt.Errorf("keeping an account: %w", err)
@@ -84,8 +86,8 @@ func (a *shardAccounts) put(place int, u *member, account accounts.Account, to *
 	return nil
 }
 
-// follows refuses to decide a turn that is not the next one, or before the last one is charged.
-func (a *shardAccounts) follows(turn uint64) error {
+// checkNext refuses a turn that is not the next one, or that follows one that is not charged.
+func (a *shardAccounts) checkNext(turn uint64) error {
 	if turn != a.turn+1 || a.decided != nil {
 		return fmt.Errorf("deciding turn %d out of order: turn %d is the last one, charged: %v", turn, a.turn,
 			a.decided == nil)

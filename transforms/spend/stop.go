@@ -3,7 +3,7 @@ package spend
 import "fmt"
 
 // StopError means that the deployment must stop until an operator has examined it: log and ledger
-// differ, a budget would be exceeded, or records were lost. Its text carries no data.
+// differ, a budget would be exceeded, or records were lost. Its text contains no data.
 type StopError struct {
 	Shard  int
 	Turn   uint64

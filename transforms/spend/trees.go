@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// leafCount is how many of a user's kept events of a key have values in a leaf of the key's tree.
+// leafCount is the number of a user's kept events in a leaf of a key's tree.
 type leafCount struct {
 	key  uint32 // as kept.key
 	leaf metrickind.Node
@@ -23,7 +23,7 @@ func compareLeaves(a, b leafCount) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.leaf, b.leaf))
 }
 
-// mergeLeaves sorts the counts of a list from index from to its end, and adds up counts of the same
+// mergeLeaves sorts the part of a list that starts at index from, and adds up counts of the same
 // leaf.
 func mergeLeaves(list []leafCount, from int) []leafCount {
 	added := list[from:]
@@ -48,11 +48,10 @@ func firstTree(leaves []leafCount) (first, rest []leafCount) {
 	return leaves[:n], leaves[n:]
 }
 
-// drawnNodes are the nodes of a key's tree whose children were drawn, ascending, with the precision
-// of the draws. It is empty for a key that was not released.
+// drawnNodes has the drawn nodes of a key's tree. It is empty for a key that was not released.
 type drawnNodes struct {
-	precision units.Precision
-	parents   []metrickind.Node
+	precision units.Precision   // of each node
+	parents   []metrickind.Node // nodes whose children were drawn, ascending
 }
 
 // drawnNodes returns the drawn nodes of each key's tree. w is a window of the metric of the nodes,
@@ -68,8 +67,8 @@ func (s *Settlement) drawnNodes(w schemas.MetricWindow, keys [][]byte) ([]drawnN
 		if !ok {
 			return nil, errNoPrice
 		}
-		index, there := slices.BinarySearchFunc(keys, key, slices.Compare[[]byte])
-		if !there {
+		index, found := slices.BinarySearchFunc(keys, key, slices.Compare[[]byte])
+		if !found {
 			continue // no user of this shard has the key
 		}
 		nodes := &out[index]
@@ -81,8 +80,8 @@ func (s *Settlement) drawnNodes(w schemas.MetricWindow, keys [][]byte) ([]drawnN
 	return out, nil
 }
 
-// price returns a user's cost of the drawn nodes of a key's tree. If the key was released, at
-// least the children of the root were drawn, else no node.
+// price returns a user's cost of the drawn nodes of a key's tree. It refuses a released key without
+// the children of the root, and drawn nodes of a key that was not released.
 func (d *drawnNodes) price(leaves []leafCount, levels int, released bool) (units.Mu2, error) {
 	if root := len(d.parents) > 0 && d.parents[0] == metrickind.Root; root != released {
 		return 0, errNoPrice

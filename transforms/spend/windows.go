@@ -8,57 +8,55 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Windows maps metric windows to turns, which are slices of event time. Its methods are pure
-// functions of the configuration.
+// Windows maps metric windows to turns, which are slices of event time. Results depend on the
+// configuration only.
 type Windows interface {
 	// First returns the first turn of a metric window.
 	First(w schemas.MetricWindow) uint64
-	// Open reports whether a window of the metric that contains the turn's slice ends
-	// after the turn.
+	// Open reports whether a window of the metric contains the turn's slice and ends later.
 	Open(metric uint32, turn uint64) bool
-	// Needed returns the least turn whose slice belongs to a window that ends after the given turn;
-	// turn+1 if there is none.
+	// Needed returns the first turn whose slice belongs to a window that ends after the given turn,
+	// or turn+1 if there is none.
 	Needed(turn uint64) uint64
-	// LeastPeriod returns the least budget period that windows which end after the
-	// turn can charge; math.MinInt64 if budgets are for life.
+	// LeastPeriod returns the least budget period that a window which ends after the turn can
+	// charge; math.MinInt64 if budgets are for life.
 	LeastPeriod(turn uint64) int64
-	// Elapsed returns how many milliseconds after a time, which is fixed for a budget period's
-	// accounts and no data decide, a metric window ends.
+	// Elapsed returns the time from a fixed instant of a budget period to the end of a metric
+	// window, in milliseconds. The instant does not depend on data.
 	Elapsed(w schemas.MetricWindow, period int64) int64
 }
 
-// oneSlice is the Windows of metrics whose windows have one turn each.
+// oneSlice implements Windows for windows of one turn each.
 type oneSlice struct{}
 
-// First implements Windows; the caller asks only for windows of the turn that it decides.
+// First implements Windows. The caller limits the result to the decided turn.
 func (oneSlice) First(schemas.MetricWindow) uint64             { return math.MaxUint64 }
 func (oneSlice) Open(uint32, uint64) bool                      { return false }
 func (oneSlice) Needed(turn uint64) uint64                     { return turn + 1 }
 func (oneSlice) LeastPeriod(uint64) int64                      { return math.MinInt64 }
 func (oneSlice) Elapsed(w schemas.MetricWindow, _ int64) int64 { return w.WindowEnd }
 
-// openSlice is a slice of a window that is still open, as the ledger has it:
-// encoded, because a day's window has a thousand of them.
+// openSlice is an encoded slice of an open window. A window of a day has a thousand of them, which
+// take less memory than decoded ones.
 type openSlice struct {
 	turn uint64
 	data []byte
 }
 
-// endedWindows are the windows that end with a turn, and what each user contributed to them.
+// endedWindows has the windows that end with a turn, and the contributions to them.
 type endedWindows struct {
 	windows       []schemas.MetricWindow
-	contributions []*contributions // by window; windows over the same slices share one
-	taken         [][]bool         // by window: the labels that belong to its metric
-	bases         []int            // by window of a share: the window of its metric
-	each          []*contributions // each set of contributions once, the turn's own first
-	slice         *contributions
+	contributions []*contributions // by window; windows of the same slices share them
+	matches       [][]bool         // by window: labels that belong to its metric
+	bases         []int            // by window of a share: window of the metric that it is derived from
+	each          []*contributions // each of the contributions once, the turn's own first
+	slice         *contributions   // the turn's own
 }
 
-// assemble assembles the windows that end with a turn, from the slices that are kept and the turn's
-// own.
+// assemble assembles the windows that end with a turn, from the kept slices and the turn's own.
 func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 	slice *contributions) (*endedWindows, error) {
-	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), taken: make([][]bool,
+	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), matches: make([][]bool,
 		len(windows)), bases: make([]int, len(windows)), slice: slice, each: []*contributions{slice}}
 	byFirst := map[uint64]*contributions{}
 	for i, w := range windows {
@@ -69,7 +67,7 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 		first := min(a.windows.First(w), turn)
 		c := byFirst[first]
 		if c == nil {
-			if c, err = a.since(first, slice); err != nil {
+			if c, err = a.mergeSince(first, slice); err != nil {
 				return nil, err
 			}
 			byFirst[first] = c
@@ -78,7 +76,7 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 			}
 		}
 		e.contributions[i] = c
-		e.taken[i] = c.taken(m)
+		e.matches[i] = c.matches(m)
 		if m.kind.Share {
 			derived := w
 			derived.Metric = uint32(m.base)
@@ -91,8 +89,8 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 	return e, nil
 }
 
-// since merges the kept slices from a turn on with the open turn's own.
-func (a *shardAccounts) since(first uint64, slice *contributions) (*contributions, error) {
+// mergeSince merges the slices from a turn to the open one, whose slice is given.
+func (a *shardAccounts) mergeSince(first uint64, slice *contributions) (*contributions, error) {
 	parts := []*contributions{}
 	for _, s := range a.open {
 		if s.turn < first {
@@ -110,6 +108,7 @@ func (a *shardAccounts) since(first uint64, slice *contributions) (*contribution
 	return new(merged).merge(append(parts, slice))
 }
 
+// keysOf returns the keys of a window of a metric, ascending.
 func (e *endedWindows) keysOf(window int, m *metric) [][]byte {
 	if m.kind.Share {
 		return m.spec.PublicKeys
@@ -117,26 +116,25 @@ func (e *endedWindows) keysOf(window int, m *metric) [][]byte {
 	return e.contributions[window].keys
 }
 
-// member is one user of the windows that end, with what the user contributed to the turn's own
-// slice and to each window; nil for nothing.
+// member is a user who contributed to the turn's own slice or to an ended window.
 type member struct {
 	schemas.ContribUser
-	part     *schemas.ContribUser
-	byWindow []*schemas.ContribUser
+	part     *schemas.ContribUser   // contributions to the turn's own slice; nil if there are none
+	byWindow []*schemas.ContribUser // contributions to each window; nil if there are none
 }
 
-// forgetUsers drops the users once they are admitted: charging does not need them.
+// forgetUsers drops the users: charging does not need them.
 func (e *endedWindows) forgetUsers() {
 	for _, c := range e.each {
 		c.users = nil
 	}
 }
 
-// members calls fn for every user of the windows and of the turn's slice,
-// ascending. Its argument is valid until fn returns.
-func (e *endedWindows) members(fn func(m *member) error) error {
+// eachMember calls fn for every user of the windows and of the turn's slice, ascending. The
+// argument is valid until fn returns.
+func (e *endedWindows) eachMember(fn func(m *member) error) error {
 	next := make([]int, len(e.each))
-	least := make([]*schemas.ContribUser, len(e.each)) // by set: the part of its least user
+	least := make([]*schemas.ContribUser, len(e.each)) // by index of each: contributions of the least user
 	positions := make([]int, len(e.contributions))
 	for i, c := range e.contributions {
 		positions[i] = slices.Index(e.each, c)
@@ -177,33 +175,4 @@ func (e *endedWindows) members(fn func(m *member) error) error {
 			}
 		}
 	}
-}
-
-// retainSlices retains the decided turn's slice for open windows, and drops the slices that no open
-// window needs.
-func (a *shardAccounts) retainSlices(d *schemas.Delta) error {
-	needed := a.windows.Needed(d.Turn)
-	rest := a.open[:0]
-	for _, s := range a.open {
-		if s.turn >= needed {
-			rest = append(rest, s)
-		}
-	}
-	clear(a.open[len(rest):])
-	a.open = rest
-	if d.Turn < needed {
-		return nil
-	}
-	o := schemas.OpenSlice{Turn: d.Turn, Filtered: d.Filtered, Labels: d.Labels}
-	for i := range d.Users {
-		if u := &d.Users[i]; len(u.Entries) > 0 {
-			o.Users = append(o.Users, u.ContribUser)
-		}
-	}
-	data, err := schemas.EncodeOpenSlice(o)
-	if err != nil {
-		return fmt.Errorf("keeping the slice of turn %d: %w", d.Turn, err)
-	}
-	a.open = append(a.open, openSlice{d.Turn, data})
-	return nil
 }

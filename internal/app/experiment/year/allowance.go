@@ -72,7 +72,7 @@ func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err 
 	for _, v := range visits {
 		left := w.purses[v.user].Left(w.budget, &w.allowance, elapsed)
 		w.second = byte(w.random.IntN(2))
-		taken, _ := w.filler.Fill(one[:len(v.keys)], left, w.plan.Top(), w.rank)
+		taken := w.filler.Fill(one[:len(v.keys)], left, w.plan.Top(), w.rank)
 		w.counted = append(w.counted, taken...)
 		for i, key := range v.keys {
 			real[key]++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -71,7 +72,7 @@ const components = 2
 
 func newTrials(all []option) (trials []*trial, err error) {
 	for _, o := range all {
-		p, err := spend.NewPerson(o.d.Budget, o.d.Specs(), o.d.Metrics[0].Spec.Name)
+		p, err := spend.NewPerson(o.d.Budget, [32]byte{1}, o.d.Specs())
 		if err != nil {
 			return nil, err
 		}
@@ -86,10 +87,10 @@ func finest(d *deployment.Deployment) float64 { return 1 / math.Sqrt(d.Metrics[0
 // count calls add with a user's contribution to each entry. The horizon begins with the window
 // start.
 func (t *trial) count(p *person, size, start int64, add func(entry int, part spend.Part)) error {
-	t.person.Begin(p.id, p.names)
+	t.person.Begin(accounts.Entry{ID: p.id}, p.names)
 	for _, w := range p.windows {
 		entries := p.entries[w.entries[0]:w.entries[1]]
-		parts, err := t.person.Window((w.number+1-start)*size, entries, p.records[w.recs[0]:w.recs[1]])
+		parts, err := t.person.Window(0, (w.number+1-start)*size, entries, p.records[w.recs[0]:w.recs[1]])
 		if err != nil {
 			return err
 		}

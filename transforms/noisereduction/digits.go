@@ -90,7 +90,7 @@ func (s *stream) reset(seed [32]byte) {
 }
 
 // word returns the next 64 random bits.
-func (s *stream) word() uint64 {
+func (s *stream) Word() uint64 {
 	if s.next == len(s.block) {
 		binary.BigEndian.PutUint64(s.input[32:], s.count)
 		s.block = sha256.Sum256(s.input[:])

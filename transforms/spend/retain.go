@@ -1,0 +1,147 @@
+package spend
+
+import (
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// retention selects the part of a turn's slice that the delta retains: all contributions to open
+// windows, and all contributions of a user to a metric that admits the user to a window, because a
+// restore recomputes which of them count.
+type retention struct {
+	matches [][]bool // by window: labels of the slice that belong to its metric
+	sums    []bool   // by window: whether its metric needs records one by one
+	open    []bool   // by label of the slice: whether it belongs to an open window
+	// openSums is, by label of the slice, whether it belongs to an open window that needs records.
+	openSums []bool
+
+	user    *schemas.ContribUser
+	entries []bool // by entry of the user: whether it is retained
+	records []bool // by entry of the user: whether its records are retained
+}
+
+func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention {
+	slice := ended.slice
+	n := retention{open: make([]bool, len(slice.labels)), openSums: make([]bool, len(slice.labels))}
+	for i, w := range ended.windows {
+		m, matches := &a.rules.metrics[w.Metric], ended.matches[i]
+		if ended.contributions[i] != slice {
+			matches = slice.matches(m)
+		}
+		n.matches, n.sums = append(n.matches, matches), append(n.sums, m.valued)
+	}
+	for i := range a.rules.metrics {
+		m := &a.rules.metrics[i]
+		if !a.windows.Open(uint32(i), turn) {
+			continue
+		}
+		for l, matching := range slice.matches(m) {
+			n.open[l] = n.open[l] || matching
+			n.openSums[l] = n.openSums[l] || matching && m.valued
+		}
+	}
+	return n
+}
+
+// forUser begins with a user's part of the slice, which may be nil.
+func (n *retention) forUser(u *schemas.ContribUser) *retention {
+	n.user, n.entries, n.records = u, n.entries[:0], n.records[:0]
+	if u == nil {
+		return n
+	}
+	for _, e := range u.Entries {
+		n.entries = append(n.entries, n.open[e.Key])
+		n.records = append(n.records, n.openSums[e.Key])
+	}
+	return n
+}
+
+// mark retains the entries and records that an admission to a window depends on.
+func (n *retention) mark(window int) {
+	if n.user == nil {
+		return
+	}
+	matches := n.matches[window]
+	for i, e := range n.user.Entries {
+		if matches[e.Key] {
+			n.entries[i] = true
+			n.records[i] = n.records[i] || n.sums[window]
+		}
+	}
+}
+
+// retained returns the retained part of the user's slice.
+func (n *retention) retained(s *scratch) ([]schemas.KeyCount, []schemas.RecordValue) {
+	if n.user == nil {
+		return nil, nil
+	}
+	entries, records, next := len(s.entries), len(s.records), 0
+	for i, e := range n.user.Entries {
+		if n.entries[i] {
+			s.entries = append(s.entries, e)
+		}
+		for ; next < len(n.user.Records) && n.user.Records[next].Key <= e.Key; next++ {
+			if n.records[i] && n.user.Records[next].Key == e.Key {
+				s.records = append(s.records, n.user.Records[next])
+			}
+		}
+	}
+	return s.entries[entries:len(s.entries):len(s.entries)], s.records[records:len(s.records):len(s.records)]
+}
+
+// compactLabels returns the labels that the users' slices refer to, and renumbers the references.
+func compactLabels(labels []schemas.Label, users []schemas.DeltaUser) []schemas.Label {
+	used := make([]bool, len(labels))
+	for i := range users {
+		for _, e := range users[i].Entries {
+			used[e.Key] = true
+		}
+	}
+	renumbered := make([]uint32, len(labels))
+	var kept []schemas.Label
+	for i, l := range labels {
+		if used[i] {
+			renumbered[i] = uint32(len(kept))
+			kept = append(kept, l)
+		}
+	}
+	for i := range users {
+		for j := range users[i].Entries {
+			users[i].Entries[j].Key = renumbered[users[i].Entries[j].Key]
+		}
+		for j := range users[i].Records {
+			users[i].Records[j].Key = renumbered[users[i].Records[j].Key]
+		}
+	}
+	return kept
+}
+
+// retainSlices keeps the decided turn's slice for open windows, and drops the slices that no open
+// window needs.
+func (a *shardAccounts) retainSlices(d *schemas.Delta) error {
+	needed := a.windows.Needed(d.Turn)
+	rest := a.open[:0]
+	for _, s := range a.open {
+		if s.turn >= needed {
+			rest = append(rest, s)
+		}
+	}
+	clear(a.open[len(rest):])
+	a.open = rest
+	if d.Turn < needed {
+		return nil
+	}
+	o := schemas.OpenSlice{Turn: d.Turn, Filtered: d.Filtered, Labels: d.Labels}
+	for i := range d.Users {
+		if u := &d.Users[i]; len(u.Entries) > 0 {
+			o.Users = append(o.Users, u.ContribUser)
+		}
+	}
+	data, err := schemas.EncodeOpenSlice(o)
+	if err != nil {
+		return fmt.Errorf("keeping the slice of turn %d: %w", d.Turn, err)
+	}
+	a.open = append(a.open, openSlice{d.Turn, data})
+	return nil
+}
