@@ -111,9 +111,7 @@ func protocolMutants() []mutant {
 			"if m.nodes >= 0 { continue }"), everyMixedRecord},
 		{"number-beside-trees-free", "prices.cost", insertBefore("u := p.further[window][j][k.key]",
 			"if m.nodes >= 0 && j == len(m.further)-1 { continue }"), everyMixedRecord},
-		{"sums-beside-trees-over-the-first-number", "ladders.joinOne", never(".Again"), everyMixedRecord},
-		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"),
-			everyMixedRecord},
+		{"sums-beside-trees-over-the-first-number", "ladders.drawFurther", never(".Again"), everyMixedRecord},
 		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(selected) > 0 { continue }"),
 			everyMixedRecord},
 		{"first-level-only-charged", "drawnNodes.price", insertBefore("return drawn",
@@ -134,11 +132,11 @@ func protocolMutants() []mutant {
 			everyMixedRecord},
 		{"nodes-of-ends-not-settled", "Search.Drawn", insertBefore("range s.drawn",
 			"if len(s.drawn) > 2 { return []Node{Root} }"), everyMixedRecord},
-		{"intervals-of-one-level", "treeOf", replace("t.scale.Levels()", "1"), everyMixedRecord},
+		{"intervals-of-one-level", "newTree", replace("t.scale.Levels()", "1"), everyMixedRecord},
 		{"forgotten-users-return", "Engine.acquire", insertBefore("a.reopen(", "a.forgotten = nil"), forgottenTest},
 		{"ledger-in-clear", "LedgerSeal.flip", insertBefore("XORKeyStream(", "if s.shard >= 0 { return }"),
 			forgottenTest},
-		{"noise-of-another-metric", "ladders.refine", replace("l.digests[t.Metric]", "l.digests[0]"), everyMixedRecord},
+		{"noise-of-another-metric", "ladders.identity", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// greatestTotal is where float64 begins to skip integers.
+// greatestTotal is the greatest n such that a float64 can represent every integer up to n.
 const greatestTotal = 1 << 53
 
 // GaussianNoise returns a function that releases integers with Gaussian noise of at least the given
@@ -14,7 +14,7 @@ func GaussianNoise(src Source) func(total int64, sigma float64) (float64, error)
 	return noiseOf(src, NewGaussian)
 }
 
-// DiscreteGaussianNoise is GaussianNoise with noise of the discrete Gaussian law.
+// DiscreteGaussianNoise is GaussianNoise with discrete Gaussian noise.
 func DiscreteGaussianNoise(src Source) func(total int64, sigma float64) (float64, error) {
 	return noiseOf(src, NewDiscreteGaussian)
 }

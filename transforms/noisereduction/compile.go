@@ -8,30 +8,28 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Plan is a compiled ladder with its stop rule and threshold: integer
-// tables, fixed. Safe for concurrent use.
+// Plan is a compiled ladder, with its stop rule and threshold. Safe for concurrent use.
 type Plan struct {
 	spec      Spec
 	rungs     []rung
-	finest    uint    // greatest lattice exponent of any rung
-	barrier   int64   // stop where score ≥ barrier; MaxInt64 without a relative target
+	finest    uint    // greatest lattice exponent of a rung
+	barrier   int64   // least score that stops the ladder; MaxInt64 without a relative target
 	reach     []int64 // adaptive: reach[m] is the greatest score that jumps m+2 points or more
-	floorMet  bool    // the last rung meets the absolute target
+	floorMet  bool    // whether the last rung meets the absolute target
 	threshold *threshold
-	limit     float64  // the threshold, for Imitate
+	limit     float64  // threshold, for Imitate
 	z         *big.Rat // two-sided quantile of the confidence
 	kappa     float64  // for MeetableFrom
 	widen     *big.Rat // factor by which an interval is wider than a Gaussian one
 	scratch   sync.Pool
 }
 
-// Compile checks a Spec and prepares everything that can be computed
-// without data. Its errors wrap ErrSpec. It takes some milliseconds.
+// Compile checks a Spec and computes its Plan, in some milliseconds. Its errors wrap ErrSpec.
 func Compile(s Spec) (*Plan, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	if s.Private != nil { // the caller keeps its own
+	if s.Private != nil { // the caller may change its own
 		private := *s.Private
 		s.Private = &private
 	}
@@ -58,7 +56,7 @@ func Compile(s Spec) (*Plan, error) {
 	return p, nil
 }
 
-// kappaOf returns κ of a target.
+// kappaOf returns the κ of a target.
 func (f factors) kappaOf(t Target) *big.Rat {
 	switch {
 	case t.Relative == 0:
@@ -78,8 +76,7 @@ func enoughFor(t Target, z, kappa *big.Rat) *big.Int {
 }
 
 // TopFor returns the least top precision with which a ladder meets the absolute target of s. It
-// ignores First, Top and Private of s. It returns the error of Target.Check, or a
-// *units.RangeError.
+// ignores First, Top and Private of s. Errors are those of Target.Check, or a *units.RangeError.
 func TopFor(s Spec) (units.Precision, error) {
 	if err := s.Target.Check(); err != nil {
 		return units.Precision{}, err
@@ -88,9 +85,9 @@ func TopFor(s Spec) (units.Precision, error) {
 		enoughFor(s.Target, quantileOf(s.Target.Confidence, 1), factorsFor(s).kappaOf(s.Target)))
 }
 
-// setBarrier fixes the relative stop rule: z·σ ≤ κ·r·est, that is est·√u ≥
-// a = z/(κ·r); and the jumps towards it: the next precision is the greatest
-// u′ ≤ 16·u with (est·√u + margin)·√(u′/u) ≤ a.
+// setBarrier computes the relative stop rule, z·σ ≤ κ·r·est, which is est·√u ≥ a = z/(κ·r), and the
+// jumps towards it: the next precision is the greatest u′ ≤ 16·u with (est·√u + margin)·√(u′/u) ≤
+// a.
 func (p *Plan) setBarrier(z, kappa *big.Rat) {
 	if p.spec.Target.Relative == 0 {
 		if p.spec.Kind == Adaptive {
@@ -116,8 +113,8 @@ func (p *Plan) setBarrier(z, kappa *big.Rat) {
 	}
 }
 
-// margin is what a jump allows for an estimate that is too low, in standard deviations: the target
-// it aims at is seldom overshot, and the last step before the stop is a short one.
+// margin is subtracted from the length of a jump, in standard deviations, in case that the estimate
+// is too low. So a jump seldom goes beyond the target, and the last step before the stop is short.
 const margin = 2
 
 func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
@@ -150,7 +147,7 @@ func (p *Plan) First() units.Precision { return p.spec.First }
 // Top returns the precision that no release exceeds.
 func (p *Plan) Top() units.Precision { return p.spec.Top }
 
-// Ladder returns the precisions that a release can stop at, increasing. A fresh slice.
+// Ladder returns the precisions at which a release can stop, in increasing order, in a new slice.
 func (p *Plan) Ladder() []units.Precision {
 	all := make([]units.Precision, len(p.rungs))
 	for i, r := range p.rungs {

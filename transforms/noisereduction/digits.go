@@ -8,29 +8,28 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// noiseFormat is the first field of every input of the pseudorandom function. Each sampler needs a
-// format of its own, so that no input is used for two ways to draw.
+// noiseFormat is the first field of every input of the pseudorandom function. Each way of drawing
+// needs its own format, so that no two ways use the same input.
 const noiseFormat = "tollgate/noise/1"
 
 // Identity identifies the release that a draw belongs to. All fields enter the pseudorandom
 // function.
 type Identity struct {
 	Incarnation  [16]byte // random, chosen once per deployment
-	MetricDigest [32]byte // covers every semantic field of the metric
-	WindowStart  int64    // unix ms, inclusive
-	WindowEnd    int64    // unix ms, exclusive
-	Key          []byte   // may be empty; not kept
+	MetricDigest [32]byte // of every field of the metric that affects values
+	WindowStart  int64    // Unix milliseconds, inclusive
+	WindowEnd    int64    // Unix milliseconds, exclusive
+	Key          []byte   // may be empty; not retained
 }
 
-// NoiseKey is the secret of the pseudorandom function, with a name that may be public. Only the
-// secret enters the noise.
+// NoiseKey is the secret of the pseudorandom function.
 type NoiseKey struct {
-	ID     string
+	ID     string // a public name, which does not affect the noise
 	Secret secret.Of[[32]byte]
 }
 
-// appendField appends a length-prefixed field: with every field prefixed the concatenation can be
-// read back, so two different tuples never have the same encoding.
+// appendField appends a field with its length as a prefix. As every field has one, two different
+// tuples never have the same encoding.
 func appendField(dst, field []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(field)))
 	return append(dst, field...)
@@ -56,9 +55,9 @@ func appendIdentity(dst []byte, id Identity) []byte {
 	return appendField(dst, id.Key)
 }
 
-// draw names one Gaussian draw within a release. The precisions are in it because a second
-// configuration over the same window would otherwise reuse a normal deviate at another scale, and
-// two equations in two unknowns give the count away.
+// draw identifies one Gaussian draw within a release. It includes the precisions because another
+// configuration of the same window would otherwise use the same normal deviate at another scale,
+// and two equations with two unknowns would give the count away.
 type draw struct {
 	rung       int // from 1
 	previous   units.Precision
@@ -75,8 +74,7 @@ func appendDraw(dst []byte, d draw) []byte {
 	return appendUint(dst, d.exactCount)
 }
 
-// stream is SHA-256 in counter mode over a seed: the random digits of one
-// draw. It never ends and is a pure function of the seed.
+// stream has the random digits of one draw: SHA-256 of a seed in counter mode. It never ends.
 type stream struct {
 	input [40]byte // seed and counter
 	block [32]byte

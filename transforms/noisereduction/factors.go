@@ -6,24 +6,25 @@ const (
 	ladderClasses   = 3
 )
 
-// factors are the fitted parts of a stop rule in thousandths.
+// factors are the fitted factors of a stop rule, in thousandths.
 type factors struct {
-	kappa int64 // relative target alone
-	floor int64 // relative beside an absolute target, applied to both
+	kappa int64 // κ for a relative target alone
+	floor int64 // κ for both targets if there is also an absolute one
 	widen int64 // half-width of the printed interval in units of z·σ
 }
 
-// The nodes of the table of fitted factors.
+// tableTargets returns the relative targets of the table of fitted factors.
 func tableTargets() [targetCount]float64 {
 	return [...]float64{.01, .02, .03, .05, .07, .1, .15, .2, .25, .3, .4, .5}
 }
 
+// tableConfidences returns the confidences of the table of fitted factors.
 func tableConfidences() [confidenceCount]float64 {
 	return [...]float64{.8, .9, .95, .98, .99, .995, .999}
 }
 
-// ladderClass returns the column of the table for a ladder. Geometric factors
-// between two classes take the finer one, which is the stricter.
+// ladderClass returns the column of the table for a ladder. A geometric factor between two classes
+// belongs to the finer one, which is stricter.
 func ladderClass(s Spec) int {
 	switch {
 	case s.Kind == Adaptive:
@@ -35,8 +36,8 @@ func ladderClass(s Spec) int {
 	}
 }
 
-// factorsFor returns the factors for a target: on a node the fitted ones, and between nodes the
-// strictest of the surrounding nodes.
+// factorsFor returns the factors for a target: the fitted ones if the table has it, and otherwise
+// the strictest of the surrounding entries.
 func factorsFor(s Spec) factors {
 	table := fitted()
 	targets, confidences := tableTargets(), tableConfidences()
@@ -55,7 +56,7 @@ func factorsFor(s Spec) factors {
 	return f
 }
 
-// around returns the indices of the nodes that enclose v, or the nearest.
+// around returns the indices of the nodes that enclose v, or twice the index of the nearest.
 func around(nodes []float64, v float64) (int, int) {
 	for i, node := range nodes {
 		if v == node || v < node && i == 0 {

@@ -6,18 +6,18 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Outcome is what a release might be: for forecasts. It protects nothing and is never published.
+// Outcome is a forecast of a release. It is not protected and never published.
 type Outcome struct {
 	Passed    bool            // as in Result; if false, only Precision is set
 	Met       bool            // as in Result
-	Error     float64         // the value less the count
+	Error     float64         // value minus count
 	Half      float64         // half of the width of the printed interval
 	Precision units.Precision // as in Result
 }
 
-// Imitate goes along the ladder as Release does, in floating point and with noise that normal
-// draws, which returns standard normal numbers. Outcomes have the law of Release's results but for
-// what rounding takes. It allocates nothing; safe for concurrent use where normal is.
+// Imitate imitates Release in floating point, with standard normal numbers from normal. Except for
+// rounding, outcomes have the law of Release's results. It allocates nothing, and is safe for
+// concurrent use if normal is.
 func (p *Plan) Imitate(count float64, normal func() float64) Outcome {
 	before, sum := 0.0, 0.0 // sums of the precisions, and of u_k·est_k relative to the count
 	index := 0

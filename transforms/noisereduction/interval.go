@@ -21,7 +21,7 @@ func (p *Plan) Width(together int) *big.Rat {
 	return new(big.Rat).Mul(quantileOf(p.spec.Target.Confidence, together), p.widen)
 }
 
-// quantileOf returns the two-sided quantile with which `together` intervals all hold with the given
+// quantileOf returns the two-sided quantile such that `together` intervals all hold with the given
 // confidence.
 func quantileOf(confidence float64, together int) *big.Rat {
 	tail := new(big.Rat).SetFloat64(confidence)
@@ -30,8 +30,8 @@ func quantileOf(confidence float64, together int) *big.Rat {
 	return new(big.Rat).SetFrac(z, new(big.Int).Lsh(big.NewInt(1), quantileBits))
 }
 
-// MeetableFrom returns the least count whose target can be met within Top for median noise: 0 if
-// the absolute target is within reach, +Inf if there is no target. For display.
+// MeetableFrom returns the least count whose target Top can meet with median noise: 0 if it can
+// meet the absolute target, +Inf if there is no target. For display.
 func (p *Plan) MeetableFrom() float64 {
 	switch {
 	case p.floorMet:
@@ -42,8 +42,8 @@ func (p *Plan) MeetableFrom() float64 {
 	return p.Within() / p.spec.Target.Relative
 }
 
-// Within returns the least absolute error, at the confidence of the target, that a release at Top
-// can meet, in the unit of the count. For display.
+// Within returns the least absolute error that a release at Top can meet, at the confidence of the
+// target and in the unit of the count. For display.
 func (p *Plan) Within() float64 {
 	z, _ := p.z.Float64()
 	return z * deviationOf(p.spec.Top.Big()) / p.kappa

@@ -16,9 +16,8 @@ const (
 	rootBits = 62
 )
 
-// ladderPoints returns the precisions that a release may stop at, strictly
-// increasing, from first to last. All are integers fixed when the plan is
-// compiled: the last estimate only chooses among them.
+// ladderPoints returns the precisions at which a release may stop, strictly increasing, from first
+// to last. They are fixed integers: an estimate only selects one of them.
 func ladderPoints(s Spec, last *big.Int) []*big.Int {
 	first := s.First.Big()
 	if first.Cmp(last) >= 0 {
@@ -64,16 +63,16 @@ func octavePoints(first *big.Int) func(*big.Int) *big.Int {
 	}
 }
 
-// rung is everything about a ladder point that a release needs.
+// rung is a point of a ladder, with the numbers that a release needs.
 type rung struct {
 	precision units.Precision
-	units     *big.Int // the same, in units of 2^-80
+	units     *big.Int // precision in units of 2^-80
 	root      *big.Int // ⌈√units·2^(16+J)⌉, J the exponent of the finest lattice: see score
-	half      int64    // half-width of the printed interval, units of 2^-10
+	half      int64    // half-width of the printed interval, in units of 2^-10
 	deviation float64  // 1/√precision, nearest float64
 }
 
-// Score is the estimate in standard deviations, est·√u, in units of 2^-24.
+// scoreBits is the scale of a score, which is the estimate in standard deviations, est·√u.
 const scoreBits = 24
 
 func newRung(inUnits *big.Int, finest uint, width *big.Rat) (rung, error) {

@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// MaxCount is the greatest exact count that can be released; a sum may be
-	// as small as −MaxCount.
+	// MaxCount is the greatest exact count that can be released, and −MaxCount the least.
 	MaxCount = 1<<52 - 1
 
 	precisionBits = 80 // a units.Precision counts units of 2^-80
 	valueBits     = 10 // a released value counts units of 2^-10
 )
 
-// Sampler draws the noisy counts of single rungs. The zero value is ready
-// for use; it keeps scratch space and the last key. Not safe for concurrent use.
+// Sampler draws the noisy count of a rung. The zero value is ready for use; it contains scratch
+// space and the last key. Not safe for concurrent use.
 type Sampler struct {
 	message []byte
 	prefix  int // length of the identity in message
@@ -39,10 +38,10 @@ type Sampler struct {
 // to the lattice L of multiples of 2^-exponent, as y·2^-exponent. The same arguments give the same
 // y; a change in any of them, the key's ID apart, gives independent noise.
 //
-// σ is a rational at least 1/√(u−uPrev) and at most (1+2^-30) times that, so that the noise is
-// never less than charged for. L contains the integers and depends on u − uPrev alone. As count ∈
-// L, rounding commutes with adding it: the rounded noise does not depend on the count other than
-// through the pseudorandom function. Nothing is clamped.
+// σ is rational, at least 1/√(u−uPrev), and at most (1+2^-30) times that, so that there is never
+// less noise than is charged for. L contains the integers and depends only on u − uPrev. As count ∈
+// L, rounding commutes with adding it: the rounded noise depends on the count only through the
+// pseudorandom function. Nothing is clamped.
 //
 // It fails if rung < 1, u ≤ uPrev or |count| > MaxCount.
 func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u units.Precision,
@@ -79,8 +78,8 @@ func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u units.Precision, count i
 	return noise, exponent, err
 }
 
-// seed returns HMAC-SHA-256 of the message. The state of the last key is kept: the next draw nearly
-// always has the same.
+// seed returns HMAC-SHA-256 of the message. It keeps the state of the last key, which the next draw
+// nearly always has, too.
 func (s *Sampler) seed(key secret.Of[[32]byte]) [32]byte {
 	if s.mac == nil || s.key.Reveal() != key.Reveal() {
 		secret := key.Reveal()
@@ -92,15 +91,15 @@ func (s *Sampler) seed(key secret.Of[[32]byte]) [32]byte {
 	return s.sum
 }
 
-// latticeExponent returns the j of the lattice 2^-j for noise of precision u: at
-// least 2^10 points to a standard deviation and to the unit, at most 34.
+// latticeExponent returns the exponent j of the lattice of multiples of 2^-j for noise of precision
+// u. It is at most 34, and both a standard deviation and the unit have at least 2^10 points.
 func latticeExponent(u units.Precision) uint {
 	return valueBits + uint(max(0, int128.Uint(u).Len()-precisionBits+1)/2)
 }
 
-// scaledDeviation returns q·2^-t ≥ 2^exponent/√u, in excess by less than a
-// factor 1 + 2^-30, with q < 2^64 and 0 < t < 64. It takes an integer root
-// of the 64 leading bits of u, rounded down, and divides upwards.
+// scaledDeviation returns q·2^-t, at least 2^exponent/√u and less than 1 + 2^-30 times that, with
+// q < 2^64 and 0 < t < 64. It divides by the integer root of the 64 leading bits of u, which is
+// rounded down, and rounds the quotient up.
 func scaledDeviation(u units.Precision, exponent uint) (q uint64, t uint) {
 	// u ≥ lead·2^shift, shift even, 2^62 ≤ lead.
 	shift := int128.Uint(u).Len() - 64
@@ -118,7 +117,7 @@ func scaledDeviation(u units.Precision, exponent uint) (q uint64, t uint) {
 	return q, uint(94 - precisionBits/2 - int(exponent) + shift/2)
 }
 
-// rootFloor returns ⌊√v⌋; the floating-point root is a guess that is corrected.
+// rootFloor returns ⌊√v⌋, by correcting the floating-point root.
 func rootFloor(v uint64) uint64 {
 	r := uint64(math.Sqrt(float64(v)))
 	r = min(r, 1<<32-1)

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// errFarTail is returned for a normal deviate beyond maxInteger standard
-// deviations, which has probability below e^-100000.
+// errFarTail is returned for a normal deviate beyond maxInteger standard deviations, whose
+// probability is below e^-100000.
 var errFarTail = errors.New(
 	"drawing noise: a deviate beyond 512 standard deviations; the noise key's digits are not random")
 
@@ -130,7 +130,7 @@ func (n *normal) keepFraction(k int, src Digits) bool {
 }
 
 // halfExp returns true with probability exp(−1/2): the longest run 1/2 > U₁ > U₂ > … has length ≥ n
-// with probability (1/2)^n/n!, so that its parity is even with the probability wanted.
+// with probability (1/2)^n/n!, and therefore an even length with probability exp(−1/2).
 func (n *normal) halfExp(src Digits) bool {
 	last, next := &n.first, &n.second
 	*last = (*last)[:0]
@@ -146,8 +146,8 @@ func (n *normal) halfExp(src Digits) bool {
 	}
 }
 
-// expStep returns true with probability exp(−x·(2k+x)/(2k+2)): as halfExp, with the run starting
-// below x and each step passing a test of probability (2k+x)/(2k+2) besides.
+// expStep returns true with probability exp(−x·(2k+x)/(2k+2)): as halfExp, but the run starts below
+// x, and each step must also pass a test of probability (2k+x)/(2k+2).
 func (n *normal) expStep(k int, src Digits) bool {
 	last, next, spare := &n.fraction, &n.first, &n.second
 	for even := true; ; even = !even {
@@ -196,18 +196,18 @@ func roundOne(q uint64, t uint, k, digit uint64) (int64, bool) {
 	w0, carry = bits.Add64(w0, half0, 0)
 	w1, carry = bits.Add64(w1, half1, carry)
 	w2 += carry
-	// The top end is open: it reaches low + q − 1 at most.
+	// The upper end is excluded: low + q − 1 is the greatest value.
 	_, carry = bits.Add64(w0, q-1, 0)
 	v1, carry := bits.Add64(w1, 0, carry)
 	v2 := w2 + carry
 	if t != 0 && w2>>t != 0 || t == 0 && w2 != 0 {
-		return 0, false // beyond 64 bits: left to roundMore
+		return 0, false // beyond 64 bits: roundMore decides
 	}
 	low, high := w1>>t|w2<<(64-t), v1>>t|v2<<(64-t)
 	return int64(low), low == high && low>>62 == 0
 }
 
-// roundMore is roundOne with as many digits as it takes.
+// roundMore is roundOne with as many digits as the rounding needs.
 func (n *normal) roundMore(q uint64, t uint, k int, src Digits) (int64, error) {
 	factor := new(big.Int).SetUint64(q)
 	value := big.NewInt(int64(k))

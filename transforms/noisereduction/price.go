@@ -9,16 +9,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Price is what releases of a precision cost an individual: of Result.Precision to Settle with, and
-// of Spec.Top to Reserve before, by the unified filter (accounting.NewUnified). Rungs before the
-// last one cost nothing beside it. A private key that did not pass is priced like any other; the δ
-// of its threshold is apart. Every number is rounded up.
+// Price is the cost of a release for an individual. With the unified filter
+// (accounting.NewUnified), Reserve the price of Spec.Top before the release, and Settle that of
+// Result.Precision. Rungs before the last one add nothing to the price. A private key that did not
+// pass has the same price as any other; the δ of its threshold is not included. All numbers are
+// rounded up.
 type Price struct {
 	Precision    units.Precision
-	Contribution uint64 // the most that the individual adds to the count
+	Contribution uint64 // greatest number that the individual adds to the count
 }
 
-// Price returns the price of the release for an individual who contributed so much.
+// Price returns the price of the release for an individual with this contribution.
 func (r Result) Price(contribution uint64) Price { return Price{r.Precision, contribution} }
 
 // GDP returns μ = c·√u.
@@ -27,8 +28,8 @@ func (p Price) GDP() loss.GDP { return loss.GDP{Mu: rounding.RootUp(p.square())}
 // ZCDP returns ρ = c²·u/2.
 func (p Price) ZCDP() loss.ZCDP { return loss.ZCDP{Rho: p.square() / 2} }
 
-// ExPost returns the loss that was realised, but for the δ of a boundary fixed before the release:
-// for accounting.NewExPost and odometers of realised losses. The δ is spent when the release
+// ExPost returns the realised loss, for accounting.NewExPost and odometers of realised losses. It
+// holds except for the δ of the boundary, which is fixed before the release and spent when it
 // begins. The error is a *units.RangeError, as of accounting.Mixture.At.
 func (p Price) ExPost(boundary accounting.Mixture) (loss.Approx, error) {
 	variance := rounding.QuotientDown(1,

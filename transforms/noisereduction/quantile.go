@@ -12,9 +12,9 @@ import (
 const quantileBits = 40 // quantiles count units of 2^-40
 
 // upperQuantile returns the least multiple z of 2^-40, in those units, with 1 − Φ(z) ≤ p, for
-// 2^-128 ≤ p ≤ 1/2. It searches the tail itself instead of an inverse error function in float64:
-// math.Erfcinv is 11 % off at 1e-16 and infinite at 1e-17, and differs between machines in its last
-// bits. The search starts from a float64 estimate.
+// 2^-128 ≤ p ≤ 1/2. It inverts the tail by a search, which starts from a float64 estimate.
+// math.Erfcinv would be 11 % off at 1e-16 and infinite at 1e-17, and its last bits differ between
+// machines.
 func upperQuantile(p *big.Rat) *big.Int {
 	limit := bigmath.Zero().SetRat(p)
 	within := func(z uint64) bool { return upperTail(new(big.Int).SetUint64(z)).Cmp(limit) <= 0 }

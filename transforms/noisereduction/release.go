@@ -11,23 +11,22 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrPrecision is returned if a release would exceed the top of its ladder: users were admitted
-// only up to the top. It means a fault in this package.
+// ErrPrecision is returned if a release would exceed the top of its ladder, up to which users have
+// reserved. It means a fault in this package.
 var ErrPrecision = errors.New("precision beyond the top of the ladder")
 
-// Result is one release. All of it is public except that a private key
-// that has not Passed must not be named.
+// Result is one release. It is public, but a private key that has not Passed must not be named.
 type Result struct {
-	// Passed is false for a private key that stayed below the threshold; then only Precision (the
-	// first rung's, which is paid) and Rungs are set. Always true for public keys.
+	// Passed is false for a private key below the threshold, and always true for public keys. If it
+	// is false, only Precision, which is that of the first rung, and Rungs are set.
 	Passed bool
-	// Value is the exact precision-weighted mean of the rungs, rounded half
-	// to even to a multiple of 2^-10, in units of 2^-10. May be negative.
+	// Value is the exact precision-weighted mean of the rungs in units of 2^-10, rounded half to
+	// even. It may be negative.
 	Value int64
-	// StdDev is the deviation of the noise in Value, 1/√Precision.
+	// StdDev is the standard deviation of the noise in Value, 1/√Precision.
 	StdDev float64
-	// Low and High enclose the count with the target's confidence over all
-	// outcomes. Multiples of 2^-10.
+	// Low and High enclose the count with the target's confidence over all outcomes. They are
+	// multiples of 2^-10.
 	Low, High float64
 	// Precision of the last rung, which is charged for the release.
 	Precision units.Precision
@@ -110,8 +109,7 @@ func (p *Plan) jump(score int64) int {
 	if score <= 0 {
 		return maxJump
 	}
-	// reach decreases: the number of entries at or above the score is how
-	// many points beyond the first are within reach.
+	// reach decreases: each entry at or above the score adds one point.
 	return 1 + sort.Search(len(p.reach), func(i int) bool { return p.reach[i] < score })
 }
 

@@ -7,12 +7,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Kind is how a ladder chooses its next precision.
+// Kind is the rule by which a ladder chooses its next precision.
 type Kind string
 
 const (
-	// Adaptive computes the next precision from the last estimate: it aims just short of where the
-	// stop rule would be met, in steps from ×1.0508 to ×16. An estimate of zero or less takes ×16.
+	// Adaptive computes the next precision from the last estimate, just below the one that would
+	// meet the stop rule, in steps from ×1.0508 to ×16. After an estimate of at most 0, it is ×16.
 	Adaptive Kind = "adaptive"
 	// Geometric multiplies the precision by a fixed factor.
 	Geometric Kind = "geometric"
@@ -27,8 +27,8 @@ type Target struct {
 	Confidence float64 // in [0.8, 0.999]
 }
 
-// Check refuses what a ladder cannot aim at. The error is a *units.RangeError for "relative",
-// "absolute" or "confidence".
+// Check returns a *units.RangeError for "relative", "absolute" or "confidence" if it is out of
+// range.
 func (t Target) Check() error {
 	switch {
 	case t.Relative != 0 && !(t.Relative >= leastRelative && t.Relative <= 0.5):
@@ -41,16 +41,16 @@ func (t Target) Check() error {
 	return nil
 }
 
-// Private makes a ladder test its first rung against a threshold before
-// anything is released, for keys whose existence is itself private.
+// Private has the parameters of a threshold for keys whose existence is private: a ladder releases
+// nothing unless its first rung is above it.
 type Private struct {
-	Contribution uint64 // the most one user adds to one count, ≥ 1
-	// DeltaKey is above 0, and at most 1/4 divided by Contribution²: a key that only one user has,
-	// who adds c to it, passes with probability c²·DeltaKey at most.
+	Contribution uint64 // greatest contribution of one user to one count, at least 1
+	// DeltaKey is above 0, and at most 1/4 divided by Contribution²: a key to which one user adds
+	// c, and nobody else anything, passes with probability at most c²·DeltaKey.
 	DeltaKey units.Delta
 }
 
-// Spec is what a Plan is compiled from.
+// Spec has the parameters of a ladder.
 type Spec struct {
 	Kind   Kind
 	Factor float64 // geometric: step of the precision in [1.05, 16]; adaptive: unused

@@ -7,17 +7,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// threshold decides whether a private key exists in the public record.
+// threshold decides whether a private key is released.
 type threshold struct {
-	limit    *big.Int // in units of 2^-exponent: pass iff y₁ > limit
+	limit    *big.Int // in units of 2^-exponent: a key passes iff y₁ > limit
 	exponent uint
 }
 
-// newThreshold returns the greatest τ(c) = ⌈c + σ₁·z(c²·δ)⌉ of all contributions c from 1 to C, up
-// to the lattice of the first rung, with z(p) = −Φ⁻¹(p), δ = DeltaKey, and σ₁ the deviation that
-// the sampler uses. A key with a single contribution c, of one user, passes with probability P(c +
-// σ₁·Z > τ) ≤ c²·δ. (Rounding y₁ to the lattice moves no mass across a lattice point from below τ
-// to above it: y₁ > τ implies y₁ ≥ τ + one step, so the unrounded y exceeds τ.)
+// newThreshold returns the greatest τ(c) = ⌈c + σ₁·z(c²·δ)⌉ of all contributions c from 1 to C,
+// rounded up to the lattice of the first rung, with z(p) = −Φ⁻¹(p), δ = DeltaKey, and σ₁ the
+// deviation that the sampler uses. A key with a single contribution c, of one user, passes with
+// probability P(c + σ₁·Z > τ) ≤ c²·δ. (Rounding y₁ to the lattice moves no mass across a lattice
+// point from below τ to above it: y₁ > τ implies y₁ ≥ τ + one step, so the unrounded y exceeds τ.)
 //
 // Only c = 1 and c = C need checking, because τ(c) is convex (docs/guarantee.md, section 4).
 func newThreshold(first units.Precision, private Private) *threshold {
@@ -40,8 +40,8 @@ func limitOf(first units.Precision, one units.Delta, c uint64, exponent uint) *b
 	return limit.Add(limit, count.Lsh(count, exponent))
 }
 
-// Threshold returns τ: a private key is released iff its first noisy count
-// exceeds it. -Inf for public keys.
+// Threshold returns τ, which the first noisy count of a private key must exceed, or -Inf for public
+// keys.
 func (p *Plan) Threshold() float64 {
 	if p.threshold == nil {
 		return math.Inf(-1)

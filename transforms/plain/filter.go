@@ -24,19 +24,19 @@ func init() {
 // Filter admits the contributions that users can pay for, on a stream or on bounded input.
 //
 // In: KV<string, string>, user and key, with the time of the event as event time, in any windows.
-// Out: KV<[]byte, int64> in the global window, with the last instant of their window: the
-// contribution of an admitted user to a count (named by schemas.EncodeReleaseKey), and a zero for
-// every public key of every window; and the invalid events, unchanged: events outside of From and
-// To, and events with users or keys that schemas.ValidateUser and ValidateKey refuse.
+// Out: KV<[]byte, int64> in the windows of the metrics: the contributions of admitted users to
+// counts (keys by schemas.EncodeReleaseKey), and a zero for every public key of every window; and
+// the rejected events, unchanged: those outside of From and To, and those with users or keys that
+// schemas.ValidateUser and ValidateKey refuse.
 //
-// Events wait in the engine until their window closes. Every user has one Value
-// state and one event-time timer, so that windows are decided in order of their
-// ends whatever the order in which the engine closes them.
+// Events wait in the engine until their window closes. Every user has one Value state and one
+// event-time timer, so that windows are decided in the order of their ends, in whichever order the
+// engine closes them.
 func (t *Transforms) Filter(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	localrunner.Keep()
 	s = s.Scope("plain.Filter")
 	identified, rejected := t.identify(s, events)
-	// One element a user and window: a visit to state costs far more than a grouping.
+	// One element for each user and window: an access to state costs far more than a grouping.
 	merged := beam.ParDo(s, &mergeFn{}, beam.GroupByKey(s, inWindows(s, &t.settings, identified)))
 	admitted = beam.ParDo(s, newAdmitFn(t.part()), inGlobal(s, merged))
 	if zeros, any := t.zerosInTime(s, identified); any {
@@ -45,7 +45,7 @@ func (t *Transforms) Filter(s beam.Scope, events beam.PCollection) (admitted, re
 	return inWindows(s, &t.settings, admitted), rejected
 }
 
-// mergeFn makes one slice of a user's slices of one window.
+// mergeFn merges a user's slices of one window.
 type mergeFn struct{}
 
 // ProcessElement merges a group.
@@ -75,8 +75,7 @@ func collect(parts func(*[]byte) bool) ([]slice, error) {
 	return merge(all), nil
 }
 
-// ErrStateLost fails a bundle if a user's state differs from the one written: the engine has lost
-// some of it.
+// ErrStateLost fails a bundle if a user's state is not the one that was written.
 var ErrStateLost = errors.New("the engine has lost a user's state")
 
 // admitFn keeps a user's account and decides their windows in order.
@@ -91,7 +90,7 @@ func newAdmitFn(p part) *admitFn {
 		Due: timers.InEventTime("due")}
 }
 
-// ProcessElement lets a slice wait for the end of its window.
+// ProcessElement stores a slice until its window ends.
 func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.Provider, key, value []byte,
 	_ func(beam.EventTime, []byte, int64)) error {
 	s, err := decodeSlice(value)
@@ -106,8 +105,8 @@ func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.
 	return f.store(p, tp, &u)
 }
 
-// OnTimer decides the window that was next. The watermark has passed its end:
-// all of its events are there, and all windows before are decided.
+// OnTimer decides the user's next window. The watermark has passed its end, so that all of its
+// events have arrived, and all earlier windows are decided.
 func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.Provider, tp timers.Provider, key []byte,
 	_ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
 	u, err := f.read(p, key)
@@ -115,7 +114,7 @@ func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.P
 		return err
 	}
 	if len(u.waiting) == 0 || lastOf(u.waiting[0].end) != eventTime {
-		// The account may be lost with it: continuing would forget the spent budget.
+		// The account may be lost, too: the user could spend the budget again.
 		return fmt.Errorf("deciding a user's window: %w", ErrStateLost)
 	}
 	next := u.waiting[0]
@@ -143,7 +142,7 @@ func (f *admitFn) read(p state.Provider, key []byte) (user, error) {
 	return u, nil
 }
 
-// store writes the state and waits for the next window.
+// store writes the state and sets the timer for the next window.
 func (f *admitFn) store(p state.Provider, tp timers.Provider, u *user) error {
 	b, err := u.encode()
 	if err != nil {
@@ -158,8 +157,8 @@ func (f *admitFn) store(p state.Provider, tp timers.Provider, u *user) error {
 	return nil
 }
 
-// setDue sets the timer to the end of a window and holds the watermark at its last instant, so that
-// the output is in time for it.
+// setDue sets the timer to the end of a window and holds the output watermark at its last instant,
+// so that the output is not late.
 func setDue(due timers.EventTime, tp timers.Provider, end int64) {
 	due.Set(tp, mtime.FromMilliseconds(end).ToTime(), timers.WithOutputTimestamp(lastOf(end).ToTime()))
 }

@@ -15,8 +15,8 @@ func init() {
 	register.Emitter2[string, string]()
 }
 
-// identifyFn replaces the user by the id of their account and the event by a
-// slice of one event. An event that belongs to no window goes to the second output.
+// identifyFn replaces the user by an account id and the event by a slice of one event. Invalid
+// events go to the second output.
 type identifyFn struct {
 	part
 
@@ -34,7 +34,7 @@ func (f *identifyFn) Setup(ctx context.Context) error {
 	return nil
 }
 
-// ProcessElement takes one event.
+// ProcessElement converts or rejects one event.
 func (f *identifyFn) ProcessElement(_ context.Context, eventTime beam.EventTime, user, key string,
 	emit func([]byte, []byte), reject func(string, string)) error {
 	end, inside := f.span.end(eventTime.Milliseconds())

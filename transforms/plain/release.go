@@ -23,13 +23,13 @@ func init() {
 // Count adds up the admitted contributions.
 //
 // In: the output of Filter or FilterBounded, in any windows. Out: KV<[]byte, int64>, in the same
-// windows, one element for every metric, window and key once the window closes. They are raw counts
-// of admitted users: trusted side.
+// windows, one element for every metric, window and key once the window closes. These counts are
+// exact and not protected.
 func (t *Transforms) Count(s beam.Scope, admitted beam.PCollection) beam.PCollection {
 	return beam.CombinePerKey(s.Scope("plain.Count"), &sumFn{}, admitted)
 }
 
-// sumFn adds, saturating at what can be released.
+// sumFn adds counts, up to the greatest that can be released.
 type sumFn struct{}
 
 // MergeAccumulators adds two counts.
@@ -49,12 +49,12 @@ type Released struct {
 
 // Release adds the noise.
 //
-// In: the output of Count, each element once: two counts of one key and window are two releases,
-// and no user has paid for the second. Out: PCollection<Released>, in the same windows; private
-// keys at or below their threshold do not appear.
+// In: the output of Count, each element once: users have paid for one release of each key and
+// window. Out: PCollection<Released>, in the same windows; private keys at or below their threshold
+// are missing.
 //
-// Low and High enclose the count of admitted users with the metric's confidence. Users who could
-// not pay are missing, so that counts are too low rather than too high once budgets run out.
+// Low and High enclose the count of admitted events with the metric's confidence. Once budgets run
+// out, counts are too low, because the events of users who cannot pay are missing.
 func (t *Transforms) Release(s beam.Scope, counts beam.PCollection) beam.PCollection {
 	return beam.ParDo(s.Scope("plain.Release"), &releaseFn{part: t.part()}, counts)
 }

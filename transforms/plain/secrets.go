@@ -16,18 +16,18 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[Environment]())
 }
 
-// Secrets are 256 random bits each, which never change: with UserHash account ids and clipping are
-// made, with Noise the noise. Who has Noise can take the noise off every release.
+// Secrets are two secrets of 256 random bits, which never change. Anybody who has Noise can
+// subtract the noise from every release.
 type Secrets struct {
-	UserHash secret.Of[[32]byte]
+	UserHash secret.Of[[32]byte] // for account ids, and for the order in which keys are clipped
 	Noise    noisereduction.NoiseKey
 }
 
-// Environment is a hook that reads Secrets from environment variables of the
-// worker, given by name: 64 hexadecimal digits each.
+// Environment is a hook that reads Secrets from environment variables of the worker, as 64
+// hexadecimal digits.
 type Environment struct {
-	UserHash, Noise string
-	NoiseID         string // the public name of the noise key
+	UserHash, Noise string // names of the variables
+	NoiseID         string // public name of the noise key
 }
 
 // Open implements hook.Hook.

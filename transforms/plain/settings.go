@@ -21,41 +21,43 @@ import (
 // Settings define the counts, their prices and every user's budget. They travel with the pipeline
 // and contain no secret.
 type Settings struct {
-	// Incarnation names this promise: 128 random bits, drawn once and kept. The
-	// same incarnation, keys and events give the same noise.
+	// Incarnation identifies this promise by 128 random bits, drawn once and kept. The same
+	// incarnation, secrets and events give the same noise.
 	Incarnation [16]byte
 	// Budget is the budget of every user; see budgets.NewBudget. With private keys it needs a δ for
-	// them. An update of a pipeline that keeps its state may only keep or lower it, by
-	// budgets.Budget.CheckNext; this package cannot see the previous one.
+	// them. An update of a pipeline that keeps its state may keep or lower the budget, but not
+	// raise it. Check that with budgets.Budget.CheckNext: this package does not have the previous
+	// budget.
 	Budget budgets.Budget
-	// Window is the size of all windows, in whole seconds. They begin at its
-	// multiples since 1970 UTC.
+	// Window is the size of all windows, in whole seconds. They begin at its multiples since 1970
+	// UTC.
 	Window time.Duration
-	// From and To bound the windows that are released, at their boundaries.
-	// Events outside are rejected. They are public.
+	// From and To limit the released windows; they are boundaries of windows, and public. Events
+	// outside are rejected.
 	From, To time.Time
-	// Metrics in the order of payment.
-	Metrics []Metric
+	Metrics  []Metric // in the order of payment
 }
 
-// Metric is one question asked of every window.
+// Metric is one kind of count for every window.
 type Metric struct {
 	Name string
 	Kind string // metrickind.Events or metrickind.DistinctUsers
-	// MaxKeysPerUser and MaxEventsPerKey are caps on what one user adds to a window, for their
-	// meaning; 0: none. Kinds that count a user once take no MaxEventsPerKey.
+	// MaxKeysPerUser and MaxEventsPerKey are caps on one user's contribution to a window; 0: none.
+	// Kinds that count a user once have no MaxEventsPerKey.
 	MaxKeysPerUser, MaxEventsPerKey int
-	// Share is the part of every account that the metric may use, above 0 and at most 1; default:
-	// equal parts. All shares together are at most 1. Burst is the part of that which a user may
-	// use at once; default: 0.5. The rest is paid out evenly between From and To.
-	Share, Burst float64
+	// Share is the part of every account that the metric may use, above 0; default: equal parts.
+	// All shares add up to at most 1.
+	Share float64
+	// Burst is the part of the share that a user may use at once, above 0 and at most 1; default:
+	// 0.5. The rest is paid out evenly between From and To.
+	Burst float64
 	// Sigma is the standard deviation of the noise: the price of a contribution c is c²/Sigma².
 	Sigma float64
-	// Confidence of the intervals, 0.8 to 0.999; 0 is 0.95.
+	// Confidence of the intervals, 0.8 to 0.999; default: 0.95.
 	Confidence float64
-	// PublicKeys, when there are any, are the keys that are counted, others are
-	// not. Without them keys are private: those that only one user has show with
-	// a probability of Budget.Keys at most, all together.
+	// PublicKeys, if given, are the only keys that are counted. Without them, keys are private:
+	// those that only one user has are released with a probability of at most Budget.Keys, all
+	// together.
 	PublicKeys []string
 }
 
@@ -81,10 +83,10 @@ type metric struct {
 	public    map[string]struct{} // nil for private keys
 }
 
-// span is the windows that are released, in Unix milliseconds.
+// span describes the released windows, in Unix milliseconds.
 type span struct{ from, to, size int64 }
 
-// end returns the end of the window that a time lies in; ok is false outside.
+// end returns the end of the window that contains a time; ok is false if there is none.
 func (s span) end(millis int64) (end int64, ok bool) {
 	if millis < s.from || millis >= s.to {
 		return 0, false

@@ -10,14 +10,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
-// Transforms is checked Settings with the way to their Secrets. Read-only.
+// Transforms has checked Settings, and a hook for their Secrets. Read-only.
 type Transforms struct {
 	settings Settings
 	secrets  hook.Hook[Secrets]
 }
 
-// New checks the settings; its errors wrap ErrSettings. The secrets are opened on the workers, if a
-// DoFn is set up.
+// New checks the settings; its errors wrap ErrSettings. The secrets are opened on the workers, when
+// a DoFn is set up.
 func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	metrics, err := s.compile()
 	if err != nil {
@@ -34,7 +34,7 @@ func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	return &Transforms{settings: s, secrets: secrets}, nil
 }
 
-// part is what DoFns carry of Transforms.
+// part is embedded in DoFns: it carries Transforms to the workers.
 type part struct {
 	Settings Settings
 	Secrets  hook.Field[Secrets]
@@ -53,15 +53,15 @@ func (p *part) open(ctx context.Context) (*Secrets, error) {
 // Teardown closes the hook.
 func (p *part) Teardown() error { return p.Secrets.Close() }
 
-// lastOf returns the event time of everything that belongs to the window that ends
-// at end: its last instant.
+// lastOf returns the event time of the elements of the window that ends at end: its last instant.
 func lastOf(end int64) beam.EventTime { return mtime.FromMilliseconds(end - 1) }
 
 func inWindows(s beam.Scope, settings *Settings, col beam.PCollection) beam.PCollection {
 	return beam.WindowInto(s, window.NewFixedWindows(settings.Window), col)
 }
 
-// inGlobal leaves all windows: keyed state is kept per window, and an account must outlive them.
+// inGlobal puts all elements into the global window: an account must outlive windows, and an engine
+// keeps keyed state for each window.
 func inGlobal(s beam.Scope, col beam.PCollection) beam.PCollection {
 	return beam.WindowInto(s, window.NewGlobalWindows(), col)
 }

@@ -18,8 +18,7 @@ func init() {
 	beam.RegisterDoFn(&clockFn{})
 }
 
-// publicKeys returns the metrics with public keys: those keys are released in every
-// window, whichever users are in it.
+// publicKeys returns the metrics with public keys, which are released in every window.
 func (t *Transforms) publicKeys() []PublicKeys {
 	var out []PublicKeys
 	for _, m := range t.settings.Metrics {
@@ -30,7 +29,7 @@ func (t *Transforms) publicKeys() []PublicKeys {
 	return out
 }
 
-// PublicKeys is a metric's name with its public keys, as DoFns carry it.
+// PublicKeys has the public keys of a metric. DoFns carry it.
 type PublicKeys struct {
 	Metric string
 	Keys   []string
@@ -66,26 +65,26 @@ func (f *zerosFn) ProcessElement(_ []byte, emit func([]byte, int64)) {
 	}
 }
 
-// zerosInTime returns the zeros of every window as the events' watermark passes its end: the zeros
-// of all windows at once would wait in the engine for years.
+// zerosInTime returns the zeros of every window when the events' watermark passes its end. If the
+// zeros of all windows were emitted at once, some would wait in the engine for years.
 func (t *Transforms) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
 	metrics := t.publicKeys()
 	if len(metrics) == 0 {
 		return beam.PCollection{}, false
 	}
 	sp := t.settings.span()
-	// The impulse alone would have its watermark at the end of time.
+	// The watermark of the impulse alone would be at the end of time.
 	clock := beam.Flatten(s, beam.ParDo(s, &wakeFn{}, beam.Impulse(s)), beam.ParDo(s, &watermarkFn{}, events))
 	return beam.ParDo(s, newClockFn(metrics, sp), clock), true
 }
 
-// wakeFn gives the clock its one element.
+// wakeFn emits the only element of the clock.
 type wakeFn struct{}
 
 // ProcessElement is called once.
 func (*wakeFn) ProcessElement(_ []byte, emit func([]byte, []byte)) { emit([]byte{0}, nil) }
 
-// watermarkFn hands on a watermark and no element.
+// watermarkFn passes on the watermark of its input, but no element.
 type watermarkFn struct{}
 
 // ProcessElement drops an element.

@@ -42,20 +42,20 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 			}
 			slices.SortFunc(counts, func(a, b cellCount) int { return a.Compare(b.cellID) })
 			must.Succeed(t, r.ladders.refineAll(tasks))
-			must.Have(r.ladders.join(tasks, counts))
+			must.Have(r.ladders.drawAllFurther(tasks, counts))
 			for i := range tasks {
 				if clamped {
 					tasks[i].components[2].Value = big.NewRat(-noisereduction.MaxCount, 1)
 				}
 			}
-			must.Have(r.ladders.compute(tasks, counts))
+			must.Have(r.ladders.computeAllStatistics(tasks, counts))
 			for i := range tasks {
 				t0 := &tasks[i]
 				if len(t0.statistics) != len(specs)-3 {
 					t.Fatalf("%d statistics of %d", len(t0.statistics), len(specs)-3)
 				}
 				for j := range t0.statistics {
-					got := r.ladders.statistic(t0, &t0.statistics[j])
+					got := r.ladders.statisticOf(t0, &t0.statistics[j])
 					counted := metrickind.Of(specs[t0.statistics[j].metric].Kind).ValueOf()
 					want := metrickind.Estimate{Value: t0.result.Value, StdDev: t0.result.StdDev, Low: t0.result.Low,
 						High: t0.result.High}

@@ -84,7 +84,7 @@ func TestRuleAllBucketsOfAHistogramAreSettled(t *testing.T) {
 		r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 50)))
 		tasks := []task{{cellID: cellID{End: 1000, Key: "k"}, turn: 1, count: 100}}
 		must.Succeed(t, r.ladders.refineAll(tasks))
-		settled := must.Have(r.ladders.compute(tasks, nil))
+		settled := must.Have(r.ladders.computeAllStatistics(tasks, nil))
 		var parents []metrickind.Node
 		for _, k := range settled {
 			_, node, _ := schemas.SplitNodeKey(k.Key)

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// tasks lists every cell that the shard must release, each once and in order. Keys that a metric
-// has from another metric are not among them: see following.
+// tasks lists every cell that the shard must release, each once and in order, without the keys that
+// a metric takes from another one: see following.
 func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([]task, error) {
 	ends := map[int64]bool{}
 	var public []cellID
@@ -48,6 +48,7 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([
 	return tasks, nil
 }
 
+// public appends the cells of public keys in a window that belong to the shard.
 func (l *ladders) public(cells []cellID, w schemas.MetricWindow, shard, shards int) []cellID {
 	spec := &l.metrics[w.Metric]
 	for _, key := range spec.PublicKeys {
@@ -58,8 +59,8 @@ func (l *ladders) public(cells []cellID, w schemas.MetricWindow, shard, shards i
 	return cells
 }
 
-// following lists the cells of metrics whose keys are those that another metric has just
-// released: all of them, also without any contribution, because the keys are public now.
+// following lists the cells of metrics that take their keys from another metric, which has just
+// released them. Cells without any contribution are among them, because the keys are public now.
 func (l *ladders) following(released []task, counts []cellCount) []task {
 	var tasks []task
 	for i := range released {
@@ -82,10 +83,8 @@ func (l *ladders) following(released []task, counts []cellCount) []task {
 
 // countOf returns the count of a cell; 0 if no user contributed.
 func countOf(counts []cellCount, cell cellID) int64 {
-	if c, found := slices.BinarySearchFunc(counts, cell, func(c cellCount, cell cellID) int {
-		return c.Compare(cell)
-	}); found {
-		return counts[c].Sum
+	if i, found := slices.BinarySearchFunc(counts, cell, cellCount.Compare); found {
+		return counts[i].Sum
 	}
 	return 0
 }

@@ -19,8 +19,8 @@ import (
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
-	further [][]int                // by metric: the metrics of its further components
-	widths  [][]*big.Rat           // by metric with further components: of 1, 2, … ratios
+	further [][]int                // by metric: metrics of its further components
+	widths  [][]*big.Rat           // by metric with further components: width for 1, 2, … ratios
 	trees   []tree                 // by metric
 	digests [][32]byte             // by metric
 
@@ -53,19 +53,17 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 // task is one release along a ladder.
 type task struct {
 	cellID
-	turn   uint64 // the turn that ends the window
-	count  int64
-	result noisereduction.Result
-	// components are the first one and any further ones that are sums.
-	components []metrickind.Component
-	joined     *metrickind.Estimate // the value of several components; nil of one
-	// statistics are released beside the count, in the order of their metrics.
-	statistics []statistic
+	turn       uint64 // turn that ends the window
+	count      int64
+	result     noisereduction.Result
+	components []metrickind.Component // the first one and any further ones that are sums
+	joined     *metrickind.Estimate   // value computed from the components; nil if there is one only
+	statistics []statistic            // released beside the count, in the order of their metrics
 }
 
-// releaseShard refines the count of every key of a release shard: of public keys also without any
-// contribution; of private keys only if they pass their threshold; and of keys from another metric
-// if that metric has just released them. It returns the releases in the order of window, metric and
+// releaseShard refines the count of every key of a release shard: of public keys even without any
+// contribution, of private keys if they pass their threshold, and of keys from another metric if
+// that metric has just released them. It returns the releases in the order of window, metric and
 // key, each followed by its statistics, and the precisions that contributors pay for.
 func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
@@ -85,11 +83,11 @@ func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Rele
 	}
 	passed := slices.DeleteFunc(tasks, func(t task) bool { return !t.result.Passed })
 	releases, settled := make([]schemas.Release, 0, len(passed)), make([]schemas.SettledKey, len(passed))
-	further, err := l.join(passed, counts)
+	further, err := l.drawAllFurther(passed, counts)
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes, err := l.compute(passed, counts)
+	nodes, err := l.computeAllStatistics(passed, counts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,7 +95,7 @@ func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Rele
 		t := &passed[i]
 		releases = append(releases, l.releaseOf(t))
 		for j := range t.statistics {
-			releases = append(releases, l.statistic(t, &t.statistics[j]))
+			releases = append(releases, l.statisticOf(t, &t.statistics[j]))
 		}
 		settled[i] = settledKey(t.cellID, t.result.Precision)
 	}
@@ -111,6 +109,26 @@ func (l *ladders) refineAll(tasks []task) error {
 		}
 		return nil
 	})
+}
+
+// settleEach calls settle for the tasks of some metrics, on all processors, and returns the results
+// in the order of the tasks.
+func settleEach(passed []task, concerns func(metric uint32) bool,
+	settle func(*task) ([]schemas.SettledKey, error)) ([]schemas.SettledKey, error) {
+	var concerned []*task
+	for i := range passed {
+		if concerns(passed[i].Metric) {
+			concerned = append(concerned, &passed[i])
+		}
+	}
+	settled := make([][]schemas.SettledKey, len(concerned))
+	err := inChunks(len(concerned), func(i int) (err error) {
+		if settled[i], err = settle(concerned[i]); err != nil {
+			return fmt.Errorf("releasing turn %d: %w", concerned[i].turn, err)
+		}
+		return nil
+	})
+	return slices.Concat(settled...), err
 }
 
 // inChunks calls fn for 0 to n−1, on all processors.
@@ -136,28 +154,31 @@ func settledKey(c cellID, u units.Precision) schemas.SettledKey {
 		Precision: u}
 }
 
-// refine releases one count. No release goes beyond the top precision that was reserved for.
+// refine releases one count, up to the top precision, for which the users have reserved.
 func (l *ladders) refine(t *task) error {
 	var err error
-	t.result, err = l.plans[t.Metric].Release(l.noise, noisereduction.Identity{
-		Incarnation: l.incarnation, MetricDigest: l.digests[t.Metric], WindowStart: t.Start, WindowEnd: t.End,
-		Key: []byte(t.Key),
-	}, t.count)
+	t.result, err = l.plans[t.Metric].Release(l.noise, l.identity(t.cellID), t.count)
 	if err == nil && t.result.Precision.Cmp(l.metrics[t.Metric].Top) > 0 {
 		err = noisereduction.ErrPrecision
 	}
 	return err
 }
 
-// statistic returns the record that is published beside a count.
-func (l *ladders) statistic(t *task, s *statistic) schemas.Release {
+// identity identifies the noise of a cell.
+func (l *ladders) identity(c cellID) noisereduction.Identity {
+	return noisereduction.Identity{Incarnation: l.incarnation, MetricDigest: l.digests[c.Metric], WindowStart: c.Start,
+		WindowEnd: c.End, Key: []byte(c.Key)}
+}
+
+// statisticOf returns the record of a statistic, which is published beside its count.
+func (l *ladders) statisticOf(t *task, s *statistic) schemas.Release {
 	m, r := &l.metrics[s.metric], l.releaseOf(t)
 	r.Metric, r.MetricDigest, r.Confidence = m.Name, l.digests[s.metric], m.Confidence
 	r.Value, r.StdDev, r.Low, r.High, r.Met = s.value.Value, s.value.StdDev, s.value.Low, s.value.High, s.met
 	return r
 }
 
-// releaseOf returns the record of a count that has passed.
+// releaseOf returns the record of a released count.
 func (l *ladders) releaseOf(t *task) schemas.Release {
 	m, r := &l.metrics[t.Metric], t.result // a copy: statistics have the value of the first component
 	if e := t.joined; e != nil {

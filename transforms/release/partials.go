@@ -13,11 +13,12 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// partialGroup are the partial counts of one turn and release shard, in order of account shards.
+// partialGroup has the partial counts of one turn and release shard, in the order of account
+// shards.
 type partialGroup []schemas.Partial
 
-// newestPartials decodes the group of an engine: the blobs of the largest epoch, one per shard; nil
-// if there are no blobs. If an engine repeats a turn within one epoch, the blobs are the same.
+// newestPartials decodes the blobs of the largest epoch, one for each shard. If an engine repeats a
+// turn within an epoch, the blobs are the same.
 func newestPartials(blobs [][]byte) (partialGroup, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -43,7 +44,7 @@ func newestPartials(blobs [][]byte) (partialGroup, error) {
 	return slices.CompactFunc(partials, same), nil
 }
 
-// Complete reports whether every shard is there, once, for one turn.
+// Complete reports whether the group has one turn's partial counts of every shard.
 func (p partialGroup) Complete() bool {
 	if len(p) == 0 || len(p) != int(p[0].Shards) {
 		return false
@@ -56,8 +57,7 @@ func (p partialGroup) Complete() bool {
 	return true
 }
 
-// Balanced refuses a complete turn if an engine has lost or repeated records. Errors:
-// *spend.StopError.
+// Balanced returns a *spend.StopError if the numbers of records of a complete group do not add up.
 func (p partialGroup) Balanced(shard int) error {
 	var sum uint64
 	for i := range p {
@@ -84,10 +84,10 @@ func (p partialGroup) Tallies() []schemas.MetricTally {
 	return sum
 }
 
-// cellID names a count: a metric, a window in Unix milliseconds, a key.
+// cellID identifies a count.
 type cellID struct {
 	Metric     uint32
-	Start, End int64
+	Start, End int64 // Unix milliseconds
 	Key        string
 }
 
@@ -106,10 +106,10 @@ type cellCount struct {
 	Sum int64
 }
 
-// Counts adds up the shards' partial counts, possibly several for a cell, and clamps the sums to
-// the range of releases. Clamping the exact sum never increases a user's influence on it. Clamping
-// before the last addition would make the sum depend on the user's shard. The counts are in the
-// order of their cells, one for each.
+// Counts adds up the shards' partial counts, of which a shard may have several for a cell, and
+// clamps the sums to the range of releases. Clamping the exact sum never increases a user's
+// influence on it; clamping before the last addition would make the sum depend on the user's shard.
+// The result has one count for each cell, in the order of cells.
 func (p partialGroup) Counts() []cellCount {
 	cells := 0
 	for i := range p {
@@ -153,8 +153,8 @@ func releasable(sum int128.Int) int64 {
 	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
 }
 
-// newestAcks decodes the acknowledgements of the largest epoch that an engine has
-// grouped, by release shard; nil when one is missing.
+// newestAcks decodes the acknowledgements of the largest epoch, by release shard. It returns nil if
+// one is missing.
 func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	var acks []schemas.Ack
 	newest := int64(-1)
@@ -178,8 +178,8 @@ func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	return acks, nil
 }
 
-// settledOf makes the SETTLED record of a turn from the acknowledgements of its release shards: the
-// released keys, and the cost of unreleased ones.
+// settledOf returns the SETTLED record of a turn: the acknowledged keys, and the precision that
+// users pay for unreleased ones.
 func settledOf(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	head := &acks[0]
 	settled := schemas.Settled{Epoch: head.Epoch, Turn: head.Turn, CountsEnd: make([]int64, len(acks))}

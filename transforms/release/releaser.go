@@ -19,35 +19,23 @@ import (
 
 // Options are what a Releaser needs.
 type Options struct {
-	// Metrics as in spend.NewRules.
-	Metrics []schemas.MetricSpec
-	// Plans are the ladders of the first metrics, by PlanOf. New compiles the missing ones, which
-	// takes some milliseconds each.
-	Plans []*noisereduction.Plan
-	// Ending as in spend.Options.
-	Ending func(turn uint64) []schemas.MetricWindow
-	// Bounds returns the times that are published for a window's start and end. nil: these.
+	Metrics []schemas.MetricSpec // as in spend.NewRules
+	// Plans has the ladders of the first metrics, by PlanOf. New compiles the others, which takes
+	// some milliseconds each.
+	Plans  []*noisereduction.Plan
+	Ending func(turn uint64) []schemas.MetricWindow // as in spend.Options
+	// Bounds, if set, returns the published times of a window's start and end.
 	Bounds func(start, end int64) (from, to int64)
-	// Incarnation and Generation name the deployment in noise and releases.
+	// Incarnation and Generation identify the deployment in noise and releases.
 	Incarnation [16]byte
 	Generation  uint32
 	Noise       noisereduction.NoiseKey
-	// Counts is the encoding of values: the same when a turn is redone.
-	Counts    schemas.CountsEncoding
-	Publisher Publisher
-	// Lost as in spend.Options, for the counts of a release shard.
-	Lost func(epoch int64)
+	Counts      schemas.CountsEncoding // must not change if a turn is redone
+	Publisher   Publisher
+	Lost        func(epoch int64) // as in spend.Options, for the counts of a release shard
 }
 
-// New makes a Releaser that adds up the partial counts of a turn, releases along the ladder of
-// every key, and publishes the values that are not published yet. Public keys are released in every
-// window, even at zero. It releases nothing for a group in which a shard is missing, or whose epoch
-// is older than the acquired one. A turn that is redone publishes the same bytes or nothing.
-//
-// Release and the Pending that it returns fail with *spend.StopError if the numbers of records do
-// not add up or, with ErrConflict, if the release shard has already published other values of the
-// turn. If a newer epoch has acquired the counts, nothing is acknowledged and Lost is called. A
-// Releaser is safe for concurrent use.
+// New returns a Releaser.
 func New(o Options) (*Releaser, error) {
 	if o.Ending == nil || o.Publisher == nil {
 		return nil, errors.New("making a releaser: windows and a publisher are needed")
@@ -102,7 +90,14 @@ func (o *Options) planOf(i int) (*noisereduction.Plan, error) {
 	return nil, errors.New("its plan is that of another ladder")
 }
 
-// Releaser turns the partial counts of a release shard and turn into published counts.
+// Releaser adds up the partial counts of a turn, releases every key along its ladder, and publishes
+// the values that are not published yet. Public keys are released in every window, even at zero. It
+// releases nothing for a group that lacks a shard, or whose epoch is older than the acquired one. A
+// turn that is redone publishes the same bytes or nothing. Safe for concurrent use.
+//
+// Release and the Pending that it returns fail with a *spend.StopError if the numbers of records do
+// not add up or, with ErrConflict, if the release shard has already published other values of the
+// turn. If a newer epoch has acquired the counts, nothing is acknowledged and Lost is called.
 type Releaser struct {
 	publisher Publisher
 	encoding  schemas.CountsEncoding
@@ -113,15 +108,15 @@ type Releaser struct {
 	counts map[int]*counts // by release shard
 }
 
-// counts is the known state of a release shard's published counts.
+// counts is the state of a release shard's published counts.
 type counts struct {
 	mu      sync.Mutex
 	epoch   int64
 	writer  CountsWriter                               // nil: to be acquired
-	turn    uint64                                     // the turn that is written
-	found   map[string][]byte                          // values after the settled turn, found by Acquire
-	written map[string][]byte                          // values of the turn, in this epoch
-	wait    func(context.Context) (end int64, e error) // for the appends of the turn
+	turn    uint64                                     // the open turn
+	found   map[string][]byte                          // published values after the settled turn, from Acquire
+	written map[string][]byte                          // values of the open turn that this epoch has written
+	wait    func(context.Context) (end int64, e error) // for the appends of the open turn
 }
 
 // Release implements transforms.Releaser.
@@ -174,8 +169,8 @@ func (r *Releaser) countsOf(shard int) *counts {
 	return c
 }
 
-// prepare makes this Releaser the only writer of the counts and finds out what an
-// earlier epoch may have published of the open turn.
+// prepare makes this Releaser the only writer of the counts, and reads the values of the open turn
+// that an earlier epoch may have published.
 func (r *Releaser) prepare(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
 	if c.epoch != head.Epoch || c.writer == nil {
 		if err := r.acquire(ctx, shard, c, head); err != nil {
@@ -212,8 +207,8 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 	return nil
 }
 
-// publish writes the values that are not published yet. If a published value differs, or would not
-// be released now, it stops the deployment: nothing is ever released twice with different values.
+// publish writes the values that are not published yet. It stops the deployment if a published
+// value differs from a record, or has none: no value is ever released twice with different noise.
 func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []Record) error {
 	conflict := &spend.StopError{Shard: shard, Turn: turn,
 		Reason: "a value that was published differs from what the log gives now", Err: ErrConflict}
@@ -241,18 +236,18 @@ func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []
 	if known != len(c.found) {
 		return conflict
 	}
-	// They belong to this turn; the next one starts without them.
+	// All found values belong to this turn.
 	maps.Copy(c.written, c.found)
 	c.found = nil
-	// If the same turn is redone, everything is written, but it still has to wait: the
-	// bundle before may have failed without ever waiting.
+	// If a bundle is repeated, nothing is missing, but it must wait: the earlier attempt may have
+	// failed before it waited.
 	if c.wait == nil || len(missing) > 0 {
 		c.wait = c.writer.Append(ctx, turn, missing)
 	}
 	return nil
 }
 
-// abandon forgets counts whose write failed: the written values must be read again.
+// abandon closes the writer after a failed write, so that the counts are acquired again.
 func (c *counts) abandon(epoch int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,17 +9,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// SettlementWriter stores settled turns where SPEND's Settlements and the Source
-// find them. A Settler calls it once for a turn and epoch; another Settler, or a later epoch, may
-// pass the same turn again. Calls do not overlap. If it is an io.Closer, its Settler closes it.
+// SettlementWriter stores settled turns for the Settlements of SPEND and for the Source. A Settler
+// writes a turn once in an epoch; another Settler, or a later epoch, may write it again. Calls do
+// not overlap. If it is an io.Closer, its Settler closes it.
 type SettlementWriter interface {
 	WriteSettlement(ctx context.Context, s schemas.Settled) error
 }
 
-// NewSettler makes a Settler that collects the results of a turn's release shards, and writes them
-// once all of them have acknowledged the turn, which implies that all its ledger deltas are
-// durable. Acknowledgements of older epochs, and a group in which one is missing, settle nothing.
-// metrics are the Releaser's. A Settler is safe for concurrent use.
+// NewSettler returns a Settler. metrics are those of the Releaser.
 func NewSettler(metrics []schemas.MetricSpec, w SettlementWriter) (*Settler, error) {
 	if w == nil {
 		return nil, errors.New("making a settler: a writer of settlements is needed")
@@ -27,13 +24,15 @@ func NewSettler(metrics []schemas.MetricSpec, w SettlementWriter) (*Settler, err
 	return &Settler{metrics: metrics, w: w, done: map[int64]uint64{}}, nil
 }
 
-// Settler settles a turn once all its release shards have acknowledged it. NewSettler makes one.
+// Settler settles a turn once all its release shards have acknowledged it, which implies that all
+// ledger deltas of the turn are durable. Acknowledgements of older epochs, and a group that lacks a
+// release shard, settle nothing. Safe for concurrent use.
 type Settler struct {
 	metrics []schemas.MetricSpec
 	w       SettlementWriter
 
 	mu   sync.Mutex
-	done map[int64]uint64 // by epoch: the last turn settled here
+	done map[int64]uint64 // by epoch: last settled turn
 }
 
 // Close closes the SettlementWriter.

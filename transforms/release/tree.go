@@ -15,10 +15,10 @@ import (
 // tree holds the metrics that belong to a metric whose counts have trees of values, or from whose
 // components other statistics are computed.
 type tree struct {
-	nodes      int               // the metric of the nodes; −1: the counts have no trees
+	nodes      int               // metric of the nodes; −1: the counts have no trees
 	scale      *metrickind.Scale // scale of the trees
-	statistics []int             // the metrics that are computed from the components
-	width      *big.Rat          // from metrickind.Search.Square
+	statistics []int             // metrics that are computed from the components
+	width      *big.Rat          // of the intervals of all levels together: see metrickind.Search.Square
 }
 
 func newTree(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t tree, err error) {
@@ -50,27 +50,15 @@ type statistic struct {
 	met    bool
 }
 
-// compute computes the statistics of released counts, and draws nodes of their trees. It returns
-// the parents of drawn nodes with their precision, in the order of the counts.
-func (l *ladders) compute(passed []task, counts []cellCount) ([]schemas.SettledKey, error) {
-	var withTrees []*task
-	for i := range passed {
-		if t := &l.trees[passed[i].Metric]; t.nodes >= 0 || len(t.statistics) > 0 {
-			withTrees = append(withTrees, &passed[i])
-		}
-	}
-	settled := make([][]schemas.SettledKey, len(withTrees))
-	err := inChunks(len(withTrees), func(i int) (err error) {
-		if settled[i], err = l.computeOne(withTrees[i], counts); err != nil {
-			return fmt.Errorf("releasing turn %d: %w", withTrees[i].turn, err)
-		}
-		return nil
-	})
-	return slices.Concat(settled...), err
+func (l *ladders) computeAllStatistics(passed []task, counts []cellCount) ([]schemas.SettledKey, error) {
+	return settleEach(passed, func(metric uint32) bool {
+		return l.trees[metric].nodes >= 0 || len(l.trees[metric].statistics) > 0
+	}, func(t *task) ([]schemas.SettledKey, error) { return l.computeStatistics(t, counts) })
 }
 
-// computeOne computes the statistics of one count.
-func (l *ladders) computeOne(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
+// computeStatistics computes the statistics of a released count, draws nodes of its tree for them,
+// and returns the parents of the drawn nodes with their precision.
+func (l *ladders) computeStatistics(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	r, tree := &t.result, &l.trees[t.Metric]
 	known := metrickind.Known{
 		Events:     metrickind.Estimate{Value: r.Value, StdDev: r.StdDev, Low: r.Low, High: r.High},
@@ -102,9 +90,9 @@ func (l *ladders) computeOne(t *task, counts []cellCount) (settled []schemas.Set
 	return settled, nil
 }
 
-// search begins the search in the tree of a count, and returns the precision of all nodes. Only
-// noisy numbers decide which nodes are drawn: the final precision of the count, and the nodes drawn
-// before (docs/guarantee.md, "Quantiles").
+// search begins the search in the tree of a count, and returns the precision of its nodes. Which
+// nodes are drawn depends only on noisy numbers: the final precision of the count, and earlier
+// nodes (docs/guarantee.md, "Quantiles").
 func (l *ladders) search(t *task, cell cellID, counts []cellCount) (*metrickind.Search, units.Precision, error) {
 	tree := &l.trees[t.Metric]
 	u, err := FurtherPrecision(&l.metrics[t.Metric], &l.metrics[tree.nodes], t.result.Precision)
@@ -126,11 +114,11 @@ type leaf struct {
 	count int64
 }
 
-// leavesOf returns the leaves of a key's tree that have a count, ascending.
+// leavesOf returns the leaves of a key's tree that have counts, ascending.
 func leavesOf(counts []cellCount, cell cellID) (leaves []leaf, err error) {
 	key := cell.Key
 	cell.Key = string(schemas.NodeKey([]byte(key), 0))
-	first, _ := slices.BinarySearchFunc(counts, cell, func(c cellCount, cell cellID) int { return c.Compare(cell) })
+	first, _ := slices.BinarySearchFunc(counts, cell, cellCount.Compare)
 	for _, c := range counts[first:] {
 		leafKey, node, ok := schemas.SplitNodeKey([]byte(c.Key))
 		if c.Metric != cell.Metric || c.Start != cell.Start || c.End != cell.End || ok && string(leafKey) != key {
@@ -147,16 +135,17 @@ func leavesOf(counts []cellCount, cell cellID) (leaves []leaf, err error) {
 // nodes draws the nodes of one key's tree.
 type nodes struct {
 	ladders   *ladders
-	cell      cellID // in the metric of nodes, with the key itself
+	cell      cellID // of the metric of the nodes, with the key of the count
 	precision units.Precision
 	scale     *metrickind.Scale
 	leaves    []leaf
-	exponent  uint // drawn counts are in units of 2^-exponent
+	exponent  uint // drawn counts have units of 2^-exponent
 	sampler   noisereduction.Sampler
 }
 
-// begin draws the nodes that are always drawn. They show the unit of all counts, and whether counts
-// may have been clamped. events is the released number of all events, in units of 2^-10.
+// begin draws the first nodes, which are always drawn, and sets the numbers of the search that
+// depend on them: the unit of all counts, and whether counts may have been clamped. events is the
+// released number of all events, in units of 2^-10.
 func (n *nodes) begin(s *metrickind.Search, width *big.Rat, events int64) error {
 	first, err := s.Begin()
 	if err != nil {
@@ -184,16 +173,14 @@ func (n *nodes) children(parent metrickind.Node) (children [metrickind.Branching
 }
 
 // draw draws one node. All nodes have the same precision, and so the same exponent.
-func (n *nodes) draw(node metrickind.Node) (*big.Int, error) {
-	y, exponent, err := n.sampler.Draw(n.ladders.noise, noisereduction.Identity{
-		Incarnation: n.ladders.incarnation, MetricDigest: n.ladders.digests[n.cell.Metric],
-		WindowStart: n.cell.Start, WindowEnd: n.cell.End, Key: schemas.NodeKey([]byte(n.cell.Key), node),
-	}, 1, units.Precision{}, n.precision, n.count(node))
-	n.exponent = exponent
+func (n *nodes) draw(node metrickind.Node) (y *big.Int, err error) {
+	id := n.ladders.identity(n.cell)
+	id.Key = schemas.NodeKey([]byte(n.cell.Key), node)
+	y, n.exponent, err = n.sampler.Draw(n.ladders.noise, id, 1, units.Precision{}, n.precision, n.count(node))
 	return y, err
 }
 
-// count adds up the leaves of a node, and clamps the sum to the largest that can be released.
+// count returns the count of a node, as releasable.
 func (n *nodes) count(node metrickind.Node) int64 {
 	first, end := n.scale.Leaves(node)
 	i, _ := slices.BinarySearchFunc(n.leaves, first, func(l leaf, first metrickind.Node) int {
@@ -203,5 +190,5 @@ func (n *nodes) count(node metrickind.Node) int64 {
 	for ; i < len(n.leaves) && n.leaves[i].node < end; i++ {
 		sum = sum.Add(n.leaves[i].count)
 	}
-	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
+	return releasable(sum)
 }

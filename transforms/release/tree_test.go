@@ -100,7 +100,7 @@ func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[
 		}
 	}
 	must.Succeed(t, r.ladders.refineAll(tasks))
-	must.Have(r.ladders.compute(tasks, counts))
+	must.Have(r.ladders.computeAllStatistics(tasks, counts))
 	return tasks
 }
 
@@ -214,7 +214,7 @@ func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 		}
 		slices.SortFunc(counts, func(a, b cellCount) int { return a.Compare(b.cellID) })
 		must.Succeed(t, r.ladders.refineAll(tasks))
-		settled := must.Have(r.ladders.compute(tasks, counts))
+		settled := must.Have(r.ladders.computeAllStatistics(tasks, counts))
 		byLevel := map[int]int{}
 		for _, k := range settled {
 			_, node, ok := schemas.SplitNodeKey(k.Key)
@@ -253,7 +253,7 @@ func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 				Sum: noisereduction.MaxCount})
 	}
 	must.Succeed(t, r.ladders.refineAll(tasks))
-	must.Have(r.ladders.compute(tasks, counts))
+	must.Have(r.ladders.computeAllStatistics(tasks, counts))
 	if s := tasks[0].statistics[0]; s.met || s.value.Low != 0 || s.value.High != 1_000_000 {
 		t.Errorf("met %v, from %v to %v", s.met, s.value.Low, s.value.High)
 	}
@@ -296,7 +296,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 					Key: string(schemas.NodeKey([]byte("k"), l.node))}, Sum: l.count})
 			}
 			must.Succeed(t, r.ladders.refineAll(tasks))
-			settled := must.Have(r.ladders.compute(tasks, counts))
+			settled := must.Have(r.ladders.computeAllStatistics(tasks, counts))
 			paid := map[metrickind.Node]units.Precision{}
 			for _, k := range settled {
 				_, node, _ := schemas.SplitNodeKey(k.Key)

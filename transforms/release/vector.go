@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -12,12 +11,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// furtherOf returns, by metric, the metrics of its further components in their order.
+// furtherOf returns, for each metric, the metrics of its further components that are sums, in
+// order.
 func furtherOf(metrics []schemas.MetricSpec) [][]int {
 	further := make([][]int, len(metrics))
 	for i := range metrics {
 		for j := range metrics {
-			if metrics[j].Of == metrics[i].Name && isSum(&metrics[j]) {
+			kind := metrickind.Of(metrics[j].Kind)
+			if metrics[j].Of == metrics[i].Name && kind.Part != nil && !kind.HasNodes() {
 				further[i] = append(further[i], j)
 			}
 		}
@@ -25,35 +26,15 @@ func furtherOf(metrics []schemas.MetricSpec) [][]int {
 	return further
 }
 
-// isSum reports whether a metric is a further component that is a sum.
-func isSum(m *schemas.MetricSpec) bool {
-	kind := metrickind.Of(m.Kind)
-	return kind.Part != nil && !kind.HasNodes()
+func (l *ladders) drawAllFurther(passed []task, counts []cellCount) ([]schemas.SettledKey, error) {
+	return settleEach(passed, func(metric uint32) bool { return len(l.further[metric]) > 0 },
+		func(t *task) ([]schemas.SettledKey, error) { return l.drawFurther(t, counts) })
 }
 
-// join draws the further components of the released counts that are sums, and returns what they
-// cost, in the order of the counts.
-func (l *ladders) join(passed []task, counts []cellCount) ([]schemas.SettledKey, error) {
-	var vectors []*task
-	for i := range passed {
-		if len(l.further[passed[i].Metric]) > 0 {
-			vectors = append(vectors, &passed[i])
-		}
-	}
-	settled := make([][]schemas.SettledKey, len(vectors))
-	err := inChunks(len(vectors), func(i int) (err error) {
-		if settled[i], err = l.joinOne(vectors[i], counts); err != nil {
-			return fmt.Errorf("releasing turn %d: %w", vectors[i].turn, err)
-		}
-		return nil
-	})
-	return slices.Concat(settled...), err
-}
-
-// joinOne draws the further components of a count and computes the value from all. Their precisions
-// follow from the first one's, which is public: they are successive Gaussian releases
-// (docs/guarantee.md, "Several components").
-func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
+// drawFurther draws the further components of a count, computes the value from all components, and
+// returns the precisions of the further ones. These follow from the first one's, which is public:
+// they are successive Gaussian releases (docs/guarantee.md, "Several components").
+func (l *ladders) drawFurther(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
 	t.components = append(t.components, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value),
 		big.NewInt(1<<10)), Variance: variance(t.result.Precision)})
@@ -83,8 +64,8 @@ func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.Settle
 	return settled, nil
 }
 
-// components returns the first component of a count and the drawn further ones, with the width at
-// which intervals of the given number of ratios hold together.
+// components returns the first component of a count and the drawn further ones, with the width with
+// which the intervals of the given number of ratios hold together.
 func (l *ladders) components(t *task, further, ratios int) metrickind.Components {
 	c := metrickind.Components{Of: t.components[:1+further], Width: l.widths[t.Metric][ratios-1]}
 	for _, component := range c.Of[1:] {
@@ -96,18 +77,15 @@ func (l *ladders) components(t *task, further, ratios int) metrickind.Components
 // draw draws a further component of a count with precision u.
 func (l *ladders) draw(c cellID, u units.Precision, count int64) (*big.Rat, error) {
 	var sampler noisereduction.Sampler
-	y, exponent, err := sampler.Draw(l.noise, noisereduction.Identity{
-		Incarnation: l.incarnation, MetricDigest: l.digests[c.Metric], WindowStart: c.Start, WindowEnd: c.End,
-		Key: []byte(c.Key),
-	}, 1, units.Precision{}, u, count)
+	y, exponent, err := sampler.Draw(l.noise, l.identity(c), 1, units.Precision{}, u, count)
 	if err != nil {
 		return nil, err
 	}
 	return new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), exponent)), nil
 }
 
-// FurtherPrecision returns the precision of a further component: the same part of its top as the
-// first component has reached of its own, rounded down, and never above the top.
+// FurtherPrecision returns the precision of a further component: the same fraction of its top as u
+// is of the first component's, rounded down.
 func FurtherPrecision(first, further *schemas.MetricSpec, u units.Precision) (units.Precision, error) {
 	scaled := new(big.Int).Mul(u.Big(), further.Top.Big())
 	p, err := units.PrecisionFromBig(scaled.Quo(scaled, first.Top.Big()))
@@ -120,9 +98,9 @@ func FurtherPrecision(first, further *schemas.MetricSpec, u units.Precision) (un
 	return p, nil
 }
 
-// beyond reports whether the estimated sum may have been clamped to what can be released
-// (partialGroup.Counts): MaxCount is within the estimate's interval, or below it. It uses only
-// the drawn estimate, not the sum.
+// beyond reports whether the estimated sum may have been clamped (partialGroup.Counts), because
+// MaxCount is within the estimate's interval or below it. It uses only the drawn estimate, not the
+// sum.
 func beyond(c metrickind.Component, width *big.Rat) bool {
 	room := new(big.Rat).SetInt64(noisereduction.MaxCount)
 	room.Sub(room, new(big.Rat).Abs(c.Value))
@@ -135,8 +113,9 @@ func variance(u units.Precision) *big.Rat {
 	return new(big.Rat).SetFrac(new(big.Int).Lsh(big.NewInt(1), units.FinestBits), u.Big())
 }
 
-// meets reports whether the value is within the target of every true value in the interval. The
-// ends are the strictest: a relative target is relative to the true value, not to the released one.
+// meets reports whether the value is within the target of every true value in the interval. It is
+// enough to check the ends. A relative target is relative to the true value, not to the released
+// one.
 func meets(m *schemas.MetricSpec, e *metrickind.Estimate) bool {
 	value := math.Ldexp(float64(e.Value), -10)
 	within := func(truth float64) float64 { return max(m.Absolute, float64(m.Relative*math.Abs(truth))) }

@@ -174,7 +174,7 @@ func released(t testing.TB, r *Releaser, components []int64, cells int) []schema
 		}
 	}
 	must.Succeed(t, r.ladders.refineAll(tasks))
-	must.Have(r.ladders.join(tasks, counts))
+	must.Have(r.ladders.drawAllFurther(tasks, counts))
 	for i := range tasks {
 		all[i] = r.ladders.releaseOf(&tasks[i])
 	}
