@@ -136,7 +136,8 @@ func protocolMutants() []mutant {
 		{"forgotten-users-return", "Engine.acquire", insertBefore("a.reopen(", "a.forgotten = nil"), forgottenTest},
 		{"ledger-in-clear", "LedgerSeal.flip", insertBefore("XORKeyStream(", "if s.shard >= 0 { return }"),
 			forgottenTest},
-		{"noise-of-another-metric", "ladders.identity", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
+		{"noise-of-another-metric", "ladders.identity", replace("l.digests[c.Metric]", "l.digests[0]"),
+			everyMixedRecord},
 	}
 }
 
