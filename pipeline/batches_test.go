@@ -19,7 +19,7 @@ import (
 )
 
 // batches is a deployment whose past events arrive in loads, with windows of an hour and so much
-// budget that noise hides no event of a hundred.
+// budget that noise cannot hide one event in a hundred.
 type batches struct {
 	t      *testing.T
 	broker *embedded.Broker
@@ -83,7 +83,7 @@ func (b *batches) run(opts RunOptions) {
 }
 
 // check compares the published values with the loads: each hour with a load has its users, other
-// hours are about zero, and there is none after the last hour.
+// hours are about zero, and no value is later.
 func (b *batches) check(last int, loaded ...int) {
 	b.t.Helper()
 	want := map[int64]float64{}

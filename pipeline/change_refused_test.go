@@ -19,8 +19,7 @@ func endOf(t *testing.T, d *deployment.Deployment, topic string) int64 {
 	return must.Have(dial(t, d).Offsets(t.Context(), topic, 0)).High
 }
 
-// Every refusal of a change is before the change supersedes a run: control, from which a run would
-// learn of the change, is untouched.
+// A change is refused before it supersedes a run: control, which would end the run, is unchanged.
 func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 	t.Parallel()
 	elsewhere := func(c *deployment.Config) { c.Outputs.Ledger = "other-ledger" }

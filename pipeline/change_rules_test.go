@@ -32,7 +32,7 @@ func bounded(t *testing.T, change func(*deployment.Config)) (d *deployment.Deplo
 	return d, next
 }
 
-// diesBeforeSettling runs a deployment until a turn is published and not settled.
+// diesBeforeSettling runs a deployment until a turn is published but not settled.
 func diesBeforeSettling(t *testing.T, d *deployment.Deployment, last int) {
 	t.Helper()
 	turn := 0
@@ -91,8 +91,8 @@ func remakeCounts(t *testing.T, d *deployment.Deployment) {
 	}
 }
 
-// Decisions of earlier generations were made under other rules: without the
-// snapshot that a change has written, neither a run nor another change goes on.
+// Decisions of earlier generations were made under other rules: without the snapshots of a change,
+// neither a run nor another change can continue.
 func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]*kafkalog.Message{
@@ -127,8 +127,8 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 	}
 }
 
-// With budget periods the time of an event decides whose budget it is counted
-// against: one event must not have two.
+// With budget periods the time of an event decides which budget it is charged to: one event must
+// not be charged to two.
 func TestRuleTheTimeOfAnEventNeverChangesUnderPeriods(t *testing.T) {
 	t.Parallel()
 	for period, want := range map[time.Duration]error{0: nil, 2 * time.Second: deployment.ErrHeaderMismatch} {

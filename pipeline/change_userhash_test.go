@@ -113,8 +113,8 @@ func rotate(t *testing.T, random *rand.Rand) (refused bool) {
 	return refused
 }
 
-// Nobody reads the old ledger without its key. So a turn that may be published in part, and a user
-// who was forgotten, refuse another one by what control has.
+// The old ledger cannot be read without its key. So control alone must show that a turn may be
+// published in part, or that a user was forgotten, and another key is refused.
 func TestRuleAnotherUserHashKeyPassesOverNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -19,7 +19,7 @@ import (
 // holdsSecret reports whether a type is of package secret.
 func holdsSecret(t reflect.Type) bool { return t.PkgPath() == reflect.TypeFor[secret.URL]().PkgPath() }
 
-// leaves are the fields of a configuration that hold no fields of their own, as Metrics.Keys.List.
+// leaves are the fields of a configuration without fields of their own, such as Metrics.Keys.List.
 func leaves(t reflect.Type, path string) []string {
 	switch {
 	case holdsSecret(t) || t == reflect.TypeFor[deployment.Record]():

@@ -82,8 +82,8 @@ func TestRuleARunNeverAsksTheRegistryForCounts(t *testing.T) {
 	}
 }
 
-// An init that ended between registration and HEADER has done no harm; one whose schema is refused
-// writes no HEADER.
+// An init that ends between registration and HEADER does no harm; one with a refused schema writes
+// no HEADER.
 func TestInitRegistersTheSchemaOfCounts(t *testing.T) {
 	t.Parallel()
 	reg := fakeregistry.Start(t)

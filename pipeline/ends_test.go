@@ -13,14 +13,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// The run before may close a turn after the ends of the topic were noted and before the bounded run
-// takes its epoch: that reads to the cuts of the turn, or it would wait for them for ever.
+// An earlier run may close a turn after the bounded run has noted the ends of the topic and before
+// it takes its epoch. The bounded run must read to the cuts of that turn, or it would wait for
+// ever.
 func TestABoundedRunReadsToTheCutsOfWhatIsClosed(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	client, control := announced(t, d) // the previous run, of which only the records matter
+	client, control := announced(t, d) // the earlier run; only its records matter
 	before := control.Run
 	w := must.Have(controllog.NewWriter(ctx, control))
 	defer w.Close()

@@ -55,7 +55,7 @@ func twoRuns(t testing.TB, killed bool, first func(d *deployment.Deployment)) (d
 	return d, result.Settled + 1
 }
 
-// followed runs a deployment to its end and returns the values that Follow handed out.
+// followed runs a deployment to its end and returns the values from Follow.
 func followed(t testing.TB, d *deployment.Deployment) []Published {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -103,7 +103,7 @@ func deleteCountsOf(t testing.TB, d *deployment.Deployment, shard int) {
 	deploytest.DeleteRecords(t, d.Config.Kafka.Brokers[0], d.Config.Outputs.Counts, int32(shard), -1)
 }
 
-// Values settled before are not read again, and may be gone.
+// Values of settled turns are not read again, and may be gone.
 func TestFollowingBeginsAfterTheSettledTurn(t *testing.T) {
 	t.Parallel()
 	d, open := twoRuns(t, false, nil)
@@ -130,8 +130,8 @@ func TestFollowingHandsOutWhatWasNotSettledOnce(t *testing.T) {
 	checkTurns(t, followed(t, d), 5)
 }
 
-// Without the published values of an interrupted turn nobody can check that the redrawn ones are
-// the same: no run continues, whichever partition they were on.
+// Without the published values of an interrupted turn, the redrawn ones cannot be compared with
+// them: no run continues, whichever partition has lost its values.
 func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	t.Parallel()
 	d, _ := twoRuns(t, true, nil)
@@ -155,7 +155,7 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 }
 
 // Values of an open turn can be lost with an unclean election or a restored copy, and published
-// again at other offsets: the values at the old offsets are not handed out.
+// again at other offsets: the values at the old offsets are not returned.
 func TestFollowingForgetsValuesOfAnOpenTurn(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})

@@ -12,8 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Under another budget period, or another name, forget would drop accounts of everybody in the
-// shard, or not keep older runs from writing. Under another period a statement shows no account.
+// Under another budget period, forget would drop the accounts of everybody in the shard; under
+// another name, the broker would not refuse older runs. Under another period a statement shows no
+// account.
 func TestRuleForgetTakesTheConfigurationInForceOnly(t *testing.T) {
 	t.Parallel()
 	var cfg deployment.Config
@@ -72,8 +73,8 @@ func TestRuleAMarkOutlivesAChangeBeforeTheFirstTurn(t *testing.T) {
 	}
 }
 
-// After a change that has given up windows, forget removes what is left of them: their metrics may
-// be others than those in force.
+// After a change that has given up windows, forget also removes their slices, even if their metrics
+// are not in force any more.
 func TestForgetAfterWindowsWereGivenUp(t *testing.T) {
 	t.Parallel()
 	var cfg deployment.Config

@@ -248,7 +248,8 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 // metrics, and how many would have been another user's.
 type tallied struct{ same, changed, renamed, refused int }
 
-// decodeBoth compares what two configurations make of records with what may follow what.
+// decodeBoth decodes records with two configurations, and checks the results against the rules of
+// restarts and changes.
 func decodeBoth(t rapid.TB, from, to deployment.Events, others bool, records [][]byte) (n tallied) {
 	t.Helper()
 	before, after := compiled(t, from, false), compiled(t, to, others)

@@ -57,7 +57,6 @@ type PromisedMetric struct {
 // for a damaged record, or the broker's error.
 func ReadPromise(ctx context.Context, d *deployment.Deployment) (all []PromiseGeneration, err error) {
 	v := controllog.NewView(d.Config.LedgerSlots)
-	v.BeginAt(0, -1, -1)
 	err = readHistory(ctx, d, func(r *kafkalog.Record, c schemas.Control) error {
 		before := v.Header
 		if err := v.Observe(r.Offset, c); err != nil || v.Header == before {

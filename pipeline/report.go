@@ -48,7 +48,6 @@ type MetricTallies struct {
 // control, or the broker's error.
 func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, error) {
 	v := controllog.NewView(d.Config.LedgerSlots)
-	v.BeginAt(0, -1, -1)
 	sum := adding{period: d.Config.Privacy.Period, read: schemas.ReadTallies{DeadLettered: map[string]uint64{}}}
 	err := readHistory(ctx, d, func(r *kafkalog.Record, c schemas.Control) error {
 		closed, before, header := v.Closed, v.Settled, v.Header

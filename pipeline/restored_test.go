@@ -190,7 +190,7 @@ func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 	m.refused("comparing topic tollgate-turns with control: it says that turn 2 is settled, but control has settled " +
 		"turn 1: control was restored from an older copy")
 	m.restore(turnsTopic)
-	// Ends that no run of this deployment has written are no evidence.
+	// Ends that no run of this deployment can have written are ignored.
 	for _, end := range []schemas.TurnEnd{
 		{Turn: 1 << 40, End: 1, Generation: 1, Counts: countsTopic, CountsEnd: []int64{9}},
 		{Turn: 3, End: 240_000, Generation: 1, Counts: "other", CountsEnd: []int64{9}},
@@ -247,8 +247,8 @@ func TestRuleNothingIsReleasedTwiceAfterARestore(t *testing.T) {
 	}
 }
 
-// A copy of counts without the markers of transactions moves values of an open turn before the
-// offset at which the settled one ended, where no run looks for them.
+// A copy of counts without the markers of transactions moves values of an open turn below the end
+// of the settled one, where runs do not look for them.
 func TestRuleCountsWithOtherOffsetsAreRefused(t *testing.T) {
 	t.Parallel()
 	m := newMoments(t, func(*deployment.Config) {})

@@ -1,10 +1,10 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -236,14 +236,10 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 }
 
 func (o RunOptions) withDefaults() RunOptions {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.StallLimit = cmp.Or(o.StallLimit, defaultStallLimit)
 	if o.Engine == nil {
 		o.Engine = Direct
-	}
-	if o.StallLimit == 0 {
-		o.StallLimit = defaultStallLimit
 	}
 	return o
 }
@@ -253,11 +249,10 @@ type run struct{ *stages }
 
 // position returns the position after the last settled turn.
 func (r *run) position(ctx context.Context) (Position, error) {
-	ends, err := countslog.EndsOfTurns(ctx, r.client, r.dep)
-	if err == nil {
-		err = r.control.Update(ctx)
-	}
-	return Position(countslog.SettledPosition(r.control, r.dep, ends)), err
+	p, err := countslog.CurrentPosition(ctx, r.client, r.dep, func() (*controllog.Log, error) {
+		return r.control, r.control.Update(ctx)
+	})
+	return Position(p), err
 }
 
 // pipeline builds the run's Beam pipeline, for workers if there are any.

@@ -17,9 +17,9 @@ type settlementQueue struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
+	changed sync.Cond // of waiting and closed
 	waiting []Settlement
 	closed  bool
-	more    chan struct{} // has an element when waiting or closed has changed
 }
 
 // notifySettled calls notify, which may be nil, with every turn that this run settles, and adds the
@@ -29,7 +29,8 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 	if notify == nil {
 		notify = func(Settlement) {}
 	}
-	n := &settlementQueue{notify: notify, done: make(chan struct{}), more: make(chan struct{}, 1)}
+	n := &settlementQueue{notify: notify, done: make(chan struct{})}
+	n.changed.L = &n.mu
 	metrics := s.dep.Specs() // in the order of the tallies and keys of a SETTLED
 	s.control.OnSettled(func(settled schemas.Settled, read schemas.ReadTallies, run int64) {
 		if run != s.terms.Run {
@@ -49,7 +50,7 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 		n.mu.Lock()
 		n.closed = true
 		n.mu.Unlock()
-		n.signal()
+		n.changed.Signal()
 		<-n.done
 	}
 }
@@ -84,20 +85,16 @@ func (n *settlementQueue) put(s Settlement) {
 	n.mu.Lock()
 	n.waiting = append(n.waiting, s)
 	n.mu.Unlock()
-	n.signal()
-}
-
-func (n *settlementQueue) signal() {
-	select {
-	case n.more <- struct{}{}:
-	default:
-	}
+	n.changed.Signal()
 }
 
 func (n *settlementQueue) deliver() {
 	defer close(n.done)
-	for range n.more {
+	for {
 		n.mu.Lock()
+		for len(n.waiting) == 0 && !n.closed {
+			n.changed.Wait()
+		}
 		batch, closed := n.waiting, n.closed
 		n.waiting = nil
 		n.mu.Unlock()

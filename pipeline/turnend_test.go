@@ -214,8 +214,8 @@ func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment, want int) {
 	})
 }
 
-// That no private key has passed is published by the end of the turn alone: it is published once
-// the turn is settled, which no later start revokes. Until then nothing is published.
+// If no private key has passed, only the end of the turn shows it. The end is published once the
+// turn is settled, which no later start revokes.
 func TestRuleTheEndOfATurnIsToldOnceItIsSettled(t *testing.T) {
 	t.Parallel()
 	d, next := bounded(t, func(c *deployment.Config) {

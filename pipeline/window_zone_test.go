@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Days of Zurich around the end of March 2025, one of which has 23 hours, with an event in every
+// Days of Zurich around the end of March 2025, including one of 23 hours, with an event in every
 // half hour: each day has its own events, and its window begins and ends at local midnight, even
 // after a restart and a change. Another zone is always refused.
 func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {

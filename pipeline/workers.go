@@ -344,7 +344,7 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 		cancel()
 		return nil, err
 	}
-	control.Join(t.Run, id)
+	control.Run, control.RunID = t.Run, id
 	s := newStages(ctx, d, client, control, t, log)
 	s.stalls = watch.New(watch.RulesOf(d, t.Bounded), log)
 	s.monitor = watch.Start(ctx, client, s.stalls, nil, func(error) {})

@@ -58,9 +58,8 @@ func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
 	}
 }
 
-// The next turn waits for partitions whose records are behind the clock, and not for silent ones,
-// for which the clock advances: a record of 1970 without a successor would postpone every alarm for
-// ever.
+// The next turn waits for partitions whose records are behind the clock, but not for silent ones:
+// otherwise a last record of 1970 would postpone every alarm for ever.
 func TestASilentPartitionPutsNoAlarmOff(t *testing.T) {
 	closed := time.UnixMilli(1e12)
 	stamp := func(ago time.Duration) int64 { return closed.Add(-ago).UnixMilli() }

@@ -149,8 +149,7 @@ func (s *submission) once(ctx context.Context) error {
 		s.o.Started(s.job, s.url.String()+"/#/job/running/"+s.job)
 	}
 	err = s.follow(ctx)
-	var ended *JobError
-	if err == nil || errors.As(err, &ended) || errors.Is(err, ErrJobLost) {
+	if _, ended := errors.AsType[*JobError](err); err == nil || ended || errors.Is(err, ErrJobLost) {
 		return err
 	}
 	if cerr := s.end(context.WithoutCancel(ctx), s.job); cerr != nil {

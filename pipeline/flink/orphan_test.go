@@ -110,7 +110,7 @@ func submissionTo(t *testing.T, m *slowJobManager) *submission {
 		}}
 }
 
-// A run that is ended while its job begins leaves no job that no run follows.
+// A run that is ended while its job starts does not leave the job running.
 func TestNoJobIsLeftByASubmissionThatIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &slowJobManager{began: cancel}
@@ -123,7 +123,7 @@ func TestNoJobIsLeftByASubmissionThatIsInterrupted(t *testing.T) {
 	}
 }
 
-// A job whose beginning was not heard of is ended before another one of the same run begins.
+// A job whose start was not confirmed is ended before the same run starts another one.
 func TestAJobThatBeganUnheardIsEnded(t *testing.T) {
 	m := &slowJobManager{lost: 1}
 	s := submissionTo(t, m)

@@ -65,8 +65,7 @@ func newClient(address secret.URL) (*client, error) {
 
 // redacted removes user and password from the address in an error of net/http or net/url.
 func redacted(err error) error {
-	var urlError *url.Error
-	if errors.As(err, &urlError) {
+	if urlError, is := errors.AsType[*url.Error](err); is {
 		urlError.URL = secret.Redact(urlError.URL)
 	}
 	return err
@@ -86,7 +85,7 @@ func (c *client) call(ctx context.Context, method, path, kind string, body io.Re
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	answer, err := c.http.Do(req)
+	response, err := c.http.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -96,23 +95,23 @@ func (c *client) call(ctx context.Context, method, path, kind string, body io.Re
 		}
 		return fmt.Errorf("%w: %w", ErrUnreachable, redacted(err))
 	}
-	defer answer.Body.Close() //nolint:errcheck // it was read
-	data, err := io.ReadAll(io.LimitReader(answer.Body, maxResponse))
+	defer response.Body.Close() //nolint:errcheck // it was read
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if answer.StatusCode/100 != 2 {
-		var response struct{ Errors []string }
-		if json.Unmarshal(data, &response) != nil || len(response.Errors) == 0 {
-			if answer.StatusCode >= 500 { // a proxy, or a JobManager that is starting
-				return fmt.Errorf("%w: status %d", ErrUnreachable, answer.StatusCode)
+	if status := response.StatusCode; status/100 != 2 {
+		var refused struct{ Errors []string }
+		if json.Unmarshal(data, &refused) != nil || len(refused.Errors) == 0 {
+			if status >= 500 { // a proxy, or a JobManager that is starting
+				return fmt.Errorf("%w: status %d", ErrUnreachable, status)
 			}
-			return fmt.Errorf("%s%s answered with status %d: %w", c.url, path, answer.StatusCode, ErrNotFlink)
+			return fmt.Errorf("%s%s answered with status %d: %w", c.url, path, status, ErrNotFlink)
 		}
-		if answer.StatusCode == http.StatusServiceUnavailable {
-			return fmt.Errorf("%w: %s", ErrUnreachable, strings.Join(response.Errors, "; "))
+		if status == http.StatusServiceUnavailable {
+			return fmt.Errorf("%w: %s", ErrUnreachable, strings.Join(refused.Errors, "; "))
 		}
-		return &refusal{answer.StatusCode, response.Errors}
+		return &refusal{status, refused.Errors}
 	}
 	if out == nil {
 		return nil
@@ -172,8 +171,8 @@ func (c *client) run(ctx context.Context, jar string, parallelism int) (string, 
 	var started struct{ Jobid string }
 	err = c.call(ctx, http.MethodPost, "/jars/"+url.PathEscape(jar)+"/run", "application/json", bytes.NewReader(body),
 		&started)
-	var no *refusal
-	if errors.As(err, &no) && strings.Contains(err.Error(), "ClassNotFoundException: tollgate.Submission") {
+	if _, refused := errors.AsType[*refusal](err); refused &&
+		strings.Contains(err.Error(), "ClassNotFoundException: tollgate.Submission") {
 		return "", ErrClasses
 	}
 	return started.Jobid, err
@@ -191,23 +190,22 @@ type job struct {
 }
 
 func (c *client) jobs(ctx context.Context) ([]job, error) {
-	var answer struct{ Jobs []job }
-	err := c.call(ctx, http.MethodGet, "/jobs/overview", "", nil, &answer)
-	return answer.Jobs, err
+	var response struct{ Jobs []job }
+	err := c.call(ctx, http.MethodGet, "/jobs/overview", "", nil, &response)
+	return response.Jobs, err
 }
 
 // state returns the state of a job. Errors: ErrJobLost.
 func (c *client) state(ctx context.Context, job string) (string, error) {
-	var answer struct{ State string }
-	err := c.call(ctx, http.MethodGet, "/jobs/"+job, "", nil, &answer)
-	var no *refusal
-	if errors.As(err, &no) && no.status == http.StatusNotFound {
+	var response struct{ State string }
+	err := c.call(ctx, http.MethodGet, "/jobs/"+job, "", nil, &response)
+	if r, refused := errors.AsType[*refusal](err); refused && r.status == http.StatusNotFound {
 		return "", ErrJobLost
 	}
-	if err == nil && answer.State == "" {
+	if err == nil && response.State == "" {
 		err = fmt.Errorf("%s/jobs/%s: %w", c.url, job, ErrNotFlink)
 	}
-	return answer.State, err
+	return response.State, err
 }
 
 // failure is one failure of a job.
@@ -219,14 +217,14 @@ type failure struct {
 
 // failures returns the failures of a job that Flink remembers, oldest first.
 func (c *client) failures(ctx context.Context, job string) ([]failure, error) {
-	var answer struct {
+	var response struct {
 		History struct{ Entries []failure } `json:"exceptionHistory"`
 	}
-	if err := c.call(ctx, http.MethodGet, "/jobs/"+job+"/exceptions?maxExceptions=50", "", nil, &answer); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/jobs/"+job+"/exceptions?maxExceptions=50", "", nil, &response); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(answer.History.Entries, func(a, b failure) int { return int(a.Time - b.Time) })
-	return answer.History.Entries, nil
+	slices.SortStableFunc(response.History.Entries, func(a, b failure) int { return int(a.Time - b.Time) })
+	return response.History.Entries, nil
 }
 
 func (c *client) cancel(ctx context.Context, job string) error {

@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -83,8 +85,7 @@ const keptBytes = 8 << 20
 const pollWait = 250 * time.Millisecond
 
 func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Turn) error) error {
-	log := o.Logger
-	log = cmp.Or(log, slog.New(slog.DiscardHandler))
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	cfg, err := connect.Config(&d.Config.Kafka, nil)
 	if err != nil {
 		return err
@@ -98,7 +99,10 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	defer watchBrokers(ctx, client, log)()
 	from := o.From
 	if from == nil {
-		now, err := countslog.CurrentPosition(ctx, client, d)
+		now, err := countslog.CurrentPosition(ctx, client, d, func() (*controllog.Log, error) {
+			return controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots,
+				slog.New(slog.DiscardHandler))
+		})
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}
@@ -119,14 +123,11 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 // watchBrokers logs which brokers cannot be reached, until the returned function is called.
 func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		watch.Brokers(ctx, client, log)
-	}()
+	var watching sync.WaitGroup
+	watching.Go(func() { watch.Brokers(ctx, client, log) })
 	return func() {
 		cancel()
-		<-done
+		watching.Wait()
 	}
 }
 

@@ -227,10 +227,7 @@ func (t *Turns) open(metric int, turn uint64) (int64, bool) {
 	}
 	begin, end := t.end(turn-1), t.end(turn)
 	// The earliest start whose window ends after the turn's end.
-	first := Align(end-m.size, m.slide) + m.slide
-	if earliest := t.earliest(m); first < earliest {
-		first = earliest
-	}
+	first := max(Align(end-m.size, m.slide)+m.slide, t.earliest(m))
 	return first, first <= begin
 }
 

@@ -23,7 +23,7 @@ func testTurns(start, period int64, metrics ...windowed) *Turns {
 	return &Turns{Start: start, first: 1, start: start, terms: terms(Coarse(slides)), period: period, metrics: metrics}
 }
 
-// inZone moves turns to a zone: the time at which they start becomes the reading.
+// inZone moves turns to a zone: their start becomes a reading there.
 func (t *Turns) inZone(name string) *Turns {
 	t.clock = wallclock.Of(name)
 	t.Start = t.clock.Time(t.start)
@@ -104,7 +104,7 @@ func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 	})
 }
 
-// compareAllEnd looks for a turn's end at which no window is open: an earlier one than AllEnd is
+// compareAllEnd searches for the first end of a turn without an open window; one before AllEnd is
 // before the first window of some metric.
 func compareAllEnd(t *rapid.T, w *Turns, ends []int64, n int) {
 	got, begun := w.AllEnd(uint64(n)), w.start

@@ -39,7 +39,7 @@ func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
 		never    []string // expected reasons; none: it is allowed
 		what     string
 	}{
-		// The three cases in which all generations together amounted to 1.1, 1.895 and 1.69 times
+		// In these three cases all generations together would amount to 1.1, 1.895 and 1.69 times
 		// δ.
 		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 1e-7, true},
 			[]string{"it would be 1e-07", "reserved nothing", "new deployment", "privacy.delta_keys"}, "delta_keys"},

@@ -1,8 +1,6 @@
 package controllog
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // NotOurs is the reason for ReportForeign if no version of this program has written the record.
 const NotOurs = "was not written by Tollgate and is ignored: check who may write to the topic"

@@ -110,28 +110,22 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 // generation puts the generation at an offset in force, because reading may begin after that
 // record.
 func (l *Log) generation(ctx context.Context, offset int64) error {
-	_, h, err := l.headerOf(ctx, offset)
+	c, err := l.record(ctx, offset)
 	if err != nil {
 		return err
 	}
-	l.view.Header, l.view.HeaderAt, l.view.history = h, offset, 2*uint64(h.LedgerSlots)
-	return nil
-}
-
-// headerOf returns the header that the record at an offset puts in force.
-func (l *Log) headerOf(ctx context.Context, offset int64) (schemas.Control, *schemas.Header, error) {
-	c, err := l.record(ctx, offset)
-	if err != nil {
-		return c, nil, err
-	}
+	var h *schemas.Header
 	switch b := c.Body.(type) {
 	case *schemas.Header:
-		return c, b, nil
+		h = b
 	case *schemas.Generation:
-		return c, &b.Header, nil
+		h = &b.Header
+	default:
+		return fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", offset,
+			deployment.ErrLogFault)
 	}
-	return c, nil, fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", offset,
-		deployment.ErrLogFault)
+	l.view.Header, l.view.HeaderAt, l.view.history = h, offset, 2*uint64(h.LedgerSlots)
+	return nil
 }
 
 // EpochAt returns the EPOCH at an offset; for −1, before the first EPOCH, one of run −1.
@@ -208,15 +202,10 @@ func (l *Log) Update(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading control: %w", err)
 	}
-	return l.updateTo(ctx, bounds.LastStable)
-}
-
-// updateTo reads control up to an existing offset, exclusively.
-func (l *Log) updateTo(ctx context.Context, end int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.wake()
-	return l.readTo(ctx, end)
+	return l.readTo(ctx, bounds.LastStable)
 }
 
 // wake wakes the goroutines that wait for the view to change.
@@ -268,6 +257,7 @@ func (l *Log) Await(ctx context.Context, limit time.Duration) error {
 	}
 }
 
+// readTo reads control up to an existing offset, exclusively.
 func (l *Log) readTo(ctx context.Context, end int64) error {
 	if l.view.Next >= end {
 		return nil
@@ -351,9 +341,6 @@ func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
 	}
 	return &schemas.Epoch{RunID: l.RunID, Run: l.Run, Settled: settled, Host: host, Began: time.Now().UnixMilli()}
 }
-
-// Join assigns the Log to a run that was announced elsewhere.
-func (l *Log) Join(run int64, id [16]byte) { l.Run, l.RunID = run, id }
 
 // OnSettled registers fn, which is called with every turn that is settled later, in order. fn holds
 // the Log's lock, like the function of WithView.

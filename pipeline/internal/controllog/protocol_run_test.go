@@ -316,14 +316,12 @@ func TestRuleARunThatNeverTakesAnEpochReplacesNoReader(t *testing.T) {
 	begun := []schemas.ControlBody{&schemas.Header{Counts: inJSON}, &schemas.Run{}, readerOf(1, 1, 2),
 		&schemas.Epoch{Run: 1}}
 	v := NewView(8)
-	v.BeginAt(0, -1, -1)
 	feedView(t, v, begun...)
 	feedView(t, v, &schemas.Drain{Run: 1}, &schemas.Run{})
 	if !v.Drained(1) {
 		t.Error("a run that was announced took the DRAIN of the one in force")
 	}
 	v = NewView(8)
-	v.BeginAt(0, -1, -1)
 	feedView(t, v, begun...)
 	feedView(t, v, &schemas.Run{}, readerOf(4, 1, 2), &schemas.Drain{Run: 4}, &schemas.Drain{Run: 1})
 	if v.Replaced(1, 1, 2) || !v.IsMember(1, 2) || !v.Drained(1) {

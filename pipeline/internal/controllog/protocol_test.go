@@ -31,7 +31,6 @@ type state struct {
 func observed(t *testing.T, records ...schemas.ControlBody) (got state) {
 	t.Helper()
 	v := NewView(8)
-	v.BeginAt(0, -1, -1)
 	v.foreign = func(int64, string) { got.Strays++ }
 	feedView(t, v, records...)
 	got.Header, got.Epoch, got.Run, got.Stop, got.Closed, got.Settled = v.HeaderAt, v.Epoch, v.Run, -1, v.Closed,

@@ -86,8 +86,8 @@ const keepSettlements = 4
 // generation sets another number.
 func NewView(ledgerSlots int) *View {
 	return &View{
-		Standing: Standing{Epoch: -1}, Run: -1, Groups: map[uint32]*Group{}, readers: map[int64]*readers{},
-		part:    map[uint32]int64{},
+		Standing: Standing{Epoch: -1}, Run: -1, anchored: true, Groups: map[uint32]*Group{},
+		readers: map[int64]*readers{}, part: map[uint32]int64{},
 		drained: map[int64]struct{}{}, foreign: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
 		Closes: map[uint64]*Closing{}, SettledAt: map[uint64]int64{},
 		CountsEnd: map[uint64][]int64{}, settlements: map[uint64]*spend.Settlement{},

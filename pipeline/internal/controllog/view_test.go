@@ -43,7 +43,6 @@ func settledParts(t *testing.T, epoch int64, turn uint64, keys int) []schemas.Co
 // are forgotten.
 func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
 	v := NewView(64)
-	v.BeginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}, &schemas.Close{Epoch: 1, Turn: 1})
 	parts := settledParts(t, 1, 1, 20)
 	if len(parts) < 3 {
@@ -68,7 +67,6 @@ func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
 // a remedy, as any damaged record.
 func TestADamagedSettledIsNamed(t *testing.T) {
 	v := NewView(64)
-	v.BeginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}, &schemas.Close{Epoch: 1, Turn: 1})
 	parts := settledParts(t, 1, 1, 1)
 	parts[0].(*schemas.Settled).CountsEnd[0]++
@@ -113,7 +111,6 @@ type controlLog struct {
 
 func newControlLog(t *testing.T, slots int) *controlLog {
 	l := &controlLog{t: t, slots: slots, whole: NewView(slots)}
-	l.whole.BeginAt(0, -1, -1)
 	l.write(&schemas.Header{Counts: inJSON})
 	l.write(&schemas.Epoch{})
 	return l
@@ -157,7 +154,6 @@ func generationFrom(epoch int64, from uint64) *schemas.Generation {
 // the turn right after the settled one; CLOSEs of that turn and later ones are taken back.
 func TestRuleAChangeBeginsAfterTheLastSettledTurn(t *testing.T) {
 	v := NewView(64)
-	v.BeginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{Counts: inJSON, Generation: 1}, &schemas.Epoch{}) // offsets 0 and 1
 	first := v.Header
 	for turn := range uint64(4) {

@@ -89,8 +89,8 @@ func judgeOne(t *testing.T, f *classifier, p *partition, offset, stamp, event, n
 	return fmt.Sprint("turn ", v.turn)
 }
 
-// A record below the cuts of an earlier generation is judged by that generation's clock, even if it
-// is read again; the first one at the cut is not.
+// A record below the cuts of an earlier generation is classified by that generation's clock, even
+// if it is read again; the first one at the cut is not.
 func TestARecordIsJudgedByTheClockThatReadItFirst(t *testing.T) {
 	f := testFates(t, clock{lateness: 100, slack: 500})
 	f.past = []pastClock{{clock{lateness: 1000, slack: 500}, map[int32]int64{0: 2}},

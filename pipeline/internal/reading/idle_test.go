@@ -39,8 +39,8 @@ func (s *silence) record(behind time.Duration) {
 	s.offset++
 }
 
-// look reads to the end every second for a while, and returns by how much the partition's watermark
-// is behind the clock then; −1 for a watermark that the idle rule has not given.
+// look reads to the end every second for a while, and returns how far the partition's watermark is
+// behind the clock then; −1 if the watermark is not by the idle rule.
 func (s *silence) look(after time.Duration) time.Duration {
 	s.p.next = s.offset
 	for range after / time.Second {
@@ -149,8 +149,8 @@ func TestRuleASilenceOutlivesARestart(t *testing.T) {
 	}
 }
 
-// Of several CLOSEs that a restart recalls, the newest decides whether a partition is silent: one
-// that has advanced since an older one is not.
+// The newest of several CLOSEs decides after a restart whether a partition is silent: it is not if
+// it has advanced since an older CLOSE.
 func TestRuleTheNewestCloseSaysWhetherAPartitionIsSilent(t *testing.T) {
 	for _, idle := range []bool{true, false} {
 		s := newSilence(t, deployment.TrustProducer)

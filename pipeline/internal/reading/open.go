@@ -30,27 +30,27 @@ func (s *Source) settleOverdue(settled uint64) bool {
 // read up to its cut; in group 0, every partition of all groups. The tick in Beam's time is the sum
 // of the epoch and the number of turns settled in it. It is the same for all groups, and later than
 // in any earlier epoch, because every EPOCH and SETTLED is a record with an offset of its own.
-func (s *Source) open(settled uint64) (stepResult, error) {
+func (s *Source) open(settled uint64) (transforms.Step, error) {
 	turn := settled + 1
 	if s.opened >= turn || s.closed < turn {
-		return stepResult{}, nil
+		return transforms.Step{}, nil
 	}
 	var c *controllog.Closing
 	settledAt, current := int64(-1), false
-	out := stepResult{opened: true}
+	step := transforms.Step{Opened: true}
 	s.control.WithView(func(v *controllog.View) {
 		c = v.Closes[turn]
 		if offset, ok := v.SettledAt[settled]; ok {
 			settledAt = offset
 		}
 		current = v.Epoch == s.epoch.Load() && v.Settled == settled
-		out.tick = v.Epoch + v.Turns
+		step.Next.Tick = v.Epoch + v.Turns + 1
 	})
 	if !current {
-		return stepResult{}, nil // the epoch or the settled turn has changed
+		return transforms.Step{}, nil // the epoch or the settled turn has changed
 	}
 	if c == nil {
-		return stepResult{}, fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE of it: %w", turn,
+		return transforms.Step{}, fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE of it: %w", turn,
 			deployment.ErrLogFault)
 	}
 	open := schemas.Open{Epoch: s.epoch.Load(), Turn: turn, Contributions: c.Contributions, SettledAt: settledAt,
@@ -58,21 +58,21 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 	b := s.buffers[turn]
 	if !open.FromLedger {
 		if !s.readTo(c.Cuts) || s.opts.Group > 0 && s.lastPassed.turn < turn {
-			return stepResult{}, nil
+			return transforms.Step{}, nil
 		}
 		if all, err := s.compareCounts(&c.Close); err != nil || !all {
-			return stepResult{}, err
+			return transforms.Step{}, err
 		}
 		if b != nil {
 			var err error
-			if out.elements, err = b.Contributions(out.elements, open.Epoch, turn); err != nil {
-				return stepResult{}, err
+			if step.Elements, err = b.Contributions(nil, open.Epoch, turn); err != nil {
+				return transforms.Step{}, err
 			}
 		}
 	}
 	for n := range s.dep.Config.Shards {
 		open.Shard, open.Shards = uint32(n), uint32(s.dep.Config.Shards)
-		out.elements = append(out.elements, transforms.Element{Shard: n, Data: schemas.EncodeOpen(open)})
+		step.Elements = append(step.Elements, transforms.Element{Shard: n, Data: schemas.EncodeOpen(open)})
 	}
 	if b != nil {
 		s.buffered -= b.Records
@@ -81,7 +81,7 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 	}
 	s.opened, s.openedAt = turn, time.Now()
 	s.underWay = max(s.underWay, turn)
-	return out, nil
+	return step, nil
 }
 
 // readTo reports whether every partition was read up to a CLOSE's cuts.

@@ -150,7 +150,17 @@ func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 	var before, now controllog.Standing
 	var closes map[uint64]*controllog.Closing
 	control.WithView(func(v *controllog.View) { before, closes = v.Standing, maps.Clone(v.Closes) })
-	underWay, err = s.compare(ctx, before.Settled, before.Closed, closes)
+	var base uint64
+	found, err := s.interrupted(ctx, before.Settled)
+	if err == nil {
+		base, err = baseOf(found, before.Settled, closes)
+	}
+	if err == nil {
+		if found.begun {
+			underWay = before.Settled + 1
+		}
+		_, err = s.positions(ctx, base, before.Closed, closes)
+	}
 	if err != nil || underWay > 0 {
 		if failed := control.Update(ctx); failed != nil {
 			return 0, failed
@@ -160,23 +170,6 @@ func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 			return 0, nil
 		}
 	}
-	return underWay, err
-}
-
-func (s *Source) compare(ctx context.Context, settled, closed uint64,
-	closes map[uint64]*controllog.Closing) (underWay uint64, err error) {
-	before, err := s.interrupted(ctx, settled)
-	if err != nil {
-		return 0, err
-	}
-	base, err := baseOf(before, settled, closes)
-	if err != nil {
-		return 0, err
-	}
-	if before.begun {
-		underWay = settled + 1
-	}
-	_, err = s.positions(ctx, base, closed, closes)
 	return underWay, err
 }
 
@@ -228,13 +221,12 @@ func (s *Source) positions(ctx context.Context, base, closed uint64,
 		return nil, fmt.Errorf("starting after turn %d: control does not hold its CLOSE: %w", base,
 			deployment.ErrLogFault)
 	}
-	known := map[int32]*partition{}
-	for _, id := range ids {
-		p, err := s.position(ctx, id, base, closes)
-		if err != nil {
+	out, known := make([]*partition, len(ids)), make(map[int32]*partition, len(ids))
+	for i, id := range ids {
+		if out[i], err = s.position(ctx, id, base, closes); err != nil {
 			return nil, err
 		}
-		known[id] = p
+		known[id] = out[i]
 	}
 	now, _ := s.clock.now()
 	for turn := base; turn <= closed; turn++ {
@@ -253,10 +245,6 @@ func (s *Source) positions(ctx context.Context, base, closed uint64,
 			}
 			p.restore(&c.Cuts[i], now)
 		}
-	}
-	out := make([]*partition, 0, len(ids))
-	for _, id := range ids {
-		out = append(out, known[id])
 	}
 	if s.opts.Group > 0 {
 		return out, nil // group 0 compares all partitions

@@ -171,17 +171,16 @@ func (s *Source) Step(ctx context.Context, from transforms.Restriction) (transfo
 			return s.endStep(from, err)
 		}
 	}
-	next := transforms.Restriction{Group: from.Group, Calls: calls, Tick: from.Tick}
-	out, err := s.advance(ctx)
+	step, err := s.advance(ctx)
 	if err != nil {
 		return s.endStep(from, err)
 	}
-	next.Epoch = s.epoch.Load() // advance may have started a new one
-	next.Done = out.done
-	if out.opened {
-		next.Tick = out.tick + 1
+	if !step.Opened {
+		step.Next.Tick = from.Tick
 	}
-	return transforms.Step{Next: next, Elements: out.elements, Opened: out.opened}, nil
+	step.Next.Group, step.Next.Calls = from.Group, calls
+	step.Next.Epoch = s.epoch.Load() // advance may have started a new one
+	return step, nil
 }
 
 // beginStep registers a call and interrupts a running one, which the engine has abandoned. expected
@@ -212,23 +211,17 @@ func (s *Source) endStep(from transforms.Restriction, err error) (transforms.Ste
 	return transforms.Step{}, err
 }
 
-// stepResult is the result of a step: a turn was opened, reading is over, or neither.
-type stepResult struct {
-	elements     []transforms.Element
-	tick         int64 // tick of the opened turn
-	opened, done bool
-}
-
 // advance reads and closes turns until it can open one, reading is over, or the step's time is up.
-func (s *Source) advance(ctx context.Context) (stepResult, error) {
+// Of the step's Next it sets Done, and the Tick if it opens a turn.
+func (s *Source) advance(ctx context.Context) (transforms.Step, error) {
 	openStep, idleStep := s.stepLimits()
 	for began := time.Now(); ; {
 		settled, anew, err := s.catchUp()
 		switch {
 		case err != nil:
-			return stepResult{}, err
+			return transforms.Step{}, err
 		case s.finished(settled):
-			return stepResult{done: true}, s.end(ctx)
+			return transforms.Step{Next: transforms.Restriction{Done: true}}, s.end(ctx)
 		case anew || s.settleOverdue(settled):
 			if !anew {
 				s.log.Warn("a turn has not settled in time: starting a new epoch", "turn", s.opened)
@@ -238,21 +231,21 @@ func (s *Source) advance(ctx context.Context) (stepResult, error) {
 				s.stalledEpochs++
 			}
 			if err := s.renew(ctx); err != nil || time.Since(began) > idleStep {
-				return stepResult{}, err
+				return transforms.Step{}, err
 			}
 			continue
 		}
-		out, err := s.open(settled)
-		if err != nil || out.opened {
-			return out, err
+		step, err := s.open(settled)
+		if err != nil || step.Opened {
+			return step, err
 		}
 		wrote, err := s.writeCloseOrPassed(ctx, settled)
 		if err != nil {
-			return stepResult{}, err
+			return transforms.Step{}, err
 		}
 		if wrote {
 			if err := s.control.Update(ctx); err != nil {
-				return stepResult{}, err
+				return transforms.Step{}, err
 			}
 			continue
 		}
@@ -261,10 +254,10 @@ func (s *Source) advance(ctx context.Context) (stepResult, error) {
 			left = openStep - time.Since(began)
 		}
 		if left <= 0 {
-			return stepResult{}, nil
+			return transforms.Step{}, nil
 		}
 		if err := s.poll(ctx, settled, min(left, PollWait)); err != nil {
-			return stepResult{}, err
+			return transforms.Step{}, err
 		}
 	}
 }

@@ -84,8 +84,8 @@ func TestRuleATurnOfTheFarFutureTakesMemoryForItsOwnEventsOnly(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// A run that ends at a turn keeps nothing of later ones that it cannot close, except where they
-// begin on the topic: the next run reads them there.
+// A run that ends at a turn keeps only the positions of events in later turns that it cannot close:
+// the next run reads them from there.
 func TestRuleARunWithAnEndKeepsNothingOfTheTurnsAfterIt(t *testing.T) {
 	const end = 10
 	until := time.UnixMilli(1000 + 1000*end) // where the turn ends
@@ -120,8 +120,8 @@ func TestRuleARunWithAnEndKeepsNothingOfTheTurnsAfterIt(t *testing.T) {
 	}
 }
 
-// A run with an end closes no turn after the last one that it owes, though the clock has passed
-// many more: they belong to the next batch. It still reads turns that another run has closed.
+// A run with an end closes no turn after the last one that it owes, even if the clock has passed
+// many more, which belong to the next batch. It still reads turns that another run has closed.
 func TestRuleARunWithAnEndClosesNoTurnAfterIt(t *testing.T) {
 	const end = 10
 	for name, opts := range map[string]Options{

@@ -41,19 +41,19 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		}
 		found = append(found, t.found...)
 	}
+	leaveOutMissing := func(chosen func(topic string) bool) {
+		found = slices.DeleteFunc(found, func(err error) bool {
+			t, is := errors.AsType[*deployment.TopicError](err)
+			return is && chosen(t.Topic) && errors.Is(err, kafkalog.ErrUnknownTopic)
+		})
+	}
 	for _, one := range seen.apart {
 		// This error is more specific than that of the missing topic, and has another remedy.
-		found = slices.DeleteFunc(found, func(err error) bool {
-			var t *deployment.TopicError
-			return errors.As(err, &t) && t.Topic == one.Topic && errors.Is(err, kafkalog.ErrUnknownTopic)
-		})
+		leaveOutMissing(func(topic string) bool { return topic == one.Topic })
 		found = append(found, one)
 	}
 	if o.Made != nil {
-		found = slices.DeleteFunc(found, func(err error) bool {
-			var t *deployment.TopicError
-			return errors.As(err, &t) && o.Made(t.Topic) && errors.Is(err, kafkalog.ErrUnknownTopic)
-		})
+		leaveOutMissing(o.Made)
 	}
 	more := len(found) > 0 // strictness is not the only reason
 	for _, w := range weaknesses(seen.states, o) {

@@ -66,7 +66,7 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 			partitionsRule(1,
 				"before init, name another topic under outputs.control; once the deployment has begun, restore this "+
 					"topic from a copy (docs/failover.md)"),
-			keptForEver, safeElections, roomRule, durable,
+			notCompacted("compaction would remove parts of the control log"), keptForEver, safeElections, roomRule, durable,
 		}},
 		{out.Ledger, []topicRule{
 			partitionsRule(d.Config.Shards,
@@ -159,10 +159,6 @@ func onlyCompacted(t *state) {
 }
 
 func keptForEver(t *state) {
-	if t.compacted() {
-		t.wrong(CleanupPolicy, "delete",
-			"compaction would remove parts of the control log: "+t.alter(CleanupPolicy, "delete"))
-	}
 	if len(t.policies()) == 0 {
 		return // nothing is ever cleaned up
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Every reason for which a record is not counted has a level: none for few records, some from one
-// in a hundred, most from half; and the level falls when the records are good again.
+// Every reason for lost records has a level: none for few records, some from one in a hundred, most
+// from half; and the level falls when the records are good again.
 func TestRuleEveryLossHasALevel(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	read := func(n uint64) schemas.ReadTallies { return schemas.ReadTallies{Read: n, Accepted: n} }
@@ -77,8 +77,8 @@ func TestRuleALevelOfDeadLettersIsOfTenRecords(t *testing.T) {
 	}
 }
 
-// Users who cannot pay are counted once for each window of a metric. A few records in many windows
-// are fewer than ten records and have no level.
+// Records beyond the allowance count once for each window of a metric. A few records in many
+// windows are fewer than ten records and have no level.
 func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute},

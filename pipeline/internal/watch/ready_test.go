@@ -10,9 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// A run is no longer ready half a minute after everything stops, whatever the reason, and ready
-// again as soon as something moves; windows that fill up, slow reading and silent partitions that
-// the clock will close are no reason.
+// A run is not ready half a minute after everything stops, whatever the reason, and ready again as
+// soon as something moves. It stays ready while windows fill up, reading is slow, or the clock will
+// close silent partitions.
 func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 	start := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 	end := start.Add(time.Minute)
