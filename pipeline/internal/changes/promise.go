@@ -26,12 +26,12 @@ func budgetDifferences(h, want *budgets.Budget) []Difference {
 			"cannot add metrics with private keys: both together would be more than delta. Leave such metrics out, or "+
 			"begin a new deployment with new keys that reserves privacy.delta_keys from the start", is)
 	case raised.Parameter == "delta_keys":
-		what, never = "delta_keys", fmt.Sprintf("it would be %s and the deployment has reserved %s, which never rises: "+
-			"write privacy.delta_keys: %[2]s (without it: a tenth of delta if a metric has private keys), or "+
+		what, never = "delta_keys", fmt.Sprintf("it would be %s and the deployment has reserved %s, which never "+
+			"rises: write privacy.delta_keys: %[2]s (without it: a tenth of delta if a metric has private keys), or "+
 			"begin a new deployment with new keys", is, was)
 	case raised.Parameter == "mu2":
-		what, never = "delta_keys", fmt.Sprintf("it would fall from %s to %s, and what a user may spend would rise with "+
-			"it, which weakens the promise: write privacy.delta_keys: %[1]s (without it: a tenth of delta if a "+
+		what, never = "delta_keys", fmt.Sprintf("it would fall from %s to %s, and what a user may spend would rise "+
+			"with it, which weakens the promise: write privacy.delta_keys: %[1]s (without it: a tenth of delta if a "+
 			"metric has private keys, else 0)", was, is)
 	default:
 		never = fmt.Sprintf("%s would rise from %v to %v; a promise can be made stronger, never weaker",

@@ -66,7 +66,8 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 			partitionsRule(1,
 				"before init, name another topic under outputs.control; once the deployment has begun, restore this "+
 					"topic from a copy (docs/failover.md)"),
-			notCompacted("compaction would remove parts of the control log"), keptForEver, safeElections, roomRule, durable,
+			notCompacted("compaction would remove parts of the control log"), keptForEver,
+			safeElections, roomRule, durable,
 		}},
 		{out.Ledger, []topicRule{
 			partitionsRule(d.Config.Shards,
