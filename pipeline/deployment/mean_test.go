@@ -58,7 +58,8 @@ func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 			for i := 1; i < len(specs); i++ {
 				drawn, err := release.FurtherPrecision(&specs[0], &specs[i], u)
 				want := new(big.Int).Mul(u.Big(), specs[i].Top.Big())
-				if err != nil || drawn.Cmp(specs[i].Top) > 0 || drawn.Big().Cmp(want.Quo(want, specs[0].Top.Big())) != 0 {
+				want.Quo(want, specs[0].Top.Big())
+				if err != nil || drawn.Cmp(specs[i].Top) > 0 || drawn.Big().Cmp(want) != 0 {
 					rt.Fatalf("at %v component %d is drawn at %v, %v", u, i, drawn, err)
 				}
 			}
