@@ -89,7 +89,7 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 					body.Cuts[0].Cut += 1_000_000
 				case *schemas.Settled:
 					if body.Turn == 3 {
-						body.Epoch-- // that of an older run
+						body.Epoch-- // an older run's epoch
 					}
 				}
 				records[i].Value = must.Have(schemas.EncodeControl(c))

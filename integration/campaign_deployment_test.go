@@ -37,7 +37,7 @@ type subject struct {
 	current   *proc   // the run that should own the deployment; nil between two
 }
 
-// subjectSettings are the settings in which the configuration files of campaigns differ.
+// subjectSettings are the settings that differ between the configuration files of campaigns.
 type subjectSettings struct {
 	name        string // of the deployment
 	events      string // topic; newSubject derives it from the name

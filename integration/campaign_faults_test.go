@@ -53,7 +53,7 @@ func (c *campaign) oneIn(n int) bool { return c.random.IntN(n) == 0 }
 // start launches a run beside the current one.
 func (c *campaign) start(s *subject, args ...string) *proc {
 	c.t.Helper()
-	if c.broker != nil && !c.down { // an EPOCH that is seen late would look like that of the new run
+	if c.broker != nil && !c.down { // an EPOCH that is seen late would look like the new run's
 		c.seesAll(s)
 	}
 	from := s.watch.now()

@@ -40,7 +40,7 @@ func (s *seen) observe(r kafkalog.Record) {
 	case *schemas.Epoch:
 		s.epochs++
 		if body.Run < s.run {
-			return // that of an older run, which started slowly
+			return // written by an older run, which started slowly
 		}
 		s.epoch, s.run = r.Offset, body.Run
 		s.closed = max(s.settled, s.closed)

@@ -113,7 +113,7 @@ func (d *deployment) readTrusted() (*audit.Control, error) {
 // verified has the values that an audit has recomputed.
 type verified struct {
 	turns    []*reference.Turn
-	accounts map[reference.Owner]reference.Account // including those of past periods
+	accounts map[reference.Owner]reference.Account // past periods included
 	tallies  reference.Tallies
 	paid     map[reference.Owner][]paid // charges of each individual, in order
 }

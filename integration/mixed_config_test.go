@@ -104,7 +104,7 @@ func logarithmically(m pipeline.Metric) pipeline.Metric {
 func histogramOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Edges, m.MaxEventsPerKey = metrickind.Histogram, []float64{-8, -5, -1, 0, 3, 7, 12, 15, 20, 21, 27}, 3
-	m.Min, m.Max, m.Also = 0, 0, []string{"mean"} // 0, 0: those of the edges
+	m.Min, m.Max, m.Also = 0, 0, []string{"mean"} // 0, 0: the range of the edges
 	m.Target, m.Noise = noisereduction.Target{Absolute: 20, Confidence: 0.9}, 10
 	return m
 }

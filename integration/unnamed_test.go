@@ -37,7 +37,7 @@ func TestRuleARecordWithoutAUserIsAUserOfItsOwn(t *testing.T) {
 	}
 	d.load(scatter(all, 2, 41))
 	d.crashAt(crashpoint.CloseWritten, 3, 0) // its events are read again
-	d.crashAt(crashpoint.DeltaWritten, 5, 1) // and those of some shards
+	d.crashAt(crashpoint.DeltaWritten, 5, 1) // and some shards' deltas
 	d.drainAtRandom(random, 1, 3)
 	d.verify()
 	if got := len(d.verified.accounts); got < unnamed {

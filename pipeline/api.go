@@ -47,7 +47,7 @@ type (
 
 	// Format describes the records of the events topic.
 	Format = event.Format
-	// Target is the accuracy at which a release stops.
+	// Target is the accuracy that ends a release.
 	Target = noisereduction.Target
 	// NoiseKey is a noise key with its id.
 	NoiseKey = noisereduction.NoiseKey

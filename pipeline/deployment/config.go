@@ -213,7 +213,7 @@ type Outputs struct {
 	PublishEvery time.Duration
 }
 
-// ownTopic is one of the deployment's own topics. Its default name is that of the deployment with a
+// ownTopic is one of the deployment's own topics. Its default name is the deployment's with a
 // hyphen and the suffix.
 type ownTopic struct {
 	path, suffix string

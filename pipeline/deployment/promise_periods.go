@@ -69,7 +69,7 @@ func keysAcross(d *Deployment, n int) float64 {
 		if m.Spec.KeyMode != KeysPrivate || kind.OncePerUser {
 			continue // a user counts only once, even in several periods
 		}
-		// The deviation that is drawn exceeds that of the precision by less than 2^-30, and the
+		// The drawn deviation exceeds the deviation at the precision by less than 2^-30, and the
 		// rounding of this formula is far below 1e-9.
 		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
 		for parts := 2; parts <= min(n, reaches(d, &m.Spec)); parts++ {

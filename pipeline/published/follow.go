@@ -234,7 +234,7 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// lastTogether returns the index of the last end whose values are passed on together with those of
+// lastTogether returns the index of the last end whose values are passed on together with the values of
 // the first end.
 func (f *follower) lastTogether(ends []schemas.TurnEnd) (last int) {
 	for k, end := range ends {

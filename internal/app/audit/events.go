@@ -55,7 +55,7 @@ func (a *auditor) compareClose(turn uint64) {
 // gone reports whether records of a turn may be deleted, or not readable.
 func (a *auditor) gone(turn uint64) bool {
 	if len(a.control.Forgets) > 0 && turn <= slices.Max(a.control.Forgets) {
-		return true // those of a user who was forgotten
+		return true // the user was forgotten
 	}
 	before := a.control.Closes[turn-1]
 	for _, e := range a.events {

@@ -331,12 +331,12 @@ func withoutKey(key schemas.KeyFingerprint, given []*deployment.Deployment) stri
 	return fmt.Sprintf("the noise key %q is in no configuration that was given", key.ID)
 }
 
-// fingerprint returns that of the user-hash key of a configuration.
+// fingerprint returns the fingerprint of a configuration's user-hash key.
 func fingerprint(d *deployment.Deployment) [32]byte {
 	return schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash.Reveal())
 }
 
-// reads reports whether the format of a configuration is that of a generation.
+// reads reports whether a configuration has the format of a generation.
 func sameFormat(d *deployment.Deployment, h *schemas.Header) bool {
 	a, b := d.Events, h.Events
 	if d.Config.Events.Registry == nil { // else the filters' fields have the registry in them

@@ -64,7 +64,7 @@ func Main(r command.Release, exit func(code int)) int {
 //go:embed man.txt
 var manHelp string
 
-// man writes manual pages, of which each command has one.
+// man writes a manual page for each command.
 func man(a *command.App) *cobra.Command {
 	var dir string
 	return a.New("man", manHelp, func(cmd *cobra.Command) {

@@ -234,7 +234,7 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 			t.Errorf("%s without the record that the configuration names: exit %d, %s", line, code, stderr)
 		}
 	}
-	// the time is that of each init
+	// each init has its own time
 	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitOK ||
 		!strings.Contains(stderr, line[:strings.Index(line, `"at"`)]) {
 		t.Errorf("init again does not print the line again: exit %d, %s", code, stderr)

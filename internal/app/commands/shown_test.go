@@ -114,7 +114,7 @@ func TestShownCommandLinesAreOfThisProgram(t *testing.T) {
 	t.Logf("%d command lines", len(lines))
 }
 
-// placeholder is a word for which the reader puts a value.
+// placeholder is a word that the reader replaces by a value.
 var placeholder = regexp.MustCompile(`^(\[?[A-Z][A-Z_]*(\.\.\.|…)?\]?|…|<.*>|\$\w+|.*…)$`)
 
 // problem says what is wrong with a line; "" for nothing.

@@ -149,7 +149,7 @@ func (f *File) setRange() {
 	}
 }
 
-// Traits returns those of a sorted file: nothing is late, and every time is trusted.
+// Traits returns the traits of a sorted file: nothing is late, and every time is trusted.
 func (f *File) Traits() Traits { return Traits{Format: f.format, NoFuture: true, Partitions: 1} }
 
 // Range returns the requested range or the windows from the first to the last event; zero without

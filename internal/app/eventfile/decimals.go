@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// wrongValue is the kind of records with an unreadable value, noValue that of records without one.
+// wrongValue and noValue are the kinds of records with an unreadable value and with none.
 var (
 	wrongValue = event.Error{Class: event.ClassBadValue, Field: "value"}
 	noValue    = event.Error{Class: event.ClassNoValue, Field: "value"}

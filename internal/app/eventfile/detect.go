@@ -96,7 +96,7 @@ func mismatch(given event.Encoding, head []byte) error {
 // separator is a character that may separate columns.
 type separator struct {
 	mark   byte
-	begins string // FormatError.Found; "" if the character is that of a format
+	begins string // FormatError.Found; "" if a format begins with it
 }
 
 var separators = [...]separator{

@@ -36,7 +36,7 @@ type Faults struct {
 	values  *otherValues
 }
 
-// fault is one way in which records are broken.
+// fault is one way to break a record.
 type fault struct {
 	records uint64
 	lines   []string       // positions of the first records

@@ -17,7 +17,7 @@ type line struct {
 	cut    bool   // whether text is truncated
 }
 
-// kept is a text of which only the first limit bytes are stored.
+// kept is a text cut after the first limit bytes.
 type kept struct {
 	limit int
 	text  []byte

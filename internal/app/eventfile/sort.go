@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Entry is a record with the time by which it is sorted.
+// Entry is a record with its time, the key of the sort.
 type Entry struct {
 	Millis int64  // Unix milliseconds
 	Value  []byte // original bytes, at most the splitter's limit

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is a way in which a record can be broken.
+// kind is a way to break a record.
 type kind struct {
 	class string // class of dead letters
 	rare  bool   // whether the kind is twenty times as rare, because its records are long

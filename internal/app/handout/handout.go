@@ -142,7 +142,7 @@ func (h *Handout) Err() error {
 	}
 }
 
-// Unread returns the error with which reading fails at the moment, or nil.
+// Unread returns the error that reading fails with at the moment, or nil.
 func (h *Handout) Unread() error {
 	if err := h.unread.Load(); err != nil {
 		return *err

@@ -206,7 +206,7 @@ func (p promise) everyMetric(released []*series) []metricFacts {
 	return out
 }
 
-// noiseKeys returns the ids of the configured noise key and of those of releases.
+// noiseKeys returns the ids of the configured noise key and of the releases' noise keys.
 func noiseKeys(p promise, released []*series) []string {
 	ids := slices.Clone(p.noiseKeys)
 	for _, s := range released {
@@ -233,7 +233,7 @@ func (f metricFacts) tag() string {
 }
 
 // inUnits returns the end of a tag with the unit of values, if it is not 1. Numbers of events have
-// no unit, and shares have that of their edges.
+// no unit, and shares have the unit of their edges.
 func (f metricFacts) inUnits(unit string) string {
 	kind := metrickind.Of(f.Kind)
 	if unit != "" && kind.Tree == nil && strings.Contains(kind.Texts.Value, "{value}") {

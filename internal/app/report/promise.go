@@ -53,7 +53,7 @@ func promiseOf(d *deployment.Deployment) promise {
 			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && kind.Keyed(),
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
-		if kind.Statistic != nil { // its target is met if that of the number of events is
+		if kind.Statistic != nil { // its target is met if the number of events meets its own
 			parent := slices.IndexFunc(p.metrics, func(parent metricFacts) bool { return parent.Name == m.Spec.Of })
 			f.meetableFrom = p.metrics[parent].meetableFrom
 		}

@@ -30,7 +30,7 @@ type Options struct {
 	Scope     string    // events that the promise covers, as "in this file"; "": all of a user, for ever
 	Mark      string    // warning above all values, as that they are made up
 	Error     string    // typical error of the values, for a page whose events are no secret
-	Notes     []string  // limits of the promise beyond those of the deployment
+	Notes     []string  // further limits of the promise
 	Settled   Settled   // the settled windows; the page also shows those without values
 	nothing   string    // text for a metric without values; default: nothing was published, and the reasons
 }

@@ -151,7 +151,7 @@ func describe(d *deployment.Deployment) ([]byte, error) {
 		Metrics: make([]metricResponse, 0, len(d.Metrics)),
 	}
 	for _, m := range d.Metrics {
-		if metrickind.Of(m.Spec.Kind).Tree != nil { // its target follows from that of its statistics
+		if metrickind.Of(m.Spec.Kind).Tree != nil { // its target follows from its statistics' targets
 			m.Spec.Relative = 0
 		}
 		out.Metrics = append(out.Metrics, metricResponse{

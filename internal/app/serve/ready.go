@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// patience is the time without a response from Kafka after which /-/ready reports it.
+// patience is how long Kafka may be silent before /-/ready reports it.
 const patience = 30 * time.Second
 
 // silent returns the time since Kafka's last response; 0 within patience.

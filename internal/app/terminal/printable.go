@@ -52,7 +52,7 @@ func raw(w io.Writer) io.Writer {
 
 func printable(text string) string { return escape(text, "\n\t") }
 
-// escape escapes characters that do not print, except those of kept.
+// escape escapes characters that do not print, except the characters in kept.
 func escape(text, kept string) string {
 	plain := 0 // ASCII, as most text is
 	for plain < len(text) && (text[plain] >= ' ' && text[plain] <= '~' || strings.IndexByte(kept, text[plain]) >= 0) {

@@ -122,7 +122,7 @@ func module() []layer {
 	}
 }
 
-// importsOf returns the imports of every package of the module, except those of test files.
+// importsOf returns the imports of every package of the module, without its test files.
 func importsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	graph := map[string][]string{}

@@ -138,7 +138,7 @@ func allocated() uint64 {
 }
 
 // peakMemory returns the peak of resident memory, in bytes. The peak of getrusage would include
-// that of the parent process.
+// the parent process's.
 func peakMemory() (uint64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

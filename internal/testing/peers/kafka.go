@@ -75,7 +75,7 @@ func (t task) config(addr string) pipeline.Config {
 	return cfg
 }
 
-// payFor sets the least noise at which users at the bounds can pay for so many windows.
+// payFor sets the least noise that users at the bounds can pay for in so many windows.
 func payFor(cfg *pipeline.Config, windows int) {
 	m := &cfg.Metrics[0]
 	cfg.Privacy.Lasts = time.Duration(windows) * m.Window

@@ -15,7 +15,7 @@ import (
 )
 
 // Workers returns the pids of the running workers of this cluster in ascending order, including
-// those of killed TaskManagers.
+// the files of killed TaskManagers.
 func (c *Cluster) Workers() ([]int, error) { return c.found("") }
 
 // WorkersOf returns the pids of TaskManager i's workers.

@@ -40,7 +40,7 @@ func find() (java, jars string, err error) {
 	return java, jars, nil
 }
 
-// findJars returns the directory that deploy/kafka-local/fetch.sh has filled: that of DirVariable,
+// findJars returns the directory that deploy/kafka-local/fetch.sh has filled: the one in DirVariable,
 // by default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
 func findJars() (string, error) {
 	dir := os.Getenv(DirVariable)

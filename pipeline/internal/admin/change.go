@@ -71,7 +71,7 @@ func (c *Change) CheckUnmoved(ctx context.Context) error {
 	return nil
 }
 
-// CheckUnused refuses a new ledger or counts topic that has records, except those of an interrupted
+// CheckUnused refuses a new ledger or counts topic that has records, except from an interrupted
 // change.
 func (c *Change) CheckUnused(ctx context.Context) error {
 	out := &c.dep.Config.Outputs

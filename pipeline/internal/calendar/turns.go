@@ -45,7 +45,7 @@ type Turns struct {
 // count with the sign.
 type term struct{ every, sign int64 }
 
-// windowed describes a metric's windows; size is 0 if it shares those of another metric.
+// windowed describes a metric's windows; size is 0 if it shares another metric's windows.
 type windowed struct{ size, slide int64 }
 
 // New returns the turns of the generation with header h; period is the budget period, 0 for life.

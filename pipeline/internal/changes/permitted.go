@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Difference and Value are short names for those of package deployment.
+// Difference and Value are short names for deployment.Difference and deployment.Value.
 type (
 	Difference = deployment.Difference
 	Value      = deployment.Value

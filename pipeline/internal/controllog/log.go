@@ -40,7 +40,7 @@ type Log struct {
 	mu    sync.Mutex
 	view  *View
 	moved chan struct{} // closed and replaced when the view has changed
-	// Header is that of the generation in force when the Log was opened, and HeaderAt the offset of
+	// Header is the header in force when the Log was opened, and HeaderAt the offset of
 	// its record. The View has those in force now.
 	Header   *schemas.Header
 	HeaderAt int64

@@ -117,7 +117,7 @@ func (f *classifier) clockOf(partition int32, offset int64) *clock {
 	return &f.clock
 }
 
-// pastClocks returns the clocks of the generations before that of a header, oldest first.
+// pastClocks returns the clocks of the generations before a header's, oldest first.
 func pastClocks(h *schemas.Header, present clock) []pastClock {
 	var all []pastClock
 	for i := range h.Past {

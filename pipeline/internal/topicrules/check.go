@@ -48,7 +48,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		})
 	}
 	for _, one := range seen.apart {
-		// This error is more specific than that of the missing topic, and has another remedy.
+		// This error is more specific than a missing topic, and has another remedy.
 		leaveOutMissing(func(topic string) bool { return topic == one.Topic })
 		found = append(found, one)
 	}

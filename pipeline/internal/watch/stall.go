@@ -174,7 +174,7 @@ func (s *Stalls) Observed() (Progress, time.Time) {
 	return p, s.seenAt
 }
 
-// Check logs the stalls that are due, except those of brokers.
+// Check logs the stalls that are due, except brokers' stalls.
 func (s *Stalls) Check(now time.Time) { s.update(now, nil, nil) }
 
 // update logs the stalls that are due. troubles are the client's, the longest first; away are the

@@ -31,7 +31,7 @@ func (a *App) ConfigPath(cmd *cobra.Command, to *string) {
 	}
 }
 
-// usualPath returns the configuration of a command that is given none: that of TOLLGATE_CONFIG,
+// usualPath returns the configuration of a command that is given none: the path in TOLLGATE_CONFIG,
 // else UsualConfig if it exists; "" for none.
 func (a *App) usualPath() string {
 	if path := a.Getenv("TOLLGATE_CONFIG"); path != "" || !exists(UsualConfig) {

@@ -166,7 +166,7 @@ func (v *TimeValue) Set(text string) error {
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly, localTime} {
 		if t, err := time.Parse(layout, text); err == nil {
-			if t.Before(time.UnixMilli(0)) { // the zero time is that of a flag that was not given
+			if t.Before(time.UnixMilli(0)) { // the zero time: the flag was not given
 				return errors.New("it must not be before 1970")
 			}
 			v.Time, v.Offset = t.UTC(), layout == time.RFC3339

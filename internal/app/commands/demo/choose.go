@@ -203,7 +203,7 @@ func (f *demoFlags) sizes() (sizes []time.Duration) {
 	return sizes
 }
 
-// skips names a choice in which records without a user are left out: a format does not say so.
+// skips names a choice that leaves out records without a user: a format does not show that.
 func (f *demoFlags) skips() string {
 	if f.NoUser == demo.SkipNoUser {
 		return f.NoUser

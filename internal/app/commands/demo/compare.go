@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// closeEnough is the typical error up to which nothing is said of plan.
+// closeEnough is the largest typical error that does not bring up plan.
 const closeEnough = 0.1
 
 // comparison is how far the released values are from the real counts, beside a forecast.
@@ -59,7 +59,7 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 }
 
 // text says how far the released values are from the real ones, and what error was forecast. among
-// says of which values the error is the median; "" leaves that out.
+// names the values whose median the error is; "" leaves them out.
 func (c *comparison) text(f *demoFlags, among string) string {
 	compared, forecast := f.realValue()+f.ofValues(), "forecast"
 	if f.kindOf().Tree != nil { // the real ranks and shares are not looked at

@@ -102,7 +102,7 @@ func fifo(t *testing.T, text string) string {
 	return path
 }
 
-// A pipe of which nothing can be used is not opened again: that would wait for ever.
+// A pipe without a usable record is not opened again: that would block forever.
 func TestPlanReadsAPipeOnce(t *testing.T) {
 	t.Parallel()
 	code, _, stderr := run(t, "plan", "--input-format", "csv", "--input", fifo(t, "who,what,when\na,b,never\n"),

@@ -159,7 +159,7 @@ func typically(o *choice.Outcome, real string) string {
 	return "typically within " + words.Percent(o.Typical) + " of " + real
 }
 
-// realValue names the value from which the errors of a kind are measured.
+// realValue names the true value that the errors of a kind are relative to.
 func (f *inputFlags) realValue() string {
 	switch kind := f.kindOf(); {
 	case kind.Vector != nil && kind.Vector.Ratios == 1:

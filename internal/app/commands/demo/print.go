@@ -189,7 +189,7 @@ func (p *printer) summary(result demo.Result) string {
 	return text + fmt.Sprintf(", %s of %s as exact as asked", terminal.Number(float64(p.met), 0), asked)
 }
 
-// mostCharts is how many charts are drawn unless --top asks for those of more keys.
+// mostCharts limits the number of charts unless --top asks for more.
 const mostCharts = 8
 
 // promise says in a few lines what is promised to users and to readers: first what it means,

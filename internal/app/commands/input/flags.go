@@ -29,7 +29,7 @@ func (f *TimeFlags) Check(format event.Encoding, changed func(string) bool) erro
 	case f.Layout != "" && changed("time-unit") && f.Unit != event.TimeText:
 		return fmt.Errorf("--time-layout is for texts: leave out --time-unit %s", f.Unit)
 	case format.Schemas() && !changed("time-unit") && f.Layout == "":
-		f.Unit = "" // that of the logical type
+		f.Unit = "" // the logical type has one
 	}
 	return nil
 }

@@ -4,7 +4,7 @@
 //
 // Counts of a Zipf law are released one after the other until the budget is spent. Each is shown
 // with less and less noise until the noisy count shows that it is exact enough. The methods differ
-// in the price, which is that of the last rung (noise reduction) or of all rungs (doubling), and in
+// in the price: the price of the last rung (noise reduction) or of all rungs (doubling), and in
 // how prices add up.
 //
 // Guarantees: every loss passes a filter of state/accounting before its noise is drawn. Not

@@ -18,7 +18,7 @@ func TestGolden(t *testing.T) {
 	repeated.File(t, "testdata/year-small.golden", Experiments()[0], repeated.Small)
 }
 
-// The figure of README is that of the experiment.
+// README shows the experiment's figure.
 func TestReadmeShowsWhatIsFound(t *testing.T) {
 	long.Test(t)
 	found := repeated.File(t, "testdata/year-default.golden", Experiments()[0], experiment.Options{Seed: 1,

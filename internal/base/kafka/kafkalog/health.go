@@ -88,7 +88,7 @@ func (c *Client) Troubles() []Trouble {
 
 var errSilent = errors.New("it has not answered a request: check whether it is stopped or overloaded, and the network")
 
-// Away is a broker to which no connection can be made.
+// Away is a broker that refuses connections.
 type Away struct {
 	Broker string    // host:port
 	Since  time.Time // start of the first failed attempt since the last success
