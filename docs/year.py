@@ -16,7 +16,7 @@ POPULATIONS = {  # users, the probability that one comes on a day, the exponent 
     "one large key": (400_000, visitors, 2),
 }
 Z = 1.959964  # 95 %
-# By what a stop rule is stricter where both a relative and an absolute error are asked for: transforms/noisereduction/stoptable.go
+# By what a stop rule is stricter where both a relative and an absolute error are asked for: transforms/noisereduction/stop_factors.go
 FLOOR = {0: 1, 0.03: 0.981, 0.05: 0.958, 0.07: 0.961, 0.1: 0.937, 0.15: 0.911, 0.2: 0.879, 0.3: 0.818, 0.5: 0.712}
 
 

@@ -234,8 +234,8 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// lastTogether returns the index of the last end whose values are passed on together with the values of
-// the first end.
+// lastTogether returns the index of the last end whose values are passed on together with the
+// values of the first end.
 func (f *follower) lastTogether(ends []schemas.TurnEnd) (last int) {
 	for k, end := range ends {
 		if end.Turn <= ends[last].Turn {

@@ -40,8 +40,8 @@ func find() (java, jars string, err error) {
 	return java, jars, nil
 }
 
-// findJars returns the directory that deploy/kafka-local/fetch.sh has filled: the one in DirVariable,
-// by default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
+// findJars returns the directory that deploy/kafka-local/fetch.sh has filled: the one in
+// DirVariable, by default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
 func findJars() (string, error) {
 	dir := os.Getenv(DirVariable)
 	if dir == "" {

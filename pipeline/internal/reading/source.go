@@ -21,8 +21,8 @@ import (
 
 // Source implements transforms.Source as READ for one group of partitions: it reads events and
 // control, decides every record's outcome, and emits the contributions to opened turns. The Source
-// of group 0 starts epochs and closes turns; the Sources of other groups join its epochs (groups.go).
-// Safe for concurrent use; only one Step runs at a time.
+// of group 0 starts epochs and closes turns; the Sources of other groups join its epochs
+// (groups.go). Safe for concurrent use; only one Step runs at a time.
 type Source struct {
 	dep        *deployment.Deployment
 	client     *kafkalog.Client

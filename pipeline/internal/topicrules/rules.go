@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -17,10 +16,6 @@ const (
 	minMaxMessage = kafkalog.DefaultBatchBytes
 	// roomForMessages is Kafka's own default of max.message.bytes.
 	roomForMessages = "1048588"
-	// minRetention and retentionFactor determine the least retention of records that a restart may
-	// read again: see neededRetention.
-	minRetention    = time.Hour
-	retentionFactor = 3
 )
 
 // kafkaDefault returns Kafka's default of a setting, for brokers that do not report the setting.
@@ -94,15 +89,6 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	}
 }
 
-// neededRetention returns the least retention of events. A restart reads from the cut of the last
-// settled turn: the open turn, its late events and the wait for silent partitions. The retention is
-// three times that, and at least an hour, so that an operator has time to restart the run.
-func neededRetention(d *deployment.Deployment) time.Duration {
-	turn := time.Duration(deployment.LeastSlide(d)) * time.Millisecond
-	t := &d.Config.Time
-	return max(minRetention, retentionFactor*(turn+t.Lateness+t.Skew+t.Slack+t.IdleGrace))
-}
-
 func (t *state) setting(name string) string {
 	if v, ok := t.settings[name]; ok {
 		return v
@@ -159,31 +145,6 @@ func onlyCompacted(t *state) {
 	}
 }
 
-func keptForEver(t *state) {
-	if len(t.policies()) == 0 {
-		return // nothing is ever cleaned up
-	}
-	for _, s := range []string{Retention, RetentionBytes} {
-		if v := t.setting(s); v != forEver {
-			t.wrong(s, forEver, "control must keep its records for ever: "+t.alter(s, forEver))
-		}
-	}
-}
-
-func retentionRule(retention time.Duration) topicRule {
-	return func(t *state) {
-		got := t.setting(Retention)
-		ms, err := strconv.ParseInt(got, 10, 64)
-		if got == forEver || (err == nil && ms >= retention.Milliseconds()) ||
-			!slices.Contains(t.policies(), "delete") {
-			return
-		}
-		want := strconv.FormatInt(retention.Milliseconds(), 10)
-		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, retention, forEver),
-			"a restart could miss records that it needs: "+t.alter(Retention, want))
-	}
-}
-
 func partitionsRule(want int, fix string) topicRule {
 	return func(t *state) {
 		if t.partitions != want {
@@ -207,34 +168,6 @@ func roomRule(t *state) {
 		want := strconv.Itoa(minMaxMessage)
 		t.wrong(MaxMessageBytes, want+" or more", "a large turn could not be written: "+t.alter(MaxMessageBytes, want))
 	}
-}
-
-// bytesRule refuses a limit in bytes, because it leaves the retention time unknown.
-func bytesRule(instead string) topicRule {
-	return func(t *state) {
-		if t.limitedInBytes() {
-			t.wrong(RetentionBytes, forEver,
-				"a restart could miss records that it needs: "+t.alter(RetentionBytes, forEver)+instead)
-		}
-	}
-}
-
-// eventBytesRule is bytesRule for the events topic, unless the configuration accepts such a limit,
-// because the topic may belong to another team.
-func eventBytesRule(d *deployment.Deployment) topicRule {
-	return func(t *state) {
-		switch {
-		case !d.Config.Events.AcceptSizeRetention:
-			bytesRule(", or set events.accept_size_retention: true and make sure that records last for days")(t)
-		case t.limitedInBytes():
-			t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which the configuration accepts: a "+
-				"restart fails if records that it needs are gone", t.name, RetentionBytes, t.setting(RetentionBytes)))
-		}
-	}
-}
-
-func (t *state) limitedInBytes() bool {
-	return t.setting(RetentionBytes) != forEver && slices.Contains(t.policies(), "delete")
 }
 
 func warnUnclean(t *state) {

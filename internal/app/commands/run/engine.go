@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
-	"github.com/tollgate-dp/tollgate/internal/app/monitor"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -65,49 +64,4 @@ func (f *runFlags) checkCluster(changed func(string) bool) error {
 		return command.Must("readers", "1 or more")
 	}
 	return nil
-}
-
-// monitorFlags say what a run serves over HTTP.
-type monitorFlags struct {
-	listen            string
-	trusted, profiles bool
-}
-
-func (f *monitorFlags) checkMonitor() error {
-	switch {
-	case f.listen == "" && f.trusted:
-		return command.Usage(errors.New("--metrics-trusted is only used with --listen"))
-	case f.listen == "" && f.profiles:
-		return command.Usage(errors.New("--pprof is only used with --listen"))
-	}
-	return nil
-}
-
-// watched is what listens, if anything does.
-type watched struct {
-	set    func(pipeline.RunState)
-	server *monitor.Server
-}
-
-// serve listens, before the run begins anything.
-func (f *monitorFlags) serve(a *app, progress *terminal.Progress) (watched, error) {
-	if f.listen == "" {
-		return watched{}, nil
-	}
-	b := a.Build()
-	m := monitor.New(monitor.Options{Version: b.Version, Revision: b.Revision, Trusted: f.trusted,
-		Profiles: f.profiles})
-	l, err := command.Listen(f.listen)
-	if err != nil {
-		return watched{}, err
-	}
-	server := monitor.Serve(l, m.Handler())
-	progress.Note("metrics and readiness at http://%s/metrics and /-/ready", server.Addr())
-	return watched{m.Set, server}, nil
-}
-
-func (w *watched) close() {
-	if w.server != nil {
-		w.server.Close() //nolint:errcheck // nothing is lost with it
-	}
 }

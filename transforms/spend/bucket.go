@@ -1,0 +1,46 @@
+package spend
+
+import (
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// left returns the most that a user can pay for a metric window: the rest of the account, limited
+// by the metric's bucket. place is the account's index.
+func (a *shardAccounts) left(place int, account *accounts.Account, u *member, w schemas.MetricWindow) units.Mu2 {
+	m := &a.rules.metrics[w.Metric]
+	return min(account.Left(a.rules.Budget), m.allowance.Left(a.store.Debt(place, int(w.Metric)),
+		a.paid(m, w, u.Period)))
+}
+
+// paid returns the amount by which a metric's bucket is refilled before a window ends.
+func (a *shardAccounts) paid(m *metric, w schemas.MetricWindow, period int64) units.Mu2 {
+	return m.allowance.Paid(a.windows.Elapsed(w, period))
+}
+
+// debit takes a user's payment for a window out of the metric's bucket, as if it had been known at
+// admission.
+func (a *shardAccounts) debit(place int, r *reservation, w schemas.MetricWindow, actual units.Mu2) {
+	m := &a.rules.metrics[w.Metric]
+	a.store.SetDebt(place, int(w.Metric),
+		m.allowance.Take(a.store.Debt(place, int(w.Metric)), a.paid(m, w, r.period), actual))
+}
+
+// carryDebts converts the debts of an account as of the turn before these rules: a metric's bucket
+// lacks as much as the bucket of the same name did. A new metric starts with a full bucket.
+func (a *shardAccounts) carryDebts(e *accounts.Entry) []units.Mu2 {
+	elapsed := a.windows.Elapsed(schemas.MetricWindow{WindowEnd: a.rules.Begins}, e.Period)
+	debts := make([]units.Mu2, len(a.rules.metrics))
+	for i, debt := range e.Debts[:min(len(e.Debts), len(a.rules.Before))] {
+		before := &a.rules.Before[i]
+		index := slices.IndexFunc(a.rules.metrics, func(m metric) bool { return m.spec.Name == before.Metric })
+		if index >= 0 {
+			next := &a.rules.metrics[index].allowance
+			debts[index] = before.Carry(debt, before.Paid(elapsed), next, next.Paid(elapsed))
+		}
+	}
+	return debts
+}
