@@ -12,30 +12,21 @@ const (
 	gridStep = math.Sqrt2 // factor between the noises tried for a private choice
 )
 
-// best finds the best noise for windows of a size, in two rounds.
+// best finds the best noise for windows of a size, in two rounds, unless it is given.
 func (e *Events) best(q *Question) (Outcome, *table, error) {
-	s := q.Given
-	if s.Noise > 0 {
-		all, err := options(q.Compile, s, s.Noise)
-		if err != nil {
-			return Outcome{}, nil, err
-		}
-		t, best, err := e.tryBest(q, all)
-		return best, t, err
-	}
 	all, err := e.wide(q)
 	if err != nil {
 		return Outcome{}, nil, err
 	}
 	t, best, err := e.tryBest(q, all)
-	if err != nil {
+	if err != nil || q.Given.Noise > 0 {
 		return best, t, err
 	}
 	var near []float64
 	for _, factor := range []float64{-.75, -.5, -.25, .25, .5, .75} {
 		near = append(near, best.Noise*math.Exp2(factor))
 	}
-	if all, err = options(q.Compile, s, near...); err != nil {
+	if all, err = options(q.Compile, q.Given, near...); err != nil {
 		return best, t, nil //nolint:nilerr // no noise nearby is possible
 	}
 	second, nearer, err := e.tryBest(q, all)
@@ -46,9 +37,12 @@ func (e *Events) best(q *Question) (Outcome, *table, error) {
 	return best, t, err
 }
 
-// wide returns settings with all noises that can be useful.
+// wide returns settings with all noises that can be useful, or with the given one.
 func (e *Events) wide(q *Question) ([]option, error) {
 	s := q.Given
+	if s.Noise > 0 {
+		return options(q.Compile, s, s.Noise)
+	}
 	d, err := payable(q.Compile, s)
 	if err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func (e *Events) Advise(ctx context.Context, q Question) (*Advice, error) {
 	}
 	a.Best = *best
 	t := tables[slices.IndexFunc(a.Sizes, func(o Outcome) bool { return o.Window == best.Window })]
-	a.Rate, a.Epsilon = t.rate, t.epsilons(&q, best)
+	a.Rate, a.Epsilon = t.rate, e.epsilons(&q, t, best)
 	return a, nil
 }
 
@@ -139,12 +139,18 @@ func (e *Events) stay() (time.Duration, error) {
 }
 
 // epsilons returns the outcomes of other ε in the same windows. The same events count if noise and
-// root of the budget change by inverse factors.
-func (t *table) epsilons(q *Question, best *Outcome) (all []Outcome) {
+// root of the budget change by inverse factors; if the noise is given, other events count.
+func (e *Events) epsilons(q *Question, t *table, best *Outcome) (all []Outcome) {
 	base := t.trials[0].d.Budget.Mu2.Float()
 	for _, times := range []float64{.5, 2, 4, 8} {
 		s := best.Setting
 		s.Epsilon *= times
+		if q.Given.Noise > 0 {
+			if o, err := e.Forecast(s, q.Compile); err == nil {
+				all = append(all, *o)
+			}
+			continue
+		}
 		d, err := q.Compile(s)
 		if err != nil {
 			continue
