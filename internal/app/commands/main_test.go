@@ -148,6 +148,8 @@ func TestBadCommandLines(t *testing.T) {
 		{"no further statistics", with("--also", ""), 2, "--also is empty"},
 		{"edges that fall", with("--kind", "histogram", "--value-field", "user", "--edges", "10,5,0"), 2,
 			"--edges: edges must rise"},
+		{"one edge", with("--kind", "histogram", "--value-field", "user", "--edges", "5"), 2, "--edges: 1 edges"},
+		{"private sums", with("--kind", "sum", "--value-field", "user", "--keys", "private"), 2, "needs --public-keys"},
 		{"edges that no number has", with("--kind", "histogram", "--value-field", "user", "--edges", "0,1e300"), 2,
 			"--edges: 1e+300 is out of range"},
 		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},

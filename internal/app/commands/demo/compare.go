@@ -95,7 +95,7 @@ func (j *job) sayCompared(c *comparison) {
 	}
 	j.progress.Note("compared with the file: %s", c.text(f, " ("+medianOf(c.cells, f.kindOf().One())+")"))
 	if c.typical > closeEnough {
-		j.progress.Note("tollgate plan with the same flags shows which settings bring values closer")
+		j.progress.Note("tollgate plan with the same flags for the file shows which settings bring values closer")
 	}
 }
 

@@ -39,7 +39,8 @@ func (a *app) newCommand(use, help, window string, register func(*cobra.Command)
 
 func Command(c *command.App) *cobra.Command {
 	a, f := &app{c}, &demoFlags{stream: generate.Defaults()}
-	const window = "size of a window, like 15m, 1h30m or 1d (default 1h for made-up events; chosen for a file)"
+	const window = "size of a window, like 15m, 1h30m or 1d (default 1h for made-up events; chosen for a file, from " +
+		"1d on unless --time-unit or --time-layout shows that times have hours)"
 	return a.newCommand("demo", demoHelp, window, f.register, func(cmd *cobra.Command) error {
 		return a.runDemo(cmd.Context(), f, cmd.Flags().Changed)
 	})

@@ -27,9 +27,9 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 	if changed("buckets") {
 		f.Buckets = f.buckets
 	}
-	if k.NotPrivate != "" && f.keyField != "" && f.publicKeys == "" {
-		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out",
-			k.Name, k.NotPrivate)
+	if k.NotPrivate != "" && (f.keyField != "" || f.keys == keysPrivate) && f.publicKeys == "" {
+		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or count all events "+
+			"together, without --key-field", k.Name, k.NotPrivate)
 	}
 	if !k.Values() {
 		for _, name := range []string{"decimals", "decimal-comma", "value-field", "no-value"} {
@@ -55,7 +55,8 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		f.Target.Absolute = k.Tree.Target
 	}
 	if len(f.Edges) > 0 && !changed("min") && !changed("max") {
-		f.Min, f.Max = int64(slices.Min(f.Edges)), int64(slices.Max(f.Edges))
+		f.Min = int64(slices.Min(f.Edges))
+		f.Max = max(f.Min+1, int64(slices.Max(f.Edges))) // the pipeline then names wrong edges
 	}
 	if f.ranged() && f.choosesAbsolute() {
 		f.Target.Absolute = f.coarseTarget(f.Min, f.Max)
