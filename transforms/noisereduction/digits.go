@@ -87,7 +87,7 @@ func (s *stream) reset(seed [32]byte) {
 	s.next, s.count = len(s.block), 0
 }
 
-// word returns the next 64 random bits.
+// Word returns the next 64 random bits.
 func (s *stream) Word() uint64 {
 	if s.next == len(s.block) {
 		binary.BigEndian.PutUint64(s.input[32:], s.count)

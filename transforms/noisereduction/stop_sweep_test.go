@@ -149,7 +149,7 @@ func (r sweptRule) bounds(c sweptEnd, s float64, last bool) bounds {
 	return b
 }
 
-// at returns the four quantities of a ladder that ends at a rung with a
+// quantities returns the four quantities of a ladder that ends at a rung with a
 // deviation spread evenly over [lo, hi], s being its precision.
 func (b bounds) quantities(lo, hi, s float64) (q [quantities]float64) {
 	inf := math.Inf(1)

@@ -27,7 +27,7 @@ func (e *Engine) restore(ctx context.Context, n int, s *shard, open *schemas.Ope
 	return nil
 }
 
-// decided reports whether the open turn is decided and not charged yet.
+// hasDecided reports whether the open turn is decided and not charged yet.
 func (s *shard) hasDecided(open *schemas.Open) bool {
 	return s.accounts.turn == open.Turn && s.accounts.decided != nil
 }

@@ -80,7 +80,7 @@ func (a *auditor) place(t *reference.Turn, w schemas.MetricWindow, d Difference)
 	return d
 }
 
-// sliced reports whether the ledger has had all slices of the windows of a delta.
+// hasSlices reports whether the ledger has had all slices of the windows of a delta.
 func (a *auditor) hasSlices(t *reference.Turn, l *Ledger, d *schemas.Delta) bool {
 	for _, w := range d.Windows {
 		if !l.has(a.replay.TurnAt(w.WindowStart), t.Number) {

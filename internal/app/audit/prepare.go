@@ -336,7 +336,7 @@ func fingerprint(d *deployment.Deployment) [32]byte {
 	return schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash.Reveal())
 }
 
-// reads reports whether a configuration has the format of a generation.
+// sameFormat reports whether a configuration has the format of a generation.
 func sameFormat(d *deployment.Deployment, h *schemas.Header) bool {
 	a, b := d.Events, h.Events
 	if d.Config.Events.Registry == nil { // else the filters' fields have the registry in them

@@ -39,7 +39,7 @@ func get(t *testing.T, h http.Handler, path string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// own returns the lines of metrics that are not of the process and of Go.
+// ownMetrics returns the lines of metrics that are not of the process and of Go.
 func ownMetrics(text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "tollgate_") {

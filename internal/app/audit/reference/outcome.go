@@ -139,7 +139,7 @@ func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte)
 	return outcome, nil
 }
 
-// asked reports whether every metric has a filter.
+// allFiltered reports whether every metric has a filter.
 func (c *Config) allFiltered() bool {
 	return !slices.ContainsFunc(c.Metrics, func(m schemas.MetricSpec) bool { return m.Of == "" && m.Filter == "" })
 }
