@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// maxFrame limits the size of a response. A fetch asks for at most maxFetchBytes, and a broker may
-	// exceed that by one batch. Decoding a damaged response can take some hundred times its size.
+	// maxFrame limits the size of a response. A fetch asks for at most maxFetchBytes, and a broker
+	// may exceed that by one batch. Decoding a damaged response can take some hundred times its
+	// size.
 	maxFrame = 256 << 20
 	// frameHeader is size and correlation id.
 	frameHeader = 8
