@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/tidwall/gjson"
 )
@@ -15,22 +16,10 @@ import (
 // jsonNode is a member to find, or the whole object.
 type jsonNode struct {
 	step
+	parent  *jsonNode // nil for the whole object
 	members []*jsonNode
-	value   jsonValue // in the last record
+	value   gjson.Result // in the last record; it does not exist if the record lacks the member
 }
-
-// jsonValue is a value of the record. The kind is the first byte of the text, or a constant below.
-type jsonValue struct {
-	kind byte
-	text []byte
-}
-
-// Kinds of values that have no text.
-const (
-	jsonAbsent     = 0
-	jsonBelowNull  = 'N' // a part of null
-	jsonBelowOther = 'O' // a part of a value without such a part
-)
 
 // objects finds the members of JSON objects.
 type objects struct {
@@ -64,7 +53,7 @@ func (n *jsonNode) plant(path []step) *jsonNode {
 			return m.plant(path[1:])
 		}
 	}
-	m := &jsonNode{step: path[0]}
+	m := &jsonNode{step: path[0], parent: n}
 	n.members = append(n.members, m)
 	return m.plant(path[1:])
 }
@@ -74,28 +63,28 @@ func (n *jsonNode) plant(path []step) *jsonNode {
 // users' ids.
 func (o *objects) find(record []byte) error {
 	d := o.d
-	object := bytes.Trim(record, jsonSpace)
-	if !utf8.Valid(record) || !validJSON(object) || object[0] != '{' {
+	if !utf8.Valid(record) || !validJSON(record) {
 		return d.fail(ClassUndecodable, "")
 	}
-	o.tree.value = jsonValue{kind: '{', text: object}
+	// The values share the record's memory. Nothing writes to it before the next call.
+	o.tree.value = gjson.Parse(unsafe.String(unsafe.SliceData(record), len(record)))
+	if !o.tree.value.IsObject() {
+		return d.fail(ClassUndecodable, "")
+	}
 	o.tree.find()
 	for i := range fieldCount {
 		d.raw[i] = nil
 		if d.fields[i] == "" {
 			continue
 		}
-		if class := d.decodeField(i, &o.fields[i].value); class != "" && !d.lacksUser(i, class) {
+		if class := d.decodeField(i, o.fields[i], record); class != "" && !d.lacksUser(i, class) {
 			return d.fail(class, fieldNames[i])
 		}
 	}
 	return nil
 }
 
-const (
-	maxJSONDepth = 10000 // depth up to which encoding/json reads objects and lists
-	jsonSpace    = " \t\r\n"
-)
+const maxJSONDepth = 10000 // depth up to which encoding/json reads objects and lists
 
 // validJSON reports whether encoding/json accepts a text of valid UTF-8. gjson has no depth limit:
 // encoding/json checks a text that is long enough to exceed it.
@@ -109,21 +98,20 @@ func validJSON(text []byte) bool {
 // find finds the members in n's value.
 func (n *jsonNode) find() {
 	for _, m := range n.members {
-		m.value = n.below(m.step)
+		m.value = gjson.Result{}
 	}
-	if n.value.kind == '{' || n.value.kind == '[' {
-		index := -1
-		eachMember(n.value.text, func(name, value []byte) {
-			index++
-			if bytes.IndexByte(name, '\\') >= 0 {
-				name = unescaped(name)
+	if n.value.Type == gjson.JSON {
+		n.value.ForEach(func(name, value gjson.Result) bool {
+			part := member(name.Str)
+			if name.Type == gjson.Number {
+				part = step{item: int(name.Num)}
 			}
 			for _, m := range n.members {
-				if name == nil && m.item == index || name != nil && m.item < 0 && m.name == string(name) {
-					m.value = jsonValue{kind: value[0], text: value}
-					return
+				if m.step == part {
+					m.value = value
 				}
 			}
+			return true
 		})
 	}
 	for _, m := range n.members {
@@ -133,101 +121,38 @@ func (n *jsonNode) find() {
 	}
 }
 
-// below returns the value of a part that n does not have.
-func (n *jsonNode) below(s step) jsonValue {
-	switch kind := n.value.kind; {
-	case kind == 'n' || kind == jsonBelowNull:
-		return jsonValue{kind: jsonBelowNull}
-	case kind == jsonAbsent, kind == '{' && s.item < 0, kind == '[' && s.item >= 0:
-		return jsonValue{}
+// absence returns the class of a record that lacks the member n of a field.
+func (d *Decoder) absence(field int, n *jsonNode) (class string) {
+	switch above := n.parent.value; {
+	case !above.Exists():
+		return d.absence(field, n.parent)
+	case above.Type == gjson.Null:
+		return d.nullAbove(field)
+	case above.IsObject() && n.item < 0, above.IsArray() && n.item >= 0:
+		return ClassMissingField
 	}
-	return jsonValue{kind: jsonBelowOther}
-}
-
-// eachMember calls visit with the members of a valid object, with the raw names between the quotes,
-// or with the items of a valid list, whose names are nil.
-func eachMember(b []byte, visit func(name, value []byte)) {
-	object := b[0] == '{'
-	for i := 1; ; {
-		for b[i] == ',' || b[i] <= ' ' {
-			i++
-		}
-		if b[i] == '}' || b[i] == ']' {
-			return
-		}
-		var name []byte
-		if object {
-			n := stringLength(b[i:])
-			name = b[i+1 : i+n-1]
-			for i += n; b[i] == ':' || b[i] <= ' '; {
-				i++
-			}
-		}
-		n := valueLength(b[i:])
-		visit(name, b[i:i+n])
-		i += n
-	}
-}
-
-// valueLength returns the length of the valid value at the beginning of b, the rest of an object or
-// a list.
-func valueLength(b []byte) int {
-	depth := 0
-	for i := 0; ; i++ {
-		switch c := b[i]; {
-		case c == '"':
-			i += stringLength(b[i:]) - 1
-			if depth == 0 {
-				return i + 1
-			}
-		case c == '{' || c == '[':
-			depth++
-		case depth == 0 && (c == ',' || c == '}' || c == ']' || c <= ' '):
-			return i
-		case c == '}' || c == ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-}
-
-// stringLength returns the length of the valid string at the beginning of b, with its quotes.
-func stringLength(b []byte) int {
-	for i := 1; ; i++ {
-		switch b[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
-		}
-	}
-}
-
-// unescaped returns the contents of a valid string; half a surrogate pair becomes U+FFFD as with
-// encoding/json.
-func unescaped(text []byte) []byte {
-	return []byte(gjson.Parse(`"` + string(text) + `"`).Str)
+	return ClassWrongType
 }
 
 // wholeString matches the text of a valid string that has no half of a surrogate pair.
 var wholeString = regexp.MustCompile(`^(?:[^\\]|\\[^u]|\\u[^dD]|\\u[dD](?:[0-7]|[89abAB]..\\u[dD][c-fC-F]))*$`)
 
-// decodeField sets the bytes of a field from its value, or returns the class of its fault.
-func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
-	switch v.kind {
-	case jsonAbsent:
-		return ClassMissingField
-	case jsonBelowNull:
-		return d.nullAbove(i)
-	case 'n':
+// decodeField sets the bytes of a field from its member, or returns the class of its fault.
+func (d *Decoder) decodeField(i int, n *jsonNode, record []byte) (class string) {
+	v := &n.value
+	text := record[v.Index:][:len(v.Raw)]
+	switch v.Type {
+	case gjson.Null:
+		if !v.Exists() {
+			return d.absence(i, n)
+		}
 		return ClassNullField
-	case '"':
-		text := v.text[1 : len(v.text)-1]
+	case gjson.String:
+		text = text[1 : len(text)-1]
 		d.raw[i] = text
-		escaped := bytes.IndexByte(text, '\\') >= 0
+		escaped := len(v.Str) < len(text)
 		if escaped {
-			d.unquote[i] = append(d.unquote[i][:0], unescaped(text)...)
+			d.unquote[i] = append(d.unquote[i][:0], v.Str...)
 			d.raw[i] = d.unquote[i]
 		}
 		if i == fieldValue {
@@ -239,25 +164,25 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 				fieldTime: ClassBadTimestamp}[mainField(i)]
 		}
 		return ""
-	case 't', 'f':
+	case gjson.True, gjson.False:
 		if mainField(i) == fieldKey {
-			d.raw[i] = v.text
+			d.raw[i] = text
 			return ""
 		}
-	case '{', '[', jsonBelowOther:
-	default:
-		d.raw[i] = v.text
+	case gjson.Number:
+		d.raw[i] = text
 		switch mainField(i) {
 		case fieldTime:
 			return ""
 		case fieldValue:
 			var ok bool
-			if d.value, ok = parseValue(v.text, d.decimals); ok {
+			if d.value, ok = parseValue(text, d.decimals); ok {
 				return ""
 			}
 		default:
 			return d.decodeInteger(i)
 		}
+	case gjson.JSON:
 	}
 	return ClassWrongType
 }
@@ -276,7 +201,7 @@ func (d *Decoder) decodeInteger(i int) string {
 }
 
 func (o *objects) filterValue(i int) (v any, present bool) {
-	return o.d.texts.jsonAny(&o.fields[fieldCount+i].value)
+	return o.d.texts.jsonAny(o.fields[fieldCount+i].value)
 }
 
 func (o *objects) neverEqual(int, any) string { return "" }
@@ -299,32 +224,31 @@ const (
 // memberPaths returns the paths to the values in an object, including those in its objects and in
 // the first items of its lists; nil if the record is not an object.
 func memberPaths(record []byte) (paths []string) {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(record, &object) != nil {
+	object := gjson.ParseBytes(record)
+	if !object.IsObject() || !validJSON(record) {
 		return nil
 	}
-	var below func(path string, value json.RawMessage, depth int)
-	members := func(prefix string, object map[string]json.RawMessage, depth int) {
+	var below func(path string, value gjson.Result, depth int)
+	members := func(prefix string, object map[string]gjson.Result, depth int) {
 		for _, name := range slices.Sorted(maps.Keys(object)) {
 			below(prefix+pathName.Replace(name), object[name], depth)
 		}
 	}
-	below = func(path string, value json.RawMessage, depth int) {
-		var object map[string]json.RawMessage
-		var list []json.RawMessage
+	below = func(path string, value gjson.Result, depth int) {
 		switch {
 		case len(paths) == maxPaths:
-		case depth < maxPathDepth && value[0] == '{' && json.Unmarshal(value, &object) == nil:
-			members(path+".", object, depth+1)
-		case depth < maxPathDepth && value[0] == '[' && json.Unmarshal(value, &list) == nil:
-			if len(list) > 0 {
-				below(path+"[0]", list[0], depth+1)
+		case depth < maxPathDepth && value.IsObject():
+			members(path+".", value.Map(), depth+1)
+		case depth < maxPathDepth && value.IsArray():
+			for item := range value.Values() {
+				below(path+"[0]", item, depth+1)
+				break
 			}
 		default:
 			paths = append(paths, path)
 		}
 	}
-	members("", object, 1)
+	members("", object.Map(), 1)
 	return paths
 }
 

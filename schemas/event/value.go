@@ -1,9 +1,11 @@
 package event
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // internedTexts keeps boxed short texts, so fields with few values (a country, a type) need no
@@ -53,20 +55,20 @@ func (texts internedTexts) columnAny(b []byte) any {
 }
 
 // jsonAny returns a member's value for filters; false if the record lacks the member.
-func (texts internedTexts) jsonAny(v *jsonValue) (any, bool) {
-	switch v.kind {
-	case jsonAbsent:
-		return nil, false
-	case 'n', 't', 'f', '{', '[':
-	case '"':
-		if text := v.text[1 : len(v.text)-1]; bytes.IndexByte(text, '\\') < 0 {
-			return texts.text(text), true
-		}
-	default:
-		return number(v.text), true
+func (texts internedTexts) jsonAny(v gjson.Result) (any, bool) {
+	switch v.Type {
+	case gjson.String:
+		return texts.text([]byte(v.Str)), true
+	case gjson.Number:
+		return number([]byte(v.Raw)), true
+	case gjson.Null:
+		return nil, v.Exists()
+	case gjson.True, gjson.False:
+		return v.Bool(), true
 	}
+	// gjson would scan the contents again on every level: time would not be linear in their length.
 	var value any
-	d := json.NewDecoder(bytes.NewReader(v.text))
+	d := json.NewDecoder(strings.NewReader(v.Raw))
 	d.UseNumber()
 	_ = d.Decode(&value) // the text is valid
 	return numbered(value), true
