@@ -190,8 +190,8 @@ type Decoder struct {
 	comma     bool // texts have a decimal comma
 	encoding  Encoding
 	unit      string
-	layout    timeLayout     // layout of the unit "text"; nil: the usual ones
-	writtenAs string         // text of layout
+	layouts   []timeLayout   // layouts of the unit "text"
+	writtenAs string         // Format.TimeLayout
 	zone      *time.Location // zone of such times; nil: UTC
 	clock     *wallclock.Clock
 	fields    [fieldCount]string // names by number; "": not in the format
@@ -209,11 +209,10 @@ type Decoder struct {
 	// Scratch of Decode.
 	raw     [][]byte           // bytes of the fields, by number
 	unquote [fieldCount][]byte // unescaped and rendered values
-	wall    wallClock
-	label   []byte // key of several parts
-	date    []byte // time of several parts
-	row     []byte // unescaped fields of a row
-	timed   bool   // the time is a number, in millis
+	label   []byte             // key of several parts
+	date    []byte             // time of several parts
+	row     []byte             // unescaped fields of a row
+	timed   bool               // the time is a number, in millis
 	millis  int64
 	value   int64
 	plain   []byte // value in JSON's grammar

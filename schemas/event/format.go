@@ -119,7 +119,7 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 		return nil, badFormat("wall_zone", "%q: %v", f.WallZone, err)
 	}
 	d.clock = wallclock.Of(f.WallZone)
-	if d.layout, d.zone, err = f.compileTimes(); err != nil {
+	if d.layouts, d.zone, err = f.compileTimes(); err != nil {
 		return nil, err
 	}
 	copy(d.fields[fieldMoreKeys:], f.MoreKeys)
@@ -137,23 +137,26 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 	return d, nil
 }
 
-// compileTimes returns the layout and the zone of times in the unit "text".
-func (f *Format) compileTimes() (layout timeLayout, zone *time.Location, err error) {
+// compileTimes returns the layouts and the zone of times in the unit "text".
+func (f *Format) compileTimes() (layouts []timeLayout, zone *time.Location, err error) {
 	for _, only := range [...]struct{ field, value string }{{"time_layout", f.TimeLayout}, {"time_zone", f.TimeZone}} {
 		if only.value != "" && f.TimeUnit != TimeText {
 			return nil, nil, badFormat(only.field, "it is only used with time unit %s, and the time unit is %q",
 				TimeText, f.TimeUnit)
 		}
 	}
+	layouts = slices.Clone(usualLayouts)
 	if f.TimeLayout != "" {
-		if layout, err = parseLayout(f.TimeLayout); err != nil {
+		layout, err := parseLayout(f.TimeLayout)
+		if err != nil {
 			return nil, nil, badFormat("time_layout", "%q: %v", f.TimeLayout, err)
 		}
+		layouts = []timeLayout{layout}
 	}
 	if zone, err = wallclock.Load(f.TimeZone); err != nil {
 		return nil, nil, badFormat("time_zone", "%q: %v", f.TimeZone, err)
 	}
-	return layout, zone, nil
+	return layouts, zone, nil
 }
 
 func (d *Decoder) compileFilters(texts []string) error {

@@ -29,16 +29,7 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 		ok = ok && max(ms, -ms) < (math.MaxInt64-u.divisor)/u.factor
 		ms = floorOf(ms*u.factor+u.divisor/2, u.divisor) + u.zero
 	case d.unit == TimeText:
-		c := &d.wall
-		c.start(b)
-		if d.layout != nil {
-			ok = d.layout.read(c)
-		} else {
-			ok = c.readUsual()
-		}
-		if ok {
-			ms, ok = c.time(d.zone)
-		}
+		ms, ok = parseTimeText(b, d.layouts, d.zone)
 	default:
 		var t time.Time
 		if t.UnmarshalText(b) != nil {

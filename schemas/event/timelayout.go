@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -22,134 +23,143 @@ const onlyTexts = 6
 // TimeUnits returns the possible units of time.
 func TimeUnits() []string { return slices.Clone(timeUnits) }
 
-// directives are the characters after % in a layout, as in strptime.
-var directives = map[byte]func(*wallClock) bool{
-	'Y': func(c *wallClock) bool { return c.number(&c.year, 4, 4) },
-	'y': func(c *wallClock) bool { c.pivot = true; return c.number(&c.year, 2, 2) },
-	'm': func(c *wallClock) bool { return c.number(&c.month, 1, 2) },
-	'd': (*wallClock).dayOfMonth,
-	'e': (*wallClock).dayOfMonth,
-	'j': func(c *wallClock) bool { return c.number(&c.yearDay, 3, 3) && c.yearDay > 0 },
-	'b': (*wallClock).monthName,
-	'B': (*wallClock).monthName,
-	'a': (*wallClock).weekday,
-	'A': (*wallClock).weekday,
-	'H': func(c *wallClock) bool { return c.number(&c.hour, 1, 2) },
-	'I': func(c *wallClock) bool { return c.number(&c.hour, 1, 2) },
-	'M': func(c *wallClock) bool { return c.number(&c.minute, 1, 2) },
-	'S': func(c *wallClock) bool { return c.number(&c.second, 1, 2) },
-	'f': (*wallClock).fraction,
-	'p': (*wallClock).halfOfDay,
-	'z': (*wallClock).zone,
-	'Z': (*wallClock).zone,
-	'%': func(c *wallClock) bool { return c.byte('%') },
+// space matches the spaces of a layout, also the non-breaking ones of Excel and JavaScript.
+const space = `[ \t\x{a0}\x{202f}]`
+
+// directives are the characters after % in a layout, as in strptime, as regular expressions. The
+// groups are named as in timeLayout.
+var directives = map[byte]string{
+	'Y': `(?<2006>\d{4})`,
+	'y': `(?<06>\d\d)`,
+	'm': `(?<1>\d\d?)`,
+	'b': `(?i:(?<Jan>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|` +
+		`sep(?:tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?))`,
+	'd': space + `*(?<2>\d\d?)`,
+	'j': `(?<002>\d{3})`,
+	'a': `(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)`,
+	'H': `(?<15>\d\d?)`,
+	'I': `(?<3>\d\d?)`,
+	'M': `(?<4>\d\d?)`,
+	'S': `(?<5>\d\d?)`,
+	'f': `(?<fraction>\d+)`,
+	'p': `(?i:(?<PM>[ap]m))`,
+	'z': `(?:(?<zone>(?i:UTC|UT|Z|GMT|(?:GMT)?[+-]\d\d(?::?\d\d)?)|[A-Z]+))`,
+	'%': `%`,
 }
 
-// abbreviations expand to several directives.
-var abbreviations = strings.NewReplacer("%%", "%%", "%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y")
+// synonyms replaces directives that stand for others.
+var synonyms = strings.NewReplacer("%%", "%%", "%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y",
+	"%e", "%d", "%B", "%b", "%A", "%a", "%Z", "%z")
 
-func (c *wallClock) dayOfMonth() bool { c.spaces(); return c.number(&c.day, 1, 2) }
-func (c *wallClock) weekday() bool    { return c.name(weekdays[:], new(int)) }
-
-func (c *wallClock) halfOfDay() bool {
-	if len(c.b)-c.pos < 2 || c.b[c.pos+1]|0x20 != 'm' {
-		return false
+// usualLayouts are the layouts that programs usually write; no text fits two of them. In a date of
+// digits only, the day precedes the month only with dots, which no country that writes the month
+// first uses.
+var usualLayouts = func() (layouts []timeLayout) {
+	const (
+		clock   = `%H:(?<4>\d\d)(?::(?<5>\d\d)(?:[.,]%f)?)?`
+		zone    = `(?: *%z(?: +(?:\(.*\)|[A-Z]+))?)?` // Go and JavaScript append a name to an offset
+		tail    = `(?:(?:[Tt]| +)` + clock + zone + `)?`
+		between = `(?:-| +)`
+	)
+	for _, text := range [...]string{
+		`%Y-%m-%d` + tail,
+		`%Y/%m/%d` + tail,
+		`%Y(?<1>\d\d)(?<2>\d\d)` + tail,
+		`%Y(?<1>\d\d)(?<2>\d\d)T?(?<15>\d\d)(?<4>\d\d)(?<5>\d\d)(?:\.%f)?` + zone,
+		`%d\.%m\.%Y` + tail,
+		`(?:%a, +)?%d` + between + `%b` + between + `%Y(?: +` + clock + zone + `)?`, // mail
+		`%a +%b +%d +` + clock + `(?: +%z)? +%Y`,                                    // ctime
+		`%a +%b +%d +%Y +` + clock + zone,                                           // JavaScript
+		`%d/%b/%Y:` + clock + zone,                                                  // Apache
+	} {
+		pattern := directive.ReplaceAllStringFunc(strings.ReplaceAll(text, " ", space), func(part string) string {
+			return directives[part[1]]
+		})
+		layouts = append(layouts, timeLayout{Regexp: regexp.MustCompile(`^` + pattern + `$`)})
 	}
-	c.half = c.b[c.pos] | 0x20
-	c.pos += 2
-	return c.half == 'a' || c.half == 'p'
-}
+	return layouts
+}()
 
-// timeLayout reads a time part by part.
-type timeLayout []func(*wallClock) bool
+var directive = regexp.MustCompile(`%\w`)
+
+// adjacent makes a number before another one have all its digits: otherwise the clock 0230, which
+// lacks the seconds, would be 0:23:0.
+var adjacent = strings.NewReplacer(`\d?)(?<`, `\d)(?<`, `\d?)`+space+`*`, `\d)`+space+`*`)
+
+var layoutPart = regexp.MustCompile(`%\{\d{4}\}|(?s:%.?)| +|[^% ]+`)
 
 // parseLayout compiles a layout. Without a day, a time is on the first of the month; without a
-// month, in January. A space matches one or more spaces, or none before a directive that can begin
-// with one.
+// month, in January. A space matches one or more spaces.
 func parseLayout(text string) (layout timeLayout, err error) {
-	const years, months, days, hours = "Yy", "mbB", "de", "HI"
-	text = abbreviations.Replace(strings.TrimSpace(text))
-	used := map[byte]bool{}
-	for i := 0; i < len(text); i++ {
-		literal := text[i]
+	used := ""
+	pattern := layoutPart.ReplaceAllStringFunc(synonyms.Replace(strings.TrimSpace(text)), func(part string) string {
 		switch {
-		case literal == ' ':
-			layout = append(layout, (*wallClock).spaces)
-			continue
-		case literal != '%':
-			layout = append(layout, func(c *wallClock) bool { return c.byte(literal) })
-			continue
+		case part[0] == ' ':
+			return space + "+"
+		case part[0] != '%':
+			return regexp.QuoteMeta(part)
+		case part == "%":
+			err = cmp.Or(err, errors.New("it ends with a %; write %% for the sign itself"))
+			return ""
 		}
-		if i++; i == len(text) {
-			return nil, errors.New("it ends with a %; write %% for the sign itself")
-		}
-		read, name := directives[text[i]], text[i]
-		if year := (wallClock{b: []byte(text[i:])}); year.byte('{') && year.number(&year.year, 4, 4) && year.byte('}') {
-			read, name = func(c *wallClock) bool { c.year = year.year; return true }, 'Y'
-			i += year.pos - 1
+		name, pattern := part[1], directives[part[1]]
+		if len(part) > len("%{") {
+			layout.year = part[2:6]
+			name, pattern = 'Y', "()"
 		}
 		switch {
-		case read == nil:
-			return nil, fmt.Errorf("%%%c is not one of its parts: %s", name, layoutParts)
-		case used[name] && name != '%':
-			return nil, fmt.Errorf("%%%c is in it twice", name)
-		default:
-			used[name] = true
+		case pattern == "":
+			err = cmp.Or(err, fmt.Errorf("%%%c is not one of its parts: %s", name, layoutParts))
+		case name != '%' && strings.IndexByte(used, name) >= 0:
+			err = cmp.Or(err, fmt.Errorf("%%%c is in it twice", name))
 		}
-		layout = append(layout, read)
-	}
-	has := func(names string) bool {
-		return slices.ContainsFunc([]byte(names), func(name byte) bool { return used[name] })
-	}
+		used += string(name)
+		return pattern
+	})
+	has := func(names string) bool { return strings.ContainsAny(used, names) }
 	switch {
-	case !has(years):
-		return nil, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for " +
+	case err != nil:
+		return layout, err
+	case !has("Yy"):
+		return layout, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for " +
 			"months, or %Y for years; %{2025} stands for a year that the times lack")
-	case has(days) && !has(months):
-		return nil, errors.New("it has a day, but no month (%m or %b)")
-	case used['j'] && (has(days) || has(months)):
-		return nil, errors.New("a date is of a month, or the day of a year (%Y-%j)")
-	case has(hours) && !has(days) && !used['j']:
-		return nil, errors.New("it has an hour, but no day (%d)")
-	case used['I'] != used['p']:
-		return nil, errors.New("%I, an hour of 12, and %p, AM or PM, go together; an hour of 24 is %H")
+	case has("d") && !has("mb"):
+		return layout, errors.New("it has a day, but no month (%m or %b)")
+	case has("j") && has("dmb"):
+		return layout, errors.New("a date is of a month, or the day of a year (%Y-%j)")
+	case has("HI") && !has("dj"):
+		return layout, errors.New("it has an hour, but no day (%d)")
+	case has("I") != has("p"):
+		return layout, errors.New("%I, an hour of 12, and %p, AM or PM, go together; an hour of 24 is %H")
+	case has("f") && !strings.Contains(used, "Sf"):
+		return layout, errors.New("%f, the fraction of a second, must follow the second (%S)")
 	}
-	return layout, nil
+	layout.Regexp, err = regexp.Compile(`^` + adjacent.Replace(pattern) + `$`)
+	return layout, err
 }
 
 // layoutParts lists the directives in texts.
 const layoutParts = "%Y %y %m %b %B %d %e %j %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, " +
 	"%{2025} for a year that the times lack, %% for the sign itself"
 
-// read reads a whole text.
-func (l timeLayout) read(c *wallClock) bool {
-	for _, part := range l {
-		if !part(c) {
-			return false
-		}
-	}
-	return c.end()
-}
-
 // IsTime reports whether a text is a time in a usual layout or in the given one, which may be "".
 func IsTime(text, layout string) bool {
-	var c wallClock
-	if c.start([]byte(text)); c.readUsual() {
-		return true
+	layouts := slices.Clone(usualLayouts)
+	if parsed, err := parseLayout(layout); err == nil {
+		layouts = append(layouts, parsed)
 	}
-	parsed, err := parseLayout(layout)
-	c.start([]byte(text))
-	return err == nil && parsed.read(&c)
+	_, ok := parseTimeText([]byte(text), layouts, nil)
+	return ok
 }
 
 // OnlyDates reports whether times of a layout have neither an hour nor an offset from UTC. It is
 // false for "", which means several layouts.
 func OnlyDates(layout string) bool {
-	layout = strings.ReplaceAll(abbreviations.Replace(layout), "%%", "")
+	layout = strings.ReplaceAll(synonyms.Replace(layout), "%%", "")
 	return layout != "" && !timeOfDayOrOffset.MatchString(layout)
 }
 
-var timeOfDayOrOffset = regexp.MustCompile("%[HIzZ]")
+var timeOfDayOrOffset = regexp.MustCompile("%[HIz]")
 
 // CheckLayout returns an error for an invalid Format.TimeLayout.
 func CheckLayout(text string) error {
