@@ -15,7 +15,7 @@ type Options struct {
 	Header       bool     // whether the first record of a file of rows names the columns
 	Fields       []string // columns that a file of rows must have
 	Limit        int      // bytes kept of one record; 0 for 1 MiB
-	Memory       int      // bytes sorted in memory; 0 for 64 MiB
+	Memory       int      // bytes of records kept in memory; 0 for 64 MiB
 }
 
 // Clock returns the event time of a record in Unix milliseconds. It returns false for a broken

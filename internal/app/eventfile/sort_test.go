@@ -19,7 +19,7 @@ func TestSorterIsAStableSort(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		times := rapid.SliceOfN(rapid.Int64Range(-3, 40), 0, 600).Draw(rt, "times")
-		limit := rapid.IntRange(1, 20_000).Draw(rt, "limit")
+		limit := rapid.IntRange(1, 2000).Draw(rt, "limit")
 		s := NewSorter(dir, limit)
 		defer s.Close()
 		want := make([]Entry, len(times))
@@ -46,7 +46,7 @@ func TestSorterIsAStableSort(t *testing.T) {
 
 func TestSorterNamesTheDirectoryItCannotWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "missing")
-	err := NewSorter(dir, 1).Add(Entry{})
+	err := NewSorter(dir, 1).Add(Entry{Value: []byte("ab")})
 	if err == nil || !strings.Contains(err.Error(), "TMPDIR") || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got error %v", err)
 	}
