@@ -26,7 +26,11 @@ func parseTimeText(text []byte, layouts []timeLayout, zone *time.Location) (mill
 	if n > longestTime {
 		return 0, false
 	}
-	if usual := len(layouts) > 1; usual && n > 1 && text[0] == '[' && text[n-1] == ']' {
+	if usual := len(layouts) > 1; usual && n > 10 && text[10] == 'T' { // faster than an expression
+		if t, err := time.Parse(time.RFC3339, string(text)); err == nil {
+			return t.UnixMilli(), true
+		}
+	} else if usual && n > 1 && text[0] == '[' && text[n-1] == ']' {
 		text = text[1 : n-1]
 	}
 	for i, l := range layouts {
