@@ -6,33 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
+	"github.com/twmb/avro"
+
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // avroSource reads Avro records by their writer schemas.
 type avroSource struct {
 	d    *Decoder
-	bare *avroNode // nil: records begin with a schema's id
+	bare *avroPlan // nil: records begin with a schema's id
 
-	plans   map[uint32]*avroNode
+	plans   map[uint32]*avroPlan
 	unknown map[uint32]struct{}
 	unfit   map[uint32]struct{} // at most as many as the registry has schemas
 	last    uint32              // schema id of the last record
-	newest  *avroNode           // its plan
+	newest  *avroPlan           // its plan
 
-	r      avro.Reader
-	class  [fieldCount]string // by missing field: the class of its fault
-	values []avroSpan         // by field of the filters
-	spans  avro.Reader        // reads values
-}
-
-// avroSpan is an encoded value.
-type avroSpan struct {
-	typ *avro.Type
-	b   []byte
+	plan *avroPlan // of the record that was decoded last
 }
 
 // maxUnknownSchemas limits the unknown ids that are remembered: broken records can have any id.
@@ -40,8 +33,8 @@ const maxUnknownSchemas = 1 << 14
 
 // compileAvro compiles the local schema; without one it only checks the paths.
 func compileAvro(d *Decoder, f *Format) (records, error) {
-	a := &avroSource{d: d, values: make([]avroSpan, len(d.filter.Names())),
-		plans: make(map[uint32]*avroNode), unknown: make(map[uint32]struct{}), unfit: make(map[uint32]struct{})}
+	a := &avroSource{d: d, plans: make(map[uint32]*avroPlan), unknown: make(map[uint32]struct{}),
+		unfit: make(map[uint32]struct{})}
 	var err error
 	if f.Schema == "" {
 		_, err = d.paths()
@@ -51,8 +44,8 @@ func compileAvro(d *Decoder, f *Format) (records, error) {
 	return a, err
 }
 
-// plan returns the plan of a record's schema, and the record without the schema's id.
-func (a *avroSource) plan(value []byte) (*avroNode, []byte, error) {
+// planOf returns the plan of a record's schema, and the record without the schema's id.
+func (a *avroSource) planOf(value []byte) (*avroPlan, []byte, error) {
 	if a.bare != nil {
 		return a.bare, value, nil
 	}
@@ -83,7 +76,7 @@ func (a *avroSource) plan(value []byte) (*avroNode, []byte, error) {
 // fetchPlan gets a schema from the registry and compiles it. A producer can name any registered
 // schema, so a schema without the fields makes its records dead letters. The schema of an id never
 // changes.
-func (a *avroSource) fetchPlan(id uint32) (*avroNode, error) {
+func (a *avroSource) fetchPlan(id uint32) (*avroPlan, error) {
 	d := a.d
 	text, err := d.schemas.Schema(d.ctx, id)
 	switch {
@@ -119,7 +112,7 @@ func (a *avroSource) failUnfit(id uint32, reason error) error {
 // undecodable.
 func (a *avroSource) find(record []byte) error {
 	d := a.d
-	p, body, err := a.plan(record)
+	p, body, err := a.planOf(record)
 	if err != nil {
 		return err
 	}
@@ -128,150 +121,109 @@ func (a *avroSource) find(record []byte) error {
 	if !a.whole(p, body) {
 		return d.fail(ClassUndecodable, "")
 	}
-	for i, class := range a.class {
-		if class != "" && !d.lacksUser(i, class) {
+	for i, field := range p.wanted[:fieldCount] {
+		if field == nil {
+			continue
+		}
+		if class := a.decodeField(i, field); class != "" && !d.lacksUser(i, class) {
 			return d.fail(class, fieldNames[i])
 		}
 	}
 	return nil
 }
 
-// whole reads a record and reports whether it takes all of body.
-func (a *avroSource) whole(p *avroNode, body []byte) bool {
-	a.r.Open(body)
-	return a.project(&a.r, p, 0) && a.r.At == len(body)
+var avroOptions = []avro.Opt{avro.SkipUnknown(), avro.AliasInput()}
+
+// whole decodes a record and reports whether it takes all of body.
+func (a *avroSource) whole(p *avroPlan, body []byte) bool {
+	a.plan = p
+	p.record.SetZero() // else the library adds to the last record's values
+	rest, err := p.schema.Decode(body, p.decoded, avroOptions...)
+	return err == nil && len(rest) == 0
 }
 
-// project reads a value that contains a field of the format.
-func (a *avroSource) project(r *avro.Reader, n *avroNode, depth int) bool {
-	start := r.At
-	for _, l := range n.lost {
-		a.class[l.number] = l.class
+// held returns the value in pointers and interfaces; it is not valid if that is null.
+func held(v reflect.Value) reflect.Value {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
 	}
-	ok := true
+	return v
+}
+
+// decodeField sets the bytes or the number of a field, or returns the class of its fault.
+func (a *avroSource) decodeField(number int, field *avroField) (class string) {
+	v := a.plan.record
+	for i, s := range field.path {
+		v = held(v)
+		if !v.IsValid() {
+			return a.d.nullAbove(number)
+		}
+		if v.Kind() == reflect.Struct {
+			v = v.Field(field.index[i])
+			continue
+		}
+		record, ok := v.Interface().(map[string]any)
+		if !ok || s.item >= 0 {
+			return ClassWrongType
+		}
+		part, ok := record[s.name]
+		if !ok {
+			return ClassMissingField
+		}
+		v = reflect.ValueOf(part)
+	}
+	v = held(v)
+	ok := false
 	switch {
-	case n.typ.Kind == avro.Union && n.members != nil:
-		var i int
-		if i, ok = r.Index(len(n.members)); ok {
-			ok = a.project(r, n.members[i], depth+1)
-		}
-	case n.typ.Kind == avro.Record && n.members != nil:
-		for i, m := range n.members {
-			if m == nil {
-				ok = r.Skip(n.typ.Fields[i].Type, depth+1)
-			} else {
-				ok = a.project(r, m, depth+1)
-			}
-			if !ok {
-				return false
-			}
-		}
-	case len(n.numbers) > 0:
-		ok = a.decodeFields(r, n)
+	case !v.IsValid():
+		return ClassNullField
+	case number == fieldTime:
+		ok = a.d.decodeAvroTime(v, a.plan.unit)
+	case number == fieldValue:
+		ok = a.d.decodeAvroValue(v)
 	default:
-		ok = r.Skip(n.typ, depth)
+		ok = a.d.decodeAvroText(v, number)
 	}
-	if ok {
-		for _, i := range n.filters {
-			a.values[i] = avroSpan{n.typ, r.Buf[start:r.At]}
-		}
+	if !ok {
+		return ClassWrongType
+	}
+	return ""
+}
+
+// decodeAvroValue reads a value. A float has the value of its shortest decimal text.
+func (d *Decoder) decodeAvroValue(v reflect.Value) (ok bool) {
+	switch {
+	case v.CanInt():
+		d.value, ok = inUnits(v.Int(), d.decimals)
+	case v.CanFloat() && d.decimals > 0:
+		text := strconv.AppendFloat(d.unquote[fieldValue][:0], v.Float(), 'e', -1, v.Type().Bits())
+		d.unquote[fieldValue] = text
+		d.value, ok = parseValue(text, d.decimals)
 	}
 	return ok
 }
 
-// decodeFields reads a value that one or more fields of the format name.
-func (a *avroSource) decodeFields(r *avro.Reader, n *avroNode) bool {
-	start := r.At
-	for _, number := range n.numbers {
-		r.At = start
-		a.class[number] = ""
-		var ok bool
-		switch number {
-		case fieldTime:
-			ok = a.d.decodeAvroTime(r, n)
-		case fieldValue:
-			a.class[number], ok = a.d.decodeAvroValue(r, n.typ.Kind)
-		default:
-			ok = a.d.decodeAvroText(r, n.typ, number)
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// decodeAvroValue reads a value. A float has the value of its shortest decimal text.
-func (d *Decoder) decodeAvroValue(r *avro.Reader, kind avro.Kind) (class string, ok bool) {
-	fits := true
-	switch kind {
-	case avro.Int, avro.Long:
-		var n int64
-		if n, ok = r.Integer(kind); ok {
-			d.value, fits = inUnits(n, d.decimals)
-		}
-	case avro.Float, avro.Double:
-		size := 8
-		if kind == avro.Float {
-			size = 4
-		}
-		if ok = r.Jump(size); ok {
-			d.value, fits = d.roundFloat(r.Buf[r.At-size : r.At])
-		}
-	}
-	if !fits {
-		return ClassWrongType, ok
-	}
-	return "", ok
-}
-
-// roundFloat rounds a float or a double.
-func (d *Decoder) roundFloat(b []byte) (int64, bool) {
-	v, bits := 0., 8*len(b)
-	if bits == 32 {
-		v = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	} else {
-		v = math.Float64frombits(binary.LittleEndian.Uint64(b))
-	}
-	d.unquote[fieldValue] = strconv.AppendFloat(d.unquote[fieldValue][:0], v, 'e', -1, bits)
-	return parseValue(d.unquote[fieldValue], d.decimals)
-}
-
-// decodeAvroText reads a user or a key.
-func (d *Decoder) decodeAvroText(r *avro.Reader, t *avro.Type, number int) (ok bool) {
-	text := d.unquote[number][:0]
-	switch t.Kind {
-	case avro.String, avro.Bytes:
-		d.raw[number], ok = r.Bytes()
-		return ok
-	case avro.Int, avro.Long:
-		n, ok := r.Integer(t.Kind)
-		text = strconv.AppendInt(text, n, 10)
-		d.unquote[number], d.raw[number] = text, text
-		return ok
-	case avro.Boolean:
-		if !r.Skip(t, 0) {
-			return false
-		}
-		text = strconv.AppendBool(text, r.Buf[r.At-1] == 1)
-		d.unquote[number], d.raw[number] = text, text
-		return true
-	case avro.Enum:
-		i, ok := r.Index(len(t.Symbols))
-		if ok {
-			d.raw[number] = t.Symbols[i]
-		}
-		return ok
-	}
-	start := r.At
-	if !r.Jump(t.Size) {
+// decodeAvroText reads a user, a key, or a further part of a time.
+func (d *Decoder) decodeAvroText(v reflect.Value, number int) bool {
+	field, text := mainField(number), d.unquote[number][:0]
+	switch {
+	case v.Type() == reflect.TypeFor[string]():
+		text = append(text, v.String()...)
+	case v.Type() == reflect.TypeFor[avroSymbol]() && field == fieldKey:
+		text = append(text, v.String()...)
+	case v.CanInt() && field != fieldTime:
+		text = strconv.AppendInt(text, v.Int(), 10)
+	case v.Kind() == reflect.Bool && field == fieldKey:
+		text = strconv.AppendBool(text, v.Bool())
+	case v.Type() == reflect.TypeFor[[]byte]() && field == fieldUser:
+		text = append(text, v.Bytes()...)
+	case v.Type() == reflect.TypeFor[[16]byte]() && field == fieldUser:
+		uuid := v.Interface().([16]byte)
+		text = appendUUID(text, uuid[:])
+	default:
 		return false
 	}
-	d.raw[number] = r.Buf[start:r.At]
-	if t.Logical == "uuid" {
-		text = appendUUID(text, d.raw[number])
-		d.unquote[number], d.raw[number] = text, text
-	}
+	d.unquote[number], d.raw[number] = text, text
 	return true
 }
 
@@ -289,24 +241,22 @@ func appendUUID(dst, b []byte) []byte {
 // noTime represents a time out of range.
 const noTime = math.MaxInt64
 
-// decodeAvroTime reads a time: a text is parsed later, a number is converted now.
-func (d *Decoder) decodeAvroTime(r *avro.Reader, n *avroNode) (ok bool) {
-	switch n.typ.Kind {
-	case avro.String:
-		d.timed = false
-		d.raw[fieldTime], ok = r.Bytes()
-		return ok
-	case avro.Double:
-		if !r.Jump(8) {
-			return false
-		}
-		d.timed, d.millis = true, millisOfFloat(math.Float64frombits(binary.LittleEndian.Uint64(r.Buf[r.At-8:])),
-			n.unit)
-		return true
+// decodeAvroTime reads a time: a text is parsed later, a number is converted now. Without a
+// configured unit, only a long has one, by its logical type.
+func (d *Decoder) decodeAvroTime(v reflect.Value, unit string) bool {
+	texts := unit == "rfc3339" || unit == TimeText
+	d.timed = !texts
+	switch {
+	case texts:
+		return d.decodeAvroText(v, fieldTime)
+	case v.Kind() == reflect.Int64, v.Kind() == reflect.Int32 && d.unit != "":
+		d.millis = millisOf(v.Int(), unit)
+	case v.Kind() == reflect.Float64 && d.unit != "":
+		d.millis = millisOfFloat(v.Float(), unit)
+	default:
+		return false
 	}
-	v, ok := r.Integer(n.typ.Kind)
-	d.timed, d.millis = true, millisOf(v, n.unit)
-	return ok
+	return true
 }
 
 // millisOf returns v units in milliseconds, rounded down, or noTime far out of range.

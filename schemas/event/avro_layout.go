@@ -1,35 +1,55 @@
 package event
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
+	"github.com/twmb/avro"
+	"github.com/twmb/avro/atype"
 )
 
 func (a *avroSource) common() string {
 	if a.bare == nil {
 		return ""
 	}
+	return wholeLayout(a.bare.root)
+}
+
+// wholeLayout describes all parts of a schema.
+func wholeLayout(root *avro.SchemaNode) string {
 	var l avroLayout
-	l.whole(a.bare.typ, true)
+	l.whole(root, true)
 	return l.digest()
 }
 
-// place returns the layout up to the field, and the unit of a time. With a registry it returns the
-// path instead.
-func (a *avroSource) place(field int, registry string) string {
-	switch filter := field - fieldCount; {
-	case a.bare == nil:
-		return a.d.inUnit(field, fmt.Sprintf("path %q%s%q", a.d.fields[field], byRegistry, registry))
-	case filter >= 0:
-		return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.filters, filter) }, "", false)
+// SameSchema reports whether two writer schemas are the same except for documentation, defaults and
+// aliases.
+func SameSchema(a, b string) (bool, error) {
+	first, root, err := parseAvro(a)
+	if err != nil {
+		return false, err
 	}
-	return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.numbers, field) }, a.d.textTimes(),
-		field == fieldTime)
+	second, other, err := parseAvro(b)
+	return err == nil && bytes.Equal(first.Canonical(), second.Canonical()) &&
+		wholeLayout(root) == wholeLayout(other), err
+}
+
+// place returns the layout up to the field, and the unit of a time. With a registry it returns the
+// path instead. Later fields and other branches of a union do not affect the field's place.
+func (a *avroSource) place(field int, registry string) string {
+	if a.bare == nil {
+		return a.d.inUnit(field, fmt.Sprintf("path %q%s%q", a.d.fields[field], byRegistry, registry))
+	}
+	l := avroLayout{d: a.d, field: field}
+	if field == fieldTime {
+		l.unit = " in " + a.bare.unit + a.d.textTimes()
+	}
+	l.upTo(a.bare.root, a.bare.wanted[field].path)
+	return l.digest()
 }
 
 func (a *avroSource) members(registry string) string {
@@ -52,14 +72,16 @@ func OtherRegistry(was, is string) bool {
 // avroLayout describes the parts of a writer schema that determine how bytes are read, without
 // documentation, defaults, aliases and type names.
 type avroLayout struct {
+	d     *Decoder
+	field int    // number of the field up to which the layout goes
+	unit  string // of a time, with layout and zone of texts
 	text  strings.Builder
-	texts string // layout and zone of times that are texts
 	named map[avroRecordUse]int
 }
 
 // avroRecordUse is a described record; a schema may name it again, even within itself.
 type avroRecordUse struct {
-	typ    *avro.Type
+	name   string
 	values bool
 }
 
@@ -68,27 +90,17 @@ func (l *avroLayout) digest() string {
 	return "avro layout " + hex.EncodeToString(sum[:])
 }
 
-// layoutUpTo returns the digest of a record's layout up to a field. Later fields and other branches
-// of a union do not affect the field's place.
-func (n *avroNode) layoutUpTo(is func(*avroNode) bool, texts string, unit bool) string {
-	l := avroLayout{texts: texts}
-	l.upTo(n, is, unit)
-	return l.digest()
-}
-
-func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
+func (l *avroLayout) upTo(n *avro.SchemaNode, path []step) {
 	switch {
-	case is(n):
+	case len(path) == 0 && (l.field >= fieldCount || n.Type != atype.Union):
 		l.text.WriteByte('@')
-		l.whole(n.typ, true)
-		if unit {
-			l.text.WriteString(" in " + n.unit + l.texts)
-		}
-	case n.typ.Kind == avro.Union:
+		l.whole(n, true)
+		l.text.WriteString(l.unit)
+	case n.Type == atype.Union:
 		l.text.WriteString("union(")
-		for _, m := range n.members {
-			if m.contains(is) {
-				l.upTo(m, is, unit)
+		for i := range n.Branches {
+			if l.contains(&n.Branches[i], path) {
+				l.upTo(&n.Branches[i], path)
 			} else {
 				l.text.WriteByte('-')
 			}
@@ -97,44 +109,51 @@ func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
 		l.text.WriteByte(')')
 	default:
 		l.text.WriteString("record{")
-		for i, m := range n.members {
-			if m.contains(is) {
-				l.upTo(m, is, unit)
+		for i := range n.Fields {
+			if n.Fields[i].Name == path[0].name {
+				l.upTo(&n.Fields[i].Type, path[1:])
 				return
 			}
-			l.whole(n.typ.Fields[i].Type, false)
+			l.whole(&n.Fields[i].Type, false)
 			l.text.WriteByte(',')
 		}
 	}
 }
 
-// contains reports whether the node, which may be nil, contains the field.
-func (n *avroNode) contains(is func(*avroNode) bool) bool {
-	return n != nil && (is(n) || slices.ContainsFunc(n.members, func(m *avroNode) bool { return m.contains(is) }))
+// contains reports whether a value of the type may contain the field.
+func (l *avroLayout) contains(n *avro.SchemaNode, path []step) bool {
+	return slices.ContainsFunc(leaves(n, path), func(t *avro.SchemaNode) bool {
+		return l.d.checkLeaf(t, l.field) == nil
+	})
 }
 
 // whole describes a type: enough to skip a value or, with values, to interpret it.
-func (l *avroLayout) whole(t *avro.Type, values bool) {
-	kind := t.Kind
-	if kind == avro.String && !values {
-		kind = avro.Bytes
+func (l *avroLayout) whole(t *avro.SchemaNode, values bool) {
+	kind := t.Type
+	if kind == atype.String && !values {
+		kind = atype.Bytes
 	}
-	l.text.WriteString(kind.String())
-	if values && t.Logical != "" {
-		l.text.WriteString(":" + t.Logical)
+	l.text.WriteString(kind)
+	if values && t.LogicalType != "" {
+		l.text.WriteString(":" + t.LogicalType)
 	}
-	parts := t.Branches
+	var parts []*avro.SchemaNode
 	switch {
-	case t.Kind == avro.Fixed:
+	case t.Type == atype.Fixed:
 		fmt.Fprintf(&l.text, "(%d)", t.Size)
-	case t.Kind == avro.Enum && values:
+	case t.Type == atype.Enum && values:
 		fmt.Fprintf(&l.text, "(%q)", t.Symbols)
-	case t.Kind == avro.Enum:
+	case t.Type == atype.Enum:
 		fmt.Fprintf(&l.text, "(%d)", len(t.Symbols))
-	case t.Items != nil:
-		parts = []*avro.Type{t.Items}
+	case t.Type == atype.Array:
+		parts = append(parts, t.Items)
+	case t.Type == atype.Map:
+		parts = append(parts, t.Values)
 	}
-	if t.Kind == avro.Record {
+	for i := range t.Branches {
+		parts = append(parts, &t.Branches[i])
+	}
+	if t.Type == atype.Record {
 		l.record(t, values)
 		return
 	}
@@ -149,8 +168,8 @@ func (l *avroLayout) whole(t *avro.Type, values bool) {
 	l.text.WriteByte(')')
 }
 
-func (l *avroLayout) record(t *avro.Type, values bool) {
-	use := avroRecordUse{t, values}
+func (l *avroLayout) record(t *avro.SchemaNode, values bool) {
+	use := avroRecordUse{t.Name, values}
 	if number, again := l.named[use]; again {
 		fmt.Fprintf(&l.text, "#%d", number)
 		return
@@ -164,7 +183,7 @@ func (l *avroLayout) record(t *avro.Type, values bool) {
 		if values {
 			fmt.Fprintf(&l.text, "%q ", f.Name)
 		}
-		l.whole(f.Type, values)
+		l.whole(&f.Type, values)
 		l.text.WriteByte(',')
 	}
 	l.text.WriteByte('}')

@@ -3,75 +3,90 @@ package event
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
+	"github.com/twmb/avro"
+	"github.com/twmb/avro/atype"
+
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 )
 
-// avroNode is a part of a writer schema that contains a field of the format. Parts without a node
-// are skipped.
-type avroNode struct {
-	typ     *avro.Type
-	numbers []int       // numbers of the event's fields with this value
-	filters []int       // numbers of the filters' fields with this value
-	unit    string      // unit of the event's time, if this is one
-	lost    []avroLoss  // fields missing from a record with this part
-	members []*avroNode // by field of a record or branch of a union; nil: skipped
+// avroPlan decodes the wanted fields of records of one writer schema and skips the others.
+type avroPlan struct {
+	schema  *avro.Schema
+	root    *avro.SchemaNode
+	wanted  []*avroField  // by field number, then by field of the filters; nil: not in the format
+	unit    string        // of the time
+	decoded any           // pointer to the Go struct of a record
+	record  reflect.Value // that struct
 }
 
-// avroLoss is a field whose path leads through null, or through a value that is not a record.
-type avroLoss struct {
-	number int
-	class  string
-}
-
-// avroTarget is a field to find below a type.
-type avroTarget struct {
-	number int
-	path   []step
-}
-
-// planner finds the fields of the format in a writer schema.
-type planner struct {
-	d        *Decoder
-	unit     string
-	decimals int
-	found    [fieldCount]bool
-	why      [fieldCount]string // first reason that a field cannot be found
+// avroField is a field to find in records.
+type avroField struct {
+	path  []step
+	index []int // by step: the number of the field in its Go struct
 }
 
 // planAvro compiles the reading of records of a schema. Errors are *FormatError.
-func (d *Decoder) planAvro(schema string) (*avroNode, error) {
-	root, err := avro.Parse(schema)
-	if err != nil {
+func (d *Decoder) planAvro(text string) (*avroPlan, error) {
+	p := &avroPlan{wanted: make([]*avroField, fieldCount)}
+	var err error
+	if p.schema, p.root, err = parseAvro(text); err != nil {
 		return nil, badFormat("schema", "%v", err)
 	}
 	paths, err := d.paths()
 	if err != nil {
 		return nil, err
 	}
-	var targets []avroTarget
 	for i, path := range paths {
-		if path != nil {
-			targets = append(targets, avroTarget{number: i, path: path})
+		if path == nil {
+			continue
+		}
+		if err := d.checkPlace(p.root, path, i); err != nil {
+			return nil, badFormat(fieldNames[i], "field %q: %v", d.fields[i], err)
+		}
+		p.wanted[i] = &avroField{path: path}
+	}
+	for _, name := range d.filter.Names() {
+		if fieldOf(p.root, name) == nil {
+			return nil, badFormat(d.firstUse(name), "%s", lacks(p.root, name))
+		}
+		p.wanted = append(p.wanted, &avroField{path: []step{member(name)}})
+	}
+	for _, t := range leaves(p.root, paths[fieldTime]) {
+		unit, err := timeUnit(t, d.unit)
+		if err == nil && p.unit != "" && unit != p.unit {
+			return nil, badFormat("time", "field %q: the schema has it in %s and in %s", d.fields[fieldTime], p.unit,
+				unit)
+		}
+		if err == nil {
+			p.unit = unit
 		}
 	}
-	p := planner{d: d, unit: d.unit, decimals: d.decimals}
-	node := p.build(root, targets)
-	for i, text := range d.fields {
-		if text != "" && !p.found[i] {
-			return nil, badFormat(fieldNames[i], "field %q: %s", text, p.why[i])
+	present := slices.DeleteFunc(slices.Clone(p.wanted), func(f *avroField) bool { return f == nil })
+	record := reflect.New(goType(p.root, present, 0))
+	p.decoded, p.record = record.Interface(), record.Elem()
+	return p, nil
+}
+
+// fieldOf returns the type of a record's field, or nil.
+func fieldOf(record *avro.SchemaNode, name string) *avro.SchemaNode {
+	for i := range record.Fields {
+		if record.Fields[i].Name == name {
+			return &record.Fields[i].Type
 		}
 	}
-	return node, d.planFilters(node)
+	return nil
 }
 
 // mostListed limits the fields that an error lists.
 const mostListed = 20
 
 // lacks returns the reason that a record has no such field, with a list of its fields.
-func lacks(record *avro.Type, name string) string {
-	text := fmt.Sprintf("the schema's %s has no field %q", record, name)
+func lacks(record *avro.SchemaNode, name string) string {
+	text := fmt.Sprintf("the schema's %s has no field %q", typeText(record), name)
 	var names []string
 	for _, f := range record.Fields {
 		names = append(names, f.Name)
@@ -93,134 +108,134 @@ func lacks(record *avro.Type, name string) string {
 	return text
 }
 
-// planFilters adds the fields of the filters to the plan.
-func (d *Decoder) planFilters(root *avroNode) error {
-	for i, name := range d.filter.Names() {
-		index := -1
-		for j, f := range root.typ.Fields {
-			if f.Name == name {
-				index = j
+// leaves returns the types of values at a path: several if it leads through unions.
+func leaves(n *avro.SchemaNode, path []step) (all []*avro.SchemaNode) {
+	switch {
+	case n.Type == atype.Union:
+		for i := range n.Branches {
+			all = append(all, leaves(&n.Branches[i], path)...)
+		}
+	case len(path) == 0:
+		return []*avro.SchemaNode{n}
+	case n.Type == atype.Record:
+		if field := fieldOf(n, path[0].name); field != nil {
+			return leaves(field, path[1:])
+		}
+	}
+	return all
+}
+
+// goType returns the type into which the library decodes a value of n that contains the wanted
+// fields. It has only those fields of records; where a union leaves open what a value is, it is
+// any.
+func goType(n *avro.SchemaNode, wanted []*avroField, depth int) reflect.Type {
+	whole := slices.ContainsFunc(wanted, func(f *avroField) bool { return len(f.path) == depth })
+	switch n.Type {
+	case atype.Record:
+		if !whole {
+			return goStruct(n, wanted, depth)
+		}
+	case atype.Union:
+		null := slices.IndexFunc(n.Branches, func(b avro.SchemaNode) bool { return b.Type == atype.Null })
+		if len(n.Branches) == 2 && null >= 0 {
+			if t := goType(&n.Branches[1-null], wanted, depth); t != reflect.TypeFor[any]() {
+				return reflect.PointerTo(t)
 			}
 		}
-		if index < 0 {
-			return badFormat(d.firstUse(name), "%s", lacks(root.typ, name))
-		}
-		if root.members[index] == nil {
-			root.members[index] = &avroNode{typ: root.typ.Fields[index].Type}
-		}
-		root.members[index].filters = append(root.members[index].filters, i)
+	case atype.String:
+		return reflect.TypeFor[string]()
+	case atype.Int, atype.Long:
+		return reflect.TypeFor[int64]()
+	case atype.Double:
+		return reflect.TypeFor[float64]()
 	}
-	return nil
+	return reflect.TypeFor[any]()
 }
 
-func (p *planner) noteLoss(n *avroNode, number int, class, why string) {
-	n.lost = append(n.lost, avroLoss{number, class})
-	if p.why[number] == "" || class != ClassNullField && class != ClassSkipped {
-		p.why[number] = why
-	}
-}
-
-func (p *planner) build(t *avro.Type, targets []avroTarget) *avroNode {
-	n := &avroNode{typ: t}
-	switch t.Kind {
-	case avro.Union:
-		for _, b := range t.Branches {
-			n.members = append(n.members, p.build(b, targets))
-		}
-		return n
-	case avro.Record:
-		p.buildRecord(n, targets)
-		return n
-	}
-	for _, w := range targets {
-		switch {
-		case t.Kind == avro.Null:
-			class := ClassNullField
-			if len(w.path) > 0 {
-				class = p.d.nullAbove(w.number)
+func goStruct(n *avro.SchemaNode, wanted []*avroField, depth int) reflect.Type {
+	var parts []reflect.StructField
+	for i := range n.Fields {
+		var below []*avroField
+		for _, f := range wanted {
+			if f.path[depth] == member(n.Fields[i].Name) {
+				f.index = append(f.index, len(parts))
+				below = append(below, f)
 			}
-			p.noteLoss(n, w.number, class, "it is always null")
-		case len(w.path) > 0:
-			p.noteLoss(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %v within a value of type %s",
-				w.path[0], t))
-		default:
-			p.leaf(n, w.number)
+		}
+		if below != nil {
+			parts = append(parts, reflect.StructField{Name: fmt.Sprintf("F%d", i),
+				Type: goType(&n.Fields[i].Type, below, depth+1),
+				Tag:  reflect.StructTag(fmt.Sprintf("avro:%q", n.Fields[i].Name))})
 		}
 	}
-	return n
+	return reflect.StructOf(parts)
 }
 
-func (p *planner) buildRecord(n *avroNode, targets []avroTarget) {
-	n.members = make([]*avroNode, len(n.typ.Fields))
-	below := make(map[string][]avroTarget)
-	for _, w := range targets {
-		if len(w.path) == 0 {
-			p.noteLoss(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, which has fields of "+
-				"its own", n.typ))
-			continue
+// checkPlace returns nil if a value that the path leads to can be the field, else the reason that
+// none can.
+func (d *Decoder) checkPlace(n *avro.SchemaNode, path []step, number int) (reason error) {
+	switch {
+	case n.Type == atype.Union:
+		for i := range n.Branches {
+			err := d.checkPlace(&n.Branches[i], path, number)
+			if err == nil {
+				return nil
+			}
+			if reason == nil || !errors.Is(err, errAlwaysNull) {
+				reason = err
+			}
 		}
-		if w.path[0].item >= 0 {
-			p.noteLoss(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, and an item of a list is "+
-				"asked for", n.typ))
-			continue
+		return reason
+	case n.Type == atype.Null:
+		return errAlwaysNull
+	case n.Type == atype.Record && len(path) == 0:
+		return fmt.Errorf("the schema has a %s there, which has fields of its own", typeText(n))
+	case n.Type == atype.Record && path[0].item >= 0:
+		return fmt.Errorf("the schema has a %s there, and an item of a list is asked for", typeText(n))
+	case n.Type == atype.Record:
+		field := fieldOf(n, path[0].name)
+		if field == nil {
+			return errors.New(lacks(n, path[0].name))
 		}
-		below[w.path[0].name] = append(below[w.path[0].name], avroTarget{number: w.number, path: w.path[1:]})
+		return d.checkPlace(field, path[1:], number)
+	case len(path) > 0:
+		return fmt.Errorf("the schema has no %v within a value of type %s", path[0], typeText(n))
 	}
-	for i, f := range n.typ.Fields {
-		if below[f.Name] != nil {
-			n.members[i] = p.build(f.Type, below[f.Name])
-			delete(below, f.Name)
-		}
-	}
-	for _, w := range targets {
-		if len(w.path) > 0 && w.path[0].item < 0 && below[w.path[0].name] != nil {
-			p.noteLoss(n, w.number, ClassMissingField, lacks(n.typ, w.path[0].name))
-		}
-	}
+	return d.checkLeaf(n, number)
 }
 
-// leaf notes that a value is a field if its type is possible.
-func (p *planner) leaf(n *avroNode, number int) {
-	var err error
-	switch number {
-	case fieldTime:
-		n.unit, err = timeUnit(n.typ, p.unit)
-	default:
-		err = p.checkType(n.typ, number)
+var errAlwaysNull = errors.New("it is always null")
+
+// checkLeaf returns the reason that a value cannot be the field, or nil.
+func (d *Decoder) checkLeaf(t *avro.SchemaNode, number int) (err error) {
+	if number == fieldTime {
+		_, err = timeUnit(t, d.unit)
+		return err
 	}
-	if err != nil {
-		p.noteLoss(n, number, ClassWrongType, err.Error())
-		return
-	}
-	n.numbers = append(n.numbers, number)
-	p.found[number] = true
+	return d.checkType(t, number)
 }
 
 // checkType returns the reason that a type cannot be a user, a key, a further part of a time or a
 // value, or nil.
-func (p *planner) checkType(t *avro.Type, number int) error {
-	if t.Logical == "decimal" || t.Logical == "duration" {
-		return fmt.Errorf("the schema's type there is %s, which cannot be a %s", t, fieldNames[number])
+func (d *Decoder) checkType(t *avro.SchemaNode, number int) error {
+	if t.LogicalType == "decimal" || t.LogicalType == "duration" {
+		return fmt.Errorf("the schema's type there is %s, which cannot be a %s", typeText(t), fieldNames[number])
 	}
-	may := map[int][]avro.Kind{
-		fieldUser:  {avro.String, avro.Bytes, avro.Int, avro.Long, avro.Fixed},
-		fieldKey:   {avro.String, avro.Int, avro.Long, avro.Boolean, avro.Enum},
-		fieldTime:  {avro.String},
-		fieldValue: {avro.Int, avro.Long},
+	may := map[int][]string{
+		fieldUser:  {atype.String, atype.Bytes, atype.Int, atype.Long, atype.Fixed},
+		fieldKey:   {atype.String, atype.Int, atype.Long, atype.Boolean, atype.Enum},
+		fieldTime:  {atype.String},
+		fieldValue: {atype.Int, atype.Long},
 	}[mainField(number)]
-	if number == fieldValue && p.decimals > 0 {
-		may = append(may, avro.Float, avro.Double)
+	if number == fieldValue && d.decimals > 0 {
+		may = append(may, atype.Float, atype.Double)
 	}
-	names := ""
-	for _, k := range may {
-		if k == t.Kind {
-			return nil
-		}
-		names += ", " + k.String()
+	if slices.Contains(may, t.Type) {
+		return nil
 	}
-	err := fmt.Errorf("the schema's type there is %s; the type of a %s must be one of%s", t, fieldNames[number],
-		names[1:])
-	if number == fieldValue && (t.Kind == avro.Float || t.Kind == avro.Double) {
+	err := fmt.Errorf("the schema's type there is %s; the type of a %s must be one of %s", typeText(t),
+		fieldNames[number], strings.Join(may, ", "))
+	if number == fieldValue && (t.Type == atype.Float || t.Type == atype.Double) {
 		err = fmt.Errorf("%w; for a float or a double, set how many decimals to keep (--decimals, or events.decimals)",
 			err)
 	}
@@ -231,9 +246,9 @@ var errNoUnit = errors.New("it is a number without a timestamp type: set the tim
 	"(--time-unit, or events.time_unit)")
 
 // timeUnit returns the unit of a time of the type: "ms", "us", "ns", "s" or "rfc3339".
-func timeUnit(t *avro.Type, unit string) (string, error) {
+func timeUnit(t *avro.SchemaNode, unit string) (string, error) {
 	logical := ""
-	switch t.Logical {
+	switch t.LogicalType {
 	case "":
 	case "timestamp-millis":
 		logical = "ms"
@@ -243,33 +258,34 @@ func timeUnit(t *avro.Type, unit string) (string, error) {
 		logical = "ns"
 	case "local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos":
 		return "", fmt.Errorf("it is a %s, a time of no known zone: which moment it is cannot be told; write "+
-			"timestamp-millis or timestamp-micros", t.Logical)
+			"timestamp-millis or timestamp-micros", t.LogicalType)
 	default:
 		return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a "+
-			"time unit, or a string of RFC 3339", t)
+			"time unit, or a string of RFC 3339", typeText(t))
 	}
 	switch {
 	case logical != "" && (unit == logical || unit == ""):
 		return logical, nil
 	case logical != "":
-		return "", fmt.Errorf("it is a %s, but the time unit is %q: leave the time unit empty", t.Logical, unit)
+		return "", fmt.Errorf("it is a %s, but the time unit is %q: leave the time unit empty", t.LogicalType, unit)
 	}
-	switch t.Kind {
-	case avro.String:
+	switch t.Type {
+	case atype.String:
 		if unit != "rfc3339" && unit != TimeText {
 			return "", fmt.Errorf("it is a string: set the time unit to rfc3339 or text (--time-unit, or " +
 				"events.time_unit)")
 		}
 		return unit, nil
-	case avro.Int, avro.Long, avro.Double:
+	case atype.Int, atype.Long, atype.Double:
 		if unit == "" {
 			return "", errNoUnit
 		}
 		if unit == "rfc3339" || unit == TimeText {
-			return "", fmt.Errorf("it is a %s, but the time unit is of texts: set the time unit to s, ms, us or ns", t)
+			return "", fmt.Errorf("it is a %s, but the time unit is of texts: set the time unit to s, ms, us or ns",
+				typeText(t))
 		}
 		return unit, nil
 	}
 	return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a time "+
-		"unit, or a string of RFC 3339", t)
+		"unit, or a string of RFC 3339", typeText(t))
 }

@@ -1,18 +1,20 @@
 package event
 
 import (
-	"encoding/binary"
-	"math"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
+	"github.com/twmb/avro"
+	"github.com/twmb/avro/atype"
 )
 
 // filterValue returns nil, bool, int64, float64, string (for bytes, fixed and enum, too), []any or
 // map[string]any; for a union, the value of its branch.
 func (a *avroSource) filterValue(i int) (v any, present bool) {
-	a.spans.Open(a.values[i].b)
-	return a.d.texts.avroAny(&a.spans, a.values[i].typ), true
+	value := held(a.plan.record.Field(a.plan.wanted[fieldCount+i].index[0]))
+	if !value.IsValid() {
+		return nil, true
+	}
+	return avroAny(value.Interface()), true
 }
 
 // neverEqual needs a local schema.
@@ -20,85 +22,57 @@ func (a *avroSource) neverEqual(i int, constant any) string {
 	if a.bare == nil {
 		return ""
 	}
-	member := slices.IndexFunc(a.bare.members, func(m *avroNode) bool {
-		return m != nil && slices.Contains(m.filters, i)
-	})
-	if t := a.bare.members[member].typ; !canEqual(t, constant) {
-		return "the schema's type there is " + t.String()
+	if t := fieldOf(a.bare.root, a.d.filter.Names()[i]); !canEqual(t, constant) {
+		return "the schema's type there is " + typeText(t)
 	}
 	return ""
 }
 
 // canEqual reports whether avroAny can return the constant for a value of type t.
-func canEqual(t *avro.Type, constant any) (can bool) {
-	switch t.Kind {
-	case avro.Union:
-		return slices.ContainsFunc(t.Branches, func(b *avro.Type) bool { return canEqual(b, constant) })
-	case avro.Null:
+func canEqual(t *avro.SchemaNode, constant any) (can bool) {
+	switch t.Type {
+	case atype.Union:
+		return slices.ContainsFunc(t.Branches, func(b avro.SchemaNode) bool { return canEqual(&b, constant) })
+	case atype.Null:
 		return constant == nil
-	case avro.Boolean:
+	case atype.Boolean:
 		_, can = constant.(bool)
-	case avro.Int, avro.Long, avro.Float, avro.Double:
+	case atype.Int, atype.Long, atype.Float, atype.Double:
 		_, can = constant.(float64)
-	case avro.Bytes, avro.String, avro.Fixed:
+	case atype.Bytes, atype.String, atype.Fixed:
 		_, can = constant.(string)
-	case avro.Enum:
+	case atype.Enum:
 		text, _ := constant.(string)
-		can = slices.ContainsFunc(t.Symbols, func(s []byte) bool { return string(s) == text })
+		can = slices.Contains(t.Symbols, text)
 	}
 	return can
 }
 
-// avroAny builds a value that avro.Reader.Skip has accepted.
-func (texts internedTexts) avroAny(r *avro.Reader, t *avro.Type) any {
-	switch t.Kind {
-	case avro.Boolean:
-		r.At++
-		return r.Buf[r.At-1] == 1
-	case avro.Int, avro.Long:
-		n, _ := r.Integer(t.Kind)
-		return n
-	case avro.Float:
-		r.At += 4
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(r.Buf[r.At-4:])))
-	case avro.Double:
-		r.At += 8
-		return math.Float64frombits(binary.LittleEndian.Uint64(r.Buf[r.At-8:]))
-	case avro.Bytes, avro.String:
-		b, _ := r.Bytes()
-		return texts.text(b)
-	case avro.Fixed:
-		r.At += t.Size
-		return texts.text(r.Buf[r.At-t.Size : r.At])
-	case avro.Enum:
-		i, _ := r.Index(len(t.Symbols))
-		return texts.text(t.Symbols[i])
-	case avro.Union:
-		i, _ := r.Index(len(t.Branches))
-		return texts.avroAny(r, t.Branches[i])
-	case avro.Array:
-		list := []any{}
-		for n, _ := r.Block(); n != 0; n, _ = r.Block() {
-			for range n {
-				list = append(list, texts.avroAny(r, t.Items))
-			}
+// avroAny returns a decoded value as filters see it.
+func avroAny(v any) any {
+	switch v := v.(type) {
+	case int32:
+		return int64(v)
+	case float32:
+		return float64(v)
+	case avroSymbol:
+		return string(v)
+	case avroOpaque:
+		return string(v)
+	case []byte:
+		return string(v)
+	case [16]byte:
+		return string(v[:])
+	case []any:
+		for i := range v {
+			v[i] = avroAny(v[i])
 		}
-		return list
-	case avro.Map:
-		m := make(map[string]any)
-		for n, _ := r.Block(); n != 0; n, _ = r.Block() {
-			for range n {
-				key, _ := r.Bytes()
-				m[string(key)] = texts.avroAny(r, t.Items)
-			}
+	case avroMap:
+		return avroAny(map[string]any(v))
+	case map[string]any:
+		for name := range v {
+			v[name] = avroAny(v[name])
 		}
-		return m
-	case avro.Record:
-		m := make(map[string]any, len(t.Fields))
-		for _, f := range t.Fields {
-			m[f.Name] = texts.avroAny(r, f.Type)
-		}
-		return m
 	}
-	return nil
+	return v
 }

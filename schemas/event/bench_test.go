@@ -48,7 +48,11 @@ func TestDecodingEventsDoesNotAllocate(t *testing.T) {
 		d, value := newDecoder(t, b.format), []byte(b.value)
 		var ev Event
 		_ = d.Decode(value, &ev)
-		if n := testing.AllocsPerRun(100, func() { _ = d.Decode(value, &ev) }); n != 0 {
+		most := 0.
+		if b.format.Format == Avro {
+			most = 3 // values of unions
+		}
+		if n := testing.AllocsPerRun(100, func() { _ = d.Decode(value, &ev) }); n > most {
 			t.Errorf("%s: %v allocations a record", name, n)
 		}
 	}

@@ -11,12 +11,12 @@
 // Guarantees:
 //
 //   - The same bytes, Format and registered schema give the same Event or the same Error on every
-//     machine. Rows are read as by encoding/csv, JSON as by encoding/json, and Avro nearly as by
-//     goavro 2.15 (package formats/avro has the differences); tests and fuzzers compare each decoder
-//     with its model.
+//     machine. Rows are read as by encoding/csv, JSON as by encoding/json, and Avro by
+//     twmb/avro, which tests compare with goavro; tests and fuzzers compare the other decoders with
+//     their models.
 //   - An event's time and value are exact: floats are used only if the record has a double.
 //   - No record makes a decoder panic, run or allocate without bound. A warm decoder allocates only
-//     for filters and for escapes in JSON.
+//     for filters, for escapes in JSON, and in Avro for the values that it extracts.
 //   - Errors contain no data of a record.
 //   - Two formats with the same Identity decode every record alike.
 //

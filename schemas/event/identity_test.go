@@ -78,10 +78,10 @@ func TestFormatsThatAgreeInAFieldDecodeItAlike(t *testing.T) {
 		before, _ := NewDecoder(f)
 		after, _ := NewDecoder(to)
 		for range 12 {
-			record := g.value(nil, before.records.(*avroSource).bare.typ)
+			record := g.value(nil, before.records.(*avroSource).bare.root)
 			switch rng.IntN(3) {
 			case 0:
-				record = g.value(nil, after.records.(*avroSource).bare.typ)
+				record = g.value(nil, after.records.(*avroSource).bare.root)
 			case 1:
 				record = mutated(rng, record)
 			}

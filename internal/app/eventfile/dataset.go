@@ -126,7 +126,7 @@ func open(file io.Reader, opt Options) (recordReader, Head, error) {
 		if err != nil {
 			return nil, Head{}, err
 		}
-		return c, Head{Schema: c.schema, Unit: "record"}, nil
+		return c, Head{Schema: c.Schema(), Unit: "record"}, nil
 	}
 	split := NewSplitter(file, opt.Format, opt.Limit)
 	if err := split.Begin(); err != nil {

@@ -1,18 +1,15 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"sync/atomic"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
-	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -102,12 +99,11 @@ func (r *Replay) openContainer() error {
 // checkSchema refuses bare records that were not written with the topic's schema. Documentation,
 // defaults and aliases may differ.
 func checkSchema(file, topic string) error {
-	written, err1 := avro.Parse(file)
-	read, err2 := avro.Parse(topic)
-	if err := cmp.Or(err1, err2); err != nil {
+	same, err := event.SameSchema(file, topic)
+	if err != nil {
 		return fmt.Errorf("comparing its schema with that of the topic: %w", err)
 	}
-	if !reflect.DeepEqual(written, read) {
+	if !same {
 		return errors.New("the file was written with another schema than the topic's (events.schema): convert it, or " +
 			"read the topic with a schema registry (events.registry)")
 	}

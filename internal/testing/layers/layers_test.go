@@ -50,7 +50,7 @@ func module() []layer {
 			state/loss state/conversion state/accounting state/continual state/pld state/bucket
 			state/compose`},
 		{name: "wire", sees: "secrets numbers memory", packages: `
-			internal/base/formats/spelling schemas/metrickind schemas schemas/event/filter internal/base/formats/avro
+			internal/base/formats/spelling schemas/metrickind schemas schemas/event/filter
 			internal/base/formats/timespan internal/base/formats/csvrow schemas/event`},
 		{name: "noise", sees: "secrets numbers accounting", packages: `
 			transforms/noisereduction transforms/mechanisms`},

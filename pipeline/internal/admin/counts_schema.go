@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 
-	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
 	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -50,9 +48,10 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 	}
 	_, err := countsEncoding(d, func(client *registry.Client, _ string) (uint32, error) {
 		text, err := client.Schema(ctx, h.Counts.SchemaID)
+		same, _ := event.SameSchema(schemas.ReleaseSchema(), text) // perhaps reformatted by the registry
 		is := "has no schema with that id"
 		switch {
-		case errors.Is(err, event.ErrUnfitSchema), err == nil && !sameSchema(text):
+		case errors.Is(err, event.ErrUnfitSchema), err == nil && !same:
 			is = "has another schema under that id"
 		case err == nil || !errors.Is(err, event.ErrUnknownSchema):
 			return h.Counts.SchemaID, err
@@ -63,13 +62,6 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 			d.Config.Outputs.Registry.URL, is, deployment.ErrCountsSchema)
 	})
 	return err
-}
-
-// sameSchema reports whether a schema is the schema of releases, perhaps reformatted by a registry.
-func sameSchema(text string) bool {
-	ours, err := avro.Parse(schemas.ReleaseSchema())
-	theirs, theirErr := avro.Parse(text)
-	return err == nil && theirErr == nil && reflect.DeepEqual(ours, theirs)
 }
 
 // countsEncoding returns the encoding of counts under a configuration, with the schema id that ask
