@@ -65,7 +65,7 @@ func experiments() []experiment.Experiment {
 		descent.Experiments())
 }
 
-// command is one command line.
+// command holds the flags of one command line.
 type command struct {
 	stdout, stderr io.Writer
 	seed           uint64
@@ -158,7 +158,7 @@ func (c *command) repeat(ctx context.Context, name string) error {
 		return err
 	}
 	o := experiment.Options{Seed: c.seed, Data: c.data, Size: c.size}
-	found, err := c.find(ctx, e, o)
+	found, err := c.run(ctx, e, o)
 	if err != nil {
 		return err
 	}
@@ -190,8 +190,8 @@ func (c *command) checkData(e *experiment.Experiment) error {
 	return nil
 }
 
-// find runs an experiment and shows its progress on stderr.
-func (c *command) find(ctx context.Context, e *experiment.Experiment,
+// run runs an experiment and shows its progress on stderr.
+func (c *command) run(ctx context.Context, e *experiment.Experiment,
 	o experiment.Options) (*experiment.Result, error) {
 	tty, _ := terminal.Terminal(c.stderr)
 	progress := terminal.NewProgress(c.stderr, tty, time.Now)

@@ -1,5 +1,5 @@
 // Command runner is the program tollgate: go build -o tollgate ./cmd/runner. Package
-// internal/app/commands has its commands and documents their output and exit codes.
+// internal/app/commands defines its commands and documents their output and exit codes.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 )
 
-// A release sets them with -ldflags "-X main.version=v1.2.3 -X main.revision=…".
+// A release sets version and revision with -ldflags "-X main.version=v1.2.3 -X main.revision=…".
 var version, revision string
 
 func main() { os.Exit(commands.Main(command.Release{Version: version, Revision: revision}, os.Exit)) }

@@ -14,7 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// archive has files by name, without a leading slash.
+// archive maps the names of files, without a leading slash, to their contents.
 type archive map[string][]byte
 
 func blobName(d digest.Digest) string { return "blobs/" + d.Algorithm().String() + "/" + d.Encoded() }
@@ -36,8 +36,8 @@ func (a archive) addJSON(media string, v any) (ocispec.Descriptor, error) {
 	return a.add(media, data), nil
 }
 
-// pack returns the files as a tar archive, ordered by name: owned by root, readable and executable
-// for all, written in 1970. Their directories come first.
+// pack returns the files as a tar archive, ordered by name, after their directories: owned by root,
+// readable and executable for all, written in 1970.
 func pack(files archive) ([]byte, error) {
 	tree := fstest.MapFS{}
 	for name, data := range files {

@@ -18,12 +18,12 @@ import (
 )
 
 // build returns the archive of an image: an OCI layout, with the manifest.json that older engines
-// read. args has the values of the Dockerfile's ARGs.
+// read. args holds the values of the Dockerfile's ARGs.
 func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[string]string) ([]byte, error) {
 	config := dockerspec.DockerOCIImage{
 		Image: ocispec.Image{Platform: ocispec.Platform{OS: "linux", Architecture: arch}}}
 	config.Config.Env = []string{"PATH=/"}
-	layer, err := follow(dockerfile, files, args, &config.Config)
+	layer, err := execute(dockerfile, files, args, &config.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 			ocispec.AnnotationRefName: version}
 		index.Manifests = append(index.Manifests, named)
 	}
-	type listed struct { // an entry of manifest.json
+	type manifestEntry struct { // of manifest.json
 		Config   string
 		RepoTags []string
 		Layers   []string
@@ -58,7 +58,7 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 	for name, content := range map[string]any{
 		ocispec.ImageIndexFile: index, ocispec.ImageLayoutFile: ocispec.ImageLayout{
 			Version: ocispec.ImageLayoutVersion},
-		"manifest.json": []listed{{blobName(configBlob.Digest), tags, []string{blobName(layerBlob.Digest)}}},
+		"manifest.json": []manifestEntry{{blobName(configBlob.Digest), tags, []string{blobName(layerBlob.Digest)}}},
 	} {
 		text, err := json.Marshal(content)
 		if err != nil {
@@ -69,8 +69,8 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 	return pack(blobs)
 }
 
-// follow executes the instructions: it returns the only layer, and completes the configuration.
-func follow(dockerfile []byte, files fs.FS, args map[string]string,
+// execute executes the instructions: it returns the only layer, and completes the configuration.
+func execute(dockerfile []byte, files fs.FS, args map[string]string,
 	c *dockerspec.DockerOCIImageConfig) ([]byte, error) {
 	parsed, err := parser.Parse(bytes.NewReader(dockerfile))
 	if err != nil {
@@ -154,7 +154,7 @@ func apply(command instructions.Command, files fs.FS, layer archive, c *dockersp
 		c.Cmd = v.CmdLine
 		return onlyExec(v.PrependShell)
 	default:
-		return fmt.Errorf("%s is not known here", strings.ToUpper(command.Name()))
+		return fmt.Errorf("%s is not supported", strings.ToUpper(command.Name()))
 	}
 	return nil
 }

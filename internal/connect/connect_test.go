@@ -40,7 +40,7 @@ func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
 			"Kafka.TLS.KeyFile: the private key in DIR/encrypted.pem is encrypted: remove its passphrase, and let " +
 				"only this program read the file"},
 		{"no mechanism", deployment.Kafka{SASL: &deployment.SASL{User: "u", Password: secret.New("s3cret")}},
-			"Kafka.SASL.Mechanism: it is missing: plain, scram-sha-256, scram-sha-512 or oauthbearer"},
+			"Kafka.SASL.Mechanism: it is missing: give plain, scram-sha-256, scram-sha-512 or oauthbearer"},
 		{"another mechanism",
 			deployment.Kafka{SASL: &deployment.SASL{Mechanism: "gssapi", User: "u", Password: secret.New("s3cret")}},
 			`Kafka.SASL.Mechanism: "gssapi" is not plain, scram-sha-256, scram-sha-512 or oauthbearer`},

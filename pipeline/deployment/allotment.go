@@ -22,7 +22,7 @@ type allotment struct {
 	first, top units.Precision
 	deltaKey   units.Delta
 	allowance  accounts.Allowance
-	// The rest is for the metric's share of counted events, and zero without one.
+	// The other fields describe the metric's share of counted events; zero if it has none.
 	counted                  accounts.Allowance
 	countedFirst, countedTop units.Precision
 	countedEvents            int
@@ -31,7 +31,7 @@ type allotment struct {
 // Horizon returns the time over which an account is paid out.
 func (p *Privacy) Horizon() time.Duration { return cmp.Or(p.Period, p.Lasts) }
 
-// split divides every account over the metrics, and finds the ladder of each.
+// split divides every account among the metrics and computes the precisions of their ladders.
 func split(c *Config, b budgets.Budget) ([]allotment, error) {
 	shares, err := shares(c.Metrics)
 	if err != nil {
@@ -58,7 +58,7 @@ func allot(m *Metric, part *big.Int, p *Privacy, b budgets.Budget) (a allotment,
 		return a, err
 	}
 	a.allowance = accounts.NewAllowance(units.Mu2(part.Uint64()), m.Burst, p.Horizon().Milliseconds())
-	if err := payable(m, a.top, accountUnits(a.allowance.Burst)); err != nil {
+	if err := checkPayable(m, a.top, accountUnits(a.allowance.Burst)); err != nil {
 		return a, err
 	}
 	if a.first, err = firstRung(m, a.top); err != nil {
@@ -71,7 +71,7 @@ func allot(m *Metric, part *big.Int, p *Privacy, b budgets.Budget) (a allotment,
 		}
 	}
 	if m.Counted != nil {
-		err = a.count(m, counted, p)
+		err = a.setCounted(m, counted, p)
 	}
 	return a, err
 }
@@ -84,7 +84,7 @@ func (m *Metric) leastNoise() string {
 	return "Noise"
 }
 
-// top returns the precision of the least noise of a release. part is the metric's part of an
+// top returns the precision of a release with the least noise. part is the metric's part of an
 // account over the horizon.
 func (m *Metric) top(part *big.Int, horizon time.Duration) (units.Precision, error) {
 	path, least := m.leastNoise(), m.Target
@@ -95,7 +95,7 @@ func (m *Metric) top(part *big.Int, horizon time.Duration) (units.Precision, err
 		return units.Precision{}, err
 	}
 	if least.Absolute == 0 {
-		return units.Precision{}, m.needs(path, part, horizon)
+		return units.Precision{}, m.missingNoise(path, part, horizon)
 	}
 	top, err := noisereduction.TopFor(noisereduction.Spec{Kind: noisereduction.Kind(m.Ladder.Kind),
 		Factor: m.Ladder.Factor, Target: least})
@@ -105,43 +105,43 @@ func (m *Metric) top(part *big.Int, horizon time.Duration) (units.Precision, err
 	return top, nil
 }
 
-// needs returns the error of a metric without a least noise. It proposes one and explains its
-// effect.
-func (m *Metric) needs(path string, part *big.Int, horizon time.Duration) error {
-	have, _ := new(big.Float).SetInt(part).Float64()
+// missingNoise returns the error for a metric without a least noise. The error proposes one and
+// explains its effect.
+func (m *Metric) missingNoise(path string, part *big.Int, horizon time.Duration) error {
+	budget, _ := new(big.Float).SetInt(part).Float64()
 	windows := math.Ceil(float64(horizon) / float64(m.Slide))
-	sigma := math.Sqrt(float64(m.components()) * windows / math.Ldexp(max(1, have), -units.Mu2Bits))
-	one := "one event"
+	sigma := math.Sqrt(float64(m.costFactor()) * windows / math.Ldexp(max(1, budget), -units.Mu2Bits))
+	counted := "one event"
 	if metrickind.Of(m.Kind).Sums() {
-		one = "a value of 1"
+		counted = "a value of 1"
 	}
-	usual := with("Metrics."+path, atLeastText(math.Sqrt2*math.Erfinv(m.Target.Confidence)*sigma))
+	proposal := with("Metrics."+path, atLeastText(math.Sqrt2*math.Erfinv(m.Target.Confidence)*sigma))
 	return Invalid(path, "the least noise is missing: with %s, %s of each user and key counts in every window; with "+
-		"half as much noise, in one window of four", usual, one)
+		"half as much noise, in one window of four", proposal, counted)
 }
 
 var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 
-// worstOfKey returns the greatest cost of one count for a user, in account units, including all
-// components: further sums, and the nodes of trees with the given scale, if it has any.
-func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kind, scale *metrickind.Scale,
+// worstCost returns the most that one count can cost a user, in account units, over all
+// components: the count itself, the further sums, and the nodes of its tree, if scale is not nil.
+func worstCost(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kind, scale *metrickind.Scale,
 	top units.Precision) *big.Int {
 	w := charge(squareOf(kind.Sensitivity(b)), top)
-	for _, further := range sums {
-		w.Add(w, chargeBig(squareOf(further.Sensitivity(b)), topOf(further, b, top, scale)))
+	for _, sum := range sums {
+		w.Add(w, chargeBig(squareOf(sum.Sensitivity(b)), topOf(sum, b, top, scale)))
 	}
-	if scale != nil { // at each level, the squares of a contribution's parts add up to at most its own
+	if scale != nil { // at each level, the squares of a contribution's parts add up to at most its square
 		levels := big.NewInt(int64(scale.Levels()))
 		w.Add(w, chargeBig(levels.Mul(levels, squareOf(kind.Sensitivity(b))), topOfNodes(top)))
 	}
 	return w
 }
 
-// topOf returns the top precision of a further component of a count. top belongs to the first
-// component, scale to the tree of the count; nil without a tree.
-func topOf(further metrickind.Kind, b metrickind.Bounds, top units.Precision, scale *metrickind.Scale) *big.Int {
+// topOf returns the top precision of a further sum of a count, from the top precision of its first
+// component. scale is the scale of the count's tree; nil if it has none.
+func topOf(sum metrickind.Kind, b metrickind.Bounds, top units.Precision, scale *metrickind.Scale) *big.Int {
 	all := new(big.Int).Mul(top.Big(), big.NewInt(sumsFiner(scale)))
-	return all.Quo(all, further.Square(b))
+	return all.Quo(all, sum.Square(b))
 }
 
 func sumsFiner(scale *metrickind.Scale) int64 {
@@ -151,7 +151,7 @@ func sumsFiner(scale *metrickind.Scale) int64 {
 	return metrickind.SumsFiner(scale.Levels())
 }
 
-// topOfNodes returns the top precision of the nodes of trees of values, from the top of the number
+// topOfNodes returns the top precision of the nodes of a tree, from the top precision of the number
 // of events.
 func topOfNodes(top units.Precision) *big.Int {
 	return new(big.Int).Mul(top.Big(), big.NewInt(metrickind.NodesFiner))
@@ -159,7 +159,7 @@ func topOfNodes(top units.Precision) *big.Int {
 
 func squareOf(c int64) *big.Int { return new(big.Int).Mul(big.NewInt(c), big.NewInt(c)) }
 
-// charge is units.Charge of a squared contribution without a limit: ⌈c²·u·2^-40⌉.
+// charge is units.Charge for a squared contribution of any size: ⌈c²·u·2^-40⌉.
 func charge(square *big.Int, u units.Precision) *big.Int { return chargeBig(square, u.Big()) }
 
 func chargeBig(square, u *big.Int) *big.Int {
@@ -171,7 +171,7 @@ func (m *Metric) bounds() metrickind.Bounds {
 	return metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}
 }
 
-// atLeastText writes a number with three digits, rounded up.
+// atLeastText formats a number with three significant digits, rounded up.
 func atLeastText(v float64) string {
 	if v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return fmt.Sprint(v)
@@ -180,20 +180,20 @@ func atLeastText(v float64) string {
 	return strconv.FormatFloat(math.Ceil(v/unit)*unit, 'f', int(max(0, math.Round(-math.Log10(unit)))), 64)
 }
 
-// components returns the greatest cost of a count for a user as a multiple of the cost of its first
-// component: all sums cost the same, and so do all levels of a tree.
-func (m *Metric) components() int64 {
+// costFactor returns the most that a count can cost a user, as a multiple of the cost of its first
+// component: all further sums cost the same, and so do all levels of a tree.
+func (m *Metric) costFactor() int64 {
 	scale := m.scale()
-	n := 1 + sumsFiner(scale)*int64(len(m.further()))
+	n := 1 + sumsFiner(scale)*int64(len(m.furtherSums()))
 	if scale != nil {
 		n += metrickind.NodesFiner * int64(scale.Levels())
 	}
 	return n
 }
 
-// count sets the ladder of a metric's share of counted events. Its part pays for every window of
-// the horizon in the worst case, ⌈C²·u_top·2^-40⌉ + 1 for each.
-func (a *allotment) count(m *Metric, part *big.Int, p *Privacy) error {
+// setCounted sets the ladder of a metric's share of counted events. part pays for every window of
+// the horizon even if each costs the most it can, ⌈C²·u_top·2^-40⌉ + 1.
+func (a *allotment) setCounted(m *Metric, part *big.Int, p *Privacy) error {
 	a.countedEvents = m.Counted.MaxEvents
 	if a.countedEvents == 0 {
 		spec := schemas.MetricSpec{Kind: metrickind.Counted, Top: a.top, Burst: a.allowance.Burst}
@@ -241,12 +241,12 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 	return first, nil
 }
 
-// defaultFirst returns the top divided by 2^24, or, if further components need more precision to be
-// drawn, the least that they need, but at most the top.
+// defaultFirst returns top/2^24, or the least precision at which all further sums can be drawn if
+// that is more, but at most top.
 func defaultFirst(m *Metric, top *big.Int) *big.Int {
 	first := new(big.Int).Rsh(top, 24)
-	for _, further := range m.further() {
-		enough := new(big.Int).Mul(leastFurther.Big(), further.Square(m.bounds()))
+	for _, sum := range m.furtherSums() {
+		enough := new(big.Int).Mul(leastFurther.Big(), sum.Square(m.bounds()))
 		if enough.Lsh(enough, 1).Cmp(first) > 0 {
 			first = enough
 		}
@@ -275,7 +275,7 @@ func shares(metrics []Metric) ([]*big.Rat, error) {
 	return out, err
 }
 
-// sharesAs returns the shares in a configuration, converted by exact.
+// sharesAs returns the metrics' parts of an account. exact converts the configured shares.
 func sharesAs(metrics []Metric, exact func(float64) *big.Rat) ([]*big.Rat, error) {
 	out, sum := make([]*big.Rat, len(metrics)), new(big.Rat)
 	for i := range metrics {
@@ -294,26 +294,26 @@ func sharesAs(metrics []Metric, exact func(float64) *big.Rat) ([]*big.Rat, error
 	return out, nil
 }
 
-// payable refuses a least noise with which a single event of a user, of any value, costs more than
-// a full bucket.
-func payable(m *Metric, top units.Precision, burst *big.Int) error {
-	one := m.bounds()
-	one.Events = 1
+// checkPayable refuses a least noise with which even one event, for sums one with a value of 1,
+// costs a user more than a full bucket.
+func checkPayable(m *Metric, top units.Precision, burst *big.Int) error {
+	oneEvent := m.bounds()
+	oneEvent.Events = 1
 	if metrickind.Of(m.Kind).Sums() {
-		one.Min, one.Max = 0, 1
+		oneEvent.Min, oneEvent.Max = 0, 1
 	}
-	if worst := worstOfKey(metrickind.Of(m.Kind), one, m.further(), m.scale(), top); worst.Cmp(burst) > 0 {
+	if worst := worstCost(metrickind.Of(m.Kind), oneEvent, m.furtherSums(), m.scale(), top); worst.Cmp(burst) > 0 {
 		cost, _ := worst.Float64()
-		have, _ := new(big.Float).SetInt(burst).Float64()
-		path, is := m.leastNoise(), m.Target.Absolute
+		budget, _ := new(big.Float).SetInt(burst).Float64()
+		path, noise := m.leastNoise(), m.Target.Absolute
 		if path == "Noise" {
-			is = m.Noise
+			noise = m.Noise
 		}
-		if have < 1 {
-			have = 1
+		if budget < 1 {
+			budget = 1
 		}
 		return Invalid(path, "%v is finer than a user's allowance pays for, even for one event: give %s or more, or "+
-			"raise %s", is, atLeastText(1.001*is*math.Sqrt(cost/have)), field("Privacy.Epsilon"))
+			"raise %s", noise, atLeastText(1.001*noise*math.Sqrt(cost/budget)), field("Privacy.Epsilon"))
 	}
 	return nil
 }

@@ -82,17 +82,17 @@ func Compile(cfg Config) (*Deployment, error) {
 // existing one can continue with it.
 func (d *Deployment) MayBegin() error {
 	if _, err := budgets.ParseAccountant(d.Config.Privacy.Accountant); err != nil {
-		return Invalid("Privacy.Accountant", "%v. If this one has begun, correct %s and %s", err,
+		return Invalid("Privacy.Accountant", "%v. If the deployment has begun, correct %s and %s", err,
 			field("Kafka.Brokers"), field("Outputs.Control"))
 	}
 	return nil
 }
 
-// Sums selects the events whose values are kept one by one, for metrics of a kind of
-// metrickind.Valued.
+// Sums selects the events whose values are kept one by one: those that count in a metric whose kind
+// is in metrickind.Valued.
 type Sums struct {
-	all    bool   // such a metric has no filter
-	filter uint64 // the filters of such metrics, as bits
+	all    bool   // at least one of these metrics has no filter
+	filter uint64 // bit set of the filters of the others
 }
 
 func sumsOf(metrics []schemas.MetricSpec) Sums {
@@ -113,8 +113,8 @@ func sumsOf(metrics []schemas.MetricSpec) Sums {
 // Includes reports whether a metric of a kind with values counts an event.
 func (s *Sums) Includes(e *event.Event) bool { return s.all || e.Passes&s.filter != 0 }
 
-// checkFormat refuses an event format that has no decoder, and sets Deployment.Events. The schemas
-// of Avro events come from a file or from a registry.
+// checkFormat refuses an event format that has no decoder, and sets Deployment.Events. An encoding
+// with schemas, such as Avro, needs either a schema file or a registry.
 func checkFormat(d *Deployment) (err error) {
 	e := &d.Config.Events
 	if d.Events, err = e.Format.Identity(e.Registry.identity()); err != nil {
@@ -140,7 +140,7 @@ func checkFormat(d *Deployment) (err error) {
 	return nil
 }
 
-// badFormat converts an error of the events' format to an error of the configuration.
+// badFormat converts an error in the events' format to an error in the configuration.
 func (d *Deployment) badFormat(bad *event.FormatError) error {
 	for i := range d.Config.Metrics {
 		filter := slices.Index(d.Config.Events.Format.Filters, d.Config.Metrics[i].Filter)
@@ -155,7 +155,7 @@ func (d *Deployment) badFormat(bad *event.FormatError) error {
 	return Invalid(path, "%s", bad.Reason)
 }
 
-// compileMetric computes a metric and, after it, the metrics released beside it.
+// compileMetric returns a metric, followed by the metrics released beside it.
 func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, error) {
 	t := d.Config.Time
 	spec := schemas.MetricSpec{
@@ -176,17 +176,17 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	if d.Config.Privacy.Period > 0 {
 		spec.Period = d.Config.Privacy.Period.String()
 	}
-	counted, err := compileSpec(spec)
+	first, err := compileSpec(spec)
 	if err == nil {
-		counted.Further, err = furtherSpecs(m, spec)
-		counted.Scale = m.scale()
+		first.Further, err = furtherSpecs(m, spec)
+		first.Scale = m.scale()
 	}
 	if err != nil {
 		return nil, err
 	}
-	all := []CompiledMetric{counted}
-	for _, beside := range besideMetric(m, spec, a) {
-		compiled, err := compileSpec(beside)
+	all := []CompiledMetric{first}
+	for _, spec := range specsBeside(m, spec, a) {
+		compiled, err := compileSpec(spec)
 		if err != nil {
 			return nil, err
 		}
@@ -195,9 +195,9 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	return all, nil
 }
 
-// besideMetric returns the definitions of a metric's share of counted events, if it has one, and of
-// its statistics.
-func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schemas.MetricSpec) {
+// specsBeside returns the definitions of the metrics released beside a metric: its share of counted
+// events, if it has one, and its statistics.
+func specsBeside(m *Metric, spec schemas.MetricSpec, a allotment) (all []schemas.MetricSpec) {
 	if m.Counted != nil {
 		share, target := spec, m.Counted.Target
 		share.Name, share.Kind, share.Of = countedName(m.Name), metrickind.Sharing().Name, m.Name
@@ -215,18 +215,18 @@ func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schema
 
 // furtherSpecs returns the definitions of the further components of a metric's counts.
 func furtherSpecs(m *Metric, first schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
-	for _, kind := range m.further() {
-		further := partOf(first, kind)
-		if further.Top, err = units.PrecisionFromBig(topOf(kind, first.Bounds(), first.Top, m.scale())); err != nil {
-			return nil, fmt.Errorf("computing the precision of metric %s: %w", further.Name, err)
+	for _, kind := range m.furtherSums() {
+		sum := partOf(first, kind)
+		if sum.Top, err = units.PrecisionFromBig(topOf(kind, first.Bounds(), first.Top, m.scale())); err != nil {
+			return nil, fmt.Errorf("computing the precision of metric %s: %w", sum.Name, err)
 		}
-		further.First = further.Top
-		if least, err := release.FurtherPrecision(&first, &further, first.First); err != nil ||
+		sum.First = sum.Top
+		if least, err := release.FurtherPrecision(&first, &sum, first.First); err != nil ||
 			least.Cmp(leastFurther) < 0 {
 			return nil, Invalid("Max", "the range from min to max is too wide for the budget: give values in a "+
 				"coarser unit, or move min and max closer together")
 		}
-		all = append(all, further)
+		all = append(all, sum)
 	}
 	if tree := metrickind.Of(first.Kind).Tree; tree != nil {
 		nodes := partOf(first, metrickind.Of(m.nodesKind()))
@@ -253,7 +253,7 @@ func partOf(first schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
 	return part
 }
 
-// leastFurther is the least precision that can be drawn, with room to spare.
+// leastFurther is a little above the least precision at which a further component can be drawn.
 var leastFurther = units.Precision{Lo: 1 << 10}
 
 // countedName returns the name under which a metric's share of counted events is released.
@@ -267,7 +267,7 @@ func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 	return CompiledMetric{Spec: spec, Digest: spec.Digest(), Plan: plan}, nil
 }
 
-// Metric returns the compiled metric with a name, or nil.
+// Metric returns the compiled metric with the given name, or nil.
 func (d *Deployment) Metric(name string) *CompiledMetric {
 	for i := range d.Metrics {
 		if d.Metrics[i].Spec.Name == name {
@@ -299,8 +299,8 @@ func (d *Deployment) Plans() []*noisereduction.Plan {
 	return plans
 }
 
-// FirstWindow returns the start of the deployment for a requested start: the start of the window
-// with the least slide that contains it, in UTC.
+// FirstWindow returns the start of a deployment, in UTC: the requested start, rounded down to a
+// multiple of LeastSlide by the clock of Time.WindowZone.
 func FirstWindow(d *Deployment, start time.Time) time.Time {
 	return time.UnixMilli(wallclock.Of(d.Config.Time.WindowZone).Truncate(start.UnixMilli(), LeastSlide(d))).UTC()
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Config describes a deployment. A zero field has its default. Package settings has the ranges and
-// defaults of all fields; docs/configuration.md shows them. Compile keeps parts of a Config: do not
-// change it afterwards.
+// Config describes a deployment. A zero field stands for its default. Package settings defines the
+// ranges and defaults of all fields; docs/configuration.md lists them. Compile keeps parts of a
+// Config: do not change it afterwards.
 //
 // A run computes digests from the JSON of a Config, which contains no secret and no path of a file
 // that may be replaced while the deployment runs.
 type Config struct {
-	// Deployment prefixes the transactional ids that fence writers; two
-	// deployments on one cluster need different ones.
+	// Deployment prefixes the transactional ids that fence writers; two deployments on one cluster
+	// need different names.
 	Deployment    string
 	Kafka         Kafka
 	Events        Events
@@ -36,7 +36,7 @@ type Config struct {
 	Record *Record `json:"-"`
 }
 
-// Kafka has the addresses of the brokers and the settings of the connection.
+// Kafka holds the addresses of the brokers and the settings of the connection.
 type Kafka struct {
 	Brokers []string // host:port of at least one broker
 	TLS     *TLS     // nil: plaintext
@@ -104,27 +104,27 @@ type Privacy struct {
 	Accountant string
 	// Period is the length of a budget period in event time: the unit of privacy is then a user in
 	// one period, and every period has its own budget. With Period 0, a user has one budget for
-	// life, which is paid out over Lasts. One of the two is needed.
+	// life, which is paid out over Lasts. Exactly one of the two must be set.
 	Period, Lasts time.Duration
 	// Planned is the part of the promise (of B² and of δ_keys) that was spent on choosing bounds
 	// before the deployment began.
 	Planned float64
 }
 
-// Time selects the clock that decides, and limits disorder.
+// Time selects the clock to trust, and limits how far events may be out of order.
 type Time struct {
 	// Trust is TrustBroker, which needs append times on the topic, or TrustProducer, which makes
-	// the promise depend on sane producers.
+	// the promise depend on correct producers.
 	Trust    string
 	Lateness time.Duration // how far behind its append time an event may be
 	Skew     time.Duration // how far ahead of its append time an event may be
-	// Slack is the largest step back of append times within a partition that makes no record late;
+	// Slack is how far append times within a partition may step back without making a record late;
 	// 0 with producer times.
 	Slack time.Duration
-	// IdleGrace is the silence of a partition after which its watermark follows the wall clock,
-	// less Lateness, Skew and IdleGrace.
+	// IdleGrace is how long a partition may be silent before its watermark follows the wall clock,
+	// minus Lateness, Skew and IdleGrace.
 	IdleGrace  time.Duration
-	NoFuture   bool   // accepts events from the future; only for files
+	NoFuture   bool   // no event counts as being from the future; only for files
 	WindowZone string // time zone of windows and budget periods (package wallclock); "": UTC
 }
 
@@ -137,14 +137,14 @@ const (
 // Metric is one count for each window and key.
 type Metric struct {
 	Name   string
-	Kind   string        // a name of metrickind.Offered
+	Kind   string        // name of a kind in metrickind.Offered
 	Filter string        // condition on the events that count; "": all
 	Window time.Duration // size of a window
-	// Slide is the distance between the starts of two windows. Windows begin at multiples of it
+	// Slide is the distance between the starts of consecutive windows, which are multiples of it
 	// since the Unix epoch, by the clock of Time.WindowZone. 0: Window.
 	Slide time.Duration
 	Keys  Keys
-	// Min and Max clamp every value, in the unit of the events, for the kinds of
+	// Min and Max clamp every value, in the unit of the events, for the kinds in
 	// metrickind.Valued; 0 for the others.
 	Min, Max int64
 	// Statistics selects the released statistics of kinds with several components or a Tree.
@@ -152,15 +152,15 @@ type Metric struct {
 	// Counted, if set, also releases the share of the metric's events that is counted in each
 	// window.
 	Counted *Counted
-	// MaxKeysPerUser and MaxEventsPerKey are caps on the contribution of one user to one window,
-	// for their meaning only: noise does not depend on them. 0: no cap.
+	// MaxKeysPerUser and MaxEventsPerKey cap the contribution of one user to one window. They only
+	// change what a count means: the noise does not depend on them. 0: no cap.
 	MaxKeysPerUser, MaxEventsPerKey int
 	Ladder                          Ladder
-	// Target is the accuracy at which a release stops. Kinds whose target is an error of a count
+	// Target is the accuracy at which a release stops. Kinds whose target is the error of a count
 	// need Absolute, which is also their least noise.
 	Target noisereduction.Target
-	// Noise is the least noise of a number of events, at the confidence of the target, for the
-	// other kinds: ± so many events.
+	// Noise, for the other kinds, is the least noise of the number of events: ± so many events at
+	// the confidence of the target.
 	Noise float64
 	Share float64 // part of every account that the metric may use; 0: equal parts for all metrics
 	// Burst is the part of Share that a user may use at once. The rest is paid out evenly over the
@@ -176,13 +176,14 @@ type Keys struct {
 }
 
 // Counted releases how many events of a metric's window are counted and how many are left out, even
-// for users whose budget is spent: a separate metric <metric>.counted with the keys counted and
-// left_out. It has separate admissions, and a part of the account that pays for every window.
+// for users whose budget is spent. The numbers are a separate metric, <metric>.counted, with the
+// keys counted and left_out. It has its own admissions and a part of every account, which pays for
+// every window.
 type Counted struct {
 	Target noisereduction.Target
 	Share  float64 // part of the metric's budget that it uses
 	// MaxEvents limits the events of one user in a window, over all keys; 0: as many as a full
-	// bucket pays for in one key. A user with more counts with MaxEvents events, in the same ratio.
+	// bucket pays for in one key. More count as MaxEvents, at the same ratio between the two keys.
 	MaxEvents int
 }
 
@@ -207,14 +208,13 @@ type Outputs struct {
 	// Registry is where Init and Change register the schema of counts in CountsAvro; nil: the
 	// events' registry.
 	Registry *Registry
-	// PublishEvery restricts the publication of counts to multiples of it since the Unix epoch, by
-	// the wall clock, so that the moment reveals nothing. A turn then takes at least that long. 0:
-	// as soon as counts are ready.
+	// PublishEvery restricts publication to times that are multiples of it since the Unix epoch, by
+	// the wall clock, so that the time of publication reveals nothing. A turn then takes at least
+	// that long. 0: as soon as counts are ready.
 	PublishEvery time.Duration
 }
 
-// ownTopic is one of the deployment's own topics. Its default name is the deployment's with a
-// hyphen and the suffix.
+// ownTopic is one of the deployment's own topics. Its default name is <deployment>-<suffix>.
 type ownTopic struct {
 	path, suffix string
 	name         *string
@@ -237,7 +237,7 @@ type SecretKeys struct {
 // settings.Table, and values that follow from other fields.
 func (c Config) withDefaults() Config {
 	if zone, err := wallclock.Load(c.Time.WindowZone); zone == nil && err == nil {
-		c.Time.WindowZone = "" // UTC has only this name
+		c.Time.WindowZone = "" // the only name of UTC
 	}
 	c.Metrics = slices.Clone(c.Metrics)
 	for i := range c.Metrics {
@@ -283,7 +283,7 @@ func (o *Outputs) defaultFormat(events *Registry) {
 }
 
 // defaultSlots makes snapshots rare if they carry many slices of open windows: an eighth of the
-// longest window lies between two snapshots.
+// longest window then lies between two snapshots.
 func defaultSlots(metrics []Metric) int {
 	const few, many = 64, 1024
 	var least, longest time.Duration
@@ -299,8 +299,8 @@ func defaultSlots(metrics []Metric) int {
 	return int(min(max(longest/least/4, few), many))
 }
 
-// overlapping returns the greatest number of windows that contain a part of one period, each of
-// which may charge it.
+// overlapping returns the greatest number of windows that contain a part of one period; each of
+// them may charge the period's budget.
 func overlapping(period, window, slide time.Duration) int {
 	p, w, s := period.Milliseconds(), window.Milliseconds(), slide.Milliseconds() // nanoseconds would overflow
 	return int((p + w - gcd(p, s) + s - 1) / s)

@@ -46,7 +46,7 @@ func TestPeriodsInAWindowAreCounted(t *testing.T) {
 			last := begin + m.WindowSize - 1
 			most = max(most, int(last/period-begin/period)+1)
 		}
-		if got := reaches(&d, &m); got != most {
+		if got := periodsInAWindowOf(&d, &m); got != most {
 			t.Fatalf("windows of %d every %d reach into %d periods of %d, want %d", m.WindowSize, slide, got, period,
 				most)
 		}

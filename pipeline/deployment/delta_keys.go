@@ -2,9 +2,9 @@ package deployment
 
 import "github.com/tollgate-dp/tollgate/state/budgets"
 
-// setBudget computes the budget. It splits δ_keys, the part for private keys, off δ, even if no
-// metric has private keys yet: a change can add such a metric only to a deployment that has
-// reserved δ_keys from the start. [budgets.Budget.KeyDelta] then gives each key its part of δ_keys.
+// setBudget computes the budget. It splits δ_keys, the part for private keys, off δ. If configured,
+// it does so even without such keys: a change can add them only to a deployment that has reserved
+// δ_keys from the start. [budgets.Budget.KeyDelta] then gives each key its part of δ_keys.
 func setBudget(d *Deployment) error {
 	p := &d.Config.Privacy
 	private := false

@@ -8,10 +8,10 @@ import (
 // Difference is one setting that differs from the generation in force.
 type Difference struct {
 	What string `json:"what"` // name of the setting for an operator
-	// Values are the fields that differ. Empty only if a metric is new or gone, or if only the
-	// order of metrics differs.
+	// Values are the fields that differ. Empty only if a metric was added or removed, or if only
+	// the order of metrics differs.
 	Values []Value `json:"values"`
-	Never  string  `json:"-"` // reason why no change can put it in force; "" if one can
+	Never  string  `json:"-"` // reason why no change can put the setting in force; "" if one can
 }
 
 // Value is a field of the configuration whose value differs.
@@ -21,7 +21,7 @@ type Value struct {
 	Is    string `json:"configured"`
 }
 
-// Detail returns the values in brackets as the end of a sentence, or "" if there are none.
+// Detail returns the values in brackets, to end a sentence, or "" if there are none.
 func (d Difference) Detail() string {
 	if len(d.Values) == 0 {
 		return ""

@@ -6,7 +6,7 @@
 // connections, and the same on every machine, so every stage of a run can be constructed from it
 // anywhere. The package also defines the errors of all operations on a deployment.
 //
-// Guarantees: the allowances of all metrics of a Config that compiles are at most the budget, and
-// every error of a Config names its field. Not guaranteed: that brokers, topics or events are as
+// Guarantees: if a Config compiles, the allowances of its metrics add up to at most the budget, and
+// every error in a Config names its field. Not guaranteed: that brokers, topics or events are as
 // the Config says; package pipeline checks those.
 package deployment

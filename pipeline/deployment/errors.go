@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// ConfigError reports an invalid field of a Config. Its text has the Go names of fields; Reason can
-// use other names.
+// ConfigError reports an invalid field of a Config. Its text uses the Go names of fields; Reason
+// can use other names.
 type ConfigError struct {
 	Field string // path in Config, such as Metrics[1].Window
 
@@ -36,8 +36,8 @@ func (s Setting) String() string {
 // Error implements error.
 func (e *ConfigError) Error() string { return e.Field + ": " + e.Reason(Setting.String) }
 
-// Reason returns a sentence with the fault and its remedy, without the field. The function name
-// formats the settings in it.
+// Reason returns a sentence with the fault and its remedy, without the field. name formats the
+// settings in the sentence.
 func (e *ConfigError) Reason(name func(Setting) string) string {
 	args := slices.Clone(e.args)
 	for i := range args {
@@ -48,12 +48,12 @@ func (e *ConfigError) Reason(name func(Setting) string) string {
 	return fmt.Sprintf(e.format, args...)
 }
 
-// Invalid returns the error of a field, with a reason in the format of fmt.Sprintf.
+// Invalid returns an error for a field, with a reason in the format of fmt.Sprintf.
 func Invalid(field, format string, args ...any) *ConfigError {
 	return &ConfigError{Field: field, format: format, args: args}
 }
 
-// inMetric adds metric i to the field of an error of this metric.
+// inMetric prefixes the field of an error with metric i, to which the error belongs.
 func inMetric(i int, err error) error {
 	var bad *ConfigError
 	if errors.As(err, &bad) {
@@ -97,7 +97,7 @@ type TopicError struct {
 	Got     string // the value found; without a Setting a predicate, as in "does not exist"
 	Want    string // accepted values; "" without a Setting
 	Fix     string // remedy, usually a command
-	Err     error  // a more specific reason; may be nil
+	Err     error  // more specific error; may be nil
 }
 
 // Error implements error.
@@ -105,7 +105,7 @@ func (e *TopicError) Error() string {
 	if e.Setting == "" {
 		return fmt.Sprintf("topic %s %s: %s", e.Topic, e.Got, e.Fix)
 	}
-	return fmt.Sprintf("topic %s: %s is %s, it must be %s: %s", e.Topic, e.Setting, e.Got, e.Want, e.Fix)
+	return fmt.Sprintf("topic %s: %s is %s, but must be %s: %s", e.Topic, e.Setting, e.Got, e.Want, e.Fix)
 }
 
 // Unwrap makes every TopicError an ErrTopicSettings.

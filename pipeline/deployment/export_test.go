@@ -31,7 +31,7 @@ func MostOfKey(d *Deployment) (atOnce, always uint64) {
 			if b.Events = int64(n + 1); metrickind.Of(m.Kind).Sums() {
 				b.Min, b.Max = 0, 1
 			}
-			return worstOfKey(metrickind.Of(m.Kind), b, sums, scale, m.Top).Cmp(amount) > 0
+			return worstCost(metrickind.Of(m.Kind), b, sums, scale, m.Top).Cmp(amount) > 0
 		}))
 	}
 	windows := max(1, (m.Horizon+m.WindowSlide-1)/m.WindowSlide)

@@ -22,13 +22,13 @@ type Figures struct {
 	Users        Users   // nil for a share of counted events
 }
 
-// FiguresOf returns the Figures of every metric. Errors are as for release.PlanOf and WhoCounts.
+// FiguresOf returns the Figures of every metric. Errors are those of release.PlanOf and WhoCounts.
 func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
 	var all []Figures
 	for i := range metrics {
 		m := &metrics[i]
 		if kind := metrickind.Of(m.Kind); kind.Part != nil || kind.Statistic != nil {
-			continue // part of the value of its metric, or computed from it
+			continue // a component of another metric's value, or computed from one
 		}
 		plan, err := release.PlanOf(m)
 		if err != nil {

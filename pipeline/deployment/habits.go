@@ -62,11 +62,11 @@ func habits() []Habit {
 
 const (
 	day         = 24 * time.Hour
-	mostWindows = 100_000 // limit on the work: only the first windows of a longer horizon are simulated
+	mostWindows = 100_000 // limits the work: of a longer horizon, only the first windows are simulated
 )
 
-// WhoCounts returns the habits of typical users with their counted shares, by running the admission
-// code for the metric with a name; nil for a derived metric. It takes up to a second.
+// WhoCounts returns typical users with the shares of their events that count in the named metric,
+// by running the admission code; nil for a derived metric. It takes up to a second.
 func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out Users, err error) {
 	metric := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
 	if metric < 0 || metrickind.Of(metrics[metric].Kind).Derived() {
@@ -94,7 +94,7 @@ func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out
 	return out, nil
 }
 
-// shareOf simulates a user with a habit, whose events are spread evenly over time and keys.
+// shareOf simulates a habit, evenly over time and keys, and returns the counted share of events.
 func shareOf(p *spend.Person, metric int, m *schemas.MetricSpec, h Habit) (float64, error) {
 	keys := make([][]byte, h.Keys)
 	for i := range keys {
@@ -108,12 +108,12 @@ func shareOf(p *spend.Person, metric int, m *schemas.MetricSpec, h Habit) (float
 	if h.Value != 0 {
 		value = h.Value
 	}
-	each := float64(h.Events) * float64(m.WindowSize) / float64(day.Milliseconds())
-	var had, counted, id uint64
+	perWindow := float64(h.Events) * float64(m.WindowSize) / float64(day.Milliseconds())
+	var total, counted, id uint64
 	for elapsed := m.WindowSize; elapsed <= m.Horizon && elapsed/m.WindowSlide <=
 		mostWindows; elapsed += m.WindowSlide {
-		before := uint64(math.Floor(each * float64(elapsed/m.WindowSlide-1)))
-		events := uint64(math.Floor(each*float64(elapsed/m.WindowSlide))) - before
+		before := uint64(math.Floor(perWindow * float64(elapsed/m.WindowSlide-1)))
+		events := uint64(math.Floor(perWindow*float64(elapsed/m.WindowSlide))) - before
 		if events == 0 {
 			continue
 		}
@@ -138,7 +138,7 @@ func shareOf(p *spend.Person, metric int, m *schemas.MetricSpec, h Habit) (float
 			case kind.Sums():
 				n *= uint64(max(value, -value))
 			}
-			had += n
+			total += n
 		}
 		parts, err := p.Window(metric, elapsed, entries, records)
 		if err != nil {
@@ -148,8 +148,8 @@ func shareOf(p *spend.Person, metric int, m *schemas.MetricSpec, h Habit) (float
 			counted += uint64(max(part.Total, -part.Total))
 		}
 	}
-	if had == 0 {
+	if total == 0 {
 		return 1, nil
 	}
-	return min(1, float64(counted)/float64(had)), nil
+	return min(1, float64(counted)/float64(total)), nil
 }

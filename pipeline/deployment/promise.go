@@ -10,11 +10,11 @@ const (
 	// doubtfulEpsilon is the ε above which a promise protects hardly anyone: at 10, a result may be
 	// e^10, about 22,000, times as likely with a user as without.
 	doubtfulEpsilon = 10
-	// doubtfulDelta is the least δ at which exceptions are not rare: at 1/1000, one result in a
-	// thousand may reveal everything about a user.
+	// doubtfulDelta is the least δ at which exceptions are no longer rare: at 1/1000, one result in
+	// a thousand may reveal everything about a user.
 	doubtfulDelta = 1e-3
 	almost        = 10  // greatest factor e^ε for which results are "almost as likely"
-	Countless     = 1e6 // factor from which on Factor returns no number
+	Countless     = 1e6 // least factor for which Factor returns no number
 )
 
 // Meaning describes the promise of (epsilon, delta)-differential privacy to one user in words that
@@ -37,7 +37,7 @@ const UnnamedUnit = "an event without a user counts as a user of its own: a pers
 	"for each event only"
 
 // Factor formats e^epsilon, rounded up: how many times as likely a result can be with a user as
-// without. From a million on, it is "more than a million".
+// without. From a million upward, it returns "more than a million".
 func Factor(epsilon float64) string {
 	f, decimals := math.Exp(epsilon), 2
 	switch {

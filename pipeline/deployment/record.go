@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// ErrOtherPromise means that the record beside the keys does not have the deployment on the
+// ErrOtherPromise means that the record beside the keys does not list the deployment on the
 // brokers.
-var ErrOtherPromise = errors.New("the record beside the keys has another deployment than these brokers")
+var ErrOtherPromise = errors.New("the record beside the keys does not list the deployment on these brokers")
 
 // Record lists the deployments that have begun under the keys of a configuration.
 type Record struct {
@@ -33,7 +33,7 @@ func (b Beginning) String() string {
 		b.Cluster, b.At.Format(time.RFC3339))
 }
 
-// Has reports whether a deployment with an incarnation has begun.
+// Has reports whether the deployment with the given incarnation has begun.
 func (r *Record) Has(incarnation [16]byte) bool { return r.find(incarnation) != nil }
 
 func (r *Record) find(incarnation [16]byte) *Beginning {
@@ -45,19 +45,19 @@ func (r *Record) find(incarnation [16]byte) *Beginning {
 	return nil
 }
 
-// Refuses compares a cluster's deployment, by its incarnation on control, with the record. The
-// error is ErrOtherPromise if the record has only others. elsewhere is set if the record has the
-// deployment on another cluster. That is not an error, because mirrored topics and a restored
+// Refuses looks up the deployment on a cluster, by its incarnation on control, in the record. The
+// error is ErrOtherPromise if the record lists only others. elsewhere is set if the record lists
+// the deployment on another cluster. That is not an error, because mirrored topics and a restored
 // backup include the ledger. A nil record, or one without lines, refuses nothing: an earlier
-// version began the deployment. But a record that the configuration names must exist, because a
-// deployment that continues without it could be begun a second time by mistake.
+// version began the deployment. But a record that the configuration names must not be empty,
+// because a deployment that continues without it could be begun a second time by mistake.
 func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Beginning, err error) {
 	switch {
 	case r == nil:
 		return nil, nil
 	case r.Named:
 		return nil, fmt.Errorf("%s, which keys.record names, is empty: set it to the line that tollgate init prints, "+
-			"also if you run it again: %w", r.From, ErrOtherPromise)
+			"even when run again: %w", r.From, ErrOtherPromise)
 	case len(r.Begun) == 0 && len(r.Unfinished) == 0:
 		return nil, nil
 	}
@@ -67,8 +67,8 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 		return nil, fmt.Errorf("an init of the deployment was interrupted (%s): complete it with tollgate init, with "+
 			"the same flags: %w", r.From, ErrOtherPromise)
 	case b == nil:
-		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s has %s: correct kafka.brokers, or use the keys "+
-			"and the record of that incarnation: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
+		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s lists %s: correct kafka.brokers, or use the "+
+			"keys and the record of that incarnation: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
 	case b.Cluster != cluster:
 		return b, nil
 	}
@@ -76,19 +76,19 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 }
 
 // Lost returns the error for a control topic that is empty or missing on a cluster although the
-// record has a deployment, or nil if the record has none.
+// record lists a deployment, or nil if it lists none.
 func (r *Record) Lost(topic, cluster string) error {
 	if r == nil || len(r.Begun) == 0 {
 		return nil
 	}
 	for _, b := range r.Begun {
 		if b.Cluster == cluster && b.Control == topic {
-			return fmt.Errorf("topic %s was lost, but %s has %s: restore the deployment's topics from a copy: %w",
+			return fmt.Errorf("topic %s was lost, but %s lists %s: restore the deployment's topics from a copy: %w",
 				topic, r.From, b, ErrOtherPromise)
 		}
 	}
-	return fmt.Errorf("topic %s of cluster %s has no deployment, but %s has %s: correct kafka.brokers, deployment or "+
-		"outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
+	return fmt.Errorf("topic %s of cluster %s has no deployment, but %s lists %s: correct kafka.brokers, deployment "+
+		"or outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
 }
 
 func (r *Record) all() string {

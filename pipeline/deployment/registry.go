@@ -22,8 +22,8 @@ func (g *Registry) check(field string) error {
 	return nil
 }
 
-// identity identifies the registry, because in another one the ids in records may belong to other
-// schemas. TLS and the user do not matter.
+// identity returns a text that identifies the registry, because the schema ids in records may mean
+// other schemas in another registry. It does not depend on TLS or the user.
 func (g *Registry) identity() string {
 	if g == nil {
 		return ""

@@ -24,7 +24,7 @@ func (k *Kafka) Check() error {
 	for i, address := range k.Brokers {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "" {
-			return Invalid(fmt.Sprintf("Kafka.Brokers[%d]", i), "%s", noAddress(secret.Redact(address)))
+			return Invalid(fmt.Sprintf("Kafka.Brokers[%d]", i), "%s", addressFault(secret.Redact(address)))
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 			return Invalid(fmt.Sprintf("Kafka.Brokers[%d]", i), "the port in %q must be from 1 to 65535, for example "+
@@ -45,7 +45,7 @@ func (k *Kafka) Check() error {
 	return nil
 }
 
-func noAddress(address string) string {
+func addressFault(address string) string {
 	if address != "" && !strings.ContainsAny(address, ":/[] ") {
 		return fmt.Sprintf("%q has no port: write host:port with the port of the broker's listener, for example "+
 			"%s:9092", address, address)
@@ -60,7 +60,7 @@ func (s *SASL) check() error {
 	case SASLOAuthBearer:
 		return s.checkToken()
 	case "":
-		return Invalid("Kafka.SASL.Mechanism", "it is missing: %s", all)
+		return Invalid("Kafka.SASL.Mechanism", "it is missing: give %s", all)
 	default:
 		return Invalid("Kafka.SASL.Mechanism", "%q is not %s", s.Mechanism, all)
 	}
@@ -89,8 +89,8 @@ func (s *SASL) checkToken() error {
 	}
 	for _, extension := range s.Extensions {
 		name, value, ok := strings.Cut(extension, "=")
-		letters := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
-		if !ok || name == "" || name == "auth" || !letters || strings.ContainsFunc(value, func(r rune) bool {
+		onlyLetters := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+		if !ok || name == "" || name == "auth" || !onlyLetters || strings.ContainsFunc(value, func(r rune) bool {
 			return r < ' ' || r > '~'
 		}) {
 			return Invalid("Kafka.SASL.Extensions", "%q is not name=value, with a name of letters, not auth, and a "+
@@ -100,7 +100,7 @@ func (s *SASL) checkToken() error {
 	if s.TokenFile != "" {
 		if s.User+s.Password.Reveal()+s.PasswordFile+s.TokenCAFile+s.Audience != "" || len(s.Scopes) > 0 {
 			return Invalid("Kafka.SASL", "user, password, authority, audience and scopes are only used with %s: the "+
-				"token of a file already has them", field("Kafka.SASL.TokenURL"))
+				"token in the file already includes them", field("Kafka.SASL.TokenURL"))
 		}
 		return nil
 	}

@@ -22,8 +22,8 @@ func (m *Metric) ranks() (all []int64) {
 	return all
 }
 
-// QuantileName returns the name under which the quantile of a rank, in millionths, is released
-// beside a metric: latency.p99.9 for 999,000.
+// QuantileName returns the name under which a metric's quantile of a rank, in millionths, is
+// released: latency.p99.9 for 999,000.
 func QuantileName(metric string, rank int64) string {
 	return metric + ".p" + strconv.FormatFloat(float64(rank)/(metrickind.RankUnit/100), 'f', -1, 64)
 }
@@ -34,7 +34,7 @@ func (m *Metric) scale() *metrickind.Scale {
 		return nil
 	}
 	scale, err := metrickind.Of(m.nodesKind()).Part.Nodes(m.bounds(), m.edges())
-	if err != nil { // checkTree has refused it
+	if err != nil { // checkTree refuses such a metric
 		return nil
 	}
 	return scale
@@ -110,8 +110,8 @@ func (m *Metric) checkTree(kind metrickind.Kind) error {
 	if err := check(); err != nil {
 		return err
 	}
-	if power, most := m.farthest(); len(m.further()) > 0 && m.Max-m.Min > most {
-		return m.tooFar(power, most)
+	if power, most := m.widestRange(); len(m.furtherSums()) > 0 && m.Max-m.Min > most {
+		return m.rangeTooWide(power, most)
 	}
 	return m.checkPrivate(kind)
 }
@@ -162,10 +162,9 @@ func (m *Metric) checkEdges() error {
 	case n < 0:
 		return nil
 	case m.Buckets != 0:
-		return Invalid("Buckets", "edges already say what the buckets are: remove buckets")
+		return Invalid("Buckets", "edges already define the buckets: remove buckets")
 	case m.Scale == ScaleLogarithmic:
-		return Invalid("Scale", "edges already say what the buckets are: remove the scale, or give buckets instead of "+
-			"edges")
+		return Invalid("Scale", "edges already define the buckets: remove the scale, or give buckets instead of edges")
 	case n < 2 || n > metrickind.MostBuckets:
 		return Invalid("Edges", "%d edges are listed, and 3 to %d are possible: add or remove some", n+1,
 			metrickind.MostBuckets+1)
@@ -201,8 +200,8 @@ type Statistics struct {
 	// Scale is the division of the range, for quantiles or into Buckets. Default: ScaleLinear, the
 	// only scale of a histogram with Edges.
 	Scale string `json:",omitempty"`
-	// Also are the kinds of further statistics that are released beside the metric's own values,
-	// out of the same part of the budget: some of metrickind.Kind.Also.
+	// Also lists further statistics that are released beside the metric's own values, from the same
+	// part of the budget: some of the kinds of metrickind.Kind.Also.
 	Also []string `json:",omitempty"`
 }
 
@@ -237,14 +236,14 @@ func (m *Metric) defaultStatistics() {
 	}
 }
 
-// ShareName returns the name under which the share of values in a bucket is released beside a
-// metric: latency.from.10 for the bucket whose lower edge is 10.
+// ShareName returns the name under which the share of a metric's values in a bucket is released:
+// latency.from.10 for the bucket whose lower edge is 10.
 func ShareName(metric string, edge int64) string {
 	return metric + ".from." + strconv.FormatInt(edge, 10)
 }
 
-// BelowName returns the name under which the share of all values below an edge is released beside a
-// metric: latency.below.10.
+// BelowName returns the name under which the share of all values of a metric below an edge is
+// released: latency.below.10.
 func BelowName(metric string, edge int64) string {
 	return metric + ".below." + strconv.FormatInt(edge, 10)
 }
@@ -267,8 +266,8 @@ func (m *Metric) checkAlso(kind metrickind.Kind) error {
 	return nil
 }
 
-// further returns the kinds of the further components of the metric's counts that are sums.
-func (m *Metric) further() []metrickind.Kind {
+// furtherSums returns the kinds of the sums among the further components of the metric's counts.
+func (m *Metric) furtherSums() []metrickind.Kind {
 	return metrickind.Of(m.Kind).FurtherSums(m.Also)
 }
 
@@ -306,8 +305,8 @@ func (m *Metric) statistics(first schemas.MetricSpec) (all []schemas.MetricSpec)
 // components, the nodes of its tree, and its statistics.
 func (m *Metric) partNames() (names []string) {
 	kind := metrickind.Of(m.Kind)
-	for _, further := range m.further() {
-		names = append(names, further.Beside(m.Name))
+	for _, sum := range m.furtherSums() {
+		names = append(names, sum.Beside(m.Name))
 	}
 	if kind.Tree != nil {
 		names = append(names, metrickind.Of(m.nodesKind()).Beside(m.Name))

@@ -21,7 +21,7 @@ import (
 const (
 	maxSum     = 1 << 36 // largest contribution of one user to a sum, so that its square can be charged
 	maxFilters = 64
-	maxPerSize = 100 // slides in a window
+	maxSlides  = 100 // in the size of a window
 )
 
 // check refuses an invalid configuration before anything is computed: first single values that
@@ -155,7 +155,7 @@ func (c *Config) checkCounts() error {
 	return nil
 }
 
-// zeros is the error for a key of zeros, which protects nobody.
+// zeros is the error text for a key of zeros, which protects nobody.
 const zeros = "the key is all zeros; it must be 256 random bits: openssl rand -hex 32 makes them"
 
 func (m *Metric) check() error {
@@ -164,9 +164,9 @@ func (m *Metric) check() error {
 		return Invalid("Name", "it has %d bytes and may have at most 200", len(m.Name))
 	case schemas.ValidateMetricName(m.Name) != nil:
 		return Invalid("Name", "%q: %v, for example views", m.Name, schemas.ErrMetricName)
-	case m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
+	case m.Window%m.Slide != 0 || m.Window/m.Slide > maxSlides:
 		return Invalid("Slide", "%s: the window's size, %s, must be a multiple of it, and at most %d times as long",
-			timespan.Text(m.Slide), timespan.Text(m.Window), maxPerSize)
+			timespan.Text(m.Slide), timespan.Text(m.Window), maxSlides)
 	case m.Noise != 0 && metrickind.Of(m.Kind).CountTarget():
 		return Invalid("Noise", "it is only used with %s: give %s", metrickind.Plural(metrickind.Computed()),
 			field("Metrics.Target.Absolute"))
@@ -224,7 +224,7 @@ func (m *Metric) checkValues() error {
 	return m.checkPrivate(kind)
 }
 
-// orOneEvent returns a further remedy if a user and key contribute several events.
+// orOneEvent returns another remedy if several events of a user may count in one key, else "".
 func (m *Metric) orOneEvent() string {
 	if m.MaxEventsPerKey == 1 {
 		return ""
@@ -234,7 +234,7 @@ func (m *Metric) orOneEvent() string {
 
 // checkVector checks the range of values and the target of a kind with several components.
 func (m *Metric) checkVector(kind metrickind.Kind) error {
-	power, most := m.farthest()
+	power, most := m.widestRange()
 	aim := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute, m.Target.Confidence)
 	wanted := m.Target.Relative != 0 || m.Target.Absolute != 0
 	switch coarse := CoarseTarget(kind, m.bounds(), m.Target.Confidence); {
@@ -242,7 +242,7 @@ func (m *Metric) checkVector(kind metrickind.Kind) error {
 		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example "+
 			"min: 0, max: 100", kind.Texts.Label)
 	case m.Max-m.Min > most:
-		return m.tooFar(power, most)
+		return m.rangeTooWide(power, most)
 	case badTarget(m.Target) != nil:
 		return badTarget(m.Target)
 	case wanted && (aim == 0 || m.Target.Relative != 0 && aboveZero(kind) == ""):
@@ -256,7 +256,7 @@ func (m *Metric) checkVector(kind metrickind.Kind) error {
 	return m.checkPrivate(kind)
 }
 
-// badTarget returns the error of a target outside the range of package noisereduction, or nil.
+// badTarget returns an error for a target that package noisereduction refuses, or nil.
 func badTarget(t noisereduction.Target) error {
 	if bad := (*units.RangeError)(nil); errors.As(t.Check(), &bad) {
 		return Invalid("Target."+strings.ToUpper(bad.Parameter[:1])+bad.Parameter[1:], "%v", bad)
@@ -266,9 +266,9 @@ func badTarget(t noisereduction.Target) error {
 
 // CoarseTarget proposes an absolute target for a kind with several components: a twentieth of the
 // range of its value, or a larger part if the first component would otherwise need a relative error
-// r below 1 %. Let σ be the noise at the top of a ladder. The rung below has half of the precision
-// and meets a target at 95 % from 1.96·√2·σ/r events on. For a standard deviation, r is 0.06 % at a
-// twentieth (4,600 σ), and 1.5 % at a quarter (183 σ).
+// r below 1%. Let σ be the noise at the top of a ladder. The rung below has half of the precision
+// and meets a target at 95% from 1.96·√2·σ/r events upward. For a standard deviation, r is 0.06% at
+// a twentieth (4,600 σ), and 1.5% at a quarter (183 σ).
 func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64) (target float64) {
 	from, to := kind.Vector.Span(float64(b.Min), float64(b.Max))
 	for _, parts := range []float64{20, 10, 5, 4, 3} {
@@ -279,12 +279,12 @@ func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64)
 	return target
 }
 
-// farthest returns the largest allowed difference of max and min, and its power that one event can
-// add to a component.
-func (m *Metric) farthest() (power string, most int64) {
+// widestRange returns the largest allowed difference between max and min, and, in words, the power
+// of this difference that one event can add to a component.
+func (m *Metric) widestRange() (power string, most int64) {
 	room := maxSum / 2 / int64(max(m.MaxEventsPerKey, 1))
 	two := metrickind.Bounds{Events: 1, Max: 2} // only a square can exceed 2
-	if slices.ContainsFunc(m.further(), func(component metrickind.Kind) bool {
+	if slices.ContainsFunc(m.furtherSums(), func(component metrickind.Kind) bool {
 		return component.Sensitivity(two) > 2
 	}) {
 		return "(max − min)²", int64(math.Sqrt(float64(room)))
@@ -292,7 +292,7 @@ func (m *Metric) farthest() (power string, most int64) {
 	return "max − min", room
 }
 
-func (m *Metric) tooFar(power string, most int64) error {
+func (m *Metric) rangeTooWide(power string, most int64) error {
 	without := ""
 	if len(m.Also) > 0 {
 		without = ", or do without " + strings.Join(m.Also, " and ")
@@ -302,8 +302,8 @@ func (m *Metric) tooFar(power string, most int64) error {
 		field("Metrics.MaxEventsPerKey"), m.MaxEventsPerKey, power, most, m.orOneEvent(), without)
 }
 
-// aboveZero returns another remedy for a kind whose value is above 0 whenever all values of events
-// are.
+// aboveZero returns another remedy for a kind whose value is above 0 whenever the values of all
+// events are, else "".
 func aboveZero(kind metrickind.Kind) string {
 	if from, _ := kind.Vector.Span(1, 2); from > 0 {
 		return ", or a min above 0"

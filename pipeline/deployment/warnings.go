@@ -12,7 +12,7 @@ import (
 const manyUsers = 1_000_000
 
 // Warnings warns about valid settings that hardly protect anyone, make counts useless, or compare
-// values that are never equal. It reads no data. Empty for nearly every deployment.
+// values that are never equal. It reads no data, and returns none for nearly every deployment.
 func Warnings(d *Deployment) []*ConfigError {
 	all := append(weakPromise(&d.Config.Privacy), unreliableUser(&d.Config.Events.Format)...)
 	for i := range d.Config.Metrics {
@@ -28,7 +28,7 @@ func Warnings(d *Deployment) []*ConfigError {
 	return all
 }
 
-// coarse returns the reason why a metric's counts are useless, or "". It reads no data.
+// coarse returns the reason why a metric's counts are useless, or "".
 func coarse(m *Metric, c *CompiledMetric) string {
 	most := manyUsers * float64(c.Spec.Most())
 	switch {
@@ -42,8 +42,8 @@ func coarse(m *Metric, c *CompiledMetric) string {
 	return ""
 }
 
-// unreliableUser warns about a user field that is also the time or the value. It changes from event
-// to event, so each event would have its own user, and nobody would be protected.
+// unreliableUser warns about a user field that is also the time or the value. Such a field changes
+// from event to event, so each event would have its own user, and nobody would be protected.
 func unreliableUser(f *event.Format) []*ConfigError {
 	for _, other := range []string{"time", "value"} {
 		if slices.Contains(f.FieldsOf(other), f.User) {

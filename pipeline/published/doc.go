@@ -1,4 +1,4 @@
 // Package published reads the values that a deployment has published, turn by turn or all at once.
-// It does not need keys or accounts, or a running deployment. Package pipeline has the same calls
-// under the names FollowReleases and ReadReleases.
+// It needs neither keys nor accounts nor a running deployment. Package pipeline offers the same
+// functions as FollowReleases and ReadReleases.
 package published

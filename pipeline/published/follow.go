@@ -20,14 +20,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Turn has the values of one turn, or of several: see Options.Together.
+// Turn holds the values of one turn, or of several: see Options.Together.
 type Turn struct {
 	Turn uint64 // number of the turn, or of the last one
 	// Releases has each value once, ordered by the end of its window, metric, the start of its
 	// window, and key.
 	Releases []schemas.Release
 	End      time.Time // end of the turn
-	// Published is the append time of its end, or of the end of a later turn that was read with it.
+	// Published is the append time of the end, or of the end of a later turn that was read with it.
 	Published time.Time
 	// Generation is the number of the turn's configuration. Since is the end of the first of these
 	// turns with that configuration.
@@ -47,15 +47,15 @@ type Position struct {
 // and begins after it.
 type Options struct {
 	From *Position // starting point, such as the argument of RunOptions.OnStart; Follow then does not read control
-	// Together joins turns that are already settled into one, as long as they have at most so many
-	// offsets on counts; 0 joins none. This makes reading a long history many times faster.
+	// Together, if above 0, joins settled turns into one, up to this many offsets of counts. This
+	// makes reading a long history many times faster.
 	Together int
 	// OnAnswer, if given, is called after every response about the turns topic, which is every few
 	// hundred milliseconds while brokers respond. current reports whether every turn settled by
 	// then has been passed to fn.
 	OnAnswer func(current bool)
-	// Logger, if given, receives warnings about brokers that do not respond, and if the newest
-	// values are on another topic than the configured one.
+	// Logger, if given, receives warnings about brokers that do not respond, and a warning if the
+	// newest values are not on the configured topic.
 	Logger *slog.Logger
 }
 
@@ -136,8 +136,8 @@ func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger
 func (f *follower) answered(current bool) {
 	if current && f.elsewhere != "" && !f.warned {
 		f.warned = true
-		f.log.Warn(fmt.Sprintf("topic %s says that the newest values are on topic %s, and outputs.counts names %s, "+
-			"whose values appear once a run writes there: if that is the wrong topic, correct outputs.counts", f.turns,
+		f.log.Warn(fmt.Sprintf("topic %s says that the newest values are on topic %s, but outputs.counts is %s, "+
+			"where values appear once a run writes to it: if that is the wrong topic, correct outputs.counts", f.turns,
 			f.elsewhere, f.counts))
 	}
 	if f.onAnswer != nil {
@@ -213,15 +213,15 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		if len(ends) == 0 {
 			break
 		}
-		if err := ctx.Err(); err != nil { // passing on buffered values involves no call that would notice
+		if err := ctx.Err(); err != nil { // passing on buffered values does not check it
 			return err
 		}
 		last := f.lastTogether(ends)
-		handed, err := f.deliver(ctx, ends[:last+1])
+		delivered, err := f.deliver(ctx, ends[:last+1])
 		if err != nil {
 			return err
 		}
-		if !handed {
+		if !delivered {
 			ends = slices.Delete(ends, last, last+1)
 		}
 	}
@@ -288,17 +288,17 @@ func (f *follower) withinCounts(ctx context.Context, end *schemas.TurnEnd) (cont
 
 // deliver passes on the values of all turns up to the last of the ends. It returns false if that
 // end is foreign.
-func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (handed bool, err error) {
+func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (delivered bool, err error) {
 	end := ends[len(ends)-1]
 	since := ends[slices.IndexFunc(ends, func(e schemas.TurnEnd) bool { return e.Generation == end.Generation })].End
-	within, over := f.withinCounts(ctx, &end)
-	defer over()
+	within, stop := f.withinCounts(ctx, &end)
+	defer stop()
 	values := map[string]schemas.Release{} // by record key, because a value may be on counts twice
-	was := slices.Clone(f.next)
+	before := slices.Clone(f.next)
 	for shard := range min(len(f.next), len(end.CountsEnd)) {
 		err := f.read(within, shard, end.CountsEnd[shard], values)
 		if errors.Is(err, errBeyond) {
-			f.next = was // their values are returned with another end
+			f.next = before // the values read so far are read again for another end
 			return false, nil
 		}
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Compile calls deployment.Compile. Its error is an Errors, with the line of the file that caused
-// it.
+// Compile calls deployment.Compile. Its error is an Errors that shows the line of the file at
+// fault.
 func (f *File) Compile() (*deployment.Deployment, error) {
 	d, err := deployment.Compile(f.config)
 	if err != nil {

@@ -25,7 +25,7 @@ const maxBytes = 1 << 20
 // position is a line and a column of the file, both from 1. Columns count characters.
 type position struct{ line, column int }
 
-// place has the positions of a field's name and of its value.
+// place holds the positions of a field's name and of its value.
 type place struct{ key, value position }
 
 // document reads a file into a configuration. It collects all errors.
@@ -37,7 +37,7 @@ type document struct {
 	places  map[string]place // positions of the present fields, by path
 	config  deployment.Config
 	metric  int                 // index of the metric that is being read
-	apart   map[string][]string // values that have no field in config, by path
+	apart   map[string][]string // values that cannot be put into config as they are, by path
 	files   []string            // files named by fields
 	errs    Errors
 
@@ -55,7 +55,7 @@ func newDocument(name, dir string, body []byte) *document {
 	}
 }
 
-// text returns a value that has no field in deployment.Config, or "" if the file does not set it.
+// text returns a value of apart, or "" if the file does not set it.
 func (doc *document) text(path string) string {
 	if all := doc.apart[path]; len(all) > 0 {
 		return all[0]
@@ -128,7 +128,7 @@ func (doc *document) read(body []byte) {
 		return
 	}
 	doc.object("", settings.Table(), node, position{1, 1})
-	doc.leftOver()
+	doc.refuseUnused()
 }
 
 // parse returns the body of the only document in a file, or nil if it is empty. The parser has
@@ -148,13 +148,13 @@ func (doc *document) parse(body []byte) (node ast.Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range file.Docs {
+	for _, part := range file.Docs {
 		switch {
-		case one.Body == nil:
+		case part.Body == nil:
 		case node != nil:
-			doc.fail(start(one.Body, position{}), "", "a second document begins here: a file has only one")
+			doc.fail(start(part.Body, position{}), "", "a second document begins here: a file has only one")
 		default:
-			node = one.Body
+			node = part.Body
 		}
 	}
 	return node, nil
@@ -192,7 +192,7 @@ func positionOf(t *token.Token) position {
 	return position{t.Position.Line, t.Position.Column}
 }
 
-// start returns the position of a node.
+// start returns the position of a node, or otherwise if it has none.
 func start(n ast.Node, otherwise position) position {
 	switch v := n.(type) {
 	case *ast.MappingNode:

@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
-// Environment has the variables that a file can use. The zero value is empty.
+// Environment provides the variables that a file can use. The zero value is empty.
 type Environment struct {
 	Get   func(name string) string // "" if it is not set
 	Names func() []string          // names of all variables
@@ -38,7 +38,7 @@ func (e Environment) get(name string) string {
 
 // overridePrefix is the prefix of variables that override fields of a file. The path of the field
 // follows in capitals, with two underscores between its parts, as in
-// TOLLGATE__METRICS__0__LAST_AT_LEAST.
+// TOLLGATE__METRICS__0__TARGET__ABSOLUTE.
 const overridePrefix = "TOLLGATE__"
 
 // override is a variable that sets a field.
@@ -69,7 +69,7 @@ func (doc *document) findOverrides() {
 	}
 }
 
-// fieldOf returns the path of the field that a variable sets, or the reason that there is no such
+// fieldOf returns the path of the field that a variable sets, or the reason why there is no such
 // field. rest is the name of the variable without overridePrefix.
 func fieldOf(rest string) (path, reason string) {
 	fields, last := settings.Table(), (*settings.Field)(nil)
@@ -110,7 +110,7 @@ func (doc *document) override(full string, f *settings.Field, where position) bo
 		if there || f.Kind != settings.Object || !f.Optional || !doc.overridden(full+".") {
 			return false
 		}
-		doc.turn(full, f, true, where)
+		doc.setObject(full, f, true, where)
 		return true
 	}
 	o.used = true
@@ -119,11 +119,11 @@ func (doc *document) override(full string, f *settings.Field, where position) bo
 		if o.value != "true" && o.value != "false" {
 			doc.fail(where, full, "%s is neither true nor false", settings.Quote(o.value))
 		}
-		doc.turn(full, f, o.value == "true", where)
+		doc.setObject(full, f, o.value == "true", where)
 	case settings.List, settings.Numbers:
 		entries := strings.FieldsFunc(o.value, func(r rune) bool { return r == ',' })
-		for _, one := range entries {
-			doc.set(full, f, strings.TrimSpace(one), where)
+		for _, entry := range entries {
+			doc.set(full, f, strings.TrimSpace(entry), where)
 		}
 		if len(entries) == 0 {
 			doc.fail(where, full, "the list is empty: write its entries with commas between them")
@@ -144,8 +144,8 @@ func (doc *document) overridden(prefix string) bool {
 	return false
 }
 
-// leftOver refuses variables for entries that the file does not have.
-func (doc *document) leftOver() {
+// refuseUnused refuses variables for list entries that the file does not have.
+func (doc *document) refuseUnused() {
 	for path, o := range doc.overrides {
 		if !o.used {
 			doc.errs = append(doc.errs, &Error{File: "the environment variable " + o.variable, Field: path,
@@ -163,7 +163,7 @@ func (doc *document) expand(path, text string, where position) (out string, repl
 	ok = true
 	out = variable.ReplaceAllStringFunc(text, func(found string) string {
 		parts := variable.FindStringSubmatch(found)
-		name, otherwise, rest := parts[1], parts[2] != "", parts[3]
+		name, hasDefault, rest := parts[1], parts[2] != "", parts[3]
 		value := doc.environment.get(name)
 		why := notExpanded(path)
 		switch {
@@ -175,11 +175,11 @@ func (doc *document) expand(path, text string, where position) (out string, repl
 			why = "${ begins no variable here: write ${NAME}, with letters, digits and _ up to the brace, or $${ for " +
 				"these characters themselves"
 		case why != "":
-		case !otherwise && rest != "":
+		case !hasDefault && rest != "":
 			why = fmt.Sprintf("%s is not understood: write ${%s}, or ${%s:-value} with a value for when it is not set",
 				settings.Quote(found), name, name)
-		case value == "" && !otherwise:
-			why = fmt.Sprintf("the environment variable %s is not set or empty: set it, or write ${%s:-value} with a "+
+		case value == "" && !hasDefault:
+			why = fmt.Sprintf("the environment variable %s is unset or empty: set it, or write ${%s:-value} with a "+
 				"value for that", name, name)
 		case value == "":
 			value = rest
@@ -198,8 +198,8 @@ func (doc *document) expand(path, text string, where position) (out string, repl
 	return out, replaced, ok
 }
 
-// notExpanded returns the reason why variables are not replaced in a field, or "" if they are. For
-// secrets there are fields that name a variable; keys and filters may contain ${ themselves.
+// notExpanded returns the reason why variables are not replaced in a field, or "" if they are. A
+// secret has another field, which names a variable; keys and filters may contain ${ themselves.
 func notExpanded(path string) string {
 	const refused = "variables such as ${NAME} are not replaced in this field: "
 	field := path[strings.LastIndexByte(path, '.')+1:]

@@ -50,16 +50,16 @@ func indent(text string, column int) string {
 	return strings.Join(parts, "\t")
 }
 
-// Errors are the mistakes in a file, in its order. It is never empty.
+// Errors are the mistakes in a file, in the order of the file. It is never empty.
 type Errors []*Error
 
 // maxShown is the largest number of errors that are shown at once.
 const maxShown = 20
 
-// Error returns one error below the other.
+// Error returns the errors, one below the other.
 func (e Errors) Error() string {
 	var b strings.Builder
-	for i, one := range e {
+	for i, mistake := range e {
 		if i == maxShown {
 			fmt.Fprintf(&b, "\nand %d more", len(e)-maxShown)
 			break
@@ -67,16 +67,16 @@ func (e Errors) Error() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(one.Error())
+		b.WriteString(mistake.Error())
 	}
 	return b.String()
 }
 
-// Unwrap returns the single errors.
+// Unwrap returns the individual errors.
 func (e Errors) Unwrap() []error {
 	out := make([]error, len(e))
-	for i, one := range e {
-		out[i] = one
+	for i, mistake := range e {
+		out[i] = mistake
 	}
 	return out
 }

@@ -22,15 +22,15 @@ type File struct {
 	document *document
 	config   deployment.Config
 	exposed  Errors // secrets that other users can read
-	// Missing lists the key files that do not exist, and Failed the commands that printed no key,
-	// each with its error; see Options.MissingKeys.
+	// Missing lists the key files that do not exist and the variables without a key, and Failed the
+	// commands that printed no key, each with its error; see Options.MissingKeys.
 	Missing, Failed []string
 }
 
 // Options configure Resolve.
 type Options struct {
-	// MissingKeys replaces keys by stand-ins if their file does not exist or their command fails,
-	// for commands that only check a configuration.
+	// MissingKeys replaces keys by stand-ins if their file does not exist, their variable is not
+	// set or their command fails, for commands that only check a configuration.
 	MissingKeys bool
 	// WithoutKeys replaces all keys by stand-ins without reading them, for commands that neither
 	// charge nor release: their user may not be allowed to read the keys.
@@ -49,7 +49,7 @@ func Open(name string, e Environment) (*File, error) {
 		file, err = os.Open(name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the configuration %s: %w%s", name, cause(err), beginning(err))
+		return nil, fmt.Errorf("reading the configuration %s: %w%s", name, cause(err), missingRemedy(err))
 	}
 	defer file.Close()
 	body, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
@@ -59,8 +59,8 @@ func Open(name string, e Environment) (*File, error) {
 	return Parse(name, body, e)
 }
 
-// beginning returns the remedy for a missing file.
-func beginning(err error) string {
+// missingRemedy returns the remedy for a missing file, or "".
+func missingRemedy(err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
@@ -81,7 +81,7 @@ func Parse(name string, body []byte, e Environment) (*File, error) {
 	doc.findOverrides()
 	doc.read(body)
 	if len(doc.errs) == 0 {
-		doc.together()
+		doc.checkTogether()
 	}
 	if len(doc.errs) > 0 {
 		return nil, doc.errs
@@ -89,35 +89,35 @@ func Parse(name string, body []byte, e Environment) (*File, error) {
 	return &File{document: doc}, nil
 }
 
-// together checks rules between fields that the pipeline cannot check.
-func (doc *document) together() {
+// checkTogether checks rules between fields that the pipeline cannot check.
+func (doc *document) checkTogether() {
 	for i := range doc.config.Metrics {
 		if path := element("metrics", i) + ".keys"; len(doc.config.Metrics[i].Keys.List) > 0 &&
 			doc.text(path+".list_file") != "" {
 			doc.failAt(path, "give list or list_file, not both")
 		}
-		doc.outermost(i)
+		doc.checkOutermost(i)
 	}
-	doc.oneSource("keys.noise")
-	doc.oneSource("keys.user_hash")
+	doc.checkKey("keys.noise")
+	doc.checkKey("keys.user_hash")
 	if doc.text("keys.record.file") != "" && doc.text("keys.record.env") != "" {
 		doc.fail(doc.place("keys.record").key, "keys.record", "give file or env, not both")
 	}
 	if sasl := doc.config.Kafka.SASL; sasl != nil {
-		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), sasl.PasswordFile,
+		doc.checkPassword("kafka.sasl", sasl.Password.Reveal(), sasl.PasswordFile,
 			sasl.Mechanism != deployment.SASLOAuthBearer || sasl.TokenURL.Reveal() != "")
 	}
 	for i, r := range []*deployment.Registry{doc.config.Events.Registry, doc.config.Outputs.Registry} {
 		if r != nil {
-			doc.onePassword([]string{"events.registry", "outputs.registry"}[i], r.Password.Reveal(), r.PasswordFile,
+			doc.checkPassword([]string{"events.registry", "outputs.registry"}[i], r.Password.Reveal(), r.PasswordFile,
 				r.User != "")
 		}
 	}
 }
 
-// outermost refuses a bound of 0 that is not the outermost edge. To the pipeline, 0 means that
-// there is no bound; it refuses all other bounds itself.
-func (doc *document) outermost(i int) {
+// checkOutermost refuses a bound of 0 that is not the outermost edge. To the pipeline, 0 means that
+// there is no bound; it refuses all other wrong bounds itself.
+func (doc *document) checkOutermost(i int) {
 	m := &doc.config.Metrics[i]
 	if len(m.Edges) == 0 || m.Min != 0 || m.Max != 0 {
 		return
@@ -130,7 +130,7 @@ func (doc *document) outermost(i int) {
 	}
 }
 
-func (doc *document) oneSource(path string) {
+func (doc *document) checkKey(path string) {
 	file, env, command := doc.text(path+".file"), doc.text(path+".env"), doc.apart[path+".command"]
 	given := 0
 	for _, name := range []string{file, env, strings.Join(command, "")} {
@@ -141,15 +141,15 @@ func (doc *document) oneSource(path string) {
 	switch {
 	case slices.ContainsFunc(command, isKey):
 		doc.failAt(path+".command", "this is a key itself, which others see among the arguments of the command: "+
-			"give a command that reads the key, and take a new key if others may have read this one")
+			"give a command that reads the key, and make a new key if others may have read this one")
 	case len(command) > 0 && command[0] == "":
 		doc.failAt(path+".command", "the name of the program is empty")
 	case isKey(filepath.Base(file)):
 		doc.failAt(path+".file", "this is a key itself, not the name of a file: write the key into a file of its own, "+
-			"and take a new one if others may have read this one")
+			"and make a new one if others may have read this one")
 	case isKey(env):
 		doc.failAt(path+".env", "this is a key itself, not the name of a variable: give the variable the key, and "+
-			"take a new one if others may have read this one")
+			"make a new one if others may have read this one")
 	case given > 1:
 		doc.fail(doc.place(path).key, path, "give only one of file, env and command")
 	case given == 0:
@@ -165,7 +165,7 @@ func isKey(text string) bool {
 	return err == nil
 }
 
-func (doc *document) onePassword(path, value, file string, needed bool) {
+func (doc *document) checkPassword(path, value, file string, needed bool) {
 	given := slices.DeleteFunc([]string{value, file, doc.text(path + ".password_env")}, func(text string) bool {
 		return text == ""
 	})
@@ -191,7 +191,7 @@ func (f *File) Resolve(o Options) error {
 		sasl := *cfg.Kafka.SASL
 		f.password("kafka.sasl", &sasl.Password, sasl.PasswordFile)
 		if sasl.TokenFile != "" {
-			f.private("kafka.sasl.token_file", sasl.TokenFile)
+			f.warnIfExposed("kafka.sasl.token_file", sasl.TokenFile)
 		}
 		cfg.Kafka.SASL = &sasl
 	}
@@ -204,9 +204,9 @@ func (f *File) Resolve(o Options) error {
 		format.Schema = f.read("events.schema", schema, maxSchema)
 	}
 	if tls := cfg.Kafka.TLS; tls != nil && tls.KeyFile != "" {
-		f.private("kafka.tls.key", tls.KeyFile)
+		f.warnIfExposed("kafka.tls.key", tls.KeyFile)
 	}
-	f.lists(&cfg)
+	f.readLists(&cfg)
 	if len(doc.errs) > 0 {
 		return doc.errs
 	}
@@ -240,8 +240,8 @@ func (f *File) withPassword(path string, registry *deployment.Registry, o Option
 	return &with
 }
 
-// lists reads the lists of public keys.
-func (f *File) lists(cfg *deployment.Config) {
+// readLists reads the lists of public keys.
+func (f *File) readLists(cfg *deployment.Config) {
 	cfg.Metrics = slices.Clone(cfg.Metrics)
 	for i := range cfg.Metrics {
 		keys, path := &cfg.Metrics[i].Keys, element("metrics", i)+".keys.list_file"
@@ -252,7 +252,7 @@ func (f *File) lists(cfg *deployment.Config) {
 		before := len(f.document.errs)
 		keys.List = slices.DeleteFunc(Lines(f.read(path, name, maxKeys)), func(key string) bool { return key == "" })
 		if len(keys.List) == 0 && len(f.document.errs) == before {
-			f.document.failAt(path, "the file %s has no key in it: write a key in each line", name)
+			f.document.failAt(path, "the file %s has no key in it: write a key on each line", name)
 		}
 	}
 }
@@ -316,12 +316,12 @@ func (f *File) record(o Options) (r *deployment.Record) {
 	return r
 }
 
-// KeyVariables returns the environment variables of the same keys, like KeyFiles.
+// KeyVariables returns the environment variables of the two keys, as KeyFiles returns the files.
 func (f *File) KeyVariables() (noise, userHash string) {
 	return f.document.text("keys.noise.env"), f.document.text("keys.user_hash.env")
 }
 
-// KeyPrograms returns the programs that print the same keys, like KeyFiles.
+// KeyPrograms returns the programs that print the two keys, as KeyFiles returns the files.
 func (f *File) KeyPrograms() (noise, userHash string) {
 	return f.document.text("keys.noise.command"), f.document.text("keys.user_hash.command")
 }

@@ -14,9 +14,9 @@ import (
 // can read, and the settings that deployment.Warnings reports. d is the result of Compile.
 func (f *File) Warnings(d *deployment.Deployment) Errors {
 	all := slices.Clone(f.exposed)
-	for _, one := range deployment.Warnings(d) {
+	for _, warning := range deployment.Warnings(d) {
 		var located Errors
-		if errors.As(f.Locate(one), &located) {
+		if errors.As(f.Locate(warning), &located) {
 			all = append(all, located...)
 		}
 	}
@@ -42,7 +42,7 @@ func (f *File) Locate(err error) error {
 	return doc.errs
 }
 
-// pathOf returns the path in a file for a field of deployment.Config, or for the closest field that
+// pathOf returns the path in a file of a field of deployment.Config, or of the closest field that
 // contains it.
 func pathOf(field string) string {
 	names, outer := goNames(map[string]string{}, "", settings.Table()), indices.ReplaceAllString(field, "")

@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// key reads a key of 256 bits from the file, variable or command that a field names. It returns a
-// stand-in as Options describes.
+// key reads a key of 256 bits from the file, variable or command that a field names. Options
+// describes when it returns a stand-in instead.
 func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 	if o.WithoutKeys {
 		return [32]byte{standIn}
@@ -27,7 +27,7 @@ func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 			f.Missing = append(f.Missing, "$"+variable)
 			return [32]byte{standIn}
 		case text == "":
-			doc.failAt(path, "the environment variable %s is not set or empty; give it a key with: export "+
+			doc.failAt(path, "the environment variable %s is unset or empty; give it a key with: export "+
 				"%s=$(openssl rand -hex 32), and keep that key", variable, variable)
 			return key
 		}
@@ -48,7 +48,7 @@ func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 		path += ".file"
 		var err error
 		text, err = ReadSmall(file, 4096)
-		f.private(path, file)
+		f.warnIfExposed(path, file)
 		switch gone := errors.Is(err, fs.ErrNotExist); {
 		case gone && o.MissingKeys:
 			f.Missing = append(f.Missing, file)
@@ -74,7 +74,7 @@ func (f *File) password(path string, to *secret.Of[string], file string) {
 	if variable := doc.text(path + ".password_env"); variable != "" {
 		text := secret.Line(doc.environment.get(variable))
 		if *to = secret.New(text); text == "" {
-			doc.failAt(path+".password_env", "the environment variable %s is not set or empty: set it for this "+
+			doc.failAt(path+".password_env", "the environment variable %s is unset or empty: set it for this "+
 				"command (export %s=…), or name a file with password_file", variable, variable)
 		}
 		return
@@ -84,7 +84,7 @@ func (f *File) password(path string, to *secret.Of[string], file string) {
 	}
 	path += ".password_file"
 	text, err := ReadSmall(file, 1<<16)
-	f.private(path, file)
+	f.warnIfExposed(path, file)
 	if err != nil {
 		doc.failAt(path, "reading %s: %v; write the password into that file, or correct its name", file, cause(err))
 		return
@@ -118,8 +118,8 @@ func exists(file string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// private records a warning if other users can read or change a file with a secret.
-func (f *File) private(path, file string) {
+// warnIfExposed records a warning if other users can read or change a file with a secret.
+func (f *File) warnIfExposed(path, file string) {
 	if reason := Exposed(file); reason != "" {
 		doc := f.document
 		f.exposed = append(f.exposed, doc.newError(doc.place(path).value, path, reason))

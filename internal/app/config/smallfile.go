@@ -37,7 +37,7 @@ func Lines(text string) []string {
 	return out
 }
 
-// cause removes the path from an error of ReadSmall, which the caller names.
+// cause removes the path from an error of ReadSmall; the caller names the file.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -21,13 +21,13 @@ func (doc *document) value(path string, f *settings.Field, node ast.Node, key po
 		doc.fail(where, path, "anchors, aliases and tags are not used here: write the value")
 		return
 	case *ast.NullNode:
-		doc.fail(key, path, "it has no value; %sgive it %s", f.OrLeaveOut(), article(f.Kind))
+		doc.fail(key, path, "it has no value; %sgive it %s", f.OrLeaveOut(), kindText(f.Kind))
 		return
 	}
 	switch f.Kind {
 	case settings.Object:
 		if b, ok := node.(*ast.BoolNode); ok && f.Switch {
-			doc.turn(path, f, b.Value, key)
+			doc.setObject(path, f, b.Value, key)
 			return
 		}
 		doc.begin(f)
@@ -39,8 +39,8 @@ func (doc *document) value(path string, f *settings.Field, node ast.Node, key po
 	}
 }
 
-// turn reads true or false in place of an object.
-func (doc *document) turn(path string, f *settings.Field, on bool, key position) {
+// setObject sets an object to its defaults if on is set: true or false stands in its place.
+func (doc *document) setObject(path string, f *settings.Field, on bool, key position) {
 	if on {
 		doc.begin(f)
 		doc.object(path, f.Fields, nil, key)
@@ -64,18 +64,18 @@ func (doc *document) entries(path string, f *settings.Field, node ast.Node, wher
 	if f.Kind == settings.Objects {
 		doc.config.Metrics = make([]deployment.Metric, len(seq.Values))
 	}
-	for i, one := range seq.Values {
-		full, here := element(path, i), start(one, where)
+	for i, entry := range seq.Values {
+		full, here := element(path, i), start(entry, where)
 		doc.places[full] = place{here, here}
-		_, null := one.(*ast.NullNode)
+		_, null := entry.(*ast.NullNode)
 		switch {
 		case null:
 			doc.fail(here, full, "the entry is empty")
 		case f.Kind == settings.Objects:
 			doc.metric = i
-			doc.object(full, f.Fields, one, here)
+			doc.object(full, f.Fields, entry, here)
 		default:
-			doc.scalar(full, f, one, here)
+			doc.scalar(full, f, entry, here)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (doc *document) scalar(path string, f *settings.Field, node ast.Node, where
 	if kind == "" {
 		kind = f.Kind
 	}
-	doc.fail(where, path, "%s is needed here, not %s%s", article(kind), describe(node), hint)
+	doc.fail(where, path, "%s is needed here, not %s%s", kindText(kind), describe(node), hint)
 }
 
 // set sets a field, or appends an entry to a list.
@@ -167,7 +167,7 @@ func describe(n ast.Node) string {
 	return "something else"
 }
 
-func article(k settings.Kind) string {
+func kindText(k settings.Kind) string {
 	switch k {
 	case settings.Integer:
 		return "a whole number"

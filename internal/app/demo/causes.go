@@ -16,16 +16,16 @@ import (
 // MaxCauses limits the causes that Causes returns.
 const MaxCauses = 3
 
-// Causes returns the reasons that little was released or that most records were lost, each for at
-// least a tenth of the records, the most important first. It returns nil if enough was released.
-// released is the number of released values. The texts have exact numbers, for the holder of the
+// Causes returns the reasons why little was released or most records were lost, the most important
+// first; each concerns at least a tenth of the records. It returns nil if enough was released.
+// released is the number of released values. The texts contain exact numbers, for the holder of the
 // source only.
 func Causes(s Settings, source Source, result Result, released int) (causes []string) {
 	t := result.Tallies
 	if t.Read == 0 {
 		return []string{"the input has no records"}
 	}
-	if !s.little(result, released) {
+	if !s.tooLittle(result, released) {
 		return nil
 	}
 	from, to := source.Range()
@@ -51,20 +51,20 @@ func Causes(s Settings, source Source, result Result, released int) (causes []st
 	return causes
 }
 
-// cause is a reason that records were lost.
+// cause is a reason why records were lost.
 type cause struct {
 	records uint64
 	text    string
 }
 
-// NoEvents returns the reasons that a file with records has no event.
+// NoEvents returns the reasons why a file with records has no event.
 func NoEvents(s Settings, f *File) []string {
 	t := unreadable(f.Unreadable())
 	return Causes(s, f, Result{Loaded: t.Read, Tallies: t}, 0)
 }
 
-// little reports whether so little was released or counted that a user wants to know the reason.
-func (s Settings) little(result Result, released int) bool {
+// tooLittle reports whether so little was released or counted that a user wants to know why.
+func (s Settings) tooLittle(result Result, released int) bool {
 	t := result.Tallies
 	m := t.Metrics[0]
 	return released == 0 || outcomes.Lost(pipeline.Tallies{}, t).Most() || 2*m.Filtered > t.Accepted ||

@@ -20,8 +20,8 @@ const (
 
 var errDrained = errors.New("drained while loading")
 
-// load writes a source to the events topic, with its records in turn to each partition: within a
-// partition, timestamps never fall. The next batches are made during an append. It returns the
+// load writes a source to the events topic. Its records go to the partitions in turn, so timestamps
+// never fall within a partition. The next batches are made during an append. load returns the
 // number of records, or errDrained if drain is closed before the end.
 func load(ctx context.Context, broker pipeline.Kafka, source Source, drain <-chan struct{}) (loaded uint64, err error) {
 	client, err := connect.Dial(ctx, broker, nil)

@@ -18,7 +18,7 @@ import (
 // Options of a run.
 type Options struct {
 	Logger   *slog.Logger
-	Drain    <-chan struct{} // ends the run after the open turn when closed
+	Drain    <-chan struct{} // when closed, ends the run after the open turn
 	OnLoaded func()          // called when every record is on the broker
 	// OnTurn receives the releases of each turn, in order and never concurrently, while the run
 	// continues. Run waits for the last call before it returns; after Drain it waits only briefly

@@ -14,7 +14,7 @@ import (
 // in the pipeline's configuration.
 type Settings struct {
 	Epsilon, Delta  float64
-	DeltaKeys       float64 `json:",omitempty"` // part of Delta for private keys; 0 is a tenth
+	DeltaKeys       float64 `json:",omitempty"` // part of Delta for private keys; 0: a tenth
 	Accountant      string
 	Window          time.Duration
 	Target          noisereduction.Target
@@ -38,7 +38,7 @@ const SkipNoUser = "skip"
 // MetricName is the name of a demo's only metric.
 const MetricName = "events"
 
-// Private reports whether the set of keys is protected.
+// Private reports whether keys are private.
 func (s Settings) Private() bool { return s.PublicKeys == nil }
 
 const (

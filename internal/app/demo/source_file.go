@@ -76,8 +76,8 @@ func (f *File) NoRecords() error {
 		!f.data.Empty))
 }
 
-// Stretched describes the distance of the first and the last event, with times for the holder of
-// the file.
+// Stretched describes the distance between the first and the last event. It shows times, for the
+// holder of the file only.
 func (f *File) Stretched() string {
 	d := f.data
 	return fmt.Sprintf("the events are spread from %s (%s %d) to %s (%s %d): take larger windows (--window), or leave "+
@@ -117,7 +117,7 @@ func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 	}, nil
 }
 
-// SetWindow changes the size of windows, and so the range that contains the data.
+// SetWindow changes the size of windows, and with it the range that contains the data.
 func (f *File) SetWindow(size time.Duration) {
 	f.opt.Window = size
 	f.setRange()

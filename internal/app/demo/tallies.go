@@ -27,7 +27,7 @@ func CheckTallies(t pipeline.Tallies) error {
 		return fmt.Errorf("%w: records read", ErrTallies)
 	}
 	for _, m := range t.Metrics {
-		if beside := strings.HasPrefix(m.Metric, MetricName+"."); !beside && m.Pairs() != t.Accepted {
+		if derived := strings.HasPrefix(m.Metric, MetricName+"."); !derived && m.Pairs() != t.Accepted {
 			return fmt.Errorf("%w: records accepted, metric %s", ErrTallies, m.Metric)
 		}
 	}

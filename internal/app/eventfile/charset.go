@@ -22,7 +22,7 @@ func CheckCharset(name string) error {
 // order mark overrides charset.
 func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byte, error) {
 	if charset == "" {
-		charset = sniffed(head)
+		charset = sniff(head)
 	}
 	if charset == "" {
 		return r, head, nil
@@ -32,14 +32,14 @@ func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byt
 		return nil, nil, fmt.Errorf("%w: %w", ErrEncoding, err)
 	}
 	if known == unicode.UTF8 {
-		return r, head, nil // its decoder would replace invalid UTF-8
+		return r, head, nil // a decoder would replace invalid UTF-8
 	}
 	r = bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(known.NewDecoder())), bufferBytes)
 	return r, headOf(r), nil
 }
 
-// sniffed detects UTF-16 by its byte order mark. It returns utf-16le, utf-16be or "".
-func sniffed(head []byte) string {
+// sniff detects UTF-16 by its byte order mark. It returns utf-16le, utf-16be or "".
+func sniff(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
 		return "utf-16le"

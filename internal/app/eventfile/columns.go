@@ -22,7 +22,7 @@ var ErrNoRecords = errors.New("there are no records")
 // NoRecords returns an ErrNoRecords that mentions a header if there is one.
 func NoRecords(header bool) error {
 	if header {
-		return fmt.Errorf("%w: the header is all there is; name a file with events after it", ErrNoRecords)
+		return fmt.Errorf("%w: the file contains only a header; name a file with events after it", ErrNoRecords)
 	}
 	return fmt.Errorf("%w: the file is empty; name a file with events", ErrNoRecords)
 }
@@ -69,8 +69,8 @@ func missing(names []string, field string) string {
 	return fmt.Sprintf("there is no column %q%s The columns are %s", field, found, listed(names))
 }
 
-// isHeader reports whether a line certainly has names and not values: it contains one of fields,
-// but no time and no number. Every event has a time or a number.
+// isHeader reports whether a line certainly contains names and not values: it contains one of
+// fields, but no time and no number. Every event contains a time or a number.
 func isHeader(names, fields []string, timeLayout string) bool {
 	isField := func(name string) bool {
 		return slices.ContainsFunc(fields, func(field string) bool { return strings.EqualFold(field, name) })
@@ -105,7 +105,7 @@ func CheckHeader(names []string, timeLayout string, fields ...string) error {
 }
 
 // CheckColumns checks that all names are UTF-8 and that each of fields appears exactly once. Its
-// error is an ErrColumns that lists the names, and a *ColumnError if one of fields is the reason.
+// error is an ErrColumns, and a *ColumnError if one of fields is the reason.
 func CheckColumns(names []string, fields ...string) error {
 	for i, name := range names {
 		if !utf8.ValidString(name) {

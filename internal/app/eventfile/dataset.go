@@ -25,7 +25,7 @@ type Clock func(r Record) (millis int64, ok bool)
 // LeftOut is the time of a record that Each skips.
 const LeftOut = math.MinInt64
 
-// Head describes the records of a file, as far as the file does.
+// Head holds the description of the records that the file itself contains.
 type Head struct {
 	Empty   bool     // whether even the header is missing
 	Columns []string // of rows: names from the header or the options
@@ -53,8 +53,8 @@ type Dataset struct {
 	Head
 	Records int64 // without the header
 	Timed   int64 // records that have an event time
-	// First and Last are the earliest and the latest event time in Unix milliseconds, if Timed is
-	// not 0, and FirstLine and LastLine the positions of their records.
+	// First and Last are the earliest and the latest event time in Unix milliseconds; FirstLine and
+	// LastLine are the positions of their records. Only valid if Timed is not 0.
 	First, Last         int64
 	FirstLine, LastLine int64
 	sorter              *Sorter
@@ -98,7 +98,7 @@ func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)
 	if err != nil {
 		return err
 	}
-	each, err := begin(head)
+	handle, err := begin(head)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)
 		if err != nil {
 			return err
 		}
-		if err := each(record); err != nil {
+		if err := handle(record); err != nil {
 			return err
 		}
 	}

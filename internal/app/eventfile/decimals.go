@@ -8,17 +8,17 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// wrongValue and noValue are the kinds of records with an unreadable value and with none.
+// wrongValue and noValue are the kinds of records with an unreadable value, and without a value.
 var (
 	wrongValue = event.Error{Class: event.ClassBadValue, Field: "value"}
 	noValue    = event.Error{Class: event.ClassNoValue, Field: "value"}
 )
 
-// otherValues counts values by size, to detect that the unreadable ones are not a random sample.
+// otherValues counts values by size, to detect whether too many, or too many large ones, are bad.
 type otherValues struct {
-	decoder *event.Decoder // of the other decimal sign; nil if the format has no values
-	sizes   [65]struct{ all, bad uint64 }
-	commas  uint64 // unreadable values with a decimal comma
+	decoder *event.Decoder                // with the other decimal sign; nil if the format has no values
+	sizes   [65]struct{ all, bad uint64 } // numbers of values, by size
+	commas  uint64                        // unreadable values with a decimal comma
 }
 
 func newOtherValues(format event.Format) *otherValues {
@@ -28,15 +28,15 @@ func newOtherValues(format event.Format) *otherValues {
 	}
 	format.Decimals = event.MaxDecimals
 	format.DecimalComma = !format.DecimalComma
-	o.decoder, _ = event.NewDecoder(format) // other code refuses an invalid format
+	o.decoder, _ = event.NewDecoder(format) // an invalid format is refused elsewhere
 	return o
 }
 
 // size returns the number of binary digits of a value.
 func size(v int64) int { return bits.Len64(uint64(max(v, -v))) }
 
-// try counts a record whose value could not be read. It takes the size from the digits of the text;
-// a text with too many digits for any value has size 0.
+// try counts a record whose value could not be read. It takes the size of the value from the digits
+// of the text; a text with more digits than any value counts as size 0.
 func (o *otherValues) try(record []byte) {
 	var digits int64
 	if d := o.decoder; d != nil {

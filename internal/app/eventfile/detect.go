@@ -33,8 +33,8 @@ const firstLines = 20
 // mark is the byte order mark of UTF-8.
 var mark = []byte("\uFEFF")
 
-// headOf returns the first bytes that r has, without waiting for more of a pipe. The first Read
-// reports any error of r.
+// headOf returns the first bytes of r that are available, without waiting for more from a pipe. The
+// first Read reports any error of r.
 func headOf(r *bufio.Reader) []byte {
 	r.Peek(4) //nolint:errcheck // see above
 	head, _ := r.Peek(r.Buffered())
@@ -81,7 +81,7 @@ func mismatch(given event.Encoding, head []byte) error {
 	if slices.ContainsFunc(lines, given.Lines) {
 		return nil
 	}
-	// The last format comes first: rows with tabs may have commas in their texts.
+	// The last format is tried first: rows with tabs may have commas in their texts.
 	for _, e := range slices.Backward(formats) {
 		if all(e.Lines) && (len(lines) > 1 || !e.Tabular()) { // one row is not enough
 			return wrong(e.Name, e.Begins)
@@ -124,10 +124,10 @@ func (s *separator) instead(given event.Encoding) *FormatError {
 	return out
 }
 
-// separated returns another separator that all lines have, preferably equally often, if the first
-// line has no given one: an event has several columns. It also returns one that is equally frequent
-// in all lines if the given one is rarer and varies from line to line, as decimal commas do. It
-// returns nil for lines of JSON. given is 0 for a format without a separator.
+// separated returns another separator that may be right, or nil; given is 0 for a format without
+// one. If the first line does not contain the given one, it returns one that all lines contain,
+// preferably equally often. If all lines contain another one equally often, and the given one is
+// rarer and varies, as decimal commas do, it returns that one. For lines of JSON, it returns nil.
 func separated(given byte, lines [][]byte) (other *separator) {
 	count := func(mark byte) (least, most int) {
 		least = math.MaxInt

@@ -44,7 +44,7 @@ type fault struct {
 	fields  map[string]int // number of records with each field, if the format names fields
 }
 
-// NewFaults returns the faults of no records of a format.
+// NewFaults returns an empty collection for records of a format.
 func NewFaults(format event.Format) *Faults {
 	return &Faults{format: format, kinds: map[event.Error]*fault{}}
 }
@@ -58,23 +58,23 @@ func (f *Faults) Begin(h Head) {
 // badTime is the kind of records whose time cannot be read.
 var badTime = event.Error{Class: event.ClassBadTimestamp, Field: "time"}
 
-// kind returns the records of one kind.
-func (f *Faults) kind(k event.Error) (one fault) {
+// kind returns the fault of a kind, which is empty if there are no such records.
+func (f *Faults) kind(k event.Error) (found fault) {
 	if known := f.kinds[k]; known != nil {
-		one = *known
+		found = *known
 	}
-	return one
+	return found
 }
 
 // sum returns the number of records of all matching kinds, and describes the most frequent kind.
 func (f *Faults) sum(match func(event.Error) bool) (n uint64, where string) {
 	most := uint64(0)
-	for kind, one := range f.kinds {
+	for kind, fault := range f.kinds {
 		if !match(kind) {
 			continue
 		}
-		if n += one.records; one.records > most {
-			most, where = one.records, f.where(*one)+f.meant(kind, one)
+		if n += fault.records; fault.records > most {
+			most, where = fault.records, f.where(*fault)+f.meant(kind, fault)
 		}
 	}
 	return n, where
@@ -82,8 +82,8 @@ func (f *Faults) sum(match func(event.Error) bool) (n uint64, where string) {
 
 // BadTimes returns the number of records whose time cannot be read, and the first positions.
 func (f *Faults) BadTimes() (n uint64, where string) {
-	one := f.kind(badTime)
-	return one.records, f.where(one)
+	times := f.kind(badTime)
+	return times.records, f.where(times)
 }
 
 // Times returns the times of the records; nil before Begin.
@@ -103,11 +103,11 @@ func (f *Faults) NotUTF8() (n uint64, where string) {
 }
 
 // BadValues returns the number of records whose value is not a number of the format, the first
-// positions, and whether these are too many: more than 2 % of all values, or of the greatest tenth.
+// positions, and whether these are too many: more than 2% of all values, or of the greatest tenth.
 func (f *Faults) BadValues() (n uint64, where string, tooMany bool) {
-	one := f.kind(wrongValue)
-	return one.records, f.where(one), f.values != nil &&
-		f.values.tooMany(f.total-one.records-f.kind(noValue).records)
+	values := f.kind(wrongValue)
+	return values.records, f.where(values), f.values != nil &&
+		f.values.tooMany(f.total-values.records-f.kind(noValue).records)
 }
 
 // DecimalCommas reports whether most unreadable values have a decimal comma, which the format does
@@ -151,7 +151,7 @@ func (f *Faults) Event(e *event.Event, r Record) {
 // WithoutValue returns the number of records without a value, broken or skipped.
 func (f *Faults) WithoutValue() uint64 { return f.skipped + f.kind(noValue).records }
 
-// Add records an error of a decoder, and reports whether the record is the cause of it.
+// Add records an error of a decoder. It reports whether the record caused the error.
 func (f *Faults) Add(err error, r Record) bool {
 	var broken *event.Error
 	if !errors.As(err, &broken) {
@@ -186,18 +186,18 @@ func (f *Faults) Add(err error, r Record) bool {
 }
 
 // add counts one more record.
-func (one *fault) add(r Record, format event.Format) {
-	if one.records == 0 && !format.Encoding().Contained() {
-		one.example = masked(r.Value)
+func (t *fault) add(r Record, format event.Format) {
+	if t.records == 0 && !format.Encoding().Contained() {
+		t.example = masked(r.Value)
 	}
-	if one.records++; len(one.lines) < firstFaults {
-		one.lines = append(one.lines, terminal.Number(float64(r.Line), 0))
+	if t.records++; len(t.lines) < firstFaults {
+		t.lines = append(t.lines, terminal.Number(float64(r.Line), 0))
 	}
 }
 
-// commonFields returns the names that all records have, or that more than half have while the
-// others have null in place of an object around the field, like a delete in a change-data topic. A
-// name that only some records have may be data, such as a user id that is used as a member name.
+// commonFields returns the fields that all records have, or that more than half have while the
+// others have null in place of an object around the field, as a delete in a change-data topic does.
+// A name that only some records have may be data, such as a user id that is used as a member name.
 func commonFields(records map[string]int, all int) (names []string) {
 	for name, n := range records {
 		around := 0
@@ -230,8 +230,8 @@ func (f *Faults) Unnamed() (n uint64) {
 // ByClass returns the number of broken records by class of dead letters.
 func (f *Faults) ByClass() map[string]uint64 {
 	out := map[string]uint64{}
-	for kind, one := range f.kinds {
-		out[kind.Class] += one.records
+	for kind, fault := range f.kinds {
+		out[kind.Class] += fault.records
 	}
 	return out
 }
@@ -250,9 +250,9 @@ func (f *Faults) mostFrequent() []event.Error {
 func (f *Faults) Texts() (out []string) {
 	kinds := f.mostFrequent()
 	for _, kind := range kinds[:min(len(kinds), mostKinds)] {
-		one := f.kinds[kind]
-		out = append(out, fmt.Sprintf("%s %s: %s%s", terminal.Number(float64(one.records), 0),
-			strings.TrimSpace(kind.Class+" "+kind.Field), f.where(*one), f.meant(kind, one)))
+		fault := f.kinds[kind]
+		out = append(out, fmt.Sprintf("%s %s: %s%s", terminal.Number(float64(fault.records), 0),
+			strings.TrimSpace(kind.Class+" "+kind.Field), f.where(*fault), f.meant(kind, fault)))
 	}
 	if others := kinds[len(out):]; len(others) > 0 {
 		var records uint64
@@ -264,33 +264,33 @@ func (f *Faults) Texts() (out []string) {
 	return out
 }
 
-// where returns the positions of the first records of a kind, and an example; "" for no records.
-func (f *Faults) where(one fault) (text string) {
+// where returns the positions of the first records of a fault, and an example; "" for no records.
+func (f *Faults) where(t fault) (text string) {
 	switch {
-	case one.records == 0:
+	case t.records == 0:
 		return ""
-	case one.records > uint64(len(one.lines)):
-		text = f.Unit + "s " + strings.Join(one.lines, ", ") + " and more"
-	case len(one.lines) == 1:
-		text = f.Unit + " " + one.lines[0]
+	case t.records > uint64(len(t.lines)):
+		text = f.Unit + "s " + strings.Join(t.lines, ", ") + " and more"
+	case len(t.lines) == 1:
+		text = f.Unit + " " + t.lines[0]
 	default:
-		text = f.Unit + "s " + spelling.List(one.lines, " and ")
+		text = f.Unit + "s " + spelling.List(t.lines, " and ")
 	}
-	if one.example != "" {
-		text += fmt.Sprintf("; %s %s is like %s", f.Unit, one.lines[0], one.example)
+	if t.example != "" {
+		text += fmt.Sprintf("; %s %s is like %s", f.Unit, t.lines[0], t.example)
 	}
 	return text
 }
 
 // meant suggests fields for records that lack one. It does not list the fields of a single record,
 // which may be data.
-func (f *Faults) meant(kind event.Error, one *fault) (text string) {
+func (f *Faults) meant(kind event.Error, t *fault) (text string) {
 	if kind == badTime && f.times != nil {
 		if unit := f.times.Reading(); unit != nil {
 			return fmt.Sprintf("; most of these times need the unit %v", unit)
 		}
 	}
-	fields := commonFields(one.fields, int(min(one.records, compared)))
+	fields := commonFields(t.fields, int(min(t.records, compared)))
 	if len(fields) == 0 {
 		return ""
 	}
@@ -303,14 +303,14 @@ func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 			text += fmt.Sprintf(", did you mean %s?", meant)
 		}
 	}
-	if one.records == 1 {
+	if t.records == 1 {
 		return text
 	}
 	return text + "; its fields are " + listed(fields)
 }
 
-// masked returns the beginning of a record with every digit replaced by 9 and every letter by x: it
-// shows the form of the record, but not its content.
+// masked returns the beginning of a record, with every digit replaced by 9 and every letter by x.
+// It shows the form of the record, but not its content.
 func masked(record []byte) string {
 	var b strings.Builder
 	n := 0

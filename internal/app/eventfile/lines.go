@@ -39,12 +39,12 @@ func (k *kept) addByte(c byte) {
 type lineReader struct {
 	r       *bufio.Reader
 	format  event.Encoding
-	charset string // "" for UTF-8, or whatever the first bytes show
+	charset string // "" for UTF-8, or UTF-16 if the first bytes show it
 	limit   int    // bytes kept of one line
 	number  int64
 	peeled  bool // whether peel was called
-	spread  bool // whether records are not one a line, so that object reads them
-	arrays  int  // JSON arrays that are open around the next record
+	spread  bool // whether the file does not have one record a line: object then reads them
+	arrays  int  // number of open JSON arrays around the next record
 }
 
 // bufferBytes is the size of the read buffer.
@@ -83,9 +83,9 @@ func (l *lineReader) next() (line, error) {
 	return line{text: text[:n:n], end: whole.text[len(text):], number: l.number, cut: n < len(text)}, nil
 }
 
-// peel prepares the file once: it unpacks it, converts its text to UTF-8 and drops a byte order
-// mark. It refuses data that is certainly not text, or not of the file's format: otherwise, every
-// record would count as broken.
+// peel prepares the file once: it decompresses the file, converts its text to UTF-8 and drops a
+// byte order mark. It refuses data that is certainly not text, or not of the file's format:
+// otherwise, every record would count as broken.
 func (l *lineReader) peel() error {
 	if l.peeled {
 		return nil

@@ -36,7 +36,7 @@ const maxWindow = 128 << 20
 
 // packings lists the supported compressions of a whole file.
 var packings = [...]struct {
-	name, ending, mark string // mark has the first bytes
+	name, ending, mark string // mark: the first bytes
 	open               func(io.Reader) (io.Reader, error)
 }{
 	{"gzip", ".gz", "\x1f\x8b", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
@@ -45,7 +45,7 @@ var packings = [...]struct {
 	}},
 }
 
-// EncodingOfFile returns the format of a file by its name, without the ending of a compression.
+// EncodingOfFile returns the format that a file's name suggests, ignoring a compression's ending.
 func EncodingOfFile(name string) event.Encoding {
 	ending := filepath.Ext(name)
 	for _, p := range packings {
@@ -91,10 +91,10 @@ func (u *unpacking) Read(b []byte) (int, error) {
 }
 
 func damaged(name string, after int64, err error) error {
-	what := "are damaged"
+	fault := "are damaged"
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		what = "end early"
+		fault = "end early"
 	}
-	return fmt.Errorf("%w: the %s data %s after %s unpacked bytes (%w): copy the file again from where it is whole",
-		ErrDamaged, name, what, terminal.Number(float64(after), 0), err)
+	return fmt.Errorf("%w: the %s data %s after %s unpacked bytes (%w): copy the file again from a whole copy",
+		ErrDamaged, name, fault, terminal.Number(float64(after), 0), err)
 }

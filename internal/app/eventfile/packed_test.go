@@ -125,7 +125,7 @@ func FuzzObjects(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		s := NewSplitter(bytes.NewReader(file), event.Format{Format: event.JSONL}, 0)
-		if s.Begin() != nil || sniffed(file) != "" || !s.lines.spread || bytes.HasPrefix(file, []byte("\x1f\x8b")) ||
+		if s.Begin() != nil || sniff(file) != "" || !s.lines.spread || bytes.HasPrefix(file, []byte("\x1f\x8b")) ||
 			bytes.HasPrefix(file, []byte("\x28\xb5")) {
 			t.Skip()
 		}

@@ -9,10 +9,10 @@ import (
 )
 
 // mostTried is the number of records that are tried in every unit. Later records are tried only in
-// the units that fit one of those.
+// the units that fit at least one of those records.
 const mostTried = 1000
 
-// usualFrom is older than nearly all events, and datesFrom older than nearly all dates. A time in
+// Nearly all events are later than usualFrom, and nearly all dates later than datesFrom. A time in
 // seconds with at least nine digits is not before secondsFrom.
 var (
 	usualFrom   = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -25,12 +25,12 @@ type Reading struct {
 	unit        string
 	from        int64 // earliest plausible time
 	decoder     *event.Decoder
-	reads       uint64 // number of odd or unreadable times that this unit makes usual
+	reads       uint64 // number of odd or unreadable times that are plausible in this unit
 	first, last int64  // range of those times
 }
 
-// readings returns the other units of a format, the more specific ones first: of two that fit
-// equally many times, the first is right. A layout cannot be combined with a unit.
+// readings returns the other units that a format could have, the more specific ones first: if two
+// fit equally many times, the first is right. A layout cannot be combined with a unit.
 func readings(format event.Format) (all []*Reading) {
 	if format.TimeLayout != "" {
 		return nil
@@ -59,7 +59,7 @@ func readings(format event.Format) (all []*Reading) {
 // Text reports whether the times are texts, not numbers.
 func (r *Reading) Text() bool { return r.unit == event.TimeText }
 
-// String returns the unit, and the range of dates that results.
+// String returns the unit, and the range of dates in this unit.
 func (r *Reading) String() string {
 	return fmt.Sprintf("%s (%s to %s)", r.unit, Date(r.first), Date(r.last))
 }
@@ -67,18 +67,18 @@ func (r *Reading) String() string {
 // Date formats the day of a time.
 func Date(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.DateOnly) }
 
-// Times counts the times of a file that are unusual for events, and finds other units for them.
+// Times counts the times of a file that are unusual for events, and finds units that fit better.
 type Times struct {
 	Events      uint64 // records with a time
 	First, Last int64  // range of the times
 	Early       uint64 // times before 1990
-	Ahead       uint64 // times ahead of now
+	Ahead       uint64 // times in the future
 
 	UsualFirst, UsualLast int64 // range of the other times
 
 	format event.Format
 	now    int64
-	odd    fault // records with an early time, or one ahead of now
+	odd    fault // records with an early time, or with a time in the future
 	others []*Reading
 	tried  uint64
 }
@@ -111,15 +111,15 @@ func within(n uint64, first, last *int64, millis int64) {
 // Usual returns the number of times that are neither early nor ahead of now.
 func (t *Times) Usual() uint64 { return t.Events - t.Early - t.Ahead }
 
-// try decodes a record in the other units. Times before dates do not count.
-func (t *Times) try(record []byte, dates int64) {
+// try decodes a record in the other units. Times before from do not count.
+func (t *Times) try(record []byte, from int64) {
 	if t.tried == 0 {
 		t.others = readings(t.format)
 	}
 	t.tried++
 	var e event.Event
 	for _, r := range t.others {
-		if r.decoder.Decode(record, &e) == nil && e.Millis >= max(r.from, dates) && e.Millis <= t.now {
+		if r.decoder.Decode(record, &e) == nil && e.Millis >= max(r.from, from) && e.Millis <= t.now {
 			within(r.reads, &r.first, &r.last, e.Millis)
 			r.reads++
 		}

@@ -70,8 +70,8 @@ func (s *Sorter) failed(err error) error {
 		err)
 }
 
-// Each calls fn with every entry, in order. It can be called again, but nothing can be added after
-// it.
+// Each calls fn with every entry, in order. It can be called again, but no entry can be added after
+// the first call.
 func (s *Sorter) Each(fn func(Entry) error) error {
 	if s.file != nil {
 		if err := s.writer.Flush(); err != nil {

@@ -19,7 +19,7 @@ type Record struct {
 // Splitter finds the records of a file. Not for concurrent use.
 //
 // A malformed or unclosed quote breaks only its physical line, not the rest of the file: the lines
-// after it are read again as records of their own. Empty lines are not records.
+// after it are read again as separate records. Empty lines are not records.
 type Splitter struct {
 	lines   *lineReader
 	quoted  bool
@@ -66,7 +66,7 @@ func (s *Splitter) Next() (Record, error) {
 		return Record{}, err
 	}
 	if !s.quoted || first.cut || bytes.IndexByte(first.text, '"') < 0 {
-		return single(first), nil
+		return lineRecord(first), nil
 	}
 	return s.join(first)
 }
@@ -75,7 +75,7 @@ func (s *Splitter) Next() (Record, error) {
 func (s *Splitter) join(first line) (Record, error) {
 	end := csvrow.Scan(first.text, s.lines.format.Separator, false)
 	if end != csvrow.Open {
-		return single(first), nil
+		return lineRecord(first), nil
 	}
 	var after []line
 	value := append([]byte(nil), first.text...)
@@ -98,7 +98,7 @@ func (s *Splitter) join(first line) (Record, error) {
 	}
 	if end != csvrow.End {
 		s.pending = append(after, s.pending...)
-		return single(first), nil
+		return lineRecord(first), nil
 	}
 	return Record{Value: value, Line: first.number}, nil
 }
@@ -112,4 +112,4 @@ func (s *Splitter) line() (line, error) {
 	return s.lines.next()
 }
 
-func single(l line) Record { return Record{Value: l.text, Line: l.number, Cut: l.cut} }
+func lineRecord(l line) Record { return Record{Value: l.text, Line: l.number, Cut: l.cut} }

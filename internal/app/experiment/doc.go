@@ -2,8 +2,8 @@
 // HTML. The experiments are in the packages below; cmd/experiments lists them.
 //
 // Guarantees: a result depends only on its Options, not on GOMAXPROCS, the machine or the time of
-// day. A cell that cannot be reproduced is empty, never made up. A table, a figure or JSON has only
-// finite numbers: Result.check refuses others.
+// day. A cell that cannot be reproduced is empty, never made up. Tables, figures and JSON contain
+// only finite numbers: Result.check refuses others.
 //
 // Not guaranteed: privacy. Experiments draw their noise from a published seed, so that anybody can
 // repeat them. They must not be used on data of people who need protection, and no package of the

@@ -50,11 +50,11 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Experiment is a named experiment.
+// Experiment is an experiment that can be run by name.
 type Experiment struct {
 	Name   string // lower case, hyphens
 	Title  string // one line
-	Source string // paper and place: "Koskela, Tobaben and Honkela, Figures 3 to 5"
+	Source string // paper and part of it: "Koskela, Tobaben and Honkela, Figures 3 to 5"
 	Data   *Data  // real data that it can use, or nil
 	// Run returns an error if ctx ends, or a file of Options.Data cannot be read or is invalid.
 	Run func(ctx context.Context, o Options) (*Result, error)
@@ -103,10 +103,10 @@ type Table struct {
 	Note string  `json:"note,omitempty"`
 }
 
-// Column of a table.
+// Column is a column of a table.
 type Column struct {
 	Name string `json:"name"`
-	// Digits is the number of decimals of a float64 in text. JSON has all digits.
+	// Digits is the number of decimals of a float64 in text. In JSON, it has all digits.
 	Digits int `json:"digits,omitempty"`
 }
 

@@ -17,7 +17,7 @@ const (
 	curves                = 8 // number of colours
 )
 
-// figureStyle has the colours of the pages of package report.
+// figureStyle uses the colours of the pages of package report.
 const figureStyle = `<style>
 :root{--card:#fff;--text:#1a2029;--soft:#566070;--line:#d5dae2;--grid:#e6e9ee;
 --s0:#1f6fb4;--s1:#c2410c;--s2:#0f7b5f;--s3:#a2339b;--s4:#8a6100;--s5:#4a5568;--s6:#b3123f;--s7:#5b3fd6}

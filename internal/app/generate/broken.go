@@ -8,7 +8,7 @@ import (
 // kind is a way to break a record.
 type kind struct {
 	class string // class of dead letters
-	rare  bool   // whether the kind is twenty times as rare, because its records are long
+	rare  bool   // whether the kind is twenty times rarer, because its records are long
 	make  func(c Config, user, page string, millis int64) []byte
 }
 
@@ -39,7 +39,7 @@ var kinds = []kind{
 	{class: "key_too_long", rare: true, make: func(_ Config, user, page string, millis int64) []byte {
 		return record(user, page+strings.Repeat("/x", 300), millis)
 	}},
-	// Half a surrogate pair is valid JSON but has no UTF-8.
+	// Half a surrogate pair is valid JSON, but UTF-8 cannot encode it.
 	{class: "bad_key", make: func(_ Config, user, page string, millis int64) []byte {
 		return fmt.Appendf(nil, `{"user":%q,"page":"%s\ud800","ts":%d}`, user, page, millis)
 	}},

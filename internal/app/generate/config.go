@@ -18,9 +18,9 @@ type Config struct {
 	Windows  int           // number of windows
 	Window   time.Duration // size of a window
 	Lateness time.Duration // largest delay of a record that is not late
-	Skew     time.Duration // largest lead of a record that is not of the future
+	Skew     time.Duration // largest lead of a record that is not in the future
 	Late     float64       // share of late records, in [0, 1]
-	Future   float64       // share of records of the future, in [0, 1]
+	Future   float64       // share of records in the future, in [0, 1]
 	Broken   float64       // share of broken records, in [0, 1]
 
 	MaxRecordBytes int // an oversized record is one byte longer
@@ -44,7 +44,7 @@ func Defaults() Config {
 // End returns the end of the last window.
 func (c Config) End() time.Time { return c.Start.Add(time.Duration(c.Windows) * c.Window) }
 
-// outside returns the error for a number out of range.
+// outside returns the error for a number that is out of range.
 func outside(name string, value int, want string) error {
 	return fmt.Errorf("%w: %w", ErrConfig, &units.RangeError{Parameter: name, Value: float64(value), Range: want})
 }
@@ -67,10 +67,10 @@ func (c Config) check() error {
 	case c.Lateness < 0 || c.Skew < 0:
 		return fmt.Errorf("%w: lateness and skew must not be negative", ErrConfig)
 	case c.Late < 0 || c.Future < 0 || c.Broken < 0 || !(c.Late+c.Future+c.Broken <= 1):
-		return fmt.Errorf("%w: the shares of late, future and broken records must be from 0 to 1 together", ErrConfig)
+		return fmt.Errorf("%w: the shares of late, future and broken records must be from 0 to 1, as must their "+
+			"sum", ErrConfig)
 	case c.MaxRecordBytes < 4096 || c.MaxRecordBytes > 900_000:
-		return fmt.Errorf("%w: at most %d bytes a record, the limit must be from 4096 to 900000", ErrConfig,
-			c.MaxRecordBytes)
+		return fmt.Errorf("%w: the limit of %d bytes a record must be from 4096 to 900000", ErrConfig, c.MaxRecordBytes)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 // Package generate makes up a realistic stream of page views with known outcomes: users and pages
-// follow Zipf's law, with a daily rhythm, late records, times of the future, and broken records of
-// every class.
+// follow Zipf's law, with a daily rhythm, late records, records in the future, and broken records
+// of every class.
 //
 // Guarantees: the stream is a function of its Config (same seed, same bytes, for one Go version and
 // processor architecture); events come in order of arrival; Truth counts each of them under one

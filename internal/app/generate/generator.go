@@ -103,7 +103,7 @@ func (g *Generator) value(arrival int64) []byte {
 		return kind.make(g.c, user, page, arrival)
 	}
 	draw -= g.c.Broken
-	millis := g.happened(arrival, draw)
+	millis := g.eventTime(arrival, draw)
 	switch {
 	case millis < g.c.Start.UnixMilli():
 		g.truth.BeforeStart++
@@ -117,9 +117,9 @@ func (g *Generator) value(arrival int64) []byte {
 	return record(user, page, millis)
 }
 
-// happened draws the event time. A late event that would be before the start is on time instead, so
-// that every event has exactly one outcome.
-func (g *Generator) happened(arrival int64, draw float64) int64 {
+// eventTime draws the event time. A late event that would be before the start is on time instead,
+// so that every event has exactly one outcome.
+func (g *Generator) eventTime(arrival int64, draw float64) int64 {
 	lateness, skew := g.c.Lateness.Milliseconds(), g.c.Skew.Milliseconds()
 	if draw < g.c.Late {
 		millis := arrival - lateness - 1 - int64(g.r.ExpFloat64()*600_000)
@@ -136,7 +136,7 @@ func (g *Generator) happened(arrival int64, draw float64) int64 {
 	return arrival - min(delay, lateness)
 }
 
-// page draws a page by Zipf's law; each page has its peak at another hour.
+// page draws a page by Zipf's law; different pages peak at different hours.
 func (g *Generator) page(arrival int64) int {
 	for {
 		rank := g.keys.Draw(g.r)

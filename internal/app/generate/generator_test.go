@@ -111,7 +111,7 @@ func TestShares(t *testing.T) {
 	near("broken", float64(broken), c.Broken)
 	near("late", float64(truth.Late), c.Late)
 	near("future", float64(truth.Future), c.Future)
-	z := NewZipf(c.Users, 0.5).cumulated
+	z := NewZipf(c.Users, 0.5).cumulative
 	near("first user", float64(first), z[0]/z[len(z)-1]*(1-c.Broken))
 	if night, evening := byHour[4], byHour[19]; 2*night > evening {
 		t.Errorf("no daily rhythm: %d events at four, %d at seven in the evening", night, evening)

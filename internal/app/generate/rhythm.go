@@ -15,7 +15,7 @@ func daily(t time.Time) float64 {
 	return 1 - 0.55*math.Cos(2*math.Pi*(day-5.0/24)) - 0.18*math.Cos(4*math.Pi*(day-1.5/24))
 }
 
-// arrivals distributes events over slices in proportion to daily. The sum is exact.
+// arrivals distributes events over slices in proportion to daily. Their sum is exact.
 type arrivals struct {
 	start, span float64 // Unix milliseconds
 	upTo        []int   // number of events up to the end of each slice

@@ -19,10 +19,10 @@ type Options struct {
 	// Follow calls a function with each turn, as pipeline.FollowReleases does. Every call begins at
 	// the same position.
 	Follow func(context.Context, func(pipeline.Published) error) error
-	// Take is called with the turns in order, and gets each value once. Its error ends the Handout.
+	// Take is called with the turns in order, each value once. Its error ends the Handout.
 	Take func(pipeline.Published) error
-	// OnUnread, if set, is called when Follow fails. Follow is then repeated, after pauses that
-	// grow from Pause to a minute and shrink to Pause again after a success. Without OnUnread, an
+	// OnUnread, if set, is called when Follow fails. Follow is then repeated after pauses that grow
+	// from Pause to a minute, and begin again with Pause after a success. Without OnUnread, an
 	// error of Follow ends the Handout.
 	OnUnread func(error)
 	Pause    time.Duration
@@ -111,7 +111,7 @@ func (h *Handout) Wait(turn uint64, limit time.Duration, hurry <-chan struct{}) 
 	h.Moved()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	var over time.Time
+	var deadline time.Time
 	for h.done.Load() < turn {
 		select {
 		case <-h.ended:
@@ -121,10 +121,10 @@ func (h *Handout) Wait(turn uint64, limit time.Duration, hurry <-chan struct{}) 
 			return cmp.Or(h.err, ErrNotTaken)
 		case <-hurry:
 			h.Moved()
-			hurry, limit, over = nil, hurried, time.Now().Add(10*hurried)
+			hurry, limit, deadline = nil, hurried, time.Now().Add(10*hurried)
 		case now := <-tick.C:
 			stuck := limit > 0 && now.UnixNano()-h.moved.Load() >= limit.Nanoseconds()
-			if h.hangs = stuck || !over.IsZero() && now.After(over); h.hangs {
+			if h.hangs = stuck || !deadline.IsZero() && now.After(deadline); h.hangs {
 				return ErrNotTaken
 			}
 		}
@@ -142,7 +142,7 @@ func (h *Handout) Err() error {
 	}
 }
 
-// Unread returns the error that reading fails with at the moment, or nil.
+// Unread returns the error with which Follow is failing, or nil.
 func (h *Handout) Unread() error {
 	if err := h.unread.Load(); err != nil {
 		return *err

@@ -12,7 +12,7 @@ import (
 // CommandTime is the longest time that a command may take to print a key.
 const CommandTime = 30 * time.Second
 
-// maxPrinted bounds the output of a command that is kept, in bytes.
+// maxPrinted is the number of bytes of a command's output that are kept.
 const maxPrinted = 4096
 
 var (
@@ -22,8 +22,8 @@ var (
 
 // FromCommand returns the text that a command prints, as ParseSecret reads it. No shell interprets
 // the arguments. The command runs in dir, with this process's environment and without standard
-// input, and is killed when ctx ends. Errors have the beginning of its standard error, and nothing
-// of its standard output.
+// input, and is killed when ctx ends. Errors contain the beginning of its standard error, and
+// nothing of its standard output.
 func FromCommand(ctx context.Context, dir string, argv []string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir

@@ -8,22 +8,22 @@ import (
 	"path/filepath"
 )
 
-// Make writes 256 random bits to a new file, and makes the directories that are
-// missing; made is false where there is such a file, which stays as it is. The file
-// appears with its key in it: another process that begins the deployment at the same moment,
-// or after a crash, finds a whole key or no key.
+// Make writes 256 random bits to a new file, and makes missing directories. made is false if the
+// file exists, which Make then leaves unchanged. The file appears with the key in it: another
+// process that begins the deployment at the same moment, or after a crash, finds a whole key or no
+// key.
 func Make(path string) (made bool, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return false, err
 	}
-	// cut, because names are limited to 255 bytes in most file systems
+	// Most file systems limit names to 255 bytes.
 	base := filepath.Base(path)
 	file, err := os.CreateTemp(dir, base[:min(len(base), 200)]+".*") // readable by its owner only
 	if err != nil {
 		return false, err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // the file of half a key, or a second name of the whole one
+	defer os.Remove(file.Name()) //nolint:errcheck // an unfinished file, or a second name of the finished one
 	var secret [32]byte
 	_, err = rand.Read(secret[:])
 	if err == nil {

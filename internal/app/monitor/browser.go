@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// guarded refuses requests that a web page of another site makes in the browser of an operator. It
-// must neither read the responses nor cause profiles, which slow down the run. With local, guarded
+// guarded refuses requests that a web page of another site makes in the browser of an operator. The
+// page must neither read responses nor cause profiles, which slow down the run. With local, guarded
 // also refuses a host that is neither an address nor a name of this machine: the owner of another
-// name can let it point to this machine, and a page of that name is then of the same site (DNS
-// rebinding).
+// name can make it point to this machine, and a page under that name then counts as the same site
+// (DNS rebinding).
 func guarded(h http.Handler, local bool) http.Handler {
 	hostname, _ := os.Hostname() //nolint:errcheck // without it, guarded refuses one more name
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -21,8 +21,8 @@ func guarded(h http.Handler, local bool) http.Handler {
 		case r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin":
 			http.Error(w, "not for other web pages: type the address into the browser", http.StatusForbidden)
 		case local && !ofThisMachine(r.Host, hostname):
-			http.Error(w, "not under this name: only this machine is listened to; ask localhost, or listen on another "+
-				"address", http.StatusForbidden)
+			http.Error(w, "not under this name: the server accepts only this machine; use localhost, or listen on "+
+				"another address", http.StatusForbidden)
 		default:
 			h.ServeHTTP(w, r)
 		}

@@ -32,10 +32,10 @@ type Monitor struct {
 
 	mu       sync.Mutex
 	state    *pipeline.RunState // latest state; nil before the first
-	received time.Time          // time of state
+	received time.Time          // when state was received
 }
 
-// maxAge is the greatest age of a state of a run that is ready. A run sends about one per second.
+// maxAge limits the age of the state of a ready run. A run sends about one state per second.
 const maxAge = 10 * time.Second
 
 // New returns a Monitor without a state: the run is alive, but not ready.
@@ -61,7 +61,7 @@ func (m *Monitor) last() (s *pipeline.RunState, notReady string) {
 	case m.state == nil:
 		return nil, "starting"
 	case m.now().Sub(m.received) > maxAge:
-		return m.state, "the run has said nothing since " + m.received.UTC().Format(time.RFC3339)
+		return m.state, "the run has reported nothing since " + m.received.UTC().Format(time.RFC3339)
 	}
 	return m.state, m.state.NotReady
 }
@@ -98,27 +98,27 @@ type exporter struct{ m *Monitor }
 var (
 	partition = []string{"partition"}
 
-	build = prometheus.NewDesc("tollgate_build_info", "1, with what the program was made of.",
+	build = prometheus.NewDesc("tollgate_build_info", "Always 1; labels name the build of the program.",
 		[]string{"version", "revision", "go"}, nil)
-	lag = prometheus.NewDesc("tollgate_lag_seconds", "How long ago the last record that was read of a "+
-		"partition was appended, in whole seconds, rounded up; 0 at its end, and while no broker answers the time "+
-		"since the end was known. Absent where the events topic does not have append times.", partition, nil)
+	lag = prometheus.NewDesc("tollgate_lag_seconds", "How long ago the last record that was read from a "+
+		"partition was appended, in whole seconds, rounded up; 0 at its end, and while no broker responds the time "+
+		"since the end was known. Absent if the events topic does not have append times.", partition, nil)
 	openTurn = prometheus.NewDesc("tollgate_open_turn_age_seconds", "How long the turn that is being released has "+
-		"been open; 0 where none is.", nil, nil)
-	watermark = prometheus.NewDesc("tollgate_watermark_timestamp_seconds", "Up to which event time windows are "+
+		"been open; 0 if none is.", nil, nil)
+	watermark = prometheus.NewDesc("tollgate_watermark_timestamp_seconds", "Event time up to which windows are "+
 		"closed.", nil, nil)
-	settledTo = prometheus.NewDesc("tollgate_settled_timestamp_seconds", "Up to which event time counts are "+
+	settledTo = prometheus.NewDesc("tollgate_settled_timestamp_seconds", "Event time up to which counts are "+
 		"published, complete and charged.", nil, nil)
 	turns = prometheus.NewDesc("tollgate_turns_settled_total", "How many turns of the deployment are settled: "+
 		"their counts are published, complete and charged.", nil, nil)
-	restarts = prometheus.NewDesc("tollgate_restarts_total", "How often the run began again by itself: epochs "+
+	restarts = prometheus.NewDesc("tollgate_restarts_total", "How often the run restarted itself: epochs "+
 		"after its first one.", nil, nil)
 	epoch = prometheus.NewDesc("tollgate_epoch", "The number of the epoch in force; -1 before the first.", nil,
 		nil)
 	generation = prometheus.NewDesc("tollgate_generation", "The generation of the deployment that is in force.", nil,
 		nil)
-	ready    = prometheus.NewDesc("tollgate_ready", "1 where /-/ready says so, else 0.", nil, nil)
-	brokerUp = prometheus.NewDesc("tollgate_broker_up", "1 where every broker that was asked answers, else 0.", nil,
+	ready    = prometheus.NewDesc("tollgate_ready", "1 if /-/ready reports that the run is ready, else 0.", nil, nil)
+	brokerUp = prometheus.NewDesc("tollgate_broker_up", "1 if every broker that was asked responds, else 0.", nil,
 		nil)
 	lagRecords = prometheus.NewDesc("tollgate_lag_records", "Records of a partition that are not read yet. Exact: "+
 		"for the trusted side only.", partition, nil)

@@ -137,7 +137,7 @@ func TestReadyIsTheStateOfTheRun(t *testing.T) {
 	m.Set(state())
 	check(200, "ready")
 	now = now.Add(11 * time.Second)
-	check(503, "not ready: the run has said nothing since 2025-03-01T00:00:00Z")
+	check(503, "not ready: the run has reported nothing since 2025-03-01T00:00:00Z")
 	s := state()
 	s.NotReady = "counts have been due since 2025-03-01T00:00:00Z"
 	m.Set(s)

@@ -17,11 +17,11 @@ import (
 const (
 	maxClients   = 64
 	headerBytes  = 8 << 10
-	requestTime  = 10 * time.Second // to receive a request, and between two requests
+	requestTime  = 10 * time.Second // for receiving a request, and between two requests
 	responseTime = 2 * time.Minute  // a profile takes half a minute
 )
 
-// Server is an HTTP server that listens.
+// Server is a running HTTP server.
 type Server struct {
 	http     *http.Server
 	listener net.Listener

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// headBytes is the size of the head that Kind.Wrote gets: a page begins with its style.
+// headBytes is the size of the head that Kind.Wrote receives: a page begins with its style.
 const headBytes = 64 << 10
 
 // A Kind of file replaces only files of the same kind.
@@ -19,14 +19,14 @@ type Kind interface {
 	Wrote(head []byte) bool // whether a file with this head is of the kind
 }
 
-// Check refuses a path that cannot be written, and one with a file that has contents but is not of
-// the kind. It does not change the file.
+// Check refuses a path that cannot be written, and a file that is not empty and not of the kind. It
+// does not change the file.
 func Check(path string, perm os.FileMode, kind Kind) error {
 	const write = 2 // W_OK
 	info, err := os.Stat(path)
 	switch {
 	case err != nil || info.IsDir() || info.Mode().IsRegular():
-		if err := spare(path, kind); err != nil {
+		if err := refuseOtherKind(path, kind); err != nil {
 			return err
 		}
 		file, err := Create(path, perm)
@@ -44,8 +44,8 @@ func Check(path string, perm os.FileMode, kind Kind) error {
 	return nil
 }
 
-// spare refuses to replace a file of another kind.
-func spare(path string, kind Kind) error {
+// refuseOtherKind refuses to replace a file of another kind.
+func refuseOtherKind(path string, kind Kind) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil //nolint:nilerr // Create reports the fault of a path

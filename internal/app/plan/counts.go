@@ -14,15 +14,15 @@ import (
 // Count is the forecast for a count of a given size, from the distribution of its noise.
 type Count struct {
 	Count float64 `json:"count"`
-	// Typical is the median relative noise; a value that is not published has 1. Nil for a mean.
+	// Typical is the median relative noise; an unpublished value counts as 1. Nil for means etc.
 	Typical *float64 `json:"typical_noise,omitempty"`
 	Shown   float64  `json:"shown"` // probability of publication: 1 for public keys
 	Error   float64  `json:"error"` // mean half-width of the interval, if the count is published
 	Met     float64  `json:"met"`   // probability that it meets the target, if it is published
 }
 
-// sizes returns the sizes of the forecast counts. For a sum they grow with the decade of its
-// greatest value, like the noise.
+// sizes returns the sizes of the forecast counts. For a sum, they are multiples of the power of ten
+// of its greatest value, because the noise grows with that value.
 func sizes(m *schemas.MetricSpec) []float64 {
 	value := 1.0
 	if !metrickind.Of(m.Kind).Sums() {
@@ -40,7 +40,7 @@ func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 	for i := range d.Metrics {
 		kind := metrickind.Of(d.Metrics[i].Spec.Kind)
 		if kind.Statistic != nil {
-			continue // the base metric has the number of events it needs
+			continue // its base metric shows the number of events that it needs
 		}
 		p.Metrics[i].Expected = countsOf(&d.Metrics[i])
 		if p.Metrics[i].Users, err = deployment.WhoCounts(d.Budget, d.Specs(), d.Metrics[i].Spec.Name); err != nil {
@@ -50,8 +50,8 @@ func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 	return nil
 }
 
-// countsOf imitates 2,000 releases of each size, with the same noise in every run. At 99 %
-// confidence, probabilities are accurate to 0.03 and means to 3 %.
+// countsOf imitates 2,000 releases of each size, with the same noise in every run. At 99%
+// confidence, probabilities are accurate to 0.03 and means to 3%.
 func countsOf(m *deployment.CompiledMetric) (out []Count) {
 	const draws = 2000
 	vector := metrickind.Of(m.Spec.Kind).Vector

@@ -1,6 +1,6 @@
 // Package plan computes the consequences of a configuration before anything runs: the promise to
-// users, its number of windows, the precision of counts, and the unprotected parts.
+// users, the precision of counts, and what is not protected.
 //
-// A Plan is a value computed from a compiled deployment alone: public, without a key,
-// a user or a count in it.
+// A Plan is computed from a compiled deployment alone. It is public: it contains no secret key, no
+// user and no real count.
 package plan

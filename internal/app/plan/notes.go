@@ -24,7 +24,7 @@ func notes(d *deployment.Deployment) []string {
 	if most := deployment.PeriodsInAWindow(d); most > 1 {
 		out = append(out, fmt.Sprintf("a window reaches into up to %d periods and depends on what a user did in all "+
 			"of them: over several periods the privacy loss is then more than the sum of their budgets, as said "+
-			"above. It is not more where the period is a multiple of the size of every window and no window slides",
+			"above. It is not more if the period is a multiple of the size of every window and no window slides",
 			most))
 	}
 	if b := d.Budget; b.Keys.IsZero() {
@@ -96,7 +96,7 @@ func influence(t *deployment.Time) string {
 	within := timespan.Text(t.Skew + t.IdleGrace)
 	if t.Trust == deployment.TrustProducer {
 		return fmt.Sprintf("one user can decide whether another's record counts, if that record reaches Kafka more "+
-			"than %s after its own time (time.skew + time.idle_grace), or stands behind one in its partition that is "+
+			"than %s after its own time (time.skew + time.idle_grace), or follows one in its partition that is "+
 			"newer by more than %s (time.lateness)", within, timespan.Text(t.Lateness))
 	}
 	return fmt.Sprintf("one user can decide whether another's record counts, if Kafka shows that record only %s after "+

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Plan has the consequences of a configuration. tollgate validate prints it as JSON.
+// Plan holds the consequences of a configuration. tollgate validate prints it as JSON.
 type Plan struct {
 	Deployment string  `json:"deployment"`
 	Epsilon    float64 `json:"epsilon"`
@@ -37,7 +37,7 @@ type Period struct {
 	Delta   float64 `json:"delta"`
 }
 
-// Metric has the consequences for one metric.
+// Metric holds the consequences for one metric.
 type Metric struct {
 	Name       string  `json:"name"`
 	Kind       string  `json:"kind"`
@@ -76,7 +76,7 @@ func New(d *deployment.Deployment) *Plan {
 	}
 	for i, m := range d.Metrics {
 		p.Metrics = append(p.Metrics, planMetric(&m))
-		// its target is met if its metric's is
+		// The target of a statistic is met whenever the target of its base metric is.
 		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() {
 			base := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
 			p.Metrics[i].MeetableFrom = p.Metrics[base].MeetableFrom

@@ -17,7 +17,7 @@ import (
 // record of a slow pipe may take hours.
 const longestWait = 200 * time.Millisecond
 
-// readAhead is the number of records that are read before they are written.
+// readAhead is how many records may have been read but not yet processed.
 const readAhead = 1024
 
 // read is a result of source.Next.
@@ -26,8 +26,8 @@ type read struct {
 	err    error
 }
 
-// ahead reads the source in a goroutine, until done is closed.
-func (r *Replay) ahead(done <-chan struct{}) <-chan read {
+// readSource reads the source in a goroutine, until done is closed.
+func (r *Replay) readSource(done <-chan struct{}) <-chan read {
 	out := make(chan read, readAhead)
 	go func() {
 		for {
@@ -80,7 +80,7 @@ func (r *Replay) next(ctx context.Context, drain <-chan struct{}, records <-chan
 func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 	done := make(chan struct{})
 	defer close(done)
-	records := r.ahead(done)
+	records := r.readSource(done)
 	var decoded event.Event
 	for {
 		record, err := r.next(ctx, drain, records)
@@ -115,7 +115,7 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 	case !r.timed && len(r.waiting) > 0:
 		return errNoTime
 	case r.result.Unnamed > 0 && !r.named:
-		// The field is probably misspelt, and each record would count as a user of its own.
+		// The field is probably misspelt; otherwise, each record would count as a user of its own.
 		return r.fail(ctx, fmt.Errorf("no record has a user in %s: correct %s", r.options.Format.User,
 			r.options.UserSetting))
 	case r.result.Written == 0 && r.result.FirstLeftOut == 0:
@@ -132,7 +132,7 @@ func (r *Replay) fail(ctx context.Context, err error) error {
 	if flushed := r.partitions.flush(ctx); flushed != nil {
 		return errors.Join(err, flushed)
 	}
-	return fmt.Errorf("%w; the records before that (%s) are on the topic", err,
+	return fmt.Errorf("%w; the records before it (%s) are on the topic", err,
 		terminal.Number(float64(r.result.Written), 0))
 }
 
@@ -141,7 +141,7 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 	user := record.Value // of a broken record, which can go to any partition
 	err := r.decoder.Decode(record.Value, decoded)
 	broken := err != nil
-	ofRecord := broken && r.faults.Add(err, record)
+	recordFault := broken && r.faults.Add(err, record)
 	if !broken {
 		r.faults.Event(decoded, record)
 	}
@@ -171,7 +171,7 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 			}
 			r.waiting = nil
 		}
-	case !ofRecord:
+	case !recordFault:
 		return err
 	case !r.timed:
 		if len(r.waiting) == maxWaiting {

@@ -10,8 +10,8 @@
 //   - A topic with append times is refused, unless AcceptLate is set: the broker would replace the
 //     times, and none of the file's events would count.
 //
-// Not guaranteed: that records are written only once. A second replay writes them again, and so
-// does one after an error, up to the error. Records longer than demo.MaxRecordBytes are skipped,
+// Not guaranteed: that records are written only once. A second replay writes them again; after an
+// error, the records before the error. Records longer than demo.MaxRecordBytes are skipped,
 // which the result reports. Nothing is sorted; package eventfile can sort.
 //
 // A Replay is not for concurrent use.

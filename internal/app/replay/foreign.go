@@ -22,23 +22,23 @@ const versionAt = 3
 // partition: events would corrupt it.
 func (r *Replay) refuseOutputs(ctx context.Context, partitions []int32) error {
 	for _, p := range partitions {
-		what, err := r.outputIn(ctx, p)
+		output, err := r.outputIn(ctx, p)
 		if errors.Is(err, kafkalog.ErrForbidden) {
 			return nil // the user may only write
 		}
 		if err != nil {
 			return fmt.Errorf("reading topic %s: %w", r.options.Topic, err)
 		}
-		if what != "" {
+		if output != "" {
 			return fmt.Errorf("topic %s holds %s of a deployment, so nothing was written to it: correct events.topic "+
-				"in the configuration", r.options.Topic, what)
+				"in the configuration", r.options.Topic, output)
 		}
 	}
 	return nil
 }
 
-// outputIn returns the kind of output at the beginning or the end of a partition, or "".
-func (r *Replay) outputIn(ctx context.Context, partition int32) (what string, err error) {
+// outputIn returns the output that has records at the beginning or the end of a partition, or "".
+func (r *Replay) outputIn(ctx context.Context, partition int32) (output string, err error) {
 	topic := r.options.Topic
 	bounds, err := r.client.Offsets(ctx, topic, partition)
 	if err != nil {
@@ -47,8 +47,8 @@ func (r *Replay) outputIn(ctx context.Context, partition int32) (what string, er
 	start, end := bounds.Start, bounds.LastStable
 	for _, from := range []int64{start, max(start, end-checkedOffsets)} {
 		records := 0
-		if err := r.client.ReadRange(ctx, topic, partition, from, end, func(one kafkalog.Record) error {
-			what = cmp.Or(what, outputOf(one))
+		if err := r.client.ReadRange(ctx, topic, partition, from, end, func(record kafkalog.Record) error {
+			output = cmp.Or(output, outputOf(record))
 			if records++; records == checkedOffsets {
 				return kafkalog.StopReading
 			}
@@ -57,10 +57,10 @@ func (r *Replay) outputIn(ctx context.Context, partition int32) (what string, er
 			return "", err
 		}
 	}
-	return what, nil
+	return output, nil
 }
 
-// outputOf returns the kind of output that a record belongs to, or "".
+// outputOf returns the output of a deployment that a record belongs to, or "".
 func outputOf(r kafkalog.Record) string {
 	has := func(header string) bool {
 		return slices.ContainsFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == header })
@@ -74,7 +74,7 @@ func outputOf(r kafkalog.Record) string {
 	if _, err := schemas.DecodeLedgerKey(r.Key); err == nil {
 		return "the ledger (outputs.ledger)"
 	}
-	// A text may begin with the same letters, but not continue with the version.
+	// A text may begin with the same letters, but is not followed by a version.
 	if schemas.Ours(r.Value) && len(r.Value) > versionAt && r.Value[versionAt] < '\t' {
 		return "the control log (outputs.control)"
 	}

@@ -28,8 +28,8 @@ type Options struct {
 	SkipNoValue   bool         // skip records without a value, if Format has NoValueSkip
 	SkipBadValues bool         // skip records whose value cannot be read
 
-	// Registry has the schemas of Avro records that begin with an id; nil if Format has the schema
-	// of bare records, and for other formats.
+	// Registry stores the schemas of Avro records that begin with an id; nil if Format contains the
+	// schema of bare records, and for other formats.
 	Registry *registry.Client
 
 	PerSecond  float64 // largest rate of records; 0 for no limit
@@ -52,10 +52,10 @@ type Options struct {
 // Result describes a successful replay.
 type Result struct {
 	Written      int64         // number of records
-	Unnamed      int64         // records without a user that were skipped, or are events of their own
+	Unnamed      int64         // records without a user: skipped, or each with a user of its own
 	FirstLeftOut int64         // number of the first record that was too long; 0 for none
 	Unit         string        // unit of FirstLeftOut: "line" or "record"
-	Drained      bool          // whether the caller ended it before the end of the file
+	Drained      bool          // whether the caller ended the replay before the end of the file
 	BeforeStart  int64         // records before Options.CountedFrom
 	Future       int64         // records ahead of the clock by more than Options.Skew
 	Late         int64         // records behind their partition by more than Options.Lateness
@@ -79,8 +79,8 @@ type Replay struct {
 	due        <-chan time.Time // deadline for writing the pending records
 	reported   time.Time        // time of the last OnProgress
 
-	keptFrom int64              // brokers delete records before it, in Unix milliseconds; 0 for none
-	last     int64              // last time of a record
+	keptFrom int64              // brokers delete records before this time, in Unix milliseconds; 0 for none
+	last     int64              // time of the last record that had one
 	timed    bool               // whether a record had a time
 	named    bool               // whether a record had a user
 	newest   map[int]int64      // newest time by partition
@@ -155,7 +155,7 @@ func (r *Replay) checkTopic(ctx context.Context) error {
 	settings, err := r.client.TopicConfig(ctx, topic)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		return fmt.Errorf("reading topic %s: %w: correct its name, or create it; tollgate init --create-topics "+
-			"--event-partitions N creates that of a deployment", topic, err)
+			"--event-partitions N creates the topic of a deployment", topic, err)
 	}
 	if err != nil {
 		return fmt.Errorf("reading topic %s: %w", topic, err)
@@ -196,6 +196,6 @@ func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error)
 }
 
 // errNoTime is returned if no record could be decoded.
-var errNoTime = errors.New("no record has a user and a time that can be used: look at events.fields in the " +
-	"configuration, and at the unit of times, events.time_unit. If events.fields.value is set, every record needs a " +
+var errNoTime = errors.New("no record has a usable user and time: check events.fields in the " +
+	"configuration, and the unit of times, events.time_unit. If events.fields.value is set, every record needs a " +
 	"whole number there; with events.decimals, any number will do")

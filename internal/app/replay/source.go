@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// source returns the records of a file, then io.EOF.
+// A source returns the records of a file, then io.EOF.
 type source interface {
 	Next() (eventfile.Record, error)
 }
@@ -57,7 +57,7 @@ func (r *Replay) openSource() error {
 
 func (r *Replay) decodeBy(format event.Format) (err error) {
 	if r.options.SkipNoUser {
-		format.NoUser = event.NoUserEach // else such a record is broken
+		format.NoUser = event.NoUserEach // otherwise, a record without a user is broken
 	}
 	r.faults.Begin(eventfile.Head{Columns: format.Columns, Schema: format.Schema, Unit: r.result.Unit})
 	r.decoder, err = event.NewDecoder(format)
@@ -96,8 +96,8 @@ func (r *Replay) openContainer() error {
 	return r.decodeBy(format)
 }
 
-// checkSchema refuses bare records that were not written with the topic's schema. Documentation,
-// defaults and aliases may differ.
+// checkSchema refuses bare records that were not written with the topic's schema. The two schemas
+// may differ in documentation, defaults and aliases.
 func checkSchema(file, topic string) error {
 	same, err := event.SameSchema(file, topic)
 	if err != nil {

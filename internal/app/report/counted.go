@@ -22,7 +22,7 @@ type CountedShare struct {
 }
 
 // CountedShares returns the shares that follow from released values, in the order of the values.
-// The two values of a window may be anywhere.
+// The two values of a window need not be next to each other.
 func CountedShares(d *deployment.Deployment, released []schemas.Release) (all []CountedShare) {
 	metricOf := map[string]string{} // names of metrics by the names of their shares
 	for i := range d.Metrics {
@@ -44,10 +44,10 @@ func CountedShares(d *deployment.Deployment, released []schemas.Release) (all []
 		if !ok {
 			continue
 		}
-		place := window{r.Metric, r.WindowStart, r.WindowEnd}
-		other := first[place]
+		id := window{r.Metric, r.WindowStart, r.WindowEnd}
+		other := first[id]
 		if other == nil || other.Key == r.Key {
-			first[place] = r
+			first[id] = r
 			continue
 		}
 		in, out := other, r
@@ -65,7 +65,7 @@ func intervalOf(r *schemas.Release) metrickind.Interval {
 	return metrickind.Interval{Value: float64(r.Value) / unit, Low: r.Low, High: r.High}
 }
 
-// twice returns the confidence that two intervals hold, each of which holds with the given
+// twice returns the confidence that two intervals both hold, if each holds with the given
 // confidence.
 func twice(confidence float64) float64 {
 	return max(math.Floor((2*confidence-1)*1e9+0.5)/1e9, 0)

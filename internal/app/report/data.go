@@ -41,12 +41,12 @@ type partData struct {
 	Sum      bool    `json:"sum,omitempty"`      // the share of all buckets below the second edge
 }
 
-// keyData has the values of a key, column by column.
+// keyData holds the values of a key, column by column.
 type keyData struct {
 	Key        string  `json:"key"`
 	Part       int     `json:"part,omitempty"` // index of a statistic in the metric's parts
 	Size       float64 `json:"size,omitempty"` // size of the key, if the metric is Sized
-	At         runs    `json:"at"`             // windows
+	At         runs    `json:"at"`             // numbers of the windows
 	Value      []int64 `json:"value"`
 	Below      []int64 `json:"below"` // value − low
 	Above      []int64 `json:"above"` // high − value
@@ -110,7 +110,7 @@ func (s *series) grid(slide, begin int64) (first, step int64) {
 		return 0, max(slide, 1)
 	}
 	first = slices.MinFunc(s.points, func(a, b point) int { return cmp.Compare(a.start, b.start) }).start
-	if s.left.windows == nil {
+	if s.dropped.windows == nil {
 		first = begin
 	}
 	step = slide
@@ -157,7 +157,7 @@ func (r runs) with(v int64) runs {
 	return append(r, v, 1)
 }
 
-// floats is a column of numbers, with six digits in JSON.
+// floats is a column of numbers, which have six digits in JSON.
 type floats []float64
 
 // MarshalJSON implements json.Marshaler.

@@ -104,7 +104,7 @@ func (f metricFacts) valuesOf(released []*series) *series {
 		}
 		out.keys = append(out.keys, s.keys...)
 		out.parts = append(out.parts, slices.Repeat([]int{i}, len(s.keys))...)
-		out.left.merge(s.left)
+		out.dropped.merge(s.dropped)
 	}
 	if out.parts == nil {
 		return nil
@@ -120,14 +120,14 @@ func find(released []*series, id seriesID) *series {
 	return nil
 }
 
-// sizing has the sizes of keys.
+// sizing holds the sizes of keys.
 type sizing struct {
 	what string // name of the quantity; "": the values themselves
 	keys map[string]float64
 }
 
-// sizing returns the sizes of the keys of a statistic, which are those in its metric. So all charts
-// of a metric begin with the same keys, whatever the units of their values.
+// sizing returns the sizes of the keys of a statistic. They are the sizes in its metric, so that
+// all charts of a metric begin with the same keys, whatever the units of their values.
 func (p promise) sizing(f metricFacts, released []*series) sizing {
 	index := slices.IndexFunc(p.metrics, func(parent metricFacts) bool { return parent.Name == f.Of })
 	values := find(released, seriesID{f.Of, f.WindowSize})

@@ -19,8 +19,8 @@ type Live struct {
 }
 
 // Due is the schedule of values. A window ends at a multiple of Slide, by a clock that is Shift
-// ahead of UTC, and is published Wait later, at a multiple of Grid. The schedule begins with the
-// first values that are due after Since.
+// ahead of UTC. Its values are published Wait later, at the next multiple of Grid. The schedule
+// begins with the first values that are due after Since.
 type Due struct {
 	Slide, Wait, Grid, Shift time.Duration
 	Since                    time.Time
@@ -47,7 +47,7 @@ func DueOf(d *deployment.Deployment, since, now time.Time) *Due {
 	return due
 }
 
-// Served has the headers of a served page.
+// Served holds the contents of headers for a served page.
 type Served struct {
 	// Version changes whenever anything on the page changes. An open page requests its own address
 	// with If-None-Match: W/"Version".
@@ -55,7 +55,7 @@ type Served struct {
 	Policy  string // content security policy, which the page also contains
 }
 
-// live has the data of a served page for the template.
+// live holds the data of a served page for the template.
 type live struct {
 	Live
 	Version string
@@ -67,7 +67,7 @@ func (c *Collector) WriteLive(w io.Writer, o Options, l Live) (Served, error) {
 	return c.write(w, o, &live{Live: l})
 }
 
-// version returns the hash of the contents of a page.
+// version returns a hash of the contents of a page.
 func (p *page) version() (string, error) {
 	sum := sha256.New()
 	err := json.NewEncoder(sum).Encode(p)

@@ -291,7 +291,7 @@ func TestSettledWindowsWithoutValuesAreShown(t *testing.T) {
 	}
 	section := p.Sections[0]
 	if diff := cmp.Diff(plain("windows", "1 of 6 have values"), section.Tiles[0]); diff != "" ||
-		!strings.HasPrefix(section.Silent, "No values in the newest 4 windows, until ") ||
+		!strings.HasPrefix(section.Silent, "No values in the latest 4 windows, up to ") ||
 		!strings.Contains(string(p.Data), `"windows":6,`) {
 		t.Errorf("%s%q, %s", diff, section.Silent, p.Data)
 	}

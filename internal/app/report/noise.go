@@ -17,9 +17,9 @@ const wholeNoise = 10_000
 // typicalNoise describes the typical noise relative to the values: its median over the largest
 // values, which make up half of their total. It uses only released numbers, so a public page may
 // show it; they do not reveal how many events are left out. Values that are large only because of
-// their noise would make it look too small, so the spread of sizes around the mean of a key is
-// reduced by the possible share of noise. It returns "" without a total, for means and if every
-// value is 0, and for derived metrics.
+// their noise would make the noise look too small, so the spread of sizes around the mean of a key
+// is reduced by the part that may be noise. It returns "" for a metric that is unknown, derived or
+// of a kind with several components, and if every value is 0.
 func (s *series) typicalNoise(f metricFacts) string {
 	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived() || kind.Vector != nil {
 		return ""
@@ -39,7 +39,7 @@ func (s *series) typicalNoise(f metricFacts) string {
 			k = whole
 		}
 		mean := k.values / k.n
-		spread, noise := max(0, k.squares-mean*k.values), k.noise*(1+2*math.Sqrt(2/k.n)) // at most, by chance
+		spread, noise := max(0, k.squares-mean*k.values), k.noise*(1+2*math.Sqrt(2/k.n)) // rarely more
 		sizes[i] = math.Abs(mean + math.Sqrt(max(0, 1-noise/spread))*(float64(p.value)/unit-mean))
 	}
 	least := choice.LeastOfHalf(slices.Clone(sizes))

@@ -49,7 +49,7 @@ func loadAssets(scripts ...string) (*assets, error) {
 			return nil, err
 		}
 		for line := range strings.Lines(string(text)) {
-			code, _, _ := strings.Cut(strings.TrimSpace(line), "// ") // no text of a page has this
+			code, _, _ := strings.Cut(strings.TrimSpace(line), "// ") // no string in the scripts contains this
 			if code = strings.TrimRight(code, " "); code != "" {
 				b.WriteString(code + "\n")
 			}
@@ -74,7 +74,7 @@ func (a *assets) policy() string {
 		"; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// page has the data of the template.
+// page holds the data of the template.
 type page struct {
 	Title, Generated, Source string
 	Zone                     string // time zone of windows; "": UTC
@@ -124,7 +124,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	out.Promised, out.Uncovered = p.promised(o.Scope), p.uncovered(o.Notes)
 	data := []metricData{}
 	for i, m := range joinParts(p.everyMetric(released)) {
-		if o.Scope != "" { // the reader has not named the only metric of a demo
+		if o.Scope != "" { // a demo, whose only metric has a name that the reader does not know
 			m.subject = p.valueField
 		}
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate

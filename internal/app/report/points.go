@@ -33,13 +33,13 @@ type seriesID struct {
 	size int64
 }
 
-// series has the points of one metric.
+// series holds the points of one metric.
 type series struct {
 	id      seriesID
 	keys    []string
 	index   map[string]int32
 	points  []point
-	left    summary             // figures of dropped points
+	dropped summary             // figures of dropped points
 	horizon int64               // end of the oldest window that is kept whole; older points are dropped
 	noise   map[string]struct{} // ids of noise keys
 	parts   []int               // by key: the index of its statistic, if several are joined
@@ -72,7 +72,7 @@ func (p *points) add(r schemas.Release) {
 		below: margin(r.Value, r.Low, -1), above: margin(r.Value, r.High, 1),
 	}
 	if pt.end < s.horizon {
-		s.left.add(pt)
+		s.dropped.add(pt)
 		return
 	}
 	key, ok := s.index[r.Key]

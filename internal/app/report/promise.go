@@ -26,7 +26,7 @@ type promise struct {
 	metrics                   []metricFacts
 }
 
-// metricFacts has the facts about a metric that do not follow from its releases.
+// metricFacts holds the facts about a metric that do not follow from its releases.
 type metricFacts struct {
 	schemas.MetricSpec
 	known        bool    // the configuration has the metric
@@ -53,7 +53,7 @@ func promiseOf(d *deployment.Deployment) promise {
 			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && kind.Keyed(),
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
-		if kind.Statistic != nil { // its target is met if the number of events meets its own
+		if kind.Statistic != nil { // its target is met whenever the target of the number of events is
 			parent := slices.IndexFunc(p.metrics, func(parent metricFacts) bool { return parent.Name == m.Spec.Of })
 			f.meetableFrom = p.metrics[parent].meetableFrom
 		}

@@ -7,8 +7,8 @@ import (
 )
 
 // prune drops copies and then the oldest windows, so that at most limit points are left. The final
-// result depends only on the set of points: a metric's room shrinks as points are added, and a
-// window of which some points did not fit does not fit with all points.
+// result depends only on the set of points: a metric's room only shrinks as points are added, so a
+// window that once did not fit does not fit later with more points.
 func (p *points) prune() {
 	ids := p.ids()
 	for _, id := range ids {
@@ -24,13 +24,13 @@ func (p *points) prune() {
 	}
 }
 
-// share divides the limit among the metrics by the number of points that each ever had. A metric
-// that needs less than an equal part leaves the rest to the others.
+// share divides the limit among the metrics by the number of points that each has ever had. A
+// metric that needs less than an equal part leaves the rest to the others.
 func (p *points) share(ids []seriesID) []int {
 	rooms, order := make([]int, len(ids)), make([]int, len(ids))
 	for i, id := range ids {
 		s := p.byID[id]
-		rooms[i], order[i] = len(s.points)+s.left.count, i
+		rooms[i], order[i] = len(s.points)+s.dropped.count, i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rooms[a], rooms[b]) })
 	left := p.limit
@@ -59,7 +59,7 @@ func (s *series) keep(room int) {
 	}
 	s.points = slices.DeleteFunc(s.points, func(pt point) bool {
 		if pt.end < s.horizon {
-			s.left.add(pt)
+			s.dropped.add(pt)
 			return true
 		}
 		return false
@@ -67,7 +67,7 @@ func (s *series) keep(room int) {
 	if len(s.points) > room {
 		slices.SortStableFunc(s.points, func(a, b point) int { return cmp.Compare(b.value, a.value) })
 		for _, pt := range s.points[room:] {
-			s.left.add(pt)
+			s.dropped.add(pt)
 		}
 		s.points = s.points[:room]
 		s.sort() //nolint:errcheck // prune has already dropped copies

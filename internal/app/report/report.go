@@ -27,9 +27,9 @@ type Options struct {
 	Generated time.Time // time at which the page was made; zero: not shown
 	Source    string    // source of the releases; "": not shown
 	Zone      string    // time zone of windows; "": the deployment's
-	Scope     string    // events that the promise covers, as "in this file"; "": all of a user, for ever
-	Mark      string    // warning above all values, as that they are made up
-	Error     string    // typical error of the values, for a page whose events are no secret
+	Scope     string    // events that the promise covers, such as "in this file"; "": all events
+	Mark      string    // warning above all values, for example that they are made up
+	Error     string    // typical error of the values, for a page whose events are not secret
 	Notes     []string  // further limits of the promise
 	Settled   Settled   // the settled windows; the page also shows those without values
 	nothing   string    // text for a metric without values; default: nothing was published, and the reasons
@@ -60,9 +60,9 @@ func (c *Collector) Write(w io.Writer, o Options) error {
 
 // write writes a page; l is nil for a file.
 func (c *Collector) write(w io.Writer, o Options, l *live) (Served, error) {
-	load, asks := fileAssets, ""
+	load, connect := fileAssets, ""
 	if l != nil {
-		load, asks = liveAssets, "; connect-src 'self'"
+		load, connect = liveAssets, "; connect-src 'self'"
 	}
 	a, err := load()
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Collector) write(w io.Writer, o Options, l *live) (Served, error) {
 	if err != nil {
 		return Served{}, fmt.Errorf("writing report: %w", err)
 	}
-	view.Policy, view.Script, view.Style, view.Live = a.policy()+asks, template.JS(a.script), template.CSS(a.style), l
+	view.Policy, view.Script, view.Style, view.Live = a.policy()+connect, template.JS(a.script), template.CSS(a.style), l
 	served := Served{Policy: view.Policy}
 	if l != nil {
 		if served.Version, err = view.version(); err != nil {

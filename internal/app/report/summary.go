@@ -9,13 +9,13 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 )
 
-// Settled is the range of the settled windows under one configuration. The zero value is unknown.
+// Settled is the range of settled windows under one configuration. The zero value means unknown.
 type Settled struct {
 	Generation uint32
-	Since, End time.Time // the first and the last end of a window
+	Since, End time.Time // ends of the first and the last window
 }
 
-// Add adds the windows that end from since to end, under a configuration.
+// Add adds the windows whose ends lie between since and end, under a configuration.
 func (s *Settled) Add(generation uint32, since, end time.Time) {
 	if s.End.IsZero() || s.Generation != generation {
 		s.Generation, s.Since = generation, since
@@ -35,7 +35,7 @@ func (s Settled) windows(clock *wallclock.Clock, size, slide int64) (first, last
 	return first - size, last, max((last-first)/slide+1, 0)
 }
 
-// summary has figures of many points.
+// summary holds figures of many points.
 type summary struct {
 	count, met         int
 	sigmaMin, sigmaMax float64
@@ -61,7 +61,7 @@ func (s *summary) unreleased() string {
 	if s.silent == 0 {
 		return ""
 	}
-	return fmt.Sprintf("No values in the newest %s, until %s: users may have spent their budgets, or too few "+
+	return fmt.Sprintf("No values in the latest %s, up to %s: users may have spent their budgets, or too few "+
 		"contributed.",
 		terminal.Count(s.silent, "window"), time.UnixMilli(s.last).UTC().Format("2006-01-02 15:04"))
 }
@@ -101,7 +101,7 @@ func (s *summary) merge(o summary) {
 // summary returns the figures of all points ever added, dropped or not.
 func (s *series) summary() summary {
 	var all summary
-	all.merge(s.left)
+	all.merge(s.dropped)
 	for _, p := range s.points {
 		all.add(p)
 	}

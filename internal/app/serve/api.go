@@ -69,7 +69,7 @@ func (s *server) completeView(w http.ResponseWriter) *view {
 		return s.view.Load()
 	}
 	fail(w, http.StatusServiceUnavailable, errorResponse{
-		Error: "values are still being read: ask again in some seconds"})
+		Error: "values are still being read: ask again in a few seconds"})
 	return nil
 }
 
@@ -135,7 +135,7 @@ type metricResponse struct {
 
 // describe returns the description of a deployment in /v1/metrics.
 func describe(d *deployment.Deployment) ([]byte, error) {
-	above := func(v float64) *float64 {
+	nonZero := func(v float64) *float64 {
 		if v == 0 {
 			return nil
 		}
@@ -146,7 +146,7 @@ func describe(d *deployment.Deployment) ([]byte, error) {
 		Deployment: d.Config.Deployment, ValueUnit: d.Config.Events.Format.ValueUnit(),
 		Guarantee: guarantee{
 			Epsilon: d.Budget.Epsilon, Delta: d.Budget.Delta, Accountant: string(d.Budget.Accountant),
-			PeriodSeconds: above(d.Config.Privacy.Period.Seconds()),
+			PeriodSeconds: nonZero(d.Config.Privacy.Period.Seconds()),
 		},
 		Metrics: make([]metricResponse, 0, len(d.Metrics)),
 	}
@@ -158,7 +158,7 @@ func describe(d *deployment.Deployment) ([]byte, error) {
 			Name: m.Spec.Name, Kind: m.Spec.Kind, Of: m.Spec.Of, WindowSeconds: seconds(m.Spec.WindowSize),
 			SlideSeconds: seconds(m.Spec.WindowSlide),
 			Keys:         m.Spec.KeyMode, KeysFrom: m.Spec.KeysFrom, Confidence: m.Spec.Confidence,
-			Relative: above(m.Spec.Relative), Absolute: above(m.Spec.Absolute),
+			Relative: nonZero(m.Spec.Relative), Absolute: nonZero(m.Spec.Absolute),
 		})
 	}
 	text, err := json.Marshal(out)

@@ -10,7 +10,7 @@
 // connections, and limits on the size and the time of requests and responses. All addresses outside
 // docs/openapi.yaml give an error.
 //
-// Not guaranteed: encryption and limits for each client, which need a proxy in front. The newest
+// Not guaranteed: encryption, and limits for each client; both need a proxy in front. The newest
 // window of a metric is kept whole, however many values it has. If report.MaxPoints is reached, two
 // processes that began at different times can keep different old windows.
 package serve

@@ -14,12 +14,12 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/published"
 )
 
-// feed brings published values to a server. Reading never waits for the making of a page.
+// feed brings published values to a server. Reading never waits until a page is made.
 type feed struct {
 	s         *server
 	pause     time.Duration // minimum time between two pages
 	changed   chan struct{} // capacity 1
-	responded atomic.Bool   // Kafka has responded since the latest attempt of follow
+	responded atomic.Bool   // Kafka has responded since follow last began to read
 	after     func(time.Duration) <-chan time.Time
 	read      func(context.Context, *deployment.Deployment, published.Options, func(published.Turn) error) error
 
@@ -31,7 +31,7 @@ type feed struct {
 	current   bool      // everything settled at the start has been read
 }
 
-// together limits the values of old turns that are read at once.
+// together limits how many values of old turns are read at once.
 const together = 10_000
 
 func newFeed(s *server, limit int) *feed {
@@ -86,8 +86,8 @@ func (f *feed) add(p published.Turn) error {
 		f.s.metrics.turn.Set(float64(end.Unix()))
 	}
 	if !end.Equal(p.End) {
-		f.s.options.Logger.Warn(fmt.Sprintf("topic %s says that turn %d is settled, which ends in the future (%s): if "+
-			"another program wrote that, turns up to it will not be shown; delete the records of that topic with "+
+		f.s.options.Logger.Warn(fmt.Sprintf("topic %s says that turn %d is settled, but its end is in the future (%s): "+
+			"if another program wrote that, turns up to it will not be shown; delete the records of the topic with "+
 			"kafka-delete-records.sh and start serve again (docs/runbook.md: A forged end of a turn)",
 			f.s.deployment.Config.Outputs.Turns, p.Turn, p.End.UTC().Format(time.RFC3339)))
 	}
@@ -95,12 +95,12 @@ func (f *feed) add(p published.Turn) error {
 	return nil
 }
 
-// clockMargin is the greatest tolerated delay of this machine's clock behind a run's.
+// clockMargin is how far this machine's clock may be behind the clock of a run.
 const clockMargin = time.Minute
 
-// trustedEnd returns the end of a turn. A writer to the turns topic can forge any time. Instead of
-// a future time, which only made-up event times can give, trustedEnd returns the last window end of
-// the turn's values, or zero without values.
+// trustedEnd returns the end of a turn. Whoever can write to the turns topic can forge any time.
+// Instead of a future time, which only made-up event times can cause, trustedEnd returns the last
+// window end of the turn's values, or zero if it has no values.
 func (f *feed) trustedEnd(p *published.Turn, now time.Time) (end time.Time) {
 	if !p.End.After(now.Add(f.s.deployment.Config.Time.Skew + clockMargin)) {
 		return p.End

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/monitor/process"
 )
 
-// metrics are the process's own. Labels have only the route and status of a request.
+// metrics are the metrics of this process. Labels contain only the route and status of a request.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -24,24 +24,24 @@ func newMetrics(brokerResponse func() float64) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tollgate_serve_requests_total", Help: "Requests that were answered, by route and status code.",
+			Name: "tollgate_serve_requests_total", Help: "Responses, by route and status code.",
 		}, []string{"route", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "tollgate_serve_request_duration_seconds", Help: "Time from the header of a request until its " +
-				"answer was written, by route.",
+			Name: "tollgate_serve_request_duration_seconds", Help: "Time from the header of a request until the " +
+				"response was written, by route.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
 		}, []string{"route"}),
 		values: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tollgate_serve_values", Help: "Published values that are kept.",
 		}),
 		turn: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "tollgate_serve_last_turn_timestamp_seconds", Help: "Where the last turn ends whose values were " +
+			Name: "tollgate_serve_last_turn_timestamp_seconds", Help: "End of the last turn whose values were " +
 				"read, in event time as Unix seconds; 0 before the first.",
 		}),
 	}
 	m.registry.MustRegister(m.requests, m.duration, m.values, m.turn, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "tollgate_serve_broker_answered_timestamp_seconds", Help: "When Kafka last answered this process, as " +
-			"Unix seconds.",
+		Name: "tollgate_serve_broker_answered_timestamp_seconds", Help: "Time of Kafka's last response to this " +
+			"process, as Unix seconds.",
 	}, brokerResponse))
 	return m
 }

@@ -16,7 +16,7 @@ const (
 	maxLimit     = 1000
 )
 
-// query has the parameters of a request for /v1/releases.
+// query holds the parameters of a request for /v1/releases.
 type query struct {
 	metric, key *string   // nil: any
 	from, to    int64     // windows that end after from and not after to, in Unix milliseconds
@@ -24,7 +24,7 @@ type query struct {
 	limit       int
 }
 
-// badQuery is the error of a parameter. Its text has the remedy and no data of the request.
+// badQuery is an error in a parameter. Its text contains the remedy, and no data from the request.
 type badQuery struct{ parameter, text string }
 
 func (e *badQuery) Error() string { return e.text }
@@ -45,7 +45,7 @@ func parseQuery(raw string) (*query, error) {
 		read := parameters[name]
 		switch {
 		case read == nil:
-			return nil, bad("", "a parameter has an unknown name: those of /v1/releases are metric, key, from, to, "+
+			return nil, bad("", "there is an unknown parameter: /v1/releases takes metric, key, from, to, "+
 				"limit and after")
 		case len(values) > 1:
 			return nil, bad(name, "%s is given more than once: give it once", name)
@@ -57,7 +57,7 @@ func parseQuery(raw string) (*query, error) {
 		}
 	}
 	if q.key != nil && q.metric == nil {
-		return nil, bad("metric", "key is only used with metric: say of which metric the key is")
+		return nil, bad("metric", "key is only used with metric: name the metric of the key")
 	}
 	return q, nil
 }
@@ -90,7 +90,7 @@ var parameters = map[string]func(q *query, text string) error{
 	"after": func(q *query, text string) error {
 		after, ok := parseCursor(text)
 		if !ok {
-			return bad("after", "after must be the field next of an earlier answer, unchanged")
+			return bad("after", "after must be the field next of an earlier response, unchanged")
 		}
 		q.after = &after
 		return nil

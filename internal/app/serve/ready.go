@@ -9,7 +9,7 @@ import (
 // patience is how long Kafka may be silent before /-/ready reports it.
 const patience = 30 * time.Second
 
-// silent returns the time since Kafka's last response; 0 within patience.
+// silent returns the time since Kafka's last response, or 0 if that is within patience.
 func (s *server) silent(now time.Time) time.Duration {
 	if silent := now.Sub(time.UnixMilli(s.responded.Load())); silent > patience {
 		return silent.Round(time.Second)
@@ -40,7 +40,7 @@ func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
 	case why != "":
 		http.Error(w, why, http.StatusServiceUnavailable)
 	case silent > 0:
-		http.Error(w, fmt.Sprintf("ready; Kafka has not answered for %v, newer values may be missing", silent),
+		http.Error(w, fmt.Sprintf("ready, but newer values may be missing: Kafka has not responded for %v", silent),
 			http.StatusOK)
 	default:
 		http.Error(w, "ready", http.StatusOK)

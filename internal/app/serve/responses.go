@@ -24,7 +24,7 @@ func fail(w http.ResponseWriter, code int, e errorResponse) {
 // writeJSON responds with an object, or with an error if encoding it failed.
 func writeJSON(w http.ResponseWriter, code int, text []byte, err error) {
 	if err != nil {
-		code, text = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written"}`)
+		code, text = http.StatusInternalServerError, []byte(`{"error":"the response cannot be written"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

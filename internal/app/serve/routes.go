@@ -78,7 +78,7 @@ func (s *server) handler() (http.Handler, error) {
 			fail(w, code, errorResponse{Error: text})
 		}))
 	}
-	method := refused(http.StatusMethodNotAllowed, "only GET and HEAD are answered")
+	method := refused(http.StatusMethodNotAllowed, "only GET and HEAD are supported")
 	long := refused(http.StatusRequestURITooLong, fmt.Sprintf("the address is longer than %d bytes", maxURL))
 	withBody := refused(http.StatusBadRequest, "a request must not have a body: put parameters into the query")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// server has the shared state of the handlers.
+// server holds the shared state of the handlers.
 type server struct {
 	deployment *deployment.Deployment
 	options    Options
@@ -21,7 +21,7 @@ type server struct {
 	configured map[string]bool // names of metrics
 
 	view      atomic.Pointer[view]
-	complete  atomic.Bool  // the view has everything settled at the start
+	complete  atomic.Bool  // the view contains everything settled at the start
 	responded atomic.Int64 // time of Kafka's last response, in Unix milliseconds
 	ending    atomic.Bool
 
@@ -29,8 +29,8 @@ type server struct {
 	settled   report.Settled
 	published time.Time        // publication time of the newest turn
 	began     map[string]int64 // newest window of each metric when everything had been read
-	since     time.Time        // time of that
-	warned    bool             // the log has the warning about another configuration
+	since     time.Time        // when everything had been read
+	warned    bool             // the warning about another configuration was logged
 }
 
 func newServer(d *deployment.Deployment, o Options) (*server, error) {
@@ -114,8 +114,8 @@ func (s *server) redefined(rows []schemas.Release) (all, behind []string) {
 	return all, behind
 }
 
-// quiet drops net/http's log lines about clients, who could fill a log, and passes on its own
-// errors.
+// quiet drops net/http's log lines about clients, who could fill a log, and passes on lines about
+// the server itself.
 type quiet struct{ log func(string) }
 
 // Write implements io.Writer.

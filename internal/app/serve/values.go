@@ -19,7 +19,7 @@ func (v *values) seriesOf(r *schemas.Release) seriesID {
 	return seriesID{r.Metric, v.clock.Begins(r.WindowEnd) - v.clock.Begins(r.WindowStart)}
 }
 
-// position is the rank of a value in the order of all values.
+// position is the place of a value in the order of all values.
 type position struct {
 	windowEnd   int64 // Unix milliseconds
 	metric      string
@@ -40,7 +40,7 @@ func (a position) compare(b position) int {
 // change.
 type values struct {
 	keep  int // windows to keep of a series
-	limit int // maximum number of values, except the last window of each series
+	limit int // maximum number of values, but the last window of each series is always kept
 	clock *wallclock.Clock
 	all   []schemas.Release
 

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// view has the responses of one moment. Read-only.
+// view holds the responses of one moment. Read-only.
 type view struct {
 	tag      string // ETag of responses that depend on values
 	policy   string // content security policy of the page
@@ -40,7 +40,7 @@ func newBody(plain []byte) (body, error) {
 	return body{plain, b.Bytes()}, err
 }
 
-// tagOf returns the weak ETag of a version: plain and compressed responses have the same.
+// tagOf returns the weak ETag of a version, which plain and compressed responses share.
 func tagOf(version string) string { return `W/"` + version + `"` }
 
 // versionOf returns a digest of constant bytes.

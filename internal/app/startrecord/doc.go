@@ -1,6 +1,6 @@
 // Package startrecord keeps a record beside the keys of a deployment: which deployments have begun
 // under them, on which Kafka cluster, with which incarnation, and when. A second deployment under
-// the same keys promises the same budget to the same people once more, so that the losses add up.
+// the same keys gives the same people the same budget once more, so that the losses add up.
 // Its control topic is empty and cannot show the first deployment; only the record can.
 //
 // The record has two lines for each beginning. The first one, with the incarnation, is synced to
@@ -14,8 +14,8 @@
 //     deployment that begins there is a second promise, and the operator must confirm it.
 //
 // If two processes begin at once on one cluster, control gets one HEADER. On two clusters, the
-// first second line counts, and runs refuse the other deployment. With the opposite order, HEADER
-// first, a crash could leave a deployment that releases and that nothing records.
+// deployment whose second line is written first counts, and runs refuse the other. If HEADER were
+// written first, a crash could leave a deployment that can release values but is not recorded.
 //
 // Not guaranteed: anything if the record is deleted, edited, or not copied along with the keys.
 package startrecord

@@ -56,7 +56,7 @@ func add(path string, l line) error {
 		return unwritable(path, err)
 	}
 	_, err = file.Write(b.Bytes())
-	return unwritable(path, settle(path, file, err))
+	return unwritable(path, syncAndClose(path, file, err))
 }
 
 // unwritable adds the path to an error of writing a record.
@@ -76,11 +76,11 @@ func Unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS)
 }
 
-// settle syncs a record and its directory to disk and closes it. err is the error of the write
-// before.
-func settle(path string, file *os.File, err error) error {
+// syncAndClose syncs a record and its directory to disk and closes it. err is the error of the
+// preceding write.
+func syncAndClose(path string, file *os.File, err error) error {
 	if err == nil {
-		err = synced(file)
+		err = syncFile(file)
 	}
 	if closed := file.Close(); err == nil {
 		err = closed
@@ -93,11 +93,11 @@ func settle(path string, file *os.File, err error) error {
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // it was only read
-	return synced(dir)
+	return syncFile(dir)
 }
 
-// synced syncs a file or directory to disk, if the file system supports that.
-func synced(file *os.File) error {
+// syncFile syncs a file or directory to disk, if the file system supports that.
+func syncFile(file *os.File) error {
 	if err := file.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}

@@ -40,7 +40,7 @@ type line struct {
 }
 
 // ErrEmpty means that a record exists but is empty, which no command leaves behind.
-var ErrEmpty = errors.New("the record of which deployments have begun is there, and empty: restore it; if no " +
+var ErrEmpty = errors.New("the record of the deployments that have begun is empty: restore it; if no " +
 	"deployment has begun under these keys, delete the file")
 
 // Read reads the record in a file. Without a file, the record is empty.

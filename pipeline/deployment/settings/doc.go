@@ -1,5 +1,5 @@
-// Package settings has the table of all settings of a deployment: for every field, its name in a
-// file, its path in deployment.Config, its type, range, default and meaning.
+// Package settings defines all settings of a deployment in one table: for every field, its name in
+// a file, its path in deployment.Config, its type, range, default and meaning.
 //
 // Package deployment checks ranges and fills in defaults with this table. Package config reads
 // files and environment variables with it. The reference in docs/configuration.md and the JSON

@@ -40,11 +40,11 @@ type Field struct {
 	Default   string   // value of an absent field, as in a file
 	Absent    string   // meaning of an absent field, if Default cannot express it
 	Example   string   // a valid value, unless Default shows one
-	Called    []string // other names that people write instead
+	Called    []string // wrong names that people write instead
 	Needed    bool     // must be present
 	Change    Change
 	OneOf     []string
-	BegunWith []string // further values that are valid only in a deployment that has begun with them
+	BegunWith []string // values that are valid only in a deployment that has begun with them
 	In        *Range
 	Fields    []Field // fields of an object, or of every object of a list
 	Optional  bool    // fields of an absent object have no defaults
@@ -112,14 +112,14 @@ func (r *Range) Text(k Kind) string {
 	return fmt.Sprintf("from %s to %s", show(r.Low), show(r.High))
 }
 
-// Check returns the reason why a value is invalid, and a valid one; "" if it is valid. The value
-// has the type of the field in deployment.Config.
+// Check returns why a value is invalid, with an example of a valid one, or "" if it is valid. The
+// value has the type of the field in deployment.Config.
 func (f *Field) Check(v reflect.Value) string {
 	switch {
 	case f.Kind == Duration:
 		d := time.Duration(v.Int())
 		if d%time.Millisecond != 0 {
-			return fmt.Sprintf("%v is no whole number of milliseconds", d)
+			return fmt.Sprintf("%v is not a whole number of milliseconds", d)
 		}
 		return f.inRange(float64(d), timespan.Text(d))
 	case v.CanInt():
@@ -152,7 +152,7 @@ func (f *Field) inRange(v float64, text any) string {
 	return fmt.Sprintf("%v is out of range: it must be %s%s", text, f.In.Text(f.Kind), f.Working())
 }
 
-// Working returns the end of an error that shows a valid value, if one is known.
+// Working returns the end of an error text that shows a valid value, if one is known.
 func (f *Field) Working() string {
 	switch {
 	case f.Example != "":
@@ -163,7 +163,7 @@ func (f *Field) Working() string {
 	return ""
 }
 
-// Missing returns the error of a needed field that is absent.
+// Missing returns the error text for a needed field that is absent.
 func (f *Field) Missing() string {
 	meaning, _, _ := strings.Cut(f.Meaning, ". ") // the first sentence
 	hint := ""
@@ -173,7 +173,7 @@ func (f *Field) Missing() string {
 	return "it is missing: " + meaning + hint
 }
 
-// Find returns the field with a name in a file, or nil.
+// Find returns the field with the given name in a file, or nil.
 func Find(fields []Field, name string) *Field {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -201,7 +201,7 @@ func Meant(fields []Field, name string) (meant string, hint string) {
 	return meant, "; did you mean " + meant + "?"
 }
 
-// Quote quotes a value, shortened.
+// Quote quotes a value, shortened to 60 characters.
 func Quote(text string) string {
 	if runes := []rune(text); len(runes) > 60 {
 		text = string(runes[:59]) + "…"

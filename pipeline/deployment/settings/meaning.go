@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// text has a line for every field of the table: its path in a file, a colon and its meaning. A name
-// in braces stands for a list, such as all kinds of metrics.
+// text contains a line for every field of the table: its path in a file, a colon and its meaning. A
+// name in braces stands for a list, such as all kinds of metrics.
 //
 //go:embed meanings.txt
 var text string

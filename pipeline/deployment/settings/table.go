@@ -83,7 +83,7 @@ func outputFields() []Field {
 		topic("dead_letter", "Outputs.DeadLetter", byChange),
 		topic("turns", "Outputs.Turns", byChange),
 		{Name: "counts_format", Path: "Outputs.CountsFormat", Kind: Text, OneOf: schemas.CountsFormats(),
-			Absent: string(schemas.CountsAvro) + " where a registry is configured, else " + string(schemas.CountsJSON),
+			Absent: string(schemas.CountsAvro) + " if a registry is configured, else " + string(schemas.CountsJSON),
 			Change: byChange},
 		{Name: "registry", Path: "Outputs.Registry", Kind: Object, Absent: "`events.registry`", Optional: true,
 			Fields: registryFields("Outputs.Registry.", "")},

@@ -42,8 +42,8 @@ func tokenFields() []Field {
 	}
 }
 
-// passwordFields returns the three alternative sources of a password in this part of
-// deployment.Config.
+// passwordFields returns the three alternative sources of a password. in is the path of their
+// struct in deployment.Config, with a dot.
 func passwordFields(in string) []Field {
 	return []Field{
 		{Name: "password", Path: in + "Password", Kind: Text, Absent: "`password_env` or `password_file`"},
@@ -52,8 +52,8 @@ func passwordFields(in string) []Field {
 	}
 }
 
-// registryFields returns the fields of the registry in this part of deployment.Config. change
-// applies to its address.
+// registryFields returns the fields of the registry at a path in deployment.Config, which ends in a
+// dot. change applies to the registry's address.
 func registryFields(in string, change Change) []Field {
 	return append([]Field{
 		{Name: "url", Path: in + "URL", Kind: Text, Needed: true, Example: `"https://registry:8081"`, Change: change},

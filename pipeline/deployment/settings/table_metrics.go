@@ -93,7 +93,7 @@ func ladderFields() []Field {
 	}
 }
 
-// targetFields returns the fields of the target in this part of deployment.Config.
+// targetFields returns the fields of the target at a path in deployment.Config.
 func targetFields(in string) []Field {
 	return []Field{
 		{Name: "relative", Path: in + "Relative", Kind: Number, In: within(0, 0.5), Default: "0", Example: "0.05",

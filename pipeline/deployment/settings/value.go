@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Set parses text into v. It returns the reason if text is not a valid value of the field, else "".
+// Set parses text into v. It returns "", or the reason why text is not a valid value of the field.
 // v must be settable and have the type of the field in deployment.Config. Set appends to a list.
 func (f *Field) Set(v reflect.Value, text string) string {
 	kind := f.Kind
@@ -73,7 +73,7 @@ func (f *Field) OrLeaveOut() string {
 	return "leave the field out, or "
 }
 
-// whole reads an integer.
+// whole parses an integer.
 func whole(text string) (n int64, reason string) {
 	plain := strings.ReplaceAll(text, "_", "")
 	digits := strings.TrimPrefix(plain, "-")
@@ -109,7 +109,7 @@ func Value(config reflect.Value, path string, metric int) (v reflect.Value, ok b
 }
 
 // Check returns the first missing or invalid field of the deployment.Config to which config points,
-// and the reason; "" if all fields are valid. A zero that means an absent field is valid.
+// and the reason; "" if all fields are valid. A zero that stands for an absent field is valid.
 func Check(config any) (path, reason string) {
 	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, fieldPath string, v reflect.Value) {
 		switch {

@@ -21,7 +21,7 @@ const (
 
 var targets = []float64{0.05, 0.1, 0.2, 0.5}
 
-// Experiments returns the experiment.
+// Experiments returns the experiment of the package.
 func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{{
 		Name:   "counts",
@@ -31,7 +31,7 @@ func Experiments() []experiment.Experiment {
 	}}
 }
 
-// outcome sums the trials of a method for a target.
+// outcome holds sums over the trials of a method for a target.
 type outcome struct {
 	answered, squares float64 // answered counts of a trial, and their squares
 	trials            float64
@@ -63,7 +63,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		Note: "± is the standard error. The paper shows this as a figure, whose values the text that we have does " +
 			"not contain.",
 	}
-	right := experiment.Table{
+	qualities := experiment.Table{
 		Title: "Of the counts answered: mean relative error, and the share within the target",
 		Columns: append([]experiment.Column{{Name: "method"}}, experiment.Columns(3, "5 %", "within", "10 %", "within",
 			"20 %", "within", "50 %", "within")...),
@@ -92,11 +92,11 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 			line.Add(target, sum.mean())
 		}
 		table.Rows = append(table.Rows, append(row, worst))
-		right.Rows = append(right.Rows, quality)
+		qualities.Rows = append(qualities.Rows, quality)
 		figure.Series = append(figure.Series, line)
 	}
 	return &experiment.Result{
-		Tables: []experiment.Table{table, right}, Figures: []experiment.Figure{figure},
+		Tables: []experiment.Table{table, qualities}, Figures: []experiment.Figure{figure},
 		Notes: []string{
 			"A count is done when one standard deviation of its noise, taken from the noisy count and added to it, " +
 				"changes it by less than the target: the paper's rule, in which every method reads its own noisy " +
@@ -123,9 +123,9 @@ func (o *outcome) trial(m method, truth []float64, target float64, random *rand.
 			break
 		}
 		n++
-		off := math.Abs(noisy-count) / max(count, 1)
-		o.errors += off
-		if off <= target {
+		relative := math.Abs(noisy-count) / max(count, 1)
+		o.errors += relative
+		if relative <= target {
 			o.within++
 		}
 	}

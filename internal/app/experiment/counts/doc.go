@@ -1,6 +1,6 @@
-// Package counts has the experiment of accuracy-first composition (Rogers, Samorodnitsky, Wu and
-// Ramdas, 2023, Section 7): how many counts a budget pays for if each has a target for its relative
-// error.
+// Package counts implements the experiment on accuracy-first composition (Rogers, Samorodnitsky, Wu
+// and Ramdas, 2023, Section 7): how many counts a budget pays for if each has a target for its
+// relative error.
 //
 // Counts of a Zipf law are released one after the other until the budget is spent. Each is shown
 // with less and less noise until the noisy count shows that it is exact enough. The methods differ

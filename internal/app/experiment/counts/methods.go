@@ -31,11 +31,11 @@ type method struct {
 	answer func(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error)
 }
 
-// ladder has fixed rungs and the paper's rule of stopping.
+// ladder is a method with fixed rungs and the paper's stopping rule.
 type ladder struct {
 	step  float64 // ratio of the standard deviations of two rungs
 	rungs func(count, sigma float64, random *rand.Rand) func(sigma float64) float64
-	every bool // whether every rung is paid, not only the last one
+	every bool // whether every rung is paid for, not only the last one
 }
 
 func (m ladder) answer(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error) {
@@ -230,11 +230,11 @@ type exPostPayer struct {
 	bound func(sigma float64) loss.Approx
 }
 
-// openBrownianExPost uses a boundary for each count, whose δ add up to that of the budget. The
+// openBrownianExPost uses one boundary for each count; their δ add up to the δ of the budget. The
 // number of counts is fixed in advance, at 1.5 times the largest number that any trial reaches.
 func openBrownianExPost() payer {
-	const asked = 48
-	b := experiment.Must(accounting.NewMixtureFor(delta/asked, 4))
+	const mostCounts = 48
+	b := experiment.Must(accounting.NewMixtureFor(delta/mostCounts, 4))
 	f := experiment.Must(accounting.NewExPost(loss.Approx{Epsilon: epsilon, Delta: delta * (1 + 1e-9)}))
 	return exPostPayer{f, func(sigma float64) loss.Approx { return experiment.Must(b.At(1, sigma*sigma)) }}
 }

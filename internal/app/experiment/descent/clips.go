@@ -70,8 +70,8 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	return r, nil
 }
 
-// run trains until the last epoch. It adds a point per epoch to the curves of AUC and active
-// examples, and returns the shares of the examples by their individual ε.
+// run trains until the last epoch. It adds a point per epoch to the curves of AUC and of active
+// examples, and returns the shares of the examples by individual ε.
 func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, area,
 	share *experiment.Series) (tenths []any, err error) {
 	within := func(tenths float64) float64 { // μ of a number of tenths of ε

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 )
 
-// dataset has the examples for training and for testing.
+// dataset holds the examples for training and for testing.
 type dataset struct {
 	name            string
 	train, test     part
@@ -39,8 +39,8 @@ func pool(to []float64, pixel func(x, y int) float64) {
 	}
 }
 
-// images generates a data set of the shape of MNIST: ten classes of images of 28 by 28 pixels. A
-// class has five blobs, which move and grow from image to image, and noise.
+// images generates a data set of the shape of MNIST: ten classes of images of 28 by 28 pixels. The
+// images of a class show noise and five blobs, whose places and sizes vary from image to image.
 func images(o experiment.Options, train, test int) *dataset {
 	type blob struct{ x, y, width float64 }
 	var classes [digits][5]blob
@@ -84,15 +84,15 @@ func images(o experiment.Options, train, test int) *dataset {
 		pooled * pooled, digits}
 }
 
-// The census has six numbers, and attributes with these numbers of values.
+// A record of the census has six numbers, and attributes with these numbers of possible values.
 var (
 	censusNumbers    = 6
 	censusCategories = []int{8, 16, 7, 14, 6, 5, 2, 41}
 )
 
 // census generates a data set of the shape of Adult: six numbers, eight attributes with a few
-// values each, some of them rare, and a class that about a quarter of the records have and that the
-// others predict only in part.
+// values each, some of them rare, and a class that about a quarter of the records belong to and
+// that numbers and attributes predict only in part.
 func census(o experiment.Options, train, test int) *dataset {
 	inputs := censusNumbers
 	for _, n := range censusCategories {

@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
-// Experiments returns the experiments.
+// Experiments returns the experiments of the package.
 func Experiments() []experiment.Experiment {
 	source := "Feldman and Zrnic 2021, Section 5.1 and the tables of the conference version"
 	return []experiment.Experiment{
@@ -47,12 +47,12 @@ type study struct {
 	promises  []promise
 	models    []tried
 	paper     map[string]map[float64]paper // by name of the variant and ε
-	onlyPaper bool                         // whether to skip values of ε that the paper's tables do not have
+	onlyPaper bool                         // whether to skip values of ε that are not in the paper's tables
 	figureOf  string                       // model whose active sets are drawn
 	notes     []string
 }
 
-// tried is a model with its tuning. The small size has only the first model of a study.
+// tried is a model with its tuning. With the small size, only the first model of a study is tried.
 type tried struct {
 	name     string
 	hidden   int
@@ -61,7 +61,7 @@ type tried struct {
 	variants []variant
 }
 
-// paper has the accuracies in the paper, in %.
+// paper holds the accuracies in the paper, in %.
 type paper struct{ plain, filtered float64 }
 
 var ofImages = study{
@@ -99,21 +99,21 @@ var ofCensus = study{
 		"one), nor its noise and steps."},
 }
 
-// measured has the results of the trials: accuracies on the test set in %, and the share of
-// examples that still pay at every step of the first trial.
+// measured holds the results of the trials: accuracies on the test set in %, and the share of
+// examples that can still pay at every step of the first trial.
 type measured struct {
 	plain, filtered sample
 	stopped, sparse sample // with the private stop, and with the sparse stop
 	active          []float64
 }
 
-// sample has the values of the trials.
+// sample holds the values of the trials.
 type sample []float64
 
 func (s sample) mean() float64 { return stat.Mean(s, nil) }
 
-// cells returns the mean and the standard deviation of the trials; nil for the deviation of one
-// trial.
+// cells returns the mean and the standard deviation of the trials. The deviation of a single trial
+// is nil.
 func (s sample) cells() []any {
 	if len(s) < 2 {
 		return []any{s.mean(), nil}
@@ -339,7 +339,7 @@ func (s *stop) now(n, active int) (bool, error) {
 type sparseStop struct {
 	search *mechanisms.Search
 	source seeded
-	over   bool
+	ended  bool
 }
 
 // seeded is a source of noise.
@@ -355,8 +355,8 @@ func newSparseStop(p promise, n int, o experiment.Options, labels string) *spars
 
 // now reports whether so many of n have left that training ends, at this check or an earlier one.
 func (s *sparseStop) now(n, active int) (ends bool, err error) {
-	if !s.over {
-		s.over, err = s.search.Above(float64(n-active), s.source)
+	if !s.ended {
+		s.ended, err = s.search.Above(float64(n-active), s.source)
 	}
-	return s.over, err //nolint:wrapcheck // never, for a finite number
+	return s.ended, err //nolint:wrapcheck // never, for a finite number
 }

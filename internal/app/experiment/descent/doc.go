@@ -1,4 +1,4 @@
-// Package descent has the experiments of private gradient descent with individual filtering
+// Package descent implements the experiments on private gradient descent with individual filtering
 // (Feldman and Zrnic 2021, Section 5, and the tables of the conference version). Every example is a
 // user with an account that pays for its clipped gradients. Examples with small gradients continue
 // to contribute after those with large ones have left.

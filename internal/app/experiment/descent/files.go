@@ -58,9 +58,9 @@ func readFile(o experiment.Options, name string) ([]byte, error) {
 	return content, nil
 }
 
-// all reads the files of a data set. It returns nil if --data has none of them, and an error if it
-// has only some.
-func all(o experiment.Options, set *experiment.Data) ([][]byte, error) {
+// readAll reads the files of a data set. It returns nil if --data contains none of them, and an
+// error if it contains only some.
+func readAll(o experiment.Options, set *experiment.Data) ([][]byte, error) {
 	if o.Data == "" {
 		return nil, nil
 	}
@@ -86,9 +86,9 @@ func all(o experiment.Options, set *experiment.Data) ([][]byte, error) {
 	return contents, nil
 }
 
-// mnist reads MNIST; nil if --data does not have it.
+// mnist reads MNIST; nil if --data does not contain it.
 func mnist(o experiment.Options) (*dataset, error) {
-	contents, err := all(o, mnistData)
+	contents, err := readAll(o, mnistData)
 	if contents == nil {
 		return nil, err
 	}
@@ -149,9 +149,9 @@ func idx(content []byte, magic uint32, sizes ...uint32) ([]byte, error) {
 	return content[header:], nil
 }
 
-// adult reads Adult; nil if --data does not have it.
+// adult reads Adult; nil if --data does not contain it.
 func adult(o experiment.Options) (*dataset, error) {
-	contents, err := all(o, adultData)
+	contents, err := readAll(o, adultData)
 	if contents == nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func adult(o experiment.Options) (*dataset, error) {
 }
 
 // column is a column of Adult: a number that scale maps to about 0 to 1, or a name from a list that
-// is published with the data. Neither depends on the records: that would need noise.
+// is published with the data. Scale and list do not depend on the records: that would need noise.
 type column struct {
 	name  string
 	scale func(float64) float64

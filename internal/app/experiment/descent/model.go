@@ -44,9 +44,9 @@ func (m model) layers(theta []float64) []layer {
 	return []layer{cut(m.hidden, m.inputs), cut(m.classes, m.hidden)}
 }
 
-// first draws the initial parameters: large enough before a hidden layer that it is not linear, and
-// 0 otherwise.
-func (m model) first(random *rand.Rand) []float64 {
+// initial draws the initial parameters: 0, but the weights before a hidden layer are large enough
+// that the layer is not linear.
+func (m model) initial(random *rand.Rand) []float64 {
 	theta := make([]float64, m.parameters())
 	if m.hidden > 0 {
 		w := m.layers(theta)[0].weights
@@ -57,7 +57,7 @@ func (m model) first(random *rand.Rand) []float64 {
 	return theta
 }
 
-// work has the buffers of one goroutine.
+// work holds the buffers of one goroutine.
 type work struct {
 	hidden, outputs, back blas64.General
 }

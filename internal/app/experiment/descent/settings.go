@@ -19,7 +19,7 @@ type promise struct {
 	// state them (0), μ follows from ε by the paper's conversion.
 	sigma float64
 	steps int
-	off   float64 // factor by which the clip or the noise is wrong in the paper's other tables
+	off   float64 // factor by which the clip or the noise is off in the paper's other tables
 }
 
 var promises = []promise{
@@ -43,7 +43,7 @@ func (p promise) mu() float64 { return math.Sqrt(2 * p.rho()) }
 // byPaper returns ε by the paper's conversion, ρ + 2·√(ρ·ln(1/δ)).
 func (p promise) byPaper() float64 { return p.rho() + 2*math.Sqrt(-p.rho()*math.Log(delta)) }
 
-// sigmaFor returns the noise with which a number of steps cost μ.
+// sigmaFor returns the noise with which the given number of steps costs μ.
 func (p promise) sigmaFor(steps int) float64 { return math.Sqrt(float64(steps)) / p.mu() }
 
 // tuning is the best setting of a model without filtering.

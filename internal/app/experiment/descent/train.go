@@ -57,7 +57,7 @@ func (m model) accuracy(theta []float64, d part) float64 {
 	return float64(sum) / float64(len(d.classes))
 }
 
-// setting has the parameters of training.
+// setting holds the parameters of training.
 type setting struct {
 	sigma float64 // noise, in clips
 	clip  float64 // C, the largest norm of a gradient
@@ -70,7 +70,7 @@ const unit = 1 << 40
 
 // descent is private gradient descent with filtering, Algorithm 7 of Feldman and Zrnic. In every
 // step, the gradient of an example is clipped to C and to the rest of its account, and the sum gets
-// Gaussian noise of σ·C. For the first k steps, no account can be empty, and it is Algorithm 6.
+// Gaussian noise of σ·C. For the first k steps, no account can be empty: this is Algorithm 6.
 type descent struct {
 	model    model
 	setting  setting
@@ -83,7 +83,7 @@ type descent struct {
 
 // newDescent draws the initial parameters and the noise of all steps from random.
 func newDescent(m model, s setting, examples part, random *rand.Rand) *descent {
-	d := &descent{model: m, setting: s, examples: examples, theta: m.first(random), noise: random}
+	d := &descent{model: m, setting: s, examples: examples, theta: m.initial(random), noise: random}
 	for range examples.classes {
 		d.accounts = append(d.accounts, experiment.Must(accounting.NewNorm(accounting.SquaredNorm(s.steps)*unit)))
 	}

@@ -6,7 +6,7 @@ import (
 
 const source = "Koskela, Tobaben and Honkela"
 
-// Experiments returns the experiments.
+// Experiments returns the experiments of the package.
 func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{
 		{Name: "filter-steps", Title: "How many steps of gradient descent fit, by GDP and by RDP", Source: source +

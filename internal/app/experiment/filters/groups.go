@@ -28,7 +28,7 @@ type group struct {
 	lasts float64 // number of epochs in which it shrinks by a factor of e
 }
 
-// groupsOf has the paper's groups by diagnosis, with synthetic norms: the gradients of users who
+// groupsOf lists the paper's groups by diagnosis, with synthetic norms: the gradients of users who
 // are easy to predict shrink sooner.
 var groupsOf = []group{
 	{"no condition", 1.2, 25},
@@ -47,7 +47,7 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 	per := experiment.Must(accounting.NewGaussian(budget.Mu))
 	accounts := experiment.Must(accounting.NewPerUser[int](accounting.ForRound, per))
 	paid := 0
-	for one := per.Fresh(); one.Spend(loss.GDP{Mu: 1 / groupSigma}) == nil; paid++ {
+	for account := per.Fresh(); account.Spend(loss.GDP{Mu: 1 / groupSigma}) == nil; paid++ {
 	}
 	norms := make([][]float64, len(groupsOf)*size) // by user and epoch, in clips
 	for user := range norms {

@@ -26,10 +26,10 @@ const (
 	sampling        = 300.0 / 60_000
 	epochs, batches = 50, 200
 	userDelta       = 1e-6
-	leastNorm       = clip / 256.0 // smaller gradients count as this
+	leastNorm       = clip / 256.0 // smaller norms count as this
 )
 
-// sizes has the sizes of the computation.
+// sizes holds the sizes of the computation.
 type sizes struct {
 	users, levels, divergences, points int
 	interval                           float64
@@ -102,7 +102,7 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 
 func percent(q float64) string { return experiment.Column{}.Format(100*q) + " %" }
 
-// spent has the cost of a user's gradients.
+// spent holds the cost of a user's gradients.
 type spent struct {
 	sigmas       [epochs]float64 // σ·C over the user's norm, by epoch
 	counts       bucket.Counts
@@ -122,14 +122,14 @@ func sigmasOf(random *rand.Rand) (sigmas [epochs]float64) {
 	return sigmas
 }
 
-// divergences has the Rényi divergences of one batch for a grid of noise levels.
+// divergences holds the Rényi divergences of one batch for a grid of noise levels.
 type divergences struct {
 	orders []float64
 	ladder bucket.Ladder
 	levels []loss.RDP
 }
 
-// newDivergences computes the divergences for a number of levels; 560 levels are steps of 1 %.
+// newDivergences computes the divergences for a number of levels; 560 levels are steps of 1%.
 func newDivergences(levels int) (*divergences, error) {
 	d := &divergences{ladder: experiment.Must(bucket.NewGeometricLadder(noise, noise*clip/leastNorm, levels))}
 	// For users with the smallest loss, the best orders are in the thousands.

@@ -17,7 +17,7 @@ const (
 	grid    = 1000 // the n of the advanced odometer
 )
 
-// Experiments returns the experiment.
+// Experiments returns the experiment of the package.
 func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{{
 		Name:   "odometers",
@@ -33,11 +33,11 @@ type claim struct {
 	bound []float64 // by step, from 0
 }
 
-// claimsOf returns the bounds of the odometers after every step, between composition of fixed
-// length and basic composition.
+// claimsOf returns the bounds after every step: those of composition of fixed length first, then
+// those of the odometers, and those of basic composition last.
 func claimsOf(w walk) ([]claim, error) {
 	advanced := experiment.Must(accounting.NewAdvancedOdometer(delta, grid))
-	// The mixture is tuned to the Σρ of the last horizon.
+	// The mixture is tuned to Σρ at the last horizon.
 	rho := epsilon * epsilon / 2
 	concentrated := experiment.Must(accounting.NewConcentratedOdometer(delta, rho*float64(w.steps)))
 	out := []claim{{name: "composition of fixed length"}, {name: "advanced odometer (Theorem 6.2)"},

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// visit is a day of a user, with an event for each of its keys.
+// visit is a day on which a user has events, one for each of keys.
 type visit struct {
 	user int
 	keys []int
@@ -67,12 +67,12 @@ func (w *walk) rank(key int) (rank [16]byte) {
 // day simulates a day. It returns the sum of absolute errors, the events, and the counted events.
 func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err error) {
 	var real, counts [Keys]float64
-	elapsed, one := int64(day)+1, []uint64{1, 1}
+	elapsed, wanted := int64(day)+1, []uint64{1, 1}
 	w.counted = w.counted[:0]
 	for _, v := range visits {
 		left := w.purses[v.user].Left(w.budget, &w.allowance, elapsed)
 		w.second = byte(w.random.IntN(2))
-		taken := w.filler.Fill(one[:len(v.keys)], left, w.plan.Top(), w.rank)
+		taken := w.filler.Fill(wanted[:len(v.keys)], left, w.plan.Top(), w.rank)
 		w.counted = append(w.counted, taken...)
 		for i, key := range v.keys {
 			real[key]++
@@ -86,13 +86,13 @@ func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err 
 		wrong += math.Abs(n + out.Error - real[key])
 		truth, counted = truth+real[key], counted+n
 	}
-	each := w.counted
+	rest := w.counted
 	for _, v := range visits {
 		var cost units.Mu2
 		for i, key := range v.keys {
-			cost += units.Mu2(each[i]) * price[key]
+			cost += units.Mu2(rest[i]) * price[key]
 		}
-		each = each[len(v.keys):]
+		rest = rest[len(v.keys):]
 		if err := w.purses[v.user].Pay(w.budget, &w.allowance, elapsed, cost); err != nil {
 			return 0, 0, 0, err
 		}

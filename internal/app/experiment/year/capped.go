@@ -8,18 +8,18 @@ import (
 )
 
 // Sigma returns the standard deviation of the Gaussian noise of counts if a user adds at most 1 to
-// a number of keys on each of a number of days.
+// each of a number of keys on each of a number of days.
 func Sigma(keys, days int) float64 {
 	budget, _ := experiment.Must(budgets.LargestSquare(Epsilon, Delta, budgets.GDP)).Float64()
 	return math.Sqrt(float64(keys*days) / budget)
 }
 
-// capped computes the errors if every user counts only on their first days, with at most 1 for each
-// of a number of keys, and Gaussian noise divides the promise among those days. It returns the mean
-// error of each day in % of its events, and the percentage of events beyond the caps.
+// capped computes the errors if users count only on their first days, with at most 1 for each of a
+// number of keys, and with Gaussian noise that divides the promise among those days. It returns the
+// mean error of each day in % of its events, and the percentage of events beyond the caps.
 //
-// If the budget pays for all days, no user is left out: the promise is divided in advance, as a
-// daily job needs it. If a user has more keys than count, all of them are equally likely to count.
+// If the budget pays for all days, no user is left out: the promise is divided in advance, as it
+// must be for a daily job. If a user has too many keys, all of them are equally likely to count.
 func (y *year) capped(events []Event, days, keys int) (errors []float64, beyond float64) {
 	sigma := Sigma(keys, days)
 	perDay, lost := make([]float64, y.days), make([]float64, y.days*Keys)

@@ -1,5 +1,5 @@
-// Package year has the experiment that shows why Tollgate exists: a year of daily counts, under one
-// promise to every user for the whole year.
+// Package year implements the experiment that shows why Tollgate exists: a year of daily counts,
+// under one promise to every user for the whole year.
 //
 // Without accounts, the promise must be divided among the windows in advance, as if every user came
 // every day. With an account for each user, only users who come spend it. An allowance spreads an
@@ -10,5 +10,5 @@
 // state/accounts and transforms/noisereduction. The errors of the divided promise are computed;
 // docs/year.py computes the same means independently.
 //
-// Not guaranteed: that your users resemble these.
+// Not guaranteed: that your users resemble the simulated ones.
 package year

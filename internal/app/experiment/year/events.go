@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 )
 
-// Keys is the number of keys, Epsilon and Delta the promise.
+// Keys is the number of keys; Epsilon and Delta are the promise.
 const (
 	Keys           = 20
 	Epsilon, Delta = 1, 1e-6
@@ -22,8 +22,8 @@ type Event struct {
 type Population struct {
 	Name  string
 	Users int
-	law   float64                         // exponent of Zipf's law of the keys
-	often func(random *rand.Rand) float64 // draws the daily probability of a user's visit
+	law   float64                         // exponent of Zipf's law for the keys
+	visit func(random *rand.Rand) float64 // draws the probability that a user visits on a day
 }
 
 // Populations returns three populations with about the same number of events per day.
@@ -43,14 +43,14 @@ func Populations() []Population {
 }
 
 // Events generates the events of a number of users and days, ordered by user. Each user has a
-// favourite key from a Zipf law, and on three days of ten also an event of another key.
+// favourite key from a Zipf law and, on three of ten visits, an event of another key as well.
 func (p Population) Events(random *rand.Rand, users, days int) []Event {
 	keys := generate.NewZipf(Keys, p.law)
 	var all []Event
 	for user := range users {
-		often, favourite := p.often(random), keys.Draw(random)
+		daily, favourite := p.visit(random), keys.Draw(random)
 		for day := range days {
-			if random.Float64() >= often {
+			if random.Float64() >= daily {
 				continue
 			}
 			all = append(all, Event{user, day, favourite})

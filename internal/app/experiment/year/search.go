@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// grid has the values of each parameter of a method, in order.
+// grid holds the values of each parameter of a method, in order.
 type grid [][]float64
 
 // search looks for the point of the grid with the least cost. It starts in the middle and moves to

@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 )
 
-// Experiments returns the experiment.
+// Experiments returns the experiment of the package.
 func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{{
 		Name:   "year",
@@ -50,11 +50,11 @@ type year struct {
 	options            experiment.Options
 }
 
-// setting has the parameters of a method; 0 for unused ones.
+// setting holds the parameters of a method; 0 for unused ones.
 type setting struct {
 	keys   float64 // keys of a user that count in a day
 	days   float64 // days that a budget pays for
-	noise  float64 // finest noise: ± events at 95 % confidence
+	noise  float64 // finest noise: ± events at 95% confidence
 	burst  float64 // part of an account that is available at the start
 	within float64 // target of noise reduction: relative error in %
 }

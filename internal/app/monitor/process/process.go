@@ -42,7 +42,7 @@ func Gatherer(registry *prometheus.Registry) prometheus.Gatherer {
 			}
 		}
 		if err != nil {
-			return families, fmt.Errorf("what the process uses: %w", err)
+			return families, fmt.Errorf("reading the resource use of the process: %w", err)
 		}
 		return families, nil
 	})}

@@ -151,7 +151,7 @@ func move(t *testing.T, rt rapid.TB, kind string, epsilon, limit float64, victim
 			found: &Found{Setting: p.Given}}
 		table, err1 := c.table()
 		values, err2 := c.valueTable()
-		horizons, err3 := c.lengths()
+		horizons, err3 := c.scoreLengths()
 		settings, scores, err4 := c.candidates(p.Sizes)
 		if err := errors.Join(err1, err2, err3, err4); err != nil {
 			t.Fatal(err)
@@ -257,13 +257,13 @@ func TestRuleAChoiceSpendsWhatIsPlanned(t *testing.T) {
 		spent += float64(decided.moves*decided.moves) / deviation / deviation
 	}
 	for _, decided := range []decision{lengthDecision, settingDecision} {
-		share, err := d.share(decided)
+		share, err := d.spend(decided)
 		if err != nil {
 			t.Fatal(err)
 		}
 		spent += share.Float()
 	}
-	if _, err := d.share(decision{1, 1}); err == nil {
+	if _, err := d.spend(decision{1, 1}); err == nil {
 		t.Error("a decision beyond the planned part")
 	}
 	if spent > d.planned.Float() || spent < .999*d.planned.Float() {

@@ -13,12 +13,12 @@ import (
 
 const day = 24 * time.Hour
 
-// person has the events of one user, in windows of one size.
+// person holds the events of one user, in windows of one size.
 type person struct {
 	id      accounts.ID
 	names   [][]byte // the user's keys, ascending
 	windows []window
-	entries []schemas.KeyCount // of all windows, in order, like records
+	entries []schemas.KeyCount // of all windows, in order, as are the records
 	cells   []int              // by entry: the number of the cell
 	truth   []float64          // by entry: the amount to count
 	records []schemas.RecordValue
@@ -43,7 +43,7 @@ type cutter struct {
 	cells map[place]int
 	p     person
 	keys  []uint64
-	in    []record
+	in    []record // events of a window, by key and value
 }
 
 func newCutter(size time.Duration, kind metrickind.Kind) *cutter {
@@ -71,13 +71,13 @@ func (c *cutter) cut(events []record) *person {
 		for n < len(events) && floor(events[n].millis, c.size) == number {
 			n++
 		}
-		c.window(number, events[:n])
+		c.addWindow(number, events[:n])
 		events = events[n:]
 	}
 	return p
 }
 
-func (c *cutter) window(number int64, events []record) {
+func (c *cutter) addWindow(number int64, events []record) {
 	p := &c.p
 	c.in = append(c.in[:0], events...)
 	slices.SortFunc(c.in, func(a, b record) int {
@@ -108,15 +108,15 @@ func (c *cutter) window(number int64, events []record) {
 			p.truth[last]++
 		}
 		if c.kind.Values() {
-			c.record(p.entries[last].Key, r.value, w.recs[0])
+			c.addRecord(p.entries[last].Key, r.value, w.recs[0])
 		}
 	}
 	w.entries[1], w.recs[1] = len(p.entries), len(p.records)
 	p.windows = append(p.windows, w)
 }
 
-// record adds a value to the records of a window, which begin at from. Equal values are one record.
-func (c *cutter) record(key uint32, value int64, from int) {
+// addRecord adds a value to the records of a window, which begin at from, or to an equal one.
+func (c *cutter) addRecord(key uint32, value int64, from int) {
 	p := &c.p
 	if n := len(p.records); n > from && p.records[n-1].Key == key && p.records[n-1].Value == value {
 		p.records[n-1].N++

@@ -24,24 +24,24 @@ type drawer struct {
 	arguments [32]byte
 	n         uint64
 	planned   units.Mu2
-	used      int // parts of planned, of allParts
+	used      int // spent parts of planned, out of allParts
 }
 
-// decision is one draw. moves is a user's influence on its numbers: the root of Σ d² for released
-// numbers, the width of the changes for scores.
+// decision is one draw. moves is the influence of one user, who changes number i by d_i: √Σ d_i²
+// for released numbers, and the largest d_i minus the smallest for scores.
 type decision struct {
-	parts int // cost, of allParts
+	parts int // cost, out of allParts
 	moves int
 }
 
-// exact has the numbers of a decision. It never leaves the package.
+// exact holds the unprotected numbers of a decision. It never leaves the package.
 type exact struct {
 	decision
 	numbers []int64
 }
 
-// share spends the cost of a decision and returns it.
-func (d *drawer) share(cost decision) (units.Mu2, error) {
+// spend spends the cost of a decision and returns it.
+func (d *drawer) spend(cost decision) (units.Mu2, error) {
 	if d.used += cost.parts; d.used > allParts {
 		return 0, errors.New("choosing a setting: the decisions cost more than is planned")
 	}
@@ -55,9 +55,9 @@ func (d *drawer) seed(numbers []int64) [32]byte {
 		d.n), fmt.Append(nil, numbers))
 }
 
-// noisy releases numbers with Gaussian noise and returns its deviation.
+// noisy returns numbers with Gaussian noise, and the deviation of the noise.
 func (d *drawer) noisy(values exact) ([]float64, float64, error) {
-	share, err := d.share(values.decision)
+	share, err := d.spend(values.decision)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -91,12 +91,12 @@ const (
 )
 
 // pick returns the index of a score by the exponential mechanism: i with probability proportional
-// to r^(max − scores[i]), up to a relative error of 2^-100. A user raises all scores by numbers
+// to r^(max − scores[i]), up to a relative error of 2^-100. A user changes each score by a number
 // between some a and a + moves, so no test detects the user better than one of N(0, 1) against N(μ,
-// 1) with μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10); r makes μ² at most the share.
-// The margin of 1e-9 is for rounding.
+// 1) with μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10). r is chosen so that μ² is at
+// most the share; the margin of 1e-9 covers rounding.
 func (d *drawer) pick(scored exact) (int, error) {
-	share, err := d.share(scored.decision)
+	share, err := d.spend(scored.decision)
 	if err != nil {
 		return 0, err
 	}
@@ -138,7 +138,7 @@ func weight(ratio, n int64) *big.Int {
 	return w
 }
 
-// uniform returns a uniform pseudorandom number from 0 to below n.
+// uniform returns a uniform pseudorandom number in [0, n).
 func (d *drawer) uniform(seed [32]byte, n *big.Int) *big.Int {
 	bytes := make([]byte, 0, n.BitLen()/8+sha256.Size)
 	for counter := uint64(0); ; {

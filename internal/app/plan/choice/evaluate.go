@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Setting has the settings to choose; the rest of a deployment is given.
+// Setting holds the settings to choose; the rest of a deployment is given.
 type Setting struct {
 	Window  time.Duration `json:"-"`
 	Noise   float64       `json:"noise"` // deviation of the finest noise, in events or a sum's unit
@@ -50,7 +50,7 @@ type Compile func(Setting) (*deployment.Deployment, error)
 type Outcome struct {
 	Setting
 	// Typical is the median of |value − real value| / real value over the largest cells, which
-	// together have half of the countable amount; a cell without a value has 1.
+	// together hold half of the countable amount; a cell without a value counts as 1.
 	Typical   float64 `json:"typical_error"`
 	Counted   float64 `json:"counted"`   // counted share of the countable amount
 	Cells     float64 `json:"cells"`     // pairs of window and key
@@ -60,7 +60,7 @@ type Outcome struct {
 	Half      float64 `json:"half"`      // least size of the cells that have half
 }
 
-// trial has the counts of a tried deployment.
+// trial holds the counts of a tried deployment.
 type trial struct {
 	option
 	person  *spend.Person
@@ -84,7 +84,7 @@ func newTrials(all []option) (trials []*trial, err error) {
 // finest returns the deviation of a deployment's finest noise.
 func finest(d *deployment.Deployment) float64 { return 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float()) }
 
-// count calls add with a user's contribution to each entry. The horizon begins with the window
+// count calls add with a user's contribution to each entry. The horizon begins with window number
 // start.
 func (t *trial) count(p *person, size, start int64, add func(entry int, part spend.Part)) error {
 	t.person.Begin(accounts.Entry{ID: p.id}, p.names)
@@ -105,7 +105,7 @@ func (t *trial) count(p *person, size, start int64, add func(entry int, part spe
 	return nil
 }
 
-// table has the counts of settings with the same windows and different noise.
+// table holds the counts of settings with the same windows and different noise.
 type table struct {
 	rate   float64 // examined share of the users
 	trials []*trial
@@ -115,7 +115,7 @@ type table struct {
 	kind   metrickind.Kind
 	values map[int64]uint64 // number of events by coarse value
 	spread spread
-	near   *table // second round, with noises near the best of the first; may be nil
+	near   *table // the second round, with noises near the best of the first; may be nil
 }
 
 // ErrNothing means that there are no events.
@@ -164,15 +164,15 @@ func (t *table) add(p *person, events []record, c *cutter, start int64) error {
 			t.values[coarse(r.value)]++
 		}
 	}
-	for _, one := range t.trials {
-		for len(one.counted) < len(c.cells) {
-			one.counted = append(one.counted, [components]float64{})
+	for _, trial := range t.trials {
+		for len(trial.counted) < len(c.cells) {
+			trial.counted = append(trial.counted, [components]float64{})
 		}
-		if err := one.count(p, c.size, start, func(entry int, part spend.Part) {
-			to := &one.counted[p.cells[entry]]
-			to[0] += float64(part.Total)
+		if err := trial.count(p, c.size, start, func(entry int, part spend.Part) {
+			cell := &trial.counted[p.cells[entry]]
+			cell[0] += float64(part.Total)
 			if len(part.Further) > 0 {
-				to[1] += float64(part.Further[0])
+				cell[1] += float64(part.Further[0])
 			}
 		}); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (t *table) finish() {
 }
 
 // LeastOfHalf returns the least of the largest numbers that make up half of the sum; +Inf if all
-// are 0. It sorts them.
+// are 0. It sorts the numbers.
 func LeastOfHalf(sizes []float64) float64 {
 	slices.Sort(sizes)
 	all, sum := 0.0, 0.0
@@ -207,7 +207,7 @@ func LeastOfHalf(sizes []float64) float64 {
 	return math.Inf(1)
 }
 
-// normal has quantiles of the standard normal distribution, which represent the noise of a cell.
+// normal holds quantiles of the standard normal distribution, which represent the noise of a cell.
 var normal = func() (z [24]float64) {
 	for i := range z {
 		z[i] = math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(len(z))-1)
@@ -215,24 +215,24 @@ var normal = func() (z [24]float64) {
 	return z
 }()
 
-// outcome forecasts an option that counts the same as trial n: its noise and budget differ by the
-// same factor, if at all.
+// outcome forecasts an option that counts the same events as trial n: if noise and budget differ,
+// they differ by the same factor.
 func (t *table) outcome(n int, tried option) Outcome {
-	one, sigma, threshold := t.trials[n], finest(tried.d), tried.d.Metrics[0].Plan.Threshold()
+	trial, sigma, threshold := t.trials[n], finest(tried.d), tried.d.Metrics[0].Plan.Threshold()
 	o := Outcome{Setting: tried.Setting, Cells: float64(len(t.truth)), Threshold: max(0, threshold), Half: t.half}
 	var errs []float64
 	counted := 0.0
 	for i, truth := range t.truth {
-		value, size := one.counted[i][0]/t.rate, math.Abs(truth[0])/t.rate
+		value, size := trial.counted[i][0]/t.rate, math.Abs(truth[0])/t.rate
 		counted += math.Abs(value)
-		shown := 1 - below((threshold-value)/sigma)
+		shown := 1 - normalBelow((threshold-value)/sigma)
 		o.Shown += shown
 		o.Within += shown * size
 		if size < t.half*(1-1e-9) {
 			continue
 		}
 		for _, z := range normal {
-			errs = append(errs, t.wrong(one, i, value+sigma*z, threshold, sigma))
+			errs = append(errs, t.errorOf(trial, i, value+sigma*z, threshold, sigma))
 		}
 	}
 	o.Typical = Median(errs)
@@ -240,30 +240,30 @@ func (t *table) outcome(n int, tried option) Outcome {
 	return o
 }
 
-// wrong returns the relative error of a cell whose noisy first component is y.
-func (t *table) wrong(one *trial, cell int, y, threshold, sigma float64) float64 {
+// errorOf returns the relative error of a cell whose noisy first component is y.
+func (t *table) errorOf(tried *trial, cell int, y, threshold, sigma float64) float64 {
 	truth := t.truth[cell]
 	if y <= threshold {
 		return 1
 	}
 	if t.kind.Vector == nil || t.kind.Vector.Ratios != 1 {
-		// For variances, quantiles and histograms, it is the error of the number of events.
+		// For variances, quantiles and histograms, this is the error of the number of events.
 		return math.Abs(y-truth[0]/t.rate) / (math.Abs(truth[0]) / t.rate)
 	}
-	b := one.d.Metrics[0].Spec.Bounds()
-	mean, n, half := truth[1]/truth[0], one.counted[cell][0], float64(b.Max-b.Min)/2
+	b := tried.d.Metrics[0].Spec.Bounds()
+	mean, n, half := truth[1]/truth[0], tried.counted[cell][0], float64(b.Max-b.Min)/2
 	if n == 0 {
 		return 1
 	}
 	// The noise of the sum is max − min times the noise of the number of events.
-	found := float64(b.Min+b.Max)/2 + one.counted[cell][1]/n/2
+	found := float64(b.Min+b.Max)/2 + tried.counted[cell][1]/n/2
 	spread := sigma * math.Hypot(half, found-float64(b.Min+b.Max)/2) / (n / t.rate)
 	z := (y - n/t.rate) / sigma
 	return math.Abs(found+z*spread-mean) / t.spread.scale(mean)
 }
 
-// below returns the standard normal distribution function at z.
-func below(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
+// normalBelow returns the standard normal distribution function at z.
+func normalBelow(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
 // Median sorts the numbers and returns their median, or 0 without numbers.
 func Median(numbers []float64) float64 {

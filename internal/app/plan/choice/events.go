@@ -38,7 +38,7 @@ const (
 	mostHashes   = 1 << 16
 )
 
-// shard has the users whose hashes have the same leading bits.
+// shard holds the events of users whose hashes have the same leading bits.
 type shard struct {
 	records []record
 	sorted  bool
@@ -65,7 +65,7 @@ func NewEvents(key [32]byte, from, to int64, dir string) *Events {
 		hashes: map[string]uint64{}}
 }
 
-// Add adds an event, without a reference to user and key.
+// Add adds an event. It does not keep user or key.
 func (e *Events) Add(user, key []byte, millis, value int64) error {
 	if millis < e.from || e.to != 0 && millis >= e.to {
 		e.Outside++
@@ -157,7 +157,7 @@ func (s *shard) load() ([]record, error) {
 	return all, nil
 }
 
-// each calls fn with the events of each user, in the order of hashes, until it returns false. part
+// each calls fn with the events of each user, in the order of hashes, until fn returns false. part
 // is the estimated share of users before this one.
 func (e *Events) each(fn func(events []record, part float64) (bool, error)) error {
 	for i := range e.shards {
@@ -185,7 +185,7 @@ func (e *Events) Close() error {
 	for i := range e.shards {
 		if file := e.shards[i].file; file != nil {
 			errs = append(errs, file.Close())
-			os.Remove(file.Name()) //nolint:errcheck // it has no name if that is possible
+			os.Remove(file.Name()) //nolint:errcheck // already removed if the system allows it
 		}
 	}
 	return errors.Join(errs...)

@@ -12,7 +12,7 @@ const (
 	gridStep = math.Sqrt2 // factor between the noises tried for a private choice
 )
 
-// best finds the best noise for windows of a size, in two rounds, unless it is given.
+// best finds the best noise for windows of the given size, in two rounds, unless it is given.
 func (e *Events) best(q *Question) (Outcome, *table, error) {
 	all, err := e.wide(q)
 	if err != nil {
@@ -37,7 +37,7 @@ func (e *Events) best(q *Question) (Outcome, *table, error) {
 	return best, t, err
 }
 
-// wide returns settings with all noises that can be useful, or with the given one.
+// wide returns settings whose noises cover every useful amount of noise, or the given noise.
 func (e *Events) wide(q *Question) ([]option, error) {
 	s := q.Given
 	if s.Noise > 0 {
@@ -70,7 +70,7 @@ func (e *Events) tryBest(q *Question, all []option) (*table, Outcome, error) {
 	return t, best, nil
 }
 
-// most returns the greatest amount of one user.
+// most returns the greatest countable amount of one user.
 func (e *Events) most(kind metrickind.Kind) (most uint64, err error) {
 	c := &chooser{Private: &Private{Kind: kind}}
 	return most, e.each(func(events []record, _ float64) (bool, error) {
@@ -79,8 +79,8 @@ func (e *Events) most(kind metrickind.Kind) (most uint64, err error) {
 	})
 }
 
-// payable compiles a setting with noise that users can pay for. Means of wide ranges, and private
-// keys with a large budget and a small δ, cannot have very much noise.
+// payable compiles a setting with as much noise as possible, so that users can pay. Means of wide
+// ranges, and private keys with a large budget and a small δ, cannot have very much noise.
 func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
 	for s.Noise = 1e6; s.Noise >= 1; s.Noise /= 2 {
 		if d, err = compile(s); err == nil {
@@ -90,9 +90,9 @@ func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
 	return nil, err
 }
 
-// grid returns settings with noises a step apart, ascending. With the greatest, users with the
-// largest amount are fully counted in any window; the least is that divided by span, or lets a user
-// pay for one event.
+// grid returns settings with ascending noises, each step times the last. With the greatest, users
+// with the largest amount are fully counted in any window. The least is the greatest divided by
+// span or, if that is more and values are not summed, the noise at which a user pays for one event.
 func grid(compile Compile, s Setting, most, span, step float64) ([]option, error) {
 	d, err := payable(compile, s)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Private has the arguments of a choice that users pay for. All except the key are public.
+// Private holds the arguments of a choice that users pay for. All except the key are public.
 type Private struct {
 	Sizes   []time.Duration // window sizes to choose from, ascending; a single one is given
 	Given   Setting         // Noise and Lasts are chosen if they are 0
 	Compile Compile         // must not depend on the data
 	Budget  budgets.Budget  // its planned part is spent
 	Kind    metrickind.Kind
-	Range   bool   // the range of values is chosen, too
+	Range   bool   // whether the range of values is also chosen
 	Read    string // identifies the source, the format and everything else that determines the events
 	Key     noisereduction.NoiseKey
 }
@@ -49,22 +49,22 @@ var (
 const (
 	whole = 1 << 20 // maximum contribution of one user to all cells
 	steps = 32      // steps of a score for that contribution
-	// The large cells exceed a size such that the excess is large quarters of the countable amount.
-	// Of their amount, the part that a setting shows above the noise counts half beyond enough, and
-	// is useful from useful: both in 64ths of the countable amount.
+	// Large cells exceed the size s for which Σ max(0, cell − s) is large quarters of the countable
+	// amount. In a score, the part of this sum above the noise counts half beyond enough; beyond
+	// useful, a setting is useful: both limits in 64ths of the countable amount.
 	large          = 3
 	enough, useful = 40, 29
 	lengthHolds    = 54 // part of the users' events that a horizon must contain, in 64ths
-	// aboveNoise is subtracted from a count, in deviations of the noise: more than its typical
-	// error, because a private key must pass a threshold.
+	// aboveNoise is subtracted from a count, in deviations of the noise. It is more than the
+	// typical error, because a private key must pass a threshold.
 	aboveNoise = 1.5
 	// longer is the additional share of the large cells' amount that windows of twice the size must
-	// show; beyond is added if the horizon has fewer than four of them.
+	// show to be chosen; beyond is added if fewer than four of them fit into the horizon.
 	longer, beyond = .03, .02
-	limitCost      = 100 // cost of a limit on users, for noise in proportion to it
+	limitCost      = 100 // cost of each unit of the limit on a user's amount, which the noise follows
 	mostWindows    = 400 // maximum number of windows in a horizon if their size is chosen
 	rows           = 28  // rows of users by their amount, in powers of 2
-	visible        = 3.5 // deviations
+	visible        = 3.5 // least number in a row that is not taken for noise, in deviations
 )
 
 // lengths are the possible horizons.
@@ -76,7 +76,7 @@ var lengths = func() (all []time.Duration) {
 	return all
 }()
 
-// chooser is a choice in progress. It knows released numbers only.
+// chooser is a choice in progress. Except for the events, it holds released numbers only.
 type chooser struct {
 	*Private
 	*drawer
@@ -87,8 +87,8 @@ type chooser struct {
 	found        *Found
 }
 
-// Choose chooses the horizon, the window and the noise. Each user is one individual for life. Use a
-// noise key for one choice only. Errors: ErrTooLittle.
+// Choose chooses the horizon, the window and the noise. The choice protects each user with all
+// events, not for each period. Use a noise key for one choice only. Errors: ErrTooLittle.
 func (e *Events) Choose(p Private) (*Found, error) {
 	arguments, err := json.Marshal([]any{p.Sizes, p.Given, p.Given.Lasts, p.Budget, p.Kind.Name, p.Range, p.Read,
 		e.from, e.to})
@@ -98,11 +98,11 @@ func (e *Events) Choose(p Private) (*Found, error) {
 	c := &chooser{Private: &p, events: e, found: &Found{Setting: p.Given}, drawer: &drawer{key: p.Key,
 		planned: p.Budget.Planned.Mu2}}
 	c.arguments = secret.HMAC(p.Key.Secret.Reveal(), "tollgate choice arguments v1", arguments)
-	if err := c.users(); err != nil {
+	if err := c.countUsers(); err != nil {
 		return nil, err
 	}
 	if p.Range {
-		if err := c.values(); err != nil {
+		if err := c.chooseRange(); err != nil {
 			return nil, err
 		}
 	}
@@ -110,16 +110,16 @@ func (e *Events) Choose(p Private) (*Found, error) {
 		return c.found, c.chooseUsual()
 	}
 	if p.Given.Lasts == 0 {
-		if err := c.length(); err != nil {
+		if err := c.chooseLength(); err != nil {
 			return nil, err
 		}
 	}
-	return c.found, c.setting()
+	return c.found, c.chooseSetting()
 }
 
-// users counts users by their amount, from which it derives their number and the limit on the
-// amount of one user.
-func (c *chooser) users() error {
+// countUsers counts users by their amount, and derives their number and the limit on the amount of
+// one user.
+func (c *chooser) countUsers() error {
 	table, err := c.table()
 	if err != nil {
 		return err
@@ -159,8 +159,8 @@ func (c *chooser) table() (exact, error) {
 	})
 }
 
-// clearHidden clears the rows of a noisy table that are not visible, or separated from the greatest
-// by such rows: a visible row far away is only noise and would suggest users with huge amounts.
+// clearHidden clears the rows of a noisy table that are not visible, or two such rows away from the
+// greatest: a visible row far away is only noise and would suggest users with huge amounts.
 func clearHidden(noisy []float64, least float64) {
 	top := 0
 	for i, n := range noisy {
@@ -197,7 +197,7 @@ func (c *chooser) amount(events []record) uint64 {
 	return sum
 }
 
-// chooseUsual sets the setting for too few users.
+// chooseUsual chooses a usual setting, because there are too few users for another choice.
 func (c *chooser) chooseUsual() error {
 	f := c.found
 	f.Window = c.Sizes[0]
@@ -217,9 +217,9 @@ func (c *chooser) chooseUsual() error {
 	return nil
 }
 
-// length chooses the shortest horizon that contains nearly all events of nearly all users.
-func (c *chooser) length() error {
-	scores, err := c.lengths()
+// chooseLength chooses the shortest horizon that contains nearly all events of nearly all users.
+func (c *chooser) chooseLength() error {
+	scores, err := c.scoreLengths()
 	if err != nil {
 		return err
 	}
@@ -228,8 +228,8 @@ func (c *chooser) length() error {
 	return err
 }
 
-// lengths scores horizons, each at its best position.
-func (c *chooser) lengths() (exact, error) {
+// scoreLengths scores horizons, each at its best position.
+func (c *chooser) scoreLengths() (exact, error) {
 	held := make([]map[int64]int64, len(lengths))
 	for i := range held {
 		held[i] = map[int64]int64{}
@@ -271,5 +271,5 @@ func (c *chooser) lengths() (exact, error) {
 	return exact{lengthDecision, scores}, nil
 }
 
-// eighths is the number of possible starts of a horizon in its length.
+// eighths is the number of parts of a horizon; it can start at the start of any part.
 const eighths = 8

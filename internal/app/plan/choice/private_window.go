@@ -24,16 +24,16 @@ type candidate struct {
 	all   int64 // the whole countable amount
 }
 
-// score rates a candidate; less is the penalty for the size of its windows.
-func (t *candidate) score(less int64) int64 {
-	return score(min(32*t.shown, enough/2*t.all) + 32*t.shown - less)
+// score rates a candidate; penalty is for the size of its windows.
+func (t *candidate) score(penalty int64) int64 {
+	return score(min(32*t.shown, enough/2*t.all) + 32*t.shown - penalty)
 }
 
 // use returns a number that is above 0 if a candidate shows enough to be useful.
 func (t *candidate) use() exact { return exact{useDecision, []int64{score(64*t.shown - useful*t.all)}} }
 
-// setting chooses the window and the noise together.
-func (c *chooser) setting() error {
+// chooseSetting chooses the window and the noise together.
+func (c *chooser) chooseSetting() error {
 	all, scores, err := c.candidates(c.sizes())
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exa
 		}
 		part := longer*math.Log2(float64(size)/float64(sizes[0])) + beyond*max(0,
 			math.Log2(4*float64(size)/float64(c.found.Lasts)))
-		less := int64(64 * large / 4 * part * c.counts / c.limit * whole)
+		penalty := int64(64 * large / 4 * part * c.counts / c.limit * whole)
 		for i := range tried {
-			all, scores.numbers = append(all, tried[i]), append(scores.numbers, tried[i].score(less))
+			all, scores.numbers = append(all, tried[i]), append(scores.numbers, tried[i].score(penalty))
 		}
 	}
 	return all, scores, nil
@@ -101,11 +101,11 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	var every []option
+	var everySecond []option
 	for i := 0; i < len(all); i += 2 {
-		every = append(every, all[i])
+		everySecond = append(everySecond, all[i])
 	}
-	trials, err := newTrials(every)
+	trials, err := newTrials(everySecond)
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +129,10 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 			userParts = append(userParts, part(n))
 			real[p.cells[i]] += userParts[i]
 		}
-		for i, one := range trials {
+		for i, trial := range trials {
 			counts[i] = append(counts[i], make([]int64, len(cut.cells)-len(counts[i]))...)
 			// The horizon begins with the user's first window, independently of other users.
-			if err := one.count(p, cut.size, p.windows[0].number, func(entry int, added spend.Part) {
+			if err := trial.count(p, cut.size, p.windows[0].number, func(entry int, added spend.Part) {
 				counts[i][p.cells[entry]] += min(userParts[entry], part(float64(added.Total)))
 			}); err != nil {
 				return false, err
@@ -142,7 +142,7 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	})
 	level := aboveNoise * c.countedShare * whole / c.limit
 	if c.Kind.Vector != nil {
-		level *= 2.25 // a mean a quarter of the range from its end, with the noise of both components
+		level *= 2.25 // for a mean a quarter of the range from its end, with the noise of both components
 	}
 	from, tried := largeFrom(real, sum), make([]candidate, len(all))
 	for i, o := range all {
@@ -156,8 +156,8 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 // cellSize is the size a/b of a cell.
 type cellSize struct{ a, b int64 }
 
-// largeFrom returns the size such that the excess of cells over it is large quarters of all; 0 if
-// cells have less than that.
+// largeFrom returns the size s for which Σ max(0, cell − s) is large quarters of all; 0 if the
+// cells add up to less than that.
 func largeFrom(cells []int64, all int64) cellSize {
 	cells = slices.Sorted(slices.Values(cells))
 	sum := int64(0)
@@ -174,8 +174,8 @@ func largeFrom(cells []int64, all int64) cellSize {
 	return cellSize{0, 1}
 }
 
-// above returns Σ max(0, count − noise − size) for counts two fifths of the way from one to other:
-// with √2 times the noise, allowances leave room for about that much.
+// above returns Σ max(0, count − noise − size) for counts two fifths of the way from one to other,
+// which has twice the noise: allowances pay for about that much with √2 times the noise.
 func (s cellSize) above(one, other []int64, noise int64) int64 {
 	sum, many, least := int64(0), uint64(0), 5*s.a/s.b
 	for i, n := range one {

@@ -6,14 +6,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Real has the true amount and value of a cell, and the scale of the value's errors.
+// Real holds the true amount and value of a cell, and the scale of the value's errors.
 type Real struct{ Size, Value, Scale float64 }
 
 // Tally computes the true values of cells from their events.
 type Tally[K comparable] struct {
 	kind   metrickind.Kind
 	cells  map[K]*[metrickind.MaxComponents]float64 // sums of the powers of values
-	users  map[cellUser[K]]struct{}                 // of kinds that count a user once
+	users  map[cellUser[K]]struct{}                 // for kinds that count a user once
 	values map[int64]uint64
 }
 
@@ -75,7 +75,7 @@ func (t *Tally[K]) Real() map[K]Real {
 }
 
 // TypicalError returns Outcome.Typical of released values. cells is the number of the largest
-// cells, which have half of the amount.
+// cells, which together hold half of the amount.
 func TypicalError[K comparable](real map[K]Real, values map[K]float64) (typical float64, cells int) {
 	var sizes, errors []float64
 	for _, r := range real {

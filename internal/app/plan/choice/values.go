@@ -10,8 +10,8 @@ import (
 // valueSteps is the number of rows of values on each side of 0; each row doubles the values.
 const valueSteps = 36
 
-// values chooses a range that contains nine of ten values of most users, and 0.
-func (c *chooser) values() error {
+// chooseRange chooses a range that contains 0 and nine in ten values of most users.
+func (c *chooser) chooseRange() error {
 	table, err := c.valueTable()
 	if err != nil {
 		return err
@@ -39,8 +39,8 @@ func (c *chooser) values() error {
 	return nil
 }
 
-// valueTable counts users by the least power of 2 that nine of ten of their values do not exceed in
-// size, and by the sign of most values: each user is in one row.
+// valueTable counts users by the least power of 2 that nine in ten of their values do not exceed in
+// size, and by the sign of most of their values: each user is in one row.
 func (c *chooser) valueTable() (exact, error) {
 	table := make([]int64, 2*valueSteps+1)
 	var steps []int
@@ -65,7 +65,7 @@ func (c *chooser) valueTable() (exact, error) {
 	})
 }
 
-// spread is a range that contains nine of ten values of events.
+// spread is a range that contains nine in ten values of events.
 type spread struct{ low, high float64 }
 
 func spreadOf(values map[int64]uint64) spread {
@@ -112,7 +112,7 @@ func coarse(v int64) int64 {
 	return int64(math.RoundToEven(float64(v)/unit) * unit)
 }
 
-// Range returns a range that contains 99 of 100 values, with two digits: raw data.
+// Range returns a range that contains 99 in 100 values, with about two digits. It is not protected.
 func (e *Events) Range() (least, most int64) {
 	values := map[int64]uint64{}
 	if err := e.each(func(events []record, _ float64) (bool, error) {

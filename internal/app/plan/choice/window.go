@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Usual has the window sizes that are tried by default.
+// Usual lists the window sizes that are tried by default.
 var Usual = []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day, 30 * day, 90 * day, 365 * day}
 
 const (
@@ -30,13 +30,13 @@ type Question struct {
 type Advice struct {
 	Best    Outcome
 	Sizes   []Outcome // the best of each size tried, ascending
-	Epsilon []Outcome // the best in the same window with other ε: half of it, and more
+	Epsilon []Outcome // the best in the same window with half, twice, four and eight times ε
 	Rate    float64   // examined share of the users
 }
 
 // Advise searches for the best noise in windows of each size, and for the best size, with a run's
-// counting code. The result is raw data, for the trusted side only. Errors: ErrNothing, ctx's, and
-// those of Compile if no setting is possible.
+// counting code. The result is not protected: it is for the trusted side only. Errors: ErrNothing,
+// ctx's, and those of Compile if no setting is possible.
 func (e *Events) Advise(ctx context.Context, q Question) (*Advice, error) {
 	if e.Count == 0 {
 		return nil, ErrNothing
@@ -125,8 +125,8 @@ func (e *Events) sizes(q *Question) (all []time.Duration) {
 	return all
 }
 
-// stay returns the time after a user's first event that includes 19 of 20 events: a budget paid out
-// over more time than users stay is never paid out.
+// stay returns the time after a user's first event within which 19 in 20 events happen: a budget
+// paid out over more time than users stay is never paid out in full.
 func (e *Events) stay() (time.Duration, error) {
 	after := map[int64]uint64{}
 	err := e.each(func(events []record, _ float64) (bool, error) {
@@ -138,8 +138,8 @@ func (e *Events) stay() (time.Duration, error) {
 	return time.Duration(spreadOf(after).high)*time.Millisecond/day*day + day, err
 }
 
-// epsilons returns the outcomes of other ε in the same windows. The same events count if noise and
-// root of the budget change by inverse factors; if the noise is given, other events count.
+// epsilons returns the outcomes of other ε in the same windows. The same events count if the noise
+// and the root of the budget change by inverse factors; if the noise is given, other events count.
 func (e *Events) epsilons(q *Question, t *table, best *Outcome) (all []Outcome) {
 	base := t.trials[0].d.Budget.Mu2.Float()
 	for _, times := range []float64{.5, 2, 4, 8} {
@@ -157,8 +157,8 @@ func (e *Events) epsilons(q *Question, t *table, best *Outcome) (all []Outcome) 
 		}
 		factor, least := math.Sqrt(base/d.Budget.Mu2.Float()), Outcome{Typical: math.Inf(1)}
 		for from := t; from != nil; from = from.near {
-			for i, one := range from.trials {
-				if scaled, err := options(q.Compile, s, one.Noise*factor); err == nil {
+			for i, trial := range from.trials {
+				if scaled, err := options(q.Compile, s, trial.Noise*factor); err == nil {
 					if o := from.outcome(i, scaled[0]); o.Typical < least.Typical {
 						least = o
 					}
