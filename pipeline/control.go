@@ -46,7 +46,7 @@ func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog
 		}
 		return nil, nil, err
 	}
-	if elsewhere, err = record.Refuses(control.Header.Incarnation, cluster); err != nil {
+	if elsewhere, err = record.Check(control.Header.Incarnation, cluster); err != nil {
 		return nil, nil, fmt.Errorf("opening topic %s: %w", topic, err)
 	}
 	if elsewhere != nil {

@@ -272,7 +272,7 @@ func TestFollowingSaysWhenItIsCurrent(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	turns, current, end := uint64(0), 0, time.Time{}
-	err := FollowReleases(ctx, d, FollowOptions{From: &Position{}, OnAnswer: func(now bool) {
+	err := FollowReleases(ctx, d, FollowOptions{From: &Position{}, OnResponse: func(now bool) {
 		if now && turns < 10 {
 			t.Errorf("current after turn %d of 10", turns)
 		}

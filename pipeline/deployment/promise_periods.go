@@ -17,7 +17,7 @@ type PeriodsPromise struct{ Epsilon, Delta float64 }
 //
 // If every window lies within one period, the budgets add up to n·B² and n·δ_keys. A window that
 // extends over w periods contains the contributions c_p of a user in all of them: (Σ c_p)² is up to
-// w·Σ c_p², but the periods paid only Σ c_p². A key that only this user has may have a count of w·C
+// w·Σ c_p², but the periods paid only Σ c_p². A key of this user alone may reach a count of w·C
 // there, but the threshold allows only for C. A choice of bounds counts a user in only one of the
 // periods, so the user pays for it once. docs/guarantee.md, sections 1 and 10.
 func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {

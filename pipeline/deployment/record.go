@@ -45,13 +45,13 @@ func (r *Record) find(incarnation [16]byte) *Beginning {
 	return nil
 }
 
-// Refuses looks up the deployment on a cluster, by its incarnation on control, in the record. The
+// Check looks up the deployment on a cluster, by its incarnation on control, in the record. The
 // error is ErrOtherPromise if the record lists only others. elsewhere is set if the record lists
 // the deployment on another cluster. That is not an error, because mirrored topics and a restored
 // backup include the ledger. A nil record, or one without lines, refuses nothing: an earlier
 // version began the deployment. But a record that the configuration names must not be empty,
 // because a deployment that continues without it could be begun a second time by mistake.
-func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Beginning, err error) {
+func (r *Record) Check(incarnation [16]byte, cluster string) (elsewhere *Beginning, err error) {
 	switch {
 	case r == nil:
 		return nil, nil

@@ -28,7 +28,7 @@ func QuantileName(metric string, rank int64) string {
 	return metric + ".p" + strconv.FormatFloat(float64(rank)/(metrickind.RankUnit/100), 'f', -1, 64)
 }
 
-// scale returns the scale of the metric's trees, or nil if its counts have none.
+// scale returns the scale of the trees of the metric's counts, or nil if they have none.
 func (m *Metric) scale() *metrickind.Scale {
 	if metrickind.Of(m.Kind).Tree == nil {
 		return nil
@@ -140,10 +140,10 @@ func (m *Metric) checkRanks() error {
 	return nil
 }
 
-// onlyHistograms refuses a field that only histograms have.
+// onlyHistograms is the error text for a field that only histograms have.
 const onlyHistograms = "only a histogram has %s: remove them, or give %s"
 
-// onlyQuantiles refuses ranks for other kinds.
+// onlyQuantiles is the error text for ranks of other kinds.
 const onlyQuantiles = "only quantiles have ranks: remove them, or give %s"
 
 func (m *Metric) checkEdges() error {

@@ -139,7 +139,7 @@ func topicName(name string) bool {
 	return len(name) >= 1 && len(name) <= 249 && name != "." && name != ".." && !strings.ContainsFunc(name, other)
 }
 
-// checkCounts refuses a format of counts that lacks a setting it needs, or has one it does not use.
+// checkCounts refuses a format of counts without a setting that it needs, or with an unused one.
 func (c *Config) checkCounts() error {
 	o := &c.Outputs
 	switch avro := o.CountsFormat == schemas.CountsAvro; {

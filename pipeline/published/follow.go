@@ -23,7 +23,7 @@ import (
 // Turn holds the values of one turn, or of several: see Options.Together.
 type Turn struct {
 	Turn uint64 // number of the turn, or of the last one
-	// Releases has each value once, ordered by the end of its window, metric, the start of its
+	// Releases contains each value once, ordered by the end of its window, metric, the start of its
 	// window, and key.
 	Releases []schemas.Release
 	End      time.Time // end of the turn
@@ -50,10 +50,10 @@ type Options struct {
 	// Together, if above 0, joins settled turns into one, up to this many offsets of counts. This
 	// makes reading a long history many times faster.
 	Together int
-	// OnAnswer, if given, is called after every response about the turns topic, which is every few
-	// hundred milliseconds while brokers respond. current reports whether every turn settled by
+	// OnResponse, if given, is called after every response about the turns topic, which is every
+	// few hundred milliseconds while brokers respond. current reports whether every turn settled by
 	// then has been passed to fn.
-	OnAnswer func(current bool)
+	OnResponse func(current bool)
 	// Logger, if given, receives warnings about brokers that do not respond, and a warning if the
 	// newest values are not on the configured topic.
 	Logger *slog.Logger
@@ -63,10 +63,9 @@ type Options struct {
 // It returns nil when ctx ends, or the first error of fn. It skips records that are gone from the
 // topics; the values of a turn whose end is missing are returned with the next turn.
 //
-// fn may take as long as it wants: later turns stay on the topics, and OnAnswer is not called
-// meanwhile. Follow skips foreign records. While the cluster does not respond, or a partition has
-// no leader, Follow waits until ctx ends, because only the run that writes counts has to limit such
-// a wait.
+// fn may be slow: later turns stay on the topics, and OnResponse is not called meanwhile. Follow
+// skips foreign records. While the cluster does not respond, or a partition has no leader, Follow
+// waits until ctx ends, because only the run that writes counts has to limit such a wait.
 func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Turn) error) error {
 	err := follow(ctx, d, o, fn)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
@@ -109,7 +108,7 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 		from = (*Position)(&now)
 	}
 	f := follower{client: client, counts: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, fn: fn,
-		onAnswer: o.OnAnswer, together: int64(o.Together), log: log,
+		onResponse: o.OnResponse, together: int64(o.Together), log: log,
 		done: from.Turn, ends: from.Ends, next: make([]int64, d.Config.ReleaseShards)}
 	copy(f.next, from.Counts)
 	for shard := range int32(d.Config.ReleaseShards) {
@@ -131,7 +130,7 @@ func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger
 	}
 }
 
-// answered calls onAnswer after a response about the turns topic. It warns once if the newest end
+// answered calls onResponse after a response about the turns topic. It warns once if the newest end
 // of a turn names another counts topic.
 func (f *follower) answered(current bool) {
 	if current && f.elsewhere != "" && !f.warned {
@@ -140,8 +139,8 @@ func (f *follower) answered(current bool) {
 			"where values appear once a run writes to it: if that is the wrong topic, correct outputs.counts", f.turns,
 			f.elsewhere, f.counts))
 	}
-	if f.onAnswer != nil {
-		f.onAnswer(current)
+	if f.onResponse != nil {
+		f.onResponse(current)
 	}
 }
 
@@ -150,7 +149,7 @@ type follower struct {
 	client        *kafkalog.Client
 	counts, turns string // topics
 	fn            func(Turn) error
-	onAnswer      func(current bool)
+	onResponse    func(current bool)
 	together      int64
 	log           *slog.Logger
 	elsewhere     string  // the counts topic that the newest end names, if it is another one

@@ -279,8 +279,8 @@ func hasNeeded(fields []settings.Field) bool {
 	return slices.ContainsFunc(fields, func(f settings.Field) bool { return f.Needed })
 }
 
-// begin prepares the field of an object that is present. If it is not a pointer, its fields get
-// their defaults: without any value, the object would count as absent.
+// begin prepares the field of an object that is present. If the field is not a pointer, begin sets
+// the defaults of its fields: without any value, the object would count as absent.
 func (doc *document) begin(f *settings.Field) {
 	if !f.Optional {
 		return

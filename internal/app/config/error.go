@@ -15,7 +15,7 @@ import (
 type Error struct {
 	File         string
 	Line, Column int    // from 1; 0 if File is a variable
-	Field        string // path, such as metrics[0].window.size; "" for an error of the YAML
+	Field        string // path, such as metrics[0].window.size; "" for an error in the YAML
 	Reason       string
 	Text         string // the line, without secrets
 }

@@ -38,7 +38,7 @@ type Options struct {
 	// WithoutRegistries skips the passwords of schema registries, for commands that use none.
 	WithoutRegistries bool
 	// WithoutRecord skips the record of deployments that have begun, for workers of a run: the
-	// process that submitted the run has the record and has checked it.
+	// process that submitted the run has already checked it.
 	WithoutRecord bool
 }
 

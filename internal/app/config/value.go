@@ -39,7 +39,7 @@ func (doc *document) value(path string, f *settings.Field, node ast.Node, key po
 	}
 }
 
-// setObject sets an object to its defaults if on is set: true or false stands in its place.
+// setObject reads true or false in place of an object: true is an object with all defaults.
 func (doc *document) setObject(path string, f *settings.Field, on bool, key position) {
 	if on {
 		doc.begin(f)

@@ -47,7 +47,7 @@ func SeededSecrets(s Settings, source *Generated) (Secrets, error) {
 		Lateness, Skew int64
 		NoFuture       bool
 	}{s, traits.Format, from.UnixMilli(), to.UnixMilli(), traits.Lateness.Milliseconds(), traits.Skew.Milliseconds(),
-		traits.NoFuture})
+		traits.AcceptFuture})
 	if err != nil {
 		return Secrets{}, fmt.Errorf("describing the configuration: %w", err)
 	}

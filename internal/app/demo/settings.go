@@ -60,7 +60,7 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 		Privacy: pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, DeltaKeys: s.DeltaKeys,
 			Accountant: s.Accountant, Planned: s.Planned, Lasts: s.Lasts},
 		Time: pipeline.Time{
-			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.NoFuture,
+			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.AcceptFuture,
 		},
 		Metrics: []pipeline.Metric{{
 			Name: MetricName, Kind: s.Kind, Min: s.Min, Max: s.Max, Statistics: s.Statistics, Window: s.Window,
@@ -76,7 +76,7 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 	}
 }
 
-// Compile checks the settings before anything is read or started. The returned deployment has the
+// Compile checks the settings before anything is read or started. The returned deployment shows the
 // budget and the ladder, but cannot be run. Errors are *pipeline.ConfigError.
 func (s Settings) Compile() (*pipeline.Deployment, error) {
 	secrets := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New([32]byte{1})},

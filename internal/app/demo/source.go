@@ -11,7 +11,7 @@ import (
 type Traits struct {
 	Format         event.Format
 	Lateness, Skew time.Duration
-	NoFuture       bool // future event times are accepted
+	AcceptFuture   bool // whether events from the future are accepted
 	Partitions     int  // partitions of the events topic
 }
 

@@ -150,7 +150,7 @@ func (f *File) setRange() {
 }
 
 // Traits returns the traits of a sorted file: nothing is late, and every time is trusted.
-func (f *File) Traits() Traits { return Traits{Format: f.format, NoFuture: true, Partitions: 1} }
+func (f *File) Traits() Traits { return Traits{Format: f.format, AcceptFuture: true, Partitions: 1} }
 
 // Range returns the requested range or the windows from the first to the last event; zero without
 // events.

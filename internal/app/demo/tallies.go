@@ -21,7 +21,7 @@ func unreadable(classes map[string]uint64) pipeline.Tallies {
 // ErrTallies means that records are unaccounted for: a fault of the program, never of the data.
 var ErrTallies = errors.New("the tallies do not add up")
 
-// CheckTallies returns ErrTallies if a total is not the sum of its parts. The text has no numbers.
+// CheckTallies returns ErrTallies if a total is not the sum of its parts, without showing numbers.
 func CheckTallies(t pipeline.Tallies) error {
 	if t.Broken()+t.Skipped+t.BeforeStart+t.Late+t.Future+t.Overtaken+t.Accepted != t.Read {
 		return fmt.Errorf("%w: records read", ErrTallies)

@@ -61,8 +61,8 @@ type Dataset struct {
 }
 
 // Open reads the file at path once and sorts it by event time. It calls clock with the head of the
-// file for the Clock of its records. A record without a time gets the time of the last record
-// before it that has one; records before the first time get First.
+// file for the Clock of its records. A record without a time is given the time of the last record
+// before it that has one, or First if there is none.
 //
 // Errors name the path and a remedy, and contain no data.
 func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, error) {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	firstFaults = 3   // positions listed for a kind
+	firstFaults = 3   // positions listed of a kind
 	compared    = 100 // records of a kind whose fields are compared
 	mostKinds   = 3   // kinds listed
 	mostMasked  = 120 // characters of an example
@@ -219,7 +219,7 @@ func (f *Faults) Total() uint64 { return f.total }
 
 // Unnamed returns the number of broken records without a user.
 func (f *Faults) Unnamed() (n uint64) {
-	rows := f.format.Encoding().Tabular() // a row with too few columns has a fault of its own
+	rows := f.format.Encoding().Tabular() // a row with too few columns is not a row without a user
 	n, _ = f.sum(func(kind event.Error) bool {
 		return kind.Field == "user" && (kind.Class == event.ClassEmptyUser || kind.Class == event.ClassNullField ||
 			kind.Class == event.ClassMissingField && !rows)

@@ -93,7 +93,7 @@ type Result struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Table has a row for each measurement.
+// Table is a table with a row for each measurement.
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []Column `json:"columns"`

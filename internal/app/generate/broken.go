@@ -12,7 +12,7 @@ type kind struct {
 	make  func(c Config, user, page string, millis int64) []byte
 }
 
-// kinds has one entry for every class of broken records.
+// kinds lists one kind for every class of broken records.
 var kinds = []kind{
 	{class: "undecodable", make: func(_ Config, user, page string, millis int64) []byte {
 		whole := record(user, page, millis)

@@ -122,7 +122,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Commit makes the file durable under its path. After an error, the path still has the old file.
+// Commit makes the file durable under its path. After an error, the old file is still there.
 func (f *File) Commit() error {
 	var err error
 	if f.temp {

@@ -125,7 +125,7 @@ func finite(v float64) *float64 {
 	return &v
 }
 
-// HasPrivate reports whether a metric has private keys of its own.
+// HasPrivate reports whether any metric has private keys.
 func (p *Plan) HasPrivate() bool {
 	return slices.ContainsFunc(p.Metrics, func(m Metric) bool { return m.Keys == deployment.KeysPrivate })
 }

@@ -3,7 +3,7 @@
 //
 // Guarantees:
 //   - Records have the form that the pipeline reads. Those of an Avro container are written bare if
-//     the file has the topic's schema, or with the id of the file's schema in a registry.
+//     the file uses the topic's schema, else with the id of the file's schema in a registry.
 //   - The records of one user stay in the order of the file.
 //   - A record without a usable time gets the time of the record before it, or the file's first.
 //     The pipeline dead-letters it.

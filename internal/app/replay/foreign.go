@@ -12,7 +12,7 @@ import (
 )
 
 // checkedOffsets is the number of records at the beginning of a partition, and of offsets at its
-// end, that are checked. Offsets of transaction markers and compacted records have no record.
+// end, that are checked. Offsets of transaction markers and compacted records hold no record.
 const checkedOffsets = 8
 
 // versionAt is the index of the version in a control record, after two letters and a kind.

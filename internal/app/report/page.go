@@ -103,7 +103,7 @@ type section struct {
 	Bounds        string // caps on each user; "" if unknown
 	Share         string // counted share of the newest window's events; "" if unknown
 	Nothing       string // text in place of a chart
-	Silent        string // notice that the newest windows have no values; "" if they have
+	Silent        string // notice that the newest windows have no values, or ""
 	Partial       string // values that are missing on the page; "" if none
 	Gaps          string // meaning of a missing key; "" if no key can be missing
 	Chart         int    // index in the data block; -1: nothing was released

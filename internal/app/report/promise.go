@@ -29,7 +29,7 @@ type promise struct {
 // metricFacts holds the facts about a metric that do not follow from its releases.
 type metricFacts struct {
 	schemas.MetricSpec
-	known        bool    // the configuration has the metric
+	known        bool    // the metric is in the configuration
 	keyed        bool    // its events have keys
 	threshold    float64 // count from which a private key is released; 0 for other keys
 	meetableFrom float64 // least count that can meet the target; +Inf: no count can

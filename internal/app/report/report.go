@@ -17,8 +17,8 @@ import (
 // HTML.
 const MaxPoints = 250_000
 
-// ErrConflict means that two releases of one metric, window and key differ. The counts topic never
-// has two, so it has been tampered with.
+// ErrConflict means that two releases of one metric, window and key differ: somebody has tampered
+// with the counts topic.
 var ErrConflict = errors.New("two different values for one metric, window and key")
 
 // Options are texts on a page, and facts about its releases.
@@ -60,9 +60,9 @@ func (c *Collector) Write(w io.Writer, o Options) error {
 
 // write writes a page; l is nil for a file.
 func (c *Collector) write(w io.Writer, o Options, l *live) (Served, error) {
-	load, connect := fileAssets, ""
+	load, extra := fileAssets, ""
 	if l != nil {
-		load, connect = liveAssets, "; connect-src 'self'"
+		load, extra = liveAssets, "; connect-src 'self'"
 	}
 	a, err := load()
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Collector) write(w io.Writer, o Options, l *live) (Served, error) {
 	if err != nil {
 		return Served{}, fmt.Errorf("writing report: %w", err)
 	}
-	view.Policy, view.Script, view.Style, view.Live = a.policy()+connect, template.JS(a.script), template.CSS(a.style), l
+	view.Policy, view.Script, view.Style, view.Live = a.policy()+extra, template.JS(a.script), template.CSS(a.style), l
 	served := Served{Policy: view.Policy}
 	if l != nil {
 		if served.Version, err = view.version(); err != nil {

@@ -56,7 +56,7 @@ func (s *summary) extend(first, last, count, size, slide int64) {
 	s.settled = int((s.last-s.first-size)/slide) + 1
 }
 
-// unreleased returns a notice that the newest windows have no values, or "" if they have.
+// unreleased returns a notice if the newest windows have no values, else "".
 func (s *summary) unreleased() string {
 	if s.silent == 0 {
 		return ""

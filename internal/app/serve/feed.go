@@ -46,7 +46,7 @@ func (f *feed) follow(ctx context.Context) error {
 	for {
 		f.responded.Store(false)
 		err := f.read(ctx, f.s.deployment, published.Options{
-			From: &published.Position{Turn: f.turn}, Together: together, OnAnswer: f.onResponse,
+			From: &published.Position{Turn: f.turn}, Together: together, OnResponse: f.onResponse,
 			Logger: f.s.options.Logger,
 		}, f.add)
 		var wrong *deployment.ConfigError
@@ -86,7 +86,7 @@ func (f *feed) add(p published.Turn) error {
 		f.s.metrics.turn.Set(float64(end.Unix()))
 	}
 	if !end.Equal(p.End) {
-		f.s.options.Logger.Warn(fmt.Sprintf("topic %s says that turn %d is settled, but its end is in the future (%s): "+
+		f.s.options.Logger.Warn(fmt.Sprintf("topic %s says that turn %d is settled, but it ends in the future (%s): "+
 			"if another program wrote that, turns up to it will not be shown; delete the records of the topic with "+
 			"kafka-delete-records.sh and start serve again (docs/runbook.md: A forged end of a turn)",
 			f.s.deployment.Config.Outputs.Turns, p.Turn, p.End.UTC().Format(time.RFC3339)))

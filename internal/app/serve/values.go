@@ -47,8 +47,8 @@ type values struct {
 	dropped bool // values have been dropped
 }
 
-// add adds the values of a turn. At most twice the limit is kept until rows is called, unless one
-// turn has more.
+// add adds the values of a turn. At most twice the limit is kept until rows is called, unless a
+// single turn contains more.
 func (v *values) add(releases []schemas.Release) {
 	order := func(a, b schemas.Release) int { return positionOf(&a).compare(positionOf(&b)) }
 	added := max(len(v.all)-1, 0)

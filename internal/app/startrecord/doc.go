@@ -3,8 +3,8 @@
 // the same keys gives the same people the same budget once more, so that the losses add up.
 // Its control topic is empty and cannot show the first deployment; only the record can.
 //
-// The record has two lines for each beginning. The first one, with the incarnation, is synced to
-// disk before HEADER is written; the second one is written once control has that HEADER:
+// The record contains two lines for each beginning. The first one, with the incarnation, is synced
+// to disk before HEADER is written; the second one is written once HEADER is on control:
 //
 //   - A crash before the first line has no effect.
 //   - Between the two lines nothing is released: no run starts without the second line. Another init

@@ -33,7 +33,7 @@ type line struct {
 	Control     string    `json:"control"`
 	Incarnation string    `json:"incarnation"` // in hex
 	At          time.Time `json:"at"`
-	// Begun is set once control has the HEADER. Nothing is released before that.
+	// Begun is set once HEADER is on control. Nothing is released before that.
 	Begun bool `json:"begun"`
 	// Asked is set if the operator has requested a second promise.
 	Asked bool `json:"second_promise_asked_for,omitempty"`

@@ -47,7 +47,7 @@ type Field struct {
 	BegunWith []string // values that are valid only in a deployment that has begun with them
 	In        *Range
 	Fields    []Field // fields of an object, or of every object of a list
-	Optional  bool    // fields of an absent object have no defaults
+	Optional  bool    // whether the fields of an absent object stay without defaults
 	Switch    bool    // accepts true, an object with all defaults, and false, no object
 	Single    bool    // accepts a text as a list with one entry
 	Apart     bool    // package config converts the value in a file before it sets Path
@@ -113,7 +113,7 @@ func (r *Range) Text(k Kind) string {
 }
 
 // Check returns why a value is invalid, with an example of a valid one, or "" if it is valid. The
-// value has the type of the field in deployment.Config.
+// value must have the type of the field in deployment.Config.
 func (f *Field) Check(v reflect.Value) string {
 	switch {
 	case f.Kind == Duration:

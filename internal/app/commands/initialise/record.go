@@ -122,7 +122,7 @@ func (a *app) hasBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning) er
 	}
 	record, err := startrecord.Read(file)
 	if err == nil && !record.Has(b.Incarnation) {
-		_, err = record.Refuses(b.Incarnation, b.Cluster)
+		_, err = record.Check(b.Incarnation, b.Cluster)
 		err = command.Contents(fmt.Errorf("another init has begun a deployment with these keys first: %w. Runs refuse "+
 			"the one that this init has begun; %s", err, fmt.Sprintf(asSecond, "add")))
 	}
@@ -137,14 +137,14 @@ func (a *app) recordAlready(f *initFlags, d *command.Loaded, record *pipeline.Re
 		Incarnation: e.Incarnation, At: time.Now()}
 	switch {
 	case record != nil && record.Has(e.Incarnation):
-		elsewhere, err := record.Refuses(e.Incarnation, e.Cluster)
+		elsewhere, err := record.Check(e.Incarnation, e.Cluster)
 		if elsewhere != nil {
 			fmt.Fprintf(a.Stderr, "this is cluster %s, but the deployment began as %s: this is right only after a "+
 				"failover or a restore\n", e.Cluster, elsewhere)
 		}
 		return err
 	case record != nil && len(record.Begun) > 0 && !f.second:
-		_, err := record.Refuses(e.Incarnation, e.Cluster)
+		_, err := record.Check(e.Incarnation, e.Cluster)
 		return command.Contents(fmt.Errorf("%w. Nothing was written%s; two deployments with the same keys give the "+
 			"same people a whole budget each; to accept that, add --begin-second-promise", err, d.ButMade()))
 	}

@@ -58,7 +58,7 @@ type variant struct {
 	apply func(s setting, off float64) setting
 }
 
-// Noise is in clips, so that a larger clip with the same noise has less noise in clips.
+// Noise is measured in clips: with a larger clip, the same noise is fewer clips.
 var variants = []variant{
 	{"tuned", func(s setting, _ float64) setting { return s }},
 	{"clip too large", func(s setting, off float64) setting {

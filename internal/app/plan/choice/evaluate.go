@@ -57,7 +57,7 @@ type Outcome struct {
 	Shown     float64 `json:"shown"`     // published cells
 	Within    float64 `json:"within"`    // share of the countable amount in published cells
 	Threshold float64 `json:"threshold"` // threshold of private keys
-	Half      float64 `json:"half"`      // least size of the cells that have half
+	Half      float64 `json:"half"`      // least size among the largest cells, which hold half
 }
 
 // trial holds the counts of a tried deployment.
@@ -110,7 +110,7 @@ type table struct {
 	rate   float64 // examined share of the users
 	trials []*trial
 	truth  [][components]float64 // by cell: the countable amount, and for means the sum of values
-	half   float64               // least size of the cells that have half
+	half   float64               // least size among the largest cells, which hold half
 	total  float64
 	kind   metrickind.Kind
 	values map[int64]uint64 // number of events by coarse value
