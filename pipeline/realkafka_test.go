@@ -171,16 +171,16 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 		t.Fatal("a broker's defaults were taken")
 	}
 	for _, says := range []string{
-		"topic hand-events: message.timestamp.type is CreateTime, it must be LogAppendTime",
-		"topic hand-control: retention.ms is 604800000, it must be -1",
-		"topic hand-ledger: cleanup.policy is delete, it must be compact",
-		"topic hand-ledger: unclean.leader.election.enable is true, it must be false",
+		"topic hand-events: message.timestamp.type is CreateTime, but must be LogAppendTime",
+		"topic hand-control: retention.ms is 604800000, but must be -1",
+		"topic hand-ledger: cleanup.policy is delete, but must be compact",
+		"topic hand-ledger: unclean.leader.election.enable is true, but must be false",
 	} {
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("%v\ndoes not say\n%s", err, says)
 		}
 	}
-	if n := strings.Count(err.Error(), "it must be"); n != 4 {
+	if n := strings.Count(err.Error(), "but must be"); n != 4 {
 		t.Errorf("%d findings:\n%v", n, err)
 	}
 }

@@ -72,17 +72,17 @@ func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
 			config: brokerTimes, says: []string{"events: message.timestamp.type is CreateTime"}},
 		"append times": {config: brokerTimes},
 		"too short for the lateness": {change: set("events", topicrules.Retention, "86400000"), config: late,
-			says: []string{"events: retention.ms is 86400000, it must be 129960000"}},
+			says: []string{"events: retention.ms is 86400000, but must be 129960000"}},
 		"ledger without room, and unclean": {change: func(s specs) {
 			set("ledger", topicrules.MaxMessageBytes, "999999")(s)
 			set("ledger", topicrules.UncleanElections, "true")(s)
 		}, says: []string{"tollgate-ledger: unclean.leader",
-			"tollgate-ledger: max.message.bytes is 999999, it must be 1000000 or more"}},
+			"tollgate-ledger: max.message.bytes is 999999, but must be 1000000 or more"}},
 	}
 	for topic, n := range map[string]struct{ partitions, must int }{"control": {2, 1}, "ledger": {8, 4},
 		"counts": {3, 1}} {
 		cases[topic+" in other parts"] = testCase{change: func(s specs) { s[topic].Partitions = n.partitions },
-			says: []string{fmt.Sprintf("tollgate-%s: partitions is %d, it must be %d", topic, n.partitions, n.must)}}
+			says: []string{fmt.Sprintf("tollgate-%s: partitions is %d, but must be %d", topic, n.partitions, n.must)}}
 	}
 	for _, c := range []struct{ topic, setting, value, must string }{
 		{"events", topicrules.CleanupPolicy, "compact,delete", "delete"},
@@ -106,7 +106,7 @@ func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
 		k := testCase{change: set(c.topic, c.setting, c.value)}
 		if c.must != "" {
 			name := strings.Replace("tollgate-"+c.topic, "tollgate-events", "events", 1)
-			k.says = []string{fmt.Sprintf("%s: %s is %s, it must be %s", name, c.setting, c.value, c.must)}
+			k.says = []string{fmt.Sprintf("%s: %s is %s, but must be %s", name, c.setting, c.value, c.must)}
 		}
 		cases[fmt.Sprintf("%s, %s: %s", c.topic, c.setting, c.value)] = k
 	}

@@ -34,7 +34,7 @@ var durabilities = []struct {
 	name    string
 	brokers int
 	change  func(specs)
-	says    []string // as warnings, after "topic tollgate-"; with Strict, "it must be"
+	says    []string // as warnings, after "topic tollgate-"; with Strict, "but must be"
 }{
 	{name: "three replicas, two in sync", brokers: 3, change: replicated(3)},
 	{name: "two replicas, two in sync", brokers: 3, change: replicated(2)},
@@ -43,7 +43,7 @@ var durabilities = []struct {
 		change: replicated(3, set("control", topicrules.MinInSync, "1"), set("ledger", topicrules.MinInSync, "1"),
 			set("counts", topicrules.MinInSync, "1"), set("dead-letter", topicrules.MinInSync, "1"),
 			set("turns", topicrules.MinInSync, "1")),
-		says: []string{"control: min.insync.replicas is 1, it should be 2", "ledger: min", "counts: min",
+		says: []string{"control: min.insync.replicas is 1, but should be 2", "ledger: min", "counts: min",
 			"dead-letter: min", "turns: min"},
 	},
 	{
@@ -51,10 +51,10 @@ var durabilities = []struct {
 			s["ledger"].Replication = 1
 			delete(s["ledger"].Config, topicrules.MinInSync)
 		}),
-		says: []string{"ledger: replication factor is 1, it should be 3"},
+		says: []string{"ledger: replication factor is 1, but should be 3"},
 	},
 	{name: "more in sync than there are", brokers: 3, change: replicated(2, set("counts", topicrules.MinInSync, "3")),
-		says: []string{"counts: min.insync.replicas is 3, it should be at most"}},
+		says: []string{"counts: min.insync.replicas is 3, but should be at most"}},
 }
 
 // CheckTopics and every run report acknowledged records that one broker can lose, with the remedy;
@@ -95,8 +95,8 @@ func TestRuleTopicsThatOneBrokerCanLoseAreTold(t *testing.T) {
 				}
 				for _, says := range tt.says {
 					says = "topic tollgate-" + says
-					if refusal := strings.ReplaceAll(says, "it should be",
-						"it must be"); !strings.Contains(out.String(), says) || !strings.Contains(err.Error(),
+					if refusal := strings.ReplaceAll(says, "but should be",
+						"but must be"); !strings.Contains(out.String(), says) || !strings.Contains(err.Error(),
 						refusal) {
 						t.Errorf("%s: %s\nor %v\ndoes not say\n%s", call, &out, err, says)
 					}

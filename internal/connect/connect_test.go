@@ -66,7 +66,7 @@ func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
 		{"a token and a user",
 			deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: f.Text, User: "u"}},
 			"Kafka.SASL: user, password, authority, audience and scopes are only used with Kafka.SASL.TokenURL: the " +
-				"token of a file already has them"},
+				"token in the file already includes them"},
 		{"a token for a password's mechanism",
 			deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "u", Password: secret.New("s3cret"),
 				TokenFile: f.Text}},

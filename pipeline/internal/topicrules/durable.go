@@ -85,7 +85,7 @@ func weaknesses(states []*state, o Options) []*deployment.TopicError {
 			case o.Strict:
 				refused = append(refused, w)
 			case !t.alone(w):
-				o.Logger.Warn(fmt.Sprintf("topic %s: %s is %s, it should be %s: %s", w.Topic, w.Setting, w.Got, w.Want,
+				o.Logger.Warn(fmt.Sprintf("topic %s: %s is %s, but should be %s: %s", w.Topic, w.Setting, w.Got, w.Want,
 					w.Fix))
 			case !reported:
 				reported = true
