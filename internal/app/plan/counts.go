@@ -14,7 +14,7 @@ import (
 // Count is the forecast for a count of a given size, from the distribution of its noise.
 type Count struct {
 	Count float64 `json:"count"`
-	// Typical is the median relative noise; an unpublished value counts as 1. Nil for means etc.
+	// Typical is the median relative noise; an unpublished value counts as 1. Nil with a Vector.
 	Typical *float64 `json:"typical_noise,omitempty"`
 	Shown   float64  `json:"shown"` // probability of publication: 1 for public keys
 	Error   float64  `json:"error"` // mean half-width of the interval, if the count is published

@@ -74,7 +74,7 @@ func outputOf(r kafkalog.Record) string {
 	if _, err := schemas.DecodeLedgerKey(r.Key); err == nil {
 		return "the ledger (outputs.ledger)"
 	}
-	// A text may begin with the same letters, but is not followed by a version.
+	// A text may begin with the same letters, but no version follows them.
 	if schemas.Ours(r.Value) && len(r.Value) > versionAt && r.Value[versionAt] < '\t' {
 		return "the control log (outputs.control)"
 	}

@@ -38,7 +38,7 @@ const (
 
 // Run serves a deployment's released values on a listener, which it closes, until ctx ends. While
 // it waits for Kafka it logs the reason. Errors: a *deployment.ConfigError for unusable security
-// settings, report.ErrConflict if two values on counts are for one cell, and the listener's errors.
+// settings, report.ErrConflict if a cell has two values on counts, and the listener's errors.
 func Run(ctx context.Context, d *deployment.Deployment, l net.Listener, o Options) error {
 	defer l.Close() //nolint:errcheck // it may be closed already
 	s, err := newServer(d, o)

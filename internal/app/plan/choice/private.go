@@ -159,8 +159,8 @@ func (c *chooser) table() (exact, error) {
 	})
 }
 
-// clearHidden clears the rows of a noisy table that are not visible, or two such rows away from the
-// greatest: a visible row far away is only noise and would suggest users with huge amounts.
+// clearHidden clears the rows of a noisy table that are not visible, or behind two such rows, seen
+// from the greatest: a visible row far away is only noise and would suggest users with huge amounts.
 func clearHidden(noisy []float64, least float64) {
 	top := 0
 	for i, n := range noisy {
