@@ -354,8 +354,8 @@ func TestReadinessSaysWhy(t *testing.T) {
 	away := time.Now().Add(-31 * time.Second)
 	s.responded.Store(away.UnixMilli())
 	// It has values to show, so that no proxy may leave it out.
-	if response := s.get("/-/ready"); response.code != http.StatusOK || response.body != "ready; Kafka has not "+
-		"answered for 31s, newer values may be missing\n" {
+	if response := s.get("/-/ready"); response.code != http.StatusOK || response.body != "ready, but newer "+
+		"values may be missing: Kafka has not responded for 31s\n" {
 		t.Errorf("%+v", response)
 	}
 	if response := s.get("/v1/releases"); response.code != http.StatusOK {
