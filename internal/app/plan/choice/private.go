@@ -160,7 +160,7 @@ func (c *chooser) table() (exact, error) {
 }
 
 // clearHidden clears the rows of a noisy table that are not visible, or behind two such rows, seen
-// from the greatest: a visible row far away is only noise and would suggest users with huge amounts.
+// from the greatest: a visible row far away is only noise and suggests users with huge amounts.
 func clearHidden(noisy []float64, least float64) {
 	top := 0
 	for i, n := range noisy {
