@@ -94,13 +94,13 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 				}
 				records[i].Value = must.Have(schemas.EncodeControl(c))
 			}
-		}, "the events end before the turn does;the budget is greater than what was promised;" +
-			"control lacks SETTLED of the turn, but has later records"},
+		}, "the events end before the turn does;the budget is greater than promised;" +
+			"control has later records, but no SETTLED for the turn"},
 		"stored-ledger-2": {func(records []kafkalog.Record) {
 			for i := range records { // copies of the first record
 				records[i].Key, records[i].Value = records[0].Key, records[0].Value
 			}
-		}, "the ledger lacks the turn"},
+		}, "the turn is missing from the ledger"},
 		"stored-counts": {func(records []kafkalog.Record) {
 			release := must.Have(schemas.DecodeRelease(last(records).Value))
 			release.Turn, release.Key = 999, "another"
@@ -108,7 +108,7 @@ func TestRuleAnAuditSeesWhatLacksAndWhatIsTooMuch(t *testing.T) {
 			last(records).Value = must.Have(schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON},
 				release))
 			records[0].Headers[0].Value = []byte("another")
-		}, "a value was published, but control does not have the turn;a record on counts is not a value"},
+		}, "a value was published for a turn that control does not have;a record on counts is not a value"},
 	} {
 		d := restore(t, func(edited string, records []kafkalog.Record) {
 			if edited == topic {

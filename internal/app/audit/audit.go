@@ -18,8 +18,8 @@ import (
 type Options struct {
 	Past     []*deployment.Deployment // configurations of earlier generations, for their keys and formats
 	Logger   *slog.Logger
-	Progress func(percent uint64) // called at 10 %, 20 %, …
-	// Tail also judges the records after the last settled turn, for Report.Tallies.
+	Progress func(percent uint64) // called at 10%, 20%, …
+	// Tail includes the records after the last settled turn in Report.Tallies.
 	Tail bool
 	// Observe is called for every turn once it is charged.
 	Observe func(*reference.Replay, *reference.Turn)
@@ -28,36 +28,36 @@ type Options struct {
 // auditor audits one deployment.
 type auditor struct {
 	Options
-	client     *kafkalog.Client
-	control    *Control
-	report     *Report
-	replay     *reference.Replay
-	all        []generation
-	events     []*events
-	counts     map[string]countsValue
-	countsFrom map[string]uint64 // by topic that lost records: the first turn that it has
-	whole      uint64            // the first turn from which all events are there
-	unreleased map[uint64]bool
+	client      *kafkalog.Client
+	control     *Control
+	report      *Report
+	replay      *reference.Replay
+	generations []generation
+	events      []*events
+	counts      map[string]countsValue
+	countsFrom  map[string]uint64 // by topic with deleted records: the last turn whose values may be gone
+	wholeFrom   uint64            // all events of this turn and later ones can be read
+	unreleased  map[uint64]bool   // turns whose releases could not be recomputed
 }
 
-// generation is one generation of the deployment, and what is known of it.
+// generation is a generation of the deployment, with the ledgers and keys that the audit has of it.
 type generation struct {
 	header  *schemas.Header
 	ledgers []*Ledger
-	hasher  *schemas.Hasher // nil if its user-hash key is not known
-	noKey   string          // the reason why its noise key is not known; "" if it is
+	hasher  *schemas.Hasher // nil if the user-hash key is unknown
+	noKey   string          // why the noise key is unknown; "" if it is known
 }
 
-// events is one partition of the events topic.
+// events reads one partition of the events topic.
 type events struct {
 	reader *kafkalog.RangeReader
-	start  int64 // offset of the first record that is there and can be decoded
+	start  int64 // offset of the first record that still exists and can be decoded
 	next   int64
-	end    int64 // offset after the last record that was there when the audit began
+	end    int64 // offset after the last record when the audit began
 	id     int32
 }
 
-// countsValue is a published value.
+// countsValue is a published value, of which only the hash is kept.
 type countsValue struct {
 	turn   uint64
 	metric string
@@ -65,8 +65,8 @@ type countsValue struct {
 }
 
 // Run audits a deployment up to its last settled turn. Errors: deployment.ErrHeaderMismatch if a
-// configuration is not of this deployment, a damaged record of control or ledger, or the broker's
-// error.
+// configuration belongs to another deployment, an error for a damaged record on control or a
+// ledger, or the broker's error.
 func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, o.Logger)
 	if err != nil {
@@ -74,7 +74,7 @@ func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, err
 	}
 	defer client.Close()
 	a := &auditor{Options: o, client: client, report: &Report{Differences: []Difference{}, Unchecked: []Unchecked{}},
-		counts: map[string]countsValue{}, countsFrom: map[string]uint64{}, unreleased: map[uint64]bool{}, whole: 1}
+		counts: map[string]countsValue{}, countsFrom: map[string]uint64{}, unreleased: map[uint64]bool{}, wholeFrom: 1}
 	if a.control, err = ReadControl(ctx, client, d.Config.Outputs.Control); err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (a *auditor) turn(ctx context.Context, turn uint64) error {
 	}
 	a.compareClose(turn)
 	t := a.replay.Begin()
-	g := &a.all[t.Config.Generation-1]
+	g := &a.generations[t.Config.Generation-1]
 	deltas, err := a.readDeltas(ctx, g, t)
 	if err != nil {
 		return err
@@ -145,8 +145,8 @@ func (a *auditor) turn(ctx context.Context, turn uint64) error {
 	return a.compareSnapshots(ctx, g, t)
 }
 
-// gather finds the members of a turn: from events or, if a window that ends is not whole, from the
-// ledger. complete reports that all are known, with their accounts.
+// gather finds the members of a turn from the events or, if some events of its windows are gone,
+// from the ledger. complete reports whether all members and their accounts are known.
 func (a *auditor) gather(g *generation, t *reference.Turn, deltas []*schemas.Delta) (fromEvents, complete bool) {
 	windows, known := t.Config.Ending(t.End), true
 	for _, l := range g.ledgers {
@@ -156,7 +156,7 @@ func (a *auditor) gather(g *generation, t *reference.Turn, deltas []*schemas.Del
 	for _, w := range windows {
 		first = min(first, a.replay.TurnAt(w.WindowStart))
 	}
-	if known && first >= a.whole {
+	if known && first >= a.wholeFrom {
 		a.replay.Gather(t)
 		return true, true
 	}
@@ -172,12 +172,12 @@ func (a *auditor) gather(g *generation, t *reference.Turn, deltas []*schemas.Del
 		a.replay.GatherFrom(t, a.membersOf(g.hasher, t, l, deltas[shard]))
 	}
 	if !complete {
-		a.report.skip(t.Number, "admissions, charges and values: neither the events nor the ledger are there any more")
+		a.report.skip(t.Number, "admissions, charges and values: neither the events nor the ledger can be read any more")
 	}
 	return false, complete
 }
 
-// lose notes that the accounts of a shard are not known any more.
+// lose drops the accounts of a shard, which are no longer known.
 func (a *auditor) lose(g *generation, l *Ledger) {
 	if l.known {
 		l.known = false
@@ -185,7 +185,7 @@ func (a *auditor) lose(g *generation, l *Ledger) {
 	}
 }
 
-// membersOf returns those who were admitted to the windows of a turn, by the ledger.
+// membersOf returns the members whom the ledger admits to the windows of a turn.
 func (a *auditor) membersOf(h *schemas.Hasher, t *reference.Turn, l *Ledger,
 	d *schemas.Delta) (members []*reference.Member) {
 	for _, user := range d.Users {
@@ -198,7 +198,7 @@ func (a *auditor) membersOf(h *schemas.Hasher, t *reference.Turn, l *Ledger,
 	return members
 }
 
-// join gives a member its parts in the windows to which the ledger has it admitted.
+// join adds a member's parts in the windows to which the ledger admits it.
 func (a *auditor) join(h *schemas.Hasher, m *reference.Member, t *reference.Turn, l *Ledger, d *schemas.Delta,
 	user schemas.DeltaUser) {
 	for i, w := range d.Windows {
@@ -209,7 +209,7 @@ func (a *auditor) join(h *schemas.Hasher, m *reference.Member, t *reference.Turn
 	}
 }
 
-// settledStops takes the precisions that the turn's SETTLED names.
+// settledStops sets t.Stopped to the precisions in the turn's SETTLED record.
 func (a *auditor) settledStops(t *reference.Turn) {
 	settled := a.control.Settled[t.Number]
 	t.Stopped = map[reference.Cell]units.Precision{}

@@ -13,15 +13,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// compareDeltas compares who was admitted with what, shard by shard.
+// compareDeltas compares admissions and contributions with the ledger, shard by shard.
 func (a *auditor) compareDeltas(g *generation, t *reference.Turn, deltas []*schemas.Delta, fromEvents bool) {
 	var group errgroup.Group
 	for shard, l := range g.ledgers {
 		if g.hasher != nil && deltas[shard] == nil && !l.Complete(t.Number) {
 			if l.deleted {
-				a.report.skip(t.Number, "admissions and snapshots: they are deleted from %s", l.topic)
+				a.report.skip(t.Number, "admissions and snapshots: they have been deleted from %s", l.topic)
 			} else {
-				a.report.differ(Difference{Turn: t.Number, What: "the ledger lacks the turn"})
+				a.report.differ(Difference{Turn: t.Number, What: "the turn is missing from the ledger"})
 			}
 		}
 		if d := deltas[shard]; d != nil && l.known {
@@ -35,7 +35,7 @@ func (a *auditor) compareDeltas(g *generation, t *reference.Turn, deltas []*sche
 	for _, m := range slices.Concat(t.Members...) {
 		shard := schemas.ShardOf(m.Owner.ID, len(g.ledgers))
 		if deltas[shard] != nil && g.ledgers[shard].known && !m.Listed && m.Admitted() {
-			a.report.differ(Difference{Turn: t.Number, What: "the ledger lacks a user who is admitted",
+			a.report.differ(Difference{Turn: t.Number, What: "a user who is admitted is missing from the ledger",
 				User: userOf(m.Owner)})
 		}
 	}
@@ -43,14 +43,14 @@ func (a *auditor) compareDeltas(g *generation, t *reference.Turn, deltas []*sche
 
 func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *schemas.Delta, fromEvents bool) {
 	if !slices.Equal(d.Windows, t.Config.Ending(t.End)) {
-		a.report.differ(Difference{Turn: t.Number, What: "the ledger has other windows"})
+		a.report.differ(Difference{Turn: t.Number, What: "the windows in the ledger differ"})
 		return
 	}
 	hasher, sliced := g.hasher.Clone(), a.hasSlices(t, l, d)
 	for _, user := range d.Users {
 		o := reference.Owner{ID: user.ID, Period: user.Period}
 		if schemas.ShardOf(user.ID, len(g.ledgers)) != l.shard {
-			a.report.differ(Difference{Turn: t.Number, What: "a user is in another shard's ledger", User: userOf(o)})
+			a.report.differ(Difference{Turn: t.Number, What: "a user is in the wrong shard's ledger", User: userOf(o)})
 		}
 		m, same := a.replay.Member(t, o), true
 		if m != nil {
@@ -60,7 +60,7 @@ func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *s
 			want := m != nil && m.Part(int(w.Metric)) != nil && m.Part(int(w.Metric)).Admitted
 			if user.Admitted.Get(i) != want {
 				same = false
-				a.report.differ(a.place(t, w, Difference{What: "the ledger has another admission", User: userOf(o)}))
+				a.report.differ(a.place(t, w, Difference{What: "an admission in the ledger differs", User: userOf(o)}))
 			}
 		}
 		if m == nil || !same || !fromEvents {
@@ -68,19 +68,19 @@ func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *s
 		}
 		again := &reference.Member{Owner: o}
 		if a.join(hasher, again, t, l, d, user); sliced && !m.Matches(t.Config, again) {
-			a.report.differ(Difference{Turn: t.Number, What: "the ledger has other contributions", User: userOf(o)})
+			a.report.differ(Difference{Turn: t.Number, What: "contributions in the ledger differ", User: userOf(o)})
 		}
 	}
 }
 
-// place adds turn, metric and window to a difference.
+// place adds the turn, metric and window to a difference.
 func (a *auditor) place(t *reference.Turn, w schemas.MetricWindow, d Difference) Difference {
 	from := time.UnixMilli(t.Config.Zone.Time(w.WindowStart)).UTC()
 	d.Turn, d.Metric, d.Window = t.Number, t.Config.Metrics[w.Metric].Name, &from
 	return d
 }
 
-// hasSlices reports whether the ledger has had all slices of the windows of a delta.
+// hasSlices reports whether the ledger has the slices of all turns of a delta's windows.
 func (a *auditor) hasSlices(t *reference.Turn, l *Ledger, d *schemas.Delta) bool {
 	for _, w := range d.Windows {
 		if !l.has(a.replay.TurnAt(w.WindowStart), t.Number) {
@@ -90,7 +90,7 @@ func (a *auditor) hasSlices(t *reference.Turn, l *Ledger, d *schemas.Delta) bool
 	return true
 }
 
-// readDeltas reads the deltas of a turn, nil for those that are gone, and forgets slices that no
+// readDeltas reads the deltas of a turn by shard, nil if a delta is gone, and drops slices that no
 // window needs any more.
 func (a *auditor) readDeltas(ctx context.Context, g *generation, t *reference.Turn) ([]*schemas.Delta, error) {
 	deltas := make([]*schemas.Delta, len(g.ledgers))
@@ -129,19 +129,19 @@ func (a *auditor) compareSettled(t *reference.Turn) {
 		delete(want, cell)
 		switch {
 		case !released || k.WindowEnd != t.End || k.WindowEnd-k.WindowStart != t.Config.Metrics[k.Metric].WindowSize:
-			a.report.differ(a.place(t, w, Difference{What: "a key that must not be released was settled"}))
+			a.report.differ(a.place(t, w, Difference{What: "a key was settled that should not have been released"}))
 		case draw.Precision != k.Precision:
-			a.report.differ(a.place(t, w, Difference{What: "a key was settled with another precision"}))
+			a.report.differ(a.place(t, w, Difference{What: "a key was settled with the wrong precision"}))
 		}
 	}
 	for cell := range want {
-		d := Difference{Turn: t.Number, What: "a key that must be released was not settled",
+		d := Difference{Turn: t.Number, What: "a key was not settled that should have been released",
 			Metric: t.Config.Metrics[cell.Metric].Name}
 		a.report.differ(d)
 	}
 	for i, m := range t.Config.Metrics {
 		if m.KeyMode == schemas.KeysPrivate && (i >= len(settled.FirstRungs) || settled.FirstRungs[i] != m.First) {
-			a.report.differ(Difference{Turn: t.Number, What: "the price of unreleased keys is another one",
+			a.report.differ(Difference{Turn: t.Number, What: "the price of unreleased keys differs",
 				Metric: m.Name})
 		}
 	}
@@ -156,7 +156,7 @@ func (a *auditor) compareCounts(g *generation, t *reference.Turn) {
 		delete(a.counts, string(p.Key))
 		switch {
 		case !there && t.Number <= a.countsFrom[g.header.Topics.Counts]:
-			a.report.skip(t.Number, "values: they are deleted from %s", g.header.Topics.Counts)
+			a.report.skip(t.Number, "values: they have been deleted from %s", g.header.Topics.Counts)
 		case !there:
 			d.What = "a value is missing"
 			a.report.differ(d)
@@ -169,8 +169,8 @@ func (a *auditor) compareCounts(g *generation, t *reference.Turn) {
 	}
 }
 
-// leftOver reports the values that must not be there. Those of turns that were closed since control
-// was read may be.
+// leftOver reports published values that should not exist. Values of turns that were closed after
+// control was read are allowed.
 func (a *auditor) leftOver(ctx context.Context, topic string) error {
 	now := a.control
 	for _, v := range a.counts {
@@ -183,9 +183,9 @@ func (a *auditor) leftOver(ctx context.Context, topic string) error {
 		_, closed := now.Closes[v.turn]
 		switch {
 		case v.turn <= a.control.Last && !a.unreleased[v.turn]:
-			a.report.differ(Difference{Turn: v.turn, What: "a value was published that must not be", Metric: v.metric})
+			a.report.differ(Difference{Turn: v.turn, What: "a value should not have been published", Metric: v.metric})
 		case v.turn > a.control.Last && !closed:
-			a.report.differ(Difference{Turn: v.turn, What: "a value was published, but control does not have the turn",
+			a.report.differ(Difference{Turn: v.turn, What: "a value was published for a turn that control does not have",
 				Metric: v.metric})
 		}
 	}

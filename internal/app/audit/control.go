@@ -11,21 +11,21 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Control is what the control topic says, by the rules of the design and by no code of a run.
+// Control holds the contents of the control topic, interpreted without any code of a run.
 type Control struct {
 	Headers []schemas.Header // of all generations
 	Closes  map[uint64]schemas.Close
 	Settled map[uint64]schemas.Settled
-	Last    uint64 // the largest turn up to which everything is settled
+	Last    uint64 // the last turn that is settled, like all turns before it
 	Stops   []schemas.Stop
 	Epochs  []int64
 	Forgets []uint64 // turns after which a user was forgotten
-	// Differences are records that must never be there.
+	// Differences lists records that no correct run writes.
 	Differences []Difference
 
 	epoch, run int64
 	parts      map[uint64][]schemas.Settled
-	ahead      map[int32]map[int64]bool // offsets whose stamps were ahead of a reader's clock
+	ahead      map[int32]map[int64]bool // by partition: records with timestamps ahead of a reader's clock
 }
 
 // ReadControl reads the control topic. Errors: schemas.ErrMalformed, schemas.ErrVersion, or the
@@ -45,12 +45,12 @@ func ReadControl(ctx context.Context, client *kafkalog.Client, topic string) (*C
 		return nil
 	})
 	if err == nil && len(c.Headers) == 0 {
-		err = fmt.Errorf("reading %s: it has no deployment", topic)
+		err = fmt.Errorf("reading %s: no deployment has begun on it", topic)
 	}
 	return c, err
 }
 
-// readAll reads a partition from its first record to its present end.
+// readAll reads a partition from its first record to its current end.
 func readAll(ctx context.Context, client *kafkalog.Client, topic string, partition int32,
 	fn func(kafkalog.Record) error) error {
 	offsets, err := client.Offsets(ctx, topic, partition)
@@ -64,9 +64,9 @@ func (c *Control) differ(turn uint64, what string) {
 	c.Differences = append(c.Differences, Difference{Turn: turn, What: what})
 }
 
-// observe applies the rule of fencing by content: a CLOSE, SETTLED or STOP counts only if its epoch
-// is the last EPOCH that counts before it, and an EPOCH unless a run of a greater number has taken
-// one.
+// observe fences by content: a CLOSE, SETTLED or STOP counts only if its epoch is that of the last
+// EPOCH that counts before it. An EPOCH counts unless a run with a greater number has already
+// written one.
 func (c *Control) observe(offset int64, body any) {
 	switch body := body.(type) {
 	case *schemas.Header:
@@ -79,16 +79,16 @@ func (c *Control) observe(offset int64, body any) {
 		if body.Epoch != c.epoch || body.Header.FromTurn <= c.Last {
 			return
 		}
-		c.lacks(body.Header.FromTurn)
+		c.checkGap(body.Header.FromTurn)
 		c.Headers = append(c.Headers, body.Header)
 		for turn := range c.Closes {
-			if turn >= body.Header.FromTurn { // taken back
+			if turn >= body.Header.FromTurn { // undone by the change
 				delete(c.Closes, turn)
 			}
 		}
 	case *schemas.Epoch:
-		c.lacks(body.Settled + 1)
-		if body.Run >= c.run { // else of an older run, which started slowly
+		c.checkGap(body.Settled + 1)
+		if body.Run >= c.run { // otherwise from an older run that started slowly
 			c.epoch, c.run = offset, body.Run
 			c.Epochs = append(c.Epochs, offset)
 		}
@@ -98,7 +98,7 @@ func (c *Control) observe(offset int64, body any) {
 		}
 	case *schemas.Settled:
 		if body.Epoch == c.epoch {
-			// Parts of another writing of the turn do not belong to this one.
+			// Parts from another attempt to settle the turn do not belong to this one.
 			parts := slices.DeleteFunc(c.parts[body.Turn], func(p schemas.Settled) bool {
 				return p.Epoch != body.Epoch || p.Digest != body.Digest
 			})
@@ -124,7 +124,7 @@ func (c *Control) close(n schemas.Close) {
 		c.differ(n.Turn, "the turn was closed twice, with different cuts")
 	}
 	if _, before := c.Closes[n.Turn-1]; n.Turn > 1 && !before {
-		c.differ(n.Turn, "the turn was closed and the turn before it was not")
+		c.differ(n.Turn, "the turn was closed, but the turn before it was not")
 	}
 	c.Closes[n.Turn] = n
 	for _, cut := range n.Cuts {
@@ -152,17 +152,17 @@ func (c *Control) settle(turn uint64) {
 		c.differ(turn, "the turn was settled twice, with different keys")
 	case again:
 	case turn != c.Last+1:
-		c.lacks(turn)
+		c.checkGap(turn)
 	case !closed:
-		c.differ(turn, "the turn was settled and not closed")
+		c.differ(turn, "the turn was settled, but not closed")
 	default:
 		c.Settled[turn], c.Last = whole, turn
 	}
 }
 
-// lacks notes that control lacks a SETTLED if a turn cannot follow the last settled one.
-func (c *Control) lacks(turn uint64) {
-	d := Difference{Turn: c.Last + 1, What: "control lacks SETTLED of the turn, but has later records"}
+// checkGap reports a missing SETTLED if a turn does not follow the last settled one.
+func (c *Control) checkGap(turn uint64) {
+	d := Difference{Turn: c.Last + 1, What: "control has later records, but no SETTLED for the turn"}
 	if turn > d.Turn && !slices.Contains(c.Differences, d) {
 		c.Differences = append(c.Differences, d)
 	}

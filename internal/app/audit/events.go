@@ -38,21 +38,22 @@ func (a *auditor) readTo(ctx context.Context, e *events, to int64) error {
 	return err
 }
 
-// compareClose compares a turn's number of records with its CLOSE, and notes if events are gone.
+// compareClose compares the number of records in a turn with its CLOSE. The turn is unchecked if
+// its events are gone.
 func (a *auditor) compareClose(turn uint64) {
 	want := a.control.Closes[turn].Contributions
 	switch {
 	case a.replay.Arrived(turn) == want:
 	case a.gone(turn):
-		a.whole = turn + 1
-		a.report.skip(turn, "which records belong to the turns: events are deleted, or their format or users are not "+
-			"known")
+		a.wholeFrom = turn + 1
+		a.report.skip(turn, "which records belong to the turns: events were deleted, or their format or users are "+
+			"unknown")
 	default:
-		a.report.differ(Difference{Turn: turn, What: "CLOSE counts another number of accepted records"})
+		a.report.differ(Difference{Turn: turn, What: "the number of accepted records in CLOSE differs"})
 	}
 }
 
-// gone reports whether records of a turn may be deleted, or not readable.
+// gone reports whether records of a turn may have been deleted, or cannot be decoded.
 func (a *auditor) gone(turn uint64) bool {
 	if len(a.control.Forgets) > 0 && turn <= slices.Max(a.control.Forgets) {
 		return true // the user was forgotten

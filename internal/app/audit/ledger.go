@@ -12,30 +12,30 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Ledger is one ledger partition: where its deltas and snapshots are, and the slices of windows
-// that are open.
+// Ledger is one ledger partition: the offsets of its deltas and snapshots, and the slices of open
+// windows.
 type Ledger struct {
 	topic     string
 	shard     int
-	deltas    map[uint64]extent // the complete ones by turn
+	deltas    map[uint64]extent // complete ones, by turn
 	snapshots map[uint64]extent
 	seal      *schemas.LedgerSeal
-	known     bool // its accounts are
-	deleted   bool // its first records are
+	known     bool // the accounts are known
+	deleted   bool // the first records have been deleted
 	slices    map[uint64]*slice
 }
 
-// extent is where the parts of a delta or a snapshot are.
+// extent is the range of offsets with the parts of a delta or a snapshot; to is the last one.
 type extent struct {
 	set      schemas.PartSet
 	from, to int64
 }
 
-// slice is what individuals contributed to one turn.
+// slice holds the contributions of individuals to one turn.
 type slice struct {
 	labels []label
 	users  []schemas.ContribUser // strictly ascending
-	next   int                   // users are asked for in their order
+	next   int                   // index of the next lookup: users are looked up in order
 }
 
 type label struct {
@@ -58,9 +58,9 @@ func (s *slice) user(o reference.Owner) *schemas.ContribUser {
 	return &s.users[s.next]
 }
 
-// OpenLedger goes through a ledger partition in the order of the log. A turn may be written again
-// by a later epoch, but never with another body, and nothing of an earlier epoch may follow a
-// record of a later one.
+// OpenLedger indexes a ledger partition. A later epoch may write a turn again, but only with the
+// same contents, and no record of an earlier epoch may follow one of a later epoch: differ receives
+// the violations.
 func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte, topic string, shard int,
 	differ func(Difference)) (*Ledger, error) {
 	l := &Ledger{topic: topic, shard: shard, seal: schemas.NewLedgerSeal(userHash, shard), deltas: map[uint64]extent{},
@@ -79,7 +79,7 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 	err = readAll(ctx, client, topic, int32(shard), func(r kafkalog.Record) error {
 		part, err := l.part(r)
 		if errors.Is(err, schemas.ErrMalformed) {
-			return nil // a foreign record; what it has replaced is missing
+			return nil // a foreign record; if it replaced one of ours, that one is missing
 		}
 		if err != nil {
 			return fmt.Errorf("reading record %d of %s: %w", r.Offset, topic, err)
@@ -114,7 +114,7 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 	return l, err
 }
 
-// Complete reports whether the ledger has the delta of a turn, or a snapshot that holds it.
+// Complete reports whether the ledger has the delta of a turn, or a snapshot that includes it.
 func (l *Ledger) Complete(turn uint64) bool {
 	_, complete := l.deltas[turn]
 	for snapshot := range l.snapshots {
@@ -138,7 +138,7 @@ func read[T any](ctx context.Context, client *kafkalog.Client, l *Ledger, all ma
 		return nil
 	})
 	if err != nil || slices.ContainsFunc(parts, func(p schemas.LedgerPart) bool { return p.Chunk == nil }) {
-		return nil, err // compaction has taken it since
+		return nil, err // compaction has removed it since
 	}
 	whole, err := join(parts...)
 	if err != nil {
@@ -186,7 +186,7 @@ func (l *Ledger) has(first, last uint64) bool {
 	return true
 }
 
-// visits returns an individual's events of a metric in the turns from first to last.
+// visits returns an individual's events for a metric in the turns from first to last.
 func (l *Ledger) visits(c *reference.Config, metric int, o reference.Owner, first, last uint64) []reference.Visit {
 	spec := &c.Metrics[metric]
 	var visits []reference.Visit

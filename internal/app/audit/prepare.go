@@ -33,7 +33,7 @@ func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) 
 		err = a.client.ReadRange(ctx, topic, partition, offsets.Start, offsets.High, func(r kafkalog.Record) error {
 			header := slices.IndexFunc(r.Headers, func(h kafkalog.Header) bool { return h.Key == schemas.HeaderType })
 			if header < 0 {
-				return nil // another program's
+				return nil // written by another program
 			}
 			release, err := schemas.DecodeRelease(r.Value)
 			if err != nil || string(r.Headers[header].Value) != schemas.TypeRelease {
@@ -59,7 +59,7 @@ func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) 
 	return nil
 }
 
-// prepare reads what the audit needs before the first turn.
+// prepare checks the configurations and reads everything that is needed before the first turn.
 func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 	newest := &a.control.Headers[len(a.control.Headers)-1]
 	a.report.Deployment, a.report.Incarnation = newest.Deployment, hex.EncodeToString(newest.Incarnation[:])
@@ -76,8 +76,8 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 		}
 	}
 	if fingerprint(d) != newest.UserHash {
-		return fmt.Errorf("the given user-hash key is not that of %s, so nothing can be compared: put the copy of its "+
-			"key file in place: %w", newest.Deployment, deployment.ErrHeaderMismatch)
+		return fmt.Errorf("the given user-hash key is not the key of %s: restore its key file from the backup: %w",
+			newest.Deployment, deployment.ErrHeaderMismatch)
 	}
 	if !slices.EqualFunc(d.Specs(), newest.Metrics, func(a, b schemas.MetricSpec) bool {
 		return a.Digest() == b.Digest()
@@ -88,17 +88,17 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 			newest.Generation, deployment.ErrHeaderMismatch)
 	}
 	for _, h := range a.control.Headers {
-		b := h.Budget.Whole() // δ_keys is rounded down: B² of the rounded one is the same or greater
+		b := h.Budget.Whole() // δ_keys is rounded down, which makes B² the same or greater
 		if most, _ := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, b.Keys.Float()); b.Mu2 > most.Mu2 {
-			a.report.differ(Difference{Turn: h.FromTurn, What: "the budget is greater than what was promised"})
+			a.report.differ(Difference{Turn: h.FromTurn, What: "the budget is greater than promised"})
 		}
 	}
 	for i, past := range a.Past {
 		if !slices.ContainsFunc(a.control.Headers, func(h schemas.Header) bool {
 			return h.Deployment == past.Config.Deployment && h.UserHash == fingerprint(past)
 		}) {
-			return fmt.Errorf("configuration %d of --past is of no generation of %s: its name or its user-hash key is "+
-				"another one: %w", i+1, newest.Deployment, deployment.ErrHeaderMismatch)
+			return fmt.Errorf("configuration %d of --past belongs to no generation of %s: its name or user-hash key "+
+				"differs: %w", i+1, newest.Deployment, deployment.ErrHeaderMismatch)
 		}
 	}
 	given := append([]*deployment.Deployment{d}, a.Past...)
@@ -114,7 +114,7 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 		if schemas.KeyFingerprintOf("user-hash", configs[i].UserHash) == g.header.UserHash {
 			g.hasher = schemas.NewHasher(configs[i].UserHash)
 		}
-		a.all = append(a.all, g)
+		a.generations = append(a.generations, g)
 	}
 	partitions, err := a.client.Partitions(ctx, newest.EventsTopic)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 	return a.openTopics(ctx, configs)
 }
 
-// openEvents finds the first record of a partition that can be read.
+// openEvents opens a partition at its first readable record.
 func (a *auditor) openEvents(ctx context.Context, topic string, partition int32, unreadable map[int32]int64) error {
 	offsets, err := a.client.Offsets(ctx, topic, partition)
 	if err != nil {
@@ -149,9 +149,9 @@ func (a *auditor) openEvents(ctx context.Context, topic string, partition int32,
 		for _, cut := range a.control.Closes[turn].Cuts {
 			switch {
 			case cut.Partition != partition:
-			case turn == 1 && e.start < cut.Cut: // older ones may have been deleted before the deployment began
+			case turn == 1 && e.start < cut.Cut: // records before it may have been deleted before the deployment began
 				return nil
-			case cut.Restart >= e.start: // its append time is known
+			case cut.Restart >= e.start: // the largest append time before it is known
 				e.next = cut.Restart
 				a.replay.Reader(partition).Resume(cut.AppendTime)
 				return nil
@@ -164,8 +164,8 @@ func (a *auditor) openEvents(ctx context.Context, topic string, partition int32,
 // openTopics indexes the ledgers and the values of all generations.
 func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) error {
 	ledgers, counts := map[string][]*Ledger{}, map[string]bool{}
-	for i := range a.all {
-		g := &a.all[i]
+	for i := range a.generations {
+		g := &a.generations[i]
 		topics := g.header.Topics
 		if g.ledgers = ledgers[topics.Ledger]; g.ledgers == nil {
 			g.ledgers = make([]*Ledger, g.header.Shards)
@@ -184,8 +184,8 @@ func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) er
 				return err
 			}
 			for _, l := range g.ledgers {
-				l.known = i == 0 // no turn is charged
-				if err := a.forgotten(ctx, l); err != nil {
+				l.known = i == 0 // all accounts are still zero
+				if err := a.findForgotten(ctx, l); err != nil {
 					return err
 				}
 			}
@@ -200,19 +200,19 @@ func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) er
 	return nil
 }
 
-// forgotten finds out since when users of a shard are forgotten: since a FORGET of control, which
-// names nobody, up to the first snapshot with their marks.
-func (a *auditor) forgotten(ctx context.Context, l *Ledger) error {
+// findForgotten finds the turn after which each user of a shard was forgotten. A FORGET on control
+// names nobody, but it lies between the first snapshot with the user's mark and the one before it.
+func (a *auditor) findForgotten(ctx context.Context, l *Ledger) error {
 	if len(a.control.Forgets) == 0 {
 		return nil
 	}
-	before := uint64(0) // the snapshot before
+	before := uint64(0) // turn of the previous snapshot
 	for _, turn := range slices.Sorted(maps.Keys(l.snapshots)) {
 		s, err := read(ctx, a.client, l, l.snapshots, turn, schemas.JoinSnapshot)
 		if err != nil {
 			return err
 		}
-		if s == nil { // compaction has taken it since
+		if s == nil { // compaction has removed it since
 			continue
 		}
 		for _, mark := range s.Forgotten {
@@ -235,9 +235,9 @@ func (a *auditor) forgotten(ctx context.Context, l *Ledger) error {
 	return nil
 }
 
-// Configs makes the configurations of all generations; keys and formats are those of the
-// configurations that were given. By partition, the format or the user of some record below
-// an offset of unreadable is not known.
+// Configs returns the configurations of all generations, with the keys and formats of the given
+// ones. unreadable gives, by partition, the offset below which the format or the user of some
+// records is unknown.
 func (c *Control) Configs(ctx context.Context, given []*deployment.Deployment) (all []reference.Config,
 	unreadable map[int32]int64, err error) {
 	unreadable = map[int32]int64{}
@@ -265,7 +265,7 @@ func (c *Control) Configs(ctx context.Context, given []*deployment.Deployment) (
 	return all, unreadable, nil
 }
 
-// cuts returns where a turn ends, by partition.
+// cuts returns the offset at which a turn ends in each partition.
 func (c *Control) cuts(turn uint64) map[int32]int64 {
 	cuts := map[int32]int64{}
 	for _, cut := range c.Closes[turn].Cuts {
@@ -274,19 +274,19 @@ func (c *Control) cuts(turn uint64) map[int32]int64 {
 	return cuts
 }
 
-// configOf returns the configuration of one generation, without a noise key if none of those that
-// were given is its key. readable reports whether one of them has its format.
+// configOf returns the configuration of one generation, without a noise key if no given
+// configuration has it. readable reports whether they have its format and its user-hash key.
 func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deployment) (c reference.Config,
 	readable bool, err error) {
 	first := &h.Metrics[0]
-	period, _ := time.ParseDuration(first.Period) // "" is one period without end
+	period, _ := time.ParseDuration(first.Period) // "" is a single period that never ends
 	c = reference.Config{
 		Incarnation: h.Incarnation, Generation: h.Generation, Counts: h.Counts, Format: given[0].Config.Events.Format,
 		Budget: int64(h.Budget.Mu2), Period: period.Milliseconds(), Start: h.StartMillis, Lateness: first.Lateness,
-		Skew: first.Skew, Slack: first.Slack, NoFuture: h.NoFuture, Zone: wallclock.Of(h.Zone), Metrics: h.Metrics,
+		Skew: first.Skew, Slack: first.Slack, AllowFuture: h.NoFuture, Zone: wallclock.Of(h.Zone), Metrics: h.Metrics,
 	}
 	if h.Trust == deployment.TrustProducer {
-		c.Clock = time.Now().UnixMilli()
+		c.Latest = time.Now().UnixMilli()
 	}
 	key := h.NoiseKeys[len(h.NoiseKeys)-1]
 	known := false
@@ -314,8 +314,8 @@ func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deploy
 	return c, readable && known, nil
 }
 
-// withoutKey explains why none of the given configurations has a noise key. A key file with wrong
-// contents must not look like a deployment that releases other values.
+// withoutKey explains why none of the given configurations has a noise key. A key file with the
+// wrong contents must not look like a deployment that published wrong values.
 func withoutKey(key schemas.KeyFingerprint, given []*deployment.Deployment) string {
 	for _, d := range given {
 		noise := d.Config.Keys.Noise
@@ -324,11 +324,11 @@ func withoutKey(key schemas.KeyFingerprint, given []*deployment.Deployment) stri
 		case same:
 			return fmt.Sprintf("the noise key is given with the id %q: set keys.noise.id to %q", noise.ID, key.ID)
 		case noise.ID == key.ID:
-			return fmt.Sprintf("the secret given for the noise key %q is likely wrong, as it is not the deployment's: "+
-				"put the copy of its key file in place", key.ID)
+			return fmt.Sprintf("the secret given for the noise key %q is likely wrong: it is not the deployment's; "+
+				"restore its key file from the backup", key.ID)
 		}
 	}
-	return fmt.Sprintf("the noise key %q is in no configuration that was given", key.ID)
+	return fmt.Sprintf("the noise key %q is in no given configuration", key.ID)
 }
 
 // fingerprint returns the fingerprint of a configuration's user-hash key.
@@ -336,10 +336,10 @@ func fingerprint(d *deployment.Deployment) [32]byte {
 	return schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash.Reveal())
 }
 
-// sameFormat reports whether a configuration has the format of a generation.
+// sameFormat reports whether a configuration has the event format of a generation.
 func sameFormat(d *deployment.Deployment, h *schemas.Header) bool {
 	a, b := d.Events, h.Events
-	if d.Config.Events.Registry == nil { // else the filters' fields have the registry in them
+	if d.Config.Events.Registry == nil { // with a registry, the filters' fields depend on it
 		format := d.Config.Events.Format
 		format.Filters = schemas.Filters(h.Metrics)
 		if id, err := format.Identity(""); err != nil || !slices.Equal(id.Filters, b.Filters) {

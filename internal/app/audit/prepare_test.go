@@ -16,7 +16,7 @@ func TestAWrongNoiseKeyIsNamed(t *testing.T) {
 	for want, noise := range map[string]noisereduction.NoiseKey{
 		`secret given for the noise key "k1" is likely wrong`: {ID: "k1", Secret: secret.New([32]byte{2})},
 		`set keys.noise.id to "k1"`:                           {ID: "k2", Secret: secret.New([32]byte{1})},
-		`"k1" is in no configuration`:                         {ID: "k2", Secret: secret.New([32]byte{2})},
+		`"k1" is in no given`:                                 {ID: "k2", Secret: secret.New([32]byte{2})},
 	} {
 		given := &deployment.Deployment{Config: deployment.Config{Keys: deployment.SecretKeys{Noise: noise}}}
 		if got := withoutKey(key, []*deployment.Deployment{given}); !strings.Contains(got, want) {

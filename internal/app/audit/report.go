@@ -10,19 +10,19 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
 )
 
-// Report is the result of an audit. It is for the trusted side.
+// Report is the result of an audit. Only the trusted side may see it.
 type Report struct {
 	Deployment  string       `json:"deployment"`
 	Incarnation string       `json:"incarnation"`
 	Generations int          `json:"generations"`
-	Turns       uint64       `json:"turns"`     // settled ones
+	Turns       uint64       `json:"turns"`     // settled turns
 	Values      int          `json:"values"`    // published values that were recomputed
 	Snapshots   int          `json:"snapshots"` // snapshots of accounts that were compared
 	Differs     int          `json:"differs"`   // all differences; at most maxDifferences are listed
 	Differences []Difference `json:"differences"`
 	Unchecked   []Unchecked  `json:"unchecked"`
 
-	Tallies reference.Tallies `json:"-"` // of the records that were read: exact numbers
+	Tallies reference.Tallies `json:"-"` // of the records that were read, without noise
 
 	mu sync.Mutex
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// compareSnapshots compares the snapshots of a turn with the accounts that it leaves: those of the
-// generation's ledger and, if a change followed, those of the ledger that it began with. Accounts
-// that are not known are taken from them.
+// compareSnapshots compares the snapshots of a turn with the accounts after it: the snapshots on
+// the generation's ledger and, if the next turn begins a generation with a new ledger, those on the
+// new one. Accounts that are not known are restored from the snapshots.
 func (a *auditor) compareSnapshots(ctx context.Context, g *generation, t *reference.Turn) error {
 	ledgers := [][]*Ledger{g.ledgers}
-	for i := range a.all {
-		next := &a.all[i]
+	for i := range a.generations {
+		next := &a.generations[i]
 		if next.header.FromTurn != t.Number+1 || next.ledgers[0] == g.ledgers[0] {
 			continue
 		}
@@ -23,11 +23,11 @@ func (a *auditor) compareSnapshots(ctx context.Context, g *generation, t *refere
 		for _, l := range g.ledgers {
 			known = known && l.known
 		}
-		anew := next.header.UserHash != g.header.UserHash // accounts begin anew
+		reset := next.header.UserHash != g.header.UserHash // all accounts become zero
 		for _, l := range next.ledgers {
-			l.known = known || anew
+			l.known = known || reset
 		}
-		if !anew {
+		if !reset {
 			ledgers = append(ledgers, next.ledgers)
 		}
 	}
@@ -65,7 +65,7 @@ func (a *auditor) compareLedger(ctx context.Context, ledgers []*Ledger, t *refer
 	for o := range a.replay.Owners {
 		listed, compared := there[schemas.ShardOf(o.ID, len(ledgers))]
 		if compared && !listed[o] && !t.Config.PeriodIsOver(o.Period, t.End) {
-			a.report.differ(Difference{Turn: t.Number, What: "a snapshot lacks an account", User: userOf(o)})
+			a.report.differ(Difference{Turn: t.Number, What: "an account is missing from a snapshot", User: userOf(o)})
 		}
 	}
 	return nil
@@ -74,7 +74,7 @@ func (a *auditor) compareLedger(ctx context.Context, ledgers []*Ledger, t *refer
 // compareSnapshot compares a snapshot's accounts and returns them.
 func (a *auditor) compareSnapshot(t *reference.Turn, s *schemas.Snapshot) map[reference.Owner]bool {
 	if len(s.Forgotten) > 0 && len(a.control.Forgets) == 0 {
-		a.report.differ(Difference{Turn: t.Number, What: "a snapshot forgets users, but control does not"})
+		a.report.differ(Difference{Turn: t.Number, What: "a snapshot has forgotten users, but control has no FORGET"})
 	}
 	there := make(map[reference.Owner]bool, len(s.Accounts))
 	for _, e := range s.Accounts {
@@ -87,13 +87,13 @@ func (a *auditor) compareSnapshot(t *reference.Turn, s *schemas.Snapshot) map[re
 			d.What = "a snapshot has an account of a period that is over"
 			a.report.differ(d)
 		case !known || account.Spent != int64(e.Account.Spent):
-			d.What = "a snapshot has another amount in an account"
+			d.What = "the amount of an account in a snapshot differs"
 			a.report.differ(d)
 		default:
 			for i := range t.Config.Metrics {
 				m, got := &t.Config.Metrics[i], bucketOf(t, e, i)
 				if m.Burst > 0 && got != account.BucketAt(m, got.At) {
-					d.What, d.Metric = "a snapshot leaves another amount in an allowance", m.Name
+					d.What, d.Metric = "the balance of an allowance in a snapshot differs", m.Name
 					a.report.differ(d)
 				}
 			}
@@ -102,7 +102,7 @@ func (a *auditor) compareSnapshot(t *reference.Turn, s *schemas.Snapshot) map[re
 	return there
 }
 
-// bucketOf returns what the debt of an account in a snapshot leaves in the bucket of a metric.
+// bucketOf returns a metric's bucket for an account in a snapshot, from the account's debt.
 func bucketOf(t *reference.Turn, e accounts.Entry, metric int) reference.Bucket {
 	allowance, debt := t.Config.Metrics[metric].Allowance(), units.Mu2(0)
 	if metric < len(e.Debts) {
@@ -114,7 +114,7 @@ func bucketOf(t *reference.Turn, e accounts.Entry, metric int) reference.Bucket 
 		At: elapsed}
 }
 
-// restore takes the accounts and open slices of a shard from a snapshot.
+// restore restores the accounts and open slices of a shard from a snapshot.
 func (a *auditor) restore(t *reference.Turn, l *Ledger, s *schemas.Snapshot) error {
 	for _, e := range s.Accounts {
 		account := reference.Account{Spent: int64(e.Account.Spent)}

@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Owner is the unit of privacy, an individual with an account of its own: a user in one budget
+// Owner is the unit of privacy, an individual with its own account: a user in one budget
 // period.
 type Owner struct {
 	ID     accounts.ID
@@ -39,16 +39,16 @@ type Bucket struct {
 	At      int64 // time of the balance, in milliseconds since the individual's horizon began
 }
 
-// endless is above every budget and bucket. Higher prices are cut to it, so that two of them add up
-// to an int64.
+// endless is above every budget and bucket. Higher prices are reduced to it, so that the sum of two
+// prices fits an int64.
 const endless = 1<<62 - 1
 
 func plus(a, b int64) int64 { return min(a+b, endless) }
 
 func (a Account) clone() Account { return Account{a.Spent, slices.Clone(a.Buckets)} }
 
-// Elapsed returns how long an individual's budget period has lasted at a time or, without periods,
-// the time since 1970.
+// Elapsed returns the time since an individual's budget period began or, without periods, since
+// 1970.
 func (c *Config) Elapsed(owner Owner, millis int64) int64 {
 	if c.Period != 0 {
 		return millis - owner.Period*c.Period
@@ -56,7 +56,7 @@ func (c *Config) Elapsed(owner Owner, millis int64) int64 {
 	return millis
 }
 
-// paid returns the total refill of a bucket that always has room.
+// paid returns the total refill of a bucket that never becomes full.
 func paid(m *schemas.MetricSpec, elapsed int64) int128.Uint {
 	high, low := bits.Mul64(uint64(max(elapsed, 0)), uint64(m.Refill))
 	horizon := uint64(m.Horizon)
@@ -108,8 +108,8 @@ func (a *Account) Pay(m *schemas.MetricSpec, elapsed, price int64) {
 	}
 }
 
-// carry returns an account of the generation before under this one: a metric's new bucket lacks as
-// much as its old one lacked at the change.
+// carry converts an account of the previous generation to this one. A metric's new bucket is as far
+// below its burst as the old one was at the change.
 func (c *Config) carry(before *Config, owner Owner, a Account) Account {
 	elapsed, carried := c.Elapsed(owner, c.Since), Account{Spent: a.Spent}
 	for _, b := range a.Buckets {
@@ -128,7 +128,7 @@ func (c *Config) carry(before *Config, owner Owner, a Account) Account {
 // Charge returns ⌈c²·u·2^-40⌉, the price of a contribution c, of either sign, to a count released
 // at precision u (units of 2^-80).
 func Charge(c int64, u units.Precision) int64 {
-	n := uint64(max(c, -c)) // right for the least int64, too: 2^63
+	n := uint64(max(c, -c)) // also right for the least int64: 2^63
 	if n < 1<<32 {
 		return chargeSquares(n*n, u)
 	}
@@ -157,7 +157,7 @@ func chargeSquares(sum uint64, u units.Precision) int64 {
 type Member struct {
 	Owner  Owner
 	Parts  []WindowPart // in the order of the configuration
-	Listed bool         // for the caller: it has seen the member
+	Listed bool         // set by the caller once it has found the member in the ledger
 }
 
 // Admitted reports whether a member is admitted to any window.
@@ -165,18 +165,19 @@ func (m *Member) Admitted() bool {
 	return slices.ContainsFunc(m.Parts, func(p WindowPart) bool { return p.Admitted })
 }
 
-// WindowPart is the part of an individual in one metric window: an offer, and as much of it as the
-// account allows.
+// WindowPart is an individual's part in one metric window: the offer, and the contribution that the
+// account can pay for.
 type WindowPart struct {
 	Metric    int
 	offer     Offer  // empty for a share
-	all       uint64 // of a share: the records of its metric
-	kept      uint64 // of a share: the records that the cap keeps
+	all       uint64 // for a share: the records of its metric
+	kept      uint64 // for a share: the records that the cap keeps
 	available int64  // the most that the window could cost when it was decided
 	Contribution
 }
 
-// Price returns the price of a contribution at the given precisions, which are 0 without a draw.
+// Price returns the price of a contribution at the given precisions. A cell that was not drawn has
+// precision 0.
 func (c *Config) Price(metric int, b Contribution, precision func(metric int, key string) units.Precision) int64 {
 	sum := int64(0)
 	for _, k := range b.Keys {
@@ -192,8 +193,8 @@ func (c *Config) Price(metric int, b Contribution, precision func(metric int, ke
 // Top returns the precision at which prices are reserved.
 func (c *Config) Top(metric int, _ string) units.Precision { return c.Metrics[metric].Top }
 
-// admit decides on all metric windows of one individual in one turn, in the order of the
-// configuration. A reserved price counts as spent for the windows after it.
+// admit decides whether one individual is admitted to each metric window of a turn, in the order of
+// the configuration. A reserved price counts as spent for later windows.
 func (c *Config) admit(account *Account, m *Member, elapsed int64) {
 	for i := range m.Parts {
 		part := &m.Parts[i]
@@ -224,14 +225,14 @@ func (m *Member) Part(metric int) *WindowPart {
 	return nil
 }
 
-// Matches computes the contributions of another member, which has some of the visits of m and a
-// part in each window to which m is admitted, and reports whether they are those of m.
+// Matches computes the contributions of other, which has some of m's visits and a part in each
+// window to which m is admitted, and reports whether they equal those of m.
 func (m *Member) Matches(c *Config, other *Member) bool {
 	for i := range other.Parts {
 		part := &other.Parts[i]
 		want := m.Part(part.Metric)
 		if slices.EqualFunc(part.offer.Keys, want.offer.Keys, OfferedKey.equal) && part.all == want.all {
-			part.Contribution = want.Contribution // of the same offer
+			part.Contribution = want.Contribution // the offer is the same
 			continue
 		}
 		part.available = want.available
@@ -243,7 +244,7 @@ func (m *Member) Matches(c *Config, other *Member) bool {
 	return true
 }
 
-// divide returns the contribution to a share, all or nothing, once its metric is decided.
+// divide returns the contribution to a share, all or nothing. The share's metric must be decided.
 func (c *Config) divide(m *Member, share WindowPart, available int64) Contribution {
 	in := uint64(0)
 	if part := m.Part(c.countedIn(&c.Metrics[share.Metric])); part != nil {
@@ -253,8 +254,9 @@ func (c *Config) divide(m *Member, share WindowPart, available int64) Contributi
 }
 
 // Divide returns the contribution to the two keys of a share, or none if it costs more than is
-// available. The share keeps kept of all events, in the same ratio as in of all are counted,
-// rounded to the nearest event: ⌊in·kept/all + ½⌋.
+// available. Of the individual's events, whose number is all, the metric counts in and the share
+// keeps kept. The kept events are divided in the ratio in:all, to the nearest event:
+// ⌊in·kept/all + ½⌋ are counted.
 func (c *Config) Divide(share int, all, in, kept uint64, available int64) Contribution {
 	b := Contribution{Admitted: true, Counted: kept}
 	if kept > 0 {
@@ -273,8 +275,8 @@ func (c *Config) Divide(share int, all, in, kept uint64, available int64) Contri
 	return b
 }
 
-// settle charges the precision at which each (metric, key) stopped. Every key was drawn, except
-// those that another metric did not release: they cost nothing.
+// settle charges a member for the precision at which each (metric, key) stopped. Only keys that
+// another metric did not release were not drawn; they cost nothing.
 func (c *Config) settle(account *Account, m *Member, elapsed int64, stopped map[Cell]units.Precision) (err error) {
 	for _, part := range m.Parts {
 		if !part.Admitted {
@@ -284,7 +286,7 @@ func (c *Config) settle(account *Account, m *Member, elapsed int64, stopped map[
 		account.Pay(spec, elapsed, c.Price(part.Metric, part.Contribution, func(i int, key string) units.Precision {
 			u := stopped[Cell{i, key}]
 			if u.IsZero() && i == part.Metric && spec.KeyMode != schemas.KeysFrom {
-				err = fmt.Errorf("metric %q drew nothing for a key with contributions", spec.Name)
+				err = fmt.Errorf("metric %q has no draw for a key with contributions", spec.Name)
 			}
 			return u
 		}))

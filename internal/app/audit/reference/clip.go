@@ -12,15 +12,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Visit is one record of one individual as a metric sees it.
+// Visit is one record of one individual, with the fields that a metric uses.
 type Visit struct {
 	Key    string
 	Value  int64
 	Record schemas.RecordID
 }
 
-// Offer is what one individual would contribute to one metric window if everything could be paid
-// for: the keys and records that the caps keep.
+// Offer is the contribution of one individual to one metric window if the account could pay for all
+// of it: the keys and records that the caps keep.
 type Offer struct {
 	Keys []OfferedKey // in the order of their ranks
 	// Beyond counts the records beyond the caps.
@@ -40,7 +40,7 @@ func (o OfferedKey) equal(other OfferedKey) bool {
 		slices.Equal(o.Values, other.Values)
 }
 
-// size returns |Total|, or an amount that no account pays for.
+// size returns |Total| or, if that does not fit, an amount that no account can pay for.
 func (o *OfferedKey) size() int64 {
 	if n := o.Total.Abs(); n.Hi == 0 && n.Lo < math.MaxInt64 {
 		return int64(n.Lo)
@@ -60,7 +60,7 @@ type Contribution struct {
 type KeyContribution struct {
 	Key     string
 	Count   int64   // a number of events, 1 for a user, a signed total
-	Further []int64 // by further component, of the chosen values
+	Further []int64 // sums of the chosen values, by additional component
 	Values  []int64 // for quantiles and histograms: the chosen values
 }
 
@@ -72,8 +72,8 @@ func (k KeyContribution) equal(o KeyContribution) bool {
 // chooses reports whether a kind selects records one by one, by their ranks.
 func chooses(kind string) bool { return hasTree(kind) || components(kind) != nil }
 
-// Offer applies the caps: the MaxKeysPerUser keys of least rank stay, each with MaxEventsPerKey
-// records. 0 is no cap.
+// Offer applies the caps: the MaxKeysPerUser keys with the least ranks stay, each with
+// MaxEventsPerKey records. 0 means no cap.
 func (c *Config) Offer(h *schemas.Hasher, metric int, owner Owner, visits []Visit) Offer {
 	spec := &c.Metrics[metric]
 	if len(visits) == 1 { // within any caps
@@ -83,7 +83,7 @@ func (c *Config) Offer(h *schemas.Hasher, metric int, owner Owner, visits []Visi
 	for _, v := range visits {
 		byKey[v.Key] = append(byKey[v.Key], v)
 	}
-	name := cmp.Or(spec.KeysFrom, spec.Name) // both keep the same keys
+	name := cmp.Or(spec.KeysFrom, spec.Name) // a metric keeps the same keys as the one that it takes them from
 	keys := leastFirst(slices.Sorted(maps.Keys(byKey)), func(key string) [16]byte {
 		return h.ClipRank(name, owner.ID, owner.Period, []byte(key))
 	})
@@ -130,9 +130,9 @@ func offerOfKey(h *schemas.Hasher, spec *schemas.MetricSpec, owner Owner, visits
 	return o
 }
 
-// Fill chooses the part of an offer that counts. It caps all keys at the greatest common m whose
-// cost is available, and then adds one in each key that has more, in the order of ranks, if that is
-// still available. A user without any contribution is not admitted.
+// Fill chooses the part of an offer that counts. It caps all keys at the same m, the greatest that
+// the account can pay for. Then, in the order of ranks, each key with more than m gets one more if
+// the rest pays for it. A user without any contribution is not admitted.
 func (c *Config) Fill(metric int, offer Offer, available int64) Contribution {
 	largest := int64(0)
 	for i := range offer.Keys {
@@ -146,7 +146,7 @@ func (c *Config) Fill(metric int, offer Offer, available int64) Contribution {
 		return all
 	}
 	m := largest
-	if cost(m) > available { // m lies in [0, largest), by bisection
+	if cost(m) > available { // bisection: m lies in [0, largest)
 		m = 0
 		for above := largest; above-m > 1; {
 			if middle := m + (above-m)/2; cost(middle) <= available {
@@ -172,7 +172,7 @@ func (c *Config) Fill(metric int, offer Offer, available int64) Contribution {
 }
 
 // priceOf returns the most that n of a key's total can cost. If the kind selects records, each
-// component costs as much as the dearest prefix of the first n records.
+// component costs as much as the most expensive prefix of the first n records.
 func (c *Config) priceOf(metric int, o *OfferedKey, n int64) int64 {
 	sum := Charge(n, c.Top(metric, ""))
 	if !chooses(c.Metrics[metric].Kind) {
@@ -201,7 +201,7 @@ func (c *Config) contribute(metric int, b *Contribution, o *OfferedKey, n int64)
 		k.Count = -n
 	}
 	counted := o.Records
-	if all := o.Total.Abs(); all != (int128.Uint{Lo: uint64(n)}) { // the same part of the records as of the total
+	if all := o.Total.Abs(); all != (int128.Uint{Lo: uint64(n)}) { // records count in proportion to the total
 		part := new(big.Int).Mul(big.NewInt(n), bigOf(o.Records))
 		counted = part.Quo(part, all.Big()).Uint64()
 	}
@@ -218,7 +218,7 @@ func (c *Config) contribute(metric int, b *Contribution, o *OfferedKey, n int64)
 	b.Keys = append(b.Keys, k)
 }
 
-// component returns the sum of clamped values in a further component.
+// component returns the sum that clamped values contribute to an additional component.
 func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64) {
 	for _, v := range values {
 		switch kind {
@@ -226,7 +226,7 @@ func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64)
 			sum++
 		case "mean_offset":
 			sum += 2*v - spec.Min - spec.Max
-		case "mean_square": // in quarters, twice the squared distance from the middle, less its greatest
+		case "mean_square": // 2d² − (max − min)², where d = 2v − min − max
 			sum += 8*v*v - 8*v*(spec.Min+spec.Max) + 2*(spec.Min+spec.Max)*(spec.Min+spec.Max) -
 				(spec.Max-spec.Min)*(spec.Max-spec.Min)
 		}
@@ -234,7 +234,7 @@ func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64)
 	return sum
 }
 
-// leastFirst orders by rank; among equal ranks the order stays.
+// leastFirst sorts by rank, in place. The sort is stable.
 func leastFirst[T any](all []T, rank func(T) [16]byte) []T {
 	type ranked struct {
 		one  T
@@ -254,17 +254,17 @@ func leastFirst[T any](all []T, rank func(T) [16]byte) []T {
 	return all
 }
 
-// HasKey reports whether a key belongs to a metric: every key does unless the metric lists public
-// ones.
+// HasKey reports whether a key belongs to a metric: every key does, unless the metric has a list of
+// public keys.
 func HasKey(spec *schemas.MetricSpec, key string) bool {
 	return spec.KeyMode != "public" ||
 		slices.ContainsFunc(spec.PublicKeys, func(public []byte) bool { return string(public) == key })
 }
 
-// greatestTotal returns the most that the caps allow one individual in one key: c_max.
+// greatestTotal returns c_max, the most that one individual can add to one key under the caps.
 func greatestTotal(m schemas.MetricSpec) *big.Int {
 	events := big.NewInt(cmp.Or(int64(m.MaxEventsPerKey), schemas.MostEvents))
-	far := new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min))
+	span := new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min))
 	switch m.Kind {
 	case "distinct_users", "quantile", "bucket_share":
 		return big.NewInt(1)
@@ -278,15 +278,15 @@ func greatestTotal(m schemas.MetricSpec) *big.Int {
 		"histogram", "histogram_buckets", "mean_events", "counted":
 		return events
 	case "mean_offset":
-		return events.Mul(events, far)
+		return events.Mul(events, span)
 	case "mean_square":
-		return events.Mul(events, far.Mul(far, far))
+		return events.Mul(events, span.Mul(span, span))
 	}
-	return new(big.Int) // of a kind that is not computed here
+	return new(big.Int) // a kind that is not computed here
 }
 
-// most returns the most that one individual adds to one key: no more than the caps allow, and no
-// more than a full bucket pays for.
+// most returns the most that one individual can add to one key under the caps and with a full
+// bucket.
 func most(m schemas.MetricSpec) *big.Int {
 	total := greatestTotal(m)
 	if m.Burst > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Config has everything besides the log that determines the releases. Times are milliseconds.
+// Config has everything besides the log that determines the releases. Times are in milliseconds.
 type Config struct {
 	Incarnation [16]byte
 	Generation  uint32
@@ -20,40 +20,40 @@ type Config struct {
 	UserHash    [32]byte
 	Noise       noisereduction.NoiseKey
 	Budget      int64 // the loss that one account may reach, in units of 2^-40
-	Period      int64 // of the budget; 0 is one period for ever
+	Period      int64 // length of a budget period; 0: a single period that never ends
 	Start       int64 // Unix time; a multiple of the smallest slide
 	Lateness    int64
 	Skew        int64
 	Slack       int64
-	NoFuture    bool // the tests for the future are off
-	// Clock limits the trust in producers' times: stamps beyond Clock + Skew belong to the future
-	// and do not count. 0 trusts all of them.
-	Clock   int64
-	Ahead   map[int32]map[int64]bool // by partition, offsets whose stamps were ahead of a reader's clock
-	Zone    *wallclock.Clock         // of the beginnings of windows and periods
+	AllowFuture bool // events from the future are accepted
+	// Latest is the newest time that producers are trusted with: events stamped after Latest + Skew
+	// are in the future and do not count. 0 is no limit.
+	Latest  int64
+	Ahead   map[int32]map[int64]bool // by partition: offsets of records with timestamps ahead of a reader's clock
+	Zone    *wallclock.Clock         // wall clock by which windows and periods begin
 	Metrics []schemas.MetricSpec
 
 	// Before is the generation that was in force before turn From, which begins at Since; nil for
-	// the first one. Below has, by partition, the offset up to which Before's times apply.
+	// the first one. Below is, by partition, the offset up to which Before's time settings apply.
 	Before *Config
 	From   uint64
 	Since  int64
 	Below  map[int32]int64
 
 	ladders []*ladder // by metric, set by Compile; nil for components and statistics
-	further [][]int   // by metric, set by Compile: the metrics of its further components
+	further [][]int   // by metric, set by Compile: the metrics of its additional components
 
-	// path, if set, replaces the ladders in deciding where releases stop: tests replay different
+	// path, if set, decides instead of the ladders where releases stop: tests replay different
 	// inputs along one path of outputs.
 	path func(metric int, w window, key string) stop
 }
 
 // Cuts are the CLOSE records: turn → partition → the first offset that came too late for the turn.
-// A missing partition or turn closed after all records.
+// A partition or turn that is absent closed after all its records.
 type Cuts map[uint64]map[int32]int64
 
-// Compile computes the ladders of a configuration, which takes most of the time of a small replay.
-// NewReplay calls it if necessary; the metrics must not change afterwards.
+// Compile computes the ladders of a configuration, which takes up most of the time of a small
+// replay. NewReplay calls it if necessary; the metrics must not change afterwards.
 func Compile(c Config) (Config, error) {
 	if c.ladders != nil {
 		return c, nil
@@ -61,7 +61,7 @@ func Compile(c Config) (Config, error) {
 	further := make([][]int, len(c.Metrics))
 	for i, m := range c.Metrics {
 		if further[i] = c.FurtherOf(i); max(uint64(c.Budget), uint64(m.Burst)) >= endless {
-			return c, fmt.Errorf("computing the accounts of metric %q: its amounts do not fit", m.Name)
+			return c, fmt.Errorf("computing the accounts of metric %q: its budget or burst exceeds 2^62−2 units", m.Name)
 		}
 	}
 	c.ladders, c.further = make([]*ladder, len(c.Metrics)), further
@@ -93,7 +93,7 @@ func (c *Config) metric(name string) (int, bool) {
 	return 0, false
 }
 
-// components returns the kinds of a kind's further components, in the order of their draws.
+// components returns the kinds of a kind's additional components, in the order of their draws.
 func components(kind string) []string {
 	switch kind {
 	case "mean":
@@ -104,28 +104,28 @@ func components(kind string) []string {
 	return nil
 }
 
-// ComponentsOf returns the kinds of all further components of a metric that are sums: those that
-// its own kind needs, or the kind of a value released beside it.
+// ComponentsOf returns the kinds of all additional components of a metric that are sums: those
+// needed by its own kind, or by the kind of a value released alongside it.
 func (c *Config) ComponentsOf(metric int) []string {
-	need := components(c.Metrics[metric].Kind)
+	needed := components(c.Metrics[metric].Kind)
 	for _, m := range c.Metrics {
-		kind, beside := strings.CutPrefix(m.Kind, "also_")
-		if its := components(kind); beside && m.Of == c.Metrics[metric].Name && len(its) > len(need) {
-			need = its
+		kind, alongside := strings.CutPrefix(m.Kind, "also_")
+		if more := components(kind); alongside && m.Of == c.Metrics[metric].Name && len(more) > len(needed) {
+			needed = more
 		}
 	}
-	if hasTree(c.Metrics[metric].Kind) && len(need) > 0 { // its sums are divided by a separately drawn number
-		return append(need, "mean_events")
+	if hasTree(c.Metrics[metric].Kind) && len(needed) > 0 { // sums are divided by a separately drawn count of events
+		return append(needed, "mean_events")
 	}
-	return need
+	return needed
 }
 
-// isComponent reports whether a metric is a further component of another one.
+// isComponent reports whether a metric is an additional component of another one.
 func isComponent(m schemas.MetricSpec) bool {
 	return m.Kind == "mean_offset" || m.Kind == "mean_square" || m.Kind == "mean_events" || isNodes(m)
 }
 
-// FurtherOf returns the metrics of the further components of a metric.
+// FurtherOf returns the metrics of the additional components of a metric.
 func (c *Config) FurtherOf(metric int) (all []int) {
 	if c.further != nil {
 		return c.further[metric]
@@ -138,7 +138,7 @@ func (c *Config) FurtherOf(metric int) (all []int) {
 	return all
 }
 
-// admits reports whether a metric has windows of its own, to which individuals are admitted.
+// admits reports whether individuals are admitted to a metric's own windows.
 func admits(m *schemas.MetricSpec) bool { return m.Of == "" || m.Kind == "counted" }
 
 // countedIn returns the metric whose counted events a share measures.

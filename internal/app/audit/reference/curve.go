@@ -2,8 +2,8 @@ package reference
 
 import "math/big"
 
-// The normal law in 320-bit arithmetic: slow, and without the cancellation and the library
-// functions that a float64 implementation has to argue about.
+// The normal distribution is computed in 320-bit arithmetic: slowly, but without the cancellation
+// and the library functions whose errors a float64 implementation must bound.
 
 const curveBits = 320
 

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// factors are the two constants that simulations fixed for a target: κ of the stop rule and the
-// widening of the interval, in thousandths. They are data, not a computation, so the reference
+// factors are the two constants that simulations determined for a target, to a thousandth: κ of the
+// stop rule and the widening of the interval. They are data, not a computation, so the reference
 // derives them from the public methods of a plan with the same target.
 type factors struct{ kappa, widen *big.Rat }
 
@@ -19,9 +19,9 @@ func fittedFactors(spec schemas.MetricSpec) (factors, error) {
 	if spec.Relative == 0 {
 		return factors{rat(1), rat(1)}, nil
 	}
-	// A deviation of 2^16 counts at the only rung: the interval has more than 10^8 units, enough to
-	// determine its width to a thousandth, and an absolute target of 2^-20 counts is out of reach,
-	// so only its presence matters.
+	// The only rung has a deviation of 2^16 counts: the interval is more than 10^8 units wide,
+	// enough to determine its width to a thousandth, and an absolute target of 2^-20 counts is out
+	// of reach, so only its presence matters.
 	only := units.Precision{Lo: 1 << 48}
 	twin := noisereduction.Spec{
 		Kind: noisereduction.Kind(spec.LadderKind), Factor: spec.LadderFactor, First: only, Top: only,

@@ -27,11 +27,11 @@ func testConfig(metrics ...schemas.MetricSpec) Config {
 			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms", Value: "amount",
 			Filters: []string{tagged},
 		},
-		UserHash: [32]byte{2},
-		Noise:    noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{3})},
-		Budget:   1 << 60,
-		NoFuture: true,
-		Metrics:  metrics,
+		UserHash:    [32]byte{2},
+		Noise:       noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{3})},
+		Budget:      1 << 60,
+		AllowFuture: true,
+		Metrics:     metrics,
 	}
 }
 

@@ -8,8 +8,8 @@ func (c *Config) generations() []Config {
 	return append(c.Before.generations(), *c)
 }
 
-// Succeed returns c as the generation after before, with its first turn from: none of its windows
-// begins before that turn. below has the offsets up to which the earlier generation had read.
+// Succeed returns c as the generation that follows before. Its first turn is from, and none of its
+// windows begins earlier. below has, by partition, the offset up to which before had read.
 func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	c.Before, c.From, c.Below, c.Start, c.Since = &before, from, below, before.Start, before.since()
 	if ends := before.TurnEnds(from - 1); len(ends) > 0 {
@@ -18,8 +18,9 @@ func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	return c
 }
 
-// decides returns the generation that decides a turn: the later one of two that begin with it.
-func decides(all []Config, turn uint64) int {
+// deciderOf returns the index of the generation that decides a turn. If several generations begin
+// with the turn, that is the last one.
+func deciderOf(all []Config, turn uint64) int {
 	for i := len(all) - 1; i > 0; i-- {
 		if all[i].From <= turn {
 			return i
@@ -28,9 +29,9 @@ func decides(all []Config, turn uint64) int {
 	return 0
 }
 
-// judges returns the generation whose times judge a record: the one that was in force when it was
-// first read.
-func judges(all []Config, partition int32, offset int64) int {
+// judgeOf returns the index of the generation whose time settings apply to a record: the one in
+// force when the record was first read.
+func judgeOf(all []Config, partition int32, offset int64) int {
 	for i := 1; i < len(all); i++ {
 		if offset < all[i].Below[partition] {
 			return i - 1

@@ -11,8 +11,8 @@ type buckets struct {
 	steps
 	drawn    []*big.Rat
 	variance *big.Rat // of each
-	width    *big.Rat // of an interval, in standard deviations
-	clamped  bool     // reports that one of them may be clamped
+	width    *big.Rat // half-width of an interval, in standard deviations
+	clamped  bool     // one of them may be clamped
 }
 
 // shares returns the shares of one released key, by metric, and the parents of its buckets.
@@ -55,7 +55,7 @@ func (b buckets) share(m schemas.MetricSpec, n stop) stop {
 		}
 	}
 	without := int64(len(b.drawn)) - within
-	// The squared half-width of the interval of one bucket.
+	// The squared half-width of one bucket's interval.
 	q := mul(square(b.width), b.variance)
 	inside := func(point int64) bool { // ((1 − s)·A − s·R)² ≤ q·((1 − s)²·n + s²·m)
 		s := big.NewRat(point, all)
@@ -68,10 +68,10 @@ func (b buckets) share(m schemas.MetricSpec, n stop) stop {
 	if t.Sign() > 0 {
 		ratio := mul(quo(a, t), rat(all))
 		n.value = min(max(nearest(ratio), 0), all)
-		beside := ratio.Sign() < 0 && !inside(0) || ratio.Cmp(rat(all)) > 0 && !inside(all)
-		if square(t).Cmp(mul(q, rat(int64(len(b.drawn))))) > 0 && !b.clamped && !beside {
-			// The ratio lies between the roots; outwards from it, once the inequality fails, it
-			// fails everywhere.
+		impossible := ratio.Sign() < 0 && !inside(0) || ratio.Cmp(rat(all)) > 0 && !inside(all)
+		if square(t).Cmp(mul(q, rat(int64(len(b.drawn))))) > 0 && !b.clamped && !impossible {
+			// The ratio lies between the roots. Going outwards from it, once the inequality fails,
+			// it fails everywhere.
 			from := floor(ratio).Int64()
 			low, high = max(end(from, -1, inside), 0), min(end(from+1, 1, inside), all)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// ladder is the mechanism of one metric, written down from its documentation with exact numbers:
-// precisions are integers of 2^-80, everything else is a rational.
+// ladder is the mechanism of one metric, implemented from its documentation in exact arithmetic:
+// precisions are integers in units of 2^-80, everything else is rational.
 type ladder struct {
 	spec     schemas.MetricSpec
 	points   []*big.Int       // the precisions that a release may stop at
@@ -19,13 +19,13 @@ type ladder struct {
 	steps    []*big.Int       // the barrier divided by 2^(m/28), by m, as far as computed
 	floorMet bool             // the last point meets the absolute target
 	width    *big.Rat         // half-width of the interval in standard deviations
-	widen    *big.Rat         // by which widths are multiplied
+	widen    *big.Rat         // factor of all widths
 	widths   map[int]*big.Rat // the results of together, by n
-	mu       sync.Mutex       // of steps and widths
+	mu       sync.Mutex       // guards steps and widths
 	limit    *big.Rat         // a private key passes iff its first noisy count exceeds it; nil for public keys
 }
 
-// stop is where a refinement ended.
+// stop is the result of a refinement.
 type stop struct {
 	passed            bool
 	precision         *big.Int
@@ -49,12 +49,12 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	if spec.Relative != 0 {
 		kappa, l.widen = f.kappa, f.widen
 		l.width = mul(z, f.widen)
-		// z·σ ≤ κ·r·est, that is est·√u ≥ z/(κ·r).
+		// z·σ ≤ κ·r·est, that is, est·√u ≥ z/(κ·r).
 		l.barrier = ceil(scale(quo(z, mul(kappa, exactRat(spec.Relative))), 24))
 	}
 	last := spec.Top.Big()
 	if spec.Absolute != 0 {
-		// z·σ ≤ κ·floor, that is u ≥ (z/(κ·floor))².
+		// z·σ ≤ κ·floor, that is, u ≥ (z/(κ·floor))².
 		if enough := ceil(scale(square(quo(z, mul(kappa, exactRat(spec.Absolute)))), 80)); enough.Cmp(last) <= 0 {
 			last, l.floorMet = enough, true
 		}
@@ -66,7 +66,7 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	return l, nil
 }
 
-// together returns the half-width of n intervals that hold together, computed once.
+// together returns the half-width of n intervals that hold simultaneously. Each n is computed once.
 func (l *ladder) together(n int) *big.Rat {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,12 +81,12 @@ func (l *ladder) together(n int) *big.Rat {
 func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
 	first := spec.First.Big()
 	points := []*big.Int{first}
-	roots := make([]*big.Int, 14) // of two, as far as they were needed
+	roots := make([]*big.Int, 14) // roots of two, computed when needed
 	for n := 1; points[len(points)-1].Cmp(last) < 0; n++ {
 		before := points[len(points)-1]
 		var u *big.Int
 		if spec.LadderKind == string(noisereduction.Adaptive) {
-			// ⌊first·2^(n/14)⌋, the root cut to 62 binary places.
+			// ⌊first·2^(n/14)⌋, with the root truncated to 62 binary places.
 			if roots[n%14] == nil {
 				roots[n%14] = rootOfTwo(n%14, 14, 62)
 			}
@@ -106,13 +106,13 @@ func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
 	return points
 }
 
-// threshold is τ, the greatest ⌈c + σ₁·z⌉ on the lattice of the first rung, for c = 1 and for the
-// most that one individual adds to a key: z = −Φ⁻¹(c²·δ_key), σ₁ the deviation that the sampler
-// uses.
+// threshold returns τ, the greater ⌈c + σ₁·z⌉ on the lattice of the first rung of c = 1 and c = the
+// most that one individual can add to a key. z is −Φ⁻¹(c²·δ_key), and σ₁ the deviation that the
+// sampler uses.
 func threshold(spec schemas.MetricSpec) *big.Rat {
 	u := spec.First.Big()
-	// The sampler takes an integer root of the 64 leading bits of u, an even number of bits cut
-	// off, and divides upwards.
+	// Like the sampler: drop an even number of bits of u, so that 63 or 64 remain, take the integer
+	// root, and round the quotient up.
 	shift := u.BitLen() - 64
 	shift += shift & 1
 	lead := floor(scale(ratOf(u), -shift))
@@ -158,21 +158,21 @@ func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity,
 
 func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduction.Identity, rung int,
 	before, u *big.Int, count int64) (*big.Rat, error) {
-	y, exponent, err := s.Draw(key, id, rung, exactly(before), exactly(u), count)
+	y, exponent, err := s.Draw(key, id, rung, precisionOf(before), precisionOf(u), count)
 	if err != nil {
 		return nil, fmt.Errorf("drawing rung %d: %w", rung, err)
 	}
 	return scale(ratOf(y), -int(exponent)), nil
 }
 
-// exactly converts a precision. None that is computed is above the top of its ladder; one that does
-// not fit would become 0, which the sampler refuses.
-func exactly(u *big.Int) units.Precision {
+// precisionOf converts a precision. Computed precisions never exceed the top of their ladder; one
+// that did not fit would become 0, which the sampler refuses.
+func precisionOf(u *big.Int) units.Precision {
 	p, _ := units.PrecisionFromBig(u)
 	return p
 }
 
-// scoreOf returns est·√u in units of 2^-24, toward zero.
+// scoreOf returns est·√u in units of 2^-24, rounded down in absolute value.
 func scoreOf(estimate *big.Rat, u *big.Int) *big.Int {
 	score := floor(mul(square(estimate), scale(ratOf(u), 48-80)))
 	score.Sqrt(score)
@@ -217,7 +217,7 @@ func divideByRoot(v *big.Int, m int) *big.Int {
 
 func (l *ladder) stopAt(u *big.Int, estimate *big.Rat, rungs int, met bool) stop {
 	value := roundHalfEven(scale(estimate, 10))
-	// half = ⌈width·2^40/√u·2^10⌉, and one for the rounding of the value and its noise.
+	// half = ⌈width·2^40/√u·2^10⌉, plus one for the rounding of the value and its noise.
 	half := ceil(quo(scale(square(l.width), 80+20), ratOf(u)))
 	root := new(big.Int).Sqrt(half)
 	if new(big.Int).Mul(root, root).Cmp(half) < 0 {

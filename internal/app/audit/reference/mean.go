@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// aim returns the relative error of the number of events at which a ladder stops, in the float64
+// aim returns the relative error in the number of events at which a ladder stops, with the float64
 // operations that docs/guarantee.md gives.
 func aim(m schemas.MetricSpec) float64 {
 	if m.Kind != "mean" {
@@ -19,15 +19,16 @@ func aim(m schemas.MetricSpec) float64 {
 }
 
 func aimOfMean(m schemas.MetricSpec) float64 {
-	nearest := max(float64(m.Min), -float64(m.Max), 0) // to 0 that a mean can be
-	t := max(m.Absolute, m.Relative*nearest)
+	least := max(float64(m.Min), -float64(m.Max), 0) // absolute value of a mean
+	t := max(m.Absolute, m.Relative*least)
 	half := float64(m.Max-m.Min) / 2
 	one := half * half
 	two := (half + t) * (half + t)
 	return min(0.98*(t/math.Sqrt(one+two)), 0.5)
 }
 
-// furtherPrecision is ⌊u·top/top₁⌋, u that at which the first component stopped.
+// furtherPrecision returns ⌊u·top/top₁⌋, where u is the precision at which the first component
+// stopped.
 func furtherPrecision(first, further schemas.MetricSpec, u *big.Int) *big.Int {
 	product := new(big.Int).Mul(u, further.Top.Big())
 	return product.Div(product, first.Top.Big())
@@ -39,7 +40,7 @@ type estimate struct {
 	precision *big.Int
 }
 
-// variance is 1/u.
+// variance returns 1/u.
 func (e estimate) variance() *big.Rat { return quo(ratOf(power(80)), ratOf(e.precision)) }
 
 // clamped reports whether the interval of an estimate reaches a value at which sums are clamped.
@@ -48,7 +49,7 @@ func (e estimate) clamped(width *big.Rat) bool {
 	return room.Sign() >= 0 || square(room).Cmp(mul(square(width), e.variance())) <= 0
 }
 
-// drawOnce draws a further component, of a metric of its own.
+// drawOnce draws an additional component, which is a metric itself.
 func (c *Config) drawOnce(metric int, w window, key string, count int64, u *big.Int) (estimate, error) {
 	if c.path != nil {
 		return estimate{}, nil // nothing is published along a path
@@ -64,8 +65,8 @@ func (c *Config) drawOnce(metric int, w window, key string, count int64, u *big.
 	return estimate{y, u}, nil
 }
 
-// join computes the value of a kind, with the bounds and the target of spec, from the components of
-// a metric.
+// join computes a value from the components of a metric. spec gives the kind, bounds and target of
+// the value.
 func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, drawn []estimate) stop {
 	if components(spec.Kind) == nil || c.path != nil { // along a path, nothing is published
 		return n
@@ -101,7 +102,7 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 		delta := mul(rat(2), sub(big.NewRat(point, 1024), middle))
 		return square(sub(s, mul(delta, number))).Cmp(mul(k, add(vs, mul(square(delta), vn)))) <= 0
 	}
-	// The unclamped value is inside; outwards from it, once the inequality fails, it fails
+	// The unclamped value is inside. Going outwards from it, once the inequality fails, it fails
 	// everywhere. If no possible mean is inside, nothing is known.
 	if value.Cmp(rat(spec.Min)) < 0 && !inside(least) || value.Cmp(rat(spec.Max)) > 0 && !inside(greatest) {
 		return n
@@ -116,8 +117,8 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 	return n
 }
 
-// end returns the first number outwards from another one that is not inside: it doubles its steps
-// and then bisects.
+// end returns the first number that is not inside, going from a number in a direction: it doubles
+// its steps and then bisects.
 func end(from, direction int64, inside func(int64) bool) int64 {
 	in, step := from-direction, int64(1)
 	for inside(from) {

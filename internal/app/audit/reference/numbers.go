@@ -49,7 +49,7 @@ func ceilDiv(a, b *big.Int) *big.Int {
 	return sum.Div(sum.Sub(sum, big.NewInt(1)), b)
 }
 
-// roundHalfEven rounds to the nearest integer, ties to the even one.
+// roundHalfEven rounds to the nearest integer, ties to even.
 func roundHalfEven(r *big.Rat) int64 {
 	up := add(r, big.NewRat(1, 2))
 	n := floor(up).Int64()
@@ -60,7 +60,7 @@ func roundHalfEven(r *big.Rat) int64 {
 }
 
 // greatest returns the greatest integer that fits, by bisection. low must fit, high must not, and
-// every integer below a fitting one must fit.
+// every integer between low and a fitting one must fit.
 func greatest(low, high *big.Int, fits func(*big.Int) bool) *big.Int {
 	for {
 		middle := new(big.Int).Add(low, high)
@@ -98,7 +98,7 @@ func quantile(p *big.Rat) *big.Rat {
 	return scale(ratOf(below.Add(below, big.NewInt(1))), -40)
 }
 
-// tailOf returns 1/n of the probability of one tail outside an interval of the given confidence.
+// tailOf returns 1/n of the probability of one tail outside an interval with the given confidence.
 func tailOf(confidence float64, n int64) *big.Rat {
 	return quo(sub(rat(1), exactRat(confidence)), rat(2*n))
 }

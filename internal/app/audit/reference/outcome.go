@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Outcome is the fate of a record as far as it does not depend on its user and key.
+// Outcome is the part of a record's fate that does not depend on its user and key.
 type Outcome int
 
 // The outcomes, in the order of the tests.
@@ -39,8 +39,8 @@ type Reader struct {
 	hashers   []*schemas.Hasher
 	decoded   event.Event
 	keys      map[string]string
-	largest   int64                   // append time
-	pending   map[uint64][][]accepted // events by turn and part of the individuals
+	largest   int64                   // append time so far
+	pending   map[uint64][][]accepted // by turn and part of the individuals
 	tallies   Tallies
 	outcomes  [Accepted + 1]uint64
 }
@@ -65,7 +65,7 @@ func (p *Reader) Resume(appendTime int64) { p.largest = appendTime }
 // Read decides the outcome of the partition's next record, and keeps it if it is accepted.
 func (p *Reader) Read(offset, timestamp int64, value []byte) (Outcome, error) {
 	all := p.r.all
-	by := judges(all, p.partition, offset)
+	by := judgeOf(all, p.partition, offset)
 	outcome, err := p.judge(&all[by], by, offset, timestamp, value)
 	if err != nil {
 		return outcome, err
@@ -75,7 +75,7 @@ func (p *Reader) Read(offset, timestamp int64, value []byte) (Outcome, error) {
 	}
 	reading := all[0].Zone.Reading(p.decoded.Millis)
 	turn, _ := turnOf(reading, p.r.ends)
-	decider := decides(all, turn)
+	decider := deciderOf(all, turn)
 	if decider != by {
 		if err := p.decoders[decider].Decode(value, &p.decoded); err != nil {
 			return outcome, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", p.partition, offset, turn,
@@ -107,14 +107,14 @@ func (p *Reader) Read(offset, timestamp int64, value []byte) (Outcome, error) {
 	return outcome, nil
 }
 
-// manyKeys limits the keys that a reader keeps so that equal ones share memory.
+// manyKeys limits the number of keys that a reader keeps to let equal ones share memory.
 const manyKeys = 1 << 16
 
 // judge decides the outcome of a record, and decodes it if it is accepted.
 func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte) (Outcome, error) {
-	// Broken records count for the largest append time, too. A producer's stamp that is ahead of
+	// Broken records count toward the largest append time. A producer's timestamp that is ahead of
 	// the reader's clock does not.
-	ahead := !c.NoFuture && (c.Ahead[p.partition][offset] || c.Clock != 0 && earlier(c.Clock, timestamp, c.Skew))
+	ahead := !c.AllowFuture && (c.Ahead[p.partition][offset] || c.Latest != 0 && earlier(c.Latest, timestamp, c.Skew))
 	if !ahead {
 		p.largest = max(p.largest, timestamp)
 	}
@@ -151,14 +151,14 @@ func (c *Config) outcome(millis, appended, largest int64) Outcome {
 		return BeforeStart
 	case earlier(millis, appended, c.Lateness), earlier(millis, largest, c.Slack+c.Lateness):
 		return Late
-	case !c.NoFuture && earlier(appended, millis, c.Skew):
+	case !c.AllowFuture && earlier(appended, millis, c.Skew):
 		return Future
 	}
 	return Accepted
 }
 
-// earlier reports whether a < b − d, for d ≥ 0. Records may have any int64 as their time; a sum
-// that overflows is later than all of them.
+// earlier reports whether a < b − d, for d ≥ 0. The time of a record may be any int64; a sum that
+// overflows is later than all of them.
 func earlier(a, b, d int64) bool { return a+d >= a && a+d < b }
 
 // overtaken reports whether the turn that covers an event's time was closed before the record could

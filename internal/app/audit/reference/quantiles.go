@@ -18,7 +18,7 @@ type tree struct {
 	key    string
 	u      *big.Int
 	width  *big.Rat
-	number *big.Rat // of events, as it was released
+	number *big.Rat // released number of events
 	counts map[Cell]int64
 	drawn  map[node][8]*big.Rat // by parent
 }
@@ -121,7 +121,7 @@ func (t *tree) step(p node, rank int64, upper bool) int {
 	return i
 }
 
-// end returns a lower end of the interval of a rank, or an upper one.
+// end returns the lower or the upper end of a rank's interval.
 func (t *tree) end(rank int64, upper bool) int64 {
 	p := root
 	for {
@@ -143,34 +143,34 @@ func (t *tree) value(rank int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	there := t.number // the estimate of the number of events in p
+	held := t.number // the estimate of the number of events in p
 	for _, y := range drawn {
-		there = add(there, y)
+		held = add(held, y)
 	}
-	there = quo(there, rat(2))
-	if there.Sign() < 0 {
-		there = rat(0)
+	held = quo(held, rat(2))
+	if held.Sign() < 0 {
+		held = rat(0)
 	}
-	missing := mul(big.NewRat(rank, 1e6), there) // from the least value of p on
+	missing := mul(big.NewRat(rank, 1e6), held) // events of p that lie below the quantile
 	for p := root; ; {
 		drawn, err := t.children(p)
 		if err != nil {
 			return 0, err
 		}
-		estimates, i := consistent(drawn, there), 0
+		estimates, i := consistent(drawn, held), 0
 		for missing.Cmp(estimates[i]) > 0 {
 			missing = sub(missing, estimates[i])
 			i++
 		}
-		p, there = p.child(i), estimates[i]
+		p, held = p.child(i), estimates[i]
 		if p.level() == t.levels() {
-			return t.inside(p, missing, there), nil
+			return t.inside(p, missing, held), nil
 		}
 	}
 }
 
-// consistent returns the numbers of at least 0 that add up to n and are nearest to what was drawn:
-// max(0, draw − θ). It tries for how many of the greatest draws they are above 0.
+// consistent returns the numbers nearest to the draws that are not negative and add up to n:
+// max(0, draw − θ). It tries how many of the greatest draws leave a number above 0.
 func consistent(drawn [8]*big.Rat, n *big.Rat) (out [8]*big.Rat) {
 	falling := slices.SortedFunc(slices.Values(drawn[:]), func(a, b *big.Rat) int { return b.Cmp(a) })
 	sum, theta := rat(0), rat(0)
@@ -188,17 +188,17 @@ func consistent(drawn [8]*big.Rat, n *big.Rat) (out [8]*big.Rat) {
 	return out
 }
 
-// inside returns the value in a leaf below which missing of its events lie, if its events, there of
-// them, are spread evenly over its values.
-func (t *tree) inside(leaf node, missing, there *big.Rat) int64 {
+// inside returns the value in a leaf below which missing of its events lie, if the leaf holds held
+// events, spread evenly over its values.
+func (t *tree) inside(leaf node, missing, held *big.Rat) int64 {
 	least, greatest := t.valuesAt(leaf)
 	least, greatest = min(max(least, t.min), t.max), min(greatest, t.max)
 	if greatest <= least {
 		return 1024 * least
 	}
 	part := big.NewRat(1, 2)
-	if there.Sign() > 0 {
-		part = quo(missing, there)
+	if held.Sign() > 0 {
+		part = quo(missing, held)
 	}
 	return 1024*least + nearest(scale(mul(part, rat(greatest-least)), 10))
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// count adds up the contributions of members, which are in the order of their ids. A user who is
-// admitted in two periods adds twice to events and sums, and is one user for distinct users.
+// count adds up the contributions of members, which are sorted by id. A user who is admitted in two
+// periods adds twice to events and sums, but is one of the distinct users.
 func (c *Config) count(members []*Member) map[Cell]int64 {
-	counts, there := map[Cell]int64{}, map[Cell]bool{}
+	counts, seen := map[Cell]int64{}, map[Cell]bool{}
 	for i, m := range members {
 		if i > 0 && members[i-1].Owner.ID != m.Owner.ID {
-			clear(there)
+			clear(seen)
 		}
 		for _, part := range m.Parts {
 			spec := &c.Metrics[part.Metric]
 			for _, k := range part.Keys {
 				cell := Cell{part.Metric, k.Key}
-				if spec.Kind != "distinct_users" || !there[cell] {
+				if spec.Kind != "distinct_users" || !seen[cell] {
 					counts[cell] += k.Count
 				}
 				if spec.Kind == "distinct_users" {
-					there[cell] = true
+					seen[cell] = true
 				}
 				for j, further := range c.FurtherOf(part.Metric) {
 					counts[Cell{further, k.Key}] += k.Further[j]
@@ -49,9 +49,9 @@ func (c *Config) count(members []*Member) map[Cell]int64 {
 	return counts
 }
 
-// Release releases along the ladder of every key of every window that ends, and finds the precision
-// that its contributors pay: the one at which it stopped, even if that is the first rung of a
-// private key below its threshold.
+// Release refines every key of every window that ends along its ladder. The contributors pay for
+// the precision at which it stopped, even if that is the first rung of a private key below its
+// threshold.
 func (r *Replay) Release(t *Turn) error {
 	counts, released := r.count(t), map[Cell]bool{}
 	t.Stopped = map[Cell]units.Precision{}
@@ -89,7 +89,7 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 	if err != nil {
 		return err
 	}
-	t.draw(cell, counts[cell], exactly(stop.precision), stop.passed)
+	t.draw(cell, counts[cell], precisionOf(stop.precision), stop.passed)
 	if !stop.passed {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 	for _, further := range c.FurtherOf(metric) {
 		extra := Cell{further, key}
 		u := furtherPrecision(spec, c.Metrics[further], stop.precision)
-		t.draw(extra, counts[extra], exactly(u), true)
+		t.draw(extra, counts[extra], precisionOf(u), true)
 		one, err := c.drawOnce(further, w, key, counts[extra], u)
 		if err != nil {
 			return err
@@ -131,8 +131,8 @@ func (t *Turn) draw(cell Cell, count int64, u units.Precision, released bool) {
 	t.Draws = append(t.Draws, Draw{cell, count, u, released})
 }
 
-// basesFirst lists the metrics in the order of the configuration, but those that take the keys of
-// another metric last.
+// basesFirst lists the metrics in the order of the configuration, but puts those that take their
+// keys from another metric last.
 func (c *Config) basesFirst() []int {
 	var bases, taken []int
 	for i, spec := range c.Metrics {
@@ -194,7 +194,7 @@ func (t *Turn) publish(spec schemas.MetricSpec, w window, key string, s stop) er
 	release := schemas.Release{
 		Turn: t.Number, Generation: c.Generation, Metric: spec.Name, MetricDigest: spec.Digest(), WindowStart: from,
 		WindowEnd: to, Key: key, Value: s.value, StdDev: s.stddev, Low: s.low, High: s.high, Met: s.met,
-		Precision: exactly(s.precision), Confidence: spec.Confidence, Rungs: s.rungs, NoiseKeyID: c.Noise.ID,
+		Precision: precisionOf(s.precision), Confidence: spec.Confidence, Rungs: s.rungs, NoiseKeyID: c.Noise.ID,
 	}
 	value, err := schemas.EncodeRelease(c.Counts, release)
 	if err != nil {

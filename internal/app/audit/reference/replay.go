@@ -14,8 +14,8 @@ import (
 )
 
 // Replay computes a deployment turn by turn. It keeps the events of windows that are open, and all
-// accounts. For every turn, call Read with the records below the turn's cuts, and then Gather,
-// Decide, Release and Charge. Only Read may be called for several partitions at the same time.
+// accounts. For every turn, call Read with the records below the turn's cuts, and then Begin,
+// Gather, Decide, Release and Charge. Only Read may be called for several partitions concurrently.
 type Replay struct {
 	all     []Config // generations, oldest first
 	ends    []int64  // of the turns that are settled
@@ -25,7 +25,7 @@ type Replay struct {
 	turn    uint64 // the last one that was gathered
 	current int    // the generation of the accounts
 
-	// Forgotten has the marks of users who count in no turn after the given one.
+	// Forgotten maps the mark of a forgotten user to the last turn in which the user may count.
 	Forgotten map[schemas.ForgottenMark]uint64
 }
 
@@ -37,7 +37,7 @@ type people struct {
 	tallies  Tallies
 }
 
-// Turn has the decisions and publications of one turn.
+// Turn holds the decisions and publications of one turn.
 type Turn struct {
 	Number    uint64
 	End       int64
@@ -57,10 +57,10 @@ type Cell struct {
 // Published is one record of the counts topic.
 type Published struct {
 	Key, Value []byte
-	Release    schemas.Release // what Value decodes to
+	Release    schemas.Release // the decoded Value
 }
 
-// Draw is one count that noise was drawn for, and the precision that its contributors pay.
+// Draw is one count that noise was drawn for, with the precision that its contributors pay for.
 type Draw struct {
 	Cell
 	Count     int64
@@ -100,7 +100,7 @@ func (r *Replay) hashers() (all []*schemas.Hasher) {
 // Reader returns the reader of a partition.
 func (r *Replay) Reader(partition int32) *Reader { return r.readers[partition] }
 
-// each calls do for every part of the individuals at the same time.
+// each calls do for all parts of the individuals concurrently.
 func (r *Replay) each(do func(part int, p *people)) {
 	var all sync.WaitGroup
 	for i, p := range r.people {
@@ -109,10 +109,10 @@ func (r *Replay) each(do func(part int, p *people)) {
 	all.Wait()
 }
 
-// partOf returns the part of an individual.
+// partOf returns the index of the part that an individual belongs to.
 func (r *Replay) partOf(o Owner) int { return int(o.ID[0]) % len(r.people) }
 
-// Arrived returns how many records of a turn were accepted so far.
+// Arrived returns how many records of a turn have been accepted so far.
 func (r *Replay) Arrived(turn uint64) (n uint64) {
 	for _, reader := range r.readers {
 		for _, events := range reader.pending[turn] {
@@ -122,10 +122,10 @@ func (r *Replay) Arrived(turn uint64) (n uint64) {
 	return n
 }
 
-// Begin begins the next turn with the events that were read, and the accounts of its generation.
+// Begin begins the next turn with the events read so far, and carries accounts to its generation.
 func (r *Replay) Begin() *Turn {
 	r.turn++
-	next := decides(r.all, r.turn)
+	next := deciderOf(r.all, r.turn)
 	t := &Turn{Number: r.turn, End: r.ends[r.turn-1], Config: &r.all[next], Members: make([][]*Member, len(r.people))}
 	arrived := make([][]accepted, len(r.people))
 	for _, reader := range r.readers {
@@ -137,7 +137,7 @@ func (r *Replay) Begin() *Turn {
 	oldest := t.Config.OldestOpen(r.beginOf(t.Number))
 	r.each(func(part int, p *people) {
 		if r.all[next].UserHash != r.all[r.current].UserHash {
-			clear(p.accounts) // another key begins with a budget period
+			clear(p.accounts) // a new user-hash key starts with a budget period
 		}
 		if next > r.current {
 			for owner, account := range p.accounts {
@@ -184,7 +184,7 @@ func (r *Replay) Member(t *Turn, o Owner) *Member {
 
 func beforeTime(e accepted, millis int64) int { return cmp.Compare(e.millis, millis) }
 
-// beginOf returns when a turn begins.
+// beginOf returns the time at which a turn begins.
 func (r *Replay) beginOf(turn uint64) int64 {
 	if turn > 1 {
 		return r.ends[turn-2]
@@ -198,7 +198,7 @@ func (r *Replay) TurnAt(reading int64) uint64 {
 	return turn
 }
 
-// OldestOpen returns the time at which the earliest window begins that ends after a time.
+// OldestOpen returns the start of the earliest window that ends after a time.
 func (c *Config) OldestOpen(end int64) int64 {
 	oldest := end
 	for _, m := range c.Metrics {
@@ -219,7 +219,7 @@ func (c *Config) Ending(end int64) (all []schemas.MetricWindow) {
 	return all
 }
 
-// Decide decides on the admission of all members.
+// Decide decides which members are admitted, and with which contributions.
 func (r *Replay) Decide(t *Turn) {
 	r.each(func(part int, p *people) {
 		for _, m := range t.Members[part] {
@@ -291,10 +291,10 @@ func (r *Replay) DropForgotten(turn uint64) {
 	}
 }
 
-// Forget removes accounts.
-func (r *Replay) Forget(which func(Owner) bool) {
+// Forget removes the selected accounts.
+func (r *Replay) Forget(selected func(Owner) bool) {
 	r.each(func(_ int, p *people) {
-		maps.DeleteFunc(p.accounts, func(o Owner, _ Account) bool { return which(o) })
+		maps.DeleteFunc(p.accounts, func(o Owner, _ Account) bool { return selected(o) })
 	})
 }
 

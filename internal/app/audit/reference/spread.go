@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// aimOfSpread returns the aim of a variance. A standard deviation is treated as the variance whose
-// target is the square of its own.
+// aimOfSpread returns the aim of a variance. A standard deviation is treated as a variance with the
+// square of its target.
 func aimOfSpread(m schemas.MetricSpec) float64 {
 	t := m.Absolute
 	if m.Kind == "standard_deviation" {
@@ -19,23 +19,23 @@ func aimOfSpread(m schemas.MetricSpec) float64 {
 	if m.Confidence >= 0.95 {
 		factor = 0.884 * 1.144
 	}
-	far := float64(m.Max - m.Min)
-	square := far * far
+	span := float64(m.Max - m.Min)
+	square := span * span
 	return min(0.98*(t/(factor*square)), 0.5)
 }
 
-// quotient is the mean contribution of an event of a cell to a component, with an interval in units
-// of 2^-20, rounded outward.
+// quotient is the mean contribution of a cell's events to a component. Its interval is rounded
+// outward to units of 2^-20.
 type quotient struct {
 	value     *big.Rat
 	low, high *big.Rat
 	known     bool
 }
 
-// quotientOf finds the interval by bisection, between −far and far.
-func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient {
+// quotientOf finds the interval by bisection, between −span and span.
+func quotientOf(n, s estimate, width *big.Rat, span int64, clamped bool) quotient {
 	const unit = 1 << 20
-	least, most := rat(-far), rat(far)
+	least, most := rat(-span), rat(span)
 	out := quotient{value: rat(0), low: least, high: most}
 	if n.value.Sign() <= 0 {
 		return out
@@ -51,8 +51,8 @@ func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient
 	if exact.Cmp(least) < 0 && outside(least) || exact.Cmp(most) > 0 && outside(most) {
 		return out // no possible value is inside
 	}
-	points := int(2 * far * unit)
-	point := func(i int) *big.Rat { return big.NewRat(int64(i)-far*unit, unit) }
+	points := int(2 * span * unit)
+	point := func(i int) *big.Rat { return big.NewRat(int64(i)-span*unit, unit) }
 	// The last point at or below the interval, and the first at or above it.
 	i := sort.Search(points+1, func(i int) bool { x := point(i); return x.Cmp(exact) >= 0 || !outside(x) })
 	out.low = point(max(i-1, 0))
@@ -65,15 +65,15 @@ func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient
 // spread computes a variance or a standard deviation from three components: N, the sum of the
 // distances d = 2v − min − max, and the sum of 2d² − (max − min)².
 func spread(spec schemas.MetricSpec, width *big.Rat, n stop, components []estimate) stop {
-	far := spec.Max - spec.Min
+	span := spec.Max - spec.Min
 	clamped := components[1].clamped(width) || components[2].clamped(width)
-	first := quotientOf(components[0], components[1], width, far, clamped)
-	second := quotientOf(components[0], components[2], width, far*far, clamped)
-	// The mean of d² is (second + far²)/2, and the variance a quarter of (that mean − first²).
+	first := quotientOf(components[0], components[1], width, span, clamped)
+	second := quotientOf(components[0], components[2], width, span*span, clamped)
+	// The mean of d² is (second + span²)/2, and the variance a quarter of (that mean − first²).
 	variance := func(second, first *big.Rat) *big.Rat {
-		return quo(sub(quo(add(second, rat(far*far)), rat(2)), square(first)), rat(4))
+		return quo(sub(quo(add(second, rat(span*span)), rat(2)), square(first)), rat(4))
 	}
-	most := big.NewRat(far*far, 4)
+	most := big.NewRat(span*span, 4)
 	cut := func(v *big.Rat) *big.Rat { return between(rat(0), v, most) }
 	least, greatest := first.low, first.high // of the absolute values of first
 	if new(big.Rat).Abs(least).Cmp(new(big.Rat).Abs(greatest)) > 0 {
@@ -85,11 +85,11 @@ func spread(spec schemas.MetricSpec, width *big.Rat, n stop, components []estima
 	v, root := cut(variance(second.value, first.value)), spec.Kind == "standard_deviation"
 	n.value = (unitsOf(v, 2, root) + 1) / 2
 	from, to := variance(second.low, greatest), variance(second.high, least)
-	if to.Sign() < 0 || from.Cmp(most) > 0 { // there is no such variance
+	if to.Sign() < 0 || from.Cmp(most) > 0 { // no possible variance is inside
 		from, to, first.known = rat(0), most, false
 	}
 	low, high := unitsOf(cut(from), 1, root), unitsOf(cut(to), 1, root)+1
-	top := float64(far) / 2
+	top := float64(span) / 2
 	if !root {
 		top *= top
 	}
@@ -115,11 +115,11 @@ func unitsOf(v *big.Rat, parts int64, root bool) int64 {
 
 // deviationOf propagates the deviations of the components through their partial derivatives.
 func deviationOf(v, first, second *big.Rat, root bool, components []estimate) float64 {
-	by := []*big.Rat{ // N, S and Q, times 8N
+	slopes := []*big.Rat{ // by N, S and Q, times 8N
 		sub(mul(rat(4), square(first)), second), mul(rat(-4), first), rat(1),
 	}
 	sum := rat(0)
-	for i, slope := range by {
+	for i, slope := range slopes {
 		sum = add(sum, mul(square(quo(slope, mul(rat(8), components[0].value))), components[i].variance()))
 	}
 	if !root {

@@ -20,7 +20,7 @@ func (n node) child(i int) node { return 8*n + node(i) }
 
 func (n node) parent() node { return n / 8 }
 
-// level returns how far a node is from the root.
+// level returns a node's distance from the root.
 func (n node) level() (l int) {
 	for ; n > root; n = n.parent() {
 		l++
@@ -49,8 +49,8 @@ func (c Config) stepsOf(metric int) steps {
 	}
 }
 
-// edgesOf returns the edges that the definition of buckets has as its public keys: eight bytes
-// each, offset by 2^63 so that they are in the order of bytes.
+// edgesOf returns the edges of a histogram, which are the public keys of the metric of its buckets:
+// eight bytes each, offset by 2^63 so that the order of the bytes is that of the edges.
 func edgesOf(m schemas.MetricSpec) (edges []int64) {
 	if m.Kind != "histogram_buckets" {
 		return nil
@@ -64,19 +64,19 @@ func edgesOf(m schemas.MetricSpec) (edges []int64) {
 // stepOf returns the step of a value. Values share a logarithmic step if their distances from min
 // have the same length and the same six leading bits.
 func (s steps) stepOf(value int64) int64 {
-	far := value - s.min
-	if !s.logarithmic || far < 64 {
-		return far
+	distance := value - s.min
+	if !s.logarithmic || distance < 64 {
+		return distance
 	}
-	e := int64(bits.Len64(uint64(far))) - 1
-	return 32*(e-5) + far/(1<<(e-5))
+	e := int64(bits.Len64(uint64(distance))) - 1
+	return 32*(e-5) + distance/(1<<(e-5))
 }
 
 // number returns how many steps there are.
 func (s steps) number() int64 { return s.stepOf(s.max) + 1 }
 
-// levels returns how many levels a tree has below its root: five, or fewer if these give each step
-// a leaf of its own.
+// levels returns how many levels a tree has below its root: five, or fewer if that is enough to
+// give each step its own leaf.
 func (s steps) levels() int {
 	levels := 1
 	for leaves := int64(8); levels < 5 && leaves < s.number(); leaves *= 8 {
@@ -85,8 +85,8 @@ func (s steps) levels() int {
 	return levels
 }
 
-// nodesWith returns the nodes below the root that contain a value: on a level with 8^l nodes number
-// ⌊step·8^l/steps⌋, and in a histogram the last bucket that does not begin above the value.
+// nodesWith returns the nodes below the root that contain a value: node ⌊step·8^l/steps⌋ of the 8^l
+// nodes of level l, or the last bucket of a histogram that does not begin above the value.
 func (s steps) nodesWith(value int64) (all []node) {
 	if s.edges != nil {
 		bucket := len(s.edges) - 2
@@ -110,7 +110,7 @@ func (s steps) valuesAt(n node) (least, greatest int64) {
 	if level == 0 {
 		return s.min, s.max
 	}
-	// The least value of this node or of one to its right.
+	// from returns the least value in node n or in any node to its right.
 	from := func(n node) int64 {
 		i := sort.Search(int(s.max-s.min+1), func(i int) bool { return s.nodesWith(s.min + int64(i))[level-1] >= n })
 		return s.min + int64(i)

@@ -37,8 +37,8 @@ func (t *Tallies) add(o Tallies) {
 	}
 }
 
-// tallyWindows counts the windows of an accepted record that have not ended or never will. from is
-// the generation that decides the record.
+// tallyWindows counts the windows of an accepted record that have not ended, or that a change has
+// ended early. from is the generation that decides the record.
 func (p *Reader) tallyWindows(from int, reading int64) {
 	all := p.r.all
 	last := all[0].since()

@@ -10,10 +10,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// hasTree reports whether values of a kind are counted by the nodes of trees, or in buckets.
+// hasTree reports whether a kind counts values in the nodes of trees, or in buckets.
 func hasTree(kind string) bool { return kind == "quantiles" || kind == "histogram" }
 
-// isNodes reports whether a metric has the nodes of another one's trees, or its buckets.
+// isNodes reports whether a metric counts the nodes of another metric's trees, or its buckets.
 func isNodes(m schemas.MetricSpec) bool {
 	return slices.Contains([]string{"quantile_nodes", "quantile_log_nodes", "histogram_buckets"}, m.Kind)
 }
@@ -23,7 +23,7 @@ func isStatistic(m schemas.MetricSpec) bool {
 	return m.Kind == "quantile" || m.Kind == "bucket_share" || strings.HasPrefix(m.Kind, "also_")
 }
 
-// nodesOf returns the metric of the nodes of a metric's trees.
+// nodesOf returns the index of the metric that counts the nodes of a metric's trees.
 func (c *Config) nodesOf(metric int) int {
 	return slices.IndexFunc(c.Metrics, func(m schemas.MetricSpec) bool {
 		return isNodes(m) && m.Of == c.Metrics[metric].Name
@@ -31,8 +31,8 @@ func (c *Config) nodesOf(metric int) int {
 }
 
 // chargeTree returns the price that one individual pays for the nodes of one key's tree:
-// ⌈u·Σn²·2^-40⌉ over the nodes whose parents are drawn, with n of its values in a node. drawn
-// returns the precision of the draws of the children of a cell's node, or 0 if they were not drawn.
+// ⌈u·Σn²·2^-40⌉ over the nodes whose parents are drawn, where n is the number of its values in a
+// node. drawn returns the precision at which the children of a cell's node were drawn, or 0.
 func (c *Config) chargeTree(metric int, key string, values []int64,
 	drawn func(nodes int, cell string) units.Precision) int64 {
 	if !hasTree(c.Metrics[metric].Kind) {
@@ -53,21 +53,21 @@ func (c *Config) chargeTree(metric int, key string, values []int64,
 	return chargeSquares(squares, drawn(nodes, root.cell(key)))
 }
 
-// statistics returns the values released beside one released key, by metric, and the parents of the
-// drawn nodes with the precision of the draws.
+// statistics returns the values released alongside one released key, by metric, and the parents of
+// the drawn nodes with the precision of the draws.
 func (c *Config) statistics(metric int, w window, key string, n stop, drawn []estimate,
 	counts map[Cell]int64) (map[int]stop, map[Cell]units.Precision, error) {
-	spec, beside := c.Metrics[metric], map[int]stop{}
+	spec, alongside := c.Metrics[metric], map[int]stop{}
 	for i, m := range c.Metrics {
 		if kind, also := strings.CutPrefix(m.Kind, "also_"); also && m.Of == spec.Name && c.path == nil {
 			s := n
 			s.met = false // it has no target
 			m.Kind = kind
-			beside[i] = c.join(metric, m, s, drawn)
+			alongside[i] = c.join(metric, m, s, drawn)
 		}
 	}
 	if !hasTree(spec.Kind) {
-		return beside, nil, nil
+		return alongside, nil, nil
 	}
 	compute := c.quantiles
 	if spec.Kind == "histogram" {
@@ -77,10 +77,10 @@ func (c *Config) statistics(metric int, w window, key string, n stop, drawn []es
 	if err != nil {
 		return nil, nil, fmt.Errorf("computing the statistics of metric %q: %w", spec.Name, err)
 	}
-	maps.Copy(out, beside)
+	maps.Copy(out, alongside)
 	nodes, stopped := c.nodesOf(metric), map[Cell]units.Precision{}
 	for _, parent := range parents {
-		stopped[Cell{nodes, parent.cell(key)}] = exactly(furtherPrecision(spec, c.Metrics[nodes], n.precision))
+		stopped[Cell{nodes, parent.cell(key)}] = precisionOf(furtherPrecision(spec, c.Metrics[nodes], n.precision))
 	}
 	return out, stopped, nil
 }

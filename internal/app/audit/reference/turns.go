@@ -10,7 +10,7 @@ import (
 // unless stated otherwise. A metric's windows start at multiples of its slide.
 type window struct{ start, end int64 }
 
-// floorDivide returns ⌊a/b⌋ for b > 0, also before 1970.
+// floorDivide returns ⌊a/b⌋ for b > 0, even if a is negative.
 func floorDivide(a, b int64) int64 {
 	if a%b < 0 {
 		return a/b - 1
@@ -18,8 +18,8 @@ func floorDivide(a, b int64) int64 {
 	return a / b
 }
 
-// windowsOf lists a metric's windows that contain a time, the earliest first. Windows that began
-// before the generation did do not count.
+// windowsOf lists a metric's windows that contain a time, earliest first. Windows that begin before
+// the generation do not count.
 func (c *Config) windowsOf(m *schemas.MetricSpec, millis int64) []window {
 	var all []window
 	last := floorDivide(millis, m.WindowSlide) * m.WindowSlide
@@ -37,8 +37,8 @@ func (c *Config) windowEnding(m *schemas.MetricSpec, end int64) (window, bool) {
 	return w, end%m.WindowSlide == 0 && w.start >= c.since() && c.begins(w.start, m.WindowSlide)
 }
 
-// begins reports whether a window begins: if the zone's clock jumps to the next window of the
-// metric, only that one does.
+// begins reports whether a window begins at a time: if the zone's clock jumps from there to the
+// metric's next window or beyond, only the later window begins.
 func (c *Config) begins(start, slide int64) bool {
 	return c.Zone == nil || c.Zone.Time(start) < c.Zone.Time(start+slide)
 }
@@ -69,8 +69,8 @@ func (c *Config) nextEnd(after int64) int64 {
 	return slices.Min(candidates)
 }
 
-// turnOf numbers the turn that covers an event's time: the first one that ends after it. Turns are
-// numbered from 1.
+// turnOf returns the number of the turn that covers an event's time, the first that ends after it,
+// and whether its end is in ends. Turns are numbered from 1.
 func turnOf(millis int64, ends []int64) (uint64, bool) {
 	i, exact := slices.BinarySearch(ends, millis)
 	if exact { // a turn does not cover its own end
@@ -79,7 +79,7 @@ func turnOf(millis int64, ends []int64) (uint64, bool) {
 	return uint64(i) + 1, i < len(ends)
 }
 
-// periodOf numbers the budget period that a time lies in.
+// periodOf returns the number of the budget period that a time lies in.
 func (c *Config) periodOf(millis int64) int64 {
 	if c.Period == 0 {
 		return 0
@@ -87,8 +87,8 @@ func (c *Config) periodOf(millis int64) int64 {
 	return floorDivide(millis, c.Period)
 }
 
-// PeriodIsOver reports whether every window that overlaps a period has ended by now, so that none
-// charges it any more.
+// PeriodIsOver reports whether every window that overlaps a period has ended by now, so that no
+// window charges it any more.
 func (c *Config) PeriodIsOver(period, now int64) bool {
 	if c.Period == 0 {
 		return false
