@@ -1,4 +1,4 @@
-// Package cli has the parts that all command lines share: errors in flags, --format and --report,
+// Package cli implements parts that all command lines share: errors in flags, --format, --report,
 // and a stderr whose reader may go away.
 //
 // Guarantees: an error in a flag names the flag, its valid values, and the given value without

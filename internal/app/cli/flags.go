@@ -26,8 +26,8 @@ func Prepare(root *cobra.Command) {
 	completeValues(root)
 }
 
-// Parent lets a command that only has other commands print its help, and suggest one of them for an
-// unknown name.
+// Parent returns cmd as the parent of commands. Without a subcommand it prints its help; for an
+// unknown name it suggests one of them.
 func Parent(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(commands...)
 	cmd.Args = unknownCommand
@@ -35,7 +35,7 @@ func Parent(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// unknownCommand refuses the arguments of a parent: the first one is no command below it.
+// unknownCommand refuses the arguments of a parent: the first one is not one of its subcommands.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if !cmd.HasSubCommands() || len(args) == 0 {
 		return nil
@@ -44,12 +44,12 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 	}
-	meant := cmp.Or(spelling.Nearest(names, args[0]), spelling.List(names, " or "))
-	return fmt.Errorf("unknown command %q for %q: is %s meant?", args[0], cmd.CommandPath(), meant)
+	suggested := cmp.Or(spelling.Nearest(names, args[0]), spelling.List(names, " or "))
+	return fmt.Errorf("unknown command %q for %q: is %s meant?", args[0], cmd.CommandPath(), suggested)
 }
 
-// explained suggests a flag for an unknown name, and replaces pflag's error for an invalid value by
-// the values that the flag takes.
+// explained completes errors of pflag: for an unknown name it suggests a flag, and for an invalid
+// value it describes the valid ones.
 func explained(flags *pflag.FlagSet, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -63,8 +63,8 @@ func explained(flags *pflag.FlagSet, err error) error {
 				names = append(names, flag.Name)
 			}
 		})
-		if meant := spelling.Nearest(names, cmp.Or(unknown.GetSpecifiedShortnames(), name)); meant != "" {
-			return fmt.Errorf("%w: is --%s meant?", err, meant)
+		if near := spelling.Nearest(names, cmp.Or(unknown.GetSpecifiedShortnames(), name)); near != "" {
+			return fmt.Errorf("%w: is --%s meant?", err, near)
 		}
 		return err
 	}
@@ -92,7 +92,7 @@ func explained(flags *pflag.FlagSet, err error) error {
 	case "stringSlice":
 		reason = "it must be a list like a,b,c, with a quote only around a whole name"
 	default:
-		reason = invalid.Unwrap().Error() // a sentence of the flag's type
+		reason = invalid.Unwrap().Error() // a sentence from the flag's type
 	}
 	return fmt.Errorf("--%s is %q: %s%s", flag.Name, secret.Redact(invalid.GetValue()), reason,
 		Example(flag))
@@ -112,7 +112,7 @@ func Example(flag *pflag.Flag) string {
 	return ""
 }
 
-// examples has values for flags without a default.
+// examples returns values for flags without a default.
 func examples() map[string]string {
 	return map[string]string{
 		"epsilon": "1", "delta": "1e-6", "mu": "0.24", "rho": "0.028", "sigma": "100", "absolute": "50",
@@ -123,8 +123,8 @@ func examples() map[string]string {
 	}
 }
 
-// completeValues lets shells complete the values of flags: the words that the type of a flag lists,
-// and files by their endings.
+// completeValues lets shells complete the values of flags: the words that a flag's type lists, and
+// files by extension.
 func completeValues(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if words := strings.Split(flag.Value.Type(), "|"); len(words) > 1 {

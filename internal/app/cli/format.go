@@ -25,7 +25,7 @@ func FormatFlag(cmd *cobra.Command, f *Format) {
 	cmd.Flags().Var(OneOf(f, Table, JSON), "format", "table for people, json for programs")
 }
 
-// OneOf returns the value of a flag that takes one of several words. The default is *value.
+// OneOf returns a flag value that accepts one of several words. The default is *value.
 func OneOf[T ~string](value *T, words ...T) pflag.Value { return oneOf[T]{value, words} }
 
 type oneOf[T ~string] struct {

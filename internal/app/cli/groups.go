@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// groupKey is the annotation of a flag with the title of its group.
+// groupKey is the key of the annotation that holds the title of a flag's group.
 const groupKey = "group"
 
 // Group puts a flag under a title in the help.
@@ -20,8 +20,8 @@ func Group(flag *pflag.Flag, title string) {
 	flag.Annotations[groupKey] = []string{title}
 }
 
-// GroupHelp lets --help show the usual flags of a command in their groups, and --help-all all
-// flags. Call it after the command has its flags and RunE.
+// GroupHelp lets --help show the usual flags of a command in their groups, and --help-all show all
+// flags. Call it once the command has its flags and RunE.
 func GroupHelp(cmd *cobra.Command, usual ...string) {
 	all, flags, run := false, cmd.Flags(), cmd.RunE
 	flags.BoolVar(&all, "help-all", false, "show all flags")

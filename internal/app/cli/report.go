@@ -8,9 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/outfile"
 )
 
-// CheckOutput checks the file of a flag like --report before anything is read or charged: it
-// refuses a path that cannot be written and an existing file of another kind. It accepts an empty
-// path.
+// CheckOutput checks the file of a flag like --report before anything is read or charged. It
+// returns an error for a path that cannot be written, and for an existing file of another kind. An
+// empty path is valid.
 func CheckOutput(flag, path string, perm os.FileMode, kind outfile.Kind) error {
 	if path == "" {
 		return nil

@@ -33,10 +33,10 @@ import (
 //go:embed tollgate.txt
 var help string
 
-// rootCommand returns the command tollgate with all others below it.
+// rootCommand returns the command tollgate with all its subcommands.
 func rootCommand(a *command.App) *cobra.Command {
 	root := a.New("tollgate", help, func(*cobra.Command) {}, (*cobra.Command).Help)
-	root.Args = nil // cobra suggests a command
+	root.Args = nil // so that cobra suggests a command when one is misspelled
 	root.Version = versionLine(a)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(initialise.Command(a), run.Command(a), serve.Command(a), change.Command(a), status.Command(a),
@@ -50,8 +50,8 @@ func rootCommand(a *command.App) *cobra.Command {
 	return root
 }
 
-// Main runs the command line of this process and returns its exit code. It calls exit only where a
-// further signal ends the process at once.
+// Main runs the command line of this process and returns its exit code. It calls exit only when a
+// second signal, or a third one for some commands, ends the process at once.
 func Main(r command.Release, exit func(code int)) int {
 	// Libraries that log to the default logger may write a key or a count. Our own
 	// packages log to loggers that they are given.
@@ -74,7 +74,7 @@ func man(a *command.App) *cobra.Command {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("writing manual pages: %w", err)
 		}
-		day := time.Unix(0, 0).UTC() // the same pages whenever they are made
+		day := time.Unix(0, 0).UTC() // so that the pages are the same whenever they are made
 		header := &doc.GenManHeader{Title: "TOLLGATE", Section: "1", Date: &day, Source: "Tollgate " +
 			a.Build().Version, Manual: "Tollgate"}
 		root := cmd.Root()
@@ -108,7 +108,7 @@ func formats() (all []string) {
 	return all
 }
 
-// versionLine is what --version prints.
+// versionLine returns the line that --version prints.
 func versionLine(a *command.App) string {
 	b := a.Build()
 	return b.Module + " " + b.Version + ", revision " + b.Revision + ", " + runtime.Version()

@@ -32,7 +32,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
 
 	if stdout, _ := mustRun(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test"); stdout != "nothing to "+
-		"change: this configuration is in force already\n" {
+		"change: this configuration is already in force\n" {
 		t.Errorf("without a change: %s", stdout)
 	}
 	edit(t, cfg, "absolute: 30", "absolute: 40", "noise: {file: secrets/noise.key}",

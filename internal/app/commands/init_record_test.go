@@ -141,7 +141,7 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	// A key that was lost is not made anew.
 	must.Succeed(t, os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key")))
 	if code, _, stderr := tollgate(t, beginning(cfg, "--begin-second-promise")...); code != command.ExitConfig ||
-		!strings.Contains(stderr, "put the copy of the key there") {
+		!strings.Contains(stderr, "restore your backup of the key there") {
 		t.Errorf("a lost key: exit %d, %s", code, stderr)
 	}
 }
@@ -241,7 +241,7 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 	}
 	environment["RECORD"] = strings.TrimSuffix(line, "\n")
 	if code, stdout, stderr := runWith(t.Context(), environment, begin...); code != command.ExitOK ||
-		!strings.Contains(stdout, "initialised already") || strings.Contains(stderr, "RECORD") {
+		!strings.Contains(stdout, "already initialised") || strings.Contains(stderr, "RECORD") {
 		t.Errorf("the same again: exit %d, %s%s", code, stdout, stderr)
 	}
 	edit(t, cfg, first, second)
@@ -347,7 +347,7 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	all.Wait()
 	slices.Sort(codes[:])
 	if codes != [2]int{command.ExitOK, command.ExitConfig} || !strings.Contains(stderr[0]+stderr[1],
-		"another init has begun a deployment with these keys first") {
+		"another init began a deployment with these keys first") {
 		t.Errorf("exits %v: %v", codes, stderr)
 	}
 	allowed := 0

@@ -30,7 +30,7 @@ func TestInitCanBeRepeated(t *testing.T) {
 	mustRun(t, append(again, "--start", "2025-03-01T12:00:00Z")...)
 	stdout, _ := mustRun(t, append(again, "--start", "2025-06-01")...)
 	for _, want := range []string{
-		"shop is initialised already on topic shop-control, with this configuration; nothing was changed",
+		"shop is already initialised on topic shop-control, with this configuration; nothing was changed",
 		"time begins at 2025-03-01T00:00:00Z",
 		"--start 2025-06-01T00:00:00Z is ignored", "next: tollgate run --config " + cfg,
 	} {
@@ -43,7 +43,7 @@ func TestInitCanBeRepeated(t *testing.T) {
 		t.Errorf("the second init: %s", stdout)
 	}
 	if third, _ := mustRun(t, "init", "--config", cfg); third != strings.Replace(stdout,
-		"--start 2025-06-01T00:00:00Z is ignored: the first init has fixed where time begins\n", "", 1) {
+		"--start 2025-06-01T00:00:00Z is ignored: the first init fixed where time begins\n", "", 1) {
 		t.Errorf("the third init: %s", third)
 	}
 	if n := records(t, addr, "shop-control"); n != 1 {

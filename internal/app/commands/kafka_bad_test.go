@@ -37,7 +37,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"replication without topics", []string{"init", "--config", wrong, "--replication", "3"}, 2,
 			"are only used with --create-topics"},
 		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2,
-			"keys names none"},
+			"names none under keys"},
 		{"one key from the environment", []string{"init", "--config", mixed, "--generate-keys"}, 3, "NOISE"},
 		{"init of a wrong file", []string{"init", "--config", wrong}, 3, "did you mean window?"},
 		{"init without keys", []string{"init", "--config", unreachable}, 3,

@@ -58,7 +58,7 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 		t.Errorf("replay: stderr %s", stderr)
 	}
 	if _, stderr = mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr,
-		"the topics are as they must be") {
+		"the topics are set up correctly") {
 		t.Errorf("validate: stderr %s", stderr)
 	}
 
@@ -99,7 +99,7 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 		}
 	}
 
-	if stdout, _ = mustRun(t, "init", "--config", cfg); !strings.Contains(stdout, "initialised already") {
+	if stdout, _ = mustRun(t, "init", "--config", cfg); !strings.Contains(stdout, "already initialised") {
 		t.Errorf("a second init: %s", stdout)
 	}
 	changed := filepath.Join(filepath.Dir(cfg), "changed.yaml")
@@ -133,7 +133,7 @@ func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 	}
 	// Also when its time is over before it has read anything.
 	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end", "--wait", "1ms"); code !=
-		command.ExitError || !strings.Contains(stderr, "run again to go on") || strings.Contains(stderr, "drained") {
+		command.ExitError || !strings.Contains(stderr, "run again to continue") || strings.Contains(stderr, "drained") {
 		t.Errorf("exit %d, stderr %s", code, stderr)
 	}
 }
@@ -179,7 +179,7 @@ func TestRunIsDrainedByASignal(t *testing.T) {
 		t.Helper()
 		terminate(t)
 		if code := <-r.over; code != command.ExitOK || !strings.Contains(r.stderr.String(), says) ||
-			!strings.Contains(r.stderr.String(), "run again to go on") {
+			!strings.Contains(r.stderr.String(), "run again to continue") {
 			t.Errorf("exit %d, stderr %s", code, &r.stderr)
 		}
 	}

@@ -160,7 +160,7 @@ func TestBadCommandLines(t *testing.T) {
 			"when"}, 1, `no column "name"`},
 		{"report in a missing directory", with("--trusted-report", "/nowhere/report.json"), 1, "--trusted-report"},
 
-		{"key list is empty", with("--public-keys", commandtest.Write(t, "keys.txt", "\n\n")), 3, "no key in it"},
+		{"key list is empty", with("--public-keys", commandtest.Write(t, "keys.txt", "\n\n")), 3, "it contains no key"},
 		{"key list has a bad key", with("--public-keys", commandtest.Write(t, "keys.txt", "a\n\xff\n")), 3, "key 2"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

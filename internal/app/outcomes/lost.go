@@ -10,31 +10,31 @@ import (
 // Loss counts the records that were lost before counting, by reason.
 type Loss struct {
 	Lost, Records float64
-	refused       float64 // lost records that were not beyond an allowance
+	refused       float64 // records lost for reasons other than allowances
 	bad           float64 // lost records with an unreadable value
-	valued        float64 // records that are not broken in another way
+	valued        float64 // records that are not broken in any other way
 	reasons       []reason
 }
 
-// reason is one way to lose records, with the number of records.
+// reason is one cause of losses, and the number of lost records.
 type reason struct {
 	words string
 	n     float64
 }
 
-// Lost returns the records lost between two reports of the same deployment; before is empty for all
-// records since its beginning. A record is lost if it was dead-lettered, lies before the start, is
-// late, of the future or overtaken, or was accepted and is beyond the allowance. A record that a
-// filter or a list of keys excludes is not lost, nor is one whose window is open.
+// Lost returns the records lost between two reports of the same deployment. An empty before stands
+// for its beginning. A record is lost if it was dead-lettered, lies before the start, is late, in
+// the future or overtaken, or was accepted but is beyond the allowance. A record that a filter or a
+// list of keys excludes is not lost, nor is one whose window is open.
 //
 // The numbers are exact if there is one metric and its windows do not overlap. If windows overlap,
 // a record that one of its n windows loses counts as 1/n of a loss. With several metrics, the
-// tallies do not show which records they share. Lost then multiplies the largest number of records
-// of a metric by the share of records that all metrics together lose, so that a record that only
-// one of two metrics counts is half a loss.
+// tallies do not show which records they share. Lost then takes the metric with the most records,
+// and multiplies that number by the share of records that all metrics together lose, so that a
+// record that only one of two metrics counts is half a loss.
 func Lost(before, now pipeline.Tallies) Loss {
-	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // a change takes CLOSEs back
-	var lost, took, most, decided float64
+	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // may be negative: a change can undo CLOSEs
+	var lost, offered, most, decided float64
 	for _, m := range now.Metrics {
 		windows := 1.0 // windows of one record
 		if now.Accepted > 0 {
@@ -43,7 +43,7 @@ func Lost(before, now pipeline.Tallies) Loss {
 		old := named(before.Metrics, m.Metric)
 		gone := since(old.Beyond, m.Beyond) / windows
 		counted := since(old.Counted, m.Counted) / windows
-		lost, took, most = lost+gone, took+gone+counted, max(most, gone+counted)
+		lost, offered, most = lost+gone, offered+gone+counted, max(most, gone+counted)
 		decided = max(decided, gone+counted+since(old.Filtered, m.Filtered)/windows)
 	}
 	bad := since(before.DeadLettered[event.ClassBadValue], now.DeadLettered[event.ClassBadValue])
@@ -61,8 +61,8 @@ func Lost(before, now pipeline.Tallies) Loss {
 	out.refused = out.Lost
 	out.Records = out.Lost + max(since(before.Accepted, now.Accepted), decided)
 	out.valued = out.Records - out.reasons[1].n
-	if took > 0 {
-		gone := reason{"beyond the allowances of their users", most * lost / took}
+	if offered > 0 {
+		gone := reason{"beyond the allowances of their users", most * lost / offered}
 		out.Lost += gone.n
 		out.reasons = append(out.reasons, gone)
 	}
@@ -81,8 +81,8 @@ func named(metrics []pipeline.MetricTallies, name string) pipeline.MetricTallies
 // Most reports whether more than half of the records were lost. --strict refuses such a run.
 func (l Loss) Most() bool { return 2*l.Lost > l.Records }
 
-// BadValues reports whether at least ten values, and more than 2 % of all, could not be read. The
-// others are then not representative.
+// BadValues reports whether at least ten values, and more than 2 % of all, could not be read. If
+// so, the others are not representative.
 func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 
 // Notable reports whether at least ten records, and one in a hundred, were lost for reasons other
@@ -90,7 +90,7 @@ func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 func (l Loss) Notable() bool { return l.refused >= 10 && 100*l.refused >= l.Records }
 
 // Why returns the reasons without numbers: "most are late; some are of the future". It skips
-// reasons of less than one record in a hundred.
+// reasons that cost fewer than one in a hundred of the records.
 func (l Loss) Why() string {
 	var parts []string
 	for _, r := range l.reasons {

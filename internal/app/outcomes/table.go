@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// row is one line of the table: the records with an outcome.
+// row is one line of the table: an outcome and its records.
 type row struct {
 	indent  int
 	name    string
@@ -25,9 +25,9 @@ func Part(part, whole uint64, noun string) string {
 		Share(float64(part), float64(whole)))
 }
 
-// Table formats the tallies as aligned lines with shares, from read records to counted ones. A
-// metric's shares refer to its own records, each counted once per window. The text is exact and
-// only for the holder of the data, as its first line says.
+// Table formats the tallies as aligned lines with shares, from read records to counted ones. The
+// shares of a metric are relative to its own records, each counted once per window. The text is
+// exact and only for the holder of the data, as its first line says.
 func Table(t pipeline.Tallies) string {
 	rows := rowsOf(t)
 	name, number := 0, 0

@@ -13,13 +13,13 @@ import (
 type ChartOptions struct {
 	From, To time.Time     // settled windows
 	Window   time.Duration // size of a window
-	Target   bool          // the metric has one; else the chart does not count the values that met it
+	Target   bool          // the metric has a target: the chart counts the values that met it
 	Width    int           // columns
-	MaxKeys  int           // keys that are drawn at most, the largest ones
+	MaxKeys  int           // the most keys to draw; the largest ones are drawn
 }
 
-// Chart returns a bar for each window of each key and each of its statistics, and their figures. It
-// is empty without rows.
+// Chart returns a line of bars, one for each window, and figures for each key and each of its
+// statistics. It is empty without rows.
 func Chart(rows []Row, opt ChartOptions) string {
 	if len(rows) == 0 {
 		return ""
@@ -28,7 +28,7 @@ func Chart(rows []Row, opt ChartOptions) string {
 	slices.SortFunc(keys, func(a, b []Row) int { return cmp.Compare(a[0].Key, b[0].Key) })
 	largestFirst(keys)
 
-	// Times may be thousands of years apart: more than a time.Duration can be.
+	// Times may be thousands of years apart, too far for a time.Duration.
 	windows := max(1, int((opt.To.UnixMilli()-opt.From.UnixMilli())/opt.Window.Milliseconds()))
 	group := (windows + opt.Width - 1) / opt.Width
 	var b strings.Builder
@@ -54,7 +54,7 @@ func Chart(rows []Row, opt ChartOptions) string {
 	return b.String()
 }
 
-// figures sums up the values of a key or of one of its statistics.
+// figures summarizes the values of a key or of one of its statistics.
 func figures(values []Row, target bool) string {
 	met, margins, least, most := 0, []float64(nil), math.Inf(1), math.Inf(-1)
 	for _, r := range values {
@@ -65,7 +65,7 @@ func figures(values []Row, target bool) string {
 		}
 	}
 	fine := values[0].Lopsided
-	span := func(low, high float64) string {
+	rangeOf := func(low, high float64) string {
 		digits := decimals(slices.Min(margins), fine)
 		from, to := Number(low, digits), Number(high, digits)
 		if from == to {
@@ -73,15 +73,15 @@ func figures(values []Row, target bool) string {
 		}
 		return from + " to " + to
 	}
-	text := fmt.Sprintf("%s, noise ± %s", span(least, most), span(slices.Min(margins), slices.Max(margins)))
+	text := fmt.Sprintf("%s, noise ± %s", rangeOf(least, most), rangeOf(slices.Min(margins), slices.Max(margins)))
 	if target {
 		text += fmt.Sprintf(", as asked in %d of %d", met, len(values))
 	}
 	return text
 }
 
-// bars returns a bar for each group of windows. They reach from 0, or from the least value if that
-// is negative, to the greatest.
+// bars returns a bar for each group of windows. The scale reaches from 0, or from the least value
+// if that is negative, to the greatest.
 func bars(values []Row, opt ChartOptions, windows, group int) string {
 	sums, counts := make([]float64, (windows+group-1)/group), make([]float64, (windows+group-1)/group)
 	for _, r := range values {

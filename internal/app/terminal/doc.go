@@ -1,12 +1,10 @@
-// Package terminal draws releases for people: a table, a chart for the terminal and
-// the progress of a run.
+// Package terminal draws releases for people: a table, a chart and the progress of a run.
 //
-// Guarantees: everything fits the width asked for (80 columns unless told
-// otherwise) when keys are shortened to it; no cursor movement is
-// written unless the caller says that the output is a terminal; control characters
-// in keys, and in whatever is written through Printable, are escaped, so that no name
-// can steer the terminal. Nothing but released values and public facts is given to
-// this package, and it draws nothing else.
+// Guarantees: everything fits the given width (80 columns by default), with keys shortened if
+// necessary; cursor movements are written only if the caller says that the output is a terminal;
+// control characters in keys, and in everything written through Printable, are escaped, so that no
+// name can control the terminal. The package receives only released values and public facts, and
+// draws nothing else.
 //
 // Not guaranteed: that a chart is exact. Bars are rounded to an eighth of the range, and if there
 // are more windows than columns, a bar is the mean of several; the table has the numbers.

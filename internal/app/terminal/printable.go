@@ -12,14 +12,15 @@ import (
 )
 
 // Printable returns a writer that escapes everything that does not print, except for line ends and
-// tabs: escape sequences in the name of a column, a file or a key would steer the terminal. JSON
-// keeps its meaning. Colours and progress of this package pass. A character may come in two parts.
+// tabs: escape sequences in the name of a column, a file or a key could control the terminal. JSON
+// keeps its meaning. The progress line of this package bypasses the writer. A character may be
+// split between two writes.
 func Printable(w io.Writer) io.Writer { return &printableWriter{w: w} }
 
 type printableWriter struct {
 	w    io.Writer
 	mu   sync.Mutex
-	rest []byte // of a character that the next Write completes
+	rest []byte // start of a character that the next Write completes
 }
 
 // Write implements io.Writer.
@@ -54,7 +55,7 @@ func printable(text string) string { return escape(text, "\n\t") }
 
 // escape escapes characters that do not print, except the characters in kept.
 func escape(text, kept string) string {
-	plain := 0 // ASCII, as most text is
+	plain := 0 // length of the plain ASCII prefix, which is most often the whole text
 	for plain < len(text) && (text[plain] >= ' ' && text[plain] <= '~' || strings.IndexByte(kept, text[plain]) >= 0) {
 		plain++
 	}

@@ -8,76 +8,76 @@ import (
 	"time"
 )
 
-// Progress says on stderr how far a run is: turns settled, values released and
-// the time it took. On a terminal one line is drawn again and again; elsewhere
-// a plain line appears at most every interval. No caller waits for a stderr that takes
-// nothing, nor for what another goroutine is writing. Safe for concurrent use.
+// Progress reports the progress of a run on stderr: settled turns, released values and elapsed
+// time. On a terminal it redraws one line; elsewhere it writes a plain line at most every interval.
+// No caller waits for long for a stderr that accepts nothing, nor for another goroutine's writes.
+// Safe for concurrent use.
 type Progress struct {
 	out      *relay
 	terminal bool
-	width    int // of the terminal when the clock was started
+	width    int // of the terminal at the start
 	now      func() time.Time
 	begin    time.Time
 
 	mu    sync.Mutex // never held while something is written or waited for
-	drawn time.Time
-	shown string // the line on the screen
-	// drawnTurns is what the last line said of turns.
+	drawn time.Time  // when the line was last drawn
+	shown string     // the line on the screen
+	// drawnTurns is the number of turns in the last line.
 	drawnTurns int
-	hidden     int // Interrupts that are running: no line is drawn meanwhile
+	hidden     int // number of running Interrupts: no line is drawn meanwhile
 	turns      int
 	total      int // 0: not known
 	released   int
-	status     string        // what is waited for
-	pause      time.Duration // elsewhere: until the status is written again
+	status     string        // what the run is waiting for
+	pause      time.Duration // not on a terminal: until the status is written again
 }
 
 const (
 	redraw   = 100 * time.Millisecond // on a terminal
 	interval = 2 * time.Second        // elsewhere
-	// Where nothing is settled, the status is written at intervals that grow.
+	// While nothing is settled, the status is written at growing intervals.
 	statusFirst = 30 * time.Second
 	statusMost  = 10 * time.Minute
 )
 
-// NewProgress starts the clock; now is the clock.
+// NewProgress returns a Progress on w that starts now. terminal reports whether w is a terminal.
 func NewProgress(w io.Writer, terminal bool, now func() time.Time) *Progress {
 	begin := now()
 	_, width := Terminal(w)
 	return &Progress{out: &relay{w: raw(w)}, terminal: terminal, width: width, now: now, begin: begin, drawn: begin}
 }
 
-// Expect says how many turns there will be; 0 where it is not known.
+// Expect sets the number of turns that there will be; 0 if it is not known.
 func (p *Progress) Expect(turns int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total = turns
 }
 
-// Elapsed returns the time since the start, as it is shown.
+// Elapsed returns the time since the start, rounded for display.
 func (p *Progress) Elapsed() string {
 	return p.now().Sub(p.begin).Round(100 * time.Millisecond).String()
 }
 
-// Write lets a log write lines that stay, without waiting for them.
+// Write implements io.Writer for a logger: it writes lines that stay, without waiting for them.
 func (p *Progress) Write(line []byte) (n int, err error) {
 	p.stay(string(line))
 	return len(line), nil
 }
 
-// Mention writes one line that stays, without waiting for it.
+// Mention writes a line that stays, without waiting for it.
 func (p *Progress) Mention(format string, args ...any) {
 	p.stay(fmt.Sprintf(format+"\n", args...))
 }
 
-// Note writes one line that stays.
+// Note writes a line that stays, and waits for it like Flush.
 func (p *Progress) Note(format string, args ...any) {
 	p.Mention(format, args...)
 	p.out.flush()
 }
 
-// Flush waits until all messages are written, so that what others write comes after them;
-// not for long where stderr takes nothing.
+// Flush waits until all messages are written, so that later output of others follows them. It does
+// not wait for long if stderr accepts nothing.
 func (p *Progress) Flush() { p.out.flush() }
 
 func (p *Progress) stay(lines string) {
@@ -90,10 +90,10 @@ func (p *Progress) stay(lines string) {
 	p.out.put(lines)
 }
 
-// clear takes the line off the screen.
+// clear removes the line from the screen.
 const clear = "\r\x1b[K"
 
-// Settled takes the number of a turn that was settled, and how many values it released.
+// Settled records that a turn was settled, and how many values it released.
 func (p *Progress) Settled(turn, released int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,8 +103,8 @@ func (p *Progress) Settled(turn, released int) {
 	p.drawAfter(interval)
 }
 
-// Status takes what is waited for, about once a second: on a terminal the line shows it;
-// elsewhere it is written at once and again at growing intervals, until something is
+// Status sets what the run is waiting for; callers repeat it about once a second. On a terminal the
+// line shows it; elsewhere it is written at once and again at growing intervals, until a turn is
 // settled.
 func (p *Progress) Status(text string) {
 	p.mu.Lock()
@@ -115,8 +115,8 @@ func (p *Progress) Status(text string) {
 	}
 }
 
-// drawAfter draws the line if that was not done for some time: the given one where there
-// is no terminal.
+// drawAfter draws the line if the last time was long enough ago: redraw on a terminal, every
+// elsewhere.
 func (p *Progress) drawAfter(every time.Duration) bool {
 	if p.terminal {
 		every = redraw
@@ -130,8 +130,8 @@ func (p *Progress) drawAfter(every time.Duration) bool {
 	return true
 }
 
-// Interrupt runs fn, which writes to a stream. Where that is the terminal that shows
-// the line, the line is off the screen meanwhile; only the caller waits for it.
+// Interrupt runs fn, which writes to a stream. If that is the terminal that shows the line, the
+// line is off the screen meanwhile. Only the caller waits for fn.
 func (p *Progress) Interrupt(to io.Writer, fn func() error) error {
 	if !p.terminal || !sameTerminal(to, p.out.w) {
 		return fn()
@@ -155,8 +155,8 @@ func (p *Progress) Interrupt(to io.Writer, fn func() error) error {
 	return err
 }
 
-// Done writes the summary, one line: the last state, unless nothing was settled or it stands
-// there already, and what else there is to say, if anything.
+// Done writes a final line: the last state, unless nothing was settled or the state was already
+// written, and the text also, unless it is empty.
 func (p *Progress) Done(also string) {
 	p.mu.Lock()
 	p.status = ""
@@ -189,7 +189,7 @@ func (p *Progress) draw() {
 		p.out.put(line + "\n")
 		return
 	}
-	if runes := []rune(line); len(runes) >= p.width { // a line that is wrapped cannot be drawn over
+	if runes := []rune(line); len(runes) >= p.width { // a wrapped line could not be redrawn
 		line = string(runes[:p.width-2]) + "…"
 	}
 	p.out.put(clear + line)
@@ -217,7 +217,7 @@ func (p *Progress) text() string {
 	return b.String()
 }
 
-// Count writes how many there are of something: "1 value", "2,000 values".
+// Count formats a number of things: "1 value", "2,000 values".
 func Count[N int | uint64](n N, noun string) string {
 	return Number(float64(n), 0) + " " + plural(n, noun)
 }

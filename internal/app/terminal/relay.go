@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// patience is how long a caller waits for a stream that takes nothing: once, until
-	// it takes something again.
+	// patience is how long a caller waits for a stream that accepts nothing. After that, no caller
+	// waits until the stream accepts something again.
 	patience = 2 * time.Second
-	// maxBacklog is how many bytes are kept for a stream that takes nothing.
+	// maxBacklog limits the bytes that are kept for a stream that accepts nothing.
 	maxBacklog = 1 << 20
 )
 
-// relay writes to a stream that may stop taking anything, such as a terminal after
-// Ctrl-S or a pipe without a reader: what comes meanwhile is kept, up to a limit, and no
-// caller has to wait for it. Safe for concurrent use.
+// relay writes to a stream that may stop accepting anything, such as a terminal after Ctrl-S or a
+// pipe without a reader. It keeps output up to a limit meanwhile, so that no caller has to wait.
+// Safe for concurrent use.
 type relay struct {
 	w       io.Writer
 	mu      sync.Mutex
 	queue   [][]byte
 	bytes   int
 	dropped int
-	idle    chan struct{} // closed when all is written; nil when nothing is
-	stalled bool          // a caller has waited for patience, and nothing was taken since
+	idle    chan struct{} // closed once everything is written; nil while nothing is being written
+	stalled bool          // a caller waited for patience, and nothing was written since
 }
 
-// put hands over text, which is printable but for what the package draws, and returns at once.
+// put queues text and returns at once. Except for cursor movements, the text must be printable.
 func (r *relay) put(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,7 @@ func (r *relay) work() {
 	for {
 		r.mu.Lock()
 		if len(r.queue) == 0 && r.dropped > 0 {
-			r.queue = append(r.queue, fmt.Appendf(nil, "(%s left out here: this stream took nothing for too long)\n",
+			r.queue = append(r.queue, fmt.Appendf(nil, "(%s left out here: this stream accepted nothing for too long)\n",
 				Count(r.dropped, "message")))
 			r.dropped = 0
 		}
@@ -77,7 +77,7 @@ func (r *relay) busy() bool {
 	return r.idle != nil
 }
 
-// flush waits until everything is written, but not for a stream that takes nothing.
+// flush waits until everything is written, but at most for patience if the stream accepts nothing.
 func (r *relay) flush() {
 	r.mu.Lock()
 	idle := r.idle
@@ -97,7 +97,7 @@ func (r *relay) flush() {
 	}
 }
 
-// Say writes text, but does not wait for long where w takes nothing.
+// Say writes text, but does not wait for long if w accepts nothing.
 func Say(w io.Writer, text string) {
 	r := relay{w: raw(w)}
 	r.put(printable(text))

@@ -15,44 +15,43 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// TableOptions say what a table has room for.
+// TableOptions describe the contents of a table, so that its columns have the right widths.
 type TableOptions struct {
 	Width      int           // columns
-	Window     time.Duration // about the size of a window
-	Zone       string        // of the windows' times, for the head; "": UTC
+	Window     time.Duration // approximate size of a window
+	Zone       string        // time zone of the windows, for the head; "": UTC
 	Confidence float64       // in (0, 1)
-	Target     bool          // there is one; else nothing is said of whether it was met
-	Fine       bool          // values are no counts, so that decimals say something
+	Target     bool          // there is a target: the table shows whether values met it
+	Fine       bool          // values are not counts, so that decimals are meaningful
 	Intervals  bool          // some values are lopsided, see Row: the table has intervals, not margins
-	Keys       []string      // all that can come; nil: not known
-	// Statistics has the names of the statistics beside each key's own value, each with a short
-	// form or "".
+	Keys       []string      // all possible keys; nil: not known
+	// Statistics maps the names of the statistics of each key to a short form, or "".
 	Statistics map[string]string
-	// Top is how many keys of a window are written, those with the largest values; 0: all.
+	// Top limits the keys of a window to those with the largest values; 0: all keys.
 	Top int
-	// Of is the table of a metric's own values, if this one has its statistics: with Top, both
-	// have the same keys.
+	// Of is the table of a metric's own values if this table has its statistics. With Top, both
+	// show the same keys.
 	Of *Table
 }
 
-// Table writes releases as they come. Not for concurrent use.
+// Table writes releases as they arrive. Not safe for concurrent use.
 type Table struct {
 	TableOptions
 	w         io.Writer
-	keyWidth  int // of what was written so far: keys that are not known beforehand widen it
+	keyWidth  int // grows with keys that were not known beforehand
 	timeWidth int
-	window    time.Time
-	begun     bool
+	window    time.Time         // start of the last window that was written
+	begun     bool              // the head was written
 	labels    map[string]string // of statistics
-	written   map[string]bool   // with Top: the keys that were written of the last window
+	written   map[string]bool   // with Top: the keys of the last window that were written
 }
 
 const valueWidth, targetWidth = 12, 10
 
-// indent stands before the name of a statistic, which is written below its key.
+// indent precedes the name of a statistic, which is written below its key.
 const indent = "  "
 
-// marginWidth is the width of the column that says how far noise may move a value.
+// marginWidth returns the width of the column for the noise.
 func (t *Table) marginWidth() int {
 	if t.Intervals {
 		return 20
@@ -60,7 +59,7 @@ func (t *Table) marginWidth() int {
 	return 14
 }
 
-// NewTable returns a table on w.
+// NewTable returns a table that writes to w.
 func NewTable(w io.Writer, o TableOptions) *Table {
 	sample := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	t := &Table{TableOptions: o, w: w, timeWidth: utf8.RuneCountInString(windowText(sample, sample.Add(o.Window))),
@@ -81,7 +80,7 @@ func NewTable(w io.Writer, o TableOptions) *Table {
 	return t
 }
 
-// room returns how wide the column of keys can be.
+// room returns the greatest width of the column of keys.
 func (t *Table) room() int {
 	room := t.Width - t.timeWidth - valueWidth - t.marginWidth() - 4
 	if t.Target {
@@ -90,13 +89,13 @@ func (t *Table) room() int {
 	return room
 }
 
-// fit widens the column of keys for one, as far as there is room.
+// fit widens the column of keys to fit a key, as far as there is room.
 func (t *Table) fit(key string) {
 	t.keyWidth = max(t.keyWidth, uniseg.StringWidth(Key(key, t.room())))
 }
 
-// Rows writes releases; the first call writes the head, too. The rows of a window come in one
-// call, one after the other. The name of a window is written once.
+// Rows writes releases; the first call also writes the head. One call must have all rows of a
+// window, one after the other. The name of a window is written once.
 func (t *Table) Rows(rows []Row) error {
 	b := bufio.NewWriter(t.w)
 	for len(rows) > 0 {
@@ -164,7 +163,7 @@ func (t *Table) rows(b *bufio.Writer, rows []Row) {
 	}
 }
 
-// top returns those keys of a window that are written, and remembers them.
+// top returns the keys of a window to write, and remembers them.
 func (t *Table) top(groups [][]Row) [][]Row {
 	if t.Of == nil {
 		largestFirst(groups)
@@ -179,8 +178,8 @@ func (t *Table) top(groups [][]Row) [][]Row {
 	return groups
 }
 
-// line writes one line; the last column is there with a target only. A key that is too long for its
-// column also uses the room that the value leaves.
+// line writes one line; there is a last column only with a target. A key that is too long for its
+// column also uses the space that the value leaves.
 func (t *Table) line(b *bufio.Writer, window, key, value, margin, exactness string) {
 	key = pad(Key(key, t.keyWidth+max(0, valueWidth-uniseg.StringWidth(value))), t.keyWidth)
 	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), key,

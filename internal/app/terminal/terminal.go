@@ -7,7 +7,7 @@ import (
 	"golang.org/x/term"
 )
 
-// DefaultWidth is the number of columns where there is no terminal.
+// DefaultWidth is the number of columns without a terminal.
 const DefaultWidth = 80
 
 // Terminal reports whether w is a terminal, and how many columns it has.
@@ -23,7 +23,7 @@ func Terminal(w io.Writer) (bool, int) {
 	return true, width
 }
 
-// sameTerminal reports whether two streams are one and the same terminal.
+// sameTerminal reports whether two streams are the same terminal.
 func sameTerminal(a, b io.Writer) bool {
 	if a == b {
 		return true

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/words"
 )
 
-// Number writes v with thousands separators and the given number of decimals.
+// Number formats v with thousands separators and the given number of decimals.
 func Number(v float64, decimals int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
 	whole, fraction, _ := strings.Cut(text, ".")
@@ -32,10 +32,10 @@ func Number(v float64, decimals int) string {
 	return b.String()
 }
 
-// Ceiling writes the least whole number from v on.
+// Ceiling formats v, rounded up to a whole number.
 func Ceiling(v float64) string { return Number(math.Ceil(v), 0) }
 
-// Rounded writes a standard deviation to three digits, or to the whole number.
+// Rounded formats a standard deviation with three digits; from 100 on, as a whole number.
 func Rounded(v float64) string {
 	if v >= 100 {
 		return Number(v, 0)
@@ -43,7 +43,7 @@ func Rounded(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// Target writes the errors that are asked for: "± 5 % or ± 50"; "" for none.
+// Target formats the errors of a target: "± 5 % or ± 50"; "" without a target.
 func Target(relative, absolute float64) string {
 	var parts []string
 	if relative > 0 {
@@ -57,8 +57,8 @@ func Target(relative, absolute float64) string {
 	return strings.Join(parts, " or ")
 }
 
-// decimals returns how many decimals are worth showing for a value with an error of margin. Fine
-// values are no counts: they have one more.
+// decimals returns how many decimals are worth showing for a value with the given margin of error.
+// Fine values, which are not counts, have one more.
 func decimals(margin float64, fine bool) int {
 	least, digits := 1., 0
 	if fine {
@@ -70,8 +70,9 @@ func decimals(margin float64, fine bool) int {
 	return digits
 }
 
-// Key makes a key safe to print and fits it into width columns: characters that do not print are
-// escaped, and a key that is too long has "…" in its middle: paths that begin alike stay apart.
+// Key makes a key safe to print and fits it into width columns. It escapes characters that do not
+// print, and puts "…" in the middle of a key that is too long, so that paths with the same
+// beginning remain distinct.
 func Key(key string, width int) string {
 	text := escape(key, "")
 	if uniseg.StringWidth(text) <= width {
@@ -98,8 +99,8 @@ func Key(key string, width int) string {
 	return strings.Join(parts[:head], "") + "…" + strings.Join(parts[tail:], "")
 }
 
-// Bucket says in words which values are in a part of a range that is clamped to least and most: the
-// outer parts also have what lies outside.
+// Bucket describes the values in a bucket of a range that is clamped to least and most: the outer
+// buckets also have the values outside the range.
 func Bucket(from, below, least, most int64) string {
 	lower, upper := Number(float64(from), 0), Number(float64(below), 0)
 	switch {
@@ -113,18 +114,18 @@ func Bucket(from, below, least, most int64) string {
 	return "all"
 }
 
-// pad fills text up to width columns.
+// pad appends spaces to text, up to width columns.
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-uniseg.StringWidth(text)))
 }
 
-// right fills text up to width columns from the left.
+// right puts spaces before text, up to width columns.
 func right(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-uniseg.StringWidth(text))) + text
 }
 
-// EmptyKey is shown in place of the empty key where events have keys. Without it, a row of the
-// events whose key is empty looks like one of all events.
+// EmptyKey is shown instead of the empty key if events have keys. Without it, a row for events with
+// an empty key would look like one for all events.
 const EmptyKey = "(empty)"
 
 // windowText names a window in UTC as briefly as its size allows.

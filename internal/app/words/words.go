@@ -14,7 +14,7 @@ import (
 // Width of text for people, in columns.
 const Width = 80
 
-// Wrap breaks a text into lines of a width, but never between a number and its %.
+// Wrap breaks a text into lines of at most width characters, but never between a number and its %.
 func Wrap(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
@@ -29,22 +29,22 @@ func Wrap(text string, width int) (lines []string) {
 	return lines
 }
 
-// Paragraph wraps a text at Width.
+// Paragraph wraps a text to lines of Width.
 func Paragraph(text string) string { return strings.Join(Wrap(text, Width), "\n") + "\n" }
 
-// Digits formats a number with up to six digits.
+// Digits formats a number with up to six significant digits.
 func Digits(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// Percent formats a share of 1 with up to three digits and one decimal. It never rounds a share to
-// 0 % or 100 %.
-func Percent(part float64) string {
+// Percent formats a share of 1 as a percentage of up to three digits, with at most one decimal. It
+// never rounds a share to 0 % or 100 %.
+func Percent(share float64) string {
 	switch {
-	case part > 0 && part < 0.001:
+	case share > 0 && share < 0.001:
 		return "< 0.1 %"
-	case part < 1 && part > 0.999:
+	case share < 1 && share > 0.999:
 		return "> 99.9 %"
 	}
-	return fmt.Sprintf("%.3g %%", math.Round(1000*part)/10)
+	return fmt.Sprintf("%.3g %%", math.Round(1000*share)/10)
 }
 
 // Capital capitalizes the first letter of a text.

@@ -1,4 +1,4 @@
-// Package audit has the command that recomputes a deployment.
+// Package audit implements the command that recomputes a deployment and compares its topics.
 package audit
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// app is what the command uses of the world outside.
+// app gives the command access to the process around it.
 type app struct{ *command.App }
 
-// shownDifferences is how many differences the text has.
+// shownDifferences limits the differences in the text for people.
 const shownDifferences = 20
 
 //go:embed audit.txt
@@ -75,8 +75,8 @@ func (a *app) run(ctx context.Context, path string, past []string, f cli.Format)
 	return verdict(r)
 }
 
-// withDifferences adds to the error of a configuration that is not in force the settings in which
-// it differs, and the remedy.
+// withDifferences completes the error for a configuration that is not in force: it adds the
+// settings that differ, and the remedy.
 func withDifferences(ctx context.Context, d *pipeline.Deployment, err error) error {
 	var begun *pipeline.InitialisedError
 	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !errors.As(pipeline.Initialised(ctx, d), &begun) {
@@ -86,7 +86,7 @@ func withDifferences(ctx context.Context, d *pipeline.Deployment, err error) err
 	for _, one := range begun.Differences {
 		all = append(all, one.What+one.Detail())
 	}
-	if len(all) == 0 { // a configuration of --past is wrong
+	if len(all) == 0 { // a configuration given with --past is wrong
 		return err
 	}
 	return fmt.Errorf("%w: %s: restore the values in force, or put yours in force with tollgate change", err,
@@ -100,12 +100,13 @@ func verdict(r *audit.Report) error {
 		return command.Coded(command.ExitDiffers, fmt.Errorf("auditing: %s", terminal.Count(r.Differs, "difference")))
 	case len(r.Unchecked) > 0:
 		return command.Coded(command.ExitUnchecked,
-			errors.New("auditing: nothing differs, and not everything could be checked"))
+			errors.New("auditing: nothing differs, but not everything could be checked"))
 	}
 	return nil
 }
 
-// write writes a report for people. An error has its result unless everything was checked.
+// write writes a report for people. Unless everything was checked and is equal, verdict gives the
+// result.
 func write(b *strings.Builder, r *audit.Report) {
 	line := command.Lines(b, 10)
 	line("deployment", "%s, incarnation %s", terminal.Key(r.Deployment, 60), r.Incarnation)

@@ -1,4 +1,4 @@
-// Package budget has the commands that compute what a privacy budget pays for.
+// Package budget implements the commands that compute what a privacy budget pays for.
 package budget
 
 import (
@@ -23,7 +23,7 @@ var (
 	convertHelp string
 )
 
-// app gives the commands of this package access to the outside world.
+// app gives the commands of this package access to the process around them.
 type app struct{ *command.App }
 
 func Command(c *command.App) *cobra.Command {
@@ -128,7 +128,7 @@ func (a *app) convert() *cobra.Command {
 	})
 }
 
-// convert computes the third of three numbers from the two that were given.
+// convert computes the third of ε, δ and μ (or ρ) from the other two; given names those.
 func convert(given string, epsilon, delta, mu, rho float64, by budgets.Accountant) (budgets.Conversion, error) {
 	switch given {
 	case "epsilon delta ":

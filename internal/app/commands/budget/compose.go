@@ -22,7 +22,7 @@ var (
 	compareHelp string
 )
 
-// composition has the flags that compose and compare share.
+// composition holds the flags that compose and compare share.
 type composition struct {
 	specs          []string
 	epsilon, delta float64
@@ -43,8 +43,8 @@ func (c *composition) register(cmd *cobra.Command) {
 func (c *composition) read(cmd *cobra.Command) ([]compose.Mechanism, compose.Question, error) {
 	forDelta := cmd.Flags().Changed("epsilon")
 	if forDelta == cmd.Flags().Changed("delta") {
-		return nil, compose.Question{}, command.Usage(errors.New("give either --epsilon or --delta: the other is the " +
-			"answer"))
+		return nil, compose.Question{}, command.Usage(errors.New("give either --epsilon or --delta: the command " +
+			"computes the other"))
 	}
 	ask, given := compose.EpsilonAt, c.delta
 	if forDelta {
@@ -58,7 +58,7 @@ func (c *composition) read(cmd *cobra.Command) ([]compose.Mechanism, compose.Que
 	return list, q, err
 }
 
-// list returns the mechanisms of --mechanism, for --group users together.
+// list returns the mechanisms of --mechanism, for a group of --group users.
 func (c *composition) list() (list []compose.Mechanism, err error) {
 	if len(c.specs) == 0 {
 		return nil, command.Usage(errors.New("--mechanism is needed, once for each kind: gaussian:sigma=100:count=500"))

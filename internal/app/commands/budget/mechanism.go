@@ -13,14 +13,14 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// parameters are the numbers of a value of --mechanism, by their names.
+// parameters are the numbers in a value of --mechanism, by name.
 type parameters map[string]float64
 
 // option is a parameter that may be left out.
 type option struct {
 	name     string
 	fallback float64
-	most     int // for an integer, which is at least fallback
+	most     int // for an integer: from fallback to most; 0: any number above 0
 }
 
 var (
@@ -29,7 +29,7 @@ var (
 	sampling    = option{name: "sampling", fallback: 1}
 )
 
-// kind is a kind of mechanism: the parameters that it needs and those that it may have.
+// kind is a kind of mechanism, with its required and its optional parameters.
 type kind struct {
 	name  string
 	needs []string
@@ -74,8 +74,8 @@ var kinds = []kind{
 	}},
 }
 
-// parseMechanism reads "gaussian:sigma=100:count=500". Its errors do not repeat
-// the text.
+// parseMechanism parses a text like "gaussian:sigma=100:count=500". Its errors do not repeat the
+// whole text.
 func parseMechanism(text string) (compose.Mechanism, error) {
 	parts := strings.Split(text, ":")
 	var names []string

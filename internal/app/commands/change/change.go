@@ -1,4 +1,4 @@
-// Package change has the command that puts a changed configuration in force.
+// Package change implements the command that puts a changed configuration in force.
 package change
 
 import (
@@ -40,13 +40,13 @@ windows: they are never released, and no user pays for them.
 You can add and remove metrics; change bounds, ladders, targets, public keys,
 lateness, the noise key and the ledger slots; lower the budget; change the number of
 shards together with the name of the ledger topic; and change the number of release
-shards together with the name of the counts topic. A metric's name always means the
-same. Metrics with private keys need privacy.delta_keys from the start. Another
-user-hash key can begin only with a budget period and a new ledger topic. To rotate the
-noise key, name a new one under keys.noise with a new id.
+shards together with the name of the counts topic. A metric's name always keeps its
+meaning. Metrics with private keys need privacy.delta_keys from the start. The user-hash
+key can be replaced only at the start of a budget period, and with a new ledger topic.
+To rotate the noise key, name a new one under keys.noise with a new id.
 
---dry-run shows every field that differs, and how exact the counts of the metrics were
-and would be, also during a run.`,
+--dry-run shows, even during a run, every field that differs, and how accurate each
+metric's counts were and would be.`,
 		Example: `  tollgate change --config tollgate.yaml --dry-run
   tollgate change --config tollgate.yaml --by Ada --why "ticket 1234: counts by country"`,
 		Args: command.NoArguments("--config"),
@@ -70,7 +70,7 @@ and would be, also during a run.`,
 func change(ctx context.Context, a *command.App, f *options) error {
 	switch {
 	case f.dryRun && (f.createTopics || f.generateKeys):
-		return command.Usage(errors.New("--dry-run makes nothing: leave --create-topics and --generate-keys out"))
+		return command.Usage(errors.New("--dry-run creates nothing: leave out --create-topics and --generate-keys"))
 	case !f.dryRun && (f.by == "" || f.why == ""):
 		return command.Usage(errors.New("give --by and --why: tollgate promise shows who changed it, and why"))
 	case f.replication != 0 && !f.createTopics:

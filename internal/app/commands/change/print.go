@@ -17,7 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// figuresText returns the figures on one line.
+// figuresText formats the figures of a metric in one line.
 func figuresText(f deployment.Figures) string {
 	parts := []string{
 		"noise σ at least " + terminal.Rounded(f.Sigma),
@@ -45,7 +45,7 @@ func figuresText(f deployment.Figures) string {
 // write describes a change as text. After a dry run it describes what would change.
 func write(b *strings.Builder, r *pipeline.ChangeResult, dryRun bool, path string, file *config.File) {
 	if len(r.Differences) == 0 {
-		b.WriteString("nothing to change: this configuration is in force already\n")
+		b.WriteString("nothing to change: this configuration is already in force\n")
 		return
 	}
 	verb := "is in force"
@@ -83,14 +83,14 @@ func write(b *strings.Builder, r *pipeline.ChangeResult, dryRun bool, path strin
 	}
 	if r.RetiredKey != "" {
 		fmt.Fprintf(b, "no turn needs noise key %s any more: destroy it, and every copy\n", r.RetiredKey)
-		command.WriteBackups(b, file)
+		command.WriteBackupList(b, file)
 		b.WriteString("\n")
 	}
 	list("topics that no run reads any more", r.RetiredTopics)
 	fmt.Fprintf(b, "\nnext: tollgate run --config %s\n", path)
 }
 
-// writeEffects writes how exact the metrics were and will be, if that differs.
+// writeEffects writes how accurate each metric was and will be, if that differs.
 func writeEffects(b *strings.Builder, r *pipeline.ChangeResult) {
 	texts := map[string]*[2]string{}
 	for side, figures := range [][]deployment.Figures{r.Before, r.After} {

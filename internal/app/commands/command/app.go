@@ -1,5 +1,5 @@
-// Package command has what all commands share: the configuration file and its flags, exit codes,
-// errors in flags, signals, the format of the log, and output as text or as JSON.
+// Package command implements the parts that all commands share: the configuration file and its
+// flags, exit codes, errors in flags, signals, the format of the log, and output as text or JSON.
 package command
 
 import (
@@ -18,18 +18,18 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// App is what a command may use of the world outside.
+// App gives commands access to the process around them: streams, environment, exit.
 type App struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	Variables      func() []string // the names of all variables; nil: none
+	Variables      func() []string // the names of all environment variables; nil: none
 	Release        Release
-	Exit           func() // ends the process with exitError, at a further signal
-	running        bool   // the flags were accepted, and a command is at work
+	Exit           func() // ends the process with ExitError, at a second or third signal
+	running        bool   // the flags were accepted and the command has started
 }
 
-// Run marks where the checks of cobra end and the command begins. It refuses flags that are given
-// without a text.
+// Run wraps the function of a command, which starts when the checks of cobra are done. It refuses
+// flags with an empty value.
 func (a *App) Run(fn func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		a.running = true
@@ -47,7 +47,7 @@ func (a *App) Run(fn func(cmd *cobra.Command) error) func(*cobra.Command, []stri
 	}
 }
 
-// TopFlag is for commands that print released values.
+// TopFlag adds --top to a command that prints released values.
 func TopFlag(cmd *cobra.Command, top *int) {
 	cmd.Flags().IntVar(top, "top", 0, "table: show only the N keys with the largest values in every window (default: "+
 		"all keys, in order)")
@@ -65,31 +65,31 @@ func CheckTop(top int, f cli.Format, changed func(string) bool) error {
 	return nil
 }
 
-// Progress returns the notes that a command writes to stderr while it works.
+// Progress returns a writer of notes to stderr while a command works.
 func (a *App) Progress() *terminal.Progress {
 	tty, _ := terminal.Terminal(a.Stderr)
 	return terminal.NewProgress(a.Stderr, tty, time.Now)
 }
 
-// NoArguments refuses arguments without a flag: nearly always a file whose flag was left out, or
-// what another flag accepts; "" for none.
+// NoArguments refuses arguments without a flag. Such an argument is nearly always a value whose
+// flag was left out: the error suggests flag, unless it is "".
 func NoArguments(flag string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
-		meant, first := "leave it out", secret.Redact(args[0])
+		hint, first := "leave it out", secret.Redact(args[0])
 		if flag != "" {
-			meant = fmt.Sprintf("is %s %s meant?", flag, first)
+			hint = fmt.Sprintf("is %s %s meant?", flag, first)
 		}
-		return Usage(fmt.Errorf("%s takes no argument without a flag, and %q has none: %s", cmd.Name(), first, meant))
+		return Usage(fmt.Errorf("%s takes no argument without a flag, and %q has none: %s", cmd.Name(), first, hint))
 	}
 }
 
-// New returns a command with the texts of help: a summary in one line, a description, lines to try
-// under "Examples:", and the descriptions of its flags, under "Flags:" or the titles of groups,
-// where a star marks the flags that --help shows. register adds the flags; values replace words in
-// help.
+// New returns a command with the texts in help: a summary in one line, a description, command lines
+// under "Examples:", and descriptions of the flags, under "Flags:" or the titles of groups. In
+// groups, a star marks the flags that --help shows. register adds the flags. values are pairs of a
+// placeholder in help and its replacement.
 func (a *App) New(use, help string, register func(*cobra.Command), work func(*cobra.Command) error,
 	values ...string) *cobra.Command {
 	help = strings.NewReplacer(values...).Replace(help)
@@ -107,7 +107,7 @@ func (a *App) New(use, help string, register func(*cobra.Command), work func(*co
 	return cmd
 }
 
-// describe gives the flags of a command their descriptions, and their groups if there are any.
+// describe sets the descriptions of a command's flags, and their groups if there are any.
 func describe(cmd *cobra.Command, text string) {
 	var flag *pflag.Flag
 	var usual []string
@@ -166,6 +166,6 @@ func Execute(ctx context.Context, a *App, build func(*App) *cobra.Command, args 
 	if code == ExitUsage {
 		text += fmt.Sprintf("see %s --help\n", cmd.CommandPath())
 	}
-	a.sayError(text)
+	a.writeError(text)
 	return code
 }

@@ -5,13 +5,13 @@ import (
 	"runtime/debug"
 )
 
-// Release is the version and the revision of a released binary; empty in all others.
+// Release is the version and the revision of a released binary; empty in other binaries.
 type Release struct{ Version, Revision string }
 
-// build is the source that a program was made of, as far as Go has written it down.
+// build identifies the source of a program, as far as Go has recorded it.
 type build struct{ Module, Version, Revision string }
 
-// Build reads what go build, go install and go run write down, unless this is a release.
+// Build returns what go build, go install or go run recorded, unless this is a release.
 func (a *App) Build() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -28,11 +28,11 @@ func (a *App) Build() build {
 	}
 	switch {
 	case b.Revision == "" && b.Version != "(devel)":
-		b.Revision = "that of the version"
+		b.Revision = "the one of this version"
 	case b.Revision == "":
-		b.Revision = "unknown: go writes it down with -buildvcs=true in a git tree"
+		b.Revision = "unknown: go records it with -buildvcs=true in a git tree"
 	case a.Release.Revision == "" && settings["vcs.modified"] == "true":
-		b.Revision += " and changes that are not committed"
+		b.Revision += " with uncommitted changes"
 	}
 	return b
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// UsualConfig is the configuration file of commands without --config.
+// UsualConfig is the configuration file that commands use without --config.
 const UsualConfig = "tollgate.yaml"
 
-// ConfigPath adds --config to a command that cannot do without a configuration.
+// ConfigPath adds --config to a command that needs a configuration.
 func (a *App) ConfigPath(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "config", "", "configuration file (YAML; default: $TOLLGATE_CONFIG, else "+UsualConfig+
 		")")
@@ -31,8 +31,8 @@ func (a *App) ConfigPath(cmd *cobra.Command, to *string) {
 	}
 }
 
-// usualPath returns the configuration of a command that is given none: the path in TOLLGATE_CONFIG,
-// else UsualConfig if it exists; "" for none.
+// usualPath returns the path of the configuration to use without --config: the one in
+// TOLLGATE_CONFIG, else UsualConfig if it exists, else "".
 func (a *App) usualPath() string {
 	if path := a.Getenv("TOLLGATE_CONFIG"); path != "" || !exists(UsualConfig) {
 		return path
@@ -40,8 +40,8 @@ func (a *App) usualPath() string {
 	return UsualConfig
 }
 
-// OrUsual is for a command that can do without a configuration: unless flags replace it, the usual
-// one is used if --config names none.
+// OrUsual returns the configuration of a command that does not always need one: the given path, or
+// the usual one unless one of the flags in replace was given.
 func (a *App) OrUsual(config string, changed func(string) bool, replace []string) string {
 	if config != "" || slices.ContainsFunc(replace, changed) {
 		return config
@@ -58,7 +58,7 @@ func exists(path string) bool {
 type Loaded struct {
 	*pipeline.Deployment
 	File *config.File
-	made []string // the key files that the command has made
+	made []string // key files that the command has created
 }
 
 // Reach loads a configuration and waits until its broker answers.
@@ -73,8 +73,8 @@ func (a *App) Reach(ctx context.Context, path string, o config.Options) (*Loaded
 	return d, nil
 }
 
-// Load reads, resolves and compiles a configuration. Errors in its contents have an exit
-// code of their own, which a missing file does not have.
+// Load reads, resolves and compiles a configuration. Errors in its contents, unlike a missing file,
+// have the exit code ExitConfig.
 func (a *App) Load(path string, o config.Options) (*Loaded, error) {
 	file, err := config.Open(path, a.environment())
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *App) Load(path string, o config.Options) (*Loaded, error) {
 	return a.compile(file, o)
 }
 
-// environment has the variables that a configuration can use.
+// environment returns the variables that a configuration can use.
 func (a *App) environment() config.Environment {
 	return config.Environment{Get: a.Getenv, Names: a.Variables}
 }
@@ -99,7 +99,7 @@ func (a *App) compile(file *config.File, o config.Options) (*Loaded, error) {
 	return &Loaded{Deployment: d, File: file}, nil
 }
 
-// inFile marks errors of a file's contents.
+// inFile marks errors in a file's contents.
 func inFile(err error) error {
 	var wrong config.Errors
 	if errors.As(err, &wrong) {
@@ -108,7 +108,7 @@ func inFile(err error) error {
 	return err
 }
 
-// Spared refuses outputs that would overwrite the configuration, or a file that it names.
+// Spared returns an error if an output would overwrite the configuration, or a file that it names.
 func (d *Loaded) Spared(outputs ...NamedFile) error {
 	var inputs []NamedFile
 	for i, file := range d.File.Files() {
@@ -124,9 +124,8 @@ func (d *Loaded) Spared(outputs ...NamedFile) error {
 	return Spared(outputs, inputs...)
 }
 
-// Explained marks errors in the configuration that only a command of the pipeline finds: bad
-// certificate files, and differences from the HEADER. Errors that only --strict causes have the
-// same exit code.
+// Explained marks errors in the configuration that only the pipeline finds: bad certificate files,
+// and differences from the HEADER. Errors that only --strict causes have the same exit code.
 func (d *Loaded) Explained(err error) error {
 	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
 	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) || errors.Is(err, pipeline.ErrOtherPromise) {
@@ -135,16 +134,16 @@ func (d *Loaded) Explained(err error) error {
 	return inFile(d.File.Locate(err))
 }
 
-// Unrecorded returns a deployment that no command compares with the record of its keys, and the
-// record itself, which init interprets on its own.
+// Unrecorded returns a copy of the deployment without the record of its keys, so that the pipeline
+// does not check it, and the record itself, which init interprets on its own.
 func (d *Loaded) Unrecorded() (*Loaded, *pipeline.Record) {
 	without := *d.Deployment
 	without.Config.Record = nil
 	return &Loaded{Deployment: &without, File: d.File, made: d.made}, d.Config.Record
 }
 
-// Prepare loads a configuration that is to be put in force. With generateKeys it first makes
-// the key files that the configuration names and that do not exist.
+// Prepare loads a configuration that is to be put in force. With generateKeys it first creates the
+// missing key files that the configuration names.
 func (a *App) Prepare(path string, generateKeys bool) (*Loaded, error) {
 	file, err := config.Open(path, a.environment())
 	if err != nil {

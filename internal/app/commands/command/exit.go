@@ -7,14 +7,14 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 )
 
-// The exit codes of doc.go.
+// The exit codes, which tollgate.txt explains.
 const (
 	ExitOK     = 0
 	ExitError  = 1
 	ExitUsage  = 2
 	ExitConfig = 3
 	ExitLosses = 4
-	// Of an audit.
+	// For an audit.
 	ExitUnchecked = 5
 	ExitDiffers   = 6
 )
@@ -28,10 +28,10 @@ type codedError struct {
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
-// Usage marks an error that other flags would avoid.
+// Usage marks an error in the flags.
 func Usage(err error) error { return Coded(ExitUsage, err) }
 
-// Contents marks an error in a configuration file.
+// Contents marks an error in the contents of a configuration file.
 func Contents(err error) error { return Coded(ExitConfig, err) }
 
 func Coded(code int, err error) error {
@@ -41,7 +41,7 @@ func Coded(code int, err error) error {
 	return &codedError{code: code, err: err}
 }
 
-// ExitCode returns the exit code of a command's error: exitError where it is not marked.
+// ExitCode returns the exit code for a command's error: ExitError if it is not marked.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitOK
@@ -53,8 +53,8 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// RefuseLosses is loud about records that were lost before counting: where more than half of them
-// were, it calls warn, or returns an error of exit code 4 with strict.
+// RefuseLosses calls warn if more than half of the records were lost before counting. With strict
+// it returns an error with exit code 4 instead.
 func RefuseLosses(l outcomes.Loss, strict bool, warn func()) error {
 	switch {
 	case !l.Most():

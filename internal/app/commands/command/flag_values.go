@@ -24,18 +24,18 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// badValue says what the value of a flag must be. app.execute adds the value that was given,
-// and an example.
+// badValue is an error in the value of a flag: must says what it must be. Execute adds the given
+// value and an example.
 type badValue struct{ flag, must string }
 
 func (e *badValue) Error() string { return fmt.Sprintf("--%s must be %s", e.flag, e.must) }
 
-// Must refuses the value of a flag, which must be what the text says.
+// Must returns the error for a flag whose value is not what the text says that it must be.
 func Must(flag, format string, args ...any) error {
 	return Usage(&badValue{flag, fmt.Sprintf(format, args...)})
 }
 
-// FlagError names the flag of a number that is out of range.
+// FlagError names the flag in the error for a number that is out of range.
 func FlagError(err error) error {
 	var out *units.RangeError
 	if errors.As(err, &out) {
@@ -44,7 +44,7 @@ func FlagError(err error) error {
 	return err
 }
 
-// explain completes a badValue.
+// explain returns the complete text of a badValue.
 func (e *badValue) explain(flag *pflag.Flag) string {
 	if flag == nil {
 		return e.Error()
@@ -53,10 +53,10 @@ func (e *badValue) explain(flag *pflag.Flag) string {
 	return fmt.Sprintf("--%s is %s: it must be %s%s", e.flag, given, e.must, cli.Example(flag))
 }
 
-// durationValue is the value of a flag for a duration, written as in a configuration.
+// durationValue is the value of a flag that takes a duration, written as in a configuration.
 type durationValue struct{ to *time.Duration }
 
-// DurationFlag adds a flag with a duration to flags.
+// DurationFlag adds a flag that takes a duration.
 func DurationFlag(flags *pflag.FlagSet, to *time.Duration, name string, initial time.Duration, text string) {
 	*to = initial
 	flags.Var(durationValue{to}, name, text)
@@ -66,7 +66,7 @@ func (v durationValue) Type() string { return "duration" }
 
 func (v durationValue) String() string {
 	if v.to == nil || *v.to == 0 {
-		return "0" // no default in the help
+		return "0" // so that the help shows no default
 	}
 	return timespan.Text(*v.to)
 }
@@ -79,7 +79,7 @@ func (v durationValue) Set(text string) error {
 	return err
 }
 
-// Accountant is the value of --accountant where a deployment's budget is computed.
+// Accountant is the value of --accountant in commands that compute a deployment's budget.
 type Accountant budgets.Accountant
 
 func AccountantFlag(flags *pflag.FlagSet, to *Accountant) {
@@ -112,14 +112,14 @@ func (v *Accountant) Set(text string) error {
 // TimeValue is a point in time; zero until it is given.
 type TimeValue struct {
 	time.Time
-	Offset bool // the text said its offset from UTC
-	Local  bool // it is what a clock in the time zone shows, as if it showed UTC
+	Offset bool // the text contained an offset from UTC
+	Local  bool // a reading of the clock in the time zone, written as if it were UTC
 
-	Words []string // that the flag also accepts; "now" is the moment at which the flag is read
-	Word  string   // that was given
+	Words []string // other texts that the flag accepts; "now" is the time at which it is parsed
+	Word  string   // the one of Words that was given; "" for a time
 }
 
-// In turns the time into what the clock of a zone shows; a text without an offset is that already.
+// In converts the time to a reading of a zone's clock. A text without an offset is already one.
 func (v *TimeValue) In(zone string) {
 	clock := wallclock.Of(zone)
 	if v.IsZero() || clock == nil || v.Local {
@@ -141,7 +141,7 @@ func (v *TimeValue) Moment(zone string) time.Time {
 	return v.Time
 }
 
-// localTime is how times without an offset are written.
+// localTime is the layout of times without an offset.
 const localTime = "2006-01-02T15:04:05"
 
 func (v *TimeValue) String() string {
@@ -188,7 +188,7 @@ func (a *App) Checking(strict bool) pipeline.CheckOptions {
 	return pipeline.CheckOptions{Logger: a.Logger(a.Stderr, slog.LevelWarn), Strict: strict}
 }
 
-// Listen listens on the address of --listen.
+// Listen listens on the address given with --listen.
 func Listen(address string) (net.Listener, error) {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {
@@ -201,9 +201,9 @@ func Listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("--listen %s: another process has this port: end it, or choose another port", address)
+		return nil, fmt.Errorf("--listen %s: another process uses this port: end it, or choose another port", address)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("--listen %s: this user is not allowed this port: choose one from 1024 up", address)
+		return nil, fmt.Errorf("--listen %s: this user may not use this port: choose one from 1024 up", address)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("--listen %s: this machine does not have this address: choose one that it has, or "+
 			"0.0.0.0 for all", address)

@@ -11,11 +11,12 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 )
 
-// generateKeys makes the key files that do not exist, and returns their names.
+// generateKeys creates the key files that do not exist, and returns their paths.
 func (a *App) generateKeys(file *config.File) (all []string, err error) {
 	noise, userHash := file.KeyFiles()
 	if noise == "" && userHash == "" {
-		return nil, Usage(errors.New("--generate-keys creates files, but keys names none: leave the flag out"))
+		return nil, Usage(errors.New("--generate-keys creates key files, but the configuration names none under keys: " +
+			"leave out the flag"))
 	}
 	for _, key := range [...]struct{ field, path string }{{"keys.noise", noise}, {"keys.user_hash", userHash}} {
 		if key.path == "" { // from the environment or a command
@@ -25,8 +26,8 @@ func (a *App) generateKeys(file *config.File) (all []string, err error) {
 			if r, err := startrecord.Read(record); err != nil {
 				return nil, err
 			} else if len(r.Begun) > 0 {
-				return nil, Contents(fmt.Errorf("there is no file %s, but %s has %s: put the copy of the key there; "+
-					"for a new deployment, name another file", userHash, record, r.Begun[0]))
+				return nil, Contents(fmt.Errorf("there is no file %s, but %s records %s: restore your backup of the "+
+					"key there; for a new deployment, name another file", userHash, record, r.Begun[0]))
 			}
 		}
 		made, err := keyfile.Make(key.path)
@@ -43,27 +44,27 @@ func (a *App) generateKeys(file *config.File) (all []string, err error) {
 	return all, nil
 }
 
-// ButMade ends a sentence that says that nothing was written: the key files that the command made
-// before it was refused stay.
-func (d *Loaded) ButMade() string {
+// ExceptMade returns the end of a sentence that says that nothing was written, if the command has
+// created key files: they stay.
+func (d *Loaded) ExceptMade() string {
 	if len(d.made) == 0 {
 		return ""
 	}
 	return " but " + strings.Join(d.made, " and ")
 }
 
-// WriteBackups lists the secrets without which a deployment cannot continue, and where they are.
-func WriteBackups(b *strings.Builder, file *config.File) {
+// WriteBackupList lists the secrets without which a deployment cannot continue, and where they are.
+func WriteBackupList(b *strings.Builder, file *config.File) {
 	noise, userHash := file.KeyFiles()
 	noiseVariable, userHashVariable := file.KeyVariables()
 	noiseProgram, userHashProgram := file.KeyPrograms()
-	type secret struct{ is, path, variable, program string }
+	type secret struct{ label, path, variable, program string }
 	all := []secret{{"noise key", noise, noiseVariable, noiseProgram},
 		{"user-hash key", userHash, userHashVariable, userHashProgram}}
 	if record, _ := file.RecordPlace(); record != "" && exists(record) {
-		all = append(all, secret{is: "which deployments have begun", path: record})
+		all = append(all, secret{label: "which deployments have begun", path: record})
 	}
-	b.WriteString("\nback up, where it is as safe as the data itself, and not beside the topics:\n")
+	b.WriteString("\nback these up somewhere as safe as the data itself, and not alongside the topics:\n")
 	for _, one := range all {
 		where := "the value of the environment variable " + one.variable
 		if one.program != "" {
@@ -71,11 +72,11 @@ func WriteBackups(b *strings.Builder, file *config.File) {
 		}
 		if one.path != "" {
 			where = one.path
-			if whole, err := filepath.Abs(one.path); err == nil {
-				where = whole
+			if abs, err := filepath.Abs(one.path); err == nil {
+				where = abs
 			}
 		}
-		fmt.Fprintf(b, "  %-28s  %s\n", one.is, where)
+		fmt.Fprintf(b, "  %-28s  %s\n", one.label, where)
 	}
 	b.WriteString("without the user-hash key no run ever starts again; without the noise key an interrupted turn " +
 		"cannot be finished\n")

@@ -27,11 +27,11 @@ const (
 	logJSON logFormat = "json"
 )
 
-// LogFlag adds --log-format to a command that runs for long. Everything that the command writes
-// to stderr from then on has that format, its last error included.
+// LogFlag adds --log-format to a long-running command. Everything that the command writes to stderr
+// has that format, including its last error.
 func (a *App) LogFlag(cmd *cobra.Command) {
 	f := logAuto
-	cmd.Flags().Var(cli.OneOf(&f, logAuto, logText, logJSON), "log-format", "what goes to stderr: text for people, "+
+	cmd.Flags().Var(cli.OneOf(&f, logAuto, logText, logJSON), "log-format", "format of stderr: text for people, "+
 		"json with one object a line; auto is text on a terminal, else json")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -43,7 +43,7 @@ func (a *App) LogFlag(cmd *cobra.Command) {
 	}
 }
 
-// Logger returns a logger from a level on that writes to w, which ends at stderr.
+// Logger returns a logger for records of at least a level. w must write to stderr.
 func (a *App) Logger(w io.Writer, level slog.Level) *slog.Logger {
 	if _, ok := a.Stderr.(*jsonLines); ok {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
@@ -51,7 +51,8 @@ func (a *App) Logger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(&plainLines{w: w, level: level})
 }
 
-// plainLines writes log records as a command writes its own notes and warnings. It ignores groups.
+// plainLines writes log records in the form of a command's own notes and warnings. It ignores
+// groups.
 type plainLines struct {
 	w     io.Writer
 	level slog.Level
@@ -84,14 +85,14 @@ func (p *plainLines) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (p *plainLines) WithGroup(string) slog.Handler { return p }
 
-// jsonLines makes an object of every line that is written: with time, level and msg, as log/slog
-// writes them. Objects of log/slog stay as they are. Safe for concurrent use.
+// jsonLines converts every line to an object with time, level and msg, as log/slog writes them.
+// Lines that are objects already stay as they are. Safe for concurrent use.
 type jsonLines struct {
 	w   io.Writer
 	now func() time.Time
 
 	mu   sync.Mutex
-	rest []byte // of a line that has not ended
+	rest []byte // the start of a line that is not complete
 }
 
 // Write implements io.Writer. A line is written when it ends.
@@ -140,8 +141,8 @@ func (j *jsonLines) record(out io.Writer, level slog.Level, msg string) {
 	}{j.now().UTC(), level, msg})
 }
 
-// sayError writes the error that a command ends with.
-func (a *App) sayError(text string) {
+// writeError writes the error that a command ends with.
+func (a *App) writeError(text string) {
 	if j, ok := a.Stderr.(*jsonLines); ok {
 		var b strings.Builder
 		j.record(&b, slog.LevelError, strings.TrimSpace(strings.TrimPrefix(text, "error: ")))

@@ -30,7 +30,7 @@ func (a *App) Print(text string) error {
 	return nil
 }
 
-// PrintAs writes a value as a line of JSON, or as the text for people.
+// PrintAs writes a value as a line of JSON, or the text for people.
 func (a *App) PrintAs(f cli.Format, value any, text func(b *strings.Builder)) error {
 	var b strings.Builder
 	if f != cli.JSON {
@@ -45,8 +45,8 @@ func (a *App) PrintAs(f cli.Format, value any, text func(b *strings.Builder)) er
 	return a.Print(b.String())
 }
 
-// PrintFields writes pairs of names and values as a table for people, or as one JSON object with
-// the members in the same order. Values are strings, numbers or Names.
+// PrintFields writes pairs of a name and a value as a table for people, or as one JSON object with
+// its members in the same order. Values are strings, numbers or Names.
 func (a *App) PrintFields(f cli.Format, pairs []any) error {
 	return a.PrintAs(f, object(pairs), func(b *strings.Builder) {
 		var rows [][]string
@@ -57,14 +57,14 @@ func (a *App) PrintFields(f cli.Format, pairs []any) error {
 	})
 }
 
-// Lines returns a function that writes one line: a name in a column of this width, then a text.
+// Lines returns a function that writes a line: a name, padded to a width, and a text.
 func Lines(b *strings.Builder, width int) func(name, format string, args ...any) {
 	return func(name, format string, args ...any) {
 		fmt.Fprintf(b, "%-*s %s\n", width, name, fmt.Sprintf(format, args...))
 	}
 }
 
-// object is an object of JSON whose members, pairs of names and values, are in this order.
+// object is a JSON object: pairs of a name and a value, in the order of its members.
 type object []any
 
 // MarshalJSON implements json.Marshaler.
@@ -80,19 +80,19 @@ func (pairs object) MarshalJSON() ([]byte, error) {
 	return append(append([]byte("{"), bytes.TrimPrefix(b.Bytes(), []byte(","))...), '}'), nil
 }
 
-// WriteValues writes fields with their old and new values, one a line.
+// WriteValues writes one line per field, with its old and its new value.
 func WriteValues(b *strings.Builder, indent string, values []pipeline.Value) {
 	for _, v := range values {
 		fmt.Fprintf(b, "%s%s: %s → %s\n", indent, v.Field, v.Was, v.Is)
 	}
 }
 
-// Names are printed one after the other, and are an array in JSON.
+// Names are printed with commas between them; in JSON they are an array.
 type Names []string
 
 func (n Names) String() string { return strings.Join(n, ", ") }
 
-// WritePromise writes what users are promised; with the exact terms where they are asked for.
+// WritePromise writes what users are promised, with the exact terms if exact is set.
 func WritePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 	line := Lines(b, 9)
 	what := "all of their events, for ever"
@@ -104,7 +104,7 @@ func WritePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 	if p.Trust == pipeline.TrustProducer {
 		line("", "if the times in the records are right (producer-time promise)")
 	} else {
-		line("", "the brokers' clocks decide about times, whatever producers write (append-time promise)")
+		line("", "whatever times producers write: only the brokers' clocks count (append-time promise)")
 	}
 	if p.Zone != "" {
 		line("windows", "begin at midnight in %s", p.Zone)
@@ -139,8 +139,7 @@ func WritePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 	}
 }
 
-// Moment writes a time of the clock in UTC, to the second above; with the date where that is not
-// today's.
+// Moment formats a time in UTC, rounded up to a second, with the date unless it is today.
 func Moment(t, now time.Time) string {
 	t, now = t.Add(time.Second-1).UTC().Truncate(time.Second), now.UTC()
 	layout := "15:04:05Z"
@@ -150,7 +149,7 @@ func Moment(t, now time.Time) string {
 	return t.Format(layout)
 }
 
-// Row returns a row of the table; keyed says that events have keys.
+// Row returns the row of a release in the table; keyed reports whether events have keys.
 func Row(r schemas.Release, keyed bool) terminal.Row {
 	if keyed {
 		r.Key = cmp.Or(r.Key, terminal.EmptyKey)
@@ -161,8 +160,8 @@ func Row(r schemas.Release, keyed bool) terminal.Row {
 	}
 }
 
-// ReleaseLines returns releases as lines of JSON. The clock turns their times, its readings, into
-// moments; it is nil if they are moments.
+// ReleaseLines returns releases as lines of JSON. clock converts their times if these are readings
+// of a zone's clock; else it is nil.
 func ReleaseLines(d *pipeline.Deployment, releases []schemas.Release, clock *wallclock.Clock) ([]byte, error) {
 	var b bytes.Buffer
 	for _, r := range releases {
@@ -182,7 +181,7 @@ func ReleaseLines(d *pipeline.Deployment, releases []schemas.Release, clock *wal
 	return b.Bytes(), nil
 }
 
-// StatisticsOf returns the metric that spec is a statistic of; "" if it is no statistic.
+// StatisticsOf returns the metric of which spec is a statistic; "" if it is not a statistic.
 func StatisticsOf(spec *schemas.MetricSpec) string {
 	if metrickind.Of(spec.Kind).Statistic == nil {
 		return ""
@@ -190,7 +189,7 @@ func StatisticsOf(spec *schemas.MetricSpec) string {
 	return spec.Of
 }
 
-// PlacesOf returns where each metric stands in a deployment, from 0.
+// PlacesOf returns the position of each metric in a deployment, from 0.
 func PlacesOf(d *deployment.Deployment) map[string]int {
 	places := map[string]int{}
 	for i := range d.Metrics {

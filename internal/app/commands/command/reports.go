@@ -16,25 +16,25 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Apart refuses one file for both reports: the exact tallies would replace the page that is
-// made for publication.
+// Apart returns an error if both reports have the same file: the exact tallies would replace the
+// page that is meant for publication.
 func Apart(page, trusted string) error {
 	if page == "" || trusted == "" || !outfile.Same(page, trusted) {
 		return nil
 	}
-	return Usage(errors.New("--report and --trusted-report name the same file: one is public, the other is not; give " +
-		"each a file of its own"))
+	return Usage(errors.New("--report and --trusted-report name the same file: one is public, the other is not: give " +
+		"each its own file"))
 }
 
-// NamedFile is a file with what names it: a flag, or the configuration.
+// NamedFile is a file and the flag that names it; or the configuration does.
 type NamedFile struct{ By, Path string }
 
-// Spared refuses outputs that are also read: what is read would be gone.
+// Spared returns an error if an output would overwrite an input.
 func Spared(outputs []NamedFile, inputs ...NamedFile) error {
 	for _, out := range outputs {
 		for _, in := range inputs {
 			if out.Path != "" && in.Path != "" && outfile.Same(out.Path, in.Path) {
-				return Usage(fmt.Errorf("%s would overwrite %s, which %s names: give it a file of its own", out.By,
+				return Usage(fmt.Errorf("%s would overwrite %s, which %s names: give it its own file", out.By,
 					in.Path, in.By))
 			}
 		}
@@ -42,7 +42,7 @@ func Spared(outputs []NamedFile, inputs ...NamedFile) error {
 	return nil
 }
 
-// tallies are the kind of file that a trusted report is.
+// tallies is the outfile.Kind of a trusted report.
 type tallies struct{}
 
 var talliesHead = regexp.MustCompile(`^\{\s*"read":\s*\d+,\s*"dead_lettered":`)
@@ -50,8 +50,8 @@ var talliesHead = regexp.MustCompile(`^\{\s*"read":\s*\d+,\s*"dead_lettered":`)
 func (tallies) String() string         { return "a trusted report of tollgate" }
 func (tallies) Wrote(head []byte) bool { return talliesHead.Match(head) }
 
-// CheckTrusted refuses a path of --trusted-report that cannot be written, also a file that is there
-// and protected, before anything runs.
+// CheckTrusted returns an error if the file of --trusted-report cannot be created or, if it exists,
+// cannot be written. Commands call it before anything runs.
 func CheckTrusted(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -63,8 +63,8 @@ func CheckTrusted(path string) error {
 	return cli.CheckOutput("--trusted-report", path, 0o600, tallies{})
 }
 
-// SaveTrusted writes the file of --trusted-report, readable by its owner only: it is not for
-// publication. An empty path is no file.
+// SaveTrusted writes the file of --trusted-report, readable only by its owner because it must not
+// be published. It does nothing if path is empty.
 func SaveTrusted(path string, t pipeline.Tallies) error {
 	return cli.SaveOutput("--trusted-report", path, 0o600, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
@@ -73,11 +73,11 @@ func SaveTrusted(path string, t pipeline.Tallies) error {
 	})
 }
 
-// htmlEvery is how often a run without an end writes its page.
+// htmlEvery is the time between writes of a page during a run.
 const htmlEvery = time.Minute
 
-// Page is the file of --report: an HTML page of released values, written whole or not at
-// all, as often as wanted. Not safe for concurrent use.
+// Page is the file of --report: an HTML page of released values. It can be saved repeatedly, each
+// time whole or not at all. Not safe for concurrent use.
 type Page struct {
 	Path    string
 	Options html.Options
@@ -85,7 +85,7 @@ type Page struct {
 	saved   time.Time
 }
 
-// OpenPage refuses a path that cannot be written.
+// OpenPage returns the page of a path, or an error if the path cannot be written.
 func OpenPage(path string, d *pipeline.Deployment) (*Page, error) {
 	if err := cli.CheckOutput("--report", path, 0o644, html.PageKind{}); err != nil {
 		return nil, err
@@ -93,13 +93,13 @@ func OpenPage(path string, d *pipeline.Deployment) (*Page, error) {
 	return &Page{Path: path, Values: html.NewCollector(d), saved: time.Now()}, nil
 }
 
-// Describe sets title and source of the page, and notes on what its promise does not cover
-// beside what follows from the deployment.
+// Describe sets the title and source of the page. notes say what its promise does not cover, in
+// addition to what follows from the deployment.
 func (p *Page) Describe(title, source string, notes ...string) {
 	p.Options.Title, p.Options.Source, p.Options.Notes = title, source, notes
 }
 
-// Add adds the releases of a turn, of a generation.
+// Add adds the releases of a turn. end is the end of the turn.
 func (p *Page) Add(generation uint32, end time.Time, releases []schemas.Release) {
 	p.Options.Settled.Add(generation, end, end)
 	for _, r := range releases {
@@ -107,10 +107,10 @@ func (p *Page) Add(generation uint32, end time.Time, releases []schemas.Release)
 	}
 }
 
-// Due reports whether the page is to be written again before the end.
+// Due reports whether it is time to save the page again.
 func (p *Page) Due(now time.Time) bool { return now.Sub(p.saved) >= htmlEvery }
 
-// Save writes the page of everything that was added so far.
+// Save writes the page, with everything that has been added so far.
 func (p *Page) Save() error {
 	p.saved = time.Now()
 	p.Options.Generated = p.saved

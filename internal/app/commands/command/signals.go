@@ -8,11 +8,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
-// FinishingTurn says what a run does after the first signal.
+// FinishingTurn is the note of a run after the first signal.
 const FinishingTurn = "ending once the turn that is being released is finished"
 
-// DrainOnSignal closes drain at the first SIGINT or SIGTERM, saying what is done
-// then, calls second at the second one, and ends the process at a third.
+// DrainOnSignal closes drain at the first SIGINT or SIGTERM and mentions the text of saying. It
+// calls second at the second signal, and ends the process at the third.
 func (a *App) DrainOnSignal(progress *terminal.Progress, saying func() string, second func()) (drain <-chan struct{},
 	stop func()) {
 	signals := make(chan os.Signal, 3)

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// CreateTopics makes the topics that are missing, and says which they are.
+// CreateTopics creates the missing topics, and reports on stderr which they are.
 func (a *App) CreateTopics(ctx context.Context, d *Loaded, o pipeline.TopicOptions) error {
 	cfg := d.Config
 	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.Turns,
@@ -21,11 +21,11 @@ func (a *App) CreateTopics(ctx context.Context, d *Loaded, o pipeline.TopicOptio
 	}
 	err := pipeline.CreateTopics(ctx, d.Deployment, o)
 	if errors.Is(err, pipeline.ErrReplication) {
-		return fmt.Errorf("%w: lower --replication, or start more brokers. Have 3 replicas unless you only try things "+
-			"out: with 1, what a broker loses is lost", err)
+		return fmt.Errorf("%w: lower --replication, or start more brokers. Use 3 replicas unless you are only trying "+
+			"things out: with 1, what a broker loses is lost", err)
 	}
-	there, nothingElse := existing(err)
-	if !nothingElse {
+	there, only := existing(err)
+	if !only {
 		return err
 	}
 	for _, topic := range topics {
@@ -38,9 +38,9 @@ func (a *App) CreateTopics(ctx context.Context, d *Loaded, o pipeline.TopicOptio
 	return nil
 }
 
-// existing returns the topics that an error of CreateTopics says were there already, and whether
-// it says nothing else.
-func existing(err error) (topics []string, nothingElse bool) {
+// existing returns the topics that already existed according to an error of CreateTopics, and
+// whether the error has no other cause.
+func existing(err error) (topics []string, only bool) {
 	switch e := err.(type) { //nolint:errorlint // it visits every branch of the tree
 	case *kafkalog.CreateError:
 		return e.Topics, errors.Is(e.Err, kafkalog.ErrTopicExists)
@@ -59,8 +59,8 @@ func existing(err error) (topics []string, nothingElse bool) {
 	return nil, err == nil
 }
 
-// AwaitAnswer returns an error unless a broker answers. It reports within seconds that none answers
-// yet: a frozen one accepts connections, and each address takes ten seconds.
+// AwaitAnswer waits for a broker to answer, and returns an error if none does. Within seconds it
+// logs that it is waiting: a frozen broker accepts connections, and each address takes ten seconds.
 func (a *App) AwaitAnswer(ctx context.Context, kafka pipeline.Kafka) error {
 	d := &pipeline.Deployment{Config: pipeline.Config{Kafka: kafka}}
 	client, err := pipeline.AwaitBroker(ctx, d, 0, a.Checking(false).Logger)
@@ -70,7 +70,7 @@ func (a *App) AwaitAnswer(ctx context.Context, kafka pipeline.Kafka) error {
 	return err
 }
 
-// Connect connects to the brokers, after AwaitAnswer.
+// Connect waits until a broker answers, and connects.
 func (a *App) Connect(ctx context.Context, kafka pipeline.Kafka) (*kafkalog.Client, error) {
 	if err := a.AwaitAnswer(ctx, kafka); err != nil {
 		return nil, err

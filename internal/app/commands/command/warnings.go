@@ -9,12 +9,12 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
-// errRefusedByStrict ends a command that --strict refuses before it has checked any topic.
+// errRefusedByStrict ends a command that --strict refuses before any topic is checked.
 var errRefusedByStrict = errors.New("refused because of --strict")
 
-// WarnAbout warns on stderr of settings of a configuration file that are valid and probably wrong:
-// secrets that others can read, and settings with which nothing can be released. With strict they
-// are errors. For a deployment that has begun, a filter that is never true remains a warning,
+// WarnAbout warns on stderr about settings in a configuration file that are valid but probably
+// wrong: secrets that others can read, and settings with which nothing can be released. With strict
+// they are errors. For a deployment that has begun, a filter that is never true remains a warning,
 // because an upgrade must not stop a deployment.
 func (a *App) WarnAbout(d *Loaded, strict, begun bool) error {
 	var all, filters []error
@@ -31,8 +31,8 @@ func (a *App) WarnAbout(d *Loaded, strict, begun bool) error {
 	return a.Warn(all, strict)
 }
 
-// WarnAboutBeginning warns of what only a deployment that has begun may keep. Whether it
-// has begun, only the brokers know.
+// WarnAboutBeginning warns about settings that a new deployment may not have, although one that has
+// begun may keep them. Only the brokers know whether it has begun.
 func (a *App) WarnAboutBeginning(d *Loaded, strict bool) error {
 	if err := d.MayBegin(); err != nil {
 		return a.Warn([]error{d.Explained(err)}, strict)
@@ -50,7 +50,7 @@ func (a *App) Warn(all []error, strict bool) error {
 	var b strings.Builder
 	for _, one := range all {
 		if j, ok := a.Stderr.(*jsonLines); ok {
-			j.record(&b, slog.LevelWarn, one.Error()) // with its lines
+			j.record(&b, slog.LevelWarn, one.Error()) // one record, even if it has several lines
 		} else {
 			fmt.Fprintf(&b, "warning: %v\n", one)
 		}

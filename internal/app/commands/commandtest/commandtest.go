@@ -1,4 +1,4 @@
-// Package commandtest runs command lines in tests, and makes the files that they read.
+// Package commandtest runs command lines in tests, and creates the files that they read.
 package commandtest
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 )
 
-// Small is a made-up stream that takes little time.
+// Small returns a demo of a small made-up stream, which takes little time.
 func Small(more ...string) []string {
 	return append([]string{"demo", "--events", "12000", "--users", "3000", "--windows", "4", "--keys-count", "2"},
 		more...)
 }
 
-// Release is a line of JSON by the definition.
+// Release is a release in JSON, as documented.
 type Release struct {
 	Metric      string    `json:"metric"`
 	WindowStart time.Time `json:"window_start"`
@@ -88,8 +88,8 @@ func Broker(t testing.TB) string {
 	return b.Addr()
 }
 
-// DeploymentFile writes a configuration for a broker into a directory of its
-// own. Keys are beside it once init has made them.
+// DeploymentFile writes a configuration for a broker into its own directory, where init will create
+// the keys.
 func DeploymentFile(t testing.TB, broker string, change ...string) string {
 	t.Helper()
 	text := strings.NewReplacer(change...).Replace(fmt.Sprintf(`
@@ -116,7 +116,7 @@ shards: 4
 	return Write(t, "tollgate.yaml", text)
 }
 
-// MustRun is runOf for a command line that must not fail.
+// MustRun runs a command line that must not fail.
 func MustRun(t testing.TB, build func(*command.App) *cobra.Command, args ...string) (stdout, stderr string) {
 	t.Helper()
 	code, stdout, stderr := Run(t, build, args...)
@@ -126,7 +126,7 @@ func MustRun(t testing.TB, build func(*command.App) *cobra.Command, args ...stri
 	return stdout, stderr
 }
 
-// Run executes one command line of the commands that build makes.
+// Run executes one command line, with the commands that build returns.
 func Run(t testing.TB, build func(*command.App) *cobra.Command, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -135,7 +135,7 @@ func Run(t testing.TB, build func(*command.App) *cobra.Command, args ...string) 
 	return code, out.String(), errs.String()
 }
 
-// AsText has what run logs written for people, as on a terminal.
+// AsText lets run log for people, as on a terminal.
 func AsText(args []string) []string {
 	if len(args) > 0 && args[0] == "run" && !slices.Contains(args, "--log-format") && !slices.Contains(args, "--help") {
 		args = append(slices.Clone(args), "--log-format", "text")
@@ -143,7 +143,7 @@ func AsText(args []string) []string {
 	return args
 }
 
-// Write makes a file in a directory of the test.
+// Write writes a file into a temporary directory of the test.
 func Write(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -153,7 +153,7 @@ func Write(t testing.TB, name, text string) string {
 	return path
 }
 
-// TwoMetrics is the configuration of the goldens.
+// TwoMetrics is the configuration for the golden files.
 const TwoMetrics = `
 kafka: {brokers: ["localhost:1"]}
 events: {topic: visits, format: jsonl, fields: {user: u, key: k, time: t}, time_unit: ms}
@@ -170,7 +170,7 @@ metrics:
 keys: {noise: {file: noise.key}, user_hash: {file: user.key}}
 `
 
-// Of returns a program that has only some commands.
+// Of returns a program that has only the given commands.
 func Of(all ...func(*command.App) *cobra.Command) func(*command.App) *cobra.Command {
 	return func(a *command.App) *cobra.Command {
 		root := &cobra.Command{Use: "tollgate"}

@@ -21,11 +21,11 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// choiceShare is the part of the promise that a demo spends on choosing.
+// choiceShare is the part of the promise that a demo spends on choosing settings.
 const choiceShare = 0.05
 
-// decided returns the flags with a setting, but for those that were given. The finest noise has two
-// digits.
+// decided returns the settings with s filled in wherever no flag was given. The finest noise is
+// rounded to two significant digits.
 func (f *demoFlags) decided(s choice.Setting) demo.Settings {
 	c := f.Settings
 	c.Window, c.Epsilon, c.Lasts = s.Window, s.Epsilon, s.Lasts
@@ -46,10 +46,10 @@ func (f *demoFlags) decided(s choice.Setting) demo.Settings {
 	return c
 }
 
-// deviations is half of the interval of a confidence, in standard deviations.
+// deviations returns half the width of a confidence interval, in standard deviations.
 func deviations(confidence float64) float64 { return math.Sqrt2 * math.Erfinv(confidence) }
 
-// finest returns the finest noise, ± so much at the confidence.
+// finest returns the finest noise, as half the width of its confidence interval.
 func finest(s *demo.Settings) float64 {
 	if metrickind.Of(s.Kind).CountTarget() {
 		return s.Target.Absolute
@@ -57,7 +57,7 @@ func finest(s *demo.Settings) float64 {
 	return s.Noise
 }
 
-// noiseFlag returns the name of the flag of the finest noise.
+// noiseFlag returns the name of the flag for the finest noise.
 func (f *demoFlags) noiseFlag() string {
 	if f.kindOf().CountTarget() {
 		return "absolute"
@@ -68,7 +68,8 @@ func (f *demoFlags) noiseFlag() string {
 // noiseGiven reports whether the finest noise was given.
 func (f *demoFlags) noiseGiven() bool { return f.given(f.noiseFlag()) }
 
-// setting is what was given of a setting, zero for what is to be chosen.
+// setting returns the parts of a setting that flags gave. Parts that are still to be chosen are
+// zero.
 func (f *demoFlags) setting() choice.Setting {
 	s := choice.Setting{Epsilon: f.Epsilon, Min: f.Min, Max: f.Max, Window: f.Window}
 	if f.noiseGiven() {
@@ -84,12 +85,13 @@ func (f *demoFlags) setting() choice.Setting {
 	return s
 }
 
-// provisional sets what is chosen later, so that everything else can be checked.
+// provisional fills in provisional values for the settings to be chosen, so that all else can be
+// checked.
 func (f *demoFlags) provisional() {
 	s := f.setting()
 	s.Noise = 1000
 	if f.kindOf().Vector != nil {
-		s.Noise = 30 / f.Epsilon // more, and a variance cannot have a wide range
+		s.Noise = 30 / f.Epsilon // with more noise, a variance could not have a wide range
 	}
 	if s.Lasts == 0 {
 		s.Lasts = 365 * 24 * time.Hour
@@ -97,9 +99,9 @@ func (f *demoFlags) provisional() {
 	f.Settings = f.decided(s)
 }
 
-// choose chooses privately what was not given of the window of a file, its noise, how long accounts
-// are paid out and the range of values: the choice is a part of what is promised. The key must
-// belong to this run only.
+// choose chooses privately whichever of the window, the noise, the time for which the budget lasts
+// and the range of values were not given. The promise covers the choice. No other run may use the
+// key.
 func (j *job) choose(key noisereduction.NoiseKey) error {
 	f := j.flags
 	if !f.chooses {
@@ -114,30 +116,31 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 		return err
 	}
 	format := j.source.Traits().Format
-	named, err := json.Marshal(format)
+	encoded, err := json.Marshal(format)
 	if err != nil {
-		return fmt.Errorf("naming a choice: %w", err)
+		return fmt.Errorf("identifying a choice: %w", err)
 	}
-	from, to := f.millis() // not the range of the data: one record can change that
+	from, to := f.millis() // not the range of the data, which one record can change
 	e := choice.NewEvents(key.Secret.Reveal(), from, to, "")
-	defer e.Close() //nolint:errcheck // what it kept is gone
+	defer e.Close() //nolint:errcheck // its temporary files are no longer needed
 	j.progress.Note("choosing windows and noise")
 	if err := j.addTo(e); err != nil {
 		return err
 	}
-	// The key serves this choice only. HEADER states its cost before any count is released.
+	// The key serves only this choice. HEADER states the cost of the choice before any count is
+	// released.
 	found, err := e.Choose(choice.Private{Sizes: f.sizes(), Given: f.setting(), Compile: f.compile,
-		Budget: j.deployment.Budget, Kind: f.kindOf(), Range: f.openValues, Read: string(named) + f.skips(), Key: key})
+		Budget: j.deployment.Budget, Kind: f.kindOf(), Range: f.openValues, Read: string(encoded) + f.skips(), Key: key})
 	switch {
 	case errors.Is(err, choice.ErrTooLittle) && f.openValues:
 		return f.noRange("choosing the range of values: the promise is too small for it")
 	case errors.Is(err, choice.ErrTooLittle):
-		return command.Usage(fmt.Errorf("choosing windows and noise: %s of the promise is too little for it: raise "+
+		return command.Usage(fmt.Errorf("choosing windows and noise: %s of the promise is too little: raise "+
 			"--epsilon, or give --window, --absolute and --lasts", words.Percent(choiceShare)))
 	case err != nil:
 		return err
 	case found.Few && f.openValues:
-		return f.noRange(fmt.Sprintf("choosing the range of values: %s are too few for it", about(found)))
+		return f.noRange(fmt.Sprintf("choosing the range of values: %s are too few", about(found)))
 	}
 	f.Settings = f.decided(found.Setting)
 	j.chosen = f.chosen(found)
@@ -153,40 +156,40 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	return nil
 }
 
-// noRange refuses a file of values if no range of them can be chosen.
+// noRange returns the error for a file of values if no range of values can be chosen.
 func (f *demoFlags) noRange(why string) error {
 	unit := ""
 	if f.Decimals > 0 {
 		unit = fmt.Sprintf(" in units of %s", terminal.Number(1/math.Pow10(f.Decimals), f.Decimals))
 	}
-	return command.Usage(fmt.Errorf("%s: give --min and --max%s, which you know without looking at the file", why,
-		unit))
+	return command.Usage(fmt.Errorf("%s: give --min and --max%s, using values that you know without looking at the "+
+		"file", why, unit))
 }
 
-// chosen reports how a setting was chosen: by nothing but protected numbers.
+// chosen describes how a setting was chosen, from protected numbers only.
 func (f *demoFlags) chosen(found *choice.Found) string {
 	spent, flag := words.Percent(choiceShare), "--"+f.noiseFlag()
 	if found.Few {
-		return fmt.Sprintf("window and noise are defaults, because %s are too few to choose by; finding this out took "+
-			"%s of the budget; to avoid that, give --window, %s and --lasts", about(found), spent, flag)
+		return fmt.Sprintf("window and noise are defaults, because %s are too few to choose from; finding this out "+
+			"took %s of the budget; to avoid that, give --window, %s and --lasts", about(found), spent, flag)
 	}
 	text := fmt.Sprintf("chosen from noisy tallies of the events of about %s users, which took %s of the budget",
 		terminal.Number(found.Users, 0), spent)
 	if !found.Useful {
 		text += fmt.Sprintf("; these say that little of use can be shown at ε = %v, but they are rough", f.Epsilon)
 	}
-	return text + "; to change it: --window, " + flag + ", --lasts; tollgate plan shows what each would give"
+	return text + "; to change it, give --window, " + flag + " or --lasts; tollgate plan shows what each would give"
 }
 
-// about writes a noisy number of users, with two standard deviations.
+// about formats a noisy number of users with two standard deviations.
 func about(found *choice.Found) string {
 	return fmt.Sprintf("about %s ± %s users", terminal.Number(max(0, found.Users), 0),
 		terminal.Number(2*found.UsersDeviation, 0))
 }
 
 // sizes returns the windows that can be chosen: the given one, or all of at least leastWindow that
-// begin where the given range begins and ends. They depend on flags only, not on the data: a single
-// record whose time has an hour must not change them.
+// divide both ends of the given range evenly. They depend on flags only, not on the data: a single
+// record with a time of day must not change them.
 func (f *demoFlags) sizes() (sizes []time.Duration) {
 	if f.given("window") {
 		return []time.Duration{f.Window}
@@ -203,7 +206,7 @@ func (f *demoFlags) sizes() (sizes []time.Duration) {
 	return sizes
 }
 
-// skips names a choice that leaves out records without a user: a format does not show that.
+// skips identifies a choice that leaves out records without a user, which the format does not show.
 func (f *demoFlags) skips() string {
 	if f.NoUser == demo.SkipNoUser {
 		return f.NoUser
@@ -211,11 +214,11 @@ func (f *demoFlags) skips() string {
 	return ""
 }
 
-// addTo adds the events of the source with a key that counts.
+// addTo adds the source's events whose key counts.
 func (j *job) addTo(e *choice.Events) error {
-	read, often, keys := 0, often(), j.flags.PublicKeys
+	read, due, keys := 0, everyTwoSeconds(), j.flags.PublicKeys
 	return j.events(func(v *event.Event) error {
-		if read++; read%(1<<16) == 0 && often() {
+		if read++; read%(1<<16) == 0 && due() {
 			j.progress.Note("%s read", terminal.Count(read, "event"))
 		}
 		if keys != nil && j.flags.keyField != "" && !slices.Contains(keys, string(v.Key)) {

@@ -11,18 +11,18 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// closeEnough is the largest typical error that does not bring up plan.
+// closeEnough is the largest typical error at which the demo does not suggest tollgate plan.
 const closeEnough = 0.1
 
-// comparison is how far the released values are from the real counts, beside a forecast.
+// comparison holds the error of the released values against the real counts, and a forecast.
 type comparison struct {
-	now     *choice.Outcome // what the settings were forecast to give
-	typical float64         // error of the values that were released
-	cells   int             // that hold half of the events
+	now     *choice.Outcome // forecast for the settings
+	typical float64         // typical error of the released values
+	cells   int             // number of the largest cells that hold half of the events
 }
 
-// compare looks at the source once more; nil where it has nothing that can be counted, and of a run
-// that a signal has ended.
+// compare reads the source once more and compares. It returns nil if the source has nothing that
+// can be counted, or if a signal ended the run.
 func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, error) {
 	if result.Drained {
 		return nil, nil //nolint:nilnil // there is nothing to compare
@@ -31,7 +31,7 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	from, to := j.source.Range()
 	e, real, size := choice.NewEvents([32]byte{}, max(0, from.UnixMilli()), to.UnixMilli(), ""),
 		choice.NewTally[cell](f.kindOf()), f.Window.Milliseconds()
-	defer e.Close() //nolint:errcheck // what it kept is gone
+	defer e.Close() //nolint:errcheck // its temporary files are no longer needed
 	if err := j.events(func(v *event.Event) error {
 		if v.Millis < from.UnixMilli() || v.Millis >= to.UnixMilli() {
 			return nil
@@ -58,11 +58,11 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	return out, nil
 }
 
-// text says how far the released values are from the real ones, and what error was forecast. among
-// names the values whose median the error is; "" leaves them out.
+// text describes the typical error of the released values, and the forecast error. among names the
+// values whose median error this is; "" leaves them out.
 func (c *comparison) text(f *demoFlags, among string) string {
 	compared, forecast := f.realValue()+f.ofValues(), "forecast"
-	if f.kindOf().Tree != nil { // the real ranks and shares are not looked at
+	if f.kindOf().Tree != nil { // the real ranks and shares are not computed
 		return fmt.Sprintf("forecast: %s; %s of the events count", typically(c.now, compared),
 			words.Percent(c.now.Counted))
 	}
@@ -73,7 +73,7 @@ func (c *comparison) text(f *demoFlags, among string) string {
 		compared, among, forecast, words.Percent(c.now.Typical), words.Percent(c.now.Counted))
 }
 
-// ofValues names the field whose mean, variance and so on a text is about; "" for counts.
+// ofValues names the field whose mean or other statistic is released; "" for counts.
 func (f *demoFlags) ofValues() string {
 	if kind := f.kindOf(); kind.Values() && kind.Tree == nil {
 		if f.badValues > 0 {
@@ -84,8 +84,8 @@ func (f *demoFlags) ofValues() string {
 	return ""
 }
 
-// sayCompared says to the holder of a file how far the released values are from the real ones.
-func (j *job) sayCompared(c *comparison) {
+// noteComparison tells the owner of a file how far the released values are from the real ones.
+func (j *job) noteComparison(c *comparison) {
 	f := j.flags
 	if c.typical > choice.Useful {
 		j.progress.Note("why: %s", f.why(c.now))
@@ -99,7 +99,7 @@ func (j *job) sayCompared(c *comparison) {
 	}
 }
 
-// medianOf names the n values whose errors have the typical error as their median.
+// medianOf names the n values whose median error is the typical error.
 func medianOf(n int, one string) string {
 	if n == 1 {
 		return "one " + one + " with at least half of the events"

@@ -1,6 +1,6 @@
-// Package demo has the commands that need no Kafka: demo runs the whole pipeline in one process,
-// and plan recommends settings for a file or for a stretch of a topic. Both share the flags that
-// describe a file, a promise and what to compute.
+// Package demo implements the commands demo, which runs the whole pipeline in one process without
+// Kafka, and plan, which recommends settings for a file or for a range of a topic. Both share the
+// flags that describe a file, a promise and what to compute.
 package demo
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// app is what the commands of this package use of the world outside.
+// app gives the commands of this package access to the process around them.
 type app struct{ *command.App }
 
 var (
@@ -27,7 +27,7 @@ var (
 	flagsHelp string
 )
 
-// newCommand makes a command whose help has the flags of demo and plan.
+// newCommand returns a command whose help includes the flags that demo and plan share.
 func (a *app) newCommand(use, help, window string, register func(*cobra.Command),
 	work func(*cobra.Command) error) *cobra.Command {
 	return a.New(use, help+"\n"+flagsHelp, register, work, "{window}", window,

@@ -18,8 +18,8 @@ type demoFlags struct {
 	inputFlags
 	allWindows bool
 
-	chooses               bool // window, noise or lasts was not given
-	openValues            bool // nor was the range of values
+	chooses               bool // a setting is chosen: window, noise, lasts or the range of values was not given
+	openValues            bool // the range of values was not given
 	given                 func(flag string) bool
 	flags                 *pflag.FlagSet
 	keys                  keyMode
@@ -58,9 +58,9 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.strict, "strict", false, "")
 }
 
-// registerShared adds the flags of demo and plan: the file, what to compute, how exact values are
-// to be, and the promise. windows adds flags that the two have in different forms; the help lists
-// all in this order.
+// registerShared adds the flags that demo and plan share: the file, what to compute, how accurate
+// values must be, and the promise. windows adds the flags that differ between the two. The help
+// lists all flags in this order.
 func (f *demoFlags) registerShared(flags *pflag.FlagSet, windows func()) {
 	f.flags = flags
 	f.inputFlags.register(flags)

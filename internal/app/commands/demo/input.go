@@ -34,10 +34,10 @@ type inputFlags struct {
 	userField, keyField, timeField string
 	times                          input.TimeFlags
 	skipBadTimes, skipUndecodable  bool
-	badValues                      uint64 // records whose value cannot be read
+	badValues                      uint64 // number of records whose value cannot be read
 	from, to                       command.TimeValue
 	input.ValueFlags
-	buckets int // --buckets, which has a default that settings do not
+	buckets int // value of --buckets, which unlike Settings.Buckets has a default
 	demo.Settings
 }
 
@@ -70,7 +70,7 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.Also, "also", nil, "")
 }
 
-// checkInput decides the layout of the file.
+// checkInput checks the flags that describe the file, and determines its format.
 func (f *inputFlags) checkInput(changed func(string) bool) error {
 	format, err := input.InputFormatOf(f.input, f.inputFormat)
 	if err != nil {
@@ -105,7 +105,7 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 	return nil
 }
 
-// layout returns how the records of the file are read, but for what the file says of them.
+// layout returns the format of the file's records as far as the flags describe it.
 func (f *inputFlags) layout() event.Format {
 	layout := event.Format{
 		Separator: f.separator, Charset: f.encoding,
@@ -121,7 +121,7 @@ func (f *inputFlags) layout() event.Format {
 	return layout
 }
 
-// leastWindow returns the smallest window that demo chooses: a day if the flags allow dates without
+// leastWindow returns the smallest window that demo may choose: a day if times may be dates without
 // a time of day.
 func (f *inputFlags) leastWindow() time.Duration {
 	layout := string(f.times.Layout)
@@ -131,7 +131,7 @@ func (f *inputFlags) leastWindow() time.Duration {
 	return choice.Usual[0]
 }
 
-// explainFile names the flags in an error of the input.
+// explainFile adds the flags to change to an error about the file's format.
 func (f *inputFlags) explainFile(err error) error {
 	var other *eventfile.FormatError
 	if errors.As(err, &other) && other.Separator != "" {
@@ -145,8 +145,8 @@ func (f *inputFlags) explainFile(err error) error {
 		f.keyField}, [2]string{"time-field", f.timeField})
 }
 
-// refuseUnreadable refuses a file without any event, and one most of whose times may be misread. It
-// decides by the records, before anything is promised, as for a file without records.
+// refuseUnreadable returns an error for a file without events, or with records that may be misread.
+// It decides by the records, before anything is promised, as for a file without records.
 func (j *job) refuseUnreadable(file *demo.File) error {
 	f := j.flags
 	faults, records := file.Faults(), uint64(file.Records())
@@ -183,8 +183,8 @@ func (j *job) noteFaults(file *demo.File) {
 	input.NoteWithoutValue(j.progress, j.flags.NoValue, file.Faults().WithoutValue())
 }
 
-// refuseValues refuses a file if too many of its records have a value that cannot be read: the
-// other records are no sample of all.
+// refuseValues returns an error if too many records of a file have a value that cannot be read: the
+// other records would not be representative.
 func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error {
 	n, where, tooMany := faults.BadValues()
 	f.badValues = n
@@ -206,7 +206,7 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 		eventfile.Name(f.input), outcomes.Part(n, records, "record"), f.number(), where, cure)
 }
 
-// number says what a value must be.
+// number returns the description of a valid value.
 func (f *demoFlags) number() string {
 	if f.Decimals > 0 {
 		return "a number"
@@ -214,8 +214,8 @@ func (f *demoFlags) number() string {
 	return "a whole number"
 }
 
-// refuseCharset refuses a file if more than one in a hundred of its records are not UTF-8: they may
-// be all records of a key.
+// refuseCharset returns an error if more than one in a hundred records of a file are not UTF-8:
+// they may be all the records of a key.
 func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) error {
 	bad, where := faults.NotUTF8()
 	if 100*bad <= records {
@@ -226,8 +226,8 @@ func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) err
 		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), where)
 }
 
-// refuseUndecodable refuses a file if more than 2 % of its records are no records of its format:
-// the others are no sample of all.
+// refuseUndecodable returns an error if more than 2 % of a file's records cannot be decoded: the
+// others would not be representative.
 func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64) error {
 	bad, where := faults.Undecodable()
 	if f.skipUndecodable || 50*bad <= records || bad == records {
@@ -238,28 +238,28 @@ func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64)
 		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), f.inputFormat, where)
 }
 
-// refuseTimes refuses a file if more than a tenth of its records have a time that cannot be read:
-// then the others may be misread, for example with day and month exchanged. If most of these times
-// are read in another unit, one in a hundred is enough, and times before 1990 and ahead of now
-// count as well.
+// refuseTimes returns an error if more than a tenth of a file's records have a time that cannot be
+// read: the others may then be misread, for example with day and month swapped. If another unit
+// fits most of these times, more than one in a hundred is enough, and times before 1990 or ahead of
+// now count too.
 func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error {
 	n, where := faults.BadTimes()
 	times, most := faults.Times(), uint64(10)
 	unit := times.Reading()
-	what, cure, goOn := "that cannot be read", "correct "+input.TimeFlagNames+", or write these times like "+
+	what, cure, skip := "that cannot be read", "correct "+input.TimeFlagNames+", or write these times like "+
 		"2025-03-03T00:00:01Z", "leave them out"
 	if unit != nil {
 		odd, oddWhere := faults.OddTimes()
 		switch {
 		case odd == 0:
 		case n == 0:
-			what, where, goOn = "before 1990 or ahead of now", oddWhere, "continue anyway"
+			what, where, skip = "before 1990 or ahead of now", oddWhere, "continue anyway"
 		default:
-			what, where, goOn = what+", or is before 1990 or ahead of now", where+"; "+oddWhere, "continue anyway"
+			what, where, skip = what+", or is before 1990 or ahead of now", where+"; "+oddWhere, "continue anyway"
 		}
 		n, most, cure = n+odd, 100, fmt.Sprintf("give --time-unit %v", unit)
 	} else if times.Events == 0 {
-		return nil // that there is none has causes of its own
+		return nil // another check explains why there are no events
 	}
 	if f.skipBadTimes && times.Events > 0 || most*n <= records {
 		return nil
@@ -268,15 +268,15 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error
 		outcomes.Part(n, records, "record"), what, where)
 	if unit != nil && !unit.Text() && 100*times.Usual() > records {
 		return fmt.Errorf("%sThe file mixes units: these times need --time-unit %v, and the others do not. Write all "+
-			"times in one unit; to %s, add --skip-bad-times", text, unit, goOn)
+			"times in one unit; to %s, add --skip-bad-times", text, unit, skip)
 	}
-	return fmt.Errorf("%sTo read them, %s; to %s, add --skip-bad-times", text, cure, goOn)
+	return fmt.Errorf("%sTo read them, %s; to %s, add --skip-bad-times", text, cure, skip)
 }
 
 const maxKeyFile = 64 << 20
 
-// readPublicKeys reads --public-keys: a file of that name with a key per line where there is
-// one, else a list with commas. A key that is given twice counts once.
+// readPublicKeys reads the value of --public-keys: if there is a file with that name, its lines;
+// otherwise a list with commas. Duplicate keys count once.
 func readPublicKeys(value string) ([]string, error) {
 	keys := strings.Split(value, ",")
 	where := "--public-keys"
@@ -309,7 +309,7 @@ func readPublicKeys(value string) ([]string, error) {
 		out = append(out, key)
 	}
 	if len(out) == 0 {
-		return nil, command.Contents(fmt.Errorf("%s: there is no key in it", where))
+		return nil, command.Contents(fmt.Errorf("%s: it contains no key", where))
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil

@@ -11,14 +11,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// kindOf returns the kind that is counted.
+// kindOf returns the kind of metric to compute.
 func (f *inputFlags) kindOf() metrickind.Kind { return metrickind.Of(f.Kind) }
 
 // ranged reports whether the range of values was given.
 func (f *inputFlags) ranged() bool { return f.Min != 0 || f.Max != 0 }
 
-// checkKind sets the defaults of the kind, and refuses flags that do not fit it and that the
-// pipeline does not know or would take as a range to choose.
+// checkKind sets the defaults of the kind. It refuses flags that do not fit the kind if the
+// pipeline does not see them, or would take them for a range that is to be chosen.
 func (f *demoFlags) checkKind(changed func(string) bool) error {
 	k := f.kindOf()
 	for i := range f.Also {
@@ -64,17 +64,17 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 	return nil
 }
 
-// coarseTarget returns the absolute target for a range of values if none is given.
+// coarseTarget returns the default absolute target for a range of values.
 func (f *demoFlags) coarseTarget(least, most int64) float64 {
 	return deployment.CoarseTarget(f.kindOf(), metrickind.Bounds{Events: 1, Min: least, Max: most}, f.Target.Confidence)
 }
 
-// choosesAbsolute reports whether the target is an absolute one, and not given.
+// choosesAbsolute reports whether the target is absolute and follows from the range of values.
 func (f *demoFlags) choosesAbsolute() bool {
 	return f.kindOf().Vector != nil && !f.given("relative") && !f.given("absolute")
 }
 
-// counted names what the threshold of private keys counts.
+// counted names the things that the threshold of private keys counts.
 func (f *inputFlags) counted() string {
 	if f.kindOf().OncePerUser {
 		return "users"

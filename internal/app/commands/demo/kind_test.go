@@ -80,7 +80,7 @@ func TestDemoChoosesTheRangeOfValues(t *testing.T) {
 	for try := 1; ; try++ {
 		_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "mean", "--value-field", "amount",
 			"--format", "json"}, strings.Fields(ofOrders)...)...)
-		if strings.Contains(stderr, "values below 0 or above 64 count as these") {
+		if strings.Contains(stderr, "values outside 0 to 64 count as the nearer bound") {
 			break
 		}
 		if try == 3 {

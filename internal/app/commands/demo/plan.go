@@ -23,7 +23,7 @@ type planFlags struct {
 	demoFlags
 	windows durationList
 
-	config, metric string // a stretch of the events topic in place of a file
+	config, metric string // for the events on a topic instead of a file
 }
 
 func Plan(c *command.App) *cobra.Command {
@@ -94,9 +94,10 @@ func (f *planFlags) check(changed func(string) bool) error {
 	return f.readPublicKeys()
 }
 
-// step returns what all sizes of windows are multiples of: otherwise, where none is given.
-func (f *planFlags) step(otherwise time.Duration) time.Duration {
-	step := otherwise
+// step returns the greatest common divisor of the given sizes of windows; fallback if none is
+// given.
+func (f *planFlags) step(fallback time.Duration) time.Duration {
+	step := fallback
 	for i, w := range f.windows {
 		if i == 0 {
 			step = w
@@ -125,7 +126,7 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	j.noteFaults(file)
 	from, to := f.millis()
 	e := choice.NewEvents([32]byte{}, from, to, "")
-	defer e.Close() //nolint:errcheck // what it kept is gone
+	defer e.Close() //nolint:errcheck // its temporary files are no longer needed
 	if err := j.addTo(e); err != nil {
 		return err
 	}
@@ -152,28 +153,28 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	return a.printPlanned(f, e, answer, file.Faults().Total())
 }
 
-// advise answers a question.
+// advise returns the advice for a question, and notes its progress.
 func (f *demoFlags) advise(ctx context.Context, progress *terminal.Progress, e *choice.Events,
 	q choice.Question) (*choice.Advice, error) {
-	now, tried := often(), 0
+	due, tried := everyTwoSeconds(), 0
 	q.Progress = func(done int) {
-		if tried += done; now() {
+		if tried += done; due() {
 			progress.Note("%s tried", terminal.Count(tried, "setting"))
 		}
 	}
-	answer, err := e.Advise(ctx, q)
+	advice, err := e.Advise(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("planning: %w", err)
 	}
-	if answer.Rate < 1 {
-		progress.Note("one of %.0f users is looked at: what follows is for all of them, as far as these tell",
-			1/answer.Rate)
+	if advice.Rate < 1 {
+		progress.Note("a sample of one in %.0f users was read: the following figures for all users are estimates",
+			1/advice.Rate)
 	}
-	return answer, nil
+	return advice, nil
 }
 
-// often returns what says whether two seconds have passed since it said so.
-func often() func() bool {
+// everyTwoSeconds returns a function that returns true at most every two seconds.
+func everyTwoSeconds() func() bool {
 	last := time.Now()
 	return func() bool {
 		now := time.Now()
@@ -192,7 +193,7 @@ func (f *planFlags) inRange() string {
 	return ""
 }
 
-// millis returns the range of times; 0 where there is no limit.
+// millis returns --from and --to in Unix milliseconds; 0 if one is not given.
 func (f *inputFlags) millis() (from, to int64) {
 	if !f.from.IsZero() {
 		from = f.from.UnixMilli()

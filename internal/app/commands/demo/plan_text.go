@@ -24,24 +24,24 @@ type planAnswer struct {
 	Outside uint64    `json:"events_outside_range,omitempty"`
 	From    time.Time `json:"first_event"`
 	To      time.Time `json:"last_event"`
-	// Windows are the best settings for each size of windows, and Epsilon those for other ε in the
-	// recommended window.
+	// Windows has the best setting for each size of windows, and Epsilon the best ones for other ε
+	// in the recommended window.
 	Windows []plannedSetting `json:"windows"`
 	Epsilon []plannedSetting `json:"epsilon,omitempty"`
-	Nothing bool             `json:"nothing_of_use,omitempty"` // no setting is of use
+	Nothing bool             `json:"nothing_of_use,omitempty"` // no setting gives useful values
 	Best    plannedSetting   `json:"recommended"`
-	YAML    string           `json:"yaml"`           // for a configuration
-	Demo    string           `json:"demo,omitempty"` // the flags that make a demo with the same file do the same
+	YAML    string           `json:"yaml"`           // sections of a configuration
+	Demo    string           `json:"demo,omitempty"` // flags for a demo of the same file with the same settings
 }
 
-// plannedSetting is an outcome with its setting as people give it.
+// plannedSetting is an outcome and its setting, written as in flags.
 type plannedSetting struct {
 	Window string `json:"window"`
-	Within string `json:"finest_noise"` // ± so much at the confidence of the target
+	Within string `json:"finest_noise"` // half the width of an interval at the target's confidence
 	choice.Outcome
 }
 
-// plan returns the answer with this advice.
+// plan returns the output for an advice.
 func (f *planFlags) plan(a *choice.Advice) *planAnswer {
 	planned := func(all ...choice.Outcome) (out []plannedSetting) {
 		for _, o := range all {
@@ -58,7 +58,7 @@ func (f *planFlags) plan(a *choice.Advice) *planAnswer {
 //go:embed plan_output.txt
 var planOutput string
 
-// planned has the templates of an answer ("text"), of a configuration ("yaml"), and "target".
+// planned holds the templates "text" (the output), "yaml" (for a configuration) and "target".
 var planned = template.Must(template.New("").Funcs(template.FuncMap{
 	"count": terminal.Count[uint64], "percent": words.Percent, "yaml": yamlOf, "flow": flow,
 	"number":    func(n uint64) string { return terminal.Number(float64(n), 0) },
@@ -97,7 +97,7 @@ func yamlOf(value any) string {
 	return fmt.Sprint(value)
 }
 
-// flow returns a mapping in one line, of pairs of names and values; it leaves out zeros.
+// flow returns pairs of names and values as a YAML mapping in one line. It leaves out zero values.
 func flow(pairs ...any) string {
 	var members []string
 	for pair := range slices.Chunk(pairs, 2) {
@@ -141,7 +141,7 @@ func publicKeysYAML(value string, keys []string) string {
 	return fmt.Sprintf("{mode: public, %s: %s}", field, strings.ReplaceAll(string(quoted), `","`, `", "`))
 }
 
-// decidedFlags returns the flags of demo that settings decide.
+// decidedFlags returns the demo flags for the chosen settings.
 func (f *demoFlags) decidedFlags(s demo.Settings) string {
 	text := "--window " + timespan.Text(s.Window) + " --" + f.noiseFlag() + " " + words.Digits(finest(&s)) +
 		" --lasts " + timespan.Text(s.Lasts)
@@ -151,7 +151,7 @@ func (f *demoFlags) decidedFlags(s demo.Settings) string {
 	return text
 }
 
-// typically writes a typical error.
+// typically formats a typical error.
 func typically(o *choice.Outcome, real string) string {
 	if o.Shown < 0.5 {
 		return "nothing would be released"
@@ -159,7 +159,7 @@ func typically(o *choice.Outcome, real string) string {
 	return "typically within " + words.Percent(o.Typical) + " of " + real
 }
 
-// realValue names the true value that the errors of a kind are relative to.
+// realValue names the true value to which the errors of a kind are relative.
 func (f *inputFlags) realValue() string {
 	switch kind := f.kindOf(); {
 	case kind.Vector != nil && kind.Vector.Ratios == 1:
@@ -172,7 +172,7 @@ func (f *inputFlags) realValue() string {
 	return "the real count"
 }
 
-// printPlanned prints an answer.
+// printPlanned prints the output of plan.
 func (a *app) printPlanned(f *planFlags, e *choice.Events, p *planAnswer, broken uint64) error {
 	p.Events, p.Outside, p.From, p.To = e.Count, e.Outside, time.UnixMilli(e.First).UTC(), time.UnixMilli(e.Last).UTC()
 	text, err := f.planText(p, broken)
@@ -182,7 +182,7 @@ func (a *app) printPlanned(f *planFlags, e *choice.Events, p *planAnswer, broken
 	return a.PrintAs(f.format, p, func(b *strings.Builder) { b.WriteString(text) })
 }
 
-// planText returns an answer for people.
+// planText formats the output of plan for people.
 func (f *planFlags) planText(p *planAnswer, broken uint64) (string, error) {
 	needed, beyond := "user, key or time", "outside of --from and --to"
 	place := "the sections privacy and metrics of a configuration"
@@ -223,7 +223,7 @@ func (f *planFlags) planText(p *planAnswer, broken uint64) (string, error) {
 		table("window", p.Windows, func(o *plannedSetting) string { return o.Window }), epsilons})
 }
 
-// life returns a warning if a deployment would run for longer than the events that were read.
+// life returns a warning if a deployment would run for longer than the range of the events.
 func (f *planFlags) life(p *planAnswer) string {
 	span := p.To.Sub(p.From)
 	switch {
@@ -246,7 +246,7 @@ func (f *demoFlags) why(o *choice.Outcome) string {
 		return fmt.Sprintf("a private key is released from about %s on, and half of all %s are in counts of %s or less",
 			terminal.Ceiling(o.Threshold), f.counted(), terminal.Ceiling(o.Half))
 	case o.Counted < 0.75:
-		return "allowances leave many events out, and to count more of them takes more noise"
+		return "allowances leave many events out, and counting more of them takes more noise"
 	}
-	return "counts are too small: the noise that hides a user is large beside them"
+	return "counts are too small: the noise that hides a user is large in comparison"
 }

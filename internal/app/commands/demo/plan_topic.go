@@ -22,7 +22,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// settingFlags returns the flags whose values a configuration has.
+// settingFlags returns the flags that a configuration replaces.
 func settingFlags() []string {
 	names := cli.FlagNames(func(flags *pflag.FlagSet) { new(demoFlags).registerShared(flags, func() {}) })
 	return slices.DeleteFunc(names, func(name string) bool {
@@ -30,7 +30,7 @@ func settingFlags() []string {
 	})
 }
 
-// runPlanTopic plans a metric of a configuration by the events on its topic.
+// runPlanTopic plans a metric of a configuration from the events on its topic.
 func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(string) bool) error {
 	for _, name := range settingFlags() {
 		if changed(name) {
@@ -56,13 +56,13 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	f.Kind, f.Target.Confidence = m.Kind, m.Target.Confidence
 	progress := a.Progress()
 	defer progress.Flush()
-	e, seen, err := f.look(ctx, d, m, progress)
+	e, seen, err := f.readTopic(ctx, d, m, progress)
 	if err != nil {
 		return d.Explained(err)
 	}
 	defer e.Close() //nolint:errcheck // only temporary files are lost
 	if lost := seen.Late + seen.Future; lost > 0 {
-		progress.Note("%s late or of the future, as a run would find them: left out", terminal.Count(int(lost),
+		progress.Note("%s left out, which a run would find late or in the future", terminal.Count(int(lost),
 			"event"))
 	}
 	if err := f.refuseTopic(d, seen); err != nil {
@@ -91,12 +91,13 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	return a.printPlanned(f, e, out, seen.Broken)
 }
 
-// compileMetric compiles the configuration with other settings of a metric, and leaves that metric
-// with what is derived from it. Other metrics keep their parts of the budget.
+// compileMetric returns a function that compiles the configuration with other settings for a
+// metric. The result has only that metric and the ones derived from it; the others keep their parts
+// of the budget.
 func (f *planFlags) compileMetric(d *command.Loaded, m *pipeline.Metric) choice.Compile {
 	return func(s choice.Setting) (*pipeline.Deployment, error) {
 		cfg, c := d.Config, f.decided(s)
-		cfg.Privacy.Epsilon, cfg.LedgerSlots = s.Epsilon, 0 // by the windows that are tried
+		cfg.Privacy.Epsilon, cfg.LedgerSlots = s.Epsilon, 0 // the default for the windows that are tried
 		cfg.Metrics = slices.Clone(cfg.Metrics)
 		i := slices.IndexFunc(cfg.Metrics, func(o pipeline.Metric) bool { return o.Name == m.Name })
 		tried := &cfg.Metrics[i]
@@ -117,7 +118,7 @@ func (f *planFlags) compileMetric(d *command.Loaded, m *pipeline.Metric) choice.
 	}
 }
 
-// refuseTopic refuses a topic if too many of its values cannot be read, by the rule for files.
+// refuseTopic returns an error if too many values on a topic cannot be read, by the rule for files.
 func (f *planFlags) refuseTopic(d *command.Loaded, seen pipeline.ScanCounts) error {
 	values := seen.Accepted + seen.Late + seen.Future + seen.BadValue
 	if f.badValues = seen.BadValue; 50*f.badValues <= values || f.SkipBadValues {
@@ -142,7 +143,7 @@ func (f *planFlags) metricOf(d *command.Loaded) (*pipeline.Metric, error) {
 	case f.metric == "":
 		return nil, command.Usage(fmt.Errorf("--metric is needed: %s", strings.Join(names, " or ")))
 	case i < 0:
-		return nil, command.Usage(fmt.Errorf("--metric is %s: %s has %s", f.metric, f.config,
+		return nil, command.Usage(fmt.Errorf("--metric is %s, but %s has only %s", f.metric, f.config,
 			strings.Join(names, ", ")))
 	}
 	m := &all[i]
@@ -157,8 +158,8 @@ func (f *planFlags) metricOf(d *command.Loaded) (*pipeline.Metric, error) {
 	return m, nil
 }
 
-// look reads the events of the topic that the metric counts.
-func (f *planFlags) look(ctx context.Context, d *command.Loaded, m *pipeline.Metric,
+// readTopic reads the events on the topic that the metric counts.
+func (f *planFlags) readTopic(ctx context.Context, d *command.Loaded, m *pipeline.Metric,
 	progress *terminal.Progress) (*choice.Events, pipeline.ScanCounts, error) {
 	passes := ^uint64(0)
 	if i := slices.Index(d.Config.Events.Format.Filters, m.Filter); m.Filter != "" && i >= 0 {
@@ -172,10 +173,10 @@ func (f *planFlags) look(ctx context.Context, d *command.Loaded, m *pipeline.Met
 		return v.Time
 	}
 	from, to := f.millis()
-	e, now := choice.NewEvents([32]byte{}, from, to, ""), often()
+	e, due := choice.NewEvents([32]byte{}, from, to, ""), everyTwoSeconds()
 	seen, err := pipeline.ScanEvents(ctx, d.Deployment, pipeline.ScanOptions{From: moment(f.from), To: moment(f.to),
 		Progress: func(read uint64) {
-			if now() {
+			if due() {
 				progress.Note("%s read", terminal.Count(int(read), "record"))
 			}
 		}}, func(v *event.Event) error {

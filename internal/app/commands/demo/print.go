@@ -21,21 +21,21 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// printer writes releases as they are published, and the chart after the last.
+// printer writes releases as they are published, and the chart after the last one.
 type printer struct {
 	a     *app
 	j     *job
 	table *terminal.Table
 	width int
 	rows  []terminal.Row
-	met   int
+	met   int    // values that met their target
 	asked int    // values with a target
 	first string // time to the first release
-	// values are those that were released, but for statistics.
+	// values holds the released values, except for statistics.
 	values  map[cell]float64
 	unasked map[string]bool // metrics without a target
 	empty   int             // windows without values since the last one with some
-	until   time.Time       // where the newest of them ends
+	until   time.Time       // end of the newest of these
 }
 
 func newPrinter(a *app, j *job) *printer {
@@ -54,7 +54,7 @@ func newPrinter(a *app, j *job) *printer {
 
 func (p *printer) hasTarget() bool { return p.j.deployment.Metrics[0].Spec.HasTarget() }
 
-// begin says what is promised: on stdout with a table, on stderr with JSON.
+// begin prints the promise: on stdout before a table, on stderr with JSON.
 func (p *printer) begin() error {
 	text, err := p.j.promise()
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *printer) print(text string) error {
 // turn prints the releases of a turn.
 func (p *printer) turn(t demo.Turn) error {
 	clock := wallclock.Of(string(p.j.flags.times.Zone))
-	// An hour that the zone's clocks have jumped over never was.
+	// An hour that the zone's clocks skipped never happened.
 	t.Releases = slices.DeleteFunc(t.Releases, func(r schemas.Release) bool {
 		return clock.Time(r.WindowStart) == clock.Time(r.WindowEnd)
 	})
@@ -126,7 +126,7 @@ func (p *printer) turn(t demo.Turn) error {
 	})
 }
 
-// skipped prints the windows without values that came last.
+// skipped prints a line for the latest windows if they have no values.
 func (p *printer) skipped() error {
 	if p.empty == 0 || p.j.flags.format == cli.JSON {
 		return nil
@@ -138,7 +138,7 @@ func (p *printer) skipped() error {
 	})
 }
 
-// end draws the chart and sums up the run.
+// end draws the chart and prints the summary of the run.
 func (p *printer) end(result demo.Result) error {
 	also := ""
 	if result.Drained {
@@ -153,7 +153,7 @@ func (p *printer) end(result demo.Result) error {
 	}
 	rows, drawn := p.rows, len(p.j.deployment.Metrics)
 	tree := p.j.flags.kindOf().Tree
-	if tree != nil && tree.Edges { // its shares have no charts of their own
+	if tree != nil && tree.Edges { // shares have no charts
 		also := p.j.flags.Also
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r terminal.Row) bool {
 			return r.Statistic != "" && !slices.Contains(also, r.Statistic)
@@ -169,7 +169,7 @@ func (p *printer) end(result demo.Result) error {
 	return p.print("\n" + chart + "\n" + p.summary(result) + "\n")
 }
 
-// summary says how many values were released, and how many are as exact as asked.
+// summary states how many values were released, and how many met their target.
 func (p *printer) summary(result demo.Result) string {
 	windows, filled := terminal.Count(int(result.Turns), "window"), map[time.Time]bool{}
 	for _, r := range p.rows {
@@ -192,7 +192,7 @@ func (p *printer) summary(result demo.Result) string {
 // mostCharts limits the number of charts unless --top asks for more.
 const mostCharts = 8
 
-// promise says in a few lines what is promised to users and to readers: first what it means,
+// promise describes in a few lines what is promised to users and to readers: first the meaning,
 // then the exact terms.
 func (j *job) promise() (string, error) {
 	s, f := j.flags.Settings, j.flags
@@ -225,7 +225,7 @@ func (j *job) promise() (string, error) {
 			words.Digits(s.Target.Absolute), words.Digits(100*s.Target.Absolute), words.Digits(100*s.Target.Absolute))
 	}
 	if f.kindOf().Values() {
-		line("", "values below %s or above %s count as these", terminal.Number(float64(s.Min), 0),
+		line("", "values outside %s to %s count as the nearer bound", terminal.Number(float64(s.Min), 0),
 			terminal.Number(float64(s.Max), 0))
 		if f.Decimals > 0 {
 			unit := f.layout().ValueUnit()
@@ -247,7 +247,7 @@ func (j *job) promise() (string, error) {
 	return b.String(), nil
 }
 
-// accuracy says what the target is, and which counts can meet it.
+// accuracy states the target, and which counts can meet it.
 func (j *job) accuracy() string {
 	t := j.flags.Target
 	targets := terminal.Target(t.Relative, t.Absolute)
@@ -286,15 +286,15 @@ func (j *job) rangeText() string {
 	return "as given by --from and --to, so that it is protected"
 }
 
-// statisticOf returns the name of a statistic of a demo, by the name of its metric; "" for the
+// statisticOf returns the name of a demo's statistic, given the name of its metric; "" for the
 // demo's own values.
 func statisticOf(metric string) string {
 	_, statistic, _ := strings.Cut(metric, demo.MetricName+".")
 	return statistic
 }
 
-// inOrder puts the releases of a turn in order: windows, then keys, each with its own value and
-// then its statistics as they are defined.
+// inOrder sorts the releases of a turn by window and key. Each key's own value comes first, then
+// its statistics in the order of their definition.
 func (j *job) inOrder(releases []schemas.Release) {
 	place := command.PlacesOf(j.deployment)
 	slices.SortStableFunc(releases, func(a, b schemas.Release) int {
@@ -303,8 +303,7 @@ func (j *job) inOrder(releases []schemas.Release) {
 	})
 }
 
-// statisticNames returns the names of the statistics beside each key's own value, each with a short
-// form or "".
+// statisticNames maps the name of each statistic to its short form, or "".
 func (j *job) statisticNames() map[string]string {
 	names := map[string]string{}
 	for _, m := range j.deployment.Metrics[1:] {

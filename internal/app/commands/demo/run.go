@@ -20,16 +20,16 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// job is a demo whose flags were checked: everything that can be refused at the start has
-// been refused.
+// job is a demo whose flags have been checked: everything that can be refused at the start has been
+// refused.
 type job struct {
 	flags      *demoFlags
-	deployment *pipeline.Deployment // for what is promised
+	deployment *pipeline.Deployment // compiled settings, with the promise
 	source     demo.Source
 	secrets    demo.Secrets
 	progress   *terminal.Progress
 	page       *command.Page // nil: no --report
-	chosen     string        // how bounds were chosen; "" where they were given
+	chosen     string        // how settings were chosen; "" if they were given
 }
 
 func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
@@ -82,7 +82,7 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	return j.sumUp(result, len(values), compared)
 }
 
-// compile sets the deployment by the flags.
+// compile sets the deployment from the flags.
 func (j *job) compile() (err error) {
 	j.deployment, err = j.flags.deployment(j.flags.Settings)
 	return err
@@ -97,7 +97,7 @@ func (f *demoFlags) readPublicKeys() (err error) {
 	case f.input == "":
 		f.PublicKeys = generate.Names(max(1, min(f.stream.Keys, 1<<16)))
 	case f.keyField == "":
-		f.PublicKeys = []string{""} // one count of all events: that there is one is not a secret
+		f.PublicKeys = []string{""} // one count of all events, whose existence is no secret
 	}
 	if err == nil && f.PublicKeys != nil && f.given("delta-keys") {
 		return command.Usage(errors.New("--delta-keys is only used with private keys: leave it out"))
@@ -105,7 +105,7 @@ func (f *demoFlags) readPublicKeys() (err error) {
 	return err
 }
 
-// open makes the source and the keys.
+// open opens the source and creates the keys.
 func (j *job) open() error {
 	f := j.flags
 	if f.input == "" {
@@ -126,7 +126,7 @@ func (j *job) openGenerated() error {
 	}
 	j.source = source
 	s := j.flags.Settings
-	s.Kind = "" // the default, so that a seed keeps its noise
+	s.Kind = "" // the default, so that a seed always gives the same noise
 	j.secrets, err = demo.SeededSecrets(s, source)
 	return err
 }
@@ -158,8 +158,8 @@ func (j *job) read() (*demo.File, error) {
 	}
 	j.source = source
 	if err = source.NoRecords(); err == nil && source.NoUsers() {
-		// Records without a user need not be broken, but with a misspelt field, each would be a
-		// user.
+		// Records without a user need not be broken, but if --user-field is misspelt, every record
+		// would count as a user.
 		err = fmt.Errorf("reading input file %s: no record has a user in %s: correct --user-field",
 			eventfile.Name(f.input), f.userField)
 	}
@@ -172,7 +172,7 @@ func (j *job) read() (*demo.File, error) {
 	return source, nil
 }
 
-// fileOptions say how the file is read.
+// fileOptions returns the options for reading the file.
 func (f *demoFlags) fileOptions() demo.FileOptions {
 	return demo.FileOptions{
 		Path: f.input, Format: f.layout(), NoUser: f.NoUser, Header: f.header,
@@ -180,13 +180,13 @@ func (f *demoFlags) fileOptions() demo.FileOptions {
 	}
 }
 
-// present runs the job and prints what it releases; it returns the values.
+// present runs the job, prints its releases, and returns their values.
 func (a *app) present(ctx context.Context, j *job) (demo.Result, map[cell]float64, error) {
 	turns := j.turns()
 	j.progress.Expect(turns)
 	if turns > manyTurns {
-		j.progress.Note("%s take long: a larger --window, or --from and --to, make it shorter", terminal.Count(turns,
-			"window"))
+		j.progress.Note("%s take a long time: for fewer, give a larger --window, or --from and --to",
+			terminal.Count(turns, "window"))
 	}
 	var loaded atomic.Bool
 	drain, stop := a.DrainOnSignal(j.progress, func() string {
@@ -216,31 +216,31 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, map[cell]float6
 	return result, p.values, p.end(result)
 }
 
-// manyTurns is more than a user waits for without having asked for it.
+// manyTurns is a number of windows that takes longer than users expect to wait.
 const manyTurns = 20_000
 
-// refuseLong refuses a range of very many windows that was not asked for: one record far away
-// in time makes one.
+// refuseLong returns an error for a range of very many windows unless flags ask for it: a single
+// record far away in time can cause one.
 func (j *job) refuseLong(file *demo.File) error {
 	f := j.flags
 	turns := j.turns()
 	if turns <= manyTurns || f.allWindows || !f.from.IsZero() && !f.to.IsZero() {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: its events are in %s of %s, which take long: %s; or go on with "+
+	return fmt.Errorf("reading input file %s: its events are in %s of %s, which take a long time: %s; or continue with "+
 		"--all-windows",
 		eventfile.Name(f.input), terminal.Count(turns, "window"), timespan.Text(f.Window), file.Stretched())
 }
 
-// turns returns how many windows are to be settled.
+// turns returns the number of windows to settle.
 func (j *job) turns() int {
 	from, to := j.source.Range()
 	// Time.Sub is limited to 292 years
 	return int((to.UnixMilli() - from.UnixMilli()) / j.flags.Window.Milliseconds())
 }
 
-// verify checks that every record is accounted for. What it says has no numbers: they are in the
-// trusted report only.
+// verify checks that every record is accounted for. Its note has no numbers, which only the trusted
+// report has.
 func (j *job) verify(result demo.Result) error {
 	if err := demo.CheckTallies(result.Tallies); err != nil || result.Drained {
 		return err
@@ -252,10 +252,10 @@ func (j *job) verify(result demo.Result) error {
 	return nil
 }
 
-// sumUp prints for the owner of the input, on stderr, what became of the records, and why little or
-// nothing was released. What it writes is exact, and must not be published. With --strict it
-// returns an error if most records were lost. Of a run that was ended by a signal it says only what
-// became of the records.
+// sumUp prints on stderr, for the owner of the input, what became of the records and why little or
+// nothing was released. These numbers are exact and must not be published. With --strict it returns
+// an error if most records were lost. If a signal ended the run, it prints only what became of the
+// records.
 func (j *job) sumUp(result demo.Result, released int, compared *comparison) error {
 	j.progress.Note("%s", strings.TrimRight(outcomes.Table(result.Tallies), "\n"))
 	if file, ok := j.source.(*demo.File); ok {
@@ -269,7 +269,7 @@ func (j *job) sumUp(result demo.Result, released int, compared *comparison) erro
 	}
 	causes := demo.Causes(j.flags.Settings, j.source, result, released)
 	switch {
-	case released == 0 && causes == nil && compared == nil: // else the comparison says why
+	case released == 0 && causes == nil && compared == nil: // otherwise the comparison gives the reason
 		j.progress.Note("nothing was released, and no single cause stands out")
 	case released == 0:
 		j.progress.Note("nothing was released")
@@ -278,7 +278,7 @@ func (j *job) sumUp(result demo.Result, released int, compared *comparison) erro
 		j.progress.Note("why: %s", c)
 	}
 	if compared != nil {
-		j.sayCompared(compared)
+		j.noteComparison(compared)
 	}
 	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)
 	return command.RefuseLosses(loss, j.flags.strict, func() {
@@ -287,7 +287,7 @@ func (j *job) sumUp(result demo.Result, released int, compared *comparison) erro
 	})
 }
 
-// openPage makes the page of --report, if one was asked for.
+// openPage opens the page of --report, if that was given.
 func (j *job) openPage() error {
 	if j.flags.report == "" {
 		return nil
@@ -297,7 +297,7 @@ func (j *job) openPage() error {
 	return err
 }
 
-// describePage adds to the page what is special about a demo. The source must be open.
+// describePage adds the notes that are special to a demo to the page. The source must be open.
 func (j *job) describePage() {
 	if j.page == nil {
 		return
@@ -320,8 +320,8 @@ func (j *job) describePage() {
 	j.page.Describe("Tollgate demo", source, notes...)
 }
 
-// addError adds to the page how far its values are from the real counts, where the events are made
-// up: of a file that is as secret as its records, and the page is public.
+// addError adds the error of the values to the page if the events are made up. For a file, the
+// error is as secret as the records, and the page is public.
 func (j *job) addError(c *comparison) {
 	if j.page == nil || c == nil || j.flags.input != "" {
 		return
@@ -338,7 +338,7 @@ func (j *job) collect(t demo.Turn) {
 	j.page.Add(0, t.End, t.Releases)
 }
 
-// savePage writes the page, also of a run that was ended by a signal.
+// savePage writes the page, even if a signal ended the run.
 func (j *job) savePage() error {
 	if j.page == nil {
 		return nil

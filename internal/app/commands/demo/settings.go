@@ -18,8 +18,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// check refuses combinations of flags that make no sense, before anything is opened.
-// changed reports whether a flag was given.
+// check refuses combinations of flags that make no sense, before anything is opened. changed
+// reports whether a flag was given.
 func (f *demoFlags) check(changed func(string) bool) error {
 	f.given = changed
 	if !changed("window") {
@@ -42,7 +42,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	} else {
 		for _, name := range generatorFlags() {
 			if changed(name) {
-				return command.Usage(fmt.Errorf("--%s is for made-up events: leave it out beside --input", name))
+				return command.Usage(fmt.Errorf("--%s is for made-up events: leave it out with --input", name))
 			}
 		}
 		if err := f.checkInput(changed); err != nil {
@@ -74,7 +74,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	return f.readPublicKeys()
 }
 
-// madeUp sets what was not given for made-up events.
+// madeUp sets the defaults for made-up events.
 func (f *demoFlags) madeUp(changed func(string) bool) {
 	if !changed("relative") {
 		f.Target.Relative = 0.1
@@ -87,9 +87,9 @@ func (f *demoFlags) madeUp(changed func(string) bool) {
 	}
 }
 
-// baseWindow is the size of windows where none is given, by what is public: an hour for made-up
-// events, for a range that no days make up and, if times have hours, for one of at most four days;
-// else a day.
+// baseWindow returns the default size of windows, which depends only on flags: an hour for made-up
+// events, for a range that does not consist of whole days and, if times have hours, for a range of
+// at most four days; otherwise a day.
 func (f *demoFlags) baseWindow() time.Duration {
 	const day = 24 * time.Hour
 	from, to := f.millis()
@@ -100,14 +100,14 @@ func (f *demoFlags) baseWindow() time.Duration {
 	return day
 }
 
-// spares refuses reports that would overwrite what is read.
+// spares returns an error if a report would overwrite an input.
 func (f *demoFlags) spares() error {
 	inputs := []command.NamedFile{{By: "--input", Path: f.input}, {By: "--public-keys", Path: f.publicKeys}}
 	return command.Spared([]command.NamedFile{{By: "--report", Path: f.report}, {By: "--trusted-report",
 		Path: f.trustedReport}}, inputs...)
 }
 
-// checkRange refuses a range that does not begin and end where windows do, in UTC.
+// checkRange refuses a range that does not begin and end with windows, in the time zone or UTC.
 func (f *demoFlags) checkRange() error {
 	size := f.Window.Milliseconds()
 	f.from.In(string(f.times.Zone))
@@ -123,7 +123,7 @@ func (f *demoFlags) checkRange() error {
 			example := func(t time.Time) *command.TimeValue {
 				return &command.TimeValue{Time: t, Local: border.value.Local}
 			}
-			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in %s, for example %v or %v",
+			return fmt.Errorf("--%s is %v: it must be the start of a window of %v in %s, for example %v or %v",
 				border.name, &border.value,
 				timespan.Text(f.Window), cmp.Or(string(f.times.Zone), "UTC"), example(before),
 				example(before.Add(f.Window)))
@@ -135,22 +135,22 @@ func (f *demoFlags) checkRange() error {
 	return nil
 }
 
-// compile makes a deployment of a setting that is tried, with the other flags.
+// compile compiles a deployment for a setting to try, with the other flags.
 func (f *demoFlags) compile(s choice.Setting) (*pipeline.Deployment, error) {
 	return f.deployment(f.decided(s))
 }
 
-// deployment makes a deployment of settings, and names flags in its errors.
+// deployment compiles settings. Its errors name flags.
 func (f *demoFlags) deployment(s demo.Settings) (*pipeline.Deployment, error) {
 	d, err := s.Compile()
 	if err != nil {
 		return nil, f.configFlag(err)
 	}
-	d.Config.Events.Format.Value, d.Config.Events.Format.Decimals = f.ValueField, f.Decimals // a report names them
+	d.Config.Events.Format.Value, d.Config.Events.Format.Decimals = f.ValueField, f.Decimals // for the report
 	return d, nil
 }
 
-// warnings returns what is valid and probably wrong in the settings, with the names of flags.
+// warnings returns the settings that are valid but probably wrong, with the names of flags.
 func (f *demoFlags) warnings(d *pipeline.Deployment) (all []error) {
 	for _, one := range deployment.Warnings(d) {
 		all = append(all, f.configFlag(one))
@@ -158,8 +158,8 @@ func (f *demoFlags) warnings(d *pipeline.Deployment) (all []error) {
 	return all
 }
 
-// configFlag names those flags that were given, of the ones that set the field of an error, and
-// flags that can be added.
+// configFlag replaces fields of the configuration by flags in an error: the given flags that set
+// the wrong field, and the flags to add.
 func (f *demoFlags) configFlag(err error) error {
 	var bad *pipeline.ConfigError
 	if !errors.As(err, &bad) {
@@ -186,7 +186,7 @@ func (f *demoFlags) configFlag(err error) error {
 }
 
 // settingBy returns the flags that set a field of a configuration, or a part of it; nil for none.
-// Most flags are named like the field.
+// Most flags have the name of their field.
 func (f *demoFlags) settingBy(field string) []string {
 	name := field[strings.LastIndexByte(field, '.')+1:]
 	name = strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "$1-$2"))

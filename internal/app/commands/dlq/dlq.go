@@ -1,4 +1,4 @@
-// Package dlq has the commands for the dead letters of a deployment.
+// Package dlq implements the commands for the dead letters of a deployment.
 package dlq
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// app has the flags that all commands of this package share.
+// app holds the flags that all commands of this package share.
 type app struct {
 	*command.App
 	config   string
@@ -51,7 +51,7 @@ numbers are exact, so these commands are for the trusted side only.`,
 	}, (&app{App: c}).list(), (&app{App: c}).show(), (&app{App: c}).replay())
 }
 
-// command returns a command with the flags that all of them share, and its own.
+// command returns a command with the shared flags and the flags that register adds.
 func (a *app) command(name, help string, register func(*pflag.FlagSet),
 	work func(*cobra.Command) error) *cobra.Command {
 	return a.New(name, help, func(cmd *cobra.Command) {
@@ -77,7 +77,7 @@ func (a *app) open(ctx context.Context, keys bool) (*command.Loaded, pipeline.De
 	return d, o, err
 }
 
-// each calls fn with the chosen dead letters, until fn returns false.
+// each calls fn for each chosen dead letter until fn returns false.
 func (a *app) each(ctx context.Context, explain bool, fn func(*pipeline.DeadLetter) bool) error {
 	d, o, err := a.open(ctx, false)
 	if err != nil {
@@ -89,12 +89,12 @@ func (a *app) each(ctx context.Context, explain bool, fn func(*pipeline.DeadLett
 		return d.Explained(err)
 	}
 	if !until.IsZero() {
-		fmt.Fprintf(a.Stderr, "these are not all: for later dead letters give --from %s\n", until.Format(time.RFC3339))
+		fmt.Fprintf(a.Stderr, "there may be more: for later dead letters give --from %s\n", until.Format(time.RFC3339))
 	}
 	return nil
 }
 
-// known returns a class, or "other" for a text that another program has written there.
+// known returns class, or "other" for a text that another program has written.
 func known(class string) string {
 	if !slices.Contains(event.Classes(), class) {
 		return "other"
@@ -102,17 +102,17 @@ func known(class string) string {
 	return class
 }
 
-// noLetters is the text for people if no dead letter was chosen.
-const noLetters = "no dead letters (with --class, --from or --to: none that fit)\n"
+// noLetters is the text for people if there is no dead letter to print.
+const noLetters = "no dead letters (with --class, --from or --to: none that match)\n"
 
 type class struct {
 	Class   string    `json:"class"`
 	Records uint64    `json:"records"`
-	First   time.Time `json:"first"` // when it was written
+	First   time.Time `json:"first"` // the time when the first dead letter was written
 	Last    time.Time `json:"last"`
 }
 
-// count adds a dead letter to its class. Those of several partitions are in no order.
+// count adds a dead letter to its class. Dead letters come in no order of time.
 func count(found map[string]*class, l *pipeline.DeadLetter) {
 	name := known(l.Class)
 	c := found[name]
@@ -131,7 +131,7 @@ func count(found map[string]*class, l *pipeline.DeadLetter) {
 
 func (a *app) list() *cobra.Command {
 	return a.command("list", listHelp, func(*pflag.FlagSet) {}, func(cmd *cobra.Command) error {
-		found := map[string]*class{} // no more than there are classes
+		found := map[string]*class{}
 		err := a.each(cmd.Context(), false, func(l *pipeline.DeadLetter) bool {
 			count(found, l)
 			return true

@@ -16,15 +16,15 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// letter is what show shows of a dead letter.
+// letter holds the parts of a dead letter that the command show prints.
 type letter struct {
 	Class     string    `json:"class"`
-	Now       string    `json:"now"` // what the configuration makes of it: "readable", or class and field
+	Now       string    `json:"now"` // result of decoding it now: "readable", or class and field
 	Written   time.Time `json:"written"`
 	Partition int32     `json:"partition"` // of the events topic
 	Offset    int64     `json:"offset"`
 	Bytes     int       `json:"bytes"`
-	Key       string    `json:"kafka_key"` // masked but with --records-trusted
+	Key       string    `json:"kafka_key"` // masked unless --records-trusted is given
 	Value     string    `json:"value"`
 }
 
@@ -50,7 +50,7 @@ func (a *app) show() *cobra.Command {
 	})
 }
 
-// shownBytes bounds what is shown of a key or value.
+// shownBytes limits how much of a key or value is shown.
 const shownBytes = 4096
 
 func shown(l *pipeline.DeadLetter, trusted bool) letter {
@@ -69,11 +69,11 @@ func shown(l *pipeline.DeadLetter, trusted bool) letter {
 	return out
 }
 
-// mask keeps the structure of a text, which is the characters between which JSON and rows have
-// their fields, and shows of everything between them whether it is a number.
+// mask keeps the characters that separate the fields of JSON and of rows. It replaces each text
+// between them by 9 if it is a number, and by x otherwise.
 func mask(text string) string {
 	if !utf8.ValidString(text) {
-		return "x" // not a text: structure cannot be told from contents
+		return "x" // not text: structure and contents look alike
 	}
 	return token.ReplaceAllStringFunc(text, func(part string) string {
 		if strings.Trim(part, "0123456789+-.") == "" {

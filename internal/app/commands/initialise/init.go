@@ -1,5 +1,5 @@
-// Package initialise has the command init, which begins a deployment, and the rule that refuses a
-// second promise under the same keys.
+// Package initialise implements the command init, which begins a deployment, and the rule that
+// refuses a second promise under the same keys.
 package initialise
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// app is what the commands of this package use of the world outside.
+// app gives the command access to the process around it.
 type app struct{ *command.App }
 
 // initFlags are the flags of init as they were given.
@@ -97,20 +97,20 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 	return nil
 }
 
-// begin makes topics and writes the HEADER.
+// begin creates topics and writes the HEADER.
 func (a *app) begin(ctx context.Context, f *initFlags, d *command.Loaded, record *pipeline.Record) error {
 	if err := pipeline.Initialised(ctx, d.Deployment); err != nil {
-		return err // a topic that it has lost must not be made anew
+		return err // a lost topic of a deployment must not be created again
 	}
 	cluster, err := pipeline.ClusterID(ctx, d.Deployment)
 	if err != nil {
 		return err
 	}
-	switch no, err := mayBegin(f, d, record, cluster); {
+	switch refusal, err := mayBegin(f, d, record, cluster); {
 	case err != nil:
 		return err
-	case no != nil:
-		return no.ofInit(d)
+	case refusal != nil:
+		return refusal.ofInit(d)
 	}
 	if err := d.MayBegin(); err != nil { // last: with other brokers the deployment may have begun
 		return err
@@ -118,7 +118,7 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *command.Loaded, record
 	if f.createTopics {
 		o := pipeline.TopicOptions{EventPartitions: f.eventPartitions, Replication: f.replication}
 		if err := pipeline.CheckMissingTopics(ctx, d.Deployment, o); err != nil {
-			return err // a topic that was lost must not seem to be there
+			return err // no topic may be created if another one was lost
 		}
 		if err := a.CreateTopics(ctx, d, o); err != nil {
 			return err
@@ -140,18 +140,18 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *command.Loaded, record
 	if err != nil {
 		return err
 	}
-	commit := func() error { return willBegin(d, b) }
+	commit := func() error { return recordIntent(d, b) }
 	if err := pipeline.Init(ctx, d.Deployment, pipeline.InitOptions{Start: start, Incarnation: b.Incarnation, By: f.by,
 		Why: f.why, Commit: commit}); err != nil {
 		return err
 	}
-	if err := a.hasBegun(f, d, b); err != nil {
+	if err := a.recordBegun(f, d, b); err != nil {
 		return err
 	}
 	return a.printInit(f, d, start)
 }
 
-// printInit prints what was promised, and what to do next.
+// printInit prints the promise and the next step.
 func (a *app) printInit(f *initFlags, d *command.Loaded, start time.Time) error {
 	cfg := d.Config
 	first := deployment.FirstWindow(d.Deployment, start)
@@ -159,12 +159,12 @@ func (a *app) printInit(f *initFlags, d *command.Loaded, start time.Time) error 
 	fmt.Fprintf(&b, "%s is initialised on topic %s; time begins at %s\n\n", cfg.Deployment, cfg.Outputs.Control,
 		first.Format(time.RFC3339))
 	command.WritePromise(&b, plan.New(d.Deployment), false)
-	command.WriteBackups(&b, d.File)
+	command.WriteBackupList(&b, d.File)
 	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)
 	return a.Print(b.String())
 }
 
-// earliest returns the least timestamp of the first records of the events topic's partitions.
+// earliest returns the earliest timestamp among the first records of the events topic's partitions.
 func earliest(ctx context.Context, cfg pipeline.Config) (time.Time, error) {
 	client, err := connect.Dial(ctx, cfg.Kafka, nil)
 	if err != nil {
@@ -181,9 +181,9 @@ func earliest(ctx context.Context, cfg pipeline.Config) (time.Time, error) {
 	return time.UnixMilli(millis).UTC(), nil
 }
 
-// initialisedAlready ends an init that found a HEADER. It succeeds if the HEADER matches this
-// configuration and the topics are set up correctly, so that init can be repeated after a crash or
-// by a script.
+// initialisedAlready finishes an init that found a HEADER. It succeeds if the HEADER matches the
+// configuration and the topics are set up correctly, so that scripts can repeat init, and operators
+// can after a crash.
 func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.Loaded, record *pipeline.Record,
 	e *pipeline.InitialisedError) error {
 	if len(e.Differences) > 0 {
@@ -196,15 +196,15 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.L
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed%s\n",
-		d.Config.Deployment, e.Topic, d.ButMade())
+	fmt.Fprintf(&b, "%s is already initialised on topic %s, with this configuration; nothing was changed%s\n",
+		d.Config.Deployment, e.Topic, d.ExceptMade())
 	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]),
 		e.Generation, e.Start.Format(time.RFC3339))
 	if start := f.start.Moment(d.Config.Time.WindowZone); f.start.Word == "" &&
 		!deployment.FirstWindow(d.Deployment, start).Equal(e.Start) {
-		fmt.Fprintf(&b, "--start %s is ignored: the first init has fixed where time begins\n", &f.start)
+		fmt.Fprintf(&b, "--start %s is ignored: the first init fixed where time begins\n", &f.start)
 	}
-	command.WriteBackups(&b, d.File)
+	command.WriteBackupList(&b, d.File)
 	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)
 	return a.Print(b.String())
 }
@@ -213,10 +213,10 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.L
 // remedy.
 func differsFrom(f *initFlags, d *command.Loaded, e *pipeline.InitialisedError) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is initialised already on topic %s, with another configuration (generation %d, incarnation "+
+	fmt.Fprintf(&b, "%s is already initialised on topic %s, with another configuration (generation %d, incarnation "+
 		"%s, time begins at %s); nothing was changed%s. What differs, in force → in %s:\n",
 		d.Config.Deployment, e.Topic, e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339),
-		d.ButMade(), f.config)
+		d.ExceptMade(), f.config)
 	never := false
 	for _, one := range e.Differences {
 		fmt.Fprintf(&b, "  %s\n", one.What)

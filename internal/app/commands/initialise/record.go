@@ -12,40 +12,40 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// How to begin a deployment all the same; the verb is for how a flag is given.
+// How to begin a deployment anyway; %s is the phrase that introduces the flag.
 const (
 	asFirst  = "if no deployment has begun with these keys, %s --begin-first-promise"
 	asSecond = "to begin a second deployment, which gives the same people their whole budget once more, %s " +
 		"--begin-second-promise"
 )
 
-// Refusal says why a deployment does not begin on a control topic that is empty.
+// Refusal is the reason why init does not begin a deployment on an empty control topic.
 type Refusal struct {
 	why        error
 	unless     string // asFirst or asSecond
-	Unrecorded bool   // it says only that nothing is known of the keys, as of most new ones in variables
+	Unrecorded bool   // no record mentions the keys, which is normal for new keys in variables
 }
 
-// ofInit is the error of an init, which has written nothing.
+// ofInit returns the error of an init that has written nothing.
 func (r *Refusal) ofInit(d *command.Loaded) error {
-	return command.Contents(fmt.Errorf("%w. Nothing was written%s; %s", r.why, d.ButMade(), fmt.Sprintf(r.unless,
+	return command.Contents(fmt.Errorf("%w. Nothing was written%s; %s", r.why, d.ExceptMade(), fmt.Sprintf(r.unless,
 		"add")))
 }
 
-// BeforeInit is the error of a command that checks what init will find.
+// BeforeInit returns the error of a command that checks the topics before init.
 func (r *Refusal) BeforeInit() error {
 	return command.Contents(fmt.Errorf("%w; %s", r.why, fmt.Sprintf(r.unless, "use tollgate init --create-topics")))
 }
 
-// mayBegin refuses a deployment on a control topic that is empty, where one has begun under its
-// keys and the operator has not asked for a second one.
+// mayBegin returns a refusal to begin a deployment on an empty control topic if one has already
+// begun under its keys, unless the operator has asked for a second one.
 func mayBegin(f *initFlags, d *command.Loaded, record *pipeline.Record, cluster string) (*Refusal, error) {
 	if f.second {
 		return nil, nil
 	}
 	_, userHash := d.File.KeyFiles()
 	records := []*pipeline.Record{record}
-	if userHash != "" { // whatever keys.record names
+	if userHash != "" { // even if keys.record names another file
 		beside, err := startrecord.Read(startrecord.Path(userHash))
 		if err != nil {
 			return nil, command.Contents(err)
@@ -61,7 +61,7 @@ func mayBegin(f *initFlags, d *command.Loaded, record *pipeline.Record, cluster 
 	if record != nil && len(record.Unfinished) > 0 {
 		interrupted = &record.Unfinished[len(record.Unfinished)-1]
 		if !f.first && (interrupted.Cluster != cluster || interrupted.Control != d.Config.Outputs.Control) {
-			// A record that was cut, or restored from an early copy, has the same lines.
+			// A record that was truncated, or restored from an old copy, looks the same.
 			why := fmt.Errorf("%s says that an init was interrupted (%s), but this is topic %s of cluster %s: correct "+
 				"kafka.brokers and outputs.control",
 				record.From, *interrupted, d.Config.Outputs.Control, cluster)
@@ -76,7 +76,7 @@ func mayBegin(f *initFlags, d *command.Loaded, record *pipeline.Record, cluster 
 	return nil, nil
 }
 
-// newBeginning draws the incarnation of a deployment that is to begin on a cluster.
+// newBeginning draws the incarnation of a deployment that will begin on a cluster.
 func newBeginning(d *command.Loaded, cluster string) (pipeline.Beginning, error) {
 	b := pipeline.Beginning{Cluster: cluster, Deployment: d.Config.Deployment, Control: d.Config.Outputs.Control,
 		At: time.Now()}
@@ -86,20 +86,20 @@ func newBeginning(d *command.Loaded, cluster string) (pipeline.Beginning, error)
 	return b, nil
 }
 
-// willBegin records that a deployment is about to begin.
-func willBegin(d *command.Loaded, b pipeline.Beginning) error {
+// recordIntent records that a deployment is about to begin.
+func recordIntent(d *command.Loaded, b pipeline.Beginning) error {
 	if file, _ := d.File.RecordPlace(); file != "" {
 		return startrecord.Add(file, b, false, false)
 	}
 	return nil
 }
 
-// hasBegun records that control has the HEADER of a deployment. Where another process has begun
-// another one meanwhile under the same keys, this one does not count.
-func (a *app) hasBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning) error {
+// recordBegun records that control has the HEADER of a deployment. If another process has meanwhile
+// begun a deployment under the same keys, this one does not count.
+func (a *app) recordBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning) error {
 	file, variable := d.File.RecordPlace()
 	if _, userHash := d.File.KeyFiles(); userHash != "" && file != startrecord.Path(userHash) {
-		// If a configuration does not name the record, it is beside the key.
+		// Without keys.record, commands look for the record beside the key.
 		if err := startrecord.Add(startrecord.Path(userHash), b, true, f.second); err != nil &&
 			!startrecord.Unwritable(err) {
 			return err
@@ -110,7 +110,7 @@ func (a *app) hasBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning) er
 		if err != nil {
 			return err
 		}
-		where := "keep this line with the keys, and name it under keys.record"
+		where := "keep this line in a file beside the keys, and name that file under keys.record"
 		if variable != "" {
 			where = "add this line to the environment variable " + variable
 		}
@@ -123,14 +123,14 @@ func (a *app) hasBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning) er
 	record, err := startrecord.Read(file)
 	if err == nil && !record.Has(b.Incarnation) {
 		_, err = record.Check(b.Incarnation, b.Cluster)
-		err = command.Contents(fmt.Errorf("another init has begun a deployment with these keys first: %w. Runs refuse "+
-			"the one that this init has begun; %s", err, fmt.Sprintf(asSecond, "add")))
+		err = command.Contents(fmt.Errorf("another init began a deployment with these keys first: %w. Runs will refuse "+
+			"the one that this init began; %s", err, fmt.Sprintf(asSecond, "add")))
 	}
 	return err
 }
 
-// recordAlready records a deployment that control has already: an earlier version, or an init that
-// was interrupted, has begun it.
+// recordAlready records a deployment that control already has: an earlier version, or an init that
+// was interrupted, began it.
 func (a *app) recordAlready(f *initFlags, d *command.Loaded, record *pipeline.Record,
 	e *pipeline.InitialisedError) error {
 	b := pipeline.Beginning{Cluster: e.Cluster, Deployment: d.Config.Deployment, Control: e.Topic,
@@ -145,17 +145,18 @@ func (a *app) recordAlready(f *initFlags, d *command.Loaded, record *pipeline.Re
 		return err
 	case record != nil && len(record.Begun) > 0 && !f.second:
 		_, err := record.Check(e.Incarnation, e.Cluster)
-		return command.Contents(fmt.Errorf("%w. Nothing was written%s; two deployments with the same keys give the "+
-			"same people a whole budget each; to accept that, add --begin-second-promise", err, d.ButMade()))
+		return command.Contents(fmt.Errorf("%w. Nothing was written%s; with the same keys, each of two deployments "+
+			"gives the same people a full budget; to accept that, add --begin-second-promise", err, d.ExceptMade()))
 	}
-	return a.hasBegun(f, d, b)
+	return a.recordBegun(f, d, b)
 }
 
-// RefusesInit returns why a plain init would begin nothing, where control is empty or missing.
-func RefusesInit(ctx context.Context, d *command.Loaded) (*Refusal, error) {
+// InitRefusal returns why an init without flags would not begin a deployment, if control is empty
+// or missing.
+func InitRefusal(ctx context.Context, d *command.Loaded) (*Refusal, error) {
 	without, record := d.Unrecorded()
 	if err := pipeline.Initialised(ctx, without.Deployment); err != nil {
-		return nil, nil //nolint:nilerr // CheckTopics says it again, with what else is wrong
+		return nil, nil //nolint:nilerr // CheckTopics reports it again, with the other faults
 	}
 	cluster, err := pipeline.ClusterID(ctx, d.Deployment)
 	if err != nil {

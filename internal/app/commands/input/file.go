@@ -1,4 +1,5 @@
-// Package input has the flags and the notes that all commands share that read a file of events.
+// Package input implements the flags and notes that are shared by commands that read a file of
+// events.
 package input
 
 import (
@@ -21,8 +22,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Readable refuses a file that cannot be read, before any other work begins. A pipe is not
-// opened: it could be read only once. An empty path is no file.
+// Readable returns an error if a file cannot be read, before any other work begins. It does not
+// open a pipe, which can be read only once, and accepts an empty path.
 func Readable(flag, path string) error {
 	if path == "" || flag == "input" && path == eventfile.Stdin {
 		return nil
@@ -45,7 +46,7 @@ func Readable(flag, path string) error {
 	return file.Close()
 }
 
-// InputFormatOf returns the format that was given, else the format of the file's name.
+// InputFormatOf returns the given format or, without one, the format that the file's name shows.
 func InputFormatOf(name, given string) (e event.Encoding, err error) {
 	if given == "" {
 		if e = eventfile.EncodingOfFile(name); !e.Known() {
@@ -59,7 +60,7 @@ func InputFormatOf(name, given string) (e event.Encoding, err error) {
 	return e, err
 }
 
-// CheckEncoding checks --encoding for a file of a format.
+// CheckEncoding checks that --encoding is valid and fits the format of the file.
 func CheckEncoding(encoding string, format event.Encoding) error {
 	if encoding != "" && format.Contained() {
 		return fmt.Errorf("--encoding is for text: leave it out for %s", format.Name)
@@ -70,7 +71,7 @@ func CheckEncoding(encoding string, format event.Encoding) error {
 	return nil
 }
 
-// AnyFormat names all formats, RowFormats those of rows, QuotedFormats those with quotes and
+// AnyFormat names all formats, RowFormats those with rows, QuotedFormats those with quotes and
 // SchemaFormats those with schemas.
 func AnyFormat() string               { return event.Listed(event.Encoding.Known, " or ") }
 func RowFormats(before string) string { return event.Listed(event.Encoding.Tabular, before) }
@@ -79,8 +80,8 @@ func QuotedFormats() string {
 }
 func SchemaFormats() string { return event.Listed(event.Encoding.Schemas, " and ") }
 
-// ExplainFormat adds the flag that fits to the error of a file that is of another format than
-// was chosen, by the flag or by the file's name.
+// ExplainFormat adds the right flag to the error for a file whose format is not the one that the
+// flag or the file's name says.
 func ExplainFormat(err error) error {
 	var other *eventfile.FormatError
 	if !errors.As(err, &other) || other.Fits == "" {
@@ -93,17 +94,17 @@ func ExplainFormat(err error) error {
 	return command.Usage(fmt.Errorf("%w: give %s", err, cure))
 }
 
-// NoteFaults says what is wrong with the broken records of a file.
+// NoteFaults notes what is wrong with the broken records of a file.
 func NoteFaults(progress *terminal.Progress, faults []string) {
 	for _, text := range faults {
 		progress.Note("broken: %s", text)
 	}
 }
 
-// NoteUnnamed says how many records have no user, or one like NULL, and what became of them.
+// NoteUnnamed notes how many records have no user, or one like NULL, and what became of them.
 func NoteUnnamed(progress *terminal.Progress, noUser string, unnamed, blank uint64) {
 	if blank > 0 && noUser != demo.SkipNoUser {
-		progress.Note("users like NULL: %s; each such word is one user: --no-user skip leaves them out",
+		progress.Note("users like NULL: %s; each such word counts as one user: --no-user skip leaves them out",
 			terminal.Count(int(blank), "record"))
 	}
 	if unnamed == 0 {
@@ -113,13 +114,13 @@ func NoteUnnamed(progress *terminal.Progress, noUser string, unnamed, blank uint
 		"": "they are broken records: --no-user skip leaves them out, and --no-user each makes every " +
 			"such record a user of its own",
 		demo.SkipNoUser: "left out",
-		event.NoUserEach: "each counts as a user of its own, so that a person with several of them is protected for " +
+		event.NoUserEach: "each counts as a separate user, so that a person with several of them is protected for " +
 			"each event only",
 	}
 	progress.Note("without a user: %s; %s", terminal.Count(int(unnamed), "record"), became[noUser])
 }
 
-// NoteWithoutValue says how many records have no value, and what became of them.
+// NoteWithoutValue notes how many records have no value, and what became of them.
 func NoteWithoutValue(progress *terminal.Progress, noValue string, n uint64) {
 	if n == 0 {
 		return
@@ -131,7 +132,7 @@ func NoteWithoutValue(progress *terminal.Progress, noValue string, n uint64) {
 	progress.Note("without a value: %s; %s", terminal.Count(int(n), "record"), became)
 }
 
-// ExplainColumns names the flag whose column is not there; flags are pairs of names and values.
+// ExplainColumns names the flag whose column is missing. flags are pairs of names and values.
 func ExplainColumns(err error, flags ...[2]string) error {
 	var wrong *eventfile.ColumnError
 	if !errors.As(err, &wrong) {
@@ -151,7 +152,7 @@ func EncodingFlag(flags *pflag.FlagSet, encoding *string) {
 		"pages use (default: utf-8, or utf-16 if its first bytes show it)")
 }
 
-// NoUserFlag adds the flag that says what happens to records without a user.
+// NoUserFlag adds the flag for the treatment of records without a user.
 func NoUserFlag(flags *pflag.FlagSet, noUser *string) {
 	flags.Var(cli.OneOf(noUser, demo.SkipNoUser, event.NoUserEach), "no-user", "records whose user field is empty or "+
 		"missing: skip leaves them out, and those of users like NULL; each makes every such record a user of its own, "+
@@ -167,9 +168,8 @@ func SeveralFields(text string) (first string, more []string) {
 	return all[0], all[1:]
 }
 
-// NoteTimes says which times of a file are not what events usually have: before 1990, ahead of now
-// or over more than 20 years, unless from and to leave them out; both are nil for a command without
-// --from and --to.
+// NoteTimes notes unusual times in a file: before 1990, ahead of now or over 20 years or more,
+// unless from and to leave them out. Both are nil for a command without --from and --to.
 func NoteTimes(progress *terminal.Progress, faults *eventfile.Faults, from, to *command.TimeValue) {
 	t := faults.Times()
 	open := from == nil || from.IsZero() && to.IsZero()
@@ -195,7 +195,7 @@ func NoteTimes(progress *terminal.Progress, faults *eventfile.Faults, from, to *
 	}
 	text += ". If they are wrong, "
 	setting, settings := "--time-unit ", TimeFlagNames
-	if from == nil { // replay reads a file as the configuration has it
+	if from == nil { // replay reads a file as the configuration describes it
 		setting, settings = "events.time_unit: ", "events.fields.time, events.time_unit or events.time_layout"
 	}
 	if unit := t.Reading(); unit != nil {
@@ -209,5 +209,5 @@ func NoteTimes(progress *terminal.Progress, faults *eventfile.Faults, from, to *
 	progress.Note("%s", text)
 }
 
-// TimeFlagNames are the flags that say how times are read.
+// TimeFlagNames names the flags that determine how times are read.
 const TimeFlagNames = "--time-field, --time-unit or --time-layout"

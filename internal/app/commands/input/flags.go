@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// TimeFlags say how times are written.
+// TimeFlags are the flags that determine how times are read.
 type TimeFlags struct {
 	Unit   string
 	Layout TimeLayout
@@ -23,13 +23,13 @@ func (f *TimeFlags) Register(flags *pflag.FlagSet) {
 	flags.Var(&f.Zone, "time-zone", "")
 }
 
-// Check sets what follows from the format of the file.
+// Check checks the flags, and sets the default unit for the format of the file.
 func (f *TimeFlags) Check(format event.Encoding, changed func(string) bool) error {
 	switch {
 	case f.Layout != "" && changed("time-unit") && f.Unit != event.TimeText:
-		return fmt.Errorf("--time-layout is for texts: leave out --time-unit %s", f.Unit)
+		return fmt.Errorf("--time-layout is for times in text: leave out --time-unit %s", f.Unit)
 	case format.Schemas() && !changed("time-unit") && f.Layout == "":
-		f.Unit = "" // the logical type has one
+		f.Unit = "" // the logical type has a unit
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (f *TimeFlags) Of(layout *event.Format) {
 	layout.WallZone = string(f.Zone)
 }
 
-// timeLayout and timeZone are the values of --time-layout and --time-zone.
+// TimeLayout and TimeZone are the values of --time-layout and --time-zone.
 type (
 	TimeLayout string
 	TimeZone   string
@@ -66,7 +66,7 @@ func (v *TimeZone) Set(text string) error {
 	return event.CheckZone(text) //nolint:wrapcheck // a whole sentence
 }
 
-// ValueFlags say how values are read.
+// ValueFlags are the flags that determine how values are read.
 type ValueFlags struct {
 	ValueField    string
 	Decimals      int
@@ -82,7 +82,7 @@ func (f *ValueFlags) RegisterValues(flags *pflag.FlagSet) {
 	NoValueFlags(flags, &f.NoValue, &f.SkipBadValues)
 }
 
-// NoValueFlags adds the flags that say what happens to records whose value cannot be used.
+// NoValueFlags adds the flags for the treatment of records whose value cannot be used.
 func NoValueFlags(flags *pflag.FlagSet, noValue *string, skipBad *bool) {
 	flags.Var(cli.OneOf(noValue, event.NoValueSkip, event.NoValueBroken), "no-value",
 		"records whose value is empty, null or missing: skip leaves them out, broken counts them as broken records "+

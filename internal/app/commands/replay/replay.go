@@ -1,4 +1,4 @@
-// Package replay has the command that writes a file to an events topic.
+// Package replay implements the command that writes a file to an events topic.
 package replay
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// app is what the commands of this package use of the world outside.
+// app gives the command access to the process around it.
 type app struct{ *command.App }
 
 // replayFlags are the flags of replay as they were given.
@@ -59,34 +59,34 @@ func Command(c *command.App) *cobra.Command {
 		"{formats}", input.AnyFormat(), "{rows}", input.RowFormats(" or "))
 }
 
-// replayTo is where a replay goes, and how its records are read there.
-type replayTo struct {
+// replayTarget is the topic that a replay writes to, and how its records are decoded.
+type replayTarget struct {
 	*command.Loaded
 	format   event.Format
 	registry *registry.Client // for Avro records with schema ids; nil for other records
 }
 
-// countedFrom returns the time before which the deployment counts nothing; zero if there is none
-// yet, or it is not known.
-func (to replayTo) countedFrom(ctx context.Context) time.Time {
+// countedFrom returns the time before which the deployment counts nothing; zero if there is no
+// deployment yet, or the time is not known.
+func (to replayTarget) countedFrom(ctx context.Context) time.Time {
 	from, err := pipeline.CountedFrom(ctx, to.Deployment)
 	if err != nil {
-		return time.Time{} // a run says what is wrong with it
+		return time.Time{} // a run reports the error
 	}
 	return from
 }
 
-// skew returns how far events may be ahead of the clock; nil if they may be any time ahead.
-func (to replayTo) skew() *time.Duration {
+// skew returns how far events may be ahead of the clock; nil if they may be arbitrarily far ahead.
+func (to replayTarget) skew() *time.Duration {
 	if to.Config.Time.NoFuture {
 		return nil
 	}
 	return &to.Config.Time.Skew
 }
 
-// lateness returns how much older than a record before it an event may be; nil if the broker's
-// times decide.
-func (to replayTo) lateness() *time.Duration {
+// lateness returns how much older an event may be than an earlier record in its partition; nil if
+// the broker's times are used.
+func (to replayTarget) lateness() *time.Duration {
 	if to.Config.Time.Trust != pipeline.TrustProducer {
 		return nil
 	}
@@ -125,8 +125,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 	return a.writeFile(ctx, f, client, to)
 }
 
-// checkHeader refuses a header where the topic's format has no header, and says where the
-// format is given.
+// checkHeader refuses --header if the topic's format has no header.
 func (f *replayFlags) checkHeader(format event.Format) error {
 	if !f.header || event.EncodingOf(format.Format).Tabular() {
 		return nil
@@ -135,8 +134,8 @@ func (f *replayFlags) checkHeader(format event.Format) error {
 		"one format, so give a file in that format", input.RowFormats(" and "), f.config, format.Format))
 }
 
-// writeFile writes the file to the topic, and reports on stderr how far it is.
-func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Client, to replayTo) error {
+// writeFile writes the file to the topic, and reports its progress on stderr.
+func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Client, to replayTarget) error {
 	progress := a.Progress()
 	defer progress.Flush()
 	from := to.countedFrom(ctx)
@@ -153,7 +152,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	}
 	defer r.Close()
 	drain, stop := a.DrainOnSignal(progress, func() string {
-		return "ending once the records that were read are written"
+		return "stopping once the records already read have been written"
 	}, a.Exit)
 	defer stop()
 	result, err := r.Run(ctx, drain)
@@ -169,29 +168,28 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	return nil
 }
 
-// printReplayed says what was written, and what of it will not be counted.
+// printReplayed notes what was written, and which records will not be counted.
 func printReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
 	if part := share(result.BeforeStart, result.Written); part != "" {
-		progress.Note("warning: %s of the records are from before %s, where the deployment's time begins, and will "+
-			"not be counted. If they are newer, correct events.fields.time or events.time_unit; to count them, begin "+
-			"a new deployment with new keys: another name under deployment and other files under keys in the "+
-			"configuration, and tollgate init --generate-keys --create-topics --start TIME",
+		progress.Note("warning: %s of the records are from before %s, when the deployment begins, and will not be "+
+			"counted. If they are really newer, correct events.fields.time or events.time_unit; to count them, begin "+
+			"a new deployment with new keys: change deployment and the files under keys in the configuration, then "+
+			"run tollgate init --generate-keys --create-topics --start TIME",
 			part, from.Format(time.RFC3339))
 	}
 	if part := share(result.Future, result.Written); part != "" {
-		progress.Note("warning: %s of the records have times ahead of the clock by more than time.skew of the "+
-			"configuration, and a run that reads them now does not count them: check the time field and its unit "+
-			"(events.fields.time, events.time_unit)",
+		progress.Note("warning: %s of the records are more than time.skew ahead of the clock, and a run that reads "+
+			"them now will not count them: check the time field and its unit (events.fields.time, events.time_unit)",
 			part)
 	}
 	if part := share(result.Late, result.Written); part != "" {
-		progress.Note("warning: %s of the records are older, by more than time.lateness, than a record before them in "+
-			"their partition: a run counts them as late. Sort a file by time before you replay it",
+		progress.Note("warning: %s of the records are more than time.lateness older than an earlier record in their "+
+			"partition: a run counts them as late. Sort a file by time before you replay it",
 			part)
 	}
 	if part := share(result.Expired, result.Written); part != "" {
-		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers "+
-			"delete them, perhaps before a run reads them; raise its retention.ms",
+		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers may "+
+			"delete them before a run reads them; raise its retention.ms",
 			part, timespan.Text(result.Retention), topic)
 	}
 	if result.FirstLeftOut > 0 {
@@ -203,13 +201,13 @@ func printReplayed(progress *terminal.Progress, input, topic string, from time.T
 		progress.Note("stopped by a signal: topic %s keeps the records that were written. If you replay the file "+
 			"again, it will have them twice", topic)
 	case result.Written == 0:
-		progress.Note("nothing of %s was written to topic %s: every record is too long", input, topic)
+		progress.Note("nothing from %s was written to topic %s: no record could be used", input, topic)
 	default:
 		progress.Note("all of %s is on topic %s after %s", input, topic, progress.Elapsed())
 	}
 }
 
-// share says coarsely how many of all records some are; "" for none.
+// share describes roughly what part of all records some are; "" for none.
 func share(some, all int64) string {
 	switch {
 	case some == 0:
@@ -222,30 +220,30 @@ func share(some, all int64) string {
 	return "some"
 }
 
-// explainFile names the field of the configuration in an error of the input.
+// explainFile adds the configuration field to an error about the input's format.
 func (f *replayFlags) explainFile(err error, format event.Format) error {
 	var other *eventfile.FormatError
 	if errors.As(err, &other) {
-		return fmt.Errorf("%w; events.format in %s is %s, and a topic has records of one format: convert the file", err,
-			f.config, format.Format)
+		return fmt.Errorf("%w; events.format in %s is %s, and all records of a topic have one format: convert the file",
+			err, f.config, format.Format)
 	}
 	return err
 }
 
 // target returns the target that the configuration names.
-func (a *app) target(f *replayFlags) (to replayTo, err error) {
+func (a *app) target(f *replayFlags) (to replayTarget, err error) {
 	if to.Loaded, err = a.Load(f.config, config.Options{WithoutKeys: true}); err != nil {
 		return to, err
 	}
 	to.format = to.Config.Events.Format
 	given, err := input.InputFormatOf(f.input, f.inputFormat)
 	if err == nil && given.Name != to.format.Format && (f.inputFormat != "" || given.Schemas()) {
-		return to, command.Usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s",
+		return to, command.Usage(fmt.Errorf("the input is %s, but events.format in the configuration is %s",
 			given.Name, to.format.Format))
 	}
 	if f.noUser == event.NoUserEach && to.format.NoUser != f.noUser {
-		return to, command.Usage(fmt.Errorf("--no-user each needs events.no_user: each in %s: a run would take such "+
-			"records for broken ones", f.config))
+		return to, command.Usage(fmt.Errorf("--no-user each needs events.no_user: each in %s: otherwise a run treats "+
+			"such records as broken", f.config))
 	}
 	if g := to.Config.Events.Registry; g != nil {
 		to.registry, err = registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password,

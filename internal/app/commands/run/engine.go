@@ -17,14 +17,14 @@ const (
 	flinkNamed = "flink"
 )
 
-// Both are nil in binaries without the build tag flink: startFlink starts the workers of a cluster
-// that run the stages, and Worker is the command that its machines run.
+// startFlink starts the workers of a cluster, which run the stages; Worker is the command that its
+// machines run. Both are nil in binaries without the build tag flink.
 var (
 	startFlink func(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error)
 	Worker     func(*command.App) *cobra.Command
 )
 
-// EngineNames returns the names of the engines that this binary has.
+// EngineNames returns the names of the engines in this binary.
 func EngineNames() []string {
 	if startFlink == nil {
 		return []string{direct}
@@ -53,8 +53,8 @@ func (f *runFlags) checkCluster(changed func(string) bool) error {
 	case !cluster:
 		return nil
 	case startFlink == nil:
-		return command.Usage(errors.New("--engine is flink, which this binary was built without: go build -tags " +
-			"flink ./cmd/runner makes one that has it"))
+		return command.Usage(errors.New("--engine is flink, but this binary was built without it: build one with go " +
+			"build -tags flink ./cmd/runner"))
 	case f.flink.Reveal() == "":
 		return command.Usage(errors.New("--engine flink needs --flink: the address of the JobManager's REST " +
 			"interface, for example http://localhost:8081"))

@@ -22,7 +22,7 @@ import (
 
 func init() { startFlink, Worker = flinkWorkers, worker }
 
-// flinkWorkers has the stages run on a cluster of Flink.
+// flinkWorkers starts workers that run the stages on a Flink cluster.
 func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error) {
 	path, err := filepath.Abs(f.config)
 	if err != nil {
@@ -35,7 +35,7 @@ func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.W
 	o := flink.Options{
 		URL: f.flink.URL, Parallelism: f.parallelism, Command: program,
 		Logger:  a.Logger(progress, slog.LevelWarn),
-		Started: func(job, page string) { progress.Mention("job %s of Flink runs the stages: %s", job, page) },
+		Started: func(job, page string) { progress.Mention("Flink job %s runs the stages: %s", job, page) },
 	}
 	if err := flink.Check(context.Background(), o); err != nil {
 		if errors.Is(err, flink.ErrAddress) {

@@ -12,47 +12,48 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// losses says how many records a run with an end has lost: the difference between what control says
-// at its start and at its end, so that what earlier runs lost, or counted, decides nothing. With
+// losses computes how many records a run with an end lost: the difference between the tallies on
+// control at its start and at its end, so that the records of earlier runs do not matter. With
 // --strict, a run without an end stops once too many values cannot be read.
 type losses struct {
 	d      *pipeline.Deployment
-	wanted bool // by a run with an end
+	wanted bool // the run has an end
 	before pipeline.Tallies
-	failed error // of reading them
+	failed error // from reading before
 
 	strict    bool
 	badValues chan struct{} // closed once too many values cannot be read, with strict
 	stop      sync.Once
 }
 
-// errBadValues is why a strict run stops: the values that can be read are no sample of all.
+// errBadValues ends a strict run: the values that can be read would not be representative.
 var errBadValues = command.Coded(command.ExitLosses, errors.New("more than 2 % of the values cannot be read, which "+
-	"--strict refuses: the dead letters of class bad_value have them; "+
+	"--strict refuses: they are dead letters of class bad_value; "+
 	"correct the producer, or events.fields.value, events.decimals or events.decimal_comma"))
 
-// observe takes the state of the run about once a second.
+// observe receives the state of the run about once a second.
 func (l *losses) observe(s pipeline.RunState) {
 	if l.strict && s.BadValues {
 		l.stop.Do(func() { close(l.badValues) })
 	}
 }
 
-// lossesUnknown is why nothing is said of losses.
+// lossesUnknown returns the error of a run whose losses cannot be computed.
 func lossesUnknown(err error) error {
 	return fmt.Errorf("could not check whether most records were lost before counting: %w", err)
 }
 
-// begin reads the tallies before the run, unless that is to end: no broker may answer.
+// begin reads the tallies before the run. It stops when the run is drained, as no broker may
+// answer.
 func (l *losses) begin(ctx context.Context, drain <-chan struct{}) {
 	if l.wanted {
-		ctx, end := endedBy(ctx, drain, errors.New("the run was to end"))
+		ctx, end := endedBy(ctx, drain, errors.New("the run was told to end"))
 		defer end()
 		l.before, l.failed = pipeline.TrustedReport(ctx, l.d)
 	}
 }
 
-// end says coarsely how many records were lost, and why; stderr of a run has no exact number.
+// end reports roughly how many records were lost, and why. A run's stderr has no exact number.
 func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progress) error {
 	switch {
 	case !l.wanted:

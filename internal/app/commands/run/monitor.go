@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// monitorFlags choose what a run serves over HTTP.
+// monitorFlags are the flags for what a run serves over HTTP.
 type monitorFlags struct {
 	listen            string
 	trusted, profiles bool
@@ -25,13 +25,13 @@ func (f *monitorFlags) checkMonitor() error {
 	return nil
 }
 
-// watched is the server of a run that listens; its fields are nil otherwise.
+// watched is the HTTP server of a run with --listen; otherwise its fields are nil.
 type watched struct {
 	set    func(pipeline.RunState)
 	server *monitor.Server
 }
 
-// serve listens, before the run begins anything.
+// serve starts the server before the run begins.
 func (f *monitorFlags) serve(a *app, progress *terminal.Progress) (watched, error) {
 	if f.listen == "" {
 		return watched{}, nil

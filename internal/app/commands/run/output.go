@@ -21,25 +21,25 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// runOutput prints what is published while a run goes on. Settlements are noted as they happen;
-// one goroutine follows the counts topic and prints, as quickly as stdout accepts it. No lock is
-// held while stdout is written to. print is for that goroutine.
+// runOutput prints releases during a run. Settlements are recorded as they happen; one goroutine
+// follows the counts topic and prints, as quickly as stdout accepts it. No lock is held during
+// writes to stdout. Only that goroutine may call print.
 type runOutput struct {
 	*turnText
 	a       *app
-	certain bool             // some keys are public: every window has a result
+	certain bool             // some keys are public, so every window has a result
 	handout *handout.Handout // nil before the run begins
-	failed  chan struct{}    // closed at the first error of printing
-	printed atomic.Int64     // values
+	failed  chan struct{}    // closed when printing first fails
+	printed atomic.Int64     // number of printed values
 
 	pageMu sync.Mutex
 	page   *command.Page
 
 	mu        sync.Mutex
-	first     uint64    // turn that this run has settled, 0 none yet
-	settled   uint64    // the last one
-	end       time.Time // of it
-	published int       // values of this run's turns
+	first     uint64    // first turn that this run settled; 0: none yet
+	settled   uint64    // last turn that this run settled
+	end       time.Time // end of that turn
+	published int       // number of values in this run's turns
 }
 
 func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress,
@@ -54,7 +54,7 @@ func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progres
 	}
 }
 
-// settle records a settlement. It never waits for the printing.
+// settle records a settlement. It never waits for printing.
 func (o *runOutput) settle(s pipeline.Settlement) {
 	o.mu.Lock()
 	o.first = cmp.Or(o.first, s.Turn)
@@ -65,26 +65,26 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 	o.progress.Settled(turns, s.Keys)
 }
 
-// following reads what is published, as pipeline.FollowReleases does.
+// following calls a function for everything published, as pipeline.FollowReleases does.
 type following func(context.Context, func(pipeline.Published) error) error
 
-// begin prints what is published after a turn, until ctx ends or printing fails. An error of
-// reading the topics ends neither the printing nor the run, which waits for the same brokers and
-// says so.
+// begin starts printing everything published after a turn, until ctx ends or printing fails. If the
+// topics cannot be read, neither printing nor the run ends: the run waits for the same brokers, and
+// reports that.
 func (o *runOutput) begin(ctx context.Context, after uint64, pause time.Duration, follow following) {
 	o.handout = handout.New(after)
 	o.handout.Start(ctx, handout.Options{
 		Follow: follow, Pause: pause,
 		Take: func(p pipeline.Published) error { return o.print(ctx, p) },
 		OnUnread: func(err error) {
-			o.progress.Mention("cannot read topics %s and %s, so printing waits for them; the run goes on: %v",
+			o.progress.Mention("cannot read topics %s and %s, so printing waits for them; the run continues: %v",
 				o.outputs().Counts, o.outputs().Turns, err)
 		},
 		OnError: func(error) { close(o.failed) },
 	})
 }
 
-// print prints a turn, or several together, and adds it to the page.
+// print prints one or more turns, and adds them to the page.
 func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 	if err := o.chart(&p); err != nil {
 		return err
@@ -96,12 +96,11 @@ func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 	return o.progress.Interrupt(o.a.Stdout, func() error { return o.write(ctx, text, len(p.Releases)) })
 }
 
-// atomicWrite is how many bytes a pipe takes whole or not at all (PIPE_BUF of Linux).
+// atomicWrite is the most bytes that a pipe takes whole or not at all (PIPE_BUF on Linux).
 const atomicWrite = 4096
 
-// write hands stdout whole lines, so that no line is cut in two when the process ends while
-// stdout is not read: no more at a time than a pipe takes as one, unless a single line is
-// longer.
+// write writes whole lines to stdout, so that no line is cut if the process ends while nobody reads
+// stdout. It writes at most atomicWrite bytes at a time, unless a single line is longer.
 func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 	for len(text) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -128,36 +127,36 @@ func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 }
 
 const (
-	// followLimit is how long stdout may accept nothing when the run has ended.
+	// followLimit is how long a run that has ended waits for a stdout that accepts nothing.
 	followLimit = 30 * time.Second
-	// pageLimit is how long the reader of a page may take nothing after a signal: a page of this
-	// size is written in a second or two.
+	// pageLimit is how long a run waits after a signal for a page to be written: even a large one
+	// takes only a second or two.
 	pageLimit = 10 * time.Second
 )
 
-// wait waits until every turn that was settled is printed, for as long as stdout takes something;
-// once hurry is closed it waits for some seconds.
+// wait waits until every settled turn is printed, as long as stdout keeps accepting output. Once
+// hurry is closed, it waits only some seconds.
 func (o *runOutput) wait(hurry <-chan struct{}) {
 	o.mu.Lock()
 	settled := o.settled
 	o.mu.Unlock()
-	o.handout.Wait(settled, followLimit, hurry) //nolint:errcheck // finish says what is not printed
+	o.handout.Wait(settled, followLimit, hurry) //nolint:errcheck // finish reports what was not printed
 }
 
-// errUnprinted is the error of a run whose stdout accepted nothing, or accepted values so late that
+// errUnprinted is the error of a run whose stdout accepted nothing, or accepted values only after
 // the topic had dropped them.
 var errUnprinted = errors.New("stdout did not take all of them in time")
 
-// finish says how much was not printed, and writes the last page; err is the error of the
-// run.
+// finish reports how many values were not printed, and writes the page for the last time. err is
+// the error of the run.
 func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool) error {
 	if o.handout != nil {
 		switch failed := o.handout.Err(); {
-		case err == nil: // else the run's own error comes first: what follows it fails for the same reason
+		case err == nil: // otherwise the run's own error comes first, as printing fails for the same reason
 			err = failed
 		case failed != nil && !signalled && errors.Is(err, pipeline.ErrNoBroker):
-			// The run was to be drained because printing failed, and for no other reason.
-			err = fmt.Errorf("%w, and while the run was ending for that, %w: the next run repeats the unfinished work",
+			// The run was drained only because printing failed.
+			err = fmt.Errorf("%w, and while the run was ending, %w: the next run repeats the unfinished work",
 				failed, pipeline.ErrNoBroker)
 		}
 	}
@@ -179,14 +178,14 @@ func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool)
 	return err
 }
 
-// unprinted returns how many values this run has published and not printed.
+// unprinted returns how many values this run has published but not printed.
 func (o *runOutput) unprinted() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return max(0, o.published-int(o.printed.Load()))
 }
 
-// openPageFor opens the page of --report; nil without one.
+// openPageFor opens the page of --report; nil without that flag.
 func openPageFor(f *runFlags, d *command.Loaded) (*command.Page, error) {
 	if f.report == "" {
 		return nil, nil
@@ -196,11 +195,11 @@ func openPageFor(f *runFlags, d *command.Loaded) (*command.Page, error) {
 		return nil, err
 	}
 	cfg := d.Config
-	page.Describe(cfg.Deployment, "counts topic "+cfg.Outputs.Counts+", what this run published")
+	page.Describe(cfg.Deployment, "counts topic "+cfg.Outputs.Counts+", values that this run published")
 	return page, nil
 }
 
-// chart adds a turn to the page, and writes it every htmlEvery.
+// chart adds a turn to the page, and saves the page if it is due.
 func (o *runOutput) chart(p *pipeline.Published) error {
 	if o.page == nil {
 		return nil
@@ -214,8 +213,7 @@ func (o *runOutput) chart(p *pipeline.Published) error {
 	return nil
 }
 
-// endPage finishes the page. A page that is not an ordinary file may be a pipe without
-// a reader: limit is how long endPage waits for one.
+// endPage saves the page. Its file may be a pipe without a reader: endPage waits at most for limit.
 func (o *runOutput) endPage(limit time.Duration) error {
 	if o.page == nil {
 		return nil
@@ -235,19 +233,19 @@ func (o *runOutput) endPage(limit time.Duration) error {
 	}
 }
 
-// expect shows what the run waits for; not what it has settled since that was looked at.
+// expect shows what the run is waiting for, unless it has settled that in the meantime.
 func (o *runOutput) expect(p pipeline.Progress) {
 	o.mu.Lock()
 	first := o.published == 0 && (o.certain || o.first == 0)
-	over := o.first > 0 && !p.WindowEnd.After(o.end)
+	settled := o.first > 0 && !p.WindowEnd.After(o.end)
 	o.mu.Unlock()
-	if !over {
+	if !settled {
 		o.progress.Status(expecting(p, time.Now(), first, o.certain))
 	}
 }
 
-// expecting says when the next counts can appear, and how far behind reading is. certain says that
-// there are public keys: private ones may all lack users, so that a window gives no count.
+// expecting describes when the next counts can appear, and how far reading lags. certain reports
+// whether there are public keys: without them, a window may have no counts.
 func expecting(p pipeline.Progress, now time.Time, first, certain bool) string {
 	what, when := "next ", ""
 	if first {
@@ -275,6 +273,5 @@ func expecting(p pipeline.Progress, now time.Time, first, certain bool) string {
 	return what + " is due"
 }
 
-// lagFrom is how far reading may be behind the clock without a word: records are under way for a
-// while.
+// lagFrom is the smallest lag that is reported: records always take some time to arrive.
 const lagFrom = 5 * time.Second

@@ -1,5 +1,4 @@
-// Package run has the command that reads events and publishes counts, and prints what it
-// publishes.
+// Package run implements the command that reads events, publishes counts and prints them.
 package run
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// app is what the commands of this package use of the world outside.
+// app gives the command access to the process around it.
 type app struct{ *command.App }
 
 // runFlags are the flags of run as they were given.
@@ -75,13 +74,13 @@ func Command(c *command.App) *cobra.Command {
 	return cmd
 }
 
-// ends reports whether the run is to end by itself.
+// ends reports whether the run ends by itself.
 func (f *runFlags) ends() bool { return f.untilEnd || !f.until.IsZero() }
 
 func (f *runFlags) check(changed func(string) bool) error {
 	switch {
 	case changed("until") && f.untilEnd:
-		return command.Usage(errors.New("--until and --until-end both say where the run ends: choose one"))
+		return command.Usage(errors.New("--until and --until-end both determine where the run ends: choose one"))
 	case changed("wait") && !f.ends():
 		return command.Usage(errors.New("--wait is only used with --until-end or --until"))
 	case changed("wait") && f.wait <= 0:
@@ -128,7 +127,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err == nil && (f.trustedReport != "" || losses.wanted) {
 		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
 		switch {
-		case err != nil && f.trustedReport == "" && !f.strict: // what was asked for is done
+		case err != nil && f.trustedReport == "" && !f.strict: // the run itself succeeded
 			losses.wanted = false
 			progress.Note("%v", lossesUnknown(err))
 			err = nil
@@ -144,7 +143,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 		return errBadValues
 	}
 	if result.Drained && signalled {
-		return nil // it did what was asked for last
+		return nil // the signal asked for this
 	}
 	if err := unfinished(result, time.Now()); err != nil || result.Drained {
 		return err
@@ -152,9 +151,8 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	return losses.end(f, tallies, progress)
 }
 
-// publish runs the pipeline and prints what it publishes, and says whether a signal was to end it.
-// lost is told of the run before it settles anything, with a channel that is closed when it is to
-// end.
+// publish runs the pipeline and prints what it publishes. ended reports whether a signal told it to
+// end. publish calls lost.begin before the run settles anything.
 func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *runOutput, lost *losses,
 	state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
@@ -183,8 +181,8 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 		return "ending; the run has not begun anything yet"
 	}, second)
 	defer release()
-	// A reader that has gone away is an error of printing, which drains the run; by
-	// default it would kill the process.
+	// If the reader of stdout goes away, printing fails and the run is drained. By default, SIGPIPE
+	// would kill the process.
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
 	log := a.Logger(out.progress, slog.LevelWarn)
@@ -224,7 +222,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 			}
 		},
 	})
-	if out.handout != nil && !errors.Is(err, pipeline.ErrNoBroker) { // nothing comes back from those
+	if out.handout != nil && !errors.Is(err, pipeline.ErrNoBroker) { // without brokers nothing more can be printed
 		out.wait(hurryOf(signalled, err))
 	}
 	stop()
@@ -235,8 +233,8 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 	return result, ended, out.finish(result, err, ended)
 }
 
-// hurryOf returns a channel that is closed once the printing is not to be waited for any
-// more: at a signal, or when the run has failed.
+// hurryOf returns a channel that is closed once printing should not be waited for much longer: at a
+// signal, or when the run has failed.
 func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
 	if err == nil {
 		return signalled
@@ -262,10 +260,10 @@ func were(n int) string {
 	return terminal.Count(n, "value") + " were"
 }
 
-// defaultWaitForBroker is what brokers need for a restart on a healthy machine.
+// defaultWaitForBroker is the time that brokers need to restart on a healthy machine.
 const defaultWaitForBroker = 30 * time.Second
 
-// awaitBroker connects to a broker; it waits for one that is not there yet, or for a signal.
+// awaitBroker connects to a broker. It waits for one to start, but not after a signal.
 func awaitBroker(ctx context.Context, f *runFlags, d *command.Loaded, log *slog.Logger,
 	signalled <-chan struct{}) (*pipeline.Client, error) {
 	ctx, end := endedBy(ctx, signalled, errors.New("a signal ended the wait, before the run began anything"))
@@ -273,7 +271,7 @@ func awaitBroker(ctx context.Context, f *runFlags, d *command.Loaded, log *slog.
 	return pipeline.AwaitBroker(ctx, d.Deployment, f.waitForBroker, log)
 }
 
-// endedBy returns a context that ends with ctx, or for a reason once a channel is closed.
+// endedBy returns a context that ends with ctx, or with the cause why once a channel is closed.
 func endedBy(ctx context.Context, closed <-chan struct{}, why error) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	go func() {
@@ -286,7 +284,7 @@ func endedBy(ctx context.Context, closed <-chan struct{}, why error) (context.Co
 	return ctx, func() { end(nil) }
 }
 
-// after calls time.After; for 0 the channel never yields.
+// after returns time.After(d), or for 0 a channel that never yields.
 func after(d time.Duration) <-chan time.Time {
 	if d == 0 {
 		return nil
@@ -294,7 +292,7 @@ func after(d time.Duration) <-chan time.Time {
 	return time.After(d)
 }
 
-// summary says how a run ended that has not failed, or that was drained; "" for others.
+// summary describes the end of a run that succeeded or was drained; "" for other runs.
 func summary(f *runFlags, result pipeline.RunResult, signalled bool, err error) string {
 	switch {
 	case result.Drained && (result.OpenTurns == 0 && !result.Unread || signalled || err != nil):
@@ -311,13 +309,13 @@ func summary(f *runFlags, result pipeline.RunResult, signalled bool, err error) 
 
 func drained(result pipeline.RunResult) string {
 	if result.Settled == 0 {
-		return "drained: no turn was settled; run again to go on"
+		return "drained: no turn was settled; run again to continue"
 	}
-	return fmt.Sprintf("drained: everything up to turn %s is published; run again to go on",
+	return fmt.Sprintf("drained: everything up to turn %s is published; run again to continue",
 		terminal.Number(float64(result.Settled), 0))
 }
 
-// unfinished is the error of a run that did not do what was asked.
+// unfinished returns the error of a run that did not do what was asked.
 func unfinished(result pipeline.RunResult, now time.Time) error {
 	switch {
 	case result.Superseded:
@@ -326,15 +324,15 @@ func unfinished(result pipeline.RunResult, now time.Time) error {
 			cmp.Or(result.Successor, "another run of this deployment, or tollgate change,"))
 	case result.Drained && result.Unread:
 		return errors.New("the run ended before it had read every event that was on the topic at its start: run " +
-			"again to go on")
+			"again to continue")
 	case result.Drained && result.OpenTurns > 0:
-		return fmt.Errorf("some of the windows that the run was to settle are not settled: %s; run again to go on",
+		return fmt.Errorf("some of the windows that the run should have settled are open: %s; run again to continue",
 			openTurns(result, now))
 	}
 	return nil
 }
 
-// openTurns says how many turns are open, until when, and what closes them.
+// openTurns describes how many turns are open, until when, and what closes them.
 func openTurns(result pipeline.RunResult, now time.Time) string {
 	text := "1 turn is open"
 	if result.OpenTurns > 1 {
@@ -350,5 +348,5 @@ func openTurns(result pipeline.RunResult, now time.Time) string {
 		return text + fmt.Sprintf("; it closes once every partition has a later record; for a silent partition the "+
 			"clock counts instead, at %s", command.Moment(o.Latest, now))
 	}
-	return text + "; a run that reads on will close it"
+	return text + "; a run that continues reading will close it"
 }

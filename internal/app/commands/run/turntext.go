@@ -24,10 +24,10 @@ type turnText struct {
 	clock      *wallclock.Clock
 	table      bytes.Buffer
 	tables     map[string]*terminal.Table // by metric; they write to table
-	metrics    []schemas.MetricSpec       // those that belong to no other
-	keyed      map[string]bool            // metrics whose values are of keys
-	places     map[string]int             // of metrics: shares in the order of their edges
-	shown      string                     // metric of the last line of the table
+	metrics    []schemas.MetricSpec       // metrics that are not part of another one
+	keyed      map[string]bool            // metrics whose values have keys
+	places     map[string]int             // position of each metric: shares follow their edges
+	shown      string                     // metric of the last line that was written
 }
 
 func newTurnText(d *pipeline.Deployment, f cli.Format, top, width int, progress *terminal.Progress) *turnText {
@@ -58,7 +58,7 @@ func newTurnText(d *pipeline.Deployment, f cli.Format, top, width int, progress 
 // outputs returns the topics that the deployment writes.
 func (t *turnText) outputs() *deployment.Outputs { return &t.deployment.Config.Outputs }
 
-// text returns what is printed of a turn, or of several together.
+// text returns the output for one or more turns.
 func (t *turnText) text(p *pipeline.Published) ([]byte, error) {
 	releases := p.Releases
 	if t.format == cli.JSON {
@@ -111,8 +111,8 @@ func (t *turnText) empty(p *pipeline.Published) error {
 	return nil
 }
 
-// tableOf returns the table of a metric that comes next. Its name comes before it if there are
-// several.
+// tableOf returns the table of the metric whose rows come next. If there are several metrics, it
+// first writes a line with the metric's name.
 func (t *turnText) tableOf(metric string) *terminal.Table {
 	if len(t.tables) > 1 && t.shown != metric {
 		t.table.WriteString("metric " + terminal.Key(metric, 60) + "\n")

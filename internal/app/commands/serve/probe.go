@@ -39,8 +39,8 @@ func Probe(c *command.App) *cobra.Command {
 			return command.Must("url", "an address like http://localhost:9464/-/ready")
 		}
 		if u.User != nil {
-			return command.Usage(errors.New("--url has a user or a password in it: other users of this machine see " +
-				"them in the list of processes; give the address without them"))
+			return command.Usage(errors.New("--url contains a user or a password, which other users of this machine " +
+				"can see in the list of processes: give the address without them"))
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), wait)
 		defer cancel()
@@ -52,7 +52,7 @@ func Probe(c *command.App) *cobra.Command {
 	})
 }
 
-// ask returns the text of a response with status 200, and an error with the text of any other.
+// ask returns the text of a response with status 200; any other status is an error with its text.
 func ask(ctx context.Context, address string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package serve has the command that shows released values over HTTP, and probe, which asks a
-// process that listens whether it is ready.
+// Package serve implements the command that shows released values over HTTP, and probe, which asks
+// a listening process whether it is ready.
 package serve
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/serve"
 )
 
-// app is what the commands of this package use of the world outside.
+// app gives the commands of this package access to the process around them.
 type app struct{ *command.App }
 
 // serveFlags are the flags of serve as they were given.

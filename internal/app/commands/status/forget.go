@@ -34,7 +34,7 @@ func Forget(a *command.App) *cobra.Command {
 		cli.FormatFlag(cmd, &v.format)
 	}, func(cmd *cobra.Command) error {
 		if by == "" || why == "" {
-			return command.Usage(errors.New("give --by and --why: who removes the user, and the reason"))
+			return command.Usage(errors.New("give --by and --why: who removes the user, and why"))
 		}
 		id, err := userID(cmd)
 		if err != nil {
@@ -60,7 +60,7 @@ func oneUser(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// userID returns the argument USER as bytes; -: the standard input.
+// userID returns the argument USER, or the standard input if that is "-".
 func userID(cmd *cobra.Command) ([]byte, error) {
 	user := cmd.Flags().Arg(0)
 	if user != "-" {
@@ -73,7 +73,7 @@ func userID(cmd *cobra.Command) ([]byte, error) {
 	return bytes.TrimRight(text, "\r\n"), nil
 }
 
-// names reports whether a text contains an id that is not a part of a longer word or number.
+// names reports whether a text contains an id, other than as part of a longer word or number.
 func names(text, id string) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	for begin, next := 0, 0; id != ""; next = begin + 1 {
@@ -91,7 +91,8 @@ func names(text, id string) bool {
 	return false
 }
 
-// writeForgotten writes for people what was removed, what they have to delete, and what stays.
+// writeForgotten writes for people what was removed, what they must delete themselves, and what
+// stays.
 func writeForgotten(b *strings.Builder, r *pipeline.Forgotten) {
 	line := command.Lines(b, 10)
 	again := ""
@@ -101,7 +102,7 @@ func writeForgotten(b *strings.Builder, r *pipeline.Forgotten) {
 	line("forgotten", "the user counts in no turn after turn %d%s", r.Turn, again)
 	accounts := terminal.Count(r.Accounts, "account") + " of the user"
 	if r.Accounts == 0 {
-		accounts = "no account, as the user has none,"
+		accounts = "no account, because the user had none;"
 	}
 	line("removed", "%s and the events of open windows; %s of the ledger, which tombstones replace", accounts,
 		terminal.Count(r.Tombstones, "record"))
@@ -118,7 +119,7 @@ func writeForgotten(b *strings.Builder, r *pipeline.Forgotten) {
 	line("published", "values stay: they would be almost as likely without the user")
 }
 
-// writeRemaining writes what the operator has to delete on a topic.
+// writeRemaining writes what the operator must delete on a topic.
 func writeRemaining(line func(name, format string, args ...any), t *pipeline.Remaining) {
 	topic := terminal.Key(t.Topic, 60)
 	var offsets []string

@@ -41,8 +41,8 @@ func writePromises(b *strings.Builder, all []pipeline.PromiseGeneration) {
 			fmt.Fprintln(b)
 		}
 		line("generation", "%d, for events from %s on", g.Generation, g.From.Format(time.RFC3339))
-		line("written", "%s by %s: %s", g.Written.Format(time.RFC3339), cmp.Or(terminal.Key(g.By, 60), "nobody named"),
-			cmp.Or(terminal.Key(g.Why, 200), "no reason given"))
+		line("written", "%s by %s: %s", g.Written.Format(time.RFC3339),
+			cmp.Or(terminal.Key(g.By, 60), "an unnamed person"), cmp.Or(terminal.Key(g.Why, 200), "no reason given"))
 		unit := "for ever"
 		if period, err := time.ParseDuration(g.Period); err == nil {
 			unit = "in each period of " + timespan.Text(period)

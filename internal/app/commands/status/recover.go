@@ -22,7 +22,7 @@ func Recover(a *command.App) *cobra.Command {
 		cmd.Flags().StringVar(&by, "by", "", "")
 	}, func(cmd *cobra.Command) error {
 		if by == "" {
-			return command.Usage(errors.New("give --by: the name of the person who has found the cause"))
+			return command.Usage(errors.New("give --by: the name of the person who found the cause"))
 		}
 		d, err := a.Reach(cmd.Context(), path, config.Options{})
 		if err != nil {

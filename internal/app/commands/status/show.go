@@ -10,14 +10,14 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// view is a deployment, and the format in which a command prints its state.
+// view is the path of a deployment's configuration, and the format in which a command prints.
 type view struct {
 	*command.App
 	path   string
 	format cli.Format
 }
 
-// show prints the result of read, for people by write.
+// show prints the result of read as JSON, or for people as write formats it.
 func show[T any](ctx context.Context, v *view, o config.Options,
 	read func(context.Context, *pipeline.Deployment) (T, error), write func(*strings.Builder, T)) error {
 	d, err := v.Reach(ctx, v.path, o)

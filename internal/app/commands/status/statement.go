@@ -54,7 +54,7 @@ func Statement(a *command.App) *cobra.Command {
 }
 
 func writeSpentByAll(b *strings.Builder, s *pipeline.SpentByAll) {
-	fmt.Fprintf(b, "exact, never publish this; counts up to %s\n", s.AsOf.Format(time.RFC3339))
+	fmt.Fprintf(b, "exact numbers, never publish them; counts up to %s\n", s.AsOf.Format(time.RFC3339))
 	if len(s.Periods) == 0 {
 		fmt.Fprintln(b, "no user has an account")
 	}

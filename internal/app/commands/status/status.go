@@ -1,5 +1,5 @@
-// Package status has the commands that show or change the state of a deployment without counting:
-// status, statement and recover.
+// Package status implements the commands that show or change the state of a deployment without
+// counting: status, statement, promise, forget and recover.
 package status
 
 import (
@@ -120,10 +120,10 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now
 	line("run", "%d, epoch %d (both grow with every start)%s", s.Run, s.Epoch, ended)
 }
 
-// ago writes how long something was ago.
+// ago formats how long ago something happened.
 func ago(d time.Duration) string { return timespan.Text(max(0, d).Round(time.Second)) }
 
-// deadShare says coarsely how many records are dead letters; "" for none that is spoken of.
+// deadShare describes roughly how many records are dead letters; "" for a level without a text.
 func deadShare(level pipeline.DeadLetterLevel) string {
 	return map[pipeline.DeadLetterLevel]string{"few": "a few, fewer than one in a hundred,",
 		"some": "some, at least one in a hundred,", "most": "more than half"}[level]

@@ -47,7 +47,7 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 	writeWho(b, p)
 }
 
-// writeWho writes how much of what users do counts.
+// writeWho writes what share of a user's events counts, for users with few and with many events.
 func writeWho(b *strings.Builder, p *plan.Plan) {
 	var rows [][]string
 	for i := range p.Metrics {
@@ -72,7 +72,7 @@ func writeWho(b *strings.Builder, p *plan.Plan) {
 	}
 }
 
-// kindText returns what people call a kind: derived ones have names for programs.
+// kindText returns the name of a kind for people. The names of derived kinds are for programs.
 func kindText(name string) string {
 	if kind := metrickind.Of(name); kind.Statistic != nil {
 		return kind.Texts.Label
@@ -91,13 +91,13 @@ func targetOf(m *plan.Metric) string {
 		target = statisticTarget(metrickind.Of(m.Kind), m.Absolute)
 	}
 	target += " at " + words.Digits(m.Confidence*100) + " %"
-	if tree := metrickind.Of(m.Kind).Tree; tree != nil { // the target of N follows from theirs
+	if tree := metrickind.Of(m.Kind).Tree; tree != nil { // the target of the number of events follows from them
 		target = "set by its " + metrickind.Of(tree.Statistic).Texts.Label + "s"
 	}
 	return target
 }
 
-// statisticTarget writes the target of a kind that is computed from what is drawn for another one.
+// statisticTarget formats the target of a statistic, which is computed from another kind's draws.
 func statisticTarget(kind metrickind.Kind, absolute float64) string {
 	return strings.NewReplacer("{absolute}", words.Digits(absolute), "{percent}",
 		words.Digits(100*absolute)).Replace(kind.Texts.Target)
@@ -115,7 +115,7 @@ func meetableFrom(m *plan.Metric) string {
 	return strings.TrimSpace("from " + terminal.Ceiling(*m.MeetableFrom) + " " + metrickind.Of(m.Kind).Texts.Size)
 }
 
-// writeCounts writes what is to be expected of counts by their size.
+// writeCounts writes what to expect of counts of several sizes.
 func writeCounts(b *strings.Builder, p *plan.Plan) {
 	stated := false
 	for i := range p.Metrics {
@@ -150,13 +150,13 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 	}
 	if stated {
 		b.WriteString("\n")
-		b.WriteString(words.Paragraph("Typical noise is how far values typically are from counts of that size, a " +
-			"missing one counting as 100 %. Events beyond the allowance come on top; from your events, the command " +
-			"plan forecasts both."))
+		b.WriteString(words.Paragraph("Typical noise is how far values typically are from counts of that size; a " +
+			"missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan forecasts " +
+			"both from your events."))
 	}
 }
 
-// chance writes a probability coarsely.
+// chance formats a probability roughly.
 func chance(v float64) string {
 	switch {
 	case v <= 0:

@@ -1,4 +1,5 @@
-// Package validate has the command that checks a configuration and shows what follows from it.
+// Package validate implements the command that checks a configuration and shows what follows from
+// it.
 package validate
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// app is what the commands of this package use of the world outside.
+// app gives the command access to the process around it.
 type app struct{ *command.App }
 
 // validateFlags are the flags of validate as they were given.
@@ -53,11 +54,11 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 		if variable, ok := strings.CutPrefix(name, "$"); ok {
 			how = "export " + variable + "=$(openssl rand -hex 32), and keep that key"
 		}
-		fmt.Fprintf(a.Stderr, "there is no key in %s: make one with %s. If the deployment has begun, put the copy of "+
-			"its own key there instead\n", name, how)
+		fmt.Fprintf(a.Stderr, "there is no key in %s: make one with %s. If the deployment has begun, restore the "+
+			"backup of its key instead\n", name, how)
 	}
 	for _, failed := range d.File.Failed {
-		fmt.Fprintf(a.Stderr, "no key was printed by %s\n", failed)
+		fmt.Fprintf(a.Stderr, "%s printed no key\n", failed)
 	}
 	p := plan.New(d.Deployment)
 	if err := p.AddCounts(d.Deployment); err != nil {
@@ -82,39 +83,39 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 
 // validateTopics checks the topics as a run does before it reads.
 func (a *app) validateTopics(ctx context.Context, d *command.Loaded, strict bool) error {
-	var no *initialise.Refusal
-	look := a.Checking(strict)
-	look.Start = true
+	var refusal *initialise.Refusal
+	check := a.Checking(strict)
+	check.Start = true
 	err := a.AwaitAnswer(ctx, d.Config.Kafka)
 	if err == nil {
-		no, err = initialise.RefusesInit(ctx, d)
+		refusal, err = initialise.InitRefusal(ctx, d)
 	}
-	if no != nil && !no.Unrecorded {
-		return no.BeforeInit()
+	if refusal != nil && !refusal.Unrecorded {
+		return refusal.BeforeInit()
 	}
 	if err == nil {
-		err = pipeline.CheckTopics(ctx, d.Deployment, look)
+		err = pipeline.CheckTopics(ctx, d.Deployment, check)
 	}
 	switch {
-	case no != nil && errors.Is(err, kafkalog.ErrUnknownTopic):
-		// Of a topic that is missing, the error names an init that is refused.
-		look.Existing, look.Logger = true, nil
-		if err := pipeline.CheckTopics(ctx, d.Deployment, look); err != nil {
-			return fmt.Errorf("%w\n%w", d.Explained(err), no.BeforeInit())
+	case refusal != nil && errors.Is(err, kafkalog.ErrUnknownTopic):
+		// The error for a missing topic suggests an init, which would be refused.
+		check.Existing, check.Logger = true, nil
+		if err := pipeline.CheckTopics(ctx, d.Deployment, check); err != nil {
+			return fmt.Errorf("%w\n%w", d.Explained(err), refusal.BeforeInit())
 		}
-		return no.BeforeInit()
-	case no != nil && err == nil:
-		fmt.Fprintln(a.Stderr, no.BeforeInit())
+		return refusal.BeforeInit()
+	case refusal != nil && err == nil:
+		fmt.Fprintln(a.Stderr, refusal.BeforeInit())
 	case errors.Is(err, kafkalog.ErrUnreachable):
 		return fmt.Errorf("%w (--offline checks the file alone)", err)
 	case errors.Is(err, pipeline.ErrHeaderMismatch) && len(d.File.Missing) > 0:
-		// What differs is the stand-in, whose fingerprint would mislead.
-		return command.Contents(fmt.Errorf("the deployment on topic %s has begun, but there is no key in %s: put the "+
-			"copy of its own key there, and validate again. Runs refuse any other key",
+		// The key that differs is a stand-in, whose fingerprint would mislead.
+		return command.Contents(fmt.Errorf("the deployment on topic %s has begun, but there is no key in %s: restore "+
+			"the backup of its key there, and validate again. Runs refuse any other key",
 			d.Config.Outputs.Control, strings.Join(d.File.Missing, " and ")))
 	case err != nil:
 		return d.Explained(err)
 	}
-	fmt.Fprintln(a.Stderr, "the topics are as they must be")
+	fmt.Fprintln(a.Stderr, "the topics are set up correctly")
 	return nil
 }
