@@ -33,7 +33,7 @@ type reason struct {
 // and multiplies that number by the share of records that all metrics together lose, so that a
 // record that only one of two metrics counts is half a loss.
 func Lost(before, now pipeline.Tallies) Loss {
-	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // may be negative: a change can undo CLOSEs
+	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // < 0 if a change undid CLOSEs
 	var lost, offered, most, decided float64
 	for _, m := range now.Metrics {
 		windows := 1.0 // windows of one record

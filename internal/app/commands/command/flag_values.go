@@ -30,7 +30,7 @@ type badValue struct{ flag, must string }
 
 func (e *badValue) Error() string { return fmt.Sprintf("--%s must be %s", e.flag, e.must) }
 
-// Must returns the error for a flag whose value is not what the text says that it must be.
+// Must returns the error for a bad value of a flag. The text completes "it must be".
 func Must(flag, format string, args ...any) error {
 	return Usage(&badValue{flag, fmt.Sprintf(format, args...)})
 }

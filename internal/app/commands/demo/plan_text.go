@@ -112,7 +112,7 @@ func flow(pairs ...any) string {
 func (f *demoFlags) yaml(s demo.Settings) (string, error) {
 	keys, bounds := "{mode: private}", ""
 	switch {
-	case f.keyField == "": // there is one key, which has no name
+	case f.keyField == "": // a single key, which has no name
 		keys = `{mode: public, list: [""]}`
 	case f.publicKeys != "":
 		keys = publicKeysYAML(f.publicKeys, f.PublicKeys)
