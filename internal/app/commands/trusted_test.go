@@ -45,7 +45,7 @@ func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
 	must(os.WriteFile("tallies.json", nil, 0o600))
 	for _, paths := range [][2]string{{"page.html", "tallies.json"}, {"new.html", "here/new.html"},
 		{"new.html", "newer.html"}} {
-		if err := command.Apart(paths[0], paths[1]); err != nil {
+		if err := command.CheckSeparate(paths[0], paths[1]); err != nil {
 			t.Errorf("%q are two files: %v", paths, err)
 		}
 	}

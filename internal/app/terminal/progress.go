@@ -115,8 +115,8 @@ func (p *Progress) Status(text string) {
 	}
 }
 
-// drawAfter draws the line if the last time was long enough ago: redraw on a terminal, every
-// elsewhere.
+// drawAfter draws the line if enough time has passed since it was last drawn: redraw on a terminal,
+// otherwise every.
 func (p *Progress) drawAfter(every time.Duration) bool {
 	if p.terminal {
 		every = redraw

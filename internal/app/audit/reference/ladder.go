@@ -106,9 +106,9 @@ func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
 	return points
 }
 
-// threshold returns τ, the greater ⌈c + σ₁·z⌉ on the lattice of the first rung of c = 1 and c = the
-// most that one individual can add to a key. z is −Φ⁻¹(c²·δ_key), and σ₁ the deviation that the
-// sampler uses.
+// threshold returns τ, the greater of two values of ⌈c + σ₁·z⌉ on the lattice of the first rung:
+// for c = 1, and for the most that one individual can add to a key. z is −Φ⁻¹(c²·δ_key), and σ₁ the
+// deviation that the sampler uses.
 func threshold(spec schemas.MetricSpec) *big.Rat {
 	u := spec.First.Big()
 	// Like the sampler: drop an even number of bits of u, so that 63 or 64 remain, take the integer

@@ -108,8 +108,9 @@ func inFile(err error) error {
 	return err
 }
 
-// Spared returns an error if an output would overwrite the configuration, or a file that it names.
-func (d *Loaded) Spared(outputs ...NamedFile) error {
+// CheckOverwrite returns an error if an output would overwrite the configuration, or a file that it
+// names.
+func (d *Loaded) CheckOverwrite(outputs ...NamedFile) error {
 	var inputs []NamedFile
 	for i, file := range d.File.Files() {
 		by := "the configuration"
@@ -121,7 +122,7 @@ func (d *Loaded) Spared(outputs ...NamedFile) error {
 	if record, _ := d.File.RecordPlace(); record != "" {
 		inputs = append(inputs, NamedFile{"the configuration", record})
 	}
-	return Spared(outputs, inputs...)
+	return CheckOverwrite(outputs, inputs...)
 }
 
 // Explained marks errors in the configuration that only the pipeline finds: bad certificate files,

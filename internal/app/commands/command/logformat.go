@@ -27,8 +27,8 @@ const (
 	logJSON logFormat = "json"
 )
 
-// LogFlag adds --log-format to a long-running command. Everything that the command writes to stderr
-// has that format, including its last error.
+// LogFlag adds --log-format to a long-running command. From its start, everything that the command
+// writes to stderr has that format, including its last error.
 func (a *App) LogFlag(cmd *cobra.Command) {
 	f := logAuto
 	cmd.Flags().Var(cli.OneOf(&f, logAuto, logText, logJSON), "log-format", "format of stderr: text for people, "+

@@ -16,9 +16,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Apart returns an error if both reports have the same file: the exact tallies would replace the
-// page that is meant for publication.
-func Apart(page, trusted string) error {
+// CheckSeparate returns an error if both reports have the same file: the exact tallies would
+// replace the page that is meant for publication.
+func CheckSeparate(page, trusted string) error {
 	if page == "" || trusted == "" || !outfile.Same(page, trusted) {
 		return nil
 	}
@@ -29,8 +29,8 @@ func Apart(page, trusted string) error {
 // NamedFile is a file and the flag that names it; or the configuration does.
 type NamedFile struct{ By, Path string }
 
-// Spared returns an error if an output would overwrite an input.
-func Spared(outputs []NamedFile, inputs ...NamedFile) error {
+// CheckOverwrite returns an error if an output would overwrite an input.
+func CheckOverwrite(outputs []NamedFile, inputs ...NamedFile) error {
 	for _, out := range outputs {
 		for _, in := range inputs {
 			if out.Path != "" && in.Path != "" && outfile.Same(out.Path, in.Path) {

@@ -85,9 +85,9 @@ func (f *demoFlags) setting() choice.Setting {
 	return s
 }
 
-// provisional fills in provisional values for the settings to be chosen, so that all else can be
+// setProvisional fills in provisional values for the settings to be chosen, so that all else can be
 // checked.
-func (f *demoFlags) provisional() {
+func (f *demoFlags) setProvisional() {
 	s := f.setting()
 	s.Noise = 1000
 	if f.kindOf().Vector != nil {

@@ -67,7 +67,7 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if f.metric != "" {
 		return command.Usage(errors.New("--metric is only used with --config"))
 	}
-	if err := cmp.Or(f.spares(), command.FlagError(f.Target.Check())); err != nil {
+	if err := cmp.Or(f.checkOverwrite(), command.FlagError(f.Target.Check())); err != nil {
 		return err
 	}
 	f.given = changed
@@ -86,7 +86,7 @@ func (f *planFlags) check(changed func(string) bool) error {
 		f.Max = 1 // until the values are read
 	}
 	window := f.Window
-	f.provisional()
+	f.setProvisional()
 	f.Window = window
 	if err := input.Readable("input", f.input); err != nil {
 		return err

@@ -144,7 +144,7 @@ func TestPlanWarnsOfShortSamples(t *testing.T) {
 		f.given = func(string) bool { return tc.given }
 		p := &planAnswer{From: time.UnixMilli(0), To: time.UnixMilli(0).Add(tc.span)}
 		p.Best.Lasts = tc.lasts
-		if got := f.life(p); !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
+		if got := f.lifeWarning(p); !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
 			t.Errorf("%+v: %q", tc, got)
 		}
 	}

@@ -219,12 +219,12 @@ func (f *planFlags) planText(p *planAnswer, broken uint64) (string, error) {
 		Needed, RealValue, Beyond, Place, Typically, Why, Life, Sizes string
 		Epsilons                                                      string
 	}{p, broken, f.badValues, needed, f.realValue(), beyond, place, typically(&p.Best.Outcome, f.realValue()),
-		f.why(&p.Best.Outcome), f.life(p),
+		f.why(&p.Best.Outcome), f.lifeWarning(p),
 		table("window", p.Windows, func(o *plannedSetting) string { return o.Window }), epsilons})
 }
 
-// life returns a warning if a deployment would run for longer than the range of the events.
-func (f *planFlags) life(p *planAnswer) string {
+// lifeWarning returns a warning if a deployment would run for longer than the range of the events.
+func (f *planFlags) lifeWarning(p *planAnswer) string {
 	span := p.To.Sub(p.From)
 	switch {
 	case f.config == "" && !f.given("lasts"):

@@ -28,8 +28,8 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if f.Window < time.Millisecond {
 		return command.Must("window", "at least 1ms")
 	}
-	if err := cmp.Or(f.spares(), command.FlagError(f.Target.Check()), command.CheckTop(f.top, f.format, changed),
-		command.Apart(f.report, f.trustedReport)); err != nil {
+	if err := cmp.Or(f.checkOverwrite(), command.FlagError(f.Target.Check()), command.CheckTop(f.top, f.format, changed),
+		command.CheckSeparate(f.report, f.trustedReport)); err != nil {
 		return err
 	}
 	if f.input == "" {
@@ -57,9 +57,9 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	}
 	f.chooses = f.input != "" && (f.openValues || !changed("window") || !f.noiseGiven() || f.setting().Lasts == 0)
 	if f.input != "" {
-		f.provisional()
+		f.setProvisional()
 	} else {
-		f.madeUp(changed)
+		f.setMadeUpDefaults(changed)
 	}
 	switch {
 	case f.keys == keysPrivate && f.publicKeys != "":
@@ -74,8 +74,8 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	return f.readPublicKeys()
 }
 
-// madeUp sets the defaults for made-up events.
-func (f *demoFlags) madeUp(changed func(string) bool) {
+// setMadeUpDefaults sets the defaults for made-up events.
+func (f *demoFlags) setMadeUpDefaults(changed func(string) bool) {
 	if !changed("relative") {
 		f.Target.Relative = 0.1
 	}
@@ -100,10 +100,10 @@ func (f *demoFlags) baseWindow() time.Duration {
 	return day
 }
 
-// spares returns an error if a report would overwrite an input.
-func (f *demoFlags) spares() error {
+// checkOverwrite returns an error if a report would overwrite an input.
+func (f *demoFlags) checkOverwrite() error {
 	inputs := []command.NamedFile{{By: "--input", Path: f.input}, {By: "--public-keys", Path: f.publicKeys}}
-	return command.Spared([]command.NamedFile{{By: "--report", Path: f.report}, {By: "--trusted-report",
+	return command.CheckOverwrite([]command.NamedFile{{By: "--report", Path: f.report}, {By: "--trusted-report",
 		Path: f.trustedReport}}, inputs...)
 }
 

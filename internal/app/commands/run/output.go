@@ -65,13 +65,13 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 	o.progress.Settled(turns, s.Keys)
 }
 
-// following calls a function for everything published, as pipeline.FollowReleases does.
-type following func(context.Context, func(pipeline.Published) error) error
+// followFunc calls a function for everything published, as pipeline.FollowReleases does.
+type followFunc func(context.Context, func(pipeline.Published) error) error
 
 // begin starts printing everything published after a turn, until ctx ends or printing fails. If the
 // topics cannot be read, neither printing nor the run ends: the run waits for the same brokers, and
 // reports that.
-func (o *runOutput) begin(ctx context.Context, after uint64, pause time.Duration, follow following) {
+func (o *runOutput) begin(ctx context.Context, after uint64, pause time.Duration, follow followFunc) {
 	o.handout = handout.New(after)
 	o.handout.Start(ctx, handout.Options{
 		Follow: follow, Pause: pause,

@@ -87,7 +87,7 @@ func (f *runFlags) check(changed func(string) bool) error {
 		return command.Must("wait", "above 0")
 	}
 	return cmp.Or(command.CheckTop(f.top, f.format, changed), f.checkCluster(changed), f.checkMonitor(),
-		command.Apart(f.report, f.trustedReport))
+		command.CheckSeparate(f.report, f.trustedReport))
 }
 
 func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(string) bool) error {
@@ -99,7 +99,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 		return err
 	}
 	f.until = command.TimeValue{Time: f.until.Moment(d.Config.Time.WindowZone)}
-	if err := d.Spared(command.NamedFile{By: "--report", Path: f.report}, command.NamedFile{By: "--trusted-report",
+	if err := d.CheckOverwrite(command.NamedFile{By: "--report", Path: f.report}, command.NamedFile{By: "--trusted-report",
 		Path: f.trustedReport}); err != nil {
 		return err
 	}

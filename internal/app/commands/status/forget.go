@@ -102,7 +102,7 @@ func writeForgotten(b *strings.Builder, r *pipeline.Forgotten) {
 	line("forgotten", "the user counts in no turn after turn %d%s", r.Turn, again)
 	accounts := terminal.Count(r.Accounts, "account") + " of the user"
 	if r.Accounts == 0 {
-		accounts = "no account, because the user had none;"
+		accounts = "no account, as the user has none,"
 	}
 	line("removed", "%s and the events of open windows; %s of the ledger, which tombstones replace", accounts,
 		terminal.Count(r.Tombstones, "record"))

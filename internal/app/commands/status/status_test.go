@@ -37,7 +37,7 @@ func TestRuleStatusSaysInWhichPeriodThePromiseHolds(t *testing.T) {
 
 func TestForgetSaysThatAUserHadNoAccount(t *testing.T) {
 	t.Parallel()
-	for accounts, want := range map[int]string{0: "removed    no account, because the user had none;",
+	for accounts, want := range map[int]string{0: "removed    no account, as the user has none, and",
 		2: "removed    2 accounts of the user and"} {
 		var b strings.Builder
 		writeForgotten(&b, &pipeline.Forgotten{Accounts: accounts, Tombstones: 7})
