@@ -38,8 +38,7 @@ func (a *auditor) readTo(ctx context.Context, e *events, to int64) error {
 	return err
 }
 
-// compareClose compares the number of records in a turn with its CLOSE. The turn is unchecked if
-// its events are gone.
+// compareClose compares the number of records in a turn with its CLOSE if the events still exist.
 func (a *auditor) compareClose(turn uint64) {
 	want := a.control.Closes[turn].Contributions
 	switch {

@@ -176,8 +176,7 @@ type WindowPart struct {
 	Contribution
 }
 
-// Price returns the price of a contribution at the given precisions. A cell that was not drawn has
-// precision 0.
+// Price returns the price of a contribution at the given precisions, which are 0 without a draw.
 func (c *Config) Price(metric int, b Contribution, precision func(metric int, key string) units.Precision) int64 {
 	sum := int64(0)
 	for _, k := range b.Keys {
@@ -254,9 +253,8 @@ func (c *Config) divide(m *Member, share WindowPart, available int64) Contributi
 }
 
 // Divide returns the contribution to the two keys of a share, or none if it costs more than is
-// available. Of the individual's events, whose number is all, the metric counts in and the share
-// keeps kept. The kept events are divided in the ratio in:all, to the nearest event:
-// ⌊in·kept/all + ½⌋ are counted.
+// available. Of an individual's events (all), the metric counts in, and the share keeps kept. Of
+// these, ⌊in·kept/all + ½⌋ go to the key "counted": the same ratio, to the nearest event.
 func (c *Config) Divide(share int, all, in, kept uint64, available int64) Contribution {
 	b := Contribution{Admitted: true, Counted: kept}
 	if kept > 0 {

@@ -18,8 +18,7 @@ func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	return c
 }
 
-// deciderOf returns the index of the generation that decides a turn. If several generations begin
-// with the turn, that is the last one.
+// deciderOf returns the index of the generation that decides a turn: the last that begins by then.
 func deciderOf(all []Config, turn uint64) int {
 	for i := len(all) - 1; i > 0; i-- {
 		if all[i].From <= turn {

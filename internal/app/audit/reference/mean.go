@@ -27,8 +27,7 @@ func aimOfMean(m schemas.MetricSpec) float64 {
 	return min(0.98*(t/math.Sqrt(one+two)), 0.5)
 }
 
-// furtherPrecision returns ⌊u·top/top₁⌋, where u is the precision at which the first component
-// stopped.
+// furtherPrecision returns ⌊u·top/top₁⌋ for the precision u at which the first component stopped.
 func furtherPrecision(first, further schemas.MetricSpec, u *big.Int) *big.Int {
 	product := new(big.Int).Mul(u, further.Top.Big())
 	return product.Div(product, first.Top.Big())

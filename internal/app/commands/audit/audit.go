@@ -105,8 +105,7 @@ func verdict(r *audit.Report) error {
 	return nil
 }
 
-// write writes a report for people. Unless everything was checked and is equal, verdict gives the
-// result.
+// write writes a report for people; verdict gives the result unless everything is equal.
 func write(b *strings.Builder, r *audit.Report) {
 	line := command.Lines(b, 10)
 	line("deployment", "%s, incarnation %s", terminal.Key(r.Deployment, 60), r.Incarnation)

@@ -68,8 +68,7 @@ func (f *demoFlags) noiseFlag() string {
 // noiseGiven reports whether the finest noise was given.
 func (f *demoFlags) noiseGiven() bool { return f.given(f.noiseFlag()) }
 
-// setting returns the parts of a setting that flags gave. Parts that are still to be chosen are
-// zero.
+// setting returns the parts of a setting that flags gave; parts still to be chosen are zero.
 func (f *demoFlags) setting() choice.Setting {
 	s := choice.Setting{Epsilon: f.Epsilon, Min: f.Min, Max: f.Max, Window: f.Window}
 	if f.noiseGiven() {
@@ -85,8 +84,7 @@ func (f *demoFlags) setting() choice.Setting {
 	return s
 }
 
-// setProvisional fills in provisional values for the settings to be chosen, so that all else can be
-// checked.
+// setProvisional sets values for what is chosen later, so that everything else can be checked.
 func (f *demoFlags) setProvisional() {
 	s := f.setting()
 	s.Noise = 1000
@@ -127,8 +125,7 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	if err := j.addTo(e); err != nil {
 		return err
 	}
-	// The key serves only this choice. HEADER states the cost of the choice before any count is
-	// released.
+	// The key serves only this choice, whose cost HEADER states before any count is released.
 	found, err := e.Choose(choice.Private{Sizes: f.sizes(), Given: f.setting(), Compile: f.compile,
 		Budget: j.deployment.Budget, Kind: f.kindOf(), Range: f.openValues, Read: string(encoded) + f.skips(), Key: key})
 	switch {

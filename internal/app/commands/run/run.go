@@ -99,8 +99,8 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 		return err
 	}
 	f.until = command.TimeValue{Time: f.until.Moment(d.Config.Time.WindowZone)}
-	if err := d.CheckOverwrite(command.NamedFile{By: "--report", Path: f.report}, command.NamedFile{By: "--trusted-report",
-		Path: f.trustedReport}); err != nil {
+	if err := d.CheckOverwrite(command.NamedFile{By: "--report", Path: f.report},
+		command.NamedFile{By: "--trusted-report", Path: f.trustedReport}); err != nil {
 		return err
 	}
 	if err := a.WarnAbout(d, f.strict, true); err != nil {

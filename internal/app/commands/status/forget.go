@@ -91,8 +91,7 @@ func names(text, id string) bool {
 	return false
 }
 
-// writeForgotten writes for people what was removed, what they must delete themselves, and what
-// stays.
+// writeForgotten writes for people what was removed, what they must delete, and what stays.
 func writeForgotten(b *strings.Builder, r *pipeline.Forgotten) {
 	line := command.Lines(b, 10)
 	again := ""
