@@ -273,8 +273,8 @@ func (c *Config) Divide(share int, all, in, kept uint64, available int64) Contri
 	return b
 }
 
-// settle charges a member for the precision at which each (metric, key) stopped. Only keys that
-// another metric did not release were not drawn; they cost nothing.
+// settle charges a member for the precision at which each (metric, key) stopped. Every key
+// was drawn except those that another metric did not release, which cost nothing.
 func (c *Config) settle(account *Account, m *Member, elapsed int64, stopped map[Cell]units.Precision) (err error) {
 	for _, part := range m.Parts {
 		if !part.Admitted {
