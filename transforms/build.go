@@ -5,13 +5,13 @@ import (
 )
 
 // Layout describes how a pipeline is spread over the tasks of an engine, which places elements by
-// their keys. The zero value is one reader, and an element for every shard.
+// their keys. The zero value means one reader, and one element for every shard.
 type Layout struct {
-	// Readers are the keys of READs, one for each group of partitions. They are distinct.
+	// Readers are the keys of READ's elements, one for each group of partitions. They are distinct.
 	Readers []int
-	// Strands are the keys of the elements that the shards of a turn share, so that an engine whose
-	// bundles hold one element waits once for the writes of all shards of a strand. Empty: every
-	// shard has an element, whose key is its number.
+	// Strands are the keys of elements that several shards of a turn share, so that an engine whose
+	// bundles hold one element waits only once for the writes of all shards of a strand. If it is
+	// empty, every shard has its own element, whose key is the shard's number.
 	Strands []int
 }
 
@@ -30,9 +30,9 @@ func (l Layout) strand(shard int) int {
 	return l.Strands[shard%len(l.Strands)]
 }
 
-// Build assembles the stages of a run, which is registered in this process, or opened by OpenRuns
-// in those that the engine hands its stages to. The pipeline has no output: counts, ledger and
-// control are written by the Runtime.
+// Build assembles the stages of a run. The run is registered in this process; in other processes
+// that the engine uses, OpenRuns opens it. The pipeline has no output: the Runtime writes counts,
+// ledger and control.
 func Build(s beam.Scope, run Run, l Layout) {
 	s = s.Scope("tollgate")
 	envelopes := Pack(s, read(s, runSource{run}, l))

@@ -18,27 +18,27 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// parallelism is how many shards of a stage are under way at the same time. It is more than most
-// machines have cores: a shard waits for brokers as much as it computes.
+// parallelism is the number of shards of a stage that are processed at the same time. It exceeds
+// most machines' number of cores, because a shard waits for brokers as much as it computes.
 const parallelism = 16
 
-// ErrUnsupported means that a pipeline is not one of Build.
-var ErrUnsupported = errors.New("the direct engine runs the pipeline of a deployment: run others on a runner of Beam")
+// ErrUnsupported is returned for a pipeline that Build did not create.
+var ErrUnsupported = errors.New("the direct engine runs only a deployment's pipeline: run others on a Beam runner")
 
 // Direct runs a pipeline of [Build] in this process, until all of its readers are done or ctx is
-// cancelled. It runs Beam's graph: it takes the DoFns of the stages from there, calls their Setup
-// and Teardown, and passes grouped elements to the stages that they open. It encodes, retries and
-// splits nothing: the next run continues after an error.
+// cancelled. It takes the stages' DoFns from Beam's graph, calls their Setup and Teardown, and
+// passes grouped elements to the stages that they open. It does not encode, retry or split
+// anything: the next run continues after an error.
 //
-//   - One tick is under way at a time, in their order: SPEND has all shards of it, then RELEASE,
-//     then SETTLE. The shards of a stage share the wait for their writes. Meanwhile each reader
-//     makes at most one more step that yields something.
-//   - The end of the last reader is a drain: everything read goes through all stages.
-//   - The first error ends the run, and keeps its type; the Runtime's Fail gets it. So does a panic
-//     in the goroutine of a stage: its error names the calls, without their arguments.
+//   - Ticks are processed one at a time, in order: all shards in SPEND, in RELEASE and in SETTLE.
+//     The shards of a stage wait for their writes together. Meanwhile each reader makes at most one
+//     more step with output.
+//   - When the last reader ends, everything read still passes through all stages.
+//   - The first error ends the run and keeps its type; the Runtime's Fail receives it. A panic in a
+//     stage's goroutine becomes such an error, which lists the calls without their arguments.
 //
-// When Direct returns, no goroutine of it is left. Errors: ErrUnsupported for another pipeline,
-// errors of the stages, or the cause of ctx.
+// When Direct returns, its goroutines have ended. Errors: ErrUnsupported, errors of the stages, or
+// the cause of ctx.
 func Direct(ctx context.Context, p *beam.Pipeline) (err error) {
 	d, err := directOf(p)
 	if err != nil {
@@ -62,7 +62,7 @@ func Direct(ctx context.Context, p *beam.Pipeline) (err error) {
 	return g.Wait()
 }
 
-// direct has the DoFns of the stages.
+// direct holds the DoFns of the stages.
 type direct struct {
 	read    *readFn
 	spend   *spendFn
@@ -79,7 +79,7 @@ func directOf(p *beam.Pipeline) (*direct, error) {
 	d := &direct{}
 	for _, e := range edges {
 		if e.DoFn == nil {
-			continue // the edges between them follow from the stages
+			continue // the edges between stages are implied
 		}
 		known := true
 		switch fn := e.DoFn.Recv.(type) {
@@ -105,7 +105,7 @@ func directOf(p *beam.Pipeline) (*direct, error) {
 	return d, nil
 }
 
-// delivery has the output of a step: elements of one tick, and the first tick for which the reader
+// delivery is the output of a step: elements of one tick, and the first tick for which the reader
 // may yield more.
 type delivery struct {
 	group    int
@@ -157,7 +157,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// run takes each tick through the stages when all readers have passed it.
+// run passes each tick through the stages once all readers have passed it.
 func (d *direct) run(ctx context.Context, steps <-chan delivery) error {
 	waiting := map[int64]byShard{}
 	next := make([]int64, len(d.read.Layout.readers()))
@@ -215,7 +215,7 @@ func (b byShard) each(ctx context.Context, start func(context.Context, int, [][]
 	shards := slices.Sorted(maps.Keys(b))
 	blobs := make([][]spend.Blob, len(shards))
 	var taken atomic.Int64
-	work := func() error { // on the next shard, until none is left
+	work := func() error { // on one shard after another, until none is left
 		pending := make([]spend.Pending, len(shards))
 		for n := int(taken.Add(1)) - 1; n < len(shards); n = int(taken.Add(1)) - 1 {
 			err := context.Cause(ctx)
@@ -254,7 +254,7 @@ func (b byShard) each(ctx context.Context, start func(context.Context, int, [][]
 	return out, nil
 }
 
-// guarded makes an error of a panic in f; an error that was its value keeps its type.
+// guarded turns a panic in f into an error. If the panic's value is an error, it is wrapped.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -268,8 +268,8 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// callers lists the calls that led to a panic, one a line, starting at recover. Unlike debug.Stack
-// it has none of their arguments: among them are account ids, and counts without noise.
+// callers lists the calls that led to a panic, one per line, innermost first. Unlike debug.Stack,
+// it omits their arguments, which include account ids and counts without noise.
 func callers() string {
 	const deepest, skipped = 64, 3 // runtime.Callers, this function and the deferred one
 	pcs := make([]uintptr, deepest)

@@ -1,25 +1,25 @@
-// Package transforms has the Beam side of Tollgate: the DoFns that carry one turn from the events
-// to its settlement.
+// Package transforms is the Beam side of Tollgate: the DoFns that take a turn from its events to
+// its settlement.
 //
 //	READ ─ group ─ PACK ─ SPEND ─ group ─ RELEASE ─ group ─ SETTLE
 //
-// A turn is the event time up to the end of some metric's window. Beam's own time is a tick, the
-// count of openings. Elements carry their turn and epoch inside, and no stage derives the turn from
-// its window. If a group mixes epochs, because an engine delivers elements of a run that was
-// restored, the stage keeps the largest epoch and drops the rest.
+// A turn is an interval of event time that ends where some metric's window ends. Beam's own event
+// time counts ticks: one for every opening of a turn. Elements contain their turn and epoch, and no
+// stage derives the turn from Beam's window. If a group mixes epochs, because an engine delivers
+// elements of a run that was restored, the stage keeps the newest epoch and drops the rest.
 //
-// The stages are transforms of their own for any pipeline: [Read], [Pack], [Spend], [Release] and
-// [Settle]. The package knows Beam and nothing of Kafka. A stage reaches the outside world through
+// The stages are separate transforms for any pipeline: [Read], [Pack], [Spend], [Release] and
+// [Settle]. The package depends on Beam but not on Kafka. A stage reaches the outside world through
 // an interface, opened by a hook that travels with the pipeline (package hook). spend.NewEngine
-// makes a Spender from a ledger, release.New a Releaser from ladders and a release.Publisher, and
+// returns a Spender from a ledger, release.New a Releaser from ladders and a release.Publisher, and
 // release.NewSettler a Settler. [Build] connects all stages for a run whose [Runtime] is registered
 // in this process; its hooks contain only the run's id. For a pipeline without the loop see package
 // plain.
 //
-// Guarantees: a group without an OPEN of its epoch produces nothing and keeps nothing, so a drain,
-// a flush at the end of time or a late restore publishes nothing; nothing leaves SPEND before its
-// ledger delta is durable; nothing leaves RELEASE before its counts are.
+// Guarantees: a group without an OPEN of its epoch has no output and changes no state, so a drain,
+// a flush at the end of time or a late restore publishes nothing; no count leaves SPEND before its
+// ledger delta is durable; no acknowledgement leaves RELEASE before its counts are durable.
 //
-// Not guaranteed: anything about what hooks open. Package pipeline has the hooks that read and
-// write Kafka.
+// Not guaranteed: anything about the resources that hooks open. Package pipeline implements those
+// that read and write Kafka.
 package transforms

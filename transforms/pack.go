@@ -15,12 +15,12 @@ func init() {
 	register.Emitter2[int, []byte]()
 }
 
-// Pack makes one element of a shard's blobs in a tick. It precedes every stage.
+// Pack combines a shard's blobs of one tick into one element. It precedes every stage but Read.
 //
-// In: KV<int, []byte>, blobs by shard, each with the event time of its tick (a
-// whole second of Beam's time; elements without a time of their own are all of
-// one tick). Out: KV<int, []byte>, one pack of blobs a shard and tick, in the
-// global window with the time of the tick, once the watermark has passed it.
+// In: KV<int, []byte>, blobs by shard, each with the event time of its tick (a whole second of
+// Beam's time; elements without a time of their own share one tick). Out: KV<int, []byte>, one pack
+// of blobs per shard and tick, in the global window with the time of the tick, once the watermark
+// has passed it.
 //
 // Blobs may be in any order. The runner drops blobs that arrive after the watermark has passed
 // their tick. Unpack splits a pack.
@@ -29,11 +29,11 @@ func Pack(s beam.Scope, blobs beam.PCollection) beam.PCollection {
 	return inGlobal(s, beam.ParDo(s, &packFn{}, beam.GroupByKey(s, inTicks(s, blobs))))
 }
 
-// packFn turns a group into one element. Every stage after a group needs it: a group cannot leave
-// its window as a group, and keyed state wants one element per shard and turn.
+// packFn turns a group into one element. Every stage after a GroupByKey needs it: a grouped value
+// cannot be moved to another window.
 type packFn struct{}
 
-// ProcessElement frames a group's blobs, in order of arrival.
+// ProcessElement packs a group's blobs, in order of arrival.
 func (f *packFn) ProcessElement(shard int, blobs func(*[]byte) bool, emit func(int, []byte)) error {
 	var all [][]byte
 	var b []byte
@@ -54,23 +54,23 @@ func (f *packFn) ProcessElement(shard int, blobs func(*[]byte) bool, emit func(i
 // ErrMalformedPack is returned for bytes that Pack did not write.
 var ErrMalformedPack = errors.New("malformed pack of blobs")
 
-// Unpack splits what Pack has packed, for stages outside this package. The blobs share
-// packed's memory. The error is ErrMalformedPack.
+// Unpack splits a pack into its blobs, for stages outside this package. The blobs share packed's
+// memory. The error is ErrMalformedPack.
 func Unpack(packed []byte) ([][]byte, error) {
 	blobs, ok := splitBlobs(packed)
 	if !ok {
-		return nil, fmt.Errorf("splitting a group into its blobs: %w", ErrMalformedPack)
+		return nil, fmt.Errorf("splitting a pack into its blobs: %w", ErrMalformedPack)
 	}
 	return blobs, nil
 }
 
-// appendBlob appends a blob with its length before it.
+// appendBlob appends a blob, prefixed with its length.
 func appendBlob(dst, blob []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(blob))), blob...)
 }
 
-// splitBlobs is the inverse of appendBlob, again and again; false for bytes that it
-// did not write. The blobs share b's memory.
+// splitBlobs undoes any number of appendBlob calls; it returns false for bytes that appendBlob did
+// not write. The blobs share b's memory.
 func splitBlobs(b []byte) ([][]byte, bool) {
 	var blobs [][]byte
 	for len(b) > 0 {

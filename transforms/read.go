@@ -27,12 +27,12 @@ func init() {
 
 // Read drives a Source until it is done: one restriction for each group of partitions, and one
 // reader for each. Its output is KV<int, []byte>: the Source's elements by shard of SPEND, each
-// with the event time of its tick, and the watermark passes a tick once the step of every group
-// has.
+// with the event time of its tick. The watermark passes a tick once every group's steps have passed
+// it.
 //
-// An engine that fails downstream of it hands back an older restriction and replays its elements: a
-// Source sees that from the Restriction. One element is one restriction: an engine may confuse the
-// parts of a restriction that was split, and its watermark is the least of all elements'.
+// After a failure downstream, an engine passes an older restriction and replays its elements; a
+// Source detects that by the Restriction. Each element has one restriction, because an engine may
+// confuse the parts of a split restriction. The watermark is the least of all elements' watermarks.
 func Read(s beam.Scope, h hook.Hook[Source], groups int) beam.PCollection {
 	l := Layout{}
 	for n := range groups {
@@ -50,7 +50,7 @@ func read(s beam.Scope, h hook.Hook[Source], l Layout) beam.PCollection {
 // groupsFn emits the key of each group.
 type groupsFn struct{ Keys []int }
 
-// ProcessElement takes the impulse.
+// ProcessElement is called once.
 func (f *groupsFn) ProcessElement(_ []byte, emit func(int)) {
 	for _, key := range f.Keys {
 		emit(key)
@@ -75,7 +75,7 @@ func (f *readFn) CreateTracker(rest Restriction) *sdf.LockRTracker {
 	return sdf.NewLockRTracker(&restrictionTracker{rest: rest})
 }
 
-// TruncateRestriction ends reading at once: a drain by the engine publishes nothing more.
+// TruncateRestriction ends reading at once: a drain by the engine does not publish anything more.
 func (f *readFn) TruncateRestriction(_ *sdf.LockRTracker, _ int) Restriction {
 	return Restriction{Done: true}
 }
@@ -92,13 +92,13 @@ func (f *readFn) CreateWatermarkEstimator(state int64) *tickWatermark {
 
 func (f *readFn) WatermarkEstimatorState(w *tickWatermark) int64 { return w.millis.Load() }
 
-// ProcessElement makes one step and checkpoints itself, so that the runner
-// hands the step's elements on.
+// ProcessElement makes one step and checkpoints itself, so that the runner passes the step's
+// elements on.
 func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.LockRTracker, _ int,
 	emit func(beam.EventTime, int, []byte)) (sdf.ProcessContinuation, error) {
 	restriction, ok := rt.GetRestriction().(Restriction)
 	if !ok {
-		return sdf.StopProcessing(), f.fail(errors.New("reading READ's restriction: not a position of this program"))
+		return sdf.StopProcessing(), f.fail(errors.New("reading READ's restriction: its type is wrong"))
 	}
 	if restriction.Done {
 		return sdf.StopProcessing(), nil
@@ -131,8 +131,8 @@ func (w *tickWatermark) CurrentWatermark() time.Time {
 	return beam.EventTime(w.millis.Load()).ToTime()
 }
 
-// restrictionTracker tracks a restriction that has no end: a claim replaces it by
-// the position to go on from; only self-checkpoints split it.
+// restrictionTracker tracks a restriction without an end: a claim replaces it with the position
+// from which to continue; only self-checkpoints split it.
 type restrictionTracker struct {
 	mu      sync.Mutex
 	rest    Restriction
@@ -141,7 +141,7 @@ type restrictionTracker struct {
 	split   bool
 }
 
-// TryClaim accepts a Restriction: where the next call goes on.
+// TryClaim accepts a Restriction, from which the next call continues.
 func (t *restrictionTracker) TryClaim(pos any) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,8 +156,7 @@ func (t *restrictionTracker) TryClaim(pos any) bool {
 // GetError implements sdf.RTracker.
 func (t *restrictionTracker) GetError() error { return nil }
 
-// TrySplit checkpoints at fraction 0 and refuses everything else: the
-// restriction is one reader over all partitions.
+// TrySplit checkpoints at fraction 0 and refuses to split otherwise: a restriction is one reader.
 func (t *restrictionTracker) TrySplit(fraction float64) (any, any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

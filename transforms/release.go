@@ -13,11 +13,11 @@ func init() { beam.RegisterDoFn(&releaseFn{}) }
 // Release hands the partial counts of every turn and release shard to the Releaser that h opens.
 //
 // In: Spend's output after Pack, KV<int, []byte> by release shard. Out: KV<int, []byte>, all under
-// key 0: one acknowledgement (schemas.Ack) a release shard, with the time of its turn, once its
+// key 0: one acknowledgement (schemas.Ack) per release shard, with the time of its turn, once its
 // values are published.
 //
-// release.New makes a Releaser of ladders and a Publisher. A Releaser must
-// expect the same group again after a bundle has failed.
+// release.New returns a Releaser from ladders and a Publisher. After a bundle has failed, a
+// Releaser may receive the same group again.
 func Release(s beam.Scope, h hook.Hook[Releaser], partials beam.PCollection) beam.PCollection {
 	return releaseIn(s, h, Layout{}, partials)
 }

@@ -19,18 +19,19 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[runSettler]())
 }
 
-// Restriction is READ's progress, as Beam keeps it. It has no offsets: the control log decides
-// where reading continues. From Epoch and Calls a Source sees that an engine handed back an older
-// restriction. Tick is the position of Beam's watermark: nothing of an earlier tick follows.
+// Restriction is READ's progress, as stored by Beam. It contains no offsets: the control log
+// decides where reading continues. By Epoch and Calls a Source detects that an engine has passed an
+// older restriction again. Tick is the position of Beam's watermark: no element of an earlier tick
+// follows.
 type Restriction struct {
-	Group int // group of partitions; 0 for the one that takes the epochs
+	Group int // group of partitions; group 0 opens the epochs
 	Epoch int64
 	Calls int64
 	Tick  int64
 	Done  bool
 }
 
-// begin is where the reader of a group starts.
+// begin returns the restriction with which a group's reader starts.
 func begin(group int) Restriction { return Restriction{Group: group, Epoch: -1, Tick: 1} }
 
 // Element is one packed blob on its way to a shard of SPEND.
@@ -39,8 +40,8 @@ type Element struct {
 	Data  []byte
 }
 
-// Step is what one call of a Source yields: the elements of at most one tick
-// (Next.Tick−1 when Opened), and the position to go on from.
+// Step is the result of one call of a Source: the elements of at most one tick (Next.Tick−1 if
+// Opened), and the position from which to continue.
 type Step struct {
 	Next     Restriction
 	Elements []Element
@@ -58,16 +59,16 @@ func (s *Step) tick(restriction Restriction) int64 {
 	return restriction.Tick
 }
 
-// Source is READ's side of a Runtime. Step is called by one goroutine at a time for every group in
-// a healthy run; it must itself refuse to run twice at once, because an engine's restore may start
-// a second call while a lost one still runs. While a turn is open it returns within 20 ms: some
-// engines hand a watermark on only then.
+// Source is READ's part of a Runtime. In a healthy run, only one goroutine at a time calls Step for
+// a group. Step must refuse concurrent calls, because an engine's restore may start a second call
+// while a lost one still runs. While a turn is open it returns within 20 ms: some engines pass on a
+// watermark only then.
 type Source interface {
 	Step(ctx context.Context, from Restriction) (Step, error)
 }
 
-// Spender admits and charges: one envelope of one shard and turn. A nil
-// Pending means that nothing is to be emitted.
+// Spender admits and charges the users in one envelope, that of a shard in a turn. A nil Pending
+// means that there is nothing to emit.
 type Spender interface {
 	Spend(ctx context.Context, shard int, envelope [][]byte) (spend.Pending, error)
 }
@@ -78,16 +79,16 @@ type Releaser interface {
 	Release(ctx context.Context, shard int, partials [][]byte) (spend.Pending, error)
 }
 
-// Settler sees the acknowledgements of a turn's release shards and settles the
-// turn once all are there.
+// Settler receives the acknowledgements of a turn's release shards and settles the turn once all
+// have arrived.
 type Settler interface {
 	Settle(ctx context.Context, acks [][]byte) error
 }
 
-// Runtime opens the stages of one run in one process. A function is called once, when the process
-// is given its stage; nil ones are never needed. Their results are shared by all DoFns of the stage
-// in the process. Fail is called with every error of a stage, with its type intact: runners pass on
-// its result as text. Close ends the open stages once no DoFn needs them any more.
+// Runtime opens the stages of one run in one process. Each function is called once, when its stage
+// first runs in the process; it may be nil if the stage never does. All DoFns of the stage in the
+// process share the result. Fail is called with every error of a stage, with its type intact;
+// runners pass on its result as text. Close ends the open stages once no DoFn needs them any more.
 type Runtime struct {
 	Source   func(context.Context) (Source, error)
 	Spender  func(context.Context) (Spender, error)
@@ -97,16 +98,17 @@ type Runtime struct {
 	Close    func()
 }
 
-// Run identifies the run of a stage, wherever it is opened.
+// Run identifies a run in every process that opens one of its stages.
 type Run struct {
 	ID    string
-	Terms string // for the Opener of another process; opaque here, and no secret
+	Terms string // for an Opener in another process; opaque here, and not secret
 }
 
-// Opener makes a run known in a process that has not begun it.
+// Opener opens a run in a process that has not registered it.
 type Opener func(run Run) (*Runtime, error)
 
-// runtimes is the one process-wide registry: DoFns are serialised, and find their run by its id.
+// runtimes is the process-wide registry in which DoFns, which are serialised, find their run by its
+// id.
 var runtimes = struct {
 	sync.Mutex
 	byRun map[string]*opened
@@ -133,15 +135,15 @@ func Register(run string, rt *Runtime) (func(), error) {
 	if _, taken := runtimes.byRun[run]; taken {
 		return nil, fmt.Errorf("registering run %s: this id is already registered in this process", run)
 	}
-	runtimes.byRun[run] = &opened{Runtime: rt, held: 1} // by the caller
+	runtimes.byRun[run] = &opened{Runtime: rt, held: 1} // held by the caller
 	return func() {
 		runtimes.Lock()
 		defer runtimes.Unlock()
-		delete(runtimes.byRun, run) // some engines tear nothing down
+		delete(runtimes.byRun, run) // some engines never call Teardown
 	}, nil
 }
 
-// OpenRuns sets the function that opens unregistered runs in this process: a worker of a cluster.
+// OpenRuns sets the function that opens unregistered runs in this process, a worker of a cluster.
 // Such a run is forgotten when its last stage is closed.
 func OpenRuns(open Opener) {
 	runtimes.Lock()
@@ -149,7 +151,7 @@ func OpenRuns(open Opener) {
 	runtimes.open = open
 }
 
-// acquireRun finds a run, or opens it. release is called once for every call of it.
+// acquireRun finds a run, or opens it. Every successful call needs one call of dropRun.
 func acquireRun(run Run) (*opened, error) {
 	runtimes.Lock()
 	defer runtimes.Unlock()
@@ -214,7 +216,7 @@ type (
 	runSettler  struct{ Run Run }
 )
 
-// stageOfRun passes the errors of a stage on to the run.
+// stageOfRun passes a stage's errors to its run.
 type stageOfRun struct {
 	rt  *opened
 	run string
@@ -228,7 +230,7 @@ func (t *stageOfRun) Fail(err error) error {
 	return t.rt.Fail(err)
 }
 
-// Close implements io.Closer: the run is held by one stage less.
+// Close implements io.Closer: one hook less holds the run.
 func (t *stageOfRun) Close() error {
 	dropRun(t.run)
 	return nil

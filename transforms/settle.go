@@ -11,7 +11,7 @@ import (
 
 func init() { beam.RegisterDoFn(&settleFn{}) }
 
-// Settle hands the acknowledgements of every turn to the Settler that h opens.
+// Settle passes the acknowledgements of every turn to the Settler that h opens.
 //
 // In: Release's output after Pack, KV<int, []byte>. There is no output: the Settler lets the Source
 // open the next turn.

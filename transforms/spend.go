@@ -10,13 +10,13 @@ import (
 
 func init() { beam.RegisterDoFn(&spendFn{}) }
 
-// Spend hands every shard's turn to the Spender that h opens, which keeps the shard's
-// accounts in a ledger: spend.Engine.
+// Spend passes every shard's turn to the Spender that h opens: spend.Engine, which keeps the
+// shard's accounts in a ledger.
 //
 // In: Pack's output, KV<int, []byte> by shard, in the global window: one OPEN and the contributions
-// of the turn (schemas.EncodeOpen and EncodeContributions). A group without an OPEN produces
-// nothing. Out: KV<int, []byte> by release shard: one partial count (schemas.Partial) of every
-// shard for every release shard, with the time of its turn, once the Spender calls it durable.
+// of the turn (schemas.EncodeOpen and EncodeContributions). A group without an OPEN has no output.
+// Out: KV<int, []byte> by release shard: one schemas.Partial from every shard for every release
+// shard, with the time of its turn, once the shard's decisions are durable.
 func Spend(s beam.Scope, h hook.Hook[Spender], envelopes beam.PCollection) beam.PCollection {
 	return spendIn(s, h, Layout{}, envelopes)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// stage is embedded in the DoFns of all stages: a hook, and the value that it opened.
+// stage is embedded in the DoFns of all stages. It holds a hook and the value that the hook opened.
 type stage[T any] struct {
 	Hook hook.Field[T]
 
@@ -30,8 +30,9 @@ func (s *stage[T]) Setup(ctx context.Context) error {
 // Teardown closes the hook.
 func (s *stage[T]) Teardown() error { return s.Hook.Close() }
 
-// FailureListener is optional for the value that a stage's hook opens. Fail receives every error of
-// the stage with its type intact; runners keep only the text of the error that Fail returns.
+// FailureListener may be implemented by the value that a stage's hook opens. Fail receives every
+// error of the stage with its type intact; runners keep only the text of the error that Fail
+// returns.
 type FailureListener interface {
 	Fail(err error) error
 }
@@ -46,7 +47,7 @@ func (s *stage[T]) fail(err error) error {
 }
 
 // shardsFn is embedded in the DoFns of SPEND and RELEASE. It starts the writes of all shards at
-// once and waits for them when the bundle ends, so that the shards of a turn share one wait.
+// once and waits for them when the bundle ends, so that the shards of a turn wait together.
 type shardsFn[T any] struct {
 	stage[T]
 	Layout  Layout
@@ -70,7 +71,7 @@ func (f *shardsFn[T]) start(
 	}))
 }
 
-// FinishBundle waits for the pending work and emits its results. Acknowledgements are of shard 0.
+// FinishBundle waits for the pending work and emits its results. Acknowledgements go to shard 0.
 func (f *shardsFn[T]) FinishBundle(ctx context.Context, emit func(beam.EventTime, int, []byte)) error {
 	return f.fail(f.pending.wait(ctx, f.Layout, emit))
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 )
 
-// tickLength is a tick in Beam's time: whole seconds, because some runners cut watermarks to them.
+// tickLength is the length of a tick in Beam's time: whole seconds, because some runners truncate
+// watermarks to seconds.
 const tickLength = time.Second
 
 // tickStart returns the event time of everything that belongs to a tick. Ticks count from 1.
@@ -21,8 +22,8 @@ func inTicks(s beam.Scope, col beam.PCollection) beam.PCollection {
 	return beam.WindowInto(s, window.NewFixedWindows(tickLength), col)
 }
 
-// inGlobal leaves the ticks: keyed state must not be cut by windows, and a
-// bundle's end can emit with explicit times there only.
+// inGlobal moves elements from ticks to the global window: keyed state must not be divided by
+// windows, and only there can FinishBundle emit with explicit times.
 func inGlobal(s beam.Scope, col beam.PCollection) beam.PCollection {
 	return beam.WindowInto(s, window.NewGlobalWindows(), col)
 }

@@ -19,17 +19,18 @@ type Hook[T any] interface {
 	Open(ctx context.Context) (T, error)
 }
 
-// ErrHook is wrapped by the errors about hooks that cannot travel.
+// ErrHook is wrapped by errors about hooks that cannot be serialised.
 var ErrHook = errors.New("a hook must be a struct or a pointer to one, registered with beam.RegisterType")
 
-// Field is a Hook as a field of a DoFn. The zero value has no hook, and opening it is an error.
+// Field holds a Hook in a field of a DoFn. The zero value holds no hook, and opening it is an
+// error.
 type Field[T any] struct {
 	hook   Hook[T]
 	opened T
 	open   bool
 }
 
-// NewField makes a hook a DoFn's field.
+// NewField returns a Field with a hook.
 func NewField[T any](h Hook[T]) Field[T] { return Field[T]{hook: h} }
 
 // Open opens the hook; call it in Setup.
@@ -61,7 +62,7 @@ func (h *Field[T]) Close() error {
 		return nil
 	}
 	if err := closer.Close(); err != nil {
-		return fmt.Errorf("closing what %T opened: %w", h.hook, err)
+		return fmt.Errorf("closing the resource of %T: %w", h.hook, err)
 	}
 	return nil
 }
@@ -114,7 +115,7 @@ func (h *Field[T]) UnmarshalJSON(b []byte) error {
 	}
 	made, ok := value.Interface().(Hook[T])
 	if !ok {
-		return fmt.Errorf("reading a hook of type %v: it opens another type than the transform needs: %w", p.Type.T,
+		return fmt.Errorf("reading a hook of type %v: it does not open the type that the transform needs: %w", p.Type.T,
 			ErrHook)
 	}
 	*h = Field[T]{hook: made}

@@ -6,10 +6,10 @@ import (
 	"math/bits"
 )
 
-// ErrDigits is returned if noise is so large that its probability is below e^-4096: the source of
-// randomness is broken. Nothing is released.
+// ErrDigits is returned for noise so large that its probability is below e^-4096, which means that
+// the source of randomness is broken. Nothing is released.
 var ErrDigits = errors.New(
-	"drawing noise: a deviate beyond any that random digits give; check the source of randomness")
+	"drawing noise: the result is too improbable for random digits; check the source of randomness")
 
 // uniform draws an integer in [0, m) by rejection, m > 0.
 func uniform(m uint64, src Source) uint64 {
@@ -66,7 +66,7 @@ func expMinusProduct(x, y, d uint64, src Source) bool {
 	return expFraction(rest, d, src)
 }
 
-// mostBlocks bounds the geometric part of a draw: the probability to exceed it, e^-4096, is
+// mostBlocks bounds the geometric part of a draw. The probability of exceeding it, e^-4096, is
 // negligible.
 const mostBlocks = 4096
 
@@ -88,7 +88,7 @@ func geometric(t uint64, src Source) (uint64, error) {
 }
 
 // twoSided draws an integer with P(X = x) proportional to exp(−|x|/t), exactly: Algorithm 2 of
-// Canonne, Kamath and Steinke. It requires the same as geometric.
+// Canonne, Kamath and Steinke. Its requirements are those of geometric.
 func twoSided(t uint64, src Source) (int64, error) {
 	for {
 		y, err := geometric(t, src)

@@ -9,11 +9,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// DiscreteGaussian releases an integer with noise of the discrete Gaussian law, P(x) proportional
-// to e^(−x²/2σ²) over the integers, drawn exactly (Canonne, Kamath and Steinke, 2020, Algorithm 3)
-// for the very σ that was given. It is ρ-zCDP as the Gaussian is, but no GDP of a like μ is known
-// for it: its trade-off function has corners. Safe for concurrent use, with a Source for each
-// goroutine.
+// DiscreteGaussian releases an integer with discrete Gaussian noise: P(x) is proportional to
+// e^(−x²/2σ²) over the integers. It is drawn exactly (Canonne, Kamath and Steinke, 2020, Algorithm
+// 3), for exactly the given σ. It has the same ρ-zCDP as Gaussian noise, but no GDP with a similar
+// μ is known for it, because its trade-off function has corners. Safe for concurrent use, with a
+// Source for each goroutine.
 type DiscreteGaussian struct {
 	scale   uint64   // t = ⌊σ⌋ + 1 of the proposal
 	num     *big.Int // σ² = num/den
@@ -26,8 +26,8 @@ type DiscreteGaussian struct {
 // trial is the scratch of one draw.
 type trial struct{ distance, whole, rest, digit big.Int }
 
-// NewDiscreteGaussian returns the mechanism of parameter sigma, from 2^-23 to 2^40;
-// the error is a *units.RangeError. The variance is at most sigma².
+// NewDiscreteGaussian returns the mechanism with parameter sigma, from 2^-23 to 2^40. Its error is
+// a *units.RangeError. The variance is at most sigma².
 func NewDiscreteGaussian(sigma float64) (*DiscreteGaussian, error) {
 	if err := checkScale("sigma", sigma, greatestScale); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func NewDiscreteGaussian(sigma float64) (*DiscreteGaussian, error) {
 	return d, nil
 }
 
-// Release returns the value with noise, an integer. A value between integers is rounded before. The
-// error is a *units.RangeError for a value that is not finite or beyond 2^900, or ErrDigits.
+// Release returns the value, rounded to an integer, with noise. The error is a *units.RangeError
+// for a value that is not finite or beyond 2^900, or ErrDigits.
 func (d *DiscreteGaussian) Release(value float64, src Source) (float64, error) {
 	var integers lattice
 	base, err := integers.nearest(value)
@@ -64,8 +64,8 @@ func (d *DiscreteGaussian) Release(value float64, src Source) (float64, error) {
 	return integers.noisy(base, noise), nil
 }
 
-// noise proposes discrete Laplace noise Y of scale t and keeps it with probability
-// exp(−(|Y| − σ²/t)²/2σ²).
+// noise proposes discrete Laplace noise Y with scale t and keeps it with probability exp(−(|Y| −
+// σ²/t)²/2σ²).
 func (d *DiscreteGaussian) noise(src Source) (int64, error) {
 	c := d.scratch.Get().(*trial)
 	defer d.scratch.Put(c)
@@ -105,8 +105,8 @@ func (c *trial) accept(below *big.Int, src Source) bool {
 	}
 }
 
-// ratio returns true with probability distance/below < 1, as the function ratio; it
-// uses distance up.
+// ratio returns true with probability distance/below < 1, like the function ratio. It overwrites
+// distance.
 func (c *trial) ratio(below *big.Int, src Source) bool {
 	for {
 		c.distance.Lsh(&c.distance, 64)
@@ -122,9 +122,9 @@ func (c *trial) ratio(below *big.Int, src Source) bool {
 	}
 }
 
-// ZCDP returns the price of a release for an individual who changes the value by at
-// most sensitivity: ρ = sensitivity²/(2σ²) (Canonne, Kamath and Steinke, Theorem
-// 4), sensitivity rounded up to an integer, the result rounded up.
+// ZCDP returns the price of a release for an individual who changes the value by at most
+// sensitivity: ρ = sensitivity²/(2σ²) (Canonne, Kamath and Steinke, Theorem 4), with the
+// sensitivity rounded up to an integer and the result rounded up.
 func (d *DiscreteGaussian) ZCDP(sensitivity float64) (loss.ZCDP, error) {
 	var integers lattice
 	steps, err := integers.steps(sensitivity)
@@ -150,7 +150,7 @@ func (d *DiscreteGaussian) RDP(sensitivity float64, orders ...float64) (loss.RDP
 	return conversion.ZCDPToRDP(z, orders)
 }
 
-// Approx returns an ε at δ, from ρ-zCDP by the optimal conversion.
+// Approx returns an ε for delta, from ρ-zCDP by the optimal conversion.
 func (d *DiscreteGaussian) Approx(sensitivity, delta float64) (loss.Approx, error) {
 	z, err := d.ZCDP(sensitivity)
 	if err != nil {

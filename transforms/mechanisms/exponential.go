@@ -10,7 +10,7 @@ import (
 
 // Exponential selects one of several candidates by their scores: the exponential mechanism of
 // McSherry and Talwar ("Mechanism Design via Differential Privacy", 2007), which takes candidate i
-// with probability proportional to e^(score_i/b). It is drawn exactly: a uniform candidate is
+// with probability proportional to e^(score_i/b). Sampling is exact: a candidate drawn uniformly is
 // accepted with probability e^((score − greatest score)/b), by comparing digits (Canonne, Kamath
 // and Steinke, 2020, Algorithm 1). A float64 weight, as in an ordinary softmax, would be 0 for some
 // candidates on one input and not on another (Ilvento, "Implementing the Exponential Mechanism with
@@ -18,38 +18,38 @@ import (
 //
 // # The swing
 //
-// Its prices are those of a swing: let an individual change the score of every candidate, each by
-// an amount of its own; the swing is the greatest of these amounts minus the least. It is 2·Δ if
-// scores change by at most Δ in either direction, and Δ if all of them change in the same
-// direction, as counts of users do when one joins (Durfee and Rogers, 2019, call these monotone).
-// As p_i is e^(score_i/b) over a sum that is the same for all candidates, losses lie in an interval
-// of length swing/b: bounded range.
+// Prices are stated per swing. One individual may change each candidate's score by a different
+// amount; the swing is the largest of those changes minus the smallest. It is 2·Δ if scores change
+// by at most Δ in either direction, and Δ if all of them change in the same direction, as counts of
+// users do when one joins (Durfee and Rogers, 2019, call these monotone). As p_i is e^(score_i/b)
+// over a sum that is the same for all candidates, losses lie in an interval of length swing/b:
+// bounded range.
 //
 // Safe for concurrent use, with a Source for each goroutine. A selection takes at most as many
-// tries, on average, as there are candidates; the number depends on the scores, so an observer who
-// can time it learns something about them.
+// tries, on average, as there are candidates. The number of tries depends on the scores, so an
+// observer who can time a selection learns something about them.
 type Exponential struct{ rate }
 
 // PermuteAndFlip selects one of several candidates by their scores: the mechanism of McKenna and
 // Sheldon ("Permute-and-Flip: A New Mechanism for Differentially Private Selection", 2020), whose
 // expected score is never below that of Exponential at the same ε. Candidates are tried in random
-// order, each once: one is taken with probability e^((score − greatest score)/b). Its coins are
+// order, each once, and accepted with probability e^((score − greatest score)/b). Sampling is
 // exact, as in Exponential.
 //
-// It has the same law as reporting the greatest score after adding exponential noise of scale b to
-// each (Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang, "The Permute-and-Flip Mechanism is
-// Identical to Report-Noisy-Max with Exponential Noise", 2021). Its price for a swing (see
-// Exponential) follows: a constant added to all scores changes nothing, so assume that changes lie
-// between 0 and the swing; given the other candidates' noise, the noise that a candidate needs to
-// win moves by at most the swing, and P(noise > x + swing) ≥ e^(−swing/b)·P(noise > x). It has no
-// bounded range beyond what any ε-DP mechanism has: when many selections are composed, Exponential
-// costs a quarter of the ρ.
+// It has the same distribution as reporting the greatest score after adding exponential noise of
+// scale b to each score (Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang, "The Permute-and-Flip
+// Mechanism is Identical to Report-Noisy-Max with Exponential Noise", 2021). Its price for a swing
+// (see Exponential) follows: a constant added to all scores changes nothing, so assume that changes
+// lie between 0 and the swing; given the other candidates' noise, the noise that a candidate needs
+// to win moves by at most the swing, and P(noise > x + swing) ≥ e^(−swing/b)·P(noise > x). It has
+// no bounded range beyond what any ε-DP mechanism has: when many selections are composed,
+// Exponential costs a quarter of the ρ.
 //
 // Safe for concurrent use, with a Source for each goroutine. For timing, see Exponential.
 type PermuteAndFlip struct{ rate }
 
-// NewExponential returns the mechanism of scale b, from 2^-23 to 2^40, rounded up by less
-// than a relative 2^-40; the error is a *units.RangeError.
+// NewExponential returns the mechanism with scale b, between 2^-23 and 2^40. The scale is rounded
+// up by a relative error of less than 2^-40. The error is a *units.RangeError.
 func NewExponential(scale float64) (*Exponential, error) {
 	r, err := newRate(scale)
 	if err != nil {
@@ -58,7 +58,7 @@ func NewExponential(scale float64) (*Exponential, error) {
 	return &Exponential{r}, nil
 }
 
-// NewPermuteAndFlip returns the mechanism of scale b, as NewExponential does.
+// NewPermuteAndFlip returns the mechanism with scale b, as NewExponential does.
 func NewPermuteAndFlip(scale float64) (*PermuteAndFlip, error) {
 	r, err := newRate(scale)
 	if err != nil {
@@ -68,7 +68,8 @@ func NewPermuteAndFlip(scale float64) (*PermuteAndFlip, error) {
 }
 
 // Select returns the index of a candidate. The candidates, and how many there are, must not depend
-// on private data. Any int64 is a score. It returns a *units.RangeError if there are no candidates.
+// on private data. Every int64 is a valid score. The error is a *units.RangeError if there are no
+// candidates.
 func (e *Exponential) Select(scores []int64, src Source) (int, error) {
 	if err := checkCandidates(scores); err != nil {
 		return 0, err
@@ -81,7 +82,8 @@ func (e *Exponential) Select(scores []int64, src Source) (int, error) {
 	}
 }
 
-// Select returns the index of a candidate, with the requirements and errors of Exponential.Select.
+// Select returns the index of a candidate. Its requirements and errors are those of
+// Exponential.Select.
 func (p *PermuteAndFlip) Select(scores []int64, src Source) (int, error) {
 	if err := checkCandidates(scores); err != nil {
 		return 0, err
@@ -91,7 +93,7 @@ func (p *PermuteAndFlip) Select(scores []int64, src Source) (int, error) {
 	for i := range order {
 		order[i] = i
 	}
-	for k := 0; ; k++ { // ends at the latest at a greatest score, whose coin is certain
+	for k := 0; ; k++ { // ends at a greatest score at the latest: it is always accepted
 		j := k + int(uniform(uint64(len(order)-k), src))
 		order[k], order[j] = order[j], order[k]
 		if p.accepts(scores[order[k]], greatest, src) {
@@ -100,8 +102,8 @@ func (p *PermuteAndFlip) Select(scores []int64, src Source) (int, error) {
 	}
 }
 
-// ZCDP returns the price of a selection for an individual of a swing. The selection has
-// (swing/b)-bounded range, so at most (swing/b)²/8 (see conversion.BoundedRangeToZCDP).
+// ZCDP returns the price of a selection for an individual with the given swing. The selection has
+// (swing/b)-bounded range, so it costs at most (swing/b)²/8 (see conversion.BoundedRangeToZCDP).
 func (e *Exponential) ZCDP(swing float64) (loss.ZCDP, error) {
 	pure, err := e.Approx(swing)
 	if err != nil {
@@ -110,7 +112,7 @@ func (e *Exponential) ZCDP(swing float64) (loss.ZCDP, error) {
 	return conversion.BoundedRangeToZCDP(pure.Epsilon)
 }
 
-// GDP returns the price of a selection for an individual of a swing: the least μ that
+// GDP returns the price of a selection for an individual with the given swing: the least μ that
 // (swing/b)-bounded range allows (see conversion.BoundedRangeToGDP). It takes about a millisecond.
 func (e *Exponential) GDP(swing float64) (loss.GDP, error) {
 	pure, err := e.Approx(swing)
@@ -120,7 +122,7 @@ func (e *Exponential) GDP(swing float64) (loss.GDP, error) {
 	return conversion.BoundedRangeToGDP(pure.Epsilon)
 }
 
-// ZCDP returns what any ε-differentially private mechanism costs (see conversion.PureToZCDP).
+// ZCDP returns the price of any ε-differentially private mechanism (see conversion.PureToZCDP).
 func (p *PermuteAndFlip) ZCDP(swing float64) (loss.ZCDP, error) {
 	pure, err := p.Approx(swing)
 	if err != nil {
@@ -129,8 +131,8 @@ func (p *PermuteAndFlip) ZCDP(swing float64) (loss.ZCDP, error) {
 	return conversion.PureToZCDP(pure.Epsilon)
 }
 
-// rate is the scale of coins e^(−gap/b), gaps between integers: b is a number of spacings
-// of a lattice that contains them.
+// rate is the scale b of coins that succeed with probability e^(−gap/b) for integer gaps. It is a
+// number of spacings of a lattice that contains the integers.
 type rate struct {
 	lattice lattice
 	scale   uint64 // spacings, 2^40 to 2^41
@@ -144,8 +146,8 @@ func newRate(scale float64) (rate, error) {
 	return rate(*l), nil
 }
 
-// Approx returns the price of a selection for an individual of a swing: (swing/b, 0),
-// rounded up. The swing is between 0 and 2^900; the error is a *units.RangeError.
+// Approx returns the price of a selection for an individual with the given swing, between 0 and
+// 2^900: (swing/b, 0), rounded up. The error is a *units.RangeError.
 func (r rate) Approx(swing float64) (loss.Approx, error) {
 	if !(swing >= 0 && swing <= greatestValue) {
 		return loss.Approx{}, &units.RangeError{Parameter: "swing", Value: swing, Range: "between 0 and 2^900"}
@@ -153,8 +155,8 @@ func (r rate) Approx(swing float64) (loss.Approx, error) {
 	return pureOf(r.lattice, r.scale, swing)
 }
 
-// accepts returns true with probability e^((score − greatest)/b). The difference of two int64 fits
-// a uint64, which computes it modulo 2^64.
+// accepts returns true with probability e^((score − greatest)/b). The difference of two int64
+// values fits in a uint64, which computes it modulo 2^64.
 func (r rate) accepts(score, greatest int64, src Source) bool {
 	return expMinusProduct(uint64(greatest)-uint64(score), 1<<r.lattice.exponent, r.scale, src)
 }

@@ -12,21 +12,22 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Gaussian releases a number with Gaussian noise: the real Gaussian law, sampled exactly (Karney,
-// 2016) and rounded to a lattice of 2^40 points or more per standard deviation, which costs nothing
-// as it happens after the noise. Safe for concurrent use, with a Source for each goroutine.
+// Gaussian releases a number with Gaussian noise. The noise is sampled exactly from the real
+// Gaussian distribution (Karney, 2016) and then rounded to a lattice with at least 2^40 points per
+// standard deviation. Rounding after the noise costs nothing. Safe for concurrent use, with a
+// Source for each goroutine.
 type Gaussian struct {
 	lattice   lattice
 	precision units.Precision
 	scratch   sync.Pool
 }
 
-// precisionBits is the scale of a units.Precision.
+// A units.Precision is a multiple of 2^-precisionBits.
 const precisionBits = 80
 
-// NewGaussian returns the mechanism of standard deviation sigma, from 2^-23 to
-// 2^40; the error is a *units.RangeError. 1/σ² is rounded down to units of 2^-80:
-// the noise has sigma or more, and is priced as it is.
+// NewGaussian returns the mechanism with standard deviation sigma, from 2^-23 to 2^40. The error is
+// a *units.RangeError. 1/σ² is rounded down to units of 2^-80, so the standard deviation is at
+// least sigma; prices are for the rounded value.
 func NewGaussian(sigma float64) (*Gaussian, error) {
 	if err := checkScale("sigma", sigma, greatestScale); err != nil {
 		return nil, err
@@ -43,8 +44,8 @@ func NewGaussian(sigma float64) (*Gaussian, error) {
 	return g, nil
 }
 
-// Release returns the value with noise. Values between lattice points are rounded before. The error
-// is a *units.RangeError for a value that is not finite or beyond 2^900, or wraps ErrDigits.
+// Release returns the value, rounded to the lattice, with noise. The error is a *units.RangeError
+// for a value that is not finite or beyond 2^900, or ErrDigits.
 func (g *Gaussian) Release(value float64, src Source) (float64, error) {
 	base, err := g.lattice.nearest(value)
 	if err != nil {
@@ -61,7 +62,7 @@ func (g *Gaussian) Release(value float64, src Source) (float64, error) {
 
 // GDP returns the price of a release for an individual who changes the value by at most
 // sensitivity: μ = sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7), with the sensitivity
-// rounded up to the lattice and a σ that is not more than the noise has.
+// rounded up to the lattice and a σ that does not exceed that of the noise.
 func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 	squared, err := g.squared(sensitivity)
 	if err != nil {
@@ -71,16 +72,18 @@ func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 }
 
 // Lipschitz returns the price of a release of g(q(X_1), …, q(X_n)) for individual i alone: μ =
-// L·‖q(X_i)‖/σ, rounded up, with L the constant and ‖q(X_i)‖ the norm, both at least 0 (Feldman and
+// L·‖q(X_i)‖/σ, rounded up. L is the constant and ‖q(X_i)‖ the norm, both at least 0 (Feldman and
 // Zrnic, 2021, Example 2.8). Charge it to a filter per user: a user with a small q(X_i) pays
 // little.
 //
-// It bounds the influence of i, whatever the others are: if the origin replaces q(X_i), as if the
-// user were left out, g moves by at most L·‖q(X_i) − 0‖. So the constant must hold at all values of
-// the other arguments, and must not depend on them; the norm is of i's own record.
+// It bounds the influence of i, whatever the other records are: if q(X_i) is replaced by the
+// origin, as if the user were left out, g moves by at most L·‖q(X_i) − 0‖. So the constant must
+// hold for all values of the other arguments, and must not depend on them; the norm is that of i's
+// own record.
 //
-// The bound is on g as computed: add the floating-point error to L·‖q(X_i)‖. A g of several integer
-// coordinates with DiscreteGaussian costs accounting.SquaredNorm.ZCDP of ‖q(X_i)‖² at σ/L.
+// The bound must hold for g as computed: add its floating-point error to L·‖q(X_i)‖. If g has
+// several integer coordinates, release it with DiscreteGaussian: it costs
+// accounting.SquaredNorm.ZCDP of ‖q(X_i)‖² at σ/L.
 func (g *Gaussian) Lipschitz(constant, norm float64) (loss.GDP, error) {
 	if err := units.Require(constant >= 0, "Lipschitz constant", constant, "at least 0"); err != nil {
 		return loss.GDP{}, err
@@ -88,8 +91,8 @@ func (g *Gaussian) Lipschitz(constant, norm float64) (loss.GDP, error) {
 	return g.GDP(rounding.ProductUp(constant, norm))
 }
 
-// ZCDP returns the price as ρ = sensitivity²/(2σ²) (Bun and Steinke, 2016,
-// Proposition 1.6), rounded as GDP rounds.
+// ZCDP returns the price as ρ = sensitivity²/(2σ²) (Bun and Steinke, 2016, Proposition 1.6),
+// rounded like GDP.
 func (g *Gaussian) ZCDP(sensitivity float64) (loss.ZCDP, error) {
 	squared, err := g.squared(sensitivity)
 	if err != nil {
@@ -98,8 +101,8 @@ func (g *Gaussian) ZCDP(sensitivity float64) (loss.ZCDP, error) {
 	return loss.ZCDP{Rho: rounding.ProductUp(squared, 0.5)}, nil
 }
 
-// RDP returns the price at the given orders, α·sensitivity²/(2σ²) (Mironov, 2017,
-// Proposition 7), rounded as GDP rounds.
+// RDP returns the price at the given orders, α·sensitivity²/(2σ²) (Mironov, 2017, Proposition 7),
+// rounded like GDP.
 func (g *Gaussian) RDP(sensitivity float64, orders ...float64) (loss.RDP, error) {
 	z, err := g.ZCDP(sensitivity)
 	if err != nil {
@@ -108,7 +111,7 @@ func (g *Gaussian) RDP(sensitivity float64, orders ...float64) (loss.RDP, error)
 	return conversion.ZCDPToRDP(z, orders)
 }
 
-// Approx returns the least ε at δ, by the exact privacy curve of Gaussian noise.
+// Approx returns the least ε for delta, by the exact privacy curve of Gaussian noise.
 func (g *Gaussian) Approx(sensitivity, delta float64) (loss.Approx, error) {
 	mu, err := g.GDP(sensitivity)
 	if err != nil {
@@ -121,7 +124,7 @@ func (g *Gaussian) Approx(sensitivity, delta float64) (loss.Approx, error) {
 	return loss.Approx{Epsilon: epsilon, Delta: delta}, nil
 }
 
-// squared returns μ² = (steps·spacing)²·u, rounded up, u the precision charged.
+// squared returns μ² = (steps·spacing)²·u, rounded up, where u is the precision.
 func (g *Gaussian) squared(sensitivity float64) (float64, error) {
 	steps, err := g.lattice.steps(sensitivity)
 	if err != nil {
@@ -134,7 +137,7 @@ func (g *Gaussian) squared(sensitivity float64) (float64, error) {
 	return priceUp(exact.Mul(exact, k), sensitivity)
 }
 
-// priceUp rounds a price up, and refuses one that no float64 holds.
+// priceUp rounds a price up. It returns an error for a price beyond every float64.
 func priceUp(exact *big.Float, sensitivity float64) (float64, error) {
 	price, _ := exact.Float64()
 	if new(big.Float).SetFloat64(price).Cmp(exact) < 0 {

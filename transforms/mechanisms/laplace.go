@@ -9,10 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Laplace releases a number with Laplace noise: discrete Laplace noise on a lattice of 2^40 points
-// or more per scale, drawn exactly (Canonne, Kamath and Steinke, 2020). Values are rounded to the
-// lattice first, and the price covers the rounded values; noise on the real line and a float64 for
-// the sum would give the value away in its low digits (Mironov, "On Significance of the Least
+// Laplace releases a number with discrete Laplace noise, drawn exactly (Canonne, Kamath and
+// Steinke, 2020) on a lattice with at least 2^40 points per scale. Values are rounded to the
+// lattice first, and the price covers the rounded values. With noise on the real line, the low
+// digits of a float64 sum would give the value away (Mironov, "On Significance of the Least
 // Significant Bits for Differential Privacy", 2012). Safe for concurrent use, with a Source for
 // each goroutine.
 type Laplace struct {
@@ -20,8 +20,8 @@ type Laplace struct {
 	scale   uint64 // spacings, 2^40 to 2^41
 }
 
-// NewLaplace returns the mechanism of scale b, from 2^-23 to 2^40, rounded up to
-// the lattice; the error is a *units.RangeError.
+// NewLaplace returns the mechanism with scale b, from 2^-23 to 2^40, rounded up to the lattice. The
+// error is a *units.RangeError.
 func NewLaplace(scale float64) (*Laplace, error) {
 	if err := checkScale("scale", scale, greatestScale); err != nil {
 		return nil, err
@@ -44,13 +44,13 @@ func (l *Laplace) Release(value float64, src Source) (float64, error) {
 	return l.lattice.noisy(base, noise), nil
 }
 
-// Approx returns the price of a release for an individual who changes the value by
-// at most sensitivity: (sensitivity/b, 0), sensitivity rounded up to the lattice.
+// Approx returns the price of a release for an individual who changes the value by at most
+// sensitivity: (sensitivity/b, 0), with the sensitivity rounded up to the lattice.
 func (l *Laplace) Approx(sensitivity float64) (loss.Approx, error) {
 	return pureOf(l.lattice, l.scale, sensitivity)
 }
 
-// ZCDP returns what any ε-differentially private mechanism costs (see conversion.PureToZCDP).
+// ZCDP returns the price of any ε-differentially private mechanism (see conversion.PureToZCDP).
 func (l *Laplace) ZCDP(sensitivity float64) (loss.ZCDP, error) {
 	pure, err := l.Approx(sensitivity)
 	if err != nil {
@@ -59,9 +59,9 @@ func (l *Laplace) ZCDP(sensitivity float64) (loss.ZCDP, error) {
 	return conversion.PureToZCDP(pure.Epsilon)
 }
 
-// GDP returns what any ε-differentially private mechanism costs: μ =
-// 2·Φ⁻¹(e^ε/(1 + e^ε)), whose Gaussian curve goes through the corner of the curve of
-// ε-differential privacy. It takes about a millisecond.
+// GDP returns the price of any ε-differentially private mechanism: μ = 2·Φ⁻¹(e^ε/(1 + e^ε)), whose
+// Gaussian curve passes through the corner of the curve of ε-differential privacy. It takes about a
+// millisecond.
 func (l *Laplace) GDP(sensitivity float64) (loss.GDP, error) {
 	pure, err := l.Approx(sensitivity)
 	if err != nil {
@@ -70,8 +70,9 @@ func (l *Laplace) GDP(sensitivity float64) (loss.GDP, error) {
 	return conversion.PureToGDP(pure.Epsilon)
 }
 
-// RDP returns the Rényi divergence of the noise itself at the given orders, rounded up: on the
-// lattice what Mironov (2017, Proposition 6) has for the real line. Orders are above 1 and rise.
+// RDP returns the Rényi divergence of the noise itself at the given orders, rounded up: the
+// equivalent, on the lattice, of Mironov's result for the real line (2017, Proposition 6). Orders
+// are above 1 and ascend.
 func (l *Laplace) RDP(sensitivity float64, orders ...float64) (loss.RDP, error) {
 	pure, err := l.Approx(sensitivity)
 	if err != nil {
@@ -90,7 +91,7 @@ func (l *Laplace) RDP(sensitivity float64, orders ...float64) (loss.RDP, error) 
 	return r, nil
 }
 
-// pureOf returns the ε of discrete Laplace noise whose scale is a number of spacings:
+// pureOf returns the ε of discrete Laplace noise with a scale in spacings:
 // ⌈sensitivity/spacing⌉/scale, rounded up.
 func pureOf(l lattice, scale uint64, sensitivity float64) (loss.Approx, error) {
 	steps, err := l.steps(sensitivity)
@@ -112,16 +113,16 @@ func finite(sensitivity, epsilon float64) (loss.Approx, error) {
 // slack exceeds the relative error of the few float64 operations it covers.
 const slack = 0x1p-48
 
-// laplaceRenyi bounds from above the Rényi divergence of order α > 1 between
-// discrete Laplace laws e^(−|x|·h) that are ε/h apart. With a = 2α − 1, summing
-// the geometric series left of, between and right of the two centres gives
+// laplaceRenyi bounds from above the Rényi divergence of order α > 1 between discrete Laplace
+// distributions e^(−|x|·h) that are ε/h apart. With a = 2α − 1, summing the geometric series to the
+// left of, between and to the right of the two centres gives
 //
 //	e^((α−1)·D) = A·e^((α−1)·ε) + (1−A)·e^(−α·ε),
 //	A = (1 + tanh(h/2)·coth(a·h/2))/2,
 //
-// which grows with A; for h → 0, A → α/(2α−1) is Mironov's. As tanh(x) ≤ x and
-// coth(y) ≤ 1/y + y/3, A ≤ (1 + 1/a + a·h²/12)/2. Neither ε nor ε²·α/2 (Bun and
-// Steinke, 2016, Proposition 3.3) is ever exceeded.
+// which grows with A; for h → 0, A → α/(2α−1), which is Mironov's result. As tanh(x) ≤ x and
+// coth(y) ≤ 1/y + y/3, A ≤ (1 + 1/a + a·h²/12)/2. The divergence never exceeds ε or ε²·α/2 (Bun and
+// Steinke, 2016, Proposition 3.3).
 func laplaceRenyi(epsilon, h, alpha float64) float64 {
 	least := min(epsilon, rounding.ProductUp(alpha, rounding.ProductUp(rounding.ProductUp(epsilon, epsilon), 0.5)))
 	a := 2*alpha - 1

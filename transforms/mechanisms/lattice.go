@@ -10,27 +10,27 @@ const (
 	// Range of the scale of noise.
 	leastScale    = 0x1p-23
 	greatestScale = 0x1p40
-	// greatestCoarse is the greatest scale of a lattice with at least 2^30 points per scale.
+	// greatestCoarse is the greatest scale of a mechanism with a coarser lattice.
 	greatestCoarse = 0x1p30
 
 	// greatestValue bounds the values that can be released.
 	greatestValue = 0x1p900
 )
 
-// lattice is the multiples of 2^-exponent. Values are rounded to it before the noise, which lies on
-// it, is added: the sum then has the same low digits whatever the value was. Every lattice contains
-// the integers.
+// lattice is the set of multiples of 2^-exponent. Noise lies on it, and values are rounded to it
+// before the noise is added, so that the low digits of the sum do not depend on the value. Every
+// lattice contains the integers.
 type lattice struct{ exponent uint }
 
-// latticeFor returns the lattice with 2^points to 2^(points+1) points per scale, at
-// least the integers.
+// latticeFor returns the lattice with 2^points to 2^(points+1) points per scale, or the integers if
+// they are finer.
 func latticeFor(scale float64, points int) lattice {
 	return lattice{uint(max(0, points-math.Ilogb(scale)))}
 }
 
-// nearest returns the multiple of the spacing nearest to a value, in multiples. A value halfway is
-// rounded up: then values c apart, for any c, are at most ⌈c⌉ spacings apart, unlike with rounding
-// half to even (0.5 and 1.5 become 0 and 2).
+// nearest returns the lattice point nearest to a value, in spacings. Halfway values are rounded up,
+// so that values c spacings apart become at most ⌈c⌉ spacings apart. Rounding half to even does not
+// have this property (0.5 and 1.5 become 0 and 2).
 func (l lattice) nearest(value float64) (float64, error) {
 	if !(math.Abs(value) <= greatestValue) {
 		return 0, &units.RangeError{Parameter: "value", Value: value, Range: "between -2^900 and 2^900"}
@@ -43,8 +43,8 @@ func (l lattice) nearest(value float64) (float64, error) {
 	return below, nil
 }
 
-// noisy returns (base + noise)·2^-exponent. |noise| < 2^53 and base is an integer, so that the one
-// addition is the sum rounded to nearest: a function of the exact sum and of nothing else.
+// noisy returns (base + noise)·2^-exponent. As |noise| < 2^53 and base is an integer, the only
+// addition returns the exact sum rounded to nearest: a function of the exact sum alone.
 func (l lattice) noisy(base float64, noise int64) float64 {
 	sum := float64(base + float64(noise))
 	return math.Ldexp(sum, -int(l.exponent))

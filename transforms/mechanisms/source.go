@@ -9,7 +9,7 @@ import (
 )
 
 // Source supplies random digits, independent and uniform over all 64-bit words. The guarantees of
-// this package rest on it; with a source that is not random, a draw may not even end. NewKeyed and
+// this package depend on it; with digits that are not random, a draw may not even end. NewKeyed and
 // *System implement it.
 type Source interface{ Word() uint64 }
 
@@ -17,11 +17,11 @@ type Source interface{ Word() uint64 }
 // is ready for use. Not safe for concurrent use: one for each goroutine.
 type System struct {
 	buffer [256]byte
-	next   int // 0: nothing buffered; else bytes of buffer that are used up
+	next   int // 0: nothing buffered; otherwise the number of buffered bytes already used
 }
 
-// Word returns the next 64 random bits. Where the operating system has no
-// randomness to give, crypto/rand ends the program.
+// Word returns the next 64 random bits. If the operating system cannot supply randomness,
+// crypto/rand ends the program.
 func (s *System) Word() uint64 {
 	if s.next == 0 || s.next == len(s.buffer) {
 		_, _ = crand.Read(s.buffer[:]) // never fails
@@ -34,20 +34,20 @@ func (s *System) Word() uint64 {
 	return w
 }
 
-// keyedFormat is the first field of every label under a key. Each sampler needs a format of its
-// own, so that no digits are used for two ways to draw.
+// keyedFormat is the first field of every label under a key. Each sampler needs its own format, so
+// that no two sampling methods use the same digits.
 const keyedFormat = "tollgate/mechanisms/1"
 
-// Keyed is a Source that is a function of a secret and a label: the same two give
-// the same digits on every machine. Not safe for concurrent use.
+// Keyed is a Source that depends only on a secret and a label: the same secret and label give the
+// same digits on every machine. Not safe for concurrent use.
 type Keyed struct{ generator *rand.ChaCha8 }
 
-// NewKeyed returns the digits of a label under a secret of 256 random bits: ChaCha8 seeded with
+// NewKeyed returns the source for a label under a secret of 256 random bits: ChaCha8 seeded with
 // HMAC-SHA-256 of the label's fields, each length-prefixed. To an observer without the secret,
 // different labels give independent digits.
 //
-// A label must include everything that distinguishes one release from another, with the exact value
-// and the scale of the noise: two releases that share noise give away the values under them.
+// A label must include everything that distinguishes one release from another, including the exact
+// value and the scale of the noise: two releases that share noise give away their values.
 func NewKeyed(key [32]byte, label ...[]byte) *Keyed {
 	return &Keyed{rand.NewChaCha8(secret.HMAC(key, keyedFormat, label...))}
 }

@@ -8,59 +8,58 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrPositives is returned by a Search that has found as many values above its threshold as
-// it was to find. Begin another one, which is paid for on its own.
+// ErrPositives is returned by a Search that has found its maximum number of values above the
+// threshold. Begin another search, which is paid for separately.
 var ErrPositives = errors.New(
-	"comparing a value with a noisy threshold: the search has found all that it may; begin another one")
+	"comparing a value with a noisy threshold: the search has found its maximum number of values; begin another one")
 
 const (
-	// sparsePoints makes the lesser scale 2^28 to 2^29 spacings, or integers.
+	// sparsePoints makes the lesser scale at least 2^28 spacings.
 	sparsePoints = 28
-	// sparseWidest is the greatest ratio of the two scales: neither is above 2^39 spacings,
-	// and noise stays below 2^39·mostBlocks = 2^51 of them.
+	// sparseWidest is the greatest ratio of the two scales. It keeps both at or below 2^39
+	// spacings, and noise below 2^39·mostBlocks = 2^51 spacings.
 	sparseWidest = 0x1p10
 	// mostPositives keeps the number of positives exact in a float64.
 	mostPositives = 1 << 30
 )
 
-// SparseVector reports which values of a stream are above a threshold, and pays only for these: the
-// sparse vector technique (Dwork, Naor, Reingold, Rothblum and Vadhan, 2009; AboveThreshold in
+// SparseVector reports which values of a stream are above a threshold, and only these are paid for:
+// the sparse vector technique (Dwork, Naor, Reingold, Rothblum and Vadhan, 2009; AboveThreshold in
 // Dwork and Roth, 2014, Algorithm 1, with one positive), in the corrected form of Lyu, Su and Li
 // ("Understanding the Sparse Vector Technique for Differential Privacy", 2017, Algorithm 7 without
-// numeric answers). Several published forms are not private at all: Section 3 there, and this
+// numeric answers). Several published forms are not private at all: see their Section 3, and this
 // package's tests.
 //
 // # Privacy
 //
-// A search has discrete Laplace noise of scale b₁ on the threshold, drawn once, and fresh noise of
-// scale b₂ on every value. Let values, each chosen from earlier outputs, differ by at most Δ
+// A search adds discrete Laplace noise with scale b₁ to the threshold, once, and fresh noise with
+// scale b₂ to every value. Let values, each chosen from earlier outputs, differ by at most Δ
 // between two neighbouring inputs, and let a search have found k positives. Given the threshold's
 // noise r, the probability of the outputs is a product; with r moved up by Δ, every output "below"
 // is at least as likely on the second input, and every "above" at least e^(−2Δ/b₂) times as likely,
-// as its noise has to move by 2Δ at most. The sum over r gives, for the second input, at least
-// e^(−Δ/b₁ − 2kΔ/b₂) times the probability on the first (Lyu et al., Theorem 4). This holds for
-// every transcript: a search is ex-post private with ε = Δ/b₁ + 2kΔ/b₂ for the k it found, for
-// every rule that stops and chooses values from the outputs, and ε-DP with the largest k it may
-// find.
+// as its noise has to move by 2Δ at most. Summing over r gives a probability on the second input of
+// at least e^(−Δ/b₁ − 2kΔ/b₂) times that on the first (Lyu et al., Theorem 4). This holds for every
+// transcript: a search that found k positives is ex-post private with ε = Δ/b₁ + 2kΔ/b₂, whatever
+// rule stops it and chooses values from its outputs. It is ε-DP with the largest possible k.
 //
-// If all values change in the same direction, as counts of users do when one joins, noise on values
-// has to move by Δ at most: ε = Δ/b₁ + kΔ/b₂ (Theorem 5 there), returned by the methods with
-// Monotone in their names. For a given ε and c positives at most, the variance of a comparison,
-// 2b₁² + 2b₂², is least at b₂/b₁ = (2c)^(1/3), monotone c^(1/3) (Sections 4.2 and 4.3 there, as a
-// ratio of the two parts of ε).
+// If all values change in the same direction, as counts of users do when one joins, the values'
+// noise has to move by at most Δ: ε = Δ/b₁ + kΔ/b₂ (their Theorem 5), returned by the methods with
+// Monotone in their names. For a given ε and at most c positives, the variance of a comparison,
+// 2b₁² + 2b₂², is least at b₂/b₁ = (2c)^(1/3), or c^(1/3) in the monotone case (their Sections 4.2
+// and 4.3, as a ratio of the two parts of ε).
 //
-// Nothing numeric is released: to publish a value above the threshold, use another mechanism with
-// fresh noise and pay for it. ρ follows from ε by conversion.PureToZCDP. Safe for concurrent use.
+// No numbers are released: to publish a value above the threshold, use another mechanism with fresh
+// noise and pay for it. For ρ, convert ε by conversion.PureToZCDP. Safe for concurrent use.
 type SparseVector struct {
 	lattice          lattice
 	threshold, value uint64 // scales in spacings, at most 2^39
 	positives        int
 }
 
-// NewSparseVector returns the mechanism whose searches have noise of scale threshold on
-// the threshold, b₁, and of scale value on each value, b₂, and end after a number of
-// positives, from 1 to 2^30. Scales are from 2^-23 to 2^30, neither more than 2^10 times the
-// other, and rounded up by less than a relative 2^-28. The error is a *units.RangeError.
+// NewSparseVector returns the mechanism with noise of scale threshold, b₁, on the threshold and of
+// scale value, b₂, on each value. Its searches end after a number of positives, from 1 to 2^30.
+// Scales are from 2^-23 to 2^30, neither more than 2^10 times the other, and rounded up by a
+// relative error of less than 2^-28. The error is a *units.RangeError.
 func NewSparseVector(threshold, value float64, positives int) (*SparseVector, error) {
 	if err := checkScale("scale of the threshold's noise", threshold, greatestCoarse); err != nil {
 		return nil, err
@@ -83,8 +82,8 @@ func NewSparseVector(threshold, value float64, positives int) (*SparseVector, er
 	return s, nil
 }
 
-// Worst returns the price of a search that finds as many as it may, for an individual who changes
-// every value by at most sensitivity. It must fit a budget before Begin.
+// Worst returns the price of a search that finds its maximum number of positives, for an individual
+// who changes every value by at most sensitivity. The budget must cover it before Begin.
 func (s *SparseVector) Worst(sensitivity float64) (loss.Approx, error) {
 	return s.price(sensitivity, 2, s.positives)
 }
@@ -105,8 +104,9 @@ func (s *SparseVector) price(sensitivity, moves float64, k int) (loss.Approx, er
 		rounding.QuotientUp(steps, float64(s.threshold)), rounding.QuotientUp(found, float64(s.value))))
 }
 
-// Begin draws the threshold's noise. The threshold is public, or chosen from earlier releases. It
-// returns a *units.RangeError for a threshold that is not finite or beyond 2^900, or ErrDigits.
+// Begin draws the threshold's noise. The threshold must be public, or chosen from earlier releases.
+// The error is a *units.RangeError for a threshold that is not finite or beyond 2^900, or
+// ErrDigits.
 func (s *SparseVector) Begin(threshold float64, src Source) (*Search, error) {
 	base, err := s.lattice.nearest(threshold)
 	if err != nil {
@@ -128,9 +128,9 @@ type Search struct {
 	found     int
 }
 
-// Above reports whether the value with noise of its own is at least the noisy threshold.
-// The error is ErrPositives for a search that has ended, a *units.RangeError for a value
-// that is not finite or beyond 2^900, or ErrDigits; nothing was released then.
+// Above reports whether the value with fresh noise is at least the noisy threshold. The error is
+// ErrPositives for a search that has ended, a *units.RangeError for a value that is not finite or
+// beyond 2^900, or ErrDigits; after an error, nothing has been released.
 func (c *Search) Above(value float64, src Source) (bool, error) {
 	if c.found == c.mechanism.positives {
 		return false, ErrPositives
@@ -143,8 +143,8 @@ func (c *Search) Above(value float64, src Source) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// Both sides are exact when they decide: the noise sums to less than 2^52, and a difference of
-	// integers is a float64 or at least 2^53.
+	// Rounding cannot change the result: the noise sums to less than 2^52, and a difference of
+	// integers is exact below 2^53.
 	above := base-c.threshold >= float64(c.noise-noise)
 	if above {
 		c.found++
@@ -152,12 +152,12 @@ func (c *Search) Above(value float64, src Source) (bool, error) {
 	return above, nil
 }
 
-// Found returns how many values were above the threshold: each of them was paid for.
+// Found returns the number of values above the threshold, each of which was paid for.
 func (c *Search) Found() int { return c.found }
 
 // Price returns the price of the search so far for an individual who changes every value by at most
-// sensitivity: an ex-post bound, with which accounting.NewExPost settles a reservation of Worst.
-// The threshold's noise is paid for at Begin.
+// sensitivity. It is an ex-post bound: accounting.NewExPost settles a reservation of Worst with it.
+// The threshold's noise is paid for from Begin on.
 func (c *Search) Price(sensitivity float64) (loss.Approx, error) {
 	return c.mechanism.price(sensitivity, 2, c.found)
 }

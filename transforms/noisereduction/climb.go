@@ -12,13 +12,13 @@ import (
 )
 
 // ErrPrecision is returned if a release would exceed the top of its ladder, up to which users have
-// reserved. It means a fault in this package.
+// reserved. It indicates a bug in this package.
 var ErrPrecision = errors.New("precision beyond the top of the ladder")
 
-// Result is one release. It is public, but a private key that has not Passed must not be named.
+// Result is one release. It is public, but a private key that has not Passed must not be revealed.
 type Result struct {
 	// Passed is false for a private key below the threshold, and always true for public keys. If it
-	// is false, only Precision, which is that of the first rung, and Rungs are set.
+	// is false, only Rungs and Precision, that of the first rung, are set.
 	Passed bool
 	// Value is the exact precision-weighted mean of the rungs in units of 2^-10, rounded half to
 	// even. It may be negative.
@@ -28,7 +28,7 @@ type Result struct {
 	// Low and High enclose the count with the target's confidence over all outcomes. They are
 	// multiples of 2^-10.
 	Low, High float64
-	// Precision of the last rung, which is charged for the release.
+	// Precision is that of the last rung. It is charged for the release.
 	Precision units.Precision
 	// Rungs is the number of draws, at least 1.
 	Rungs int
@@ -36,7 +36,7 @@ type Result struct {
 	Met bool
 }
 
-// refinement is the scratch of one release.
+// refinement is scratch space for one release.
 type refinement struct {
 	sampler Sampler
 	sum     big.Int // Σ (u_k − u_{k−1})·y_k in units of 2^-(80+finest)
@@ -46,9 +46,8 @@ type refinement struct {
 	rest    big.Int
 }
 
-// Release releases one count along the ladder and returns the result to publish. The result is a
-// function of its arguments and the Plan alone. It fails if |count| > MaxCount. Safe for concurrent
-// use.
+// Release releases one count along the ladder and returns the result to publish. The result depends
+// only on the arguments and the Plan. It fails if |count| > MaxCount. Safe for concurrent use.
 func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
 	c := p.scratch.Get().(*refinement)
 	defer p.scratch.Put(c)
@@ -91,8 +90,8 @@ func (c *refinement) add(before, u units.Precision, shift uint) {
 	c.sum.Add(&c.sum, &c.weight)
 }
 
-// scoreOf returns est·√u in units of 2^-24, rounded toward zero and saturating
-// below MaxInt64, the barrier that is never reached.
+// scoreOf returns est·√u in units of 2^-24, rounded toward zero and saturating below MaxInt64, the
+// barrier of a ladder without a relative target.
 func (c *refinement) scoreOf(r *rung) int64 {
 	c.score.QuoRem(&c.sum, r.root, &c.rest)
 	if !c.score.IsInt64() {
@@ -101,7 +100,7 @@ func (c *refinement) scoreOf(r *rung) int64 {
 	return min(c.score.Int64(), math.MaxInt64-1)
 }
 
-// jump returns the number of ladder points from a rung to the next.
+// jump returns the number of ladder points between a rung and the next.
 func (p *Plan) jump(score int64) int {
 	if p.spec.Kind != Adaptive {
 		return 1

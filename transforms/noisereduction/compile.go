@@ -14,7 +14,7 @@ type Plan struct {
 	rungs     []rung
 	finest    uint    // greatest lattice exponent of a rung
 	barrier   int64   // least score that stops the ladder; MaxInt64 without a relative target
-	reach     []int64 // adaptive: reach[m] is the greatest score that jumps m+2 points or more
+	reach     []int64 // adaptive: reach[m] is the greatest score with a jump of at least m+2 points
 	floorMet  bool    // whether the last rung meets the absolute target
 	threshold *threshold
 	limit     float64  // threshold, for Imitate
@@ -24,12 +24,13 @@ type Plan struct {
 	scratch   sync.Pool
 }
 
-// Compile checks a Spec and computes its Plan, in some milliseconds. Its errors wrap ErrSpec.
+// Compile checks a Spec and computes its Plan, which takes some milliseconds. Its errors wrap
+// ErrSpec.
 func Compile(s Spec) (*Plan, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	if s.Private != nil { // the caller may change its own
+	if s.Private != nil { // a copy: the caller may change its own
 		private := *s.Private
 		s.Private = &private
 	}
@@ -56,7 +57,7 @@ func Compile(s Spec) (*Plan, error) {
 	return p, nil
 }
 
-// kappaOf returns the κ of a target.
+// kappaOf returns κ for a target.
 func (f factors) kappaOf(t Target) *big.Rat {
 	switch {
 	case t.Relative == 0:
@@ -85,9 +86,8 @@ func TopFor(s Spec) (units.Precision, error) {
 		enoughFor(s.Target, quantileOf(s.Target.Confidence, 1), factorsFor(s).kappaOf(s.Target)))
 }
 
-// setBarrier computes the relative stop rule, z·σ ≤ κ·r·est, which is est·√u ≥ a = z/(κ·r), and the
-// jumps towards it: the next precision is the greatest u′ ≤ 16·u with (est·√u + margin)·√(u′/u) ≤
-// a.
+// setBarrier computes the relative stop rule, z·σ ≤ κ·r·est, or est·√u ≥ a = z/(κ·r), and the jumps
+// towards it: the next precision is the greatest u′ ≤ 16·u with (est·√u + margin)·√(u′/u) ≤ a.
 func (p *Plan) setBarrier(z, kappa *big.Rat) {
 	if p.spec.Target.Relative == 0 {
 		if p.spec.Kind == Adaptive {
@@ -113,8 +113,8 @@ func (p *Plan) setBarrier(z, kappa *big.Rat) {
 	}
 }
 
-// margin is subtracted from the length of a jump, in standard deviations, in case that the estimate
-// is too low. So a jump seldom goes beyond the target, and the last step before the stop is short.
+// margin, in standard deviations, shortens jumps in case the estimate is too low. So a jump seldom
+// goes beyond the target, and the last step before the stop is short.
 const margin = 2
 
 func (p *Plan) setRungs(z, kappa, width *big.Rat) error {

@@ -8,15 +8,15 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// noiseFormat is the first field of every input of the pseudorandom function. Each way of drawing
-// needs its own format, so that no two ways use the same input.
+// noiseFormat is the first field of every input to the pseudorandom function. Each sampling method
+// needs its own format, so that no two methods use the same input.
 const noiseFormat = "tollgate/noise/1"
 
 // Identity identifies the release that a draw belongs to. All fields enter the pseudorandom
 // function.
 type Identity struct {
 	Incarnation  [16]byte // random, chosen once per deployment
-	MetricDigest [32]byte // of every field of the metric that affects values
+	MetricDigest [32]byte // digest of every field of the metric that affects values
 	WindowStart  int64    // Unix milliseconds, inclusive
 	WindowEnd    int64    // Unix milliseconds, exclusive
 	Key          []byte   // may be empty; not retained
@@ -28,7 +28,7 @@ type NoiseKey struct {
 	Secret secret.Of[[32]byte]
 }
 
-// appendField appends a field with its length as a prefix. As every field has one, two different
+// appendField appends a field, prefixed with its length. As every field has a prefix, two different
 // tuples never have the same encoding.
 func appendField(dst, field []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(field)))
@@ -55,9 +55,9 @@ func appendIdentity(dst []byte, id Identity) []byte {
 	return appendField(dst, id.Key)
 }
 
-// draw identifies one Gaussian draw within a release. It includes the precisions because another
-// configuration of the same window would otherwise use the same normal deviate at another scale,
-// and two equations with two unknowns would give the count away.
+// draw identifies one Gaussian draw within a release. It includes the precisions because a run with
+// another configuration would otherwise use the same normal deviate at another scale: two equations
+// with two unknowns would give the count away.
 type draw struct {
 	rung       int // from 1
 	previous   units.Precision
@@ -74,7 +74,7 @@ func appendDraw(dst []byte, d draw) []byte {
 	return appendUint(dst, d.exactCount)
 }
 
-// stream has the random digits of one draw: SHA-256 of a seed in counter mode. It never ends.
+// stream generates the random digits of one draw: SHA-256 of a seed in counter mode. It never ends.
 type stream struct {
 	input [40]byte // seed and counter
 	block [32]byte

@@ -8,8 +8,8 @@ const (
 
 // factors are the fitted factors of a stop rule, in thousandths.
 type factors struct {
-	kappa int64 // κ for a relative target alone
-	floor int64 // κ for both targets if there is also an absolute one
+	kappa int64 // κ for only a relative target
+	floor int64 // κ for both a relative and an absolute target
 	widen int64 // half-width of the printed interval in units of z·σ
 }
 
@@ -36,8 +36,8 @@ func ladderClass(s Spec) int {
 	}
 }
 
-// factorsFor returns the factors for a target: the fitted ones if the table has it, and otherwise
-// the strictest of the surrounding entries.
+// factorsFor returns the factors for a target: the fitted ones if the table contains the target,
+// and otherwise the strictest of the surrounding entries.
 func factorsFor(s Spec) factors {
 	table := fitted()
 	targets, confidences := tableTargets(), tableConfidences()
@@ -56,7 +56,8 @@ func factorsFor(s Spec) factors {
 	return f
 }
 
-// around returns the indices of the nodes that enclose v, or twice the index of the nearest.
+// around returns the indices of the nodes that enclose v. If v is a node or outside their range,
+// both are the index of the nearest node.
 func around(nodes []float64, v float64) (int, int) {
 	for i, node := range nodes {
 		if v == node || v < node && i == 0 {

@@ -16,10 +16,10 @@ type Outcome struct {
 }
 
 // Imitate imitates Release in floating point, with standard normal numbers from normal. Except for
-// rounding, outcomes have the law of Release's results. It allocates nothing, and is safe for
-// concurrent use if normal is.
+// rounding, outcomes have the same distribution as Release's results. It allocates nothing, and is
+// safe for concurrent use if normal is.
 func (p *Plan) Imitate(count float64, normal func() float64) Outcome {
-	before, sum := 0.0, 0.0 // sums of the precisions, and of u_k·est_k relative to the count
+	before, sum := 0.0, 0.0 // u, and u·(est − count)
 	index := 0
 	for rung := 1; ; rung++ {
 		r := &p.rungs[index]

@@ -5,9 +5,10 @@ import (
 	"math/big"
 )
 
-// halfWidth returns half of the width of the interval that is printed with a value of the precision
-// inUnits (of 2^-80), in units of 2^-10: ⌈width·σ·2^10⌉ with σ = 2^40/√inUnits, and one more for
-// the rounding of the value and of its noise. width is in standard deviations: see Plan.Width.
+// halfWidth returns half the width of the interval that is printed with a value, in units of 2^-10:
+// ⌈width·σ·2^10⌉, and one more for the rounding of the value and of its noise. The precision
+// inUnits is in units of 2^-80, so that σ = 2^40/√inUnits. width is in standard deviations: see
+// Plan.Width.
 func halfWidth(width *big.Rat, inUnits *big.Int) int64 {
 	square := new(big.Rat).Mul(width, width)
 	square.Quo(shifted(square, precisionBits+2*valueBits), new(big.Rat).SetInt(inUnits))
@@ -15,8 +16,8 @@ func halfWidth(width *big.Rat, inUnits *big.Int) int64 {
 }
 
 // Width returns half the width of an interval, in standard deviations of the estimate, such that
-// `together` intervals all hold with the target's confidence (union bound). One interval is printed
-// with a value. It takes about a millisecond.
+// `together` intervals all hold with the target's confidence (union bound). The interval printed
+// with a value has together = 1. It takes about a millisecond.
 func (p *Plan) Width(together int) *big.Rat {
 	return new(big.Rat).Mul(quantileOf(p.spec.Target.Confidence, together), p.widen)
 }
@@ -30,8 +31,8 @@ func quantileOf(confidence float64, together int) *big.Rat {
 	return new(big.Rat).SetFrac(z, new(big.Int).Lsh(big.NewInt(1), quantileBits))
 }
 
-// MeetableFrom returns the least count whose target Top can meet with median noise: 0 if it can
-// meet the absolute target, +Inf if there is no target. For display.
+// MeetableFrom returns the least count for which Top meets the target with median noise: 0 if it
+// meets the absolute target, +Inf if it does not and there is no relative target. For display.
 func (p *Plan) MeetableFrom() float64 {
 	switch {
 	case p.floorMet:
@@ -42,8 +43,8 @@ func (p *Plan) MeetableFrom() float64 {
 	return p.Within() / p.spec.Target.Relative
 }
 
-// Within returns the least absolute error that a release at Top can meet, at the confidence of the
-// target and in the unit of the count. For display.
+// Within returns the least absolute error that a release at Top can guarantee, with the target's
+// confidence and in the unit of the count. For display.
 func (p *Plan) Within() float64 {
 	z, _ := p.z.Float64()
 	return z * deviationOf(p.spec.Top.Big()) / p.kappa

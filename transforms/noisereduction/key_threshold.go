@@ -13,9 +13,9 @@ type threshold struct {
 	exponent uint
 }
 
-// newThreshold returns the greatest τ(c) = ⌈c + σ₁·z(c²·δ)⌉ of all contributions c from 1 to C,
-// rounded up to the lattice of the first rung, with z(p) = −Φ⁻¹(p), δ = DeltaKey, and σ₁ the
-// deviation that the sampler uses. A key with a single contribution c, of one user, passes with
+// newThreshold returns the greatest τ(c) = ⌈c + σ₁·z(c²·δ)⌉ over all contributions c from 1 to C,
+// rounded up to the lattice of the first rung. Here z(p) = −Φ⁻¹(p), δ = DeltaKey, and σ₁ is the
+// sampler's standard deviation. A key with a single contribution c, from one user, passes with
 // probability P(c + σ₁·Z > τ) ≤ c²·δ. (Rounding y₁ to the lattice moves no mass across a lattice
 // point from below τ to above it: y₁ > τ implies y₁ ≥ τ + one step, so the unrounded y exceeds τ.)
 //

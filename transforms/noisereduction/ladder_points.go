@@ -12,7 +12,7 @@ const (
 	octave = 14
 	// maxJump is the greatest step of an adaptive ladder in points: ×16.
 	maxJump = 4 * octave
-	// rootBits is the scale of rootsOfTwo.
+	// rootsOfTwo returns multiples of 2^-rootBits.
 	rootBits = 62
 )
 
@@ -42,7 +42,7 @@ func ladderPoints(s Spec, last *big.Int) []*big.Int {
 	}
 }
 
-// geometricPoints continues by ⌊u·factor⌋, exactly.
+// geometricPoints returns a function that computes the point after u: ⌊u·factor⌋, exactly.
 func geometricPoints(factor float64) func(*big.Int) *big.Int {
 	step := new(big.Rat).SetFloat64(factor)
 	return func(before *big.Int) *big.Int {
@@ -51,7 +51,7 @@ func geometricPoints(factor float64) func(*big.Int) *big.Int {
 	}
 }
 
-// octavePoints continues by ⌊first·2^(n/14)⌋.
+// octavePoints returns a function that computes the n-th point on its n-th call: ⌊first·2^(n/14)⌋.
 func octavePoints(first *big.Int) func(*big.Int) *big.Int {
 	roots := rootsOfTwo(octave)
 	n := 0
@@ -67,12 +67,12 @@ func octavePoints(first *big.Int) func(*big.Int) *big.Int {
 type rung struct {
 	precision units.Precision
 	units     *big.Int // precision in units of 2^-80
-	root      *big.Int // ⌈√units·2^(16+J)⌉, J the exponent of the finest lattice: see score
+	root      *big.Int // ⌈√units·2^(16+J)⌉ with J the exponent of the finest lattice: see newRung
 	half      int64    // half-width of the printed interval, in units of 2^-10
 	deviation float64  // 1/√precision, nearest float64
 }
 
-// scoreBits is the scale of a score, which is the estimate in standard deviations, est·√u.
+// A score is the estimate in standard deviations, est·√u, in units of 2^-scoreBits.
 const scoreBits = 24
 
 func newRung(inUnits *big.Int, finest uint, width *big.Rat) (rung, error) {
@@ -80,8 +80,8 @@ func newRung(inUnits *big.Int, finest uint, width *big.Rat) (rung, error) {
 	if err != nil {
 		return rung{}, specError("a precision is beyond 2^48")
 	}
-	// score·2^-24 = (sum·2^-(80+J))/√(units·2^-80) with sum the weighted sum of
-	// a release, so that score = sum/(√units·2^(16+J)).
+	// score·2^-24 = (sum·2^-(80+J))/√(units·2^-80), where sum is the weighted sum of a release, so
+	// score = sum/(√units·2^(16+J)).
 	scaled := new(big.Int).Lsh(inUnits, 2*(precisionBits/2-scoreBits+finest))
 	r := rung{precision: u, units: inUnits, root: rootCeil(new(big.Rat).SetInt(scaled))}
 	r.deviation = deviationOf(inUnits)

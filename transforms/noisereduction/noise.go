@@ -36,12 +36,12 @@ type Sampler struct {
 
 // Draw returns round_L(count + σ·Z): the count with Gaussian noise of precision u − uPrev, rounded
 // to the lattice L of multiples of 2^-exponent, as y·2^-exponent. The same arguments give the same
-// y; a change in any of them, the key's ID apart, gives independent noise.
+// y; a change in any of them, except the key's ID, gives independent noise.
 //
 // σ is rational, at least 1/√(u−uPrev), and at most (1+2^-30) times that, so that there is never
-// less noise than is charged for. L contains the integers and depends only on u − uPrev. As count ∈
-// L, rounding commutes with adding it: the rounded noise depends on the count only through the
-// pseudorandom function. Nothing is clamped.
+// less noise than the charge assumes. L contains the integers and depends only on u − uPrev. As
+// count ∈ L, rounding commutes with adding the count: the rounded noise depends on the count only
+// through the pseudorandom function. Nothing is clamped.
 //
 // It fails if rung < 1, u ≤ uPrev or |count| > MaxCount.
 func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u units.Precision,
@@ -65,10 +65,10 @@ func (s *Sampler) begin(id Identity) {
 func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u units.Precision, count int64) (int64, uint, error) {
 	increment, ok := u.Sub(uPrev)
 	if !ok || increment.IsZero() || rung < 1 {
-		return 0, 0, fmt.Errorf("drawing rung %d: its precision must be greater than the one before", rung)
+		return 0, 0, fmt.Errorf("drawing rung %d: its precision must be greater than that of the previous rung", rung)
 	}
 	if count > MaxCount || count < -MaxCount {
-		return 0, 0, fmt.Errorf("drawing rung %d: the count is beyond 2^52", rung)
+		return 0, 0, fmt.Errorf("drawing rung %d: the count must be between -(2^52-1) and 2^52-1", rung)
 	}
 	exponent := latticeExponent(increment)
 	s.message = appendDraw(s.message[:s.prefix], draw{rung, uPrev, u, exponent, uint64(count)})
@@ -79,7 +79,7 @@ func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u units.Precision, count i
 }
 
 // seed returns HMAC-SHA-256 of the message. It keeps the state of the last key, which the next draw
-// nearly always has, too.
+// nearly always uses again.
 func (s *Sampler) seed(key secret.Of[[32]byte]) [32]byte {
 	if s.mac == nil || s.key.Reveal() != key.Reveal() {
 		secret := key.Reveal()
@@ -92,7 +92,7 @@ func (s *Sampler) seed(key secret.Of[[32]byte]) [32]byte {
 }
 
 // latticeExponent returns the exponent j of the lattice of multiples of 2^-j for noise of precision
-// u. It is at most 34, and both a standard deviation and the unit have at least 2^10 points.
+// u. It is at most 34, and both a standard deviation and 1 are at least 2^10 lattice points wide.
 func latticeExponent(u units.Precision) uint {
 	return valueBits + uint(max(0, int128.Uint(u).Len()-precisionBits+1)/2)
 }

@@ -13,7 +13,7 @@ import (
 // errFarTail is returned for a normal deviate beyond maxInteger standard deviations, whose
 // probability is below e^-100000.
 var errFarTail = errors.New(
-	"drawing noise: a deviate beyond 512 standard deviations; the noise key's digits are not random")
+	"drawing noise: the deviate is beyond 512 standard deviations: the digits are not random")
 
 const maxInteger = 512
 
@@ -30,8 +30,8 @@ type Gauss struct{ normal normal }
 // that is at least 1/√u and exceeds it by less than a factor 1 + 2^-30: the noise of precision u on
 // the lattice of multiples of 2^-exponent.
 //
-// It fails if u is 0, if σ·2^exponent lies outside 2^0 … 2^50, and for a deviate beyond 512
-// standard deviations, which random digits do not give.
+// It fails if u is 0, if σ·2^exponent lies outside 2^0 … 2^50, or if a deviate is beyond 512
+// standard deviations, which does not happen with random digits.
 func (g *Gauss) Rounded(u units.Precision, exponent uint, src Digits) (int64, error) {
 	if u.IsZero() {
 		return 0, errors.New("drawing noise: the precision is 0")
@@ -63,9 +63,9 @@ func less(a, b *deviate, src Digits) bool {
 }
 
 // normal draws exact normal deviates: Algorithm N of Karney, "Sampling exactly from the normal
-// distribution" (ACM TOMS 42:3, 2016). Every decision compares random digits and evaluates no
-// function in floating point, so that the law of the result is the normal law itself and not one
-// near it. Not safe for concurrent use; it contains scratch space only.
+// distribution" (ACM TOMS 42:3, 2016). Every decision compares random digits; no floating-point
+// function is evaluated, so that the result has exactly the normal distribution, not an
+// approximation. Not safe for concurrent use; it contains scratch space only.
 type normal struct {
 	fraction, first, second, third deviate
 }
@@ -119,7 +119,7 @@ func (n *normal) keepInteger(k int, src Digits) bool {
 	return true
 }
 
-// keepFraction returns true with probability exp(−x(2k+x)/2), x the fraction.
+// keepFraction returns true with probability exp(−x(2k+x)/2), where x is the fraction.
 func (n *normal) keepFraction(k int, src Digits) bool {
 	for range k + 1 {
 		if !n.expStep(k, src) {
@@ -146,8 +146,8 @@ func (n *normal) halfExp(src Digits) bool {
 	}
 }
 
-// expStep returns true with probability exp(−x·(2k+x)/(2k+2)): as halfExp, but the run starts below
-// x, and each step must also pass a test of probability (2k+x)/(2k+2).
+// expStep returns true with probability exp(−x·(2k+x)/(2k+2)), like halfExp, but the run starts
+// below x, and each step must also pass a test with probability (2k+x)/(2k+2).
 func (n *normal) expStep(k int, src Digits) bool {
 	last, next, spare := &n.fraction, &n.first, &n.second
 	for even := true; ; even = !even {

@@ -10,13 +10,13 @@ import (
 )
 
 // Price is the cost of a release for an individual. With the unified filter
-// (accounting.NewUnified), Reserve the price of Spec.Top before the release, and Settle that of
-// Result.Precision. Rungs before the last one add nothing to the price. A private key that did not
-// pass has the same price as any other; the δ of its threshold is not included. All numbers are
-// rounded up.
+// (accounting.NewUnified), Reserve the price of Spec.Top before the release, and Settle the price
+// of Result.Precision after it. Rungs before the last one add nothing to the price. A private key
+// that did not pass has the same price as any other; the δ of its threshold is not included. All
+// numbers are rounded up.
 type Price struct {
 	Precision    units.Precision
-	Contribution uint64 // greatest number that the individual adds to the count
+	Contribution uint64 // greatest amount that the individual adds to the count
 }
 
 // Price returns the price of the release for an individual with this contribution.
@@ -30,14 +30,14 @@ func (p Price) ZCDP() loss.ZCDP { return loss.ZCDP{Rho: p.square() / 2} }
 
 // ExPost returns the realised loss, for accounting.NewExPost and odometers of realised losses. It
 // holds except for the δ of the boundary, which is fixed before the release and spent when it
-// begins. The error is a *units.RangeError, as of accounting.Mixture.At.
+// begins. The error is a *units.RangeError from accounting.Mixture.At.
 func (p Price) ExPost(boundary accounting.Mixture) (loss.Approx, error) {
 	variance := rounding.QuotientDown(1,
 		up(new(big.Float).SetMantExp(new(big.Float).SetInt(p.Precision.Big()), -units.FinestBits)))
 	return boundary.At(rounding.IntegerUp(p.Contribution), variance) //nolint:wrapcheck // names its own parameters
 }
 
-// square returns c²·u, of at most 256 bits, rounded up.
+// square returns c²·u, rounded up. The product has at most 256 bits.
 func (p Price) square() float64 {
 	c := new(big.Int).SetUint64(p.Contribution)
 	c.Mul(c, c)

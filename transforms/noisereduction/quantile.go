@@ -12,8 +12,8 @@ import (
 const quantileBits = 40 // quantiles count units of 2^-40
 
 // upperQuantile returns the least multiple z of 2^-40, in those units, with 1 − Φ(z) ≤ p, for
-// 2^-128 ≤ p ≤ 1/2. It inverts the tail by a search, which starts from a float64 estimate.
-// math.Erfcinv would be 11 % off at 1e-16 and infinite at 1e-17, and its last bits differ between
+// 2^-128 ≤ p ≤ 1/2. It inverts the tail by a search that starts from a float64 estimate.
+// math.Erfcinv would be 11% off at 1e-16 and infinite at 1e-17, and its last bits differ between
 // machines.
 func upperQuantile(p *big.Rat) *big.Int {
 	limit := bigmath.Zero().SetRat(p)
@@ -38,7 +38,7 @@ func upperTail(z *big.Int) *big.Float {
 // rootsOfTwo returns ⌊2^(i/n)·2^62⌋ for 0 ≤ i < n.
 func rootsOfTwo(n int) []int64 {
 	root := bigmath.New(1 + 0.69/float64(n))
-	for range 12 { // Newton on x^n = 2, doubling 8 correct bits each time
+	for range 12 { // Newton's method for x^n = 2: correct bits double from 8
 		power := bigmath.New(1)
 		for range n - 1 {
 			power.Mul(power, root)

@@ -11,24 +11,25 @@ import (
 type Kind string
 
 const (
-	// Adaptive computes the next precision from the last estimate, just below the one that would
-	// meet the stop rule, in steps from ×1.0508 to ×16. After an estimate of at most 0, it is ×16.
+	// Adaptive computes the next precision from the last estimate: just below the precision that
+	// would meet the stop rule, in steps from ×1.0508 to ×16. After an estimate of at most 0, the
+	// step is ×16.
 	Adaptive Kind = "adaptive"
 	// Geometric multiplies the precision by a fixed factor.
 	Geometric Kind = "geometric"
 )
 
 // Target is the accuracy at which a ladder stops: an error of at most max(Relative·count, Absolute)
-// with the given Confidence. If both errors are 0, the ladder goes to its top, and Met is never
-// true.
+// with the given Confidence. If both are 0, there is no target: the ladder goes to its top, and Met
+// is never true.
 type Target struct {
 	Relative   float64 // 0 (no relative target) or in [1e-6, 0.5]
 	Absolute   float64 // counts; 0 (no absolute target) or in [2^-20, 2^52]
 	Confidence float64 // in [0.8, 0.999]
 }
 
-// Check returns a *units.RangeError for "relative", "absolute" or "confidence" if it is out of
-// range.
+// Check returns a *units.RangeError for the parameter "relative", "absolute" or "confidence" if it
+// is out of range.
 func (t Target) Check() error {
 	switch {
 	case t.Relative != 0 && !(t.Relative >= leastRelative && t.Relative <= 0.5):
@@ -41,16 +42,16 @@ func (t Target) Check() error {
 	return nil
 }
 
-// Private has the parameters of a threshold for keys whose existence is private: a ladder releases
-// nothing unless its first rung is above it.
+// Private contains the parameters of a threshold for keys whose existence is private: a ladder
+// releases nothing unless the noisy count of its first rung is above the threshold.
 type Private struct {
 	Contribution uint64 // greatest contribution of one user to one count, at least 1
-	// DeltaKey is above 0, and at most 1/4 divided by Contribution²: a key to which one user adds
-	// c, and nobody else anything, passes with probability at most c²·DeltaKey.
+	// DeltaKey is above 0 and at most 1/(4·Contribution²). A key to which only one user
+	// contributes, c, passes with probability at most c²·DeltaKey.
 	DeltaKey units.Delta
 }
 
-// Spec has the parameters of a ladder.
+// Spec contains the parameters of a ladder.
 type Spec struct {
 	Kind   Kind
 	Factor float64 // geometric: step of the precision in [1.05, 16]; adaptive: unused
@@ -99,9 +100,9 @@ func (p *Private) validate() error {
 	case p.Contribution == 0 || p.Contribution > MaxCount:
 		return specError("contribution is %d, but must be between 1 and 2^52", p.Contribution)
 	case p.DeltaKey.IsZero():
-		return specError("delta of a key is 0 (below 2^-80): no threshold is high enough")
+		return specError("the delta per key is 0 (below 2^-80): no threshold is high enough")
 	case p.DeltaKey.Float()*float64(p.Contribution)*float64(p.Contribution) > 0.25:
-		return specError("delta of a key is %g, times the square of its contribution, %d: that must be at most 1/4",
+		return specError("the delta per key, %g, times the square of the contribution, %d, must be at most 1/4",
 			p.DeltaKey.Float(), p.Contribution)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// admitter admits the events of one user after the other. Not for concurrent use.
+// admitter admits the events of one user after another. Not safe for concurrent use.
 type admitter struct {
 	size    int64 // length of a window
 	from    int64 // start of the first window
@@ -51,7 +51,7 @@ func (f *admitting) Setup(ctx context.Context) error {
 	return err
 }
 
-// idOf decodes the key of a user's elements.
+// idOf decodes the account id that is the key of a user's elements.
 func idOf(key []byte) (id accounts.ID, err error) {
 	if len(key) != len(id) {
 		return id, ErrMalformed

@@ -16,9 +16,9 @@ func init() {
 }
 
 // FilterBounded is Filter for bounded input, and also runs on engines without state and timers: it
-// groups all of a user's events and decides the user's windows one after the other. Input, output
-// and decisions are those of Filter, but the output is in the global window and appears at the end.
-// No event is late. A user's events must fit in memory.
+// groups all of a user's events and decides the user's windows one after another. Input, output and
+// decisions are those of Filter, but the output is in the global window and appears at the end. No
+// event is late. A user's events must fit in memory.
 func (t *Transforms) FilterBounded(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	s = s.Scope("plain.FilterBounded")
 	identified, rejected := t.identify(s, events)

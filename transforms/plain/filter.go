@@ -26,17 +26,17 @@ func init() {
 // In: KV<string, string>, user and key, with the time of the event as event time, in any windows.
 // Out: KV<[]byte, int64> in the windows of the metrics: the contributions of admitted users to
 // counts (keys by schemas.EncodeReleaseKey), and a zero for every public key of every window; and
-// the rejected events, unchanged: those outside of From and To, and those with users or keys that
-// schemas.ValidateUser and ValidateKey refuse.
+// the rejected events, unchanged: those outside From and To, and those with users or keys that
+// schemas.ValidateUser or ValidateKey rejects.
 //
 // Events wait in the engine until their window closes. Every user has one Value state and one
-// event-time timer, so that windows are decided in the order of their ends, in whichever order the
-// engine closes them.
+// event-time timer, so that windows are decided in the order of their ends, whatever order the
+// engine closes them in.
 func (t *Transforms) Filter(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	localrunner.Keep()
 	s = s.Scope("plain.Filter")
 	identified, rejected := t.identify(s, events)
-	// One element for each user and window: an access to state costs far more than a grouping.
+	// One element for each user and window: accessing state costs far more than grouping.
 	merged := beam.ParDo(s, &mergeFn{}, beam.GroupByKey(s, inWindows(s, &t.settings, identified)))
 	admitted = beam.ParDo(s, newAdmitFn(t.part()), inGlobal(s, merged))
 	if zeros, any := t.zerosInTime(s, identified); any {
@@ -75,10 +75,10 @@ func collect(parts func(*[]byte) bool) ([]slice, error) {
 	return merge(all), nil
 }
 
-// ErrStateLost fails a bundle if a user's state is not the one that was written.
+// ErrStateLost fails a bundle if a user's state is not what was last written.
 var ErrStateLost = errors.New("the engine has lost a user's state")
 
-// admitFn keeps a user's account and decides their windows in order.
+// admitFn keeps a user's account and decides the user's windows in order.
 type admitFn struct {
 	admitting
 	User state.Value[[]byte]
@@ -105,8 +105,8 @@ func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.
 	return f.store(p, tp, &u)
 }
 
-// OnTimer decides the user's next window. The watermark has passed its end, so that all of its
-// events have arrived, and all earlier windows are decided.
+// OnTimer decides the user's next window. The watermark has passed its end: all its events have
+// arrived, and all earlier windows are decided.
 func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.Provider, tp timers.Provider, key []byte,
 	_ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
 	u, err := f.read(p, key)

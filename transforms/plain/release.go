@@ -49,9 +49,9 @@ type Released struct {
 
 // Release adds the noise.
 //
-// In: the output of Count, each element once: users have paid for one release of each key and
-// window. Out: PCollection<Released>, in the same windows; private keys at or below their threshold
-// are missing.
+// In: the output of Count, with each element released only once: users have paid for one release of
+// each key and window. Out: PCollection<Released>, in the same windows; private keys at or below
+// their threshold are missing.
 //
 // Low and High enclose the count of admitted events with the metric's confidence. Once budgets run
 // out, counts are too low, because the events of users who cannot pay are missing.
@@ -59,7 +59,7 @@ func (t *Transforms) Release(s beam.Scope, counts beam.PCollection) beam.PCollec
 	return beam.ParDo(s.Scope("plain.Release"), &releaseFn{part: t.part()}, counts)
 }
 
-// releaseFn draws a count's noise: a pure function of settings, secrets and element.
+// releaseFn releases a count: a pure function of settings, secrets and element.
 type releaseFn struct {
 	part
 

@@ -16,7 +16,7 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[Environment]())
 }
 
-// Secrets are two secrets of 256 random bits, which never change. Anybody who has Noise can
+// Secrets are two secrets of 256 random bits, which never change. Anyone who knows Noise can
 // subtract the noise from every release.
 type Secrets struct {
 	UserHash secret.Of[[32]byte] // for account ids, and for the order in which keys are clipped
@@ -37,7 +37,7 @@ func (e Environment) Open(context.Context) (Secrets, error) {
 		b, err := hex.DecodeString(os.Getenv(name))
 		if err != nil || len(b) != 32 {
 			// The decoder's error would quote the secret.
-			return Secrets{}, invalid("environment variable %s: must be 64 hexadecimal digits", name)
+			return Secrets{}, invalid("environment variable %s must contain 64 hexadecimal digits", name)
 		}
 		*to = secret.New([32]byte(b))
 	}
@@ -48,9 +48,9 @@ func (s *Secrets) check() error {
 	users, noise := s.UserHash.Reveal(), s.Noise.Secret.Reveal()
 	switch {
 	case users == [32]byte{} || noise == [32]byte{}:
-		return invalid("a secret of zeros only: draw 32 random bytes")
+		return invalid("a secret is all zeros: draw 32 random bytes")
 	case users == noise:
-		return invalid("the same secret for users and for noise: draw two")
+		return invalid("the secrets for users and for noise are the same: draw two")
 	}
 	return nil
 }

@@ -24,29 +24,29 @@ type Settings struct {
 	// Incarnation identifies this promise by 128 random bits, drawn once and kept. The same
 	// incarnation, secrets and events give the same noise.
 	Incarnation [16]byte
-	// Budget is the budget of every user; see budgets.NewBudget. With private keys it needs a δ for
-	// them. An update of a pipeline that keeps its state may keep or lower the budget, but not
-	// raise it. Check that with budgets.Budget.CheckNext: this package does not have the previous
-	// budget.
+	// Budget is the budget of every user; see budgets.NewBudget. If there are private keys, it must
+	// include a δ for them. An update of a pipeline that keeps its state may keep or lower the
+	// budget, but not raise it. Check that with budgets.Budget.CheckNext: this package does not
+	// know the previous budget.
 	Budget budgets.Budget
-	// Window is the size of all windows, in whole seconds. They begin at its multiples since 1970
+	// Window is the size of all windows, in whole seconds. They start at multiples of it since 1970
 	// UTC.
 	Window time.Duration
-	// From and To limit the released windows; they are boundaries of windows, and public. Events
-	// outside are rejected.
+	// From and To limit the released windows. They are boundaries of windows, and public. Events
+	// outside them are rejected.
 	From, To time.Time
 	Metrics  []Metric // in the order of payment
 }
 
-// Metric is one kind of count for every window.
+// Metric is a count that is released in every window.
 type Metric struct {
 	Name string
 	Kind string // metrickind.Events or metrickind.DistinctUsers
-	// MaxKeysPerUser and MaxEventsPerKey are caps on one user's contribution to a window; 0: none.
-	// Kinds that count a user once have no MaxEventsPerKey.
+	// MaxKeysPerUser and MaxEventsPerKey cap one user's contribution to a window; 0: no cap. Kinds
+	// that count a user once do not use MaxEventsPerKey.
 	MaxKeysPerUser, MaxEventsPerKey int
 	// Share is the part of every account that the metric may use, above 0; default: equal parts.
-	// All shares add up to at most 1.
+	// All shares together must not exceed 1.
 	Share float64
 	// Burst is the part of the share that a user may use at once, above 0 and at most 1; default:
 	// 0.5. The rest is paid out evenly between From and To.
@@ -55,9 +55,9 @@ type Metric struct {
 	Sigma float64
 	// Confidence of the intervals, 0.8 to 0.999; default: 0.95.
 	Confidence float64
-	// PublicKeys, if given, are the only keys that are counted. Without them, keys are private:
-	// those that only one user has are released with a probability of at most Budget.Keys, all
-	// together.
+	// PublicKeys, if given, are the only keys that are counted. Without them, keys are private: for
+	// each user, the probability that any key is released that no other user has is at most
+	// Budget.Keys.
 	PublicKeys []string
 }
 
@@ -103,25 +103,26 @@ func (s *Settings) compile() ([]metric, error) {
 	sp := s.span()
 	switch {
 	case s.Window < time.Second || s.Window%time.Second != 0:
-		return nil, invalid("a window of %v: must be one or more whole seconds", s.Window)
+		return nil, invalid("the window is %v, but must be one or more whole seconds", s.Window)
 	case sp.from%sp.size != 0 || sp.to%sp.size != 0 || sp.to <= sp.from:
-		return nil, invalid("windows from %v to %v: both must be multiples of the window since 1970 UTC, the first "+
-			"before the second", s.From, s.To)
+		return nil, invalid("the windows are from %v to %v: both must be multiples of the window since 1970 UTC, the "+
+			"first before the second", s.From, s.To)
 	case (sp.to-sp.from)/sp.size > maxWindows:
-		return nil, invalid("%d windows from %v to %v: at most %d", (sp.to-sp.from)/sp.size, s.From, s.To, maxWindows)
+		return nil, invalid("there are %d windows from %v to %v, more than %d", (sp.to-sp.from)/sp.size, s.From, s.To,
+			maxWindows)
 	case s.Budget.Mu2 == 0:
-		return nil, invalid("no budget: make one with budgets.NewBudget")
+		return nil, invalid("there is no budget: create one with budgets.NewBudget")
 	case s.Incarnation == [16]byte{}:
-		return nil, invalid("no incarnation: draw 16 random bytes once, and keep them")
+		return nil, invalid("there is no incarnation: draw 16 random bytes once, and keep them")
 	case len(s.Metrics) == 0:
-		return nil, invalid("no metrics")
+		return nil, invalid("there are no metrics")
 	}
 	shares := 0.0
 	for i := range s.Metrics {
 		shares += cmp.Or(s.Metrics[i].Share, 1/float64(len(s.Metrics)))
 	}
 	if shares > 1+1e-9 {
-		return nil, invalid("shares of %v in all: at most 1", shares)
+		return nil, invalid("the shares add up to %v, but must not exceed 1", shares)
 	}
 	metrics := make([]metric, len(s.Metrics))
 	for i := range s.Metrics {
@@ -164,7 +165,7 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 	spec.Burst, spec.Refill, spec.Horizon = allowance.Burst, allowance.Refill, allowance.Horizon
 	if len(m.PublicKeys) == 0 {
 		if spec.DeltaKey = s.Budget.KeyDelta(top); spec.DeltaKey.IsZero() {
-			return fail("private keys need a budget with a δ for keys, and a smaller sigma if it is very small")
+			return fail("private keys need a budget with a δ for keys; if it is very small, also a smaller sigma")
 		}
 		return metric{spec: spec, allowance: allowance, kind: kind}, nil
 	}
@@ -185,13 +186,13 @@ func (m *Metric) check() error {
 	case schemas.ValidateMetricName(m.Name) != nil:
 		return invalid("metric %q: %v", m.Name, schemas.ErrMetricName)
 	case !slices.Contains(kinds, m.Kind):
-		return invalid("metric %q: kind %q: must be \"%s\"", m.Name, m.Kind, strings.Join(kinds, `" or "`))
+		return invalid("metric %q: the kind is %q, but must be \"%s\"", m.Name, m.Kind, strings.Join(kinds, `" or "`))
 	case m.MaxKeysPerUser < 0 || m.MaxKeysPerUser > maxBound:
-		return invalid("metric %q: %d keys of a user: must be 1 to %d", m.Name, m.MaxKeysPerUser, maxBound)
+		return invalid("metric %q: MaxKeysPerUser is %d, but must be 0 to %d", m.Name, m.MaxKeysPerUser, maxBound)
 	case m.MaxEventsPerKey < 0 || m.MaxEventsPerKey > maxBound:
-		return invalid("metric %q: %d events of a key: must be 1 to %d", m.Name, m.MaxEventsPerKey, maxBound)
+		return invalid("metric %q: MaxEventsPerKey is %d, but must be 0 to %d", m.Name, m.MaxEventsPerKey, maxBound)
 	case !(m.Share >= 0 && m.Share <= 1) || !(m.Burst >= 0 && m.Burst <= 1):
-		return invalid("metric %q: a share of %v and a burst of %v: must be above 0 and at most 1", m.Name, m.Share,
+		return invalid("metric %q: the share is %v and the burst %v, but both must be 0 to 1", m.Name, m.Share,
 			m.Burst)
 	case math.IsNaN(m.Confidence):
 		return invalid("metric %q: the confidence is not a number", m.Name)

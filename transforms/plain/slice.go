@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// slice is a user's events of one window: ascending by key, no key twice.
+// slice is a user's events in one window, ascending by key, with no key twice.
 type slice struct {
 	end  int64
 	keys []keyCount
@@ -40,7 +40,7 @@ func merge(all []slice) []slice {
 	return merged
 }
 
-// mergeKeys adds up the events of each key, saturating: no bound is near the top.
+// mergeKeys adds up the events of each key. Sums saturate, far above any cap.
 func mergeKeys(keys []keyCount) []keyCount {
 	slices.SortFunc(keys, func(a, b keyCount) int { return strings.Compare(a.key, b.key) })
 	merged := keys[:0]
@@ -65,16 +65,16 @@ func (s *slice) append(dst []byte) []byte {
 	return dst
 }
 
-// user is the state of a user: the account, the end of the last decided window, and the waiting
-// windows, ascending by end.
+// user is a user's state: the account, the end of the last decided window, and the windows to be
+// decided, ascending by end.
 type user struct {
 	account accounts.Entry
 	done    int64
 	waiting []slice
 }
 
-// wait adds a slice to the waiting ones. A slice of a decided window arrived after the watermark
-// and is dropped: a user's window is decided once.
+// wait adds a slice to the waiting ones. It drops a slice of a decided window, which arrived after
+// the watermark: a user's window is decided only once.
 func (u *user) wait(s slice) {
 	if s.end > u.done {
 		u.waiting = merge(append(u.waiting, s))
@@ -98,9 +98,9 @@ func (u *user) encode() ([]byte, error) {
 	return accounts.Encode(b, entries)
 }
 
-// ErrMalformed is returned for bytes in the state or between stages that this
-// package did not write. Its texts carry no data.
-var ErrMalformed = errors.New("malformed state of a user")
+// ErrMalformed is returned for bytes in the state or between stages that this package did not
+// write. Its text contains no data.
+var ErrMalformed = errors.New("a user's state or element is malformed")
 
 func decodeUser(id accounts.ID, b []byte) (user, error) {
 	u := user{account: accounts.Entry{ID: id}, done: math.MinInt64}
@@ -156,7 +156,7 @@ func numberOf[T int64 | uint64](r *windowReader, read func([]byte) (T, int)) T {
 	return v
 }
 
-// length reads how many things of at least size bytes follow.
+// length reads the number of elements that follow, of at least size bytes each.
 func (r *windowReader) length(size int) uint64 {
 	n := r.uvarint()
 	if n > uint64(len(r.b)/size) {

@@ -10,14 +10,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
-// Transforms has checked Settings, and a hook for their Secrets. Read-only.
+// Transforms holds checked Settings and a hook for their Secrets. It is read-only.
 type Transforms struct {
 	settings Settings
 	secrets  hook.Hook[Secrets]
 }
 
-// New checks the settings; its errors wrap ErrSettings. The secrets are opened on the workers, when
-// a DoFn is set up.
+// New checks the settings; its errors wrap ErrSettings. Workers open the secrets when they set up a
+// DoFn.
 func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	metrics, err := s.compile()
 	if err != nil {
@@ -34,7 +34,7 @@ func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	return &Transforms{settings: s, secrets: secrets}, nil
 }
 
-// part is embedded in DoFns: it carries Transforms to the workers.
+// part is embedded in DoFns, which carry the Transforms to the workers in it.
 type part struct {
 	Settings Settings
 	Secrets  hook.Field[Secrets]
@@ -61,7 +61,7 @@ func inWindows(s beam.Scope, settings *Settings, col beam.PCollection) beam.PCol
 }
 
 // inGlobal puts all elements into the global window: an account must outlive windows, and an engine
-// keeps keyed state for each window.
+// keeps keyed state per window.
 func inGlobal(s beam.Scope, col beam.PCollection) beam.PCollection {
 	return beam.WindowInto(s, window.NewGlobalWindows(), col)
 }

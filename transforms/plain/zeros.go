@@ -29,7 +29,7 @@ func (t *Transforms) publicKeys() []PublicKeys {
 	return out
 }
 
-// PublicKeys has the public keys of a metric. DoFns carry it.
+// PublicKeys lists the public keys of a metric. It is exported for serialisation in DoFns.
 type PublicKeys struct {
 	Metric string
 	Keys   []string
@@ -65,8 +65,8 @@ func (f *zerosFn) ProcessElement(_ []byte, emit func([]byte, int64)) {
 	}
 }
 
-// zerosInTime returns the zeros of every window when the events' watermark passes its end. If the
-// zeros of all windows were emitted at once, some would wait in the engine for years.
+// zerosInTime returns the zeros of every window, emitted when the events' watermark passes its end.
+// If the zeros of all windows were emitted at once, some would wait in the engine for years.
 func (t *Transforms) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
 	metrics := t.publicKeys()
 	if len(metrics) == 0 {
@@ -90,7 +90,7 @@ type watermarkFn struct{}
 // ProcessElement drops an element.
 func (*watermarkFn) ProcessElement(_, _ []byte, _ func([]byte, []byte)) {}
 
-// clockFn has one key and a timer that sets itself again at the end of every window.
+// clockFn emits zeros, for one key, by a timer that sets itself again at the end of every window.
 type clockFn struct {
 	Metrics        []PublicKeys
 	From, To, Size int64

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// tasks lists every cell that the shard must release, each once and in order, without the keys that
-// a metric takes from another one: see following.
+// tasks lists every cell that the shard must release, each once and in order, except those of
+// metrics that take their keys from another metric: see following.
 func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([]task, error) {
 	ends := map[int64]bool{}
 	var public []cellID
@@ -23,12 +23,12 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([
 	for _, c := range counts {
 		switch {
 		case int(c.Metric) >= len(l.metrics):
-			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, c.Metric,
-				len(l.metrics))
+			return nil, fmt.Errorf("releasing turn %d: a partial count refers to metric %d, but there are only %d",
+				head.Turn, c.Metric, len(l.metrics))
 		case l.metrics[c.Metric].KeyMode == schemas.KeysFrom:
 			continue
 		case !ends[c.End]:
-			return nil, fmt.Errorf("releasing turn %d: a partial count names a window that does not end with it",
+			return nil, fmt.Errorf("releasing turn %d: a partial count is for a window that does not end with the turn",
 				head.Turn)
 		}
 		order := -1
@@ -48,7 +48,7 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([
 	return tasks, nil
 }
 
-// public appends the cells of public keys in a window that belong to the shard.
+// public appends the shard's cells for public keys in a window.
 func (l *ladders) public(cells []cellID, w schemas.MetricWindow, shard, shards int) []cellID {
 	spec := &l.metrics[w.Metric]
 	for _, key := range spec.PublicKeys {
@@ -60,7 +60,7 @@ func (l *ladders) public(cells []cellID, w schemas.MetricWindow, shard, shards i
 }
 
 // following lists the cells of metrics that take their keys from another metric, which has just
-// released them. Cells without any contribution are among them, because the keys are public now.
+// released them. They include cells without any contribution, because the keys are public now.
 func (l *ladders) following(released []task, counts []cellCount) []task {
 	var tasks []task
 	for i := range released {

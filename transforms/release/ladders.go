@@ -19,8 +19,8 @@ import (
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
-	further [][]int                // by metric: metrics of its further components
-	widths  [][]*big.Rat           // by metric with further components: width for 1, 2, … ratios
+	further [][]int                // by metric: metrics of its additional components
+	widths  [][]*big.Rat           // by metric with additional components: width for 1, 2, … ratios
 	trees   []tree                 // by metric
 	digests [][32]byte             // by metric
 
@@ -56,15 +56,15 @@ type task struct {
 	turn       uint64 // turn that ends the window
 	count      int64
 	result     noisereduction.Result
-	components []metrickind.Component // the first one and any further ones that are sums
-	joined     *metrickind.Estimate   // value computed from the components; nil if there is one only
-	statistics []statistic            // released beside the count, in the order of their metrics
+	components []metrickind.Component // the first component and any additional sums
+	joined     *metrickind.Estimate   // value computed from the components; nil if there is only one
+	statistics []statistic            // released alongside the count, in the order of their metrics
 }
 
-// releaseShard refines the count of every key of a release shard: of public keys even without any
-// contribution, of private keys if they pass their threshold, and of keys from another metric if
-// that metric has just released them. It returns the releases in the order of window, metric and
-// key, each followed by its statistics, and the precisions that contributors pay for.
+// releaseShard refines the count of every key of a release shard: public keys even without any
+// contribution, private keys if they pass their threshold, and keys from another metric if that
+// metric has just released them. It returns the releases in the order of window, metric and key,
+// each followed by its statistics, and the precisions that contributors pay for.
 func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
 	tasks, err := l.tasks(shard, &partials[0], counts)
@@ -154,7 +154,7 @@ func settledKey(c cellID, u units.Precision) schemas.SettledKey {
 		Precision: u}
 }
 
-// refine releases one count, up to the top precision, for which the users have reserved.
+// refine releases one count, up to the top precision, which the users' reservations cover.
 func (l *ladders) refine(t *task) error {
 	var err error
 	t.result, err = l.plans[t.Metric].Release(l.noise, l.identity(t.cellID), t.count)
@@ -170,7 +170,7 @@ func (l *ladders) identity(c cellID) noisereduction.Identity {
 		WindowEnd: c.End, Key: []byte(c.Key)}
 }
 
-// statisticOf returns the record of a statistic, which is published beside its count.
+// statisticOf returns the record of a statistic, which is published alongside its count.
 func (l *ladders) statisticOf(t *task, s *statistic) schemas.Release {
 	m, r := &l.metrics[s.metric], l.releaseOf(t)
 	r.Metric, r.MetricDigest, r.Confidence = m.Name, l.digests[s.metric], m.Confidence

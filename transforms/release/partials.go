@@ -13,12 +13,12 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// partialGroup has the partial counts of one turn and release shard, in the order of account
+// partialGroup holds the partial counts of one turn and release shard, in the order of account
 // shards.
 type partialGroup []schemas.Partial
 
-// newestPartials decodes the blobs of the largest epoch, one for each shard. If an engine repeats a
-// turn within an epoch, the blobs are the same.
+// newestPartials decodes the blobs of the newest epoch, one for each shard. If an engine repeats a
+// turn within an epoch, the blobs are identical.
 func newestPartials(blobs [][]byte) (partialGroup, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -44,7 +44,7 @@ func newestPartials(blobs [][]byte) (partialGroup, error) {
 	return slices.CompactFunc(partials, same), nil
 }
 
-// Complete reports whether the group has one turn's partial counts of every shard.
+// Complete reports whether the group contains one turn's partial counts from every shard.
 func (p partialGroup) Complete() bool {
 	if len(p) == 0 || len(p) != int(p[0].Shards) {
 		return false
@@ -100,14 +100,14 @@ func (c cellID) Compare(o cellID) int {
 	return cmp.Compare(c.Key, o.Key)
 }
 
-// cellCount is the sum of all shards in a cell.
+// cellCount is the sum of all shards' partial counts in a cell.
 type cellCount struct {
 	cellID
 	Sum int64
 }
 
-// Counts adds up the shards' partial counts, of which a shard may have several for a cell, and
-// clamps the sums to the range of releases. Clamping the exact sum never increases a user's
+// Counts adds up the shards' partial counts and clamps the sums to the range of releases. A shard
+// may have several partial counts for a cell. Clamping the exact sum never increases a user's
 // influence on it; clamping before the last addition would make the sum depend on the user's shard.
 // The result has one count for each cell, in the order of cells.
 func (p partialGroup) Counts() []cellCount {
@@ -148,12 +148,12 @@ func compareCells(a, b *schemas.Cell) int {
 	return bytes.Compare(a.Key, b.Key)
 }
 
-// releasable returns a sum, clamped to what can be released.
+// releasable clamps a sum to the range that can be released.
 func releasable(sum int128.Int) int64 {
 	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
 }
 
-// newestAcks decodes the acknowledgements of the largest epoch, by release shard. It returns nil if
+// newestAcks decodes the acknowledgements of the newest epoch, by release shard. It returns nil if
 // one is missing.
 func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	var acks []schemas.Ack
@@ -178,8 +178,8 @@ func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	return acks, nil
 }
 
-// settledOf returns the SETTLED record of a turn: the acknowledged keys, and the precision that
-// users pay for unreleased ones.
+// settledOf returns the SETTLED record of a turn: the acknowledged keys, and the precisions that
+// users pay for keys that were not released.
 func settledOf(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	head := &acks[0]
 	settled := schemas.Settled{Epoch: head.Epoch, Turn: head.Turn, CountsEnd: make([]int64, len(acks))}

@@ -17,10 +17,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Options are what a Releaser needs.
+// Options are the dependencies of a Releaser.
 type Options struct {
 	Metrics []schemas.MetricSpec // as in spend.NewRules
-	// Plans has the ladders of the first metrics, by PlanOf. New compiles the others, which takes
+	// Plans are the ladders of the first metrics, from PlanOf. New compiles the others, which takes
 	// some milliseconds each.
 	Plans  []*noisereduction.Plan
 	Ending func(turn uint64) []schemas.MetricWindow // as in spend.Options
@@ -38,10 +38,10 @@ type Options struct {
 // New returns a Releaser.
 func New(o Options) (*Releaser, error) {
 	if o.Ending == nil || o.Publisher == nil {
-		return nil, errors.New("making a releaser: windows and a publisher are needed")
+		return nil, errors.New("creating a releaser: Ending and Publisher are required")
 	}
 	if err := o.Counts.Check(); err != nil {
-		return nil, fmt.Errorf("making a releaser: Counts: %w", err)
+		return nil, fmt.Errorf("creating a releaser: Counts: %w", err)
 	}
 	r := &Releaser{publisher: o.Publisher, encoding: o.Counts, lost: o.Lost, counts: map[int]*counts{},
 		ladders: ladders{
@@ -59,7 +59,7 @@ func New(o Options) (*Releaser, error) {
 		m := &o.Metrics[i]
 		plan, err := o.planOf(i)
 		if err != nil {
-			return nil, fmt.Errorf("making a releaser: metric %q: %w", m.Name, err)
+			return nil, fmt.Errorf("creating a releaser: metric %q: %w", m.Name, err)
 		}
 		r.ladders.plans, r.ladders.digests = append(r.ladders.plans, plan), append(r.ladders.digests, m.Digest())
 		var widths []*big.Rat
@@ -71,7 +71,7 @@ func New(o Options) (*Releaser, error) {
 		r.ladders.widths = append(r.ladders.widths, widths)
 		tree, err := newTree(o.Metrics, i, plan)
 		if err != nil {
-			return nil, fmt.Errorf("making a releaser: %w", err)
+			return nil, fmt.Errorf("creating a releaser: %w", err)
 		}
 		r.ladders.trees = append(r.ladders.trees, tree)
 	}
@@ -87,17 +87,17 @@ func (o *Options) planOf(i int) (*noisereduction.Plan, error) {
 	if p := o.Plans[i]; p.First() == m.First && p.Top() == m.Top {
 		return p, nil
 	}
-	return nil, errors.New("its plan is that of another ladder")
+	return nil, errors.New("its plan belongs to another ladder")
 }
 
 // Releaser adds up the partial counts of a turn, releases every key along its ladder, and publishes
 // the values that are not published yet. Public keys are released in every window, even at zero. It
-// releases nothing for a group that lacks a shard, or whose epoch is older than the acquired one. A
-// turn that is redone publishes the same bytes or nothing. Safe for concurrent use.
+// releases nothing for a group that lacks a shard, or whose epoch is older than the acquired one.
+// If a turn is redone, it publishes the same bytes or nothing. Safe for concurrent use.
 //
 // Release and the Pending that it returns fail with a *spend.StopError if the numbers of records do
-// not add up or, with ErrConflict, if the release shard has already published other values of the
-// turn. If a newer epoch has acquired the counts, nothing is acknowledged and Lost is called.
+// not add up, or if the release shard has already published other values of the turn (ErrConflict).
+// If a newer epoch has acquired the counts, nothing is acknowledged and Lost is called.
 type Releaser struct {
 	publisher Publisher
 	encoding  schemas.CountsEncoding
@@ -169,8 +169,8 @@ func (r *Releaser) countsOf(shard int) *counts {
 	return c
 }
 
-// prepare makes this Releaser the only writer of the counts, and reads the values of the open turn
-// that an earlier epoch may have published.
+// prepare makes this Releaser the only writer of the counts, and reads any values of the open turn
+// that an earlier epoch published.
 func (r *Releaser) prepare(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
 	if c.epoch != head.Epoch || c.writer == nil {
 		if err := r.acquire(ctx, shard, c, head); err != nil {
@@ -194,8 +194,8 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 			return nil
 		}
 		if old, twice := c.found[string(key)]; twice && !bytes.Equal(old, value) {
-			return &spend.StopError{Shard: shard, Turn: turn, Reason: "counts holds two values for one key and window",
-				Err: ErrConflict}
+			return &spend.StopError{Shard: shard, Turn: turn, Err: ErrConflict,
+				Reason: "the counts topic contains two values for one key and window"}
 		}
 		c.found[string(key)] = value
 		return nil
@@ -208,10 +208,11 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 }
 
 // publish writes the values that are not published yet. It stops the deployment if a published
-// value differs from a record, or has none: no value is ever released twice with different noise.
+// value differs from its record or has no record: no value is ever released twice with different
+// noise.
 func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []Record) error {
 	conflict := &spend.StopError{Shard: shard, Turn: turn,
-		Reason: "a value that was published differs from what the log gives now", Err: ErrConflict}
+		Reason: "a published value differs from the one that the log gives now", Err: ErrConflict}
 	if c.written == nil {
 		c.written = make(map[string][]byte, len(records))
 	}
@@ -252,7 +253,7 @@ func (c *counts) abandon(epoch int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.epoch == epoch {
-		_ = c.close() // there is an error already
+		_ = c.close() // the write has failed already
 	}
 }
 

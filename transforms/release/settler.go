@@ -10,23 +10,23 @@ import (
 )
 
 // SettlementWriter stores settled turns for the Settlements of SPEND and for the Source. A Settler
-// writes a turn once in an epoch; another Settler, or a later epoch, may write it again. Calls do
-// not overlap. If it is an io.Closer, its Settler closes it.
+// writes a turn once per epoch; another Settler, or a later epoch, may write it again. Calls do not
+// overlap. If it is an io.Closer, its Settler closes it.
 type SettlementWriter interface {
 	WriteSettlement(ctx context.Context, s schemas.Settled) error
 }
 
-// NewSettler returns a Settler. metrics are those of the Releaser.
+// NewSettler returns a Settler. metrics must be those of the Releaser.
 func NewSettler(metrics []schemas.MetricSpec, w SettlementWriter) (*Settler, error) {
 	if w == nil {
-		return nil, errors.New("making a settler: a writer of settlements is needed")
+		return nil, errors.New("creating a settler: a SettlementWriter is required")
 	}
 	return &Settler{metrics: metrics, w: w, done: map[int64]uint64{}}, nil
 }
 
 // Settler settles a turn once all its release shards have acknowledged it, which implies that all
-// ledger deltas of the turn are durable. Acknowledgements of older epochs, and a group that lacks a
-// release shard, settle nothing. Safe for concurrent use.
+// ledger deltas of the turn are durable. It ignores acknowledgements of older epochs, and groups
+// that lack a release shard. Safe for concurrent use.
 type Settler struct {
 	metrics []schemas.MetricSpec
 	w       SettlementWriter

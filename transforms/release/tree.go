@@ -15,10 +15,10 @@ import (
 // tree holds the metrics that belong to a metric whose counts have trees of values, or from whose
 // components other statistics are computed.
 type tree struct {
-	nodes      int               // metric of the nodes; −1: the counts have no trees
+	nodes      int               // metric that counts the nodes; −1: the counts have no trees
 	scale      *metrickind.Scale // scale of the trees
 	statistics []int             // metrics that are computed from the components
-	width      *big.Rat          // of the intervals of all levels together: see metrickind.Search.Square
+	width      *big.Rat          // of the intervals of all levels combined: see metrickind.Search.Square
 }
 
 func newTree(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t tree, err error) {
@@ -43,7 +43,7 @@ func newTree(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t 
 	return t, nil
 }
 
-// statistic is a quantile, a share or the value of another kind that is released beside a count.
+// statistic is a quantile, a mean or another value that is released alongside a count.
 type statistic struct {
 	metric int
 	value  metrickind.Estimate
@@ -57,7 +57,7 @@ func (l *ladders) computeAllStatistics(passed []task, counts []cellCount) ([]sch
 }
 
 // computeStatistics computes the statistics of a released count, draws nodes of its tree for them,
-// and returns the parents of the drawn nodes with their precision.
+// and returns the parents of the drawn nodes with the nodes' precision.
 func (l *ladders) computeStatistics(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	r, tree := &t.result, &l.trees[t.Metric]
 	known := metrickind.Known{
@@ -90,9 +90,9 @@ func (l *ladders) computeStatistics(t *task, counts []cellCount) (settled []sche
 	return settled, nil
 }
 
-// search begins the search in the tree of a count, and returns the precision of its nodes. Which
-// nodes are drawn depends only on noisy numbers: the final precision of the count, and earlier
-// nodes (docs/guarantee.md, "Quantiles").
+// search starts the search in a count's tree, and returns the search and the precision of the
+// nodes. Which nodes are drawn depends only on noisy numbers: the final precision of the count, and
+// earlier nodes (docs/guarantee.md, "Quantiles").
 func (l *ladders) search(t *task, cell cellID, counts []cellCount) (*metrickind.Search, units.Precision, error) {
 	tree := &l.trees[t.Metric]
 	u, err := FurtherPrecision(&l.metrics[t.Metric], &l.metrics[tree.nodes], t.result.Precision)
@@ -114,7 +114,7 @@ type leaf struct {
 	count int64
 }
 
-// leavesOf returns the leaves of a key's tree that have counts, ascending.
+// leavesOf returns the leaves of a key's tree that contain events, ascending.
 func leavesOf(counts []cellCount, cell cellID) (leaves []leaf, err error) {
 	key := cell.Key
 	cell.Key = string(schemas.NodeKey([]byte(key), 0))
@@ -125,7 +125,7 @@ func leavesOf(counts []cellCount, cell cellID) (leaves []leaf, err error) {
 			break
 		}
 		if !ok {
-			return nil, fmt.Errorf("a partial count of metric %d has a key that names no node", cell.Metric)
+			return nil, fmt.Errorf("a partial count of metric %d has a key that does not identify a node", cell.Metric)
 		}
 		leaves = append(leaves, leaf{node, c.Sum})
 	}
@@ -135,7 +135,7 @@ func leavesOf(counts []cellCount, cell cellID) (leaves []leaf, err error) {
 // nodes draws the nodes of one key's tree.
 type nodes struct {
 	ladders   *ladders
-	cell      cellID // of the metric of the nodes, with the key of the count
+	cell      cellID // of the metric that counts nodes, with the key of the count
 	precision units.Precision
 	scale     *metrickind.Scale
 	leaves    []leaf
@@ -143,7 +143,7 @@ type nodes struct {
 	sampler   noisereduction.Sampler
 }
 
-// begin draws the first nodes, which are always drawn, and sets the numbers of the search that
+// begin draws the first nodes, which are always drawn, and sets the fields of the search that
 // depend on them: the unit of all counts, and whether counts may have been clamped. events is the
 // released number of all events, in units of 2^-10.
 func (n *nodes) begin(s *metrickind.Search, width *big.Rat, events int64) error {
@@ -180,7 +180,7 @@ func (n *nodes) draw(node metrickind.Node) (y *big.Int, err error) {
 	return y, err
 }
 
-// count returns the count of a node, as releasable.
+// count returns the count of a node, clamped to the range that can be released.
 func (n *nodes) count(node metrickind.Node) int64 {
 	first, end := n.scale.Leaves(node)
 	i, _ := slices.BinarySearchFunc(n.leaves, first, func(l leaf, first metrickind.Node) int {

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// furtherOf returns, for each metric, the metrics of its further components that are sums, in
+// furtherOf returns, for each metric, the metrics of its additional components that are sums, in
 // order.
 func furtherOf(metrics []schemas.MetricSpec) [][]int {
 	further := make([][]int, len(metrics))
@@ -31,9 +31,10 @@ func (l *ladders) drawAllFurther(passed []task, counts []cellCount) ([]schemas.S
 		func(t *task) ([]schemas.SettledKey, error) { return l.drawFurther(t, counts) })
 }
 
-// drawFurther draws the further components of a count, computes the value from all components, and
-// returns the precisions of the further ones. These follow from the first one's, which is public:
-// they are successive Gaussian releases (docs/guarantee.md, "Several components").
+// drawFurther draws the additional components of a count, computes the value from all components,
+// and returns the precisions of the additional ones. These follow from the precision of the first
+// component, which is public: they are successive Gaussian releases (docs/guarantee.md, "Several
+// components").
 func (l *ladders) drawFurther(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
 	t.components = append(t.components, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value),
@@ -64,8 +65,8 @@ func (l *ladders) drawFurther(t *task, counts []cellCount) (settled []schemas.Se
 	return settled, nil
 }
 
-// components returns the first component of a count and the drawn further ones, with the width with
-// which the intervals of the given number of ratios hold together.
+// components returns the first component of a count and its drawn additional ones. Their Width is
+// such that the intervals of the given number of ratios all hold.
 func (l *ladders) components(t *task, further, ratios int) metrickind.Components {
 	c := metrickind.Components{Of: t.components[:1+further], Width: l.widths[t.Metric][ratios-1]}
 	for _, component := range c.Of[1:] {
@@ -74,7 +75,7 @@ func (l *ladders) components(t *task, further, ratios int) metrickind.Components
 	return c
 }
 
-// draw draws a further component of a count with precision u.
+// draw draws an additional component of a count with precision u.
 func (l *ladders) draw(c cellID, u units.Precision, count int64) (*big.Rat, error) {
 	var sampler noisereduction.Sampler
 	y, exponent, err := sampler.Draw(l.noise, l.identity(c), 1, units.Precision{}, u, count)
@@ -84,8 +85,8 @@ func (l *ladders) draw(c cellID, u units.Precision, count int64) (*big.Rat, erro
 	return new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), exponent)), nil
 }
 
-// FurtherPrecision returns the precision of a further component: the same fraction of its top as u
-// is of the first component's, rounded down.
+// FurtherPrecision returns the precision of an additional component: the same fraction of its top
+// as u is of the first component's top, rounded down.
 func FurtherPrecision(first, further *schemas.MetricSpec, u units.Precision) (units.Precision, error) {
 	scaled := new(big.Int).Mul(u.Big(), further.Top.Big())
 	p, err := units.PrecisionFromBig(scaled.Quo(scaled, first.Top.Big()))
@@ -99,8 +100,8 @@ func FurtherPrecision(first, further *schemas.MetricSpec, u units.Precision) (un
 }
 
 // beyond reports whether the estimated sum may have been clamped (partialGroup.Counts), because
-// MaxCount is within the estimate's interval or below it. It uses only the drawn estimate, not the
-// sum.
+// |sum| may be MaxCount or more by the estimate's interval. It uses only the drawn estimate, not
+// the sum.
 func beyond(c metrickind.Component, width *big.Rat) bool {
 	room := new(big.Rat).SetInt64(noisereduction.MaxCount)
 	room.Sub(room, new(big.Rat).Abs(c.Value))
@@ -113,9 +114,8 @@ func variance(u units.Precision) *big.Rat {
 	return new(big.Rat).SetFrac(new(big.Int).Lsh(big.NewInt(1), units.FinestBits), u.Big())
 }
 
-// meets reports whether the value is within the target of every true value in the interval. It is
-// enough to check the ends. A relative target is relative to the true value, not to the released
-// one.
+// meets reports whether the value meets the target for every true value in the interval. Checking
+// the ends is enough. A relative target is relative to the true value, not to the released one.
 func meets(m *schemas.MetricSpec, e *metrickind.Estimate) bool {
 	value := math.Ldexp(float64(e.Value), -10)
 	within := func(truth float64) float64 { return max(m.Absolute, float64(m.Relative*math.Abs(truth))) }

@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// decide admits the users of the windows that end with a turn and reserves their worst cases. The
-// turn before it must be charged.
+// decide admits the users of the windows that end with a turn and reserves their worst-case costs.
+// The previous turn must be charged.
 func (a *shardAccounts) decide(turn uint64, windows []schemas.MetricWindow, slice *contributions,
 	records uint64) (*schemas.Delta, error) {
 	if err := a.checkNext(turn); err != nil {
@@ -35,13 +35,13 @@ func (a *shardAccounts) decide(turn uint64, windows []schemas.MetricWindow, slic
 	return d, a.retainSlices(d)
 }
 
-// setDecided makes a turn the decided one, to be charged once it is settled.
+// setDecided records a turn as decided, to be charged once it is settled.
 func (a *shardAccounts) setDecided(d *schemas.Delta, ended *endedWindows, r reservations) {
 	ended.forgetUsers()
 	a.turn, a.decided = d.Turn, &decision{d, ended, r}
 }
 
-// admission is the walk over a turn's users.
+// admission is the state of a pass over a turn's users.
 type admission struct {
 	*shardAccounts
 	ended        *endedWindows
@@ -51,8 +51,8 @@ type admission struct {
 }
 
 // admit decides how many of a user's events count in each window that ends, in admission order, and
-// reserves their worst case. A user without a counted event in a window pays nothing for it, and
-// can still be admitted to later ones.
+// reserves their worst-case cost. A user without a counted event in a window pays nothing for it,
+// and can still be admitted to later ones.
 func (a *admission) admit(u *member) error {
 	place, account := a.store.Find(u.ID, u.Period)
 	admitted := a.scratch.bitsFor(len(a.ended.windows))
@@ -102,7 +102,7 @@ func (a *admission) admit(u *member) error {
 	return nil
 }
 
-// applyDelta makes the same reservations as decide, from a delta of the ledger instead of events.
+// applyDelta makes the same reservations as decide, from a delta in the ledger instead of events.
 // It fails if it cannot make all of them: an admission without a reservation would never be
 // charged.
 func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWindow) error {
@@ -144,7 +144,7 @@ func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWin
 	return a.retainSlices(d)
 }
 
-// reserve makes the reservations for the admissions of a user that the ledger has.
+// reserve makes the reservations for a user's admissions in the ledger.
 func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas.Bits, to *reservations) error {
 	place, account := a.store.Find(u.ID, u.Period)
 	from := len(to.list)

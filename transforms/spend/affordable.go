@@ -9,10 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// This file decides how many of a user's events in a window the budget pays for. All others are
-// left out for lack of budget: admit counts them as Beyond.
+// This file decides how many of a user's events in a window the budget pays for. admit counts all
+// others as Beyond.
 
-// affordable returns the amount of each of the user's keys that the allowance pays for.
+// affordable returns, for each of the user's keys, the amount that the allowance pays for.
 func (c *clipper) affordable(allowance units.Mu2) []uint64 {
 	if c.m.prefixes() {
 		c.upper = true
@@ -27,9 +27,9 @@ func (c *clipper) affordable(allowance units.Mu2) []uint64 {
 	return c.water.fill(c.sizes, allowance, c)
 }
 
-// price implements priced. For a metric with prefixes, it is the price of the first n events of a
-// key by rank. So that it does not fall as n grows, each sum is the maximum over the first 1, 2, …
-// n events.
+// price implements pricer. If the metric counts a key's first events by rank, it is the price of
+// the first n of them. So that it does not fall as n grows, each sum is the maximum over the first
+// 1, 2, … n events.
 func (c *clipper) price(i int, n uint64) (units.Mu2, bool) {
 	m := c.m
 	if !m.prefixes() {
@@ -67,12 +67,12 @@ func (c *clipper) priceOfTree(k *userKey, n uint64) (units.Mu2, bool) {
 	return units.ChargeSquares(squares, top)
 }
 
-// priced has the prices of a user's keys in a window, which are numbered from 0.
-type priced interface {
-	// price returns the cost of counting c ≥ 1 of a key; ok is false if no account can pay it. It
-	// does not fall as c grows.
+// pricer returns the prices of a user's keys in a window. The keys are numbered from 0.
+type pricer interface {
+	// price returns the cost of counting the amount c ≥ 1 of a key; ok is false if no account can
+	// pay it. The cost does not fall as c grows.
 	price(key int, c uint64) (cost units.Mu2, ok bool)
-	// rank orders the user's keys.
+	// rank returns a key's rank among the user's keys.
 	rank(key int) [16]byte
 }
 
@@ -82,7 +82,7 @@ type water struct {
 	more   []oneMore
 }
 
-// oneMore is a key in which one more could be counted, with the additional cost.
+// oneMore is a key of which one more event could be counted, and the additional cost.
 type oneMore struct {
 	key  int
 	cost units.Mu2
@@ -91,12 +91,12 @@ type oneMore struct {
 
 // fill returns the counted amount of each key. Keys are filled like vessels of the given sizes, up
 // to the greatest common level that the allowance pays for. Then, in the order of ranks, one more
-// is counted in each key that is not full, if the rest of the allowance pays for it. The result is
+// is counted of each key that is not full, if the rest of the allowance pays for it. The result is
 // valid until the next call.
 //
 // If c events of any key cost c²·u, no other choice within the allowance counts more events: moving
 // an event to a key with a higher level costs more.
-func (w *water) fill(sizes []uint64, allowance units.Mu2, prices priced) []uint64 {
+func (w *water) fill(sizes []uint64, allowance units.Mu2, prices pricer) []uint64 {
 	if _, fits := costOf(sizes, math.MaxUint64, allowance, prices); fits {
 		return sizes
 	}
@@ -126,8 +126,8 @@ func (w *water) fill(sizes []uint64, allowance units.Mu2, prices priced) []uint6
 	return w.counts
 }
 
-// addOneMore counts one more in keys above the level, as long as the rest pays for it.
-func (w *water) addOneMore(sizes []uint64, level uint64, rest units.Mu2, prices priced) {
+// addOneMore counts one more of each key above the level, if the rest of the allowance pays for it.
+func (w *water) addOneMore(sizes []uint64, level uint64, rest units.Mu2, prices pricer) {
 	w.more = w.more[:0]
 	for key, size := range sizes {
 		if size <= level {
@@ -156,8 +156,8 @@ func (w *water) addOneMore(sizes []uint64, level uint64, rest units.Mu2, prices 
 	}
 }
 
-// costOf returns the cost of a level, and whether it is within the allowance.
-func costOf(sizes []uint64, level uint64, allowance units.Mu2, prices priced) (sum units.Mu2, fits bool) {
+// costOf returns the cost of filling keys to a level, and whether the allowance pays for it.
+func costOf(sizes []uint64, level uint64, allowance units.Mu2, prices pricer) (sum units.Mu2, fits bool) {
 	for key, size := range sizes {
 		c := min(size, level)
 		if c == 0 {
@@ -173,13 +173,13 @@ func costOf(sizes []uint64, level uint64, allowance units.Mu2, prices priced) (s
 }
 
 // Filler chooses the counted part of a user's keys if all keys have the same price. The zero value
-// is ready for use. Not for concurrent use.
+// is ready for use. Not safe for concurrent use.
 type Filler struct {
 	water water
 	even  evenPrice
 }
 
-// evenPrice is the price c²·u of c of any key.
+// evenPrice is the price c²·u for the amount c of any key.
 type evenPrice struct {
 	top    units.Precision
 	rankOf func(key int) [16]byte

@@ -16,7 +16,7 @@ func (a *shardAccounts) left(place int, account *accounts.Account, u *member, w 
 		a.paid(m, w, u.Period)))
 }
 
-// paid returns the amount by which a metric's bucket is refilled before a window ends.
+// paid returns the total amount paid into a metric's bucket by the end of a window.
 func (a *shardAccounts) paid(m *metric, w schemas.MetricWindow, period int64) units.Mu2 {
 	return m.allowance.Paid(a.windows.Elapsed(w, period))
 }
@@ -29,8 +29,8 @@ func (a *shardAccounts) debit(place int, r *reservation, w schemas.MetricWindow,
 		m.allowance.Take(a.store.Debt(place, int(w.Metric)), a.paid(m, w, r.period), actual))
 }
 
-// carryDebts converts the debts of an account as of the turn before these rules: a metric's bucket
-// lacks as much as the bucket of the same name did. A new metric starts with a full bucket.
+// carryDebts converts an account's debts as of the turn before these rules: each metric's bucket
+// takes over the debt of the bucket with the same name. A new metric starts with a full bucket.
 func (a *shardAccounts) carryDebts(e *accounts.Entry) []units.Mu2 {
 	elapsed := a.windows.Elapsed(schemas.MetricWindow{WindowEnd: a.rules.Begins}, e.Period)
 	debts := make([]units.Mu2, len(a.rules.metrics))

@@ -13,7 +13,7 @@ import (
 // the reservation becomes available again.
 func (a *shardAccounts) charge(s *Settlement) error {
 	if a.decided == nil || a.turn != s.Turn {
-		return fmt.Errorf("charging turn %d out of order: turn %d is the last one, charged: %v", s.Turn, a.turn,
+		return fmt.Errorf("charging turn %d out of order: the last turn is %d, charged: %v", s.Turn, a.turn,
 			a.decided == nil)
 	}
 	if err := a.settleReservations(a.decided, s); err != nil {
@@ -77,13 +77,13 @@ func (a *shardAccounts) dropPeriods() error {
 	return nil
 }
 
-// prices has the precisions that the contributors of a decided turn pay for.
+// prices holds the precisions that the contributors to a decided turn pay for.
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow
 	keys     [][]units.Precision   // by window and key
 	released [][]units.Precision   // by window and key: 0 for private keys that were not released
-	further  [][][]units.Precision // by window, further component and key
+	further  [][][]units.Precision // by window, additional component and key
 	nodes    [][]drawnNodes        // by window and key, for metrics with trees
 }
 
@@ -117,8 +117,8 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 }
 
 // cost returns the cost of a user's contributions to a window of a settled turn. If a metric takes
-// its keys from another one, a key that was not released costs nothing, because no noise was drawn
-// for it. Only released keys have further components.
+// its keys from another metric, a key that was not released costs nothing, because no noise was
+// drawn for it. Only released keys have additional components.
 func (p *prices) cost(all *reservations, r *reservation) (units.Mu2, error) {
 	window := int(r.window)
 	m := &p.rules.metrics[p.windows[window].Metric]
@@ -152,6 +152,7 @@ func (p *prices) cost(all *reservations, r *reservation) (units.Mu2, error) {
 	return actual, nil
 }
 
-// errNoPrice is returned if a settlement lacks a public key, or a further component of a released
-// key. A private key that was not released costs the first rung; a public one is always released.
-var errNoPrice = errors.New("a public key that was counted is missing from the settlement")
+// errNoPrice is returned if a settlement lacks a public key, or an additional component of a
+// released key. A private key that was not released costs the first rung; a public one is always
+// released.
+var errNoPrice = errors.New("a key that was counted is missing from the settlement")

@@ -13,15 +13,15 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrInterrupted is returned if the ledger already has decisions of the turn after the settled one,
-// which must be finished under the rules that made them.
+// ErrInterrupted is returned if the ledger already contains decisions of the turn after the settled
+// one. That turn must be finished under the rules that made them.
 var ErrInterrupted = errors.New("a turn was interrupted")
 
-// ErrForeignLedger is returned if the ledger has accounts that this deployment did not write.
-var ErrForeignLedger = errors.New("the ledger holds accounts that this deployment did not leave there")
+// ErrForeignLedger is returned if the ledger contains accounts that this deployment did not write.
+var ErrForeignLedger = errors.New("the ledger contains accounts that this deployment did not write")
 
 // Checkpoint acquires a shard for an epoch and returns its accounts and open slices as of a settled
-// turn, charged. Errors: ErrInterrupted, accounts.ErrSuperseded, *StopError.
+// turn whose charges are included. Errors: ErrInterrupted, accounts.ErrSuperseded, *StopError.
 func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uint64) (schemas.Snapshot, error) {
 	s := e.shard(n)
 	s.mu.Lock()
@@ -30,12 +30,13 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 		return schemas.Snapshot{}, err
 	}
 	if len(s.found) > 0 {
-		return schemas.Snapshot{}, fmt.Errorf("looking at shard %d after turn %d: %w", n, settled, ErrInterrupted)
+		return schemas.Snapshot{}, fmt.Errorf("reading shard %d as of turn %d: %w", n, settled, ErrInterrupted)
 	}
 	return s.accounts.snapshot(settled, epoch), nil
 }
 
-// acquireAsOf acquires a shard as of a settled turn, charged; found has the decisions after it.
+// acquireAsOf acquires a shard as of a settled turn, which is charged. s.found holds later
+// decisions.
 func (e *Engine) acquireAsOf(ctx context.Context, n int, s *shard, epoch int64, settled uint64) error {
 	return e.acquire(ctx, n, s, &schemas.Open{Epoch: epoch, Turn: settled + 1})
 }
@@ -45,26 +46,26 @@ type Standing struct {
 	Period int64
 	Spent  units.Mu2
 	Left   []Left // for the metrics that have an allowance
-	// Paid has the charges of the last turns, in order. The ledger does not have older ones.
+	// Paid lists the charges of the last turns, in order. The ledger does not contain older ones.
 	Paid []Paid
 }
 
-// Paid is the charge of one window.
+// Paid is the charge for one window.
 type Paid struct {
 	Metric string
 	schemas.MetricWindow
 	Cost units.Mu2
 }
 
-// Left is the content of a metric's bucket.
+// Left is the amount left in a metric's bucket.
 type Left struct {
 	Metric      string
 	Left, Burst units.Mu2
 }
 
-// Standings returns the accounts of a user as of a settled turn, which ends at the reading end,
-// from the oldest period that is kept, and whether the user was forgotten. They exclude turns that
-// are decided but not settled. It returns the errors of Checkpoint except ErrInterrupted.
+// Standings returns a user's accounts as of a settled turn that ends at time end, oldest budget
+// period first, and whether the user was forgotten. They exclude turns that are decided but not
+// settled. Errors are those of Checkpoint except ErrInterrupted.
 func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, end int64) (out []Standing,
 	forgotten bool, err error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
@@ -99,8 +100,8 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 	return out, s.accounts.forgot(id), nil
 }
 
-// Spent appends to all, by period, the amount that each account of a shard has spent as of a
-// settled turn. It returns the errors of Standings.
+// Spent appends to all, by budget period, the amount that each account of a shard has spent as of a
+// settled turn. Errors are those of Standings.
 func (e *Engine) Spent(ctx context.Context, n int, settled uint64, all map[int64][]units.Mu2) error {
 	s := e.shard(n)
 	s.mu.Lock()
@@ -111,7 +112,7 @@ func (e *Engine) Spent(ctx context.Context, n int, settled uint64, all map[int64
 	for entry := range s.accounts.store.All() {
 		all[entry.Period] = append(all[entry.Period], entry.Account.Spent)
 	}
-	s.forget() // so that one shard at a time is in memory
+	s.forget() // so that only one shard is in memory at a time
 	return nil
 }
 
@@ -124,15 +125,15 @@ func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 	return s
 }
 
-// Store writes a snapshot to a shard's ledger and waits until it is durable. It uses the slot that
-// does not have the newest one; if an earlier attempt has written the same snapshot, it writes
-// nothing. Errors: ErrInterrupted if the ledger has a later turn's decisions, ErrForeignLedger if
-// it has other accounts as of this turn or any as of a later one.
+// Store writes a snapshot to a shard's ledger and waits until it is durable. It does not use the
+// slot of the newest snapshot; if an earlier attempt has written the same snapshot, it writes
+// nothing. Errors: ErrInterrupted if the ledger contains a later turn's decisions, ErrForeignLedger
+// if it contains other accounts as of this turn or any as of a later one.
 func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas.Snapshot) error {
 	var ledger schemas.LedgerReader
 	writer, err := to.Acquire(ctx, n, snapshot.Epoch, ledger.Add)
 	if err != nil {
-		return fmt.Errorf("taking shard %d: %w", n, err)
+		return fmt.Errorf("acquiring shard %d: %w", n, err)
 	}
 	for _, turn := range ledger.DeltaTurns() {
 		if turn > snapshot.Turn {
@@ -141,7 +142,7 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 	}
 	for _, info := range ledger.Snapshots() {
 		if info.Complete && info.Turn > snapshot.Turn {
-			return fmt.Errorf("storing shard %d as of turn %d: a snapshot as of turn %d is there: %w", n, snapshot.Turn,
+			return fmt.Errorf("storing shard %d as of turn %d: a snapshot as of turn %d exists: %w", n, snapshot.Turn,
 				info.Turn, ErrForeignLedger)
 		}
 	}
@@ -152,8 +153,8 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 	switch {
 	case found.Turn == snapshot.Turn && sameState(&found, &snapshot):
 		return nil
-	case found.Turn == snapshot.Turn && found.Turn > 0: // a snapshot of turn 0 has only marks
-		return fmt.Errorf("storing shard %d: another snapshot as of turn %d is there: %w", n, snapshot.Turn,
+	case found.Turn == snapshot.Turn && found.Turn > 0: // a snapshot of turn 0 contains only marks of forgotten users
+		return fmt.Errorf("storing shard %d: another snapshot as of turn %d exists: %w", n, snapshot.Turn,
 			ErrForeignLedger)
 	}
 	records, err := schemas.EncodeSnapshot(snapshot, 1-slot, maxLedgerRecord)
@@ -172,14 +173,14 @@ func sameState(a, b *schemas.Snapshot) bool {
 		slices.EqualFunc(a.Open, b.Open, bytes.Equal)
 }
 
-// Reshard distributes the accounts of all shards, as of one turn, over another number of shards.
-// It drops the slices of windows that a change ends early. Every new shard has the marks of all
-// forgotten users, because a mark does not show its shard.
+// Reshard distributes the accounts of all shards, as of one turn, over another number of shards. It
+// drops the slices of open windows, which a change ends early. Every new shard gets the marks of
+// all forgotten users, because a mark does not reveal its shard.
 func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	fresh := make([]schemas.Snapshot, shards)
 	for i := range old {
 		if old[i].Turn != old[0].Turn {
-			return nil, fmt.Errorf("resharding: shards as of turns %d and %d", old[0].Turn, old[i].Turn)
+			return nil, fmt.Errorf("resharding: shards are as of different turns, %d and %d", old[0].Turn, old[i].Turn)
 		}
 		for _, a := range old[i].Accounts {
 			to := &fresh[schemas.ShardOf(a.ID, shards)]

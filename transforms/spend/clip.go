@@ -16,8 +16,8 @@ import (
 )
 
 // clipper chooses the counted part of one user's contributions, within the metric's caps, if any,
-// and the user's allowance (budget.go). The choice depends only on the user's own records and
-// allowance, and on keyed hashes of them, never on order, partition or other users. Not for
+// and the user's allowance (affordable.go). The choice depends only on the user's own records and
+// allowance, and on keyed hashes of them, never on order, partition or other users. Not safe for
 // concurrent use.
 type clipper struct {
 	rules  *Rules
@@ -30,19 +30,19 @@ type clipper struct {
 	sizes    []uint64               // by user key: the countable part
 	records  []rankedRecord         // of the user's keys, if the metric reads values
 	upper    bool                   // prices are upper bounds, which need no ranks
-	ranks    map[metricKey][16]byte // known ranks of a Person's keys; nil in a run
+	ranks    map[metricKey][16]byte // cached ranks of a Person's keys; nil in a run
 	water    water
 
 	kept    []kept
-	further []int64     // by key of kept and further component: the user's part of it
-	leaves  []leafCount // by key of kept and leaf: leaves of the key's tree
+	further []int64     // by key of kept and additional component: the user's contribution
+	leaves  []leafCount // by key of kept: the leaves of its tree
 	counted []uint64    // by window: the number of counted events; 0 if the user is not admitted
 }
 
 // kept is the counted part of a user's contribution to a key.
 type kept struct {
 	key   uint32 // index into the keys of the contributions
-	total int64  // the user's part of the count, see metrickind.Kind
+	total int64  // the user's contribution to the count, see metrickind.Kind
 }
 
 // contribution returns the sensitivity of the count to the user.
@@ -61,7 +61,7 @@ type userKey struct {
 	key     uint32
 	n       uint64 // number of events
 	within  uint64 // number of events within the cap
-	total   int64  // total of the events within the cap, unless the metric is one with prefixes
+	total   int64  // total of the events within the cap; unused if metric.prefixes
 	records [2]int // from and to: positions of the key's records among the clipper's
 	ranked  bool   // whether these records are in the order of ranks
 	rank    [16]byte
@@ -74,14 +74,14 @@ type rankedRecord struct {
 	val  int64
 }
 
-// errRecords is returned if records of a sum are missing.
+// errRecords is returned if a metric needs records one by one and some are missing.
 var errRecords = errors.New("a user's records do not add up to the number of the user's events")
 
 func newClipper(r *Rules) *clipper {
 	return &clipper{rules: r, hasher: schemas.NewHasher(r.UserHash.Reveal())}
 }
 
-// beginUser begins with a user who is not yet admitted to any of the given number of windows.
+// beginUser starts a new user, not yet admitted to any of the given number of windows.
 func (c *clipper) beginUser(windows int) {
 	c.counted = append(c.counted[:0], make([]uint64, windows)...)
 }
@@ -97,9 +97,8 @@ func (c *clipper) clipWindow(m *metric, e *endedWindows, i int, u *member,
 	return c.clipUser(m, e.contributions[i], e.matches[i], u.byWindow[i], allowance)
 }
 
-// divide returns a user's contribution to a share: the number of events that its metric has
-// counted, and of those that it has not, together at most the cap of the share. Keys are indexes
-// into the public keys of the share.
+// divide returns a user's contribution to a share: how many events its metric counted and how many
+// it left out, together at most the share's cap. Keys are indexes into the share's public keys.
 func (c *clipper) divide(m *metric, matches []bool, u *schemas.ContribUser,
 	counted uint64) ([]kept, schemas.WindowTally) {
 	var tally schemas.WindowTally
@@ -125,9 +124,9 @@ func (c *clipper) divide(m *metric, matches []bool, u *schemas.ContribUser,
 }
 
 // clipUser returns the user's contributions within the metric's caps and the allowance, ascending
-// by key, and the tally of the user's records: each is beyond a cap or the allowance, or counted.
-// c.further and c.leaves have the user's further components and leaves for the same keys. The lists
-// are valid until the next call.
+// by key, and the tally of the user's events: each is counted, or beyond a cap or the allowance.
+// c.further and c.leaves hold the user's additional components and leaves for the same keys. The
+// lists are valid until the next call.
 func (c *clipper) clipUser(m *metric, w *contributions, matches []bool, u *schemas.ContribUser,
 	allowance units.Mu2) (out []kept, tally schemas.WindowTally, err error) {
 	c.m, c.w, c.u = m, w, u
@@ -144,7 +143,7 @@ func (c *clipper) clipUser(m *metric, w *contributions, matches []bool, u *schem
 		c.userKeys = append(c.userKeys, userKey{key: key, n: uint64(e.N)})
 	}
 	if limit := int(m.spec.MaxKeysPerUser); limit > 0 && len(c.userKeys) > limit {
-		c.leastRanks()
+		c.sortKeysByRank()
 		for _, k := range c.userKeys[limit:] {
 			tally.Beyond += k.n
 		}
@@ -194,7 +193,7 @@ func (c *clipper) eventsOf(k *userKey, part, all uint64) uint64 {
 	return events
 }
 
-// addKept adds a key of which the amount n counts.
+// addKept adds a key and its counted amount n.
 func (c *clipper) addKept(k *userKey, n uint64) {
 	total := int64(n)
 	if c.m.prefixes() {
@@ -212,15 +211,15 @@ func (c *clipper) addKept(k *userKey, n uint64) {
 	c.kept = append(c.kept, kept{k.key, total})
 }
 
-// leastRanks sorts the user's keys by rank.
-func (c *clipper) leastRanks() {
+// sortKeysByRank sorts the user's keys by rank.
+func (c *clipper) sortKeysByRank() {
 	for i := range c.userKeys {
 		c.userKeys[i].rank = c.rank(i)
 	}
 	slices.SortFunc(c.userKeys, func(a, b userKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 }
 
-// rank implements priced.
+// rank implements pricer.
 func (c *clipper) rank(i int) [16]byte {
 	key := metricKey{c.m, c.userKeys[i].key}
 	rank, known := c.ranks[key]
@@ -253,7 +252,7 @@ func (c *clipper) collectRecords(k *userKey, matches []bool) error {
 				rankedRecord{id: v.ID, n: v.N, val: min(max(v.Value, m.bounds.Min), m.bounds.Max)})
 		}
 	}
-	// Both numbers saturate. A label's number may do so before the sum of its records.
+	// Both numbers saturate. A label's number may saturate before the sum of its records does.
 	if n < k.n || n > k.n && k.n < math.MaxUint32 {
 		return errRecords
 	}
@@ -298,7 +297,7 @@ func (c *clipper) addUp(k *userKey,
 				add = max(add, -add)
 			}
 			sums[i] = sums[i].AddTimes(add, part)
-			// Between equal records, a sum moves in one direction.
+			// Within equal records, a sum moves in only one direction.
 			peaks[i] = max(peaks[i], size(clamped(sums[i])))
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// contributions has the events of a shard's users in an interval of event time: a sorted dictionary
-// of labels and, for each user and period, the number of events of each label. It does not depend
-// on the order in which events arrive, or on how they are packed.
+// contributions holds the events of a shard's users in an interval of event time: a sorted
+// dictionary of labels and, for each user and budget period, the number of events with each label.
+// It does not depend on the order in which events arrive, or on how they are packed.
 type contributions struct {
 	labels   []schemas.Label
 	users    []schemas.ContribUser // ascending by (ID, Period), entries and records ascending
@@ -23,7 +23,7 @@ type contributions struct {
 	keyOf    []uint32              // by label: index of its key
 }
 
-// merged is memory for the users of merged contributions.
+// merged is reusable memory for the users of merged contributions.
 type merged struct {
 	refs, spare []userRef
 	users       []schemas.ContribUser
@@ -66,7 +66,7 @@ func (m *merged) merge(parts []*contributions) (*contributions, error) {
 }
 
 // labelRef is the position of a label among the parts. lead is the beginning of its key, so that
-// most comparisons need no other memory than the sorted slice.
+// most comparisons read only the sorted slice.
 type labelRef struct {
 	lead        uint64
 	part, label uint32
@@ -113,7 +113,7 @@ func leadOf(key []byte) uint64 {
 }
 
 // userRef is the position of a user among the parts. lead is the beginning of the account id, so
-// that nearly all comparisons need no other memory than the sorted slice.
+// that nearly all comparisons read only the sorted slice.
 type userRef struct {
 	lead       uint64
 	part, user uint32
@@ -184,8 +184,8 @@ func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *sche
 
 var errDictionary = errors.New("merging contributions: a label's index points past its dictionary")
 
-// mergeEntries sorts entries by label and adds up those of a label. Sums saturate, far above any
-// cap.
+// mergeEntries sorts entries by label and adds up entries with the same label. Sums saturate, far
+// above any cap.
 func mergeEntries(entries []schemas.KeyCount) []schemas.KeyCount {
 	if len(entries) < 2 {
 		return entries
@@ -257,7 +257,7 @@ func (c *contributions) countFiltered(r *Rules) []uint64 {
 	return filtered
 }
 
-// leaveOut removes the users who were forgotten. Their records count as filtered.
+// leaveOut removes users who were forgotten. Their records count as filtered.
 func (c *contributions) leaveOut(a *shardAccounts) {
 	c.users = slices.DeleteFunc(c.users, func(u schemas.ContribUser) bool {
 		if !a.forgot(u.ID) {
@@ -274,7 +274,7 @@ func (c *contributions) leaveOut(a *shardAccounts) {
 	})
 }
 
-// matches reports for every label whether it belongs to a metric.
+// matches reports, for every label, whether it belongs to a metric.
 func (c *contributions) matches(m *metric) []bool {
 	out := make([]bool, len(c.labels))
 	for i, l := range c.labels {

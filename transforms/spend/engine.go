@@ -23,7 +23,8 @@ type Blob struct {
 	Data  []byte
 }
 
-// Pending is work whose writes are not yet durable. Wait returns its results once they are.
+// Pending is work whose writes are not yet durable. Wait returns its results once the writes are
+// durable.
 type Pending interface {
 	Wait(ctx context.Context) ([]Blob, error)
 }
@@ -38,19 +39,20 @@ type Options struct {
 	// Windows maps windows to turns. By default, every window is one turn's slice, and budgets are
 	// for life.
 	Windows Windows
-	// Lost, if set, is called with the epoch when another writer has acquired a shard. Unless that
-	// writer belongs to a newer run, the caller must open the turn again in a new epoch.
+	// Lost, if set, is called with the shard's epoch when another writer has acquired the shard.
+	// Unless that writer belongs to a newer run, the caller must open the turn again in a new
+	// epoch.
 	Lost func(epoch int64)
 }
 
-// Engine is SPEND without Beam: it decides the turns of the shards that this process is given. The
-// ledger is the authoritative copy of the accounts; the engine's memory is a cache, and it uses no
-// keyed state. Safe for concurrent use; a shard's turns are serialised.
+// Engine is the SPEND stage without Beam: it decides the turns of the shards that this process is
+// given. The ledger is the authoritative copy of the accounts; the engine's memory is a cache, and
+// it uses no keyed state. Safe for concurrent use; a shard's turns are serialised.
 type Engine struct {
 	opts      Options
 	maxRecord int // bytes of a ledger record
-	// scratch has the memory for decisions, one for each core. No more shards than that are decided
-	// at a time, which limits the decoded contributions in memory.
+	// scratch holds memory for decisions, one element per core. At most that many shards are
+	// decided at a time, which limits the decoded contributions in memory.
 	scratch chan *scratch
 	mu      sync.Mutex
 	shards  map[int]*shard
@@ -78,10 +80,10 @@ type known struct {
 	slot     int                      // slot of that snapshot
 }
 
-// NewEngine checks its options.
+// NewEngine checks the options and returns an engine.
 func NewEngine(o Options) (*Engine, error) {
 	if o.Rules == nil || o.Ledger == nil || o.Settlements == nil || o.Ending == nil {
-		return nil, errors.New("making an engine: rules, ledger, settlements and windows are needed")
+		return nil, errors.New("creating an engine: Rules, Ledger, Settlements and Ending are required")
 	}
 	if o.Windows == nil {
 		o.Windows = oneSlice{}
@@ -105,8 +107,9 @@ func (e *Engine) shard(n int) *shard {
 	return s
 }
 
-// Spend decides one shard's turn from an envelope's blobs. It returns a nil Pending if there is no
-// OPEN, or if a newer epoch owns the shard. A *StopError means that the deployment must stop.
+// Spend decides one shard's turn from an envelope's blobs. It returns a nil Pending if there is
+// nothing to decide: no OPEN, a turn that was settled, or a shard that a newer epoch owns. A
+// *StopError means that the deployment must stop.
 func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, error) {
 	open, batches, err := readEnvelope(n, blobs)
 	if err != nil || open == nil {
@@ -169,7 +172,8 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	return e.handOn(n, s, open)
 }
 
-// decideTurn decides the open turn and returns the records of its delta that the ledger lacks.
+// decideTurn decides the open turn and returns the records of its delta, unless the ledger already
+// has them.
 func (e *Engine) decideTurn(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
 	s.accounts.scratch = cmp.Or(<-e.scratch, new(scratch))
 	defer func() {
@@ -185,16 +189,16 @@ func (e *Engine) decideTurn(n int, s *shard, open *schemas.Open, batches [][]byt
 	return records, err
 }
 
-// applyOrDecide returns the delta of the open turn: it applies the delta of the ledger if the turn
-// is redone from the ledger alone, and else decides the turn from the events. If the ledger has a
-// delta then, too, the two must be equal.
+// applyOrDecide returns the delta of the open turn. If the turn is redone from the ledger alone, it
+// applies the ledger's delta. Otherwise it decides the turn from the events; if the ledger has a
+// delta too, the two must be equal.
 func (e *Engine) applyOrDecide(n int, s *shard, open *schemas.Open, batches [][]byte) (*schemas.Delta, error) {
 	turn := open.Turn
 	found, known := s.found[turn]
 	if open.FromLedger {
 		if !known {
 			return nil, &StopError{Shard: n, Turn: turn,
-				Reason: "the turn is to be redone from the ledger, which does not hold it"}
+				Reason: "the turn must be redone from the ledger, which does not contain it"}
 		}
 		if err := s.accounts.applyDelta(&found, e.opts.Ending(turn)); err != nil {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be applied", Err: err}
@@ -222,7 +226,7 @@ func (e *Engine) applyOrDecide(n int, s *shard, open *schemas.Open, batches [][]
 	d.Epoch = open.Epoch
 	if known && found.BodyDigest() != d.BodyDigest() {
 		return nil, &StopError{Shard: n, Turn: turn,
-			Reason: "the events give other decisions than the ledger holds (has the log or the configuration changed?)"}
+			Reason: "the events and the ledger lead to different decisions (has the log or the configuration changed?)"}
 	}
 	return d, nil
 }
@@ -242,8 +246,8 @@ func (e *Engine) chargeDecided(ctx context.Context, n int, a *shardAccounts) err
 	return nil
 }
 
-// handOn returns the partial counts of the decided turn. They wait for its append even if the
-// bundle is repeated: the earlier attempt may have failed before it waited.
+// handOn returns the partial counts of the decided turn. They wait for the append of its delta even
+// if the bundle is repeated: the earlier attempt may have failed before it waited.
 func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
 	blobs, err := s.accounts.partials(n, open)
 	if err != nil {
@@ -252,7 +256,7 @@ func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
 	return &handover{shard: s, epoch: open.Epoch, wait: s.wait, lost: e.lost, blobs: blobs}, nil
 }
 
-// handover hands on the counts once the delta is durable, unless a newer epoch has acquired the
+// handover passes on the counts once the delta is durable, unless a newer epoch has acquired the
 // shard.
 type handover struct {
 	shard *shard
@@ -286,7 +290,7 @@ func (h *handover) Wait(ctx context.Context) ([]Blob, error) {
 // readEnvelope returns the OPEN of the newest epoch among a shard's blobs, and the encoded
 // contributions of that epoch. It ignores blobs of older epochs, which an engine's restore repeats.
 // The OPEN is nil unless the readers of all groups opened the same turn: a reader that has ended,
-// or is in a newer epoch, lets the tick pass without its contributions.
+// or is in a newer epoch, does not contribute to the tick.
 func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -320,8 +324,8 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 		case schemas.KindContributions:
 			batches = append(batches, b)
 		default:
-			return nil, nil, fmt.Errorf("reading an envelope of shard %d: a blob of kind %d does not belong here", n,
-				kind)
+			return nil, nil, fmt.Errorf("reading an envelope of shard %d: it contains a blob of kind %d, which does "+
+				"not belong there", n, kind)
 		}
 	}
 	if open == nil {
@@ -338,7 +342,7 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 	return open, batches, nil
 }
 
-// decode returns the contributions to the open turn.
+// decode decodes the batches and returns the contributions to the open turn.
 func (s *scratch) decode(n int, open *schemas.Open, batches [][]byte) ([]schemas.Contributions, error) {
 	var all []schemas.Contributions
 	for _, b := range batches {

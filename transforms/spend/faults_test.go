@@ -47,7 +47,7 @@ func TestEventsThatDifferFromTheLedgerStop(t *testing.T) {
 		must.Succeed(t, w.restart())
 		records := len(w.ledger.logs[0])
 		_, err := w.open(2, cs, false)
-		stopReason(t, err, "other decisions than the ledger")
+		stopReason(t, err, "different decisions")
 		if len(w.ledger.logs[0]) != records {
 			t.Errorf("%s: something was written", name)
 		}
@@ -186,7 +186,7 @@ func TestErrorTextsCarryNoData(t *testing.T) {
 			{ContribUser: schemas.ContribUser{ID: testID(1), Entries: []schemas.KeyCount{{Key: 0, N: 31337}}},
 				Admitted: admitted}}}
 	for want, fail := range map[string]func() error{
-		"other decisions than the ledger": func() error {
+		"different decisions": func() error {
 			w := mustWorld(t, oneMetric())
 			must.Have(w.open(1, secret, false))
 			must.Succeed(t, w.restart())

@@ -10,18 +10,18 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Removed is the number of records and accounts that Forget has removed from the ledger.
+// Removed reports how much Forget has removed from the ledger.
 type Removed struct {
-	Accounts int  // the user's, one for each budget period that was kept
-	Records  int  // records of the shard's ledger that tombstones replace
-	Again    bool // the user was forgotten before
+	Accounts int  // the user's accounts, one for each budget period that was kept
+	Records  int  // records in the shard's ledger that tombstones replace
+	Again    bool // the user had already been forgotten
 }
 
-// Forget removes a user as of a settled turn, which must be the last one of the user's shard, and
-// makes sure that no later event of the user counts. It writes a snapshot in which a mark replaces
-// the user's accounts and the user's events in open windows, and then a tombstone for every other
-// key in the shard's ledger. If it is interrupted, the next start finds either the user or the
-// mark, and Forget can be repeated. It returns the errors of Checkpoint.
+// Forget removes a user as of a settled turn, which must be the last turn of the user's shard, and
+// ensures that no later event of the user counts. It writes a snapshot in which a mark replaces the
+// user's accounts and the user's events in open windows, and then a tombstone for every other key
+// in the shard's ledger. If it is interrupted, the next start finds either the user or the mark,
+// and Forget can be repeated. It returns the errors of Checkpoint.
 func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settled uint64) (Removed, error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
 	snapshot, err := e.Checkpoint(ctx, n, epoch, settled)
@@ -53,7 +53,7 @@ func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settle
 		return Removed{}, fmt.Errorf("encoding the snapshot of turn %d: %w", settled, err)
 	}
 	s.forget()
-	old := map[string]bool{} // by key of the ledger: whether it has a value
+	old := map[string]bool{} // by ledger key: whether it has a value
 	writer, err := e.opts.Ledger.Acquire(ctx, n, epoch, func(r accounts.LedgerRecord) error {
 		if _, err := schemas.DecodeLedgerKey(r.Key); err == nil {
 			old[string(r.Key)] = r.Value != nil
@@ -61,7 +61,7 @@ func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settle
 		return nil
 	})
 	if err != nil {
-		return Removed{}, fmt.Errorf("taking shard %d: %w", n, err)
+		return Removed{}, fmt.Errorf("acquiring shard %d: %w", n, err)
 	}
 	if err := writer.Append(ctx, records)(ctx); err != nil {
 		return Removed{}, fmt.Errorf("storing shard %d without a user: %w", n, err)
@@ -86,7 +86,7 @@ func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settle
 }
 
 // withoutForgotten removes the events of forgotten users from an encoded slice of an open window,
-// with the labels that only these events have.
+// with the labels that only these events use.
 func (a *shardAccounts) withoutForgotten(slice []byte) ([]byte, error) {
 	o, err := schemas.DecodeOpenSlice(slice)
 	if err != nil {

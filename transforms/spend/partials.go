@@ -9,9 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// partials adds up the contributions of the users who were admitted in the open turn. It returns
-// one blob for each release shard, even without a count, because a release shard waits for the
-// blobs of all shards. Cells are in the order of windows and keys.
+// partials adds up the contributions of the users admitted in the open turn. It returns one blob
+// for each release shard, even if it contains no count, because a release shard waits for the blobs
+// of all shards. Cells are in the order of windows and keys.
 func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	shards := a.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
@@ -44,7 +44,7 @@ func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 }
 
 // cells calls add for every count of a decided turn, with the key that determines its release
-// shard. It splits a count that does not fit 64 bits.
+// shard. It splits a count that does not fit in 64 bits.
 func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, shardKey, key []byte, count int64)) {
 	sums := a.counts(d)
 	for i, w := range d.delta.Windows {
@@ -73,12 +73,12 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, shar
 	}
 }
 
-// counts has the admitted counts of a shard in one turn.
+// counts holds the admitted counts of a shard in one turn.
 type counts struct {
 	keys    [][]int128.Int             // by window and key
-	further [][]int128.Int             // by window, key and further component
+	further [][]int128.Int             // by window, key and additional component
 	present [][]bool                   // by window and key: whether an admitted user has the key
-	leaves  []map[leafCount]int128.Int // by window, and by key and leaf, with n = 0
+	leaves  []map[leafCount]int128.Int // by window; keys of the maps have n = 0
 }
 
 // counts adds up the reservations. A user with two budget periods in one window has two accounts,
@@ -124,9 +124,9 @@ func (a *shardAccounts) counts(d *decision) counts {
 	return c
 }
 
-// lastUsers returns room for the last counted user, by window and key, in windows of metrics that
-// count users. As the reservations of one user follow each other, the last user is enough to count
-// each user once.
+// lastUsers returns slices for the last counted user, by window and key, in windows of metrics that
+// count users. As a user's reservations follow one another, remembering the last user is enough to
+// count each user once.
 func lastUsers(a *shardAccounts, d *decision) [][]uint32 {
 	last := make([][]uint32, len(d.delta.Windows))
 	for i, w := range d.delta.Windows {

@@ -7,9 +7,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Person admits one user after the other without an Engine, by the code of a run: for forecasts of
-// counts, and for pipelines with fixed prices. A price is known at admission, so reservation and
-// charge are one step. Not for concurrent use.
+// Person admits one user after another without an Engine, with the code that a run uses: for
+// forecasts of counts, and for pipelines with fixed prices. As the price is known at admission,
+// reservation and charge are one step. Not safe for concurrent use.
 type Person struct {
 	rules   *Rules
 	clip    *clipper
@@ -25,10 +25,10 @@ type Person struct {
 type Part struct {
 	Key     uint32 // index into the keys of Begin
 	Total   int64
-	Further []int64 // the user's parts of the further components that are sums
+	Further []int64 // the user's contributions to additional components that are sums
 }
 
-// NewPerson checks the metrics as NewRules does.
+// NewPerson checks its arguments as NewRules does.
 func NewPerson(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec) (*Person, error) {
 	r, err := NewRules(b, userHash, metrics, 1, 1, minLedgerSlots)
 	if err != nil {
@@ -39,7 +39,7 @@ func NewPerson(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec
 	return p, nil
 }
 
-// Begin begins with the user of an account. The user's keys ascend.
+// Begin starts a new user, with the given account. The user's keys ascend.
 func (p *Person) Begin(account accounts.Entry, keys [][]byte) {
 	p.entry = account
 	clear(p.debts[copy(p.debts, account.Debts):])
@@ -51,10 +51,10 @@ func (p *Person) Begin(account accounts.Entry, keys [][]byte) {
 	clear(p.clip.ranks)
 }
 
-// Window charges the user for a window of a metric, which ends when elapsed milliseconds of the
-// allowance's horizon are over, and returns the counted part of the user's events. All entries are
-// of keys that the metric counts. Entries ascend by key, and so do records, which metrics with
-// values need. Windows are passed in the order of their ends. The result is valid until the next
+// Window charges the user for a window of a metric, which ends elapsed milliseconds after the
+// beginning of the allowance's horizon, and returns the counted part of the user's events. The
+// metric must count all keys in entries. Entries and records ascend by key; metrics with values
+// need records. Windows are passed in the order of their ends. The result is valid until the next
 // call.
 func (p *Person) Window(metric int, elapsed int64, entries []schemas.KeyCount,
 	records []schemas.RecordValue) ([]Part, error) {
@@ -81,7 +81,7 @@ func (p *Person) Window(metric int, elapsed int64, entries []schemas.KeyCount,
 	return p.parts, nil
 }
 
-// Account returns the user's account after the windows so far.
+// Account returns the user's account after the windows so far, without trailing zero debts.
 func (p *Person) Account() accounts.Entry {
 	last := len(p.debts)
 	for last > 0 && p.debts[last-1] == 0 {
@@ -92,19 +92,19 @@ func (p *Person) Account() accounts.Entry {
 }
 
 // Purse is a user's account with the debt of one metric's bucket, for callers without an Engine
-// whose reservation and charge are one step.
+// that reserve and charge in one step.
 type Purse struct {
 	Account accounts.Account
 	Debt    units.Mu2
 }
 
-// Left returns the most that the user can pay when elapsed milliseconds of the allowance's horizon
-// are over: the rest of the account, limited by the bucket.
+// Left returns the most that the user can pay elapsed milliseconds after the beginning of the
+// allowance's horizon: the rest of the account, limited by the bucket.
 func (p *Purse) Left(b budgets.Budget, a *accounts.Allowance, elapsed int64) units.Mu2 {
 	return min(p.Account.Left(b), a.Left(p.Debt, a.Paid(elapsed)))
 }
 
-// Pay takes a price, at most Left, out of the account and of the bucket.
+// Pay takes a price, at most Left, out of the account and the bucket.
 func (p *Purse) Pay(b budgets.Budget, a *accounts.Allowance, elapsed int64, price units.Mu2) error {
 	if err := p.Account.Reserve(b, price); err != nil {
 		return err

@@ -10,30 +10,30 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// noAccount is the index of an account that is zero, and therefore not stored: a contribution to a
+// noAccount is the index of an account that is zero and therefore not stored: a contribution to a
 // sum may cost nothing.
 const noAccount = math.MaxUint32
 
-// reservation is the worst case that is reserved in an admitted user's account for one metric
-// window. It contains no pointer, to spare the garbage collector: a turn has one for every user and
-// window.
+// reservation is the worst-case cost reserved in an admitted user's account for one metric window.
+// A turn has one for every user and window, so it contains no pointer, to spare the garbage
+// collector.
 type reservation struct {
 	id       accounts.ID
 	period   int64
 	account  uint32 // the account's index in the store, or noAccount
-	user     uint32 // number of the user, from 1; the same for all of the user's budget periods
+	user     uint32 // number of the user, from 1, in all of the user's budget periods
 	window   uint32
 	from, to uint32    // positions of the counted keys in reservations.kept
-	further  uint32    // position of its first contribution in reservations.further
+	further  uint32    // position in reservations.further
 	leaves   [2]uint32 // from and to: positions in reservations.leaves
 	worst    units.Mu2
 }
 
-// reservations has the reservations of a turn, ascending by user, period and window.
+// reservations holds the reservations of a turn, ascending by user, period and window.
 type reservations struct {
 	list    []reservation
 	kept    []kept
-	further []int64 // by key of kept and further component
+	further []int64 // by key of kept and additional component
 	leaves  []leafCount
 
 	users uint32
@@ -43,19 +43,19 @@ type reservations struct {
 // keptOf returns the counted keys of a reservation.
 func (r *reservations) keptOf(res *reservation) []kept { return r.kept[res.from:res.to] }
 
-// furtherOf returns the contributions to n further components of the i-th counted key of a
-// reservation.
+// furtherOf returns the contributions to the n additional components of a reservation's i-th
+// counted key.
 func (r *reservations) furtherOf(res *reservation, i, n int) []int64 {
 	return r.further[int(res.further)+i*n:][:n]
 }
 
-// leavesOf returns the leaves of the trees of the counted keys of a reservation.
+// leavesOf returns the leaves of the trees of a reservation's counted keys.
 func (r *reservations) leavesOf(res *reservation) []leafCount {
 	return r.leaves[res.leaves[0]:res.leaves[1]]
 }
 
-// add appends a reservation for the kept part of the clipper. Users ascend from call to call. The
-// index of the account is set later, by setAccount.
+// add appends a reservation for the contributions that the clipper kept. Users ascend from call to
+// call. setAccount sets the index of the account later.
 func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 	if r.users == 0 || r.last != u.ID {
 		r.users, r.last = r.users+1, u.ID
@@ -67,15 +67,16 @@ func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 		to: uint32(len(r.kept)), further: further, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
 }
 
-// setAccount sets the account's index in the reservations since from; −1 stands for noAccount.
+// setAccount sets the account's index in the reservations from index from on; −1 stands for
+// noAccount.
 func (r *reservations) setAccount(account, from int) {
 	for i := range r.list[from:] {
 		r.list[from+i].account = uint32(account)
 	}
 }
 
-// reused returns empty reservations that use the memory of charged ones, with room for one
-// reservation of each user.
+// reused returns empty reservations that reuse the memory of r, which is charged, with room for one
+// reservation per user.
 func (r *reservations) reused(users int) reservations {
 	poison.Fill(r.list, reservation{period: -1, account: noAccount})
 	poison.Fill(r.kept, kept{})
@@ -85,8 +86,8 @@ func (r *reservations) reused(users int) reservations {
 		further: r.further[:0], leaves: r.leaves[:0]}
 }
 
-// scratch is memory that successive decisions use. Its contents are valid until the next decision,
-// when they have been encoded.
+// scratch is memory that successive decisions share. Its contents are valid until the next
+// decision; by then they have been encoded.
 type scratch struct {
 	users   []schemas.DeltaUser
 	entries []schemas.KeyCount
@@ -96,7 +97,7 @@ type scratch struct {
 	merged  merged
 }
 
-// invalidate ends the validity of the contents; see package poison.
+// invalidate makes the contents invalid; see package poison.
 func (s *scratch) invalidate() {
 	poison.Fill(s.users, schemas.DeltaUser{ContribUser: schemas.ContribUser{Period: -1}})
 	poison.Fill(s.entries, schemas.KeyCount{Key: math.MaxUint32})
@@ -107,7 +108,7 @@ func (s *scratch) invalidate() {
 	poison.Fill(s.merged.entries, schemas.KeyCount{Key: math.MaxUint32})
 }
 
-// bitsFor returns an empty set of the numbers 0 to n−1.
+// bitsFor returns an empty set for the numbers 0 to n−1.
 func (s *scratch) bitsFor(n int) schemas.Bits {
 	from := len(s.bits)
 	for range (n + 7) / 8 {

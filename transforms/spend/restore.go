@@ -33,7 +33,7 @@ func (s *shard) hasDecided(open *schemas.Open) bool {
 }
 
 // acquire makes this process the shard's only writer and restores the shard from the ledger as of
-// the turn before the open one, charged. found then has the later decisions.
+// the turn before the open one, which is charged. s.found then holds later decisions.
 func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Open) error {
 	s.forget()
 	if s.epoch != open.Epoch {
@@ -44,7 +44,7 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 		return unreadable(n, open, ledger.Add(r))
 	})
 	if err != nil {
-		return fmt.Errorf("taking shard %d: %w", n, err)
+		return fmt.Errorf("acquiring shard %d: %w", n, err)
 	}
 	settled := open.Turn - 1
 	snapshot, slot, err := newestSnapshot(&ledger, settled)
@@ -52,7 +52,7 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 		return unreadable(n, open, err)
 	}
 	if s.observe != nil {
-		// Decisions after a user was forgotten do not fit a snapshot from before.
+		// Decisions made after a user was forgotten cannot be applied to a snapshot from before.
 		older, _, err := newestSnapshot(&ledger, earliestSnapshot(&ledger, e.opts.Rules.From, settled))
 		if err != nil {
 			return unreadable(n, open, err)
@@ -86,8 +86,8 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 		d, ok := deltas[turn]
 		if !ok {
 			return e.unfit(ctx, n, open, turn,
-				"the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost "+
-					"records? Restore them: without them accounts are not known, and recover does not help)")
+				"the ledger has a gap: this turn is settled but its decisions are missing (has the ledger topic lost "+
+					"records? Restore them: without them the accounts are unknown, and recover does not help)")
 		}
 		if err := a.applyDelta(&d, e.opts.Ending(turn)); err != nil {
 			return &StopError{Shard: n, Turn: turn, Reason: "decisions of the past cannot be applied", Err: err}
@@ -102,7 +102,7 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 	return nil
 }
 
-// reopen replaces the slices of open windows by the given encoded ones.
+// reopen replaces the slices of open windows with the given encoded slices.
 func (a *shardAccounts) reopen(slices [][]byte) error {
 	a.open = nil
 	for _, data := range slices {
@@ -117,11 +117,11 @@ func (a *shardAccounts) reopen(slices [][]byte) error {
 
 // errPast is returned if the turn of an OPEN is settled: an engine's restore has repeated an old
 // OPEN, and a new one follows.
-var errPast = errors.New("the turn is settled already")
+var errPast = errors.New("the turn is already settled")
 
-// unfit returns the error for a ledger that does not end with the turn before the open one: errPast
-// if the open turn is settled, and otherwise a stop. Nothing may be written for a settled turn,
-// because later turns use its slots.
+// unfit returns the error for a ledger that does not match the open turn: errPast if the open turn
+// is settled, and otherwise a stop. Nothing may be written for a settled turn, because later turns
+// use its slots.
 func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint64, reason string) error {
 	if _, err := e.opts.Settlements.Settlement(ctx, open.Turn); err == nil || errors.Is(err, ErrForgotten) {
 		return errPast
@@ -130,17 +130,17 @@ func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint
 }
 
 // unreadable turns an error in reading the ledger's records into a stop, because another attempt
-// would fail, too. Records of another version of this program cause no stop, which would lock that
-// version out.
+// would fail, too. Records written by another version of this program do not cause a stop, which
+// would lock that version out.
 func unreadable(n int, open *schemas.Open, err error) error {
 	if err == nil || errors.Is(err, schemas.ErrVersion) {
 		return err
 	}
-	return &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger holds a record that cannot be read", Err: err}
+	return &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger contains a record that cannot be read", Err: err}
 }
 
-// earliestSnapshot returns the turn of the earliest snapshot from which a generation can continue
-// and after which the ledger has every turn up to the settled one.
+// earliestSnapshot returns the turn of the earliest snapshot from which a generation can continue:
+// the ledger contains every turn from there up to the settled one.
 func earliestSnapshot(l *schemas.LedgerReader, from, settled uint64) uint64 {
 	first, deltas := settled+1, l.DeltaTurns()
 	for first > from && slices.Contains(deltas, first-1) {
@@ -158,8 +158,8 @@ func earliestSnapshot(l *schemas.LedgerReader, from, settled uint64) uint64 {
 	return least
 }
 
-// newestSnapshot returns the newest complete snapshot as of a turn, and its slot. If there is none,
-// it returns the empty snapshot of turn 0, with slot 1.
+// newestSnapshot returns the newest complete snapshot as of the settled turn or earlier, and its
+// slot. If there is none, it returns the empty snapshot of turn 0, with slot 1.
 func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, int, error) {
 	found, ok, err := l.NewestSnapshot(settled)
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 )
 
 // retention selects the part of a turn's slice that the delta retains: all contributions to open
-// windows, and all contributions of a user to a metric that admits the user to a window, because a
-// restore recomputes which of them count.
+// windows, and all contributions of a user to a metric that admits the user to a window. A restore
+// recomputes from these which ones count.
 type retention struct {
 	matches [][]bool // by window: labels of the slice that belong to its metric
 	sums    []bool   // by window: whether its metric needs records one by one
 	open    []bool   // by label of the slice: whether it belongs to an open window
-	// openSums is, by label of the slice, whether it belongs to an open window that needs records.
+	// openSums is indexed like open: whether the label belongs to an open window that needs
+	// records.
 	openSums []bool
 
 	user    *schemas.ContribUser
@@ -44,7 +45,7 @@ func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention
 	return n
 }
 
-// forUser begins with a user's part of the slice, which may be nil.
+// forUser starts a new user, with the user's part of the slice, which may be nil.
 func (n *retention) forUser(u *schemas.ContribUser) *retention {
 	n.user, n.entries, n.records = u, n.entries[:0], n.records[:0]
 	if u == nil {
@@ -57,7 +58,7 @@ func (n *retention) forUser(u *schemas.ContribUser) *retention {
 	return n
 }
 
-// mark retains the entries and records that an admission to a window depends on.
+// mark marks the entries and records that an admission to a window depends on as retained.
 func (n *retention) mark(window int) {
 	if n.user == nil {
 		return
@@ -117,7 +118,7 @@ func compactLabels(labels []schemas.Label, users []schemas.DeltaUser) []schemas.
 	return kept
 }
 
-// retainSlices keeps the decided turn's slice for open windows, and drops the slices that no open
+// retainSlices keeps the decided turn's slice for open windows, and drops slices that no open
 // window needs.
 func (a *shardAccounts) retainSlices(d *schemas.Delta) error {
 	needed := a.windows.Needed(d.Turn)

@@ -21,9 +21,9 @@ type Rules struct {
 	Shards        int
 	ReleaseShards int
 	LedgerSlots   uint64
-	From          uint64 // the first turn of these rules; 0 for all
-	// Before has the allowances that the ledger's debts as of the turn before From belong to, in
-	// their order; nil: those of these rules.
+	From          uint64 // the first turn of these rules; 0: from the beginning
+	// Before lists the allowances, in order, to which the ledger's debts belong as of the turn
+	// before From; nil: the allowances of these rules.
 	Before  []schemas.MetricAllowance
 	Begins  int64 // end of the turn before From, in the time of metric windows
 	metrics []metric
@@ -35,11 +35,11 @@ type metric struct {
 	allowance accounts.Allowance
 	kind      metrickind.Kind
 	bounds    metrickind.Bounds   // caps on a user's contribution to a key
-	filter    uint64              // bit that an event must have; 0: no filter
+	filter    uint64              // bit that an event's label must have; 0: no filter
 	public    map[string]struct{} // nil unless keys are public
 	rank      string              // first field of the hash that orders a user's keys
-	further   []int               // metrics of the further components of its counts
-	nodes     int                 // metric of the nodes of its trees; −1: none
+	further   []int               // metrics of the additional components of its counts
+	nodes     int                 // metric that counts its trees' nodes; −1: none
 	scale     *metrickind.Scale   // scale of its trees
 	base      int                 // metric whose events this one counts, if it is a share
 	valued    bool                // whether its kind has Values
@@ -50,7 +50,7 @@ type metric struct {
 // NewRules checks its arguments. Metrics are admitted in the given order; a derived metric follows
 // the one that it is derived from. Rules that continue the accounts of earlier rules may keep or
 // lower the budget, never raise it: the caller checks that with budgets.Budget.CheckNext, because
-// accounts do not have their budget.
+// accounts do not store the budget they were opened under.
 func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	shards, releaseShards, ledgerSlots int) (*Rules, error) {
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
@@ -61,17 +61,17 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		LedgerSlots: uint64(ledgerSlots)}
 	filters := schemas.Filters(metrics)
 	if len(filters) > 64 {
-		return nil, fmt.Errorf("preparing admission: %d different filters: at most 64", len(filters))
+		return nil, fmt.Errorf("preparing admission: got %d different filters: at most 64 are allowed", len(filters))
 	}
 	for _, spec := range metrics {
 		if !summable(&spec) {
-			return nil, fmt.Errorf("preparing admission: metric %s: what one user can add to a sum does not fit 63 "+
+			return nil, fmt.Errorf("preparing admission: metric %s: what one user can add to a sum does not fit in 63 "+
 				"bits: lower the bounds or the number of events", spec.Name)
 		}
 		kind, known := metrickind.Find(spec.Kind)
 		if !known {
-			return nil, fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that "+
-				"wrote the definition, or a later one", spec.Name, spec.Kind)
+			return nil, fmt.Errorf("preparing admission: metric %s: this version does not know kind %q: use "+
+				"the version that wrote the definition, or a later one", spec.Name, spec.Kind)
 		}
 		m := metric{spec: spec, allowance: spec.Allowance(), kind: kind, bounds: spec.Bounds(), rank: spec.Route(),
 			nodes: -1}
@@ -113,7 +113,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 func (r *Rules) derive(m *metric) error {
 	base := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived() })
 	if base < 0 {
-		return fmt.Errorf("preparing admission: metric %s is derived from %s and does not come after it", m.spec.Name,
+		return fmt.Errorf("preparing admission: metric %s is derived from %s but does not come after it", m.spec.Name,
 			m.spec.Of)
 	}
 	if m.kind.Share {
@@ -129,7 +129,7 @@ func (r *Rules) derive(m *metric) error {
 		belongs := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf() != "" &&
 			slices.Contains(to.kind.Also(), m.kind.ValueOf()) && m.bounded(to)
 		if !belongs || m.spec.Route() != to.spec.Route() || m.spec.Confidence != to.spec.Confidence {
-			return fmt.Errorf("preparing admission: metric %s is no statistic of %s", m.spec.Name, m.spec.Of)
+			return fmt.Errorf("preparing admission: metric %s is not a statistic of %s", m.spec.Name, m.spec.Of)
 		}
 	case m.kind.HasNodes():
 		if to.kind.Tree == nil || !slices.Contains(to.kind.Tree.Nodes, m.kind.Name) || to.nodes >= 0 ||
@@ -152,20 +152,21 @@ func (r *Rules) derive(m *metric) error {
 }
 
 // bounded reports whether a derived metric has the bounds of the metric that it is derived from.
-// The cap in these may be the number of events that a full bucket pays for.
+// The cap in the base metric's bounds may be the number of events that a full bucket pays for.
 func (m *metric) bounded(base *metric) bool {
 	return m.bounds == base.bounds || m.bounds == base.spec.Bounds()
 }
 
-// hasSums reports whether the further components of a metric are the sums that it needs, in order.
+// hasSums reports whether the additional components of a metric are the sums that it needs, in
+// order.
 func (r *Rules) hasSums(m *metric) bool {
 	return slices.EqualFunc(m.further, r.sumsOf(m), func(i int, kind metrickind.Kind) bool {
 		return r.metrics[i].kind.Name == kind.Name
 	})
 }
 
-// sumsOf returns the kinds of the sums that the counts of a metric need as further components, for
-// themselves and for the statistics of the metric that are already in r.metrics.
+// sumsOf returns the kinds of the sums that a metric needs as additional components, for its own
+// counts and for its statistics in r.metrics.
 func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 	var statistics []string
 	for i := range r.metrics {
@@ -183,7 +184,7 @@ func (r *Rules) share(m *metric, base int) error {
 		m.spec.WindowSlide == r.metrics[base].spec.WindowSlide
 	if keys := m.spec.PublicKeys; twice || !fits || len(keys) != 2 || string(keys[0]) != metrickind.EventsCounted ||
 		string(keys[1]) != metrickind.EventsLeftOut {
-		return fmt.Errorf("preparing admission: metric %s is no share of %s", m.spec.Name, m.spec.Of)
+		return fmt.Errorf("preparing admission: metric %s is not a share of %s", m.spec.Name, m.spec.Of)
 	}
 	m.base, m.filter, m.public = base, r.metrics[base].filter, r.metrics[base].public
 	return nil
@@ -217,7 +218,7 @@ func summable(m *schemas.MetricSpec) bool {
 	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64
 }
 
-// mostOfTree limits the events of a key such that the squares of a user's contributions to all
+// mostOfTree limits a user's events per key so that the squares of the user's contributions to all
 // nodes of a tree add up to less than 2^64.
 const mostOfTree = 1 << 30
 
@@ -233,15 +234,15 @@ func (m *metric) counts(l schemas.Label) bool {
 	return ok
 }
 
-// prefixes reports whether the counted part of a key is its first events by rank.
+// prefixes reports whether only a key's first events, by rank, are counted.
 func (m *metric) prefixes() bool { return m.valued && !m.kind.CountTarget() }
 
-// private reports whether the metric releases private keys itself.
+// private reports whether the metric itself decides which private keys are released.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
 // price returns the worst-case cost of a user's contribution to a window of the metric, with the
-// further components of its counts and all nodes of their trees; ok is false if it does not fit an
-// account.
+// additional components of its counts and all nodes of their trees; ok is false if it exceeds what
+// an account can store.
 func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCount) (worst units.Mu2, ok bool) {
 	for len(leaves) > 0 {
 		var selected []leafCount

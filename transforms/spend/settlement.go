@@ -21,7 +21,7 @@ type Settlement struct {
 	released   []*schemas.SettledKey // in order of windows, metrics and keys
 }
 
-// NewSettlement indexes a complete SETTLED record, and keeps its keys.
+// NewSettlement indexes the keys of a complete SETTLED record. It keeps pointers to them.
 func NewSettlement(s schemas.Settled) *Settlement {
 	n := &Settlement{Turn: s.Turn, firstRungs: s.FirstRungs, released: make([]*schemas.SettledKey, len(s.Keys))}
 	for i := range s.Keys {
@@ -65,8 +65,8 @@ func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private b
 		compare := func(k *schemas.SettledKey, key []byte) int {
 			return cmp.Or(compareWindows(k, w), bytes.Compare(k.Key, key))
 		}
-		// The key is probably near: search in steps that double, and then between the last two.
-		// This finds a few keys among many quickly, and many keys in hardly more than one pass.
+		// The key is probably near: search in doubling steps, and then between the last two. This
+		// finds a few keys among many quickly, and many keys in little more than one pass.
 		step := 1
 		for step <= len(rest) && compare(rest[step-1], key) < 0 {
 			step *= 2
@@ -83,7 +83,7 @@ func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private b
 	return out
 }
 
-// ErrForgotten is returned for a turn whose settlement is too old to be still available.
+// ErrForgotten is returned for a turn whose settlement is too old to be available.
 var ErrForgotten = errors.New("the turn was settled long ago")
 
 // Settlements finds settled turns. Implementations must be safe for concurrent use.

@@ -11,23 +11,19 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// errOverBudget is returned if the ledger admits a user whose budget does not allow it.
+// errOverBudget is returned if the ledger admits a user whose budget does not cover the worst case.
 var errOverBudget = errors.New("an admitted user's worst case does not fit the budget")
 
-// errNothingKept is returned if the ledger admits a user to a window in which no event of the user
-// counts.
 var errNothingKept = errors.New("a user was admitted to a window without contributing to it")
 
-// errOtherWindows is returned if the windows of the ledger's delta are not those that end with the
-// turn.
 var errOtherWindows = errors.New("the decided windows are not those that end with the turn")
 
-// errUserMissed is returned if the users of the ledger's delta are out of order, or if one of them
-// contributes to none of the windows.
-var errUserMissed = errors.New("the users with decisions are not met one by one among those of the windows")
+// errUserMissed is returned if the users in the ledger's delta are out of order, or if one of them
+// does not contribute to any of the windows.
+var errUserMissed = errors.New("the users in the ledger's delta are out of order or did not contribute to its windows")
 
-// shardAccounts has one shard's accounts as of a turn. While a turn is decided but not settled, the
-// worst cases of its admitted users are reserved.
+// shardAccounts holds one shard's accounts as of a turn. While a turn is decided but not settled,
+// the worst cases of its admitted users are reserved.
 type shardAccounts struct {
 	rules   *Rules
 	windows Windows
@@ -35,9 +31,9 @@ type shardAccounts struct {
 	store   *accounts.Shard
 	open    []openSlice // slices of windows that end after turn, ascending
 	turn    uint64      // last decided turn
-	decided *decision   // of that turn; nil if it is charged
+	decided *decision   // decision of that turn; nil if it is charged
 	period  int64       // first budget period whose accounts are still kept
-	// forgotten has the marks of users who were forgotten, ascending.
+	// forgotten lists the marks of forgotten users, ascending.
 	forgotten []schemas.ForgottenMark
 
 	observe onCharge     // may be nil
@@ -45,7 +41,7 @@ type shardAccounts struct {
 	charged reservations // of a charged turn, to reuse their memory
 }
 
-// onCharge is called with each charge of a window to an account.
+// onCharge is called for each charge to an account, with the window that is paid for.
 type onCharge func(id accounts.ID, period int64, w schemas.MetricWindow, cost units.Mu2)
 
 // decision is a decided turn that is not charged yet.
@@ -71,7 +67,8 @@ func (a *shardAccounts) forgot(id accounts.ID) bool {
 
 func (a *shardAccounts) metric(w schemas.MetricWindow) (*metric, error) {
 	if int(w.Metric) >= len(a.rules.metrics) {
-		return nil, fmt.Errorf("reading a delta: it names metric %d of %d", w.Metric, len(a.rules.metrics))
+		return nil, fmt.Errorf("reading a delta: it refers to metric %d, but there are only %d", w.Metric,
+			len(a.rules.metrics))
 	}
 	return &a.rules.metrics[w.Metric], nil
 }
@@ -86,10 +83,10 @@ func (a *shardAccounts) storeAccount(place int, u *member, account accounts.Acco
 	return nil
 }
 
-// checkNext refuses a turn that is not the next one, or that follows one that is not charged.
+// checkNext returns an error unless a turn is the next one and the previous turn is charged.
 func (a *shardAccounts) checkNext(turn uint64) error {
 	if turn != a.turn+1 || a.decided != nil {
-		return fmt.Errorf("deciding turn %d out of order: turn %d is the last one, charged: %v", turn, a.turn,
+		return fmt.Errorf("deciding turn %d out of order: the last turn is %d, charged: %v", turn, a.turn,
 			a.decided == nil)
 	}
 	return nil

@@ -2,8 +2,9 @@ package spend
 
 import "fmt"
 
-// StopError means that the deployment must stop until an operator has examined it: log and ledger
-// differ, a budget would be exceeded, or records were lost. Its text contains no data.
+// StopError means that the deployment must stop until an operator has examined it: the log and the
+// ledger differ, a budget would be exceeded, or records were lost. Its text contains no private
+// data.
 type StopError struct {
 	Shard  int
 	Turn   uint64

@@ -11,7 +11,7 @@ import (
 
 // leafCount is the number of a user's kept events in a leaf of a key's tree.
 type leafCount struct {
-	key  uint32 // as kept.key
+	key  uint32 // like kept.key
 	leaf metrickind.Node
 	n    uint32
 }
@@ -23,8 +23,7 @@ func compareLeaves(a, b leafCount) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.leaf, b.leaf))
 }
 
-// mergeLeaves sorts the part of a list that starts at index from, and adds up counts of the same
-// leaf.
+// mergeLeaves sorts the part of a list from index from on, and adds up counts of the same leaf.
 func mergeLeaves(list []leafCount, from int) []leafCount {
 	added := list[from:]
 	slices.SortFunc(added, compareLeaves)
@@ -48,14 +47,14 @@ func firstTree(leaves []leafCount) (first, rest []leafCount) {
 	return leaves[:n], leaves[n:]
 }
 
-// drawnNodes has the drawn nodes of a key's tree. It is empty for a key that was not released.
+// drawnNodes lists the drawn nodes of a key's tree. It is empty for a key that was not released.
 type drawnNodes struct {
 	precision units.Precision   // of each node
 	parents   []metrickind.Node // nodes whose children were drawn, ascending
 }
 
-// drawnNodes returns the drawn nodes of each key's tree. w is a window of the metric of the nodes,
-// and keys ascend.
+// drawnNodes returns the drawn nodes of each key's tree. w is a window of the metric that counts
+// nodes, and keys ascend.
 func (s *Settlement) drawnNodes(w schemas.MetricWindow, keys [][]byte) ([]drawnNodes, error) {
 	out := make([]drawnNodes, len(keys))
 	first, _ := slices.BinarySearchFunc(s.released, w, compareWindows)
@@ -80,8 +79,8 @@ func (s *Settlement) drawnNodes(w schemas.MetricWindow, keys [][]byte) ([]drawnN
 	return out, nil
 }
 
-// price returns a user's cost of the drawn nodes of a key's tree. It refuses a released key without
-// the children of the root, and drawn nodes of a key that was not released.
+// price returns a user's cost for the drawn nodes of a key's tree. It returns an error if a
+// released key lacks the children of the root, or if a key that was not released has drawn nodes.
 func (d *drawnNodes) price(leaves []leafCount, levels int, released bool) (units.Mu2, error) {
 	if root := len(d.parents) > 0 && d.parents[0] == metrickind.Root; root != released {
 		return 0, errNoPrice

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Windows maps metric windows to turns, which are slices of event time. Results depend on the
-// configuration only.
+// Windows maps metric windows to turns, which are slices of event time. Results depend only on the
+// configuration.
 type Windows interface {
 	// First returns the first turn of a metric window.
 	First(w schemas.MetricWindow) uint64
@@ -18,11 +18,11 @@ type Windows interface {
 	// Needed returns the first turn whose slice belongs to a window that ends after the given turn,
 	// or turn+1 if there is none.
 	Needed(turn uint64) uint64
-	// LeastPeriod returns the least budget period that a window which ends after the turn can
+	// LeastPeriod returns the earliest budget period that a window ending after the turn can
 	// charge; math.MinInt64 if budgets are for life.
 	LeastPeriod(turn uint64) int64
 	// Elapsed returns the time from a fixed instant of a budget period to the end of a metric
-	// window, in milliseconds. The instant does not depend on data.
+	// window, in milliseconds.
 	Elapsed(w schemas.MetricWindow, period int64) int64
 }
 
@@ -36,20 +36,20 @@ func (oneSlice) Needed(turn uint64) uint64                     { return turn + 1
 func (oneSlice) LeastPeriod(uint64) int64                      { return math.MinInt64 }
 func (oneSlice) Elapsed(w schemas.MetricWindow, _ int64) int64 { return w.WindowEnd }
 
-// openSlice is an encoded slice of an open window. A window of a day has a thousand of them, which
-// take less memory than decoded ones.
+// openSlice is an encoded slice of an open window. A window of a day has a thousand of them, and
+// encoded slices take less memory than decoded ones.
 type openSlice struct {
 	turn uint64
 	data []byte
 }
 
-// endedWindows has the windows that end with a turn, and the contributions to them.
+// endedWindows holds the windows that end with a turn, and the contributions to them.
 type endedWindows struct {
 	windows       []schemas.MetricWindow
 	contributions []*contributions // by window; windows of the same slices share them
 	matches       [][]bool         // by window: labels that belong to its metric
-	bases         []int            // by window of a share: window of the metric that it is derived from
-	each          []*contributions // each of the contributions once, the turn's own first
+	bases         []int            // by window: for a share, the window of the metric that it is derived from
+	each          []*contributions // each distinct element of contributions once, slice first
 	slice         *contributions   // the turn's own
 }
 
@@ -81,7 +81,7 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 			derived := w
 			derived.Metric = uint32(m.base)
 			if e.bases[i] = slices.Index(windows[:i], derived); e.bases[i] < 0 {
-				return nil, fmt.Errorf("assembling a window of metric %s: %s, of which it is a share, has no such "+
+				return nil, fmt.Errorf("assembling a window of metric %s: its base metric %s has no such "+
 					"window", m.spec.Name, m.spec.Of)
 			}
 		}
@@ -89,7 +89,7 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 	return e, nil
 }
 
-// mergeSince merges the slices from a turn to the open one, whose slice is given.
+// mergeSince merges the slices from turn first to the open turn, whose slice is given.
 func (a *shardAccounts) mergeSince(first uint64, slice *contributions) (*contributions, error) {
 	parts := []*contributions{}
 	for _, s := range a.open {
@@ -123,7 +123,7 @@ type member struct {
 	byWindow []*schemas.ContribUser // contributions to each window; nil if there are none
 }
 
-// forgetUsers drops the users: charging does not need them.
+// forgetUsers drops the users, whom charging does not need.
 func (e *endedWindows) forgetUsers() {
 	for _, c := range e.each {
 		c.users = nil
