@@ -218,10 +218,10 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 		texts []string // on stderr
 	}{
 		{name: "missing-key", env: missing, code: 1, texts: []string{"a worker could not start", missing}},
-		{name: "other-key", env: other, code: 3, texts: []string{"another configuration or other keys than the run",
+		{name: "other-key", env: other, code: 3, texts: []string{"configuration or keys are not the run's",
 			"the noise key"}},
 		{name: "silent-broker", begun: func() { f.proxy.to(silent.Addr().String()) },
-			code: 1, texts: []string{"a worker could not start", "Kafka did not answer this worker"}},
+			code: 1, texts: []string{"a worker could not start", "Kafka did not respond to this worker"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := f.newSubject(subjectSettings{name: fmt.Sprint("campaign-wrong", i), window: 10 * time.Second,

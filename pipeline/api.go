@@ -14,11 +14,11 @@ type (
 	// Config describes a deployment: brokers, events, privacy, times, metrics, topics and keys.
 	// Compile checks it. A zero field takes its default, if it has one.
 	Config = deployment.Config
-	// Kafka has the addresses of the brokers and the settings of the connection.
+	// Kafka contains the brokers' addresses and the settings of the connection.
 	Kafka = deployment.Kafka
 	// TLS names the PEM files of connections to brokers.
 	TLS = deployment.TLS
-	// SASL is how clients authenticate to brokers. Printed, it shows no password.
+	// SASL describes how clients authenticate to brokers. When printed, it shows no password.
 	SASL = deployment.SASL
 	// Events names the topic that is read and describes its records.
 	Events = deployment.Events
@@ -27,14 +27,14 @@ type (
 	// Privacy is the promise to every user: (ε, δ) over everything that the
 	// deployment ever releases, or over one budget period.
 	Privacy = deployment.Privacy
-	// Time sets whose clock decides, and how much disorder is allowed.
+	// Time sets whose clock decides, and how late and how far ahead events may be.
 	Time = deployment.Time
 	// Metric is one count for each window and key: its kind, windows, keys, bounds,
 	// ladder, target and share of the budget.
 	Metric = deployment.Metric
 	// Keys selects the keys of a metric that are released.
 	Keys = deployment.Keys
-	// Counted asks for the share of a metric's events that is counted in each window.
+	// Counted requests a release of the share of a metric's events that is counted in each window.
 	Counted = deployment.Counted
 	// Statistics selects the quantiles, or the shares of a histogram, that a metric releases.
 	Statistics = deployment.Statistics
@@ -62,12 +62,12 @@ type (
 
 	// Difference is one setting that differs from the configuration in force.
 	Difference = deployment.Difference
-	// Value is a field with its value in force and in the configuration.
+	// Value is a field with its values in force and in the configuration.
 	Value = deployment.Value
 
 	// ConfigError reports the field of a configuration that is invalid, and why.
 	ConfigError = deployment.ConfigError
-	// TopicError describes a fault of a topic and its repair. Every TopicError is an
+	// TopicError describes what is wrong with a topic and how to fix it. Every TopicError is an
 	// ErrTopicSettings.
 	TopicError = deployment.TopicError
 )
@@ -90,43 +90,43 @@ const (
 	KeysFrom = deployment.KeysFrom
 	// ScaleLinear is the default: all parts of the range, or all buckets, have the same width.
 	ScaleLinear = deployment.ScaleLinear
-	// ScaleLogarithmic makes wider parts, or buckets, for greater values.
+	// ScaleLogarithmic makes parts, or buckets, wider for greater values.
 	ScaleLogarithmic = deployment.ScaleLogarithmic
 )
 
-// The errors of calls on a deployment, for errors.Is. docs/runbook.md has a remedy for each.
+// The errors of calls on a deployment, for errors.Is. docs/runbook.md explains what to do about
+// each.
 var (
 	// ErrNotInitialised means that the control topic has no HEADER: call Init first.
 	ErrNotInitialised = deployment.ErrNotInitialised
 	// ErrInitialised means that the control topic already has a HEADER.
 	ErrInitialised = deployment.ErrInitialised
-	// ErrOtherPromise means that the record beside the keys does not list the deployment on the
+	// ErrOtherPromise means that the record kept with the keys does not list the deployment on the
 	// brokers, or lists one that control has lost.
 	ErrOtherPromise = deployment.ErrOtherPromise
 	// ErrHeaderMismatch means that the configuration is not the one in force: restore the old
 	// value, or call Change if the error text allows it.
 	ErrHeaderMismatch = deployment.ErrHeaderMismatch
-	// ErrStopped means that the deployment has stopped itself and that no operator has called
-	// Recover since.
+	// ErrStopped means that the deployment has stopped itself and nobody has called Recover since.
 	ErrStopped = deployment.ErrStopped
 	// ErrConflict means that a published value differs from the value recomputed from the topics.
 	ErrConflict = deployment.ErrConflict
-	// ErrInterruptedTurn means that a turn is unfinished, which no change may cross: run the old
-	// configuration and drain it first.
+	// ErrInterruptedTurn means that a turn is unfinished, so that no change is possible: run the
+	// old configuration and drain it first.
 	ErrInterruptedTurn = deployment.ErrInterruptedTurn
-	// ErrOpenWindows means that windows are open; Change gives them up only with ChangeOptions.Now.
+	// ErrOpenWindows means that windows are open. Change gives them up only with ChangeOptions.Now.
 	ErrOpenWindows = deployment.ErrOpenWindows
 	// ErrOpenPeriod means that the user-hash key can change only at the end of a budget period.
 	ErrOpenPeriod = deployment.ErrOpenPeriod
 	// ErrLogFault means that a topic lost, changed or never had records that the guarantees need.
 	ErrLogFault = deployment.ErrLogFault
-	// ErrCountsSchema means that consumers cannot read counts in Avro: the registry does not have
-	// their schema under the id that the values carry.
+	// ErrCountsSchema means that consumers cannot read counts in Avro: the registry does not return
+	// their schema for the id in the values.
 	ErrCountsSchema = deployment.ErrCountsSchema
 	// ErrTopicSettings means that a topic is missing, or that its settings could lose records that
 	// the guarantees need.
 	ErrTopicSettings = deployment.ErrTopicSettings
-	// ErrStrict accompanies ErrTopicSettings if only strict checks fail.
+	// ErrStrict is joined to ErrTopicSettings if only strict checks fail.
 	ErrStrict = deployment.ErrStrict
 	// ErrNoBroker means that no broker responded during a drain, or before a wait ended. Nothing is
 	// lost.
@@ -148,10 +148,10 @@ var (
 	ErrUnknownTopic = kafkalog.ErrUnknownTopic
 )
 
-// Secret returns a value that prints redacted: a key of 256 random bits, or a password.
+// Secret wraps a key of 256 random bits, or a password, so that it is printed redacted.
 func Secret[T any](value T) secret.Of[T] { return secret.New(value) }
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, its division over
-// the metrics, the ladders and the digests. It does not contact a broker. A *ConfigError names the
-// invalid field.
+// the metrics, the ladders and the digests. It does not contact a broker. The error is a
+// *ConfigError for the invalid field.
 func Compile(cfg Config) (*Deployment, error) { return deployment.Compile(cfg) }

@@ -26,9 +26,9 @@ type ChangeOptions struct {
 	// By and Why are the author of the change and the reason for it, for ReadPromise.
 	By, Why string
 	// Now gives up the windows that are open after the last settled turn: they are never released,
-	// and no user is charged for them. Without it, Change refuses while any is open.
+	// and no user is charged for them. Without it, Change fails while any window is open.
 	Now bool
-	// Logger receives the foreign records on the deployment's topics; default: discards.
+	// Logger receives warnings about foreign records on the deployment's topics; nil: discarded.
 	Logger *slog.Logger
 	// MakeTopics creates the missing topics of the configuration; nil creates none. Change calls it
 	// after all checks except those of these topics.
@@ -41,41 +41,41 @@ type ChangeResult struct {
 	// configuration is already in force.
 	Differences []Difference `json:"changes"`
 	// Before and After describe the accuracy of counts and the life of a budget under the
-	// generation in force and under the configuration. Empty if nothing differs.
+	// generation in force and under the configuration. They are empty if nothing differs.
 	Before     []deployment.Figures `json:"-"`
 	After      []deployment.Figures `json:"-"`
 	Generation uint32               `json:"generation,omitempty"` // number of the new generation; HEADER is 1
 	FromTurn   uint64               `json:"from_turn,omitempty"`  // the first turn of the generation
 	From       time.Time            `json:"from,omitzero"`        // start of that turn, UTC
-	// UnderWay is the unsettled turn with decisions on the ledger, 0 for none. A run under the
+	// UnderWay is the unsettled turn that has decisions on the ledger; 0: none. A run under the
 	// generation in force must finish it before the change.
 	UnderWay uint64 `json:"under_way_turn,omitempty"`
 	// GivenUp are the metrics with open windows, which the change gives up. AllEnd is the first
-	// time at or after From when no window is open, zero if there is none.
+	// time at or after From when no window is open; zero: there is none.
 	GivenUp []string  `json:"given_up,omitempty"`
 	AllEnd  time.Time `json:"all_windows_end,omitzero"`
-	// RetiredKey is the id of the noise key that no turn needs after the change, or "".
-	// RetiredTopics are the topics that no run reads after it.
+	// RetiredKey is the id of the noise key that no turn needs after the change; "": none.
+	// RetiredTopics are the topics that no run reads after the change.
 	RetiredKey    string   `json:"retired_key,omitempty"`
 	RetiredTopics []string `json:"retired_topics,omitempty"`
 }
 
 // Change puts the configuration of d in force as a new generation on control, starting with the
-// turn after the last settled one. It supersedes an active run, as a new run does. The deployment
-// must be drained, so that no turn is unfinished. Accounts continue, except under another user-hash
-// key, which must start with a budget period. No window crosses a change: Change refuses while
-// windows are open, or with ChangeOptions.Now gives them up.
+// turn after the last settled one. Like a new run, it supersedes an active run. The deployment must
+// be drained, so that no turn is unfinished. Accounts continue, except under another user-hash key,
+// which must start with a budget period. No window crosses a change: Change fails while windows are
+// open, unless ChangeOptions.Now gives them up.
 //
-// Before the change is written, a snapshot of every shard has charged all settled turns. No run
-// decides or draws an earlier turn again, so a replaced noise key may then be destroyed. An
-// interrupted change has no effect and can be repeated. A refused change does not disturb a run,
-// because Change first checks everything without writing.
+// Before it writes the change, it writes a snapshot of every shard that includes the charges of all
+// settled turns. No run decides an earlier turn or draws its noise again, so a replaced noise key
+// may then be destroyed. An interrupted change has no effect and can be repeated. A failed check
+// does not disturb a run, because Change checks everything before it writes.
 //
 // Errors: ErrHeaderMismatch if a difference is never allowed, ErrInterruptedTurn, ErrOpenWindows,
 // ErrOpenPeriod, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
 // deployment.ErrSuperseded if a run or another change has superseded this one, *spend.StopError, or
 // an error of the broker or, for counts in Avro, of the registry. Even with an error, the result
-// has the differences found so far.
+// lists the differences found so far.
 func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (ChangeResult, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	client, control, _, err := openDeployment(ctx, d, o.Logger)
@@ -101,7 +101,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if err := c.ReadState(); err != nil {
 		return result, err
 	}
-	if result.UnderWay, err = sameMoment(ctx, changes.InForce(d, c.Old), client, control, o.Logger); err != nil {
+	if result.UnderWay, err = checkSameMoment(ctx, changes.InForce(d, c.Old), client, control, o.Logger); err != nil {
 		return result, err
 	}
 	if o.DryRun {
@@ -124,10 +124,10 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	return describe(c, result), nil
 }
 
-// sameMoment returns the error of a run if the topics of the deployment in force, d, do not belong
-// together. Otherwise it returns the turn that is under way, or 0. With another user-hash key it
-// skips the ledger's records, which it cannot read.
-func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
+// checkSameMoment returns the error that a run would return if the topics of the deployment in
+// force, d, do not belong together. Otherwise it returns the turn that is under way, or 0. With
+// another user-hash key it skips the ledger's records, which it cannot read.
+func checkSameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	log *slog.Logger) (underWay uint64, err error) {
 	key := schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash.Reveal())
 	if err := countslog.CheckIntact(ctx, d, client, control); err != nil || control.Header.UserHash != key {
@@ -136,8 +136,8 @@ func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.
 	return reading.Compare(ctx, d, client, control, log)
 }
 
-// compare returns the differences between the generation old and the header want. It refuses those
-// that are never allowed.
+// compare returns the differences between the generation old and the header want. It returns an
+// error if one of them is never allowed.
 func compare(d *deployment.Deployment, old, want *schemas.Header) (result ChangeResult, err error) {
 	result.Differences = append(changes.Differences(old, want), changes.SchemaDifferences(old, want)...)
 	if len(result.Differences) == 0 {
@@ -164,7 +164,7 @@ func remake(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 	}
 	for _, topic := range []string{d.Config.Outputs.Ledger, d.Config.Outputs.Counts} {
 		if _, err := client.Partitions(ctx, topic); errors.Is(err, kafkalog.ErrUnknownTopic) {
-			return CheckTopics(ctx, d, CheckOptions{}) // its error explains why an empty topic cannot replace it
+			return CheckTopics(ctx, d, CheckOptions{}) // its error explains why an empty topic is no replacement
 		}
 	}
 	if err := o.MakeTopics(ctx); err != nil {
@@ -181,8 +181,8 @@ func topicsFor(ctx context.Context, d *deployment.Deployment, c *admin.Change) e
 	return c.CheckUnused(ctx)
 }
 
-// tryChange rehearses the whole change without disturbing a run, so that everything that can refuse
-// the change does so here.
+// tryChange rehearses the whole change without disturbing a run, so that anything that prevents the
+// change fails here.
 func tryChange(ctx context.Context, d *deployment.Deployment, c *admin.Change, want *schemas.Header,
 	o ChangeOptions) error {
 	c.MakeNext(want)
@@ -223,7 +223,8 @@ func applyChange(ctx context.Context, c *admin.Change, want *schemas.Header) err
 	return c.WriteGeneration(ctx)
 }
 
-// describe adds the new generation, and what ends with the old one, to a result.
+// describe adds the new generation to a result, with the windows, key and topics that end with the
+// old one.
 func describe(c *admin.Change, r ChangeResult) ChangeResult {
 	old, next := c.Old, &c.Next
 	r.Generation, r.FromTurn, r.From = next.Generation, next.FromTurn, time.UnixMilli(next.SliceStart).UTC()

@@ -21,28 +21,27 @@ import (
 
 // CheckOptions configure CheckTopics.
 type CheckOptions struct {
-	// Logger receives possible improvements; default: discards.
+	// Logger receives possible improvements; nil: discarded.
 	Logger *slog.Logger
-	// Strict refuses topics that can lose acknowledged records if one broker fails; without it
-	// CheckTopics only warns.
+	// Strict returns errors for topics that can lose acknowledged records if one broker fails;
+	// without it CheckTopics only warns.
 	Strict bool
 
-	// Start adds the checks of the deployment on control, if there is one, that a run makes before
-	// it starts.
+	// Start adds the checks that a run makes at its start, if there is a deployment on control.
 	Start bool
-	// Existing checks only topics that exist, before init creates the others.
+	// Existing skips missing topics, which init will create.
 	Existing bool
 }
 
 // CheckTopics checks the deployment's topics, and the newest schema of a registry, and returns
-// everything that a run would refuse, joined: one *TopicError for each wrong setting of a topic. It
-// logs possible improvements and changes nothing. Other errors: ErrStrict beside ErrTopicSettings
-// if only CheckOptions.Strict refuses; ErrLogFault if the topics do not belong together;
-// *event.FormatError for a schema that lacks a field; and errors of the broker and the registry.
-// CheckOptions.Start adds ErrHeaderMismatch if Change can never put the configuration in force (if
-// it can, CheckTopics logs a warning); ErrStopped; ErrLogFault if topics were restored from
-// different moments or have lost records that a run needs; and ErrCountsSchema or the registry's
-// error if consumers of counts in Avro would not find the schema.
+// every reason why a run would not start, joined: one *TopicError for each wrong setting of a
+// topic. It logs possible improvements and changes nothing. Other errors: ErrStrict, joined to
+// ErrTopicSettings, if the topics fail only because of CheckOptions.Strict; ErrLogFault if the
+// topics do not belong together; *event.FormatError for a schema that lacks a field; and errors of
+// the broker and the registry. CheckOptions.Start adds ErrHeaderMismatch if Change can never put
+// the configuration in force (if it can, CheckTopics logs a warning); ErrStopped; ErrLogFault if
+// topics were restored from different moments or have lost records that a run needs; and
+// ErrCountsSchema or the registry's error if consumers of counts in Avro would not find the schema.
 func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -59,8 +58,8 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 	return errors.Join(rules, unreadable, checkDeployment(ctx, d, client, o, rules == nil))
 }
 
-// checkDeployment checks the deployment on control. If Init has not run, it checks whether it may.
-// sound reports whether every topic rule holds: a broken rule is a better explanation than a failed
+// checkDeployment checks the deployment on control. If Init has not run, it checks whether Init may
+// run. sound means that no topic breaks a rule: a broken rule is a better explanation than a failed
 // comparison of the topics.
 func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions,
 	sound bool) error {
@@ -104,6 +103,6 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 	if !sound {
 		return countslog.CheckIntact(ctx, d, client, control)
 	}
-	_, err = sameMoment(ctx, d, client, control, o.Logger)
+	_, err = checkSameMoment(ctx, d, client, control, o.Logger)
 	return err
 }

@@ -14,14 +14,14 @@ import (
 // Client is a connection to the brokers of a deployment, from AwaitBroker for RunOptions.Client.
 type Client struct{ log *kafkalog.Client }
 
-// Close ends the connection. Run closes the client that it is given.
+// Close closes the connection. Run closes the client in RunOptions.Client itself.
 func (c *Client) Close() { c.log.Close() }
 
-// AwaitBroker connects to a broker and waits for it up to limit, so that you can start a run while
-// its broker restarts. Pass the client as RunOptions.Client, or close it. AwaitBroker logs the
-// cause of the wait, at once and then at growing intervals. Errors: ErrNoBroker after limit; ctx's
-// cause; and at once, an error that waiting cannot fix, such as a wrong password. With limit 0 it
-// tries once and returns the client's error.
+// AwaitBroker connects to a broker and waits up to limit for it, so that you can start a run while
+// its broker restarts. Pass the client as RunOptions.Client, or close it. AwaitBroker logs why it
+// waits, at once and then at growing intervals. Errors: ErrNoBroker after limit; ctx's cause; or,
+// at once, an error that waiting cannot fix, such as a wrong password. With limit 0 it tries once
+// and returns the client's error.
 func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) (*Client,
 	error) {
 	cfg, err := connect.Config(&d.Config.Kafka, log)

@@ -25,9 +25,10 @@ func openDeployment(ctx context.Context, d *deployment.Deployment, log *slog.Log
 	return client, control, elsewhere, err
 }
 
-// openControl opens the control log and compares its deployment with the record beside the keys. It
-// returns elsewhere if the record has the deployment on another cluster. Errors are those of
-// controllog.Open, and ErrOtherPromise, even if the record has a deployment and control has none.
+// openControl opens the control log and compares its deployment with the record kept with the keys.
+// If the record lists the deployment on another cluster, openControl returns that entry as
+// elsewhere. Errors are those of controllog.Open, and ErrOtherPromise, also if the record lists a
+// deployment and control contains none.
 func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	topic, record := d.Config.Outputs.Control, d.Config.Record
@@ -50,7 +51,7 @@ func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog
 		return nil, nil, fmt.Errorf("opening topic %s: %w", topic, err)
 	}
 	if elsewhere != nil {
-		log.Warn(fmt.Sprintf("the deployment is on cluster %s, but %s has %s: after a failover or a restore, end "+
+		log.Warn(fmt.Sprintf("the deployment is on cluster %s, but %s lists %s: after a failover or a restore, end "+
 			"every run on the other cluster, because runs on both would give every user two budgets", cluster,
 			record.From, elsewhere))
 	}

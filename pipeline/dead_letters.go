@@ -24,19 +24,19 @@ const MaxDeadLetters = 1_000_000
 // DeadLetterChoice selects dead letters.
 type DeadLetterChoice struct {
 	Classes  []string  // nil: all
-	From, To time.Time // time of writing, [From, To); zero: no limit on that side
+	From, To time.Time // written in [From, To); zero: no limit on that side
 	Explain  bool      // sets DeadLetter.Now
 }
 
 // DeadLetter is a record that a run could not read. It is for the trusted side.
 type DeadLetter struct {
 	schemas.DeadLetterRecord
-	At  time.Time    // time of writing, UTC
+	At  time.Time    // when it was written, UTC
 	Now *event.Error // reason that the configuration cannot read the record now; nil if it can
 }
 
-// EachDeadLetter calls fn with the chosen dead letters until fn returns false. It reads at most
-// MaxDeadLetters, chosen or not, and changes nothing. If it stops before the end of the topic,
+// EachDeadLetter calls fn with the selected dead letters until fn returns false. It reads at most
+// MaxDeadLetters, selected or not, and changes nothing. If it stops before the end of the topic,
 // until is the time of the dead letter where it stopped.
 func EachDeadLetter(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice,
 	fn func(*DeadLetter) bool) (until time.Time, err error) {
@@ -90,8 +90,8 @@ func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.
 }
 
 // readTopic calls fn with the committed records of a topic since the time from, one partition after
-// the other. fix is the remedy if the topic does not exist. If fn returns StopReading, readTopic
-// ends without an error.
+// another. fix is the remedy if the topic does not exist. If fn returns StopReading, readTopic ends
+// without an error.
 func readTopic(ctx context.Context, client *kafkalog.Client, topic, fix string, from time.Time,
 	fn func(kafkalog.Record) error) error {
 	partitions, err := client.Partitions(ctx, topic)
@@ -122,27 +122,29 @@ func readTopic(ctx context.Context, client *kafkalog.Client, topic, fix string, 
 	return err
 }
 
-// DeadLetterReplay counts the records of a replay by outcome, exactly: for the trusted side.
+// DeadLetterReplay counts the records of a replay by outcome. The numbers are exact, so they are
+// for the trusted side only.
 type DeadLetterReplay struct {
 	Chosen    uint64
 	Again     uint64 // already on the events topic, or of the same origin as another
-	Cut       uint64 // records that the dead letter has only in part
+	Cut       uint64 // records that the dead letter contains only in part
 	Elsewhere uint64 // from another topic
 	Broken    uint64 // the configuration still cannot read them
-	Skipped   uint64 // not events by the configuration
+	Skipped   uint64 // not events, according to the configuration
 	Late      uint64 // in closed windows
 	Outside   uint64 // before the start, or in the future
 	Counting  uint64 // the run will count them, within the users' allowances
 	Written   uint64
 }
 
-// ReplayDeadLetters appends the original records of the chosen dead letters to the events topic if
-// the configuration can read them now and their windows are open. They keep their partition, key,
-// headers and timestamp. If write is false, it only counts. A header of each record identifies its
-// origin, so that no origin is written twice; two replays must not run at the same time.
+// ReplayDeadLetters appends the original records of the selected dead letters to the events topic
+// if the configuration can read them now and their windows are open. They keep their partition,
+// key, headers and timestamp. If write is false, it only counts them. A header in each record
+// identifies its origin, so that no origin is written twice; two replays must not run at the same
+// time.
 //
 // Whether a record is written depends on other users' records only through the closed windows and
-// partition times that the run itself uses. Therefore no limit cuts off the last records.
+// partition times that the run itself uses. That is why there is no limit on the number of records.
 func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice,
 	write bool) (DeadLetterReplay, error) {
 	log := slog.New(slog.DiscardHandler)
@@ -178,7 +180,7 @@ type deadLetterReplay struct {
 	now      int64 // Unix milliseconds
 	appended bool  // the topic has append times
 
-	open map[string]bool // by the replay mark of a chosen origin: not on the events topic
+	open map[string]bool // chosen origins that are not yet on the events topic, by replay mark
 	from map[int32]int64 // offset after the first chosen origin, by partition
 
 	pending map[int32][]kafkalog.Message
@@ -206,13 +208,14 @@ func (r *deadLetterReplay) choose(ctx context.Context) error {
 		return true, nil
 	})
 	if err == nil && !until.IsZero() {
-		err = fmt.Errorf("reading dead letters: there are more than %d: choose a shorter time", MaxDeadLetters)
+		err = fmt.Errorf("reading dead letters: there are more than %d: choose a shorter period", MaxDeadLetters)
 	}
 	return err
 }
 
 // leaveOutReplayed reads the records after the origins, and leaves out origins that a replay has
-// already written. The forecast also needs the records that the last CLOSE does not cover.
+// already written. It also reads the records that the last CLOSE does not cover, which the forecast
+// needs.
 func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
 	topic := r.dep.Config.Events.Topic
 	for p, from := range r.from {
@@ -262,7 +265,7 @@ func (r *deadLetterReplay) write(ctx context.Context, write bool) error {
 	return r.flush(ctx)
 }
 
-// count adds an outcome to the result, and reports whether the run counts such a record.
+// count adds an outcome to the result, and reports whether the run will count the record.
 func (r *deadLetterReplay) count(o watch.Outcome) bool {
 	to := &r.result.Outside
 	switch o {

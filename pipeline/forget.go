@@ -20,15 +20,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ForgetOptions are the author of a removal, the reason for it, and the logger for foreign records.
+// ForgetOptions are the author of a removal, the reason for it, and a logger for warnings about
+// foreign records.
 type ForgetOptions struct {
 	By, Why string
-	Logger  *slog.Logger // default: discards
+	Logger  *slog.Logger // nil: discarded
 }
 
 // Forgotten is the result of Forget. It is for the trusted side, but does not name the user.
 type Forgotten struct {
-	Turn uint64 `json:"turn"` // the last settled turn; the user does not count after it
+	Turn uint64 `json:"turn"` // the last settled turn; after it, the user no longer counts
 	// Again is set if the user was already forgotten.
 	Again bool `json:"again"`
 	// Accounts is the number of removed accounts, one for each budget period on the ledger.
@@ -39,7 +40,7 @@ type Forgotten struct {
 	Topics     []Remaining `json:"topics"` // events and dead letters, which the operator has to delete
 }
 
-// Compaction has the settings that determine when Kafka drops replaced records.
+// Compaction contains the settings that determine when Kafka drops replaced records.
 type Compaction struct {
 	Topic           string `json:"topic"`
 	Segment         string `json:"segment_ms"`
@@ -47,30 +48,30 @@ type Compaction struct {
 	DeleteRetention string `json:"delete_retention_ms"`
 }
 
-// Remaining describes the user's records on a topic where Tollgate deletes nothing.
+// Remaining describes the user's records on a topic from which Tollgate does not delete.
 type Remaining struct {
 	Topic   string `json:"topic"`
 	Compact bool   `json:"compact"` // the topic is compacted, so tombstones under their keys remove records
-	// Before is the offset below which records must be deleted, by partition.
+	// Before is, by partition, the offset below which records must be deleted.
 	Before map[int32]int64 `json:"delete_before"`
-	// Unread is set if a run has not read past all records of the user yet: they do not count, but
-	// repeat Forget afterwards.
+	// Unread is set if a run has yet to read some of the user's records. They do not count, but
+	// repeat Forget once a run has read them.
 	Unread bool `json:"unread"`
 }
 
-// Found reports whether the topic has a record of the user.
+// Found reports whether the topic contains a record of the user.
 func (r Remaining) Found() bool { return len(r.Before) > 0 || r.Unread }
 
 // Forget removes a user from the ledger of a drained deployment: the accounts, and the events of
 // open windows. A mark replaces them, and every later run ignores the user's events, so that the
 // user's budget cannot be spent a second time. Nothing changes for other users. Forget then lists
 // the user's records on the events and dead-letter topics. An interrupted Forget can be repeated; a
-// run in between finds either the user or the mark. Forget supersedes an active run, as a new run
-// does.
+// run in between finds either the user or the mark. Like a new run, Forget supersedes an active
+// run.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch unless d is in force, ErrInterruptedTurn,
-// ErrStopped, ErrLogFault, deployment.ErrSuperseded if a run or a change has superseded it,
-// schemas.ValidateUser's, or the broker's error.
+// ErrStopped, ErrLogFault, deployment.ErrSuperseded if a run or a change has superseded it, or an
+// error of schemas.ValidateUser or of the broker.
 func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o ForgetOptions) (*Forgotten, error) {
 	if err := schemas.ValidateUser(user); err != nil {
 		return nil, fmt.Errorf("forgetting a user: %w", err)
@@ -86,7 +87,7 @@ func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o Forget
 	if err := c.ReadState(); err != nil {
 		return nil, err
 	}
-	underWay, err := sameMoment(ctx, changes.InForce(d, c.Old), client, control, o.Logger)
+	underWay, err := checkSameMoment(ctx, changes.InForce(d, c.Old), client, control, o.Logger)
 	if err == nil && underWay > 0 {
 		err = admin.Interrupted(underWay - 1)
 	}
@@ -100,13 +101,13 @@ func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o Forget
 	out := &Forgotten{Turn: turn, Again: removed.Again, Accounts: removed.Accounts, Tombstones: removed.Records}
 	settings, err := client.TopicConfig(ctx, c.Old.Topics.Ledger)
 	if err != nil {
-		return out, fmt.Errorf("the user is forgotten; reading the settings of the ledger: %w", err)
+		return out, fmt.Errorf("the user is forgotten, but reading the settings of the ledger failed: %w", err)
 	}
 	out.Ledger = Compaction{c.Old.Topics.Ledger, settings["segment.ms"], settings["max.compaction.lag.ms"],
 		settings["delete.retention.ms"]}
 	decoder, err := reading.NewDecoder(ctx, d, o.Logger)
 	if err != nil {
-		return out, fmt.Errorf("the user is forgotten; looking for the user's events: %w", err)
+		return out, fmt.Errorf("the user is forgotten, but looking for the user's events failed: %w", err)
 	}
 	var e event.Event
 	holds := func(r *kafkalog.Record) bool {
@@ -122,15 +123,15 @@ func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o Forget
 		}
 		left, err := remaining(ctx, client, topic, needed, holds)
 		if err != nil {
-			return out, fmt.Errorf("the user is forgotten; looking for the user's records: %w", err)
+			return out, fmt.Errorf("the user is forgotten, but looking for the user's records failed: %w", err)
 		}
 		out.Topics = append(out.Topics, left)
 	}
 	return out, nil
 }
 
-// remaining describes the records of a topic that belong to a user according to holds. needed has
-// the first offset that a run needs, by partition; it is nil if no run reads the topic.
+// remaining describes a user's records on a topic, for which holds returns true. needed is, by
+// partition, the first offset that a run still needs; nil if no run reads the topic.
 func remaining(ctx context.Context, client *kafkalog.Client, topic string, needed map[int32]int64,
 	holds func(*kafkalog.Record) bool) (Remaining, error) {
 	left := Remaining{Topic: topic, Before: map[int32]int64{}}

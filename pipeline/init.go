@@ -28,7 +28,8 @@ type TopicOptions struct {
 }
 
 // CreateTopics creates the deployment's topics with the settings that a restart needs. It does not
-// change existing topics: it creates the others and returns an ErrTopicExists for each of them.
+// change existing topics: it creates the others and returns an ErrTopicExists for each existing
+// one.
 func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -41,9 +42,9 @@ func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions)
 	return nil
 }
 
-// CheckMissingTopics predicts the errors that CheckTopics would return after CreateTopics: existing
-// topics with wrong settings, and lost topics although other topics hold later records. It changes
-// nothing.
+// CheckMissingTopics predicts the errors that CheckTopics would return after CreateTopics: for
+// existing topics with wrong settings, and for lost topics if other topics contain later records.
+// It changes nothing.
 func CheckMissingTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -58,25 +59,25 @@ func CheckMissingTopics(ctx context.Context, d *deployment.Deployment, o TopicOp
 
 // InitOptions are the settings that a deployment can never change.
 type InitOptions struct {
-	// Incarnation enters every noise draw, so that no two deployments with one key draw the same
-	// noise; zero: 128 random bits.
+	// Incarnation enters every noise draw, so that no two deployments with the same key draw the
+	// same noise; zero: 128 random bits.
 	Incarnation [16]byte
-	// Start is moved back to deployment.FirstWindow. Earlier events belong to no window, and
-	// windows that began earlier are not released. Zero: now.
+	// Start is moved back to deployment.FirstWindow. Events before it do not belong to a window,
+	// and windows that began before it are not released. Zero: now.
 	Start time.Time
 	// By and Why are the author of the promise and the reason for it, for ReadPromise.
 	By, Why string
-	// Commit is called after all checks, before the HEADER is written; may be nil. If it returns an
-	// error, Init writes no HEADER.
+	// Commit, if not nil, is called after all checks, before the HEADER is written. If it returns
+	// an error, Init does not write the HEADER.
 	Commit func() error
 }
 
 // Init writes the deployment's HEADER. Only Change can put a different configuration in force
 // later. The topics must exist. For schemas.CountsAvro, Init first registers the schema of counts.
 // Errors: *InitialisedError, with the differences, if control already has a HEADER or another Init
-// was first; ErrLogFault if control has other records, or is empty while ledger or counts are not;
-// ErrTopicSettings; *ConfigError if only an existing deployment can continue with the
-// configuration; or an error of the broker or the registry.
+// was first; ErrLogFault if control contains other records, or is empty while ledger or counts are
+// not; ErrTopicSettings; *ConfigError if the configuration is valid only for an existing
+// deployment; or an error of the broker or the registry.
 func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -92,7 +93,7 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 		return err
 	}
 	if already != nil {
-		return already // and it has lost none of its topics
+		return already // none of its topics is missing
 	}
 	if err := d.MayBegin(); err != nil {
 		return err
@@ -142,7 +143,7 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	return nil
 }
 
-// CountedFrom returns the start of the generation in force: earlier events are no longer counted.
+// CountedFrom returns the start of the generation in force. Events before it are not counted.
 // Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
 func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -158,8 +159,8 @@ func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, erro
 	return time.UnixMilli(control.Header.SliceStart).UTC(), nil
 }
 
-// Recover records on control that the operator by has investigated the deployment's STOP, so that
-// the next run may start. It fails if the deployment has not stopped itself.
+// Recover records on control that the operator named by has investigated the deployment's STOP, so
+// that the next run may start. It fails if the deployment has not stopped itself.
 func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 	client, control, _, err := openDeployment(ctx, d, slog.New(slog.DiscardHandler))
 	if err != nil {

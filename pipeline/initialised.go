@@ -24,8 +24,8 @@ type InitialisedError struct {
 	Incarnation [16]byte  // id of the HEADER
 	Start       time.Time // start of the deployment, UTC
 	Cluster     string    // id of the Kafka cluster
-	// Differences are as in ChangeResult. If there are none, the deployment differs only in
-	// incarnation and start from the one that Init would begin.
+	// Differences are as in ChangeResult. If there are none, the deployment differs from the one
+	// that Init would begin only in its incarnation and start.
 	Differences []Difference
 	// Late is the offset of this Init's HEADER, which is ignored because another Init was first; 0
 	// if it wrote none.
@@ -44,7 +44,7 @@ func (e *InitialisedError) Error() string {
 	fmt.Fprintf(&b, ": generation %d, incarnation %s, time begins at %s", e.Generation,
 		hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339))
 	if e.Late > 0 {
-		fmt.Fprintf(&b, " (another init was first, so the HEADER of this one, at offset %d, is ignored)", e.Late)
+		fmt.Fprintf(&b, " (another init was first, so this one's HEADER, at offset %d, is ignored)", e.Late)
 	}
 	for _, d := range e.Differences {
 		fmt.Fprintf(&b, "; %s differs%s", d.What, d.Detail())
@@ -52,7 +52,7 @@ func (e *InitialisedError) Error() string {
 	return b.String()
 }
 
-// Unwrap makes every InitialisedError an ErrInitialised.
+// Unwrap returns ErrInitialised.
 func (e *InitialisedError) Unwrap() error { return deployment.ErrInitialised }
 
 // Initialised returns an *InitialisedError if the control topic has a HEADER, and nil if it is
@@ -67,7 +67,7 @@ func Initialised(ctx context.Context, d *deployment.Deployment) error {
 	return initialised(ctx, d, client, 0)
 }
 
-// initialised implements Initialised; late is the error's Late.
+// initialised implements Initialised. late is the Late of its error.
 func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, late int64) error {
 	topic := d.Config.Outputs.Control
 	bounds, err := client.Offsets(ctx, topic, controllog.Partition)
@@ -81,8 +81,8 @@ func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	}
 	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
 	if errors.Is(err, deployment.ErrNotInitialised) {
-		return &deployment.TopicError{Topic: topic, Got: "holds records, but no HEADER before them: another program " +
-			"has written to it", Err: deployment.ErrLogFault,
+		return &deployment.TopicError{Topic: topic, Got: "contains records, but no HEADER before them: another " +
+			"program has written to it", Err: deployment.ErrLogFault,
 			Fix: "name an empty topic under outputs.control, or delete this one if you do not need its records"}
 	}
 	if err != nil {

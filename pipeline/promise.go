@@ -24,17 +24,17 @@ type PromiseGeneration struct {
 	By         string    `json:"by,omitempty"`
 	Why        string    `json:"why,omitempty"`
 
-	Epsilon    float64 `json:"epsilon"` // for each period, if there are periods
+	Epsilon    float64 `json:"epsilon"` // for each budget period, if there are periods
 	Delta      float64 `json:"delta"`
 	DeltaKeys  float64 `json:"delta_keys"` // part of Delta that private keys may spend
 	Accountant string  `json:"accountant"`
 	Planned    float64 `json:"planned,omitempty"` // part of the promise spent on choosing settings
-	Period     string  `json:"period,omitempty"`  // "" is for life
+	Period     string  `json:"period,omitempty"`  // "": for life
 	Trust      string  `json:"trust"`
-	User       string  `json:"user"` // place of the user id in a record
+	User       string  `json:"user"` // where a record contains the user id
 
 	Metrics []PromisedMetric `json:"metrics"`
-	Changes []string         `json:"changes,omitempty"` // from the generation before
+	Changes []string         `json:"changes,omitempty"` // since the previous generation
 	// Digest is the SHA-256, in hexadecimal, of the previous generation's digest and this
 	// generation's JSON without Digest, so it covers all generations up to this one.
 	Digest string `json:"digest,omitempty"`
@@ -49,10 +49,10 @@ type PromisedMetric struct {
 	Listed int           `json:"public_keys,omitempty"`
 	Window time.Duration `json:"window_ns"`
 	Slide  time.Duration `json:"slide_ns"`
-	Digest string        `json:"digest"` // digest of everything that its values depend on, as on the counts topic
+	Digest string        `json:"digest"` // of everything that its values depend on, as on the counts topic
 }
 
-// ReadPromise returns every generation of the promise, oldest first. It reads control from its
+// ReadPromise returns every generation of the promise, oldest first. It reads control from the
 // beginning and changes nothing. Errors: ErrNotInitialised if control has no HEADER, ErrLogFault
 // for a damaged record, or the broker's error.
 func ReadPromise(ctx context.Context, d *deployment.Deployment) (all []PromiseGeneration, err error) {

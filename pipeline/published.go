@@ -8,9 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// The types of package published, which programs without an engine can use directly.
+// The types of package published, which a program that only reads can import without an engine.
 type (
-	// Published has the values of one turn, or of several turns together.
+	// Published holds the values of one turn, or of several turns together.
 	Published = published.Turn
 	// Position is the starting point of FollowReleases, after a settled turn.
 	Position = published.Position

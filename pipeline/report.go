@@ -20,7 +20,7 @@ import (
 type Tallies struct {
 	Read         uint64            `json:"read"`
 	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class
-	// tombstones, deletes, and records without a field that no filter asks for
+	// tombstones, deletes, and records that lack a field which no filter uses
 	Skipped     uint64 `json:"skipped"`
 	BeforeStart uint64 `json:"before_start"` // event time before the deployment's start
 	Late        uint64 `json:"late"`         // event time too far before the append time
@@ -31,24 +31,24 @@ type Tallies struct {
 	Metrics   []MetricTallies `json:"metrics"`
 }
 
-// MetricTallies count the accepted records of one metric by outcome, each record once for every
-// window that contains it.
+// MetricTallies count a metric's accepted records by outcome, each record once for every window
+// that contains it.
 type MetricTallies struct {
 	Metric   string `json:"metric"`
-	Filtered uint64 `json:"filtered"`         // rejected by the filter, or with an unlisted key
-	Beyond   uint64 `json:"beyond_allowance"` // beyond the users' allowances, or beyond caps
+	Filtered uint64 `json:"filtered"`         // do not pass the filter, or have an unlisted key
+	Beyond   uint64 `json:"beyond_allowance"` // beyond users' allowances or caps
 	Counted  uint64 `json:"counted"`          // part of a count
-	Open     uint64 `json:"open"`             // in unreleased windows, at the most
+	Open     uint64 `json:"open"`             // at most this many, in unreleased windows
 	GivenUp  uint64 `json:"given_up"`         // in windows that a change gave up
 }
 
 // TrustedReport sums the tallies of all valid CLOSEs and SETTLEDs on control, and of the records
 // that the last ended run read after them, for every metric that the deployment has ever had. It
-// reads control from its beginning and changes nothing. Errors: ErrLogFault for a damaged record of
+// reads control from the beginning and changes nothing. Errors: ErrLogFault for a damaged record of
 // control, or the broker's error.
 func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, error) {
 	v := controllog.NewView(d.Config.LedgerSlots)
-	sum := adding{period: d.Config.Privacy.Period, read: schemas.ReadTallies{DeadLettered: map[string]uint64{}}}
+	sum := tallySum{period: d.Config.Privacy.Period, read: schemas.ReadTallies{DeadLettered: map[string]uint64{}}}
 	err := readHistory(ctx, d, func(r *kafkalog.Record, c schemas.Control) error {
 		closed, before, header := v.Closed, v.Settled, v.Header
 		first := firstPart(v.Parts, c.Body)
@@ -101,13 +101,13 @@ func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafk
 	return nil
 }
 
-// tallySum sums the tallies on control, generation after generation.
-type adding struct {
+// tallySum sums the tallies on control, one generation after another.
+type tallySum struct {
 	period  time.Duration
 	header  *schemas.Header // current generation; nil before the first
 	turns   *calendar.Turns
 	metrics []MetricTallies // all metrics so far
-	parts   []bool          // by metric: it is a component, or a statistic, of another metric and shares its records
+	parts   []bool          // by metric: whether it is a part of another metric, whose records it shares
 	windows []uint64        // by metric: accepted records, once for each window that contains one
 	indexes []int           // indexes of the generation's metrics in metrics
 
@@ -118,15 +118,16 @@ type adding struct {
 	unclosed schemas.ReadTallies // tallies of the last END, if no CLOSE follows it
 }
 
-// begin ends the current generation and starts the next, which revokes the CLOSEs of its own turns.
-func (a *adding) begin(h *schemas.Header) {
+// begin ends the current generation and starts the next one, which revokes earlier CLOSEs of its
+// turns.
+func (a *tallySum) begin(h *schemas.Header) {
 	for _, c := range a.closes {
 		if c.Turn < h.FromTurn {
 			a.add(c)
 		}
 	}
 	a.closes, a.unclosed = nil, schemas.ReadTallies{}
-	for _, index := range a.indexes { // windows that the change has given up
+	for _, index := range a.indexes { // the change has given up its open windows
 		a.metrics[index].GivenUp = a.windows[index] - a.metrics[index].done()
 	}
 	a.indexes = nil
@@ -151,7 +152,7 @@ func (m *MetricTallies) done() uint64 { return m.Filtered + m.Beyond + m.Counted
 // Pairs returns the number of pairs of an accepted record and a window: the sum of all outcomes.
 func (m MetricTallies) Pairs() uint64 { return m.done() + m.Open + m.GivenUp }
 
-// Broken returns the number of dead letters of all classes.
+// Broken returns the number of dead letters in all classes.
 func (t Tallies) Broken() uint64 {
 	var sum uint64
 	for _, n := range t.DeadLettered {
@@ -161,7 +162,7 @@ func (t Tallies) Broken() uint64 {
 }
 
 // add counts a CLOSE that can no longer be revoked.
-func (a *adding) add(c *schemas.Close) {
+func (a *tallySum) add(c *schemas.Close) {
 	a.read.Add(c.Tallies)
 	a.closed += c.Contributions
 	for i, index := range a.indexes {
@@ -169,7 +170,7 @@ func (a *adding) add(c *schemas.Close) {
 	}
 }
 
-func (a *adding) settle(s *schemas.Settled) {
+func (a *tallySum) settle(s *schemas.Settled) {
 	for _, t := range s.Tallies {
 		if int(t.Metric) >= len(a.indexes) {
 			continue
@@ -181,7 +182,7 @@ func (a *adding) settle(s *schemas.Settled) {
 	}
 }
 
-func (a *adding) tallies() Tallies {
+func (a *tallySum) tallies() Tallies {
 	for _, c := range a.closes {
 		a.add(c)
 	}
@@ -192,7 +193,7 @@ func (a *adding) tallies() Tallies {
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted,
 	}
 	for i, index := range a.indexes {
-		// After a change of the event format, CLOSEs can have more records than were tallied as
+		// After a change of the event format, CLOSEs can contain more records than were tallied as
 		// accepted.
 		a.windows[index] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
 	}

@@ -218,7 +218,7 @@ func TestRuleNothingIsReleasedTwiceAfterARestore(t *testing.T) {
 		{[]string{controlTopic, turnsTopic}, "control was restored from an older copy than the ledger"},
 		{[]string{ledgerTopic}, "the ledger was restored from an older copy than control"},
 		{[]string{countsTopic}, "but when turn 2 was settled it ended at"},
-		{[]string{"events", controlTopic, ledgerTopic, turnsTopic}, "counts holds values of it, but"},
+		{[]string{"events", controlTopic, ledgerTopic, turnsTopic}, "counts contains values of it, but"},
 		{[]string{"events", controlTopic, ledgerTopic, countsTopic}, "it says that turn 2 is settled, but control " +
 			"has settled turn 1"},
 	} {

@@ -22,62 +22,62 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// RunOptions configure a run, but not the values that it releases. With the zero value a run reads
-// until ctx is cancelled or another run supersedes it.
+// RunOptions configure a run. They do not affect the values that it releases. With the zero value a
+// run reads until ctx is cancelled or another run supersedes it.
 type RunOptions struct {
 	// Engine runs the stages; default: Direct.
 	Engine Engine
 	// Workers runs the stages in other processes, instead of Engine.
 	Workers *Workers
 	// Readers is the number of READs that share the partitions of the events topic; default 1, at
-	// most one for each partition. One can saturate a machine; more are for workers on several
-	// machines.
+	// most one for each partition. One reader can saturate a machine; use more for workers on
+	// several machines.
 	Readers int
-	// Client, if given, is the client from AwaitBroker; Run closes it. Default: Run connects,
+	// Client is the client from AwaitBroker; Run closes it. If it is nil, Run connects itself,
 	// without waiting for a broker.
 	Client *Client
-	// Logger receives messages for operators; default: discards. No message contains a user id, a
-	// key or a raw count.
+	// Logger receives messages for operators; nil: discarded. No message contains a user id, a key
+	// or a raw count.
 	Logger *slog.Logger
-	// Bounded ends the run at the end that the events topic has at the start, and closes every
-	// window there. Not together with UntilEnd.
+	// Bounded ends the run where the events topic ends when the run starts, and closes every window
+	// there. It excludes UntilEnd.
 	Bounded bool
 	// Until is the end of the last window that is released, whatever the records contain. A bounded
 	// run closes that window at the end of the topic; its default is the window of the last event.
-	// Any other run does not close windows early: it ends once every turn that ends by then is
-	// settled. Not together with UntilEnd.
+	// Any other run does not close windows early: it ends once every turn up to Until is settled.
+	// It excludes UntilEnd.
 	Until time.Time
 	// UntilEnd ends the run once every turn with an event that was on the events topic at the start
 	// is settled. The run does not close windows early. One record can decide which windows appear
 	// last, and when: use Until if this matters.
 	UntilEnd bool
-	// Drain, when closed, makes the run return after the open turn, and after a turn that an
-	// earlier run has left with decisions on the ledger. If no broker responds, or a partition
-	// cannot be written, the run ends within ten seconds with ErrNoBroker or ErrStuck.
+	// Drain, when closed, makes the run return after the open turn, and after any turn that an
+	// earlier run left unfinished with decisions on the ledger. If no broker responds, or a
+	// partition cannot be written, the run ends within ten seconds with ErrNoBroker or ErrStuck.
 	Drain <-chan struct{}
 	// OnStart is called once, before the run settles a turn, with the position after the last
 	// settled turn, for FollowReleases.
 	OnStart func(Position)
-	// OnTakeOver is called once, with the host and start of the previous run, if control has no END
-	// of that run.
+	// OnTakeOver is called once, with the host and start time of the previous run, if there is no
+	// END of that run on control.
 	OnTakeOver func(from string)
 	// OnSettled is called after every settled turn, in order, never concurrently. No stage waits
 	// for it; Run returns after the last call.
 	OnSettled func(Settlement)
 	// OnProgress is called about once a second while READ is active, never concurrently. It is not
-	// called with Bounded, where the clock closes no window.
+	// called with Bounded, because the clock then does not close windows.
 	OnProgress func(Progress)
 	// OnState is called about once a second, never concurrently.
 	OnState func(RunState)
-	// Strict refuses topics that can lose acknowledged records if one broker fails; without it a
-	// run only warns.
+	// Strict makes a run fail if its topics can lose acknowledged records when one broker fails;
+	// without it a run only warns.
 	Strict bool
 	// Disposable is set if the topics end with the process, as in a demo. The run then does not
-	// warn about their durability, and does not log losses of records, which its caller knows
-	// exactly.
+	// warn about their durability, and does not log lost records, whose exact numbers its caller
+	// knows.
 	Disposable bool
 	// StallLimit is how long an open turn may take, in addition to Outputs.PublishEvery, before the
-	// run takes a new epoch; default 2 minutes. It doubles while the same turn does not settle.
+	// run starts a new epoch; default 2 minutes. It doubles while the same turn does not settle.
 	StallLimit time.Duration
 }
 
@@ -88,12 +88,12 @@ type Settlement struct {
 	Keys      int       // number of released values
 }
 
-// Progress is how far a run has read, and when its next counts can appear. Times are UTC.
+// Progress describes what a run has read, and when its next counts can appear. Times are UTC.
 type Progress struct {
 	WindowEnd time.Time // end of the next metric window whose counts are not released
-	// Earliest is when records can close the window at the earliest; Latest is when the clock
+	// Earliest is the earliest time at which records can close the window; Latest is when the clock
 	// closes it on silent partitions. An open transaction at the end of a partition can delay both.
-	// They are meaningless if record times do not follow the clock.
+	// Both are meaningless if record times do not follow the clock.
 	Earliest, Latest time.Time
 	Closed           bool // the window is closed, and its counts will follow
 	// Lag is the delay between append times and reading; 0 at the end of the events topic, unless
@@ -103,22 +103,22 @@ type Progress struct {
 
 // RunResult describes the end of a run.
 type RunResult struct {
-	Settled    uint64   // the last settled turn of the deployment; 0 for none
+	Settled    uint64   // the last settled turn of the deployment; 0: none
 	Drained    bool     // Drain ended the run
-	OpenTurns  uint64   // with UntilEnd or Until: number of turns that the run should have settled and did not
-	Open       Progress // with OpenTurns: the end of the last of them, and when it can close
-	Unread     bool     // with UntilEnd: drained before it had read all records that were there at the start
+	OpenTurns  uint64   // with UntilEnd or Until: number of turns that the run should have settled but did not
+	Open       Progress // with OpenTurns: the end of the last such turn, and when it can close
+	Unread     bool     // with UntilEnd: drained before reading all records present at the start
 	Superseded bool     // another run has superseded this one; not an error
 	Successor  string   // with Superseded: host and start of the other run; "" if unknown
 }
 
-// defaultStallLimit is far above any healthy turn.
+// defaultStallLimit is far longer than any healthy turn.
 const defaultStallLimit = 2 * time.Minute
 
 // Run reads events and publishes counts until it is drained or superseded, or until it has settled
 // the turns that Bounded, Until or UntilEnd require. Cancelling ctx ends it at once; the next run
-// continues from there. Runs may start at any time, in any process: the run that was announced last
-// supersedes the other runs of the deployment.
+// continues where it ended. Runs may start at any time, in any process: the run announced last
+// supersedes the deployment's other runs.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch, ErrTopicSettings (with ErrStrict if only strict
 // checks fail), ErrStopped, ErrConflict, ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or
@@ -131,16 +131,16 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		defer client.Close()
 	}
 	if d == nil {
-		return RunResult{}, errors.New("running: the deployment is nil: make one with Compile")
+		return RunResult{}, errors.New("running: the deployment is nil: create one with Compile")
 	}
 	opts = opts.withDefaults()
 	opts.StallLimit += d.Config.Outputs.PublishEvery
 	if opts.Bounded && opts.UntilEnd {
 		return RunResult{}, errors.New("running: set either Bounded, which closes every window at the end of the " +
-			"topic, or UntilEnd, which closes no window early")
+			"topic, or UntilEnd, which does not close windows early")
 	}
 	if opts.UntilEnd && !opts.Until.IsZero() {
-		return RunResult{}, errors.New("running: set either UntilEnd, for which the records decide the end, or " +
+		return RunResult{}, errors.New("running: set either UntilEnd, with which the records decide the end, or " +
 			"Until, a time")
 	}
 	if opts.StallLimit < 0 {
@@ -223,14 +223,14 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		err = r.runLocally(ctx, opts.Engine)
 	}
 	if err != nil {
-		r.cancelEnds() // the next run writes the end of a turn that still waits for its instant
+		r.cancelEnds() // the next run writes the end of a turn that still waits for its publication time
 	}
 	if closed := r.close(); err == nil {
 		err = closed
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		err = fmt.Errorf("%w: a topic of this deployment may have been deleted; tollgate validate says which one, and "+
-			"what to do", err)
+		err = fmt.Errorf("%w: a topic of this deployment may have been deleted; tollgate validate shows which one, "+
+			"and what to do", err)
 	}
 	return r.result(), err
 }
@@ -257,12 +257,12 @@ func (r *run) position(ctx context.Context) (Position, error) {
 
 // pipeline builds the run's Beam pipeline, for workers if there are any.
 func (r *run) pipeline(w *Workers) (*beam.Pipeline, error) {
-	travels, err := r.terms.encode()
+	encoded, err := r.terms.encode()
 	if err != nil {
 		return nil, err
 	}
 	p, s := beam.NewPipelineWithRoot()
-	transforms.Build(s, transforms.Run{ID: r.terms.ID, Terms: travels}, w.layout(r.terms.Readers))
+	transforms.Build(s, transforms.Run{ID: r.terms.ID, Terms: encoded}, w.layout(r.terms.Readers))
 	return p, nil
 }
 
@@ -296,7 +296,8 @@ func (r *run) runLocally(ctx context.Context, engine Engine) error {
 	return stop
 }
 
-// endByControl reports whether control has a newer run, and returns ErrStopped if it has a STOP.
+// endByControl reports whether there is a newer run on control, and returns ErrStopped if there is
+// a STOP.
 func (r *run) endByControl() (superseded bool, stop error) {
 	r.control.WithView(func(v *controllog.View) {
 		superseded = v.Run > r.terms.Run

@@ -14,9 +14,9 @@ import (
 )
 
 // begin opens the control log and announces the run there before it checks the topics: of two runs,
-// the one announced last is the newer, however long its checks take. It compares HEADER before the
-// topics, because other topic names in the configuration best explain faults of topics. It returns
-// a STOP together with other faults, because it may be their cause.
+// the one announced last is the newer, however long its checks take. It compares the HEADER before
+// it checks the topics, because different topic names in the configuration best explain what is
+// wrong with the topics. It returns a STOP together with other errors, which may have caused it.
 func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	o topicrules.Options) (*controllog.Log, error) {
 	began := time.Now()
@@ -34,7 +34,7 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		}
 		control.WithView(func(v *controllog.View) { stop = v.Stop })
 	}
-	if failed == nil && stop == nil { // a supervisor may start a stopped deployment again and again
+	if failed == nil && stop == nil { // a supervisor may restart a stopped deployment forever
 		if err := control.Announce(ctx); err != nil {
 			return nil, err
 		}

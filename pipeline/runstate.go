@@ -9,11 +9,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
 
-// RunState is the state of a run, without exact numbers of records unless documented. Times are
-// UTC.
+// RunState is the state of a run. Only fields that say so contain exact numbers of records. Times
+// are UTC.
 type RunState struct {
 	Run, Epoch int64 // as in Status
-	// Epochs is the number of epochs that this run has taken; above 1 if reading has restarted.
+	// Epochs is the number of epochs of this run; above 1 if reading has restarted.
 	Epochs     int64
 	Generation uint32 // in force
 
@@ -26,13 +26,13 @@ type RunState struct {
 	NotReady   string
 	Partitions []PartitionState
 
-	// Losses are the levels of lost records in the last minute or hour, by reason: late, future,
+	// Losses are the levels of lost records, by reason, in the last minute or hour: late, future,
 	// before_start, overtaken, dead_lettered and beyond_allowance. For the trusted side.
 	Losses map[string]LossLevel
 	// DeadLetters is the level of dead letters in the last hour, even if they are too few for
 	// Losses. For the trusted side.
 	DeadLetters DeadLetterLevel
-	// BadValues is set if more than 2 % of the values of the last hour cannot be read.
+	// BadValues is set if more than 2% of the values of the last hour cannot be read.
 	BadValues bool
 	// Totals are exact numbers of the records that this process was the first to read or, with
 	// Workers, of the turns settled during this run. For the trusted side only.
@@ -40,7 +40,7 @@ type RunState struct {
 }
 
 // LossLevel is the share of records lost for one reason: 0 none, 1 some (at least one in a hundred,
-// and ten), 2 more than half.
+// and at least ten), 2 more than half.
 type LossLevel int
 
 // DeadLetterLevel is the share of dead letters among records: "none" (fewer than ten), "few" (fewer
@@ -51,8 +51,8 @@ type DeadLetterLevel string
 type Totals struct {
 	Read        uint64            // records, without dead letters
 	DeadLetters map[string]uint64 // by class
-	// Lost is the number of lost records by reason; those beyond the allowance count once for each
-	// window of a metric.
+	// Lost is the number of lost records by reason. A record beyond the allowance counts once for
+	// each window of a metric.
 	Lost map[string]uint64
 }
 
@@ -60,7 +60,7 @@ type Totals struct {
 type PartitionState struct {
 	ID int32
 	// Lag is the time since the append time of the last record read; 0 at the end of the partition.
-	// While no broker responds, it is the time since the last response. LagKnown is false if the
+	// While no broker responds, Lag is the time since the last response. LagKnown is false if the
 	// topic does not have append times.
 	Lag      time.Duration
 	LagKnown bool
@@ -70,8 +70,8 @@ type PartitionState struct {
 // brokerAway is how long a request may wait for a response before its broker counts as unreachable.
 const brokerAway = 10 * time.Second
 
-// answering reports whether the client reaches every broker in use and gets responses in time.
-func answering(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time) bool {
+// allRespond reports whether the client reaches every broker in use and gets responses in time.
+func allRespond(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time) bool {
 	return len(watch.Asked(away, now)) == 0 && !slices.ContainsFunc(troubles, func(t kafkalog.Trouble) bool {
 		return now.Sub(t.Since) >= brokerAway
 	})
@@ -96,7 +96,7 @@ func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now tim
 		seen, observed := r.stalls.Observed()
 		troubles := client.Troubles()
 		s.NotReady = ready.Check(now, seen, observed, s.Settled, troubles)
-		s.Broker = answering(client.Away(), troubles, now)
+		s.Broker = allRespond(client.Away(), troubles, now)
 		if seen.Open > 0 {
 			s.OpenFor = now.Sub(seen.OpenedAt)
 		}

@@ -29,7 +29,7 @@ func TestABrokerThatIsSilentForLongIsAway(t *testing.T) {
 		"unreachable":         {away(time.Second), nil, false},
 		"its bootstrap address was unreachable, and is not used any more": {away(time.Minute), nil, true},
 	} {
-		if got := answering(test.away, test.troubles, now); got != test.want {
+		if got := allRespond(test.away, test.troubles, now); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

@@ -23,8 +23,8 @@ type settlementQueue struct {
 }
 
 // notifySettled calls notify, which may be nil, with every turn that this run settles, and adds the
-// outcomes of the turn to losses; if workers read, also those of reading. The returned function
-// ends this after the last settlement was passed on.
+// outcomes of the turn's records to losses, including those of reading if workers read. The
+// returned function waits until the last settlement is passed on, and ends the calls.
 func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 	if notify == nil {
 		notify = func(Settlement) {}
@@ -107,12 +107,13 @@ func (n *settlementQueue) deliver() {
 	}
 }
 
-// drainOn writes a DRAIN to control once drain is closed. The returned function ends the wait.
+// drainOn writes a DRAIN to control once drain is closed. The returned function stops waiting for
+// that.
 func (r *run) drainOn(ctx context.Context, drain <-chan struct{}) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	ask := func() {
 		if err := r.appendControl(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil && ctx.Err() == nil {
-			r.log.Warn("cannot ask the run to end: a second signal stops it at once", "error", err)
+			r.log.Warn("asking the run to end failed: a second signal stops it at once", "error", err)
 		}
 	}
 	select {

@@ -82,13 +82,14 @@ func (s *stages) runtime() *transforms.Runtime {
 		}}
 }
 
-// source opens READ and SETTLE. SETTLE writes the end of the last settled turn, in case the run
-// that settled the turn has died before; an engine may open SETTLE only at its first turn.
+// source opens READ and SETTLE. It opens SETTLE because that writes the end of the last settled
+// turn, in case the run that settled it died first; an engine may open SETTLE only at its first
+// turn.
 func (s *stages) source(ctx context.Context) (transforms.Source, error) {
 	if _, err := s.settler(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := s.reader(0); s.terms.Readers == 1 && err != nil { // with several, group 0 may be read elsewhere
+	if _, err := s.reader(0); s.terms.Readers == 1 && err != nil { // with several readers, group 0 may be elsewhere
 		return nil, err
 	}
 	return readers{s}, nil
@@ -176,8 +177,8 @@ func (s *stages) closeWithRun(end func() error) {
 }
 
 // reportLost writes a LOST to control after another writer has taken a partition from a stage in an
-// epoch. READ then takes a new epoch, unless a newer run has superseded this one. If the record
-// cannot be written, the stall limit has the same effect.
+// epoch. READ then starts a new epoch, unless a newer run has superseded this one. If the LOST
+// cannot be written, READ starts the epoch after the stall limit.
 func (s *stages) reportLost(epoch int64) {
 	if err := s.appendControl(s.ctx, &schemas.Lost{Epoch: epoch}); err != nil && s.ctx.Err() == nil {
 		s.log.Warn("another writer has taken a partition, and writing that to control failed: the turn waits for the "+
@@ -195,9 +196,9 @@ func (s *stages) appendControl(ctx context.Context, body schemas.ControlBody) er
 	return err
 }
 
-// fail keeps the first error of any stage. For a *spend.StopError it writes a STOP, so that every
-// later start refuses to run. It first reads control again, because the writes of a successor look
-// like lost records to a superseded run.
+// fail keeps the first error of any stage. For a *spend.StopError it writes a STOP, so that no
+// later run starts. It first reads control again, because the writes of a successor look like lost
+// records to a superseded run.
 func (s *stages) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +223,7 @@ func (s *stages) fail(err error) {
 	}
 }
 
-// close closes the open stages, once. It returns the error that kept the ends of turns from being
+// close closes the open stages, once. It returns an error if the ends of turns could not be
 // written.
 func (s *stages) close() error {
 	s.closing.Do(func() {

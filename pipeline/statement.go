@@ -18,48 +18,48 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Statement has the spent budgets of one user, for that user and the trusted side.
+// Statement lists how much of the budget one user has spent, for that user and the trusted side.
 type Statement struct {
 	Deployment string    `json:"deployment"`
 	AsOf       time.Time `json:"as_of"`   // end of the last settled turn, UTC
-	Epsilon    float64   `json:"epsilon"` // the promise, of each period if there are periods
+	Epsilon    float64   `json:"epsilon"` // the promise, for each budget period if there are periods
 	Delta      float64   `json:"delta"`
-	DeltaKeys  float64   `json:"delta_keys,omitempty"` // part of Delta for the names of private keys
+	DeltaKeys  float64   `json:"delta_keys,omitempty"` // part of Delta that private keys may spend
 	Planned    float64   `json:"planned,omitempty"`    // part of the promise spent on choosing settings
 	// Forgotten is set if Forget has removed the user's accounts.
 	Forgotten bool `json:"forgotten,omitempty"`
 	// Accounts are the user's accounts on the ledger: one for each budget period, or one for life.
-	// There are none if no released value counts this user, or only values of past periods.
+	// There are none if no released value counts this user, or only values of past periods do.
 	Accounts []StatementAccount `json:"accounts"`
 }
 
-// BudgetPeriod has the bounds of a budget period, UTC; nil with one budget for life.
+// BudgetPeriod is a budget period, UTC. Its bounds are nil if the budget is for life.
 type BudgetPeriod struct {
 	From *time.Time `json:"from,omitempty"`
 	To   *time.Time `json:"to,omitempty"`
 }
 
-// StatementAccount has a user's spending in one budget period.
+// StatementAccount is a user's spending in one budget period.
 type StatementAccount struct {
 	BudgetPeriod
 	// Share is the spent part of the budget B². Epsilon is the ε of all releases together, rounded
-	// up, at Statement.Delta, which includes DeltaKeys. Noise is the noise of one Gaussian release
-	// of sensitivity 1 that costs the same; 0 if nothing is spent.
+	// up, at Statement.Delta, which includes DeltaKeys. Noise is the standard deviation of one
+	// Gaussian release of sensitivity 1 that costs the same; 0 if nothing is spent.
 	Share   float64 `json:"share_spent"`
 	Epsilon float64 `json:"epsilon_spent"`
 	Noise   float64 `json:"noise_multiplier,omitempty"`
 	// Releases are those of the last charged turns, in order. Earlier is the part of the budget
-	// that all older releases spent, which the ledger has only as a sum.
+	// spent on all older releases, for which the ledger contains only the sum.
 	Releases []StatementRelease `json:"releases"`
 	Earlier  float64            `json:"share_spent_earlier"`
 	// Events are all releases in the form of dp_accounting, with Earlier first. Their composition
-	// has Epsilon at Delta − DeltaKeys.
+	// costs Epsilon at Delta − DeltaKeys.
 	Events []DPEvent `json:"dp_events"`
 	// Allowances are the unspent allowances, by metric.
 	Allowances []StatementAllowance `json:"allowances"`
 }
 
-// StatementRelease is the cost to the user of the values of one window.
+// StatementRelease is the user's cost for the values of one window.
 type StatementRelease struct {
 	Metric string    `json:"metric"`
 	From   time.Time `json:"from"` // the window, UTC
@@ -85,13 +85,13 @@ type StatementAllowance struct {
 	Left   float64 `json:"share_left"` // part of the burst, 0 to 1
 }
 
-// SpentByAll has the exact spending of all users by budget period, for the trusted side only.
+// SpentByAll is the exact spending of all users by budget period, for the trusted side only.
 type SpentByAll struct {
 	AsOf    time.Time       `json:"as_of"`
 	Periods []SpentInPeriod `json:"periods"`
 }
 
-// SpentInPeriod has quantiles over the users with an account in a budget period.
+// SpentInPeriod contains quantiles over the users with an account in a budget period.
 type SpentInPeriod struct {
 	BudgetPeriod
 	Users     int             `json:"users"`
@@ -106,7 +106,7 @@ type SpentQuantile struct {
 }
 
 // ReadSpentByAll returns the spending of all users in each budget period on the ledger. It needs
-// memory for one shard, and eight bytes for every account. Errors are those of ReadStatement.
+// memory for one shard, and eight bytes per account. Errors are those of ReadStatement.
 func ReadSpentByAll(ctx context.Context, d *deployment.Deployment) (*SpentByAll, error) {
 	out := &SpentByAll{Periods: []SpentInPeriod{}}
 	err := readAccounts(ctx, d, func(c *admin.Change) error {
@@ -156,8 +156,8 @@ func utc(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
 // ReadStatement returns the spending of a user as of the last settled turn, from the ledger. It
 // changes nothing, and does not disturb a run. Errors: ErrNotInitialised, ErrHeaderMismatch for
-// another user-hash key or budget period, ErrLogFault, that of schemas.ValidateUser, or the
-// broker's error.
+// another user-hash key or budget period, ErrLogFault, or an error of schemas.ValidateUser or of
+// the broker.
 func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (out *Statement, err error) {
 	if err := schemas.ValidateUser(user); err != nil {
 		return nil, fmt.Errorf("reading the account of a user: %w", err)

@@ -13,33 +13,33 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Status is the state on a deployment's control topic. It reveals nothing about events, users, keys
-// or counts, except the level of dead letters. Times are UTC; write times are by the broker's
-// clock.
+// Status is the state of a deployment according to its control topic. It reveals nothing about
+// events, users, keys or counts, except the level of dead letters. Times are UTC; the times of
+// records are by the broker's clock.
 type Status struct {
 	Deployment  string `json:"deployment"`
 	Incarnation string `json:"incarnation"` // id of the HEADER, in hexadecimal
-	// ControlFormat is the version of the control log's format. This program refuses others.
+	// ControlFormat is the version of the control log's format. This program cannot read others.
 	ControlFormat int `json:"control_format"`
-	// BeganOnCluster is the cluster in the record beside the keys, if it is another one, as after a
-	// failover or a restore.
+	// BeganOnCluster is the cluster in the record kept with the keys if that is another cluster, as
+	// after a failover or a restore.
 	BeganOnCluster string  `json:"began_on_cluster,omitempty"`
 	Generation     uint32  `json:"generation"` // in force
-	Epsilon        float64 `json:"epsilon"`    // promise of that generation
+	Epsilon        float64 `json:"epsilon"`    // of that generation
 	Delta          float64 `json:"delta"`
 	// PeriodSeconds is the length of the budget period; 0: for life.
 	PeriodSeconds float64   `json:"period_seconds,omitempty"`
 	Start         time.Time `json:"start"` // start of the deployment
 
-	// Run is the number of the run that took the last epoch, and Epoch that epoch's number: offsets
-	// of control; −1 if no run has begun. A run that has not Ended may have died.
+	// Run is the number of the run that opened the last epoch, and Epoch that epoch's number. Both
+	// are offsets on control; −1 if no run has begun. A run that has not Ended may have died.
 	Run   int64 `json:"run"`
 	Epoch int64 `json:"epoch"`
 	// Ended is set if this run ended normally: drained, or at its configured end.
 	Ended bool `json:"run_ended"`
-	// Closed is the last turn with a CLOSE, Settled the last one with a SETTLED: its counts are
-	// published and complete. 0 for none. SettledTo is the end of that turn, SettledAt the time of
-	// its SETTLED.
+	// Closed is the last turn with a CLOSE. Settled is the last turn with a SETTLED: its counts are
+	// published and complete. 0: none. SettledTo is the end of the settled turn, SettledAt the time
+	// of its SETTLED.
 	Closed    uint64     `json:"closed_turn"`
 	Settled   uint64     `json:"settled_turn"`
 	SettledTo time.Time  `json:"settled_to"`
@@ -57,10 +57,11 @@ type Status struct {
 	DeadLetters     DeadLetterLevel `json:"dead_letters"`
 	DeadLetterTurns uint64          `json:"dead_letter_turns"`
 
-	Stop *StopStatus `json:"stop,omitempty"` // nil for none
+	Stop *StopStatus `json:"stop,omitempty"` // nil: none
 }
 
-// StopStatus is a STOP that no operator has lifted. Its reason is for the trusted side.
+// StopStatus describes a STOP after which nobody has called Recover. Its reason is for the trusted
+// side.
 type StopStatus struct {
 	Turn   uint64    `json:"turn"`
 	Reason string    `json:"reason"`
@@ -76,8 +77,8 @@ func (s *Status) Err() error {
 	return controllog.Stopped(&schemas.Stop{Turn: s.Stop.Turn, Reason: s.Stop.Reason})
 }
 
-// ReadStatus reads only the control topic, changes nothing and needs no key. now is the present
-// time. Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
+// ReadStatus reads only the control topic, changes nothing and does not need keys. now is the
+// current time. Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
 func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*Status, error) {
 	client, control, elsewhere, err := openDeployment(ctx, d, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -134,8 +135,8 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	return s, nil
 }
 
-// deadLettersOf returns the level of dead letters in the turns that the view remembers, and the
-// number of these turns.
+// deadLettersOf returns the level of dead letters in the turns whose CLOSEs the view still holds,
+// and the number of these turns.
 func deadLettersOf(v *controllog.View) (level DeadLetterLevel, turns uint64) {
 	var sum schemas.ReadTallies
 	for _, c := range v.Closes {

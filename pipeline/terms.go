@@ -17,8 +17,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// terms are the settings of a run in every process that has a stage of it. They are part of the
-// pipeline, which engines store and show, so they contain no secret.
+// terms are the settings of a run, for every process that runs one of its stages. They are part of
+// the pipeline, which engines store and show, so they contain no secret.
 type terms struct {
 	Run         int64           // number of the run
 	ID          string          // name of the run, in hexadecimal
@@ -33,8 +33,8 @@ type terms struct {
 	Readers     int
 	Crowded     bool   `json:",omitempty"` // see reading.Options
 	Cluster     string // id of the Kafka cluster
-	// Config locates the configuration for a worker, which refuses one with other Digests: of its
-	// parts, without secrets.
+	// Config locates the configuration for a worker. The worker refuses a configuration whose
+	// parts, without secrets, have other Digests.
 	Config  string            `json:",omitempty"`
 	Digests map[string]string `json:",omitempty"`
 }
@@ -63,7 +63,7 @@ func termsOf(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 		}
 	}
 	if t.Cluster, err = client.ClusterID(ctx); err != nil {
-		return nil, fmt.Errorf("asking for the cluster's id: %w", err)
+		return nil, fmt.Errorf("reading the cluster's id: %w", err)
 	}
 	if w := o.Workers; w != nil {
 		t.Config, t.Crowded = w.Config, t.Readers > max(1, w.Tasks)
@@ -93,14 +93,14 @@ func decodeTerms(text string) (*terms, error) {
 func (t *terms) runID() (id [16]byte, err error) {
 	b, err := hex.DecodeString(t.ID)
 	if err != nil || len(b) != len(id) {
-		return id, fmt.Errorf("decoding the terms of a run: %q names no run", t.ID)
+		return id, fmt.Errorf("decoding the terms of a run: %q is not the id of a run", t.ID)
 	}
 	return [16]byte(b), nil
 }
 
 // digestsOf returns a digest of each part of a configuration, encoded as JSON. The JSON leaves out
 // secrets, which could be guessed from a digest, and paths of files that may be replaced during the
-// run. The fingerprints in HEADER compare the keys.
+// run. Keys are compared by the fingerprints in the HEADER.
 func digestsOf(d *deployment.Deployment) (map[string]string, error) {
 	all := map[string]string{}
 	v := reflect.ValueOf(d.Config)
@@ -118,8 +118,8 @@ func digestsOf(d *deployment.Deployment) (map[string]string, error) {
 	return all, nil
 }
 
-// differing returns the parts of a configuration that differ from the terms.
-func (t *terms) differing(d *deployment.Deployment) ([]string, error) {
+// differences returns the parts of a configuration that differ from the terms.
+func (t *terms) differences(d *deployment.Deployment) ([]string, error) {
 	have, err := digestsOf(d)
 	if err != nil {
 		return nil, err

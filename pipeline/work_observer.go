@@ -9,7 +9,7 @@ import (
 )
 
 // workObserver is a Spender or Releaser that reports the start and end of its work to stalls, so
-// that a large turn does not count as stuck.
+// that a large turn does not count as stalled.
 type workObserver struct {
 	stalls *watch.Stalls
 	do     func(ctx context.Context, shard int, blobs [][]byte) (spend.Pending, error)

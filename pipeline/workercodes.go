@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// errOpening marks the errors that keep a worker from opening a run.
+// errOpening marks errors that prevent a worker from opening a run.
 var errOpening = errors.New("a worker could not start")
 
 // workerCodes are the errors that a restart cannot fix. An engine passes on a worker's error only
@@ -29,7 +29,7 @@ var workerCodes = []struct {
 	{"not-initialised", deployment.ErrNotInitialised},
 	{"forbidden", kafkalog.ErrForbidden},
 	{"refused", kafkalog.ErrRefused},
-	{"opening", errOpening}, // last, because an error can be one of the others, too
+	{"opening", errOpening}, // last, because such an error can also be one of the others
 }
 
 var workerCode = regexp.MustCompile(`\[tollgate:([a-z-]+)\] `)
@@ -55,7 +55,7 @@ func codedOpen[T any](open func(context.Context) (T, error)) func(context.Contex
 	}
 }
 
-// decoded returns a text without its code, and the error of that code; nil if there is none.
+// decoded returns a text without its code, and the error for that code; nil if there is none.
 func decoded(text string) (rest string, err error) {
 	if m := workerCode.FindStringSubmatch(text); m != nil {
 		for _, c := range workerCodes {

@@ -25,8 +25,8 @@ import (
 )
 
 // Workers runs the stages of a run in other processes, which must call OpenRuns. Run submits the
-// pipeline, follows the control log, and reports as a run in one process does; the workers' own
-// logs have everything else.
+// pipeline, follows the control log, and reports as a run in one process does; everything else is
+// in the workers' own logs.
 type Workers struct {
 	// Engine submits the pipeline and returns when its job has ended. It cancels the job when ctx
 	// ends.
@@ -34,7 +34,8 @@ type Workers struct {
 	// Config locates the configuration for workers. It is the argument of load in OpenRuns.
 	Config string
 	// Tasks is the number of the engine's tasks for each stage, and of the elements into which the
-	// shards of a turn are packed (transforms.Layout); 0 if unknown: each shard has its own.
+	// shards of a turn are packed (transforms.Layout). 0: unknown, and each shard has its own
+	// element.
 	Tasks int
 	// Spread returns n distinct keys that the engine distributes evenly over its tasks; nil: 0 to n
 	// − 1.
@@ -70,7 +71,7 @@ type Job struct {
 }
 
 // WorkerPublishEvery is the greatest Outputs.PublishEvery of a run with Workers, because a task of
-// the engine waits while values wait for their instant.
+// the engine waits while values wait for their publication time.
 const WorkerPublishEvery = 10 * time.Second
 
 // check returns an error if workers cannot run the deployment; w may be nil.
@@ -79,7 +80,7 @@ func (w *Workers) check(d *deployment.Deployment) error {
 		return nil
 	}
 	if w.Engine == nil {
-		return errors.New("running with workers: Workers.Engine is missing: package pipeline/flink makes one")
+		return errors.New("running with workers: Workers.Engine is missing: package pipeline/flink has one")
 	}
 	if every := d.Config.Outputs.PublishEvery; every > WorkerPublishEvery {
 		return deployment.Invalid("Outputs.PublishEvery", "%v is above %v, the longest that a task of the engine can "+
@@ -88,7 +89,7 @@ func (w *Workers) check(d *deployment.Deployment) error {
 	return nil
 }
 
-// ErrWorker means that workers cannot run a deployment; the text has one worker's error.
+// ErrWorker means that workers cannot run a deployment; the text contains one worker's error.
 var ErrWorker = errors.New("a worker failed")
 
 // earlyFailures limits the failures of a job before the run's first epoch.
@@ -107,7 +108,7 @@ func (r *run) judgeFailures() func(cause string) error {
 		if early++; !begun && early >= earlyFailures {
 			return fmt.Errorf("%w %d times before anything was read: %s", ErrWorker, early, cause)
 		}
-		r.log.Warn("the job failed and starts again", "cause", cause)
+		r.log.Warn("the job failed and is restarted", "cause", cause)
 		return nil
 	}
 }
@@ -148,9 +149,9 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	cancel(nil)
 	following.Wait()
 	if cause := context.Cause(ctx); cause != nil {
-		switch { // err may be only that cancelling the job failed
+		switch { // err may only say that cancelling the job failed
 		case errors.Is(err, cause):
-		case lost != nil && err != nil: // the same cause first ended the following of control
+		case lost != nil && err != nil: // the same cause first interrupted follow
 			err = fmt.Errorf("%w: %w", cause, err)
 		default:
 			err = cause
@@ -174,7 +175,7 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	case stop != nil:
 		return stop
 	case err == nil || over:
-		return errors.New("running: the job ended before the run, perhaps because it was cancelled. Run again to " +
+		return errors.New("running: the job ended before the run, perhaps because it was cancelled: start a run to " +
 			"continue")
 	case later:
 		r.superseded = true
@@ -331,11 +332,11 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	if err != nil {
 		return nil, err
 	}
-	switch parts, err := t.differing(d); {
+	switch parts, err := t.differences(d); {
 	case err != nil:
 		return nil, err
 	case len(parts) > 0:
-		return nil, fmt.Errorf("this worker has another configuration than the run: %[2]s differ in %[1]s: put the "+
+		return nil, fmt.Errorf("this worker's configuration is not the run's: %[2]s differ in %[1]s: put the "+
 			"same file on every machine: %[3]w", t.Config, strings.Join(parts, ", "), deployment.ErrHeaderMismatch)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -365,11 +366,11 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	return rt, nil
 }
 
-// dialControl connects to Kafka and opens control. It refuses another deployment, cluster or
-// configuration than the run's.
+// dialControl connects to Kafka and opens control. It returns an error if the deployment, cluster
+// or configuration is not the run's.
 func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *slog.Logger) (*kafkalog.Client,
 	*controllog.Log, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, openLimit, fmt.Errorf("Kafka did not answer this worker within %v",
+	ctx, cancel := context.WithTimeoutCause(ctx, openLimit, fmt.Errorf("Kafka did not respond to this worker within %v",
 		openLimit))
 	defer cancel()
 	client, err := connect.Dial(ctx, d.Config.Kafka, log)
@@ -379,17 +380,17 @@ func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *s
 	control, _, err := openControl(ctx, d, client, log)
 	if err == nil {
 		if have := hex.EncodeToString(control.Header.Incarnation[:]); have != t.Incarnation {
-			err = fmt.Errorf("this worker reaches another deployment than the run: topic %s has incarnation %s, and "+
-				"the run is of %s; let the names of kafka.brokers mean the same brokers on every machine: %w",
+			err = fmt.Errorf("this worker reaches a deployment that is not the run's: topic %s has incarnation %s, "+
+				"but the run's is %s; let the names in kafka.brokers mean the same brokers on every machine: %w",
 				d.Config.Outputs.Control, have, t.Incarnation, deployment.ErrHeaderMismatch)
 		} else if cluster, idErr := client.ClusterID(ctx); idErr != nil {
-			err = fmt.Errorf("asking for the cluster's id: %w", idErr)
+			err = fmt.Errorf("reading the cluster's id: %w", idErr)
 		} else if cluster != t.Cluster { // after a failover both have the incarnation
-			err = fmt.Errorf("this worker reaches Kafka cluster %s, and the run is on %s; let the names of "+
+			err = fmt.Errorf("this worker reaches Kafka cluster %s, but the run is on %s; let the names in "+
 				"kafka.brokers mean the same brokers on every machine: %w", cluster, t.Cluster,
 				deployment.ErrHeaderMismatch)
 		} else if err = changes.Agrees(d, control.Header); err != nil {
-			err = fmt.Errorf("this worker has another configuration or other keys than the run: put the same ones on "+
+			err = fmt.Errorf("this worker's configuration or keys are not the run's: put the same ones on "+
 				"every machine: %w", err)
 		}
 	}

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// ofWorker matches the prefix of a worker's error.
-var ofWorker = regexp.MustCompile(`Error received from SDK harness for instruction [^:]*: `)
+// workerPrefix matches the prefix of a worker's error.
+var workerPrefix = regexp.MustCompile(`Error received from SDK harness for instruction [^:]*: `)
 
 // maxCause limits a cause, in bytes.
 const maxCause = 4 << 10
 
 // cause returns the reason in a Java stack trace: the worker's own text, if the trace contains it,
-// else the innermost exception.
+// and otherwise the innermost exception.
 func (f *failure) cause() string {
 	text := f.Stack
-	if at := ofWorker.FindAllStringIndex(text, -1); len(at) > 0 {
+	if at := workerPrefix.FindAllStringIndex(text, -1); len(at) > 0 {
 		text = text[at[len(at)-1][1]:]
 		text, _, _ = strings.Cut(text, "\n\tat ")
 		text, _, _ = strings.Cut(text, "\n\t... ")
@@ -34,7 +34,7 @@ func (f *failure) cause() string {
 	return shorten(text)
 }
 
-// cutOff matches the errors of Beam's runner about a lost connection to a worker.
+// cutOff matches errors of Beam's runner about a lost connection to a worker.
 var cutOff = regexp.MustCompile(
 	`StatusRuntimeException: (CANCELLED|UNAVAILABLE)|SDK [Hh]arness .*(closed|disconnected)`)
 
@@ -55,7 +55,7 @@ func innermost(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// failedFn matches the line before a DoFn's error, panicked a panic up to its stack.
+// failedFn matches the line before a DoFn's error; panicked matches a panic up to its stack.
 var (
 	failedFn = regexp.MustCompile(`^DoFn\[.*\] failed:$`)
 	panicked = regexp.MustCompile(`^(panic: .*?)(?: goroutine \d+ \[|\n|$)`)

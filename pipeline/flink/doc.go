@@ -9,10 +9,11 @@
 //
 // # Guarantees
 //
-// The uploaded jar contains no secret: it holds the pipeline, which names a run, a path and
+// The uploaded jar contains no secret: it contains the pipeline, with a run's id, a path and
 // digests, and the options of the job. Engine does not leave a started job running: it returns when
-// the job has ended, or names the job that may still run. If a JobManager does not respond for a
-// while, Engine waits; if the JobManager then does not know the job, Engine submits it again.
+// the job has ended, or with an error that names the job that may still run. If a JobManager does
+// not respond for a while, Engine waits; if the JobManager then does not know the job, Engine
+// submits it again.
 //
 // # Not guaranteed
 //

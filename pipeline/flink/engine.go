@@ -20,39 +20,39 @@ type Options struct {
 	Parallelism int               // parallelism of the job, 1 or more; it needs as many slots
 	Command     string            // absolute path of the program that calls Worker on the TaskManagers' machines
 	Env         map[string]string // additions to the program's environment; no secrets, because Flink shows them
-	Logger      *slog.Logger      // nil discards
+	Logger      *slog.Logger      // nil: discarded
 	// Away is how long the JobManager may be unreachable while the job runs; default 60 s.
 	Away time.Duration
-	// Started is called after every submission, with the job's id and the address of its page
-	// without a password; may be nil.
+	// Started, if not nil, is called after every submission, with the job's id and the address of
+	// its page, without a password.
 	Started func(job, page string)
 }
 
 const (
-	// pollEvery is the interval between polls of a job that is starting or ending. calmEvery is the
-	// interval after it has run for the time beginning.
-	pollEvery = 250 * time.Millisecond
-	calmEvery = 2 * time.Second
-	beginning = 10 * time.Second
+	// pollEvery is the interval between polls of a job that is starting or ending. Once the job has
+	// run for startPhase, the interval is calmEvery.
+	pollEvery  = 250 * time.Millisecond
+	calmEvery  = 2 * time.Second
+	startPhase = 10 * time.Second
 	// cancelLimit limits the cancellation of a job.
 	cancelLimit = 30 * time.Second
 )
 
-// JobError reports a job that failed, or that something else cancelled.
+// JobError reports a job that failed, or that was cancelled from elsewhere.
 type JobError struct {
 	Job   string
 	State string // FAILED, CANCELED or SUSPENDED
-	Cause string // cause of its last failure
+	Cause string // cause of the job's last failure
 }
 
 func (e *JobError) Error() string {
 	if e.Cause == "" {
-		return fmt.Sprintf("job %s of Flink is %s", e.Job, e.State)
+		return fmt.Sprintf("Flink job %s is %s", e.Job, e.State)
 	}
-	return fmt.Sprintf("job %s of Flink is %s: %s", e.Job, e.State, e.Cause)
+	return fmt.Sprintf("Flink job %s is %s: %s", e.Job, e.State, e.Cause)
 }
 
-// responseLimit limits how long Check waits for a response of the JobManager.
+// responseLimit limits how long Check waits for a response from the JobManager.
 const responseLimit = 10 * time.Second
 
 // Check returns an error unless a JobManager responds and its cluster has enough slots, including
@@ -72,7 +72,7 @@ func Check(ctx context.Context, o Options) error {
 		case err != nil && limited.Err() != nil && ctx.Err() == nil:
 			return fmt.Errorf("%w within %v", ErrUnreachable, responseLimit)
 		case err == nil && found.Slots < o.Parallelism:
-			return fmt.Errorf("%w: parallelism %d needs as many slots, and the cluster has %d: add a TaskManager, or "+
+			return fmt.Errorf("%w: parallelism %d needs as many slots, but the cluster has %d: add a TaskManager, or "+
 				"lower the parallelism", ErrSlots, o.Parallelism, found.Slots)
 		}
 		return err
@@ -109,7 +109,7 @@ func Engine(o Options) func(ctx context.Context, p *beam.Pipeline, job pipeline.
 	}
 }
 
-// submission is a pipeline and its present job.
+// submission is a pipeline and its current job.
 type submission struct {
 	*client
 	o       *Options
@@ -120,7 +120,7 @@ type submission struct {
 	job      string
 	reported map[failure]bool
 	last     string    // the cause of the last failure
-	heard    time.Time // time of the JobManager's last response
+	heard    time.Time // when the JobManager last responded
 }
 
 // once submits the pipeline and follows its job to the end.
@@ -186,7 +186,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // slotsLimit limits the wait for slots: after a restart of the JobManager, TaskManagers register
 // again only once they have missed a heartbeat, and the slots of an ended job are released with a
-// delay. The wait is logged after slotsWarning.
+// delay. After slotsWarning, the wait is logged.
 const (
 	slotsLimit   = 30 * time.Second
 	slotsWarning = 2 * time.Second
@@ -213,13 +213,14 @@ func waitForSlots(ctx context.Context, logger *slog.Logger, probe func() error) 
 func (s *submission) free(ctx context.Context) error {
 	found, err := s.cluster(ctx)
 	if err == nil && found.Free < s.o.Parallelism {
-		err = fmt.Errorf("%w: parallelism %d needs as many slots, and %d of %d are free: cancel another job, add a "+
-			"TaskManager, or lower the parallelism", ErrSlots, s.o.Parallelism, found.Free, found.Slots)
+		err = fmt.Errorf("%w: parallelism %d needs as many slots, but only %d of %d are free: cancel another job, add "+
+			"a TaskManager, or lower the parallelism", ErrSlots, s.o.Parallelism, found.Free, found.Slots)
 	}
 	return err
 }
 
-// replace ends older jobs of the same name: this run supersedes theirs, and may need their slots.
+// replace ends older jobs of the same name, whose runs this run supersedes and whose slots it may
+// need.
 func (s *submission) replace(ctx context.Context) error {
 	jobs, err := s.jobs(ctx)
 	if err != nil {
@@ -249,7 +250,7 @@ func (s *submission) submit(ctx context.Context) error {
 	// An interrupted request would still start the job, but its id would be unknown.
 	s.job, err = s.run(context.WithoutCancel(ctx), jar, s.o.Parallelism)
 	if rerr := s.remove(context.WithoutCancel(ctx), jar); rerr != nil {
-		s.o.Logger.Warn("cannot delete the uploaded jar from the JobManager", "error", rerr)
+		s.o.Logger.Warn("deleting the uploaded jar from the JobManager failed", "error", rerr)
 	}
 	return err
 }
@@ -278,7 +279,7 @@ func (s *submission) follow(ctx context.Context) error {
 			return nil
 		case ended:
 			return &JobError{s.job, state, s.last}
-		case state != "RUNNING" || time.Since(began) < beginning:
+		case state != "RUNNING" || time.Since(began) < startPhase:
 			every = pollEvery
 		}
 		if err := pause(ctx, every); err != nil {

@@ -26,7 +26,7 @@ var (
 	ErrUnreachable = errors.New("the JobManager does not answer")
 	// ErrNotFlink is returned if the server at the address is not a JobManager.
 	ErrNotFlink = errors.New("the address is not that of a Flink JobManager's REST interface")
-	// ErrSlots is returned if the cluster has fewer slots, or fewer free ones, than the job needs.
+	// ErrSlots is returned if the cluster has fewer slots, or fewer free slots, than the job needs.
 	ErrSlots = errors.New("too few slots")
 	// ErrJobLost is returned if a JobManager no longer knows the job.
 	ErrJobLost = errors.New("the JobManager has lost the job")
@@ -71,11 +71,11 @@ func redacted(err error) error {
 	return err
 }
 
-// notHTTP lists fragments of net/http errors which show that the peer does not speak HTTP. The last
-// one is for a peer that sends first.
+// notHTTP lists fragments of net/http errors that show that the peer does not speak HTTP. The last
+// fragment is for a peer that sends first.
 var notHTTP = []string{"malformed HTTP", "HTTP response to HTTPS", "readLoopPeekFailLocked: %!w(<nil>)"}
 
-// call sends a request and decodes the response into out, unless that is nil. Errors:
+// call sends a request and decodes the response into out, unless out is nil. Errors:
 // ErrUnreachable, ErrNotFlink, *refusal, or the error of ctx.
 func (c *client) call(ctx context.Context, method, path, kind string, body io.Reader, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.url.Reveal()+path, body)

@@ -8,7 +8,7 @@ import (
 // Spread returns a function for pipeline.Workers.Spread that generates keys which Flink distributes
 // evenly over its tasks. With consecutive numbers, one task in three would be idle and another
 // would have twice its share. If a version of Beam or Flink places keys differently, these keys are
-// as good as others.
+// as good as any others.
 func Spread(parallelism int) func(n int) []int {
 	return func(n int) []int {
 		keys, next := make([]int, n), make([]int, parallelism) // the next candidate for each task
@@ -30,7 +30,7 @@ func Spread(parallelism int) func(n int) []int {
 func taskOf(key, parallelism int) int {
 	encoded := binary.AppendVarint(nil, int64(key))
 	most := max(128, 1<<bits.Len(uint(parallelism+parallelism/2-1)))
-	return mixed(murmur3(append([]byte{byte(len(encoded))}, encoded...))) % most * parallelism / most
+	return mix(murmur3(append([]byte{byte(len(encoded))}, encoded...))) % most * parallelism / most
 }
 
 // murmur3 returns the first 32 bits of MurmurHash3_x64_128 with seed 0, of at most 8 bytes.
@@ -51,8 +51,8 @@ func finish(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// mixed is Flink's MathUtils.murmurHash of one word.
-func mixed(h uint32) int {
+// mix is Flink's MathUtils.murmurHash of one word.
+func mix(h uint32) int {
 	h = bits.RotateLeft32(bits.RotateLeft32(h*0xcc9e2d51, 15)*0x1b873593, 13)*5 + 0xe6546b64
 	h ^= 4
 	h = (h ^ h>>16) * 0x85ebca6b

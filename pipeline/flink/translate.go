@@ -25,9 +25,9 @@ var settings = map[string]string{
 	"state.backend.type":                                      "hashmap",
 }
 
-// jobOptions returns Beam's options. A bundle has one element, so that it is passed on at once: a
-// turn is only one element for each strand. Ending bundles by time instead would run a timer in
-// every task, even while it is idle.
+// jobOptions returns Beam's options. A bundle contains only one element, which is passed on at
+// once; that suffices because a turn is one element for each strand. Ending bundles by time instead
+// would run a timer in every task, even an idle one.
 func jobOptions(name string, parallelism int) map[string]any {
 	return map[string]any{
 		"beam:option:go_options:v1":                     runtime.RawOptions{},
@@ -67,7 +67,7 @@ func jarOf(ctx context.Context, p *beam.Pipeline, o *Options, name string) ([]by
 		return nil, err
 	}
 	for _, e := range translated.GetComponents().GetEnvironments() {
-		e.Dependencies = nil // the machines of the workers have the program
+		e.Dependencies = nil // the program is on the workers' machines
 	}
 	data, err := proto.Marshal(translated)
 	if err != nil {

@@ -20,7 +20,7 @@ func IsWorker(args []string) bool {
 	return id != "" && provision != ""
 }
 
-// workerArgs returns the two of Beam's arguments that a worker needs.
+// workerArgs returns the two Beam arguments that a worker needs.
 func workerArgs(args []string) (id, provision string) {
 	for _, a := range args {
 		if v, is := strings.CutPrefix(a, "--id="); is {
@@ -38,8 +38,8 @@ func workerArgs(args []string) (id, provision string) {
 func Worker(ctx context.Context, args []string) error {
 	id, provision := workerArgs(args)
 	if id == "" || provision == "" {
-		return errors.New("starting a worker: --id and --provision_endpoint are missing: do not start workers " +
-			"yourself, a TaskManager of Flink does")
+		return errors.New("starting a worker: --id or --provision_endpoint is missing: do not start workers " +
+			"yourself; a Flink TaskManager does")
 	}
 	beamOnce.Do(beam.Init)
 	ctx = grpcx.WriteWorkerID(ctx, id)

@@ -71,7 +71,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	edit(t, cfg, "\nkeys:", private)
 	code, _, stderr := tollgate(t, "change", "--config", cfg, "--dry-run")
 	if code == command.ExitOK || !strings.Contains(stderr, "delta_keys cannot be changed (privacy.delta_keys: in "+
-		"force 0, configured 1e-07): it would be 1e-07 and the deployment has reserved nothing") {
+		"force 0, configured 1e-07): it would be 1e-07, but the deployment has reserved nothing") {
 		t.Errorf("private keys without a reserve: exit %d, %s", code, stderr)
 	}
 	edit(t, cfg, private, "\nkeys:", "epsilon: 4", "epsilon: 9")

@@ -22,9 +22,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Change makes one change of a deployment. Its steps are ReadState; a rehearsal that writes
-// nothing, of MakeNext, CheckSize, WindUp, CheckUnused and WriteSnapshots; CheckUnmoved; TakeEpoch;
-// and again MakeNext, WindUp and WriteSnapshots, then WriteGeneration. Not for concurrent use.
+// Change makes one change of a deployment. Its steps are ReadState; MakeNext, CheckSize, WindUp,
+// CheckUnused and WriteSnapshots as a rehearsal that does not write; CheckUnmoved; TakeEpoch;
+// MakeNext, WindUp and WriteSnapshots again; and WriteGeneration. Not safe for concurrent use.
 type Change struct {
 	Now      bool                   // gives up open windows
 	dep      *deployment.Deployment // with the new configuration
@@ -33,7 +33,7 @@ type Change struct {
 	Old      *schemas.Header     // the generation in force
 	Next     schemas.Header      // the next generation, after MakeNext
 	epoch    int64               // offset of the change's own EPOCH; −1 before
-	settled  uint64              // the last settled turn, after ReadState
+	settled  uint64              // the last settled turn, set by ReadState
 	last     *controllog.Closing // the CLOSE of that turn
 	standing controllog.Standing // set by ReadState
 }
@@ -58,7 +58,7 @@ func (c *Change) ReadState() error {
 }
 
 // CheckUnmoved reads control and returns deployment.ErrSuperseded if a run has changed its state
-// since ReadState: the run is active, or started after the change.
+// since ReadState: the run is active, or started after the change did.
 func (c *Change) CheckUnmoved(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
@@ -71,12 +71,12 @@ func (c *Change) CheckUnmoved(ctx context.Context) error {
 	return nil
 }
 
-// CheckUnused refuses a new ledger or counts topic that has records, except from an interrupted
-// change.
+// CheckUnused returns an error if a new ledger or counts topic contains records, except from an
+// interrupted change.
 func (c *Change) CheckUnused(ctx context.Context) error {
 	out := &c.dep.Config.Outputs
 	if out.Ledger != c.Old.Topics.Ledger {
-		if err := c.unusedLedger(ctx, out.Ledger); err != nil {
+		if err := c.checkUnusedLedger(ctx, out.Ledger); err != nil {
 			return err
 		}
 	}
@@ -89,15 +89,16 @@ func (c *Change) CheckUnused(ctx context.Context) error {
 	}
 	if held {
 		return &deployment.TopicError{Topic: out.Counts,
-			Got: "holds records and the deployment has never written to it", Fix: "name a counts topic that is empty"}
+			Got: "holds records, but the deployment has never written to it", Fix: "name a counts topic that is empty"}
 	}
 	return nil
 }
 
-// unusedLedger refuses a new ledger topic with decisions, or with snapshots of turns that are not
-// settled: a shard restored from them would give users other users' accounts. Snapshots of settled
-// turns may belong to an interrupted change; WriteSnapshots refuses any others.
-func (c *Change) unusedLedger(ctx context.Context, topic string) error {
+// checkUnusedLedger returns an error if a new ledger topic contains decisions, or snapshots of
+// turns that are not settled: a shard restored from them would give users other users' accounts.
+// Snapshots of settled turns may belong to an interrupted change; WriteSnapshots detects any
+// others.
+func (c *Change) checkUnusedLedger(ctx context.Context, topic string) error {
 	ids, err := c.client.Partitions(ctx, topic)
 	if err != nil {
 		return fmt.Errorf("reading the new ledger: %w", err)
@@ -131,7 +132,7 @@ func foreignLedger(topic string, err error) error {
 		Fix: "name a ledger topic that is empty", Err: err}
 }
 
-// TakeEpoch announces the change and takes an epoch, so that no run continues, and reads the state
+// TakeEpoch announces the change and starts an epoch, so that no run continues, and reads the state
 // of the deployment at that point. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
 // deployment.ErrLogFault, or the broker's error.
 func (c *Change) TakeEpoch(ctx context.Context) error {
@@ -151,7 +152,7 @@ func (c *Change) TakeEpoch(ctx context.Context) error {
 	return c.checkOwnEpoch(ctx)
 }
 
-// checkOwnEpoch reads control and fails if a run or another change has taken the epoch.
+// checkOwnEpoch reads control and fails if a run or another change has started a newer epoch.
 func (c *Change) checkOwnEpoch(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
@@ -165,14 +166,14 @@ func (c *Change) checkOwnEpoch(ctx context.Context) error {
 	return stopped
 }
 
-// superseded returns deployment.ErrSuperseded: a run or another change has begun since.
+// superseded returns deployment.ErrSuperseded, for a run or change that has begun since.
 func (c *Change) superseded() error {
 	return fmt.Errorf("changing the deployment: %w, or another change has: drain the run if there is one, then "+
 		"repeat the change", deployment.ErrSuperseded)
 }
 
-// OpenWindows returns the metrics with open windows after the settled turn, and the next time when
-// all windows end; the zero time if there is none.
+// OpenWindows returns the metrics with open windows after the settled turn, and the next time at
+// which all windows have ended; zero if there is none.
 func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 	turns := c.turns()
 	for i := range c.Old.Metrics {
@@ -204,21 +205,21 @@ func (c *Change) checkWindows() error {
 		deployment.ErrOpenWindows, strings.Join(metrics, ", "), remedy)
 }
 
-// CheckUserHash refuses another user-hash key in Next if a user was forgotten
-// (deployment.ErrHeaderMismatch), and within a budget period (deployment.ErrOpenPeriod), because
-// users would get a second account for it.
+// If Next has another user-hash key, CheckUserHash returns an error if a user was forgotten
+// (deployment.ErrHeaderMismatch), and within a budget period (deployment.ErrOpenPeriod), for which
+// users would get a second account.
 func (c *Change) CheckUserHash(ctx context.Context) error {
 	if !c.newAccounts() {
 		return nil
 	}
-	if err := c.nobodyForgotten(ctx); err != nil {
+	if err := c.checkNobodyForgotten(ctx); err != nil {
 		return err
 	}
 	turns := c.turns()
 	if turns.PeriodEnds(c.settled) {
 		return nil
 	}
-	remedy := "within a hundred years, none ends where a turn does"
+	remedy := "no period ends together with a turn within a hundred years"
 	if at := turns.NextPeriod(c.settled); at != calendar.Forever {
 		remedy = fmt.Sprintf("run the configuration in force with --until %s, where one ends, and repeat the change",
 			time.UnixMilli(at).UTC().Format(time.RFC3339))
@@ -227,10 +228,10 @@ func (c *Change) CheckUserHash(ctx context.Context) error {
 		c.settled, deployment.ErrOpenPeriod, remedy)
 }
 
-// newAccounts reports whether Next has other accounts than Old.
+// newAccounts reports whether the accounts of Next are not those of Old.
 func (c *Change) newAccounts() bool { return c.Next.UserHash != c.Old.UserHash }
 
-// MakeNext sets Next, the generation that begins after the settled turn; want is the changes.Header
+// MakeNext sets Next, the generation that begins after the settled turn. want is the changes.Header
 // of the new configuration.
 func (c *Change) MakeNext(want *schemas.Header) {
 	c.Next = changes.Succeed(c.Old, want, c.settled+1, c.turns().End(c.settled), c.last)
@@ -255,7 +256,7 @@ func (c *Change) CheckSize() error {
 	return nil
 }
 
-// ledger opens a ledger topic; before TakeEpoch only for reading, so that no run is disturbed. The
+// ledger opens a ledger topic; before TakeEpoch only for reading, so as not to disturb a run. The
 // returned function closes it.
 func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 	if c.epoch < 0 {
@@ -266,14 +267,14 @@ func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 }
 
 // WindUp charges every shard of the old generation for the settled turns, and returns the shards'
-// snapshots, which are without accounts if the user-hash key changes. It refuses a change while a
+// snapshots, which contain no accounts if the user-hash key changes. It returns an error while a
 // later turn is under way or published, or windows are open. Errors: deployment.ErrOpenPeriod,
 // deployment.ErrOpenWindows, deployment.ErrInterruptedTurn, deployment.ErrSuperseded,
 // deployment.ErrLogFault, *spend.StopError, or the broker's error.
 func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
 	snapshots, err := c.checkpoints(ctx)
 	if err == nil {
-		err = c.unpublished(ctx)
+		err = c.checkUnpublished(ctx)
 	}
 	if err == nil {
 		err = c.checkWindows()
@@ -281,8 +282,8 @@ func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
 	return snapshots, c.cause(ctx, err)
 }
 
-// cause returns deployment.ErrSuperseded in place of err if a run has changed the state meanwhile:
-// its writes look like lost records.
+// cause returns deployment.ErrSuperseded instead of err if a run has changed the state meanwhile,
+// because its writes look like lost records.
 func (c *Change) cause(ctx context.Context, err error) error {
 	if err == nil || c.epoch < 0 && errors.Is(err, deployment.ErrInterruptedTurn) {
 		return err
@@ -315,7 +316,7 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	return snapshots, nil
 }
 
-// beginAnew makes snapshots without accounts. The accounts of the old generation belong to periods
+// beginAnew fills snapshots without accounts. The accounts of the old generation belong to periods
 // that no later window can charge. Its ledger cannot be read without the old key, so control must
 // show that no turn is under way: no shard decides a turn before its CLOSE.
 func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) error {
@@ -323,7 +324,7 @@ func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) er
 		return err
 	}
 	if c.standing.Closed > c.settled {
-		return fmt.Errorf("changing the user-hash key after turn %d: turn %d is closed, and may be published in part: "+
+		return fmt.Errorf("changing the user-hash key after turn %d: turn %d is closed, and may be partly published: "+
 			"run the configuration in force to the end of a period with --until, and repeat the change: %w",
 			c.settled, c.standing.Closed, deployment.ErrInterruptedTurn)
 	}
@@ -341,9 +342,9 @@ func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) er
 	return nil
 }
 
-// nobodyForgotten refuses another user-hash key if a user was forgotten: the mark on the ledger
-// holds only under the old key, and under another the user would count again.
-func (c *Change) nobodyForgotten(ctx context.Context) error {
+// checkNobodyForgotten returns an error if a user was forgotten: the mark on the ledger is valid
+// only under the old user-hash key, so under another key the user would count again.
+func (c *Change) checkNobodyForgotten(ctx context.Context) error {
 	bounds, err := c.client.Offsets(ctx, c.control.Topic, 0)
 	if err == nil {
 		err = c.client.ReadRange(ctx, c.control.Topic, 0, bounds.Start, bounds.High, func(r kafkalog.Record) error {
@@ -382,8 +383,8 @@ func (c *Change) oldEngine() (*spend.Engine, func(), error) {
 // checks that this is possible. Errors: deployment.ErrInterruptedTurn, *deployment.TopicError for a
 // new ledger that is not empty, or the broker's error.
 func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapshot) (err error) {
-	marked := func(s schemas.Snapshot) bool { return len(s.Forgotten) > 0 }
-	if c.settled == 0 && !slices.ContainsFunc(snapshots, marked) {
+	hasMarks := func(s schemas.Snapshot) bool { return len(s.Forgotten) > 0 }
+	if c.settled == 0 && !slices.ContainsFunc(snapshots, hasMarks) {
 		return nil // no user has an account yet, and none was forgotten
 	}
 	to, done := c.ledger(c.Next.Topics.Ledger)
@@ -401,8 +402,8 @@ func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapsho
 	return nil
 }
 
-// interrupted wraps an error of winding up; for a turn under way or a foreign ledger it adds the
-// remedy.
+// interrupted wraps an error of winding up. If a turn is under way or the ledger is foreign, it
+// adds the remedy.
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
 		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published "+
@@ -450,10 +451,10 @@ func (c *Change) WriteGeneration(ctx context.Context) error {
 	return nil
 }
 
-// unpublished refuses a change if values of an unsettled turn are published. The ledger has then
-// lost the decisions about them, and no run would compare the values of the next generation with
-// them.
-func (c *Change) unpublished(ctx context.Context) error {
+// checkUnpublished returns an error if values of an unsettled turn are published. The ledger has
+// then lost the decisions about them, and no run would compare the values of the next generation
+// with them.
+func (c *Change) checkUnpublished(ctx context.Context) error {
 	old := changes.InForce(c.dep, c.Old)
 	if err := countslog.CheckIntact(ctx, old, c.client, c.control); err != nil {
 		return err
@@ -463,7 +464,7 @@ func (c *Change) unpublished(ctx context.Context) error {
 		return err
 	}
 	if found {
-		return fmt.Errorf("changing the deployment after turn %d: topic %s has values of a later turn, and topic %s "+
+		return fmt.Errorf("changing the deployment after turn %d: topic %s has values of a later turn, but topic %s "+
 			"does not have the decisions about them. Restore that topic if it lost records; if another program wrote "+
 			"to counts, begin a new deployment with new keys: %w", c.settled, old.Config.Outputs.Counts,
 			old.Config.Outputs.Ledger, deployment.ErrLogFault)

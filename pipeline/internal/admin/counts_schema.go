@@ -20,15 +20,15 @@ func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.Coun
 	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
 		id, err := client.Register(ctx, subject, schemas.ReleaseSchema())
 		if errors.Is(err, registry.ErrIncompatible) {
-			err = fmt.Errorf("%w: the subject has another schema than the one of counts: name another counts topic "+
+			err = fmt.Errorf("%w: the subject already has another schema: name another counts topic "+
 				"(outputs.counts), or let the registry accept this schema there (compatibility NONE)", err)
 		}
 		return id, err
 	})
 }
 
-// LookUpCounts is RegisterCounts without registering: the SchemaID is 0 if the schema of releases
-// is not registered under the subject of the counts topic.
+// LookUpCounts is like RegisterCounts, but does not register: the SchemaID is 0 if the schema of
+// releases is not registered under the subject of the counts topic.
 func LookUpCounts(ctx context.Context, d *deployment.Deployment) (schemas.CountsEncoding, error) {
 	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
 		id, err := client.Lookup(ctx, subject, schemas.ReleaseSchema())
@@ -39,9 +39,9 @@ func LookUpCounts(ctx context.Context, d *deployment.Deployment) (schemas.Counts
 	})
 }
 
-// CheckCounts returns deployment.ErrCountsSchema if the registry of a configuration does not have
-// the schema of releases under the id in h, without which consumers cannot read counts. Other
-// errors are those of RegisterCounts. Runs do not contact the registry about counts.
+// CheckCounts returns deployment.ErrCountsSchema if the configured registry does not return the
+// schema of releases for the id in h: consumers could not read counts. Other errors are those of
+// RegisterCounts. Runs do not contact the registry about counts.
 func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Header) error {
 	if h.Counts.Format != schemas.CountsAvro || d.Config.Outputs.Registry == nil {
 		return nil
@@ -49,25 +49,25 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 	_, err := countsEncoding(d, func(client *registry.Client, _ string) (uint32, error) {
 		text, err := client.Schema(ctx, h.Counts.SchemaID)
 		same, _ := event.SameSchema(schemas.ReleaseSchema(), text) // perhaps reformatted by the registry
-		is := "has no schema with that id"
+		problem := "has no schema with that id"
 		switch {
 		case errors.Is(err, event.ErrUnfitSchema), err == nil && !same:
-			is = "has another schema under that id"
+			problem = "has another schema under that id"
 		case err == nil || !errors.Is(err, event.ErrUnknownSchema):
 			return h.Counts.SchemaID, err
 		}
-		return 0, fmt.Errorf("generation %d writes values with the schema id %d, and the registry %s %s: %w: correct "+
+		return 0, fmt.Errorf("generation %d writes values with the schema id %d, but the registry %s %s: %w: correct "+
 			"outputs.registry. If this registry replaces the one where tollgate init registered the schema, drain the "+
 			"run and run tollgate change, which registers it here", h.Generation, h.Counts.SchemaID,
-			d.Config.Outputs.Registry.URL, is, deployment.ErrCountsSchema)
+			d.Config.Outputs.Registry.URL, problem, deployment.ErrCountsSchema)
 	})
 	return err
 }
 
-// countsEncoding returns the encoding of counts under a configuration, with the schema id that ask
+// countsEncoding returns the encoding of counts under a configuration, with the schema id that idOf
 // returns for the subject of the counts topic.
 func countsEncoding(d *deployment.Deployment,
-	ask func(client *registry.Client, subject string) (uint32, error)) (schemas.CountsEncoding, error) {
+	idOf func(client *registry.Client, subject string) (uint32, error)) (schemas.CountsEncoding, error) {
 	out := &d.Config.Outputs
 	enc := schemas.CountsEncoding{Format: out.CountsFormat}
 	if enc.Format != schemas.CountsAvro {
@@ -78,8 +78,8 @@ func countsEncoding(d *deployment.Deployment,
 		return enc, err
 	}
 	defer client.Close()
-	if enc.SchemaID, err = ask(client, countsSubject(out.Counts)); err != nil {
-		return enc, fmt.Errorf("the schema of counts: %w", err)
+	if enc.SchemaID, err = idOf(client, countsSubject(out.Counts)); err != nil {
+		return enc, fmt.Errorf("finding the schema of counts: %w", err)
 	}
 	return enc, nil
 }

@@ -1,7 +1,8 @@
-// Package admin makes the changes of operators between runs: it winds up a generation so that the
-// next one can begin, and removes a user. It also reads accounts.
+// Package admin makes operators' changes between runs: it winds up a generation so that the next
+// one can begin, and removes users. It also reads accounts.
 //
-// Guarantees: a refused change does not disturb a run; an interrupted change leaves the generation
-// in force unchanged; the next generation is put in force only once every settled turn is charged,
-// a snapshot of every shard is on the ledger, and nothing of a later turn was published.
+// Guarantees: a change that fails its checks does not disturb a run; an interrupted change leaves
+// the generation in force unchanged; the next generation is put in force only once every settled
+// turn is charged, a snapshot of every shard is on the ledger, and no value of a later turn was
+// published.
 package admin

@@ -13,22 +13,23 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Forget takes an epoch, records on control who removes a user and why, and removes the user from
+// Forget starts an epoch, records on control who removes a user and why, and removes the user from
 // the ledger as of the last settled turn, which it returns. It can be repeated. Errors:
 // deployment.ErrHeaderMismatch unless the configuration is in force, deployment.ErrInterruptedTurn,
 // and those of TakeEpoch.
 func (c *Change) Forget(ctx context.Context, user []byte, by, why string) (spend.Removed, uint64, error) {
 	var removed spend.Removed
-	// Forget writes accounts. Another budget period would drop those of everybody in the shard, and
-	// under another name of the deployment, the broker would not refuse older runs.
+	// Forget writes accounts. With another budget period, the accounts of everybody in the shard
+	// would be dropped, and under another name of the deployment, the broker would not fence off
+	// older runs.
 	if err := cmp.Or(c.checkAccounts(), changes.Agrees(c.dep, c.Old)); err != nil {
 		return removed, 0, err
 	}
 	if err := c.TakeEpoch(ctx); err != nil {
 		return removed, 0, err
 	}
-	// Control must have the FORGET before the ledger has the mark, because the mark would have no
-	// effect under another user-hash key.
+	// Control must contain the FORGET before the ledger contains the mark, because the mark would
+	// have no effect under another user-hash key.
 	w, err := controllog.NewWriter(ctx, c.control)
 	if err != nil {
 		return removed, 0, err
@@ -53,7 +54,7 @@ func (c *Change) Forget(ctx context.Context, user []byte, by, why string) (spend
 	return removed, c.settled, nil
 }
 
-// Interrupted returns the deployment.ErrInterruptedTurn of a command that needs a drained
+// Interrupted returns the deployment.ErrInterruptedTurn for a command that needs a drained
 // deployment.
 func Interrupted(settled uint64) error {
 	return fmt.Errorf("the turn after turn %d was interrupted: start a run, drain it, then repeat the command: %w",

@@ -29,8 +29,8 @@ func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standi
 	return all, forgotten, asOf, err
 }
 
-// Spent returns the spent budget of every account, by period. asOf and the errors are those of
-// Standings.
+// Spent returns how much every account has spent, by budget period. asOf and the errors are those
+// of Standings.
 func (c *Change) Spent(ctx context.Context) (all map[int64][]units.Mu2, asOf int64, err error) {
 	asOf, err = c.asOf(ctx, func(e *spend.Engine, _ int64) error {
 		all = map[int64][]units.Mu2{}
@@ -60,13 +60,13 @@ func (c *Change) checkAccounts() error {
 	return nil
 }
 
-// asOf calls read with an engine and the end of the last settled turn, and again if a run has
-// settled turns meanwhile. It returns that end. If no turn is settled, it does not call read.
+// asOf calls read with an engine and the end of the last settled turn, which it returns. If a run
+// has settled turns meanwhile, it tries again. If no turn is settled, it does not call read.
 func (c *Change) asOf(ctx context.Context, read func(e *spend.Engine, end int64) error) (end int64, err error) {
 	if err := c.checkAccounts(); err != nil {
 		return 0, err
 	}
-	const attempts = 10 // while a run goes on
+	const attempts = 10 // while a run is active
 	for range attempts {
 		if err := c.control.Update(ctx); err != nil {
 			return 0, err

@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// LeastPeriod implements spend.Windows: it returns the earliest budget period that some window
-// which ends after a turn overlaps; math.MinInt64 with one budget for life.
+// LeastPeriod implements spend.Windows: it returns the earliest budget period that overlaps a
+// window ending after a turn; math.MinInt64 with one budget for life.
 func (t *Turns) LeastPeriod(turn uint64) int64 {
 	if t.period == 0 {
 		return math.MinInt64
@@ -16,13 +16,14 @@ func (t *Turns) LeastPeriod(turn uint64) int64 {
 }
 
 // Elapsed implements spend.Windows: it counts from the start of the budget period or, with one
-// budget for life, from the reading 0, because one record can decide the start of the deployment.
+// budget for life, from reading 0, because one record can decide the start of the deployment.
 func (t *Turns) Elapsed(w schemas.MetricWindow, period int64) int64 {
 	return w.WindowEnd - period*t.period
 }
 
 // PeriodEnds reports whether a budget period ends with a turn: no window up to this turn contains
-// an event of a later period, and no window that begins afterwards one of an earlier period.
+// an event of a later period, and no window that begins afterwards contains one of an earlier
+// period.
 func (t *Turns) PeriodEnds(turn uint64) bool {
 	end := t.end(turn)
 	return t.period > 0 && Align(end, t.period) == end
@@ -46,8 +47,8 @@ func (t *Turns) NextPeriod(turn uint64) int64 {
 	return t.clock.Time(next)
 }
 
-// PeriodOf returns the number of the budget period of a time, counted from the reading 0, before
-// which numbers are negative; 0 with one budget for life.
+// PeriodOf returns the number of the budget period that contains a time, counted from reading 0,
+// before which numbers are negative; 0 with one budget for life.
 func (t *Turns) PeriodOf(millis int64) int64 {
 	if t.period == 0 {
 		return 0

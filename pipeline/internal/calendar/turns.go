@@ -17,22 +17,23 @@ const (
 	Forever = math.MaxInt64 // after every other time
 )
 
-// MaxSlides limits the slides of a deployment after Coarse, because the number of a turn is
-// computed by inclusion and exclusion over them.
+// MaxSlides limits the number of slides that Coarse returns for a deployment, because the number of
+// a turn is computed by inclusion and exclusion over them.
 const MaxSlides = 6
 
 // Turns numbers the slices of event time between the ends of a generation's windows. Turn w covers
 // [End(w−1), End(w)); the ends are the multiples of all slides after the start of the generation.
-// Its first turn has the number after the last turn of the generation before. No window begins
-// before that start, and all earlier turns count as one: the last one. All times are Unix
-// milliseconds; turns are numbered from 1, metrics by their indexes in the header. It implements
-// spend.Windows. Read-only, and safe for concurrent use.
+// Its first turn has the number after the last turn of the previous generation. No window begins
+// before that start, and all earlier time counts as one turn, the last one of the previous
+// generation. All times are Unix milliseconds; turns are numbered from 1, metrics by their indexes
+// in the header. It implements spend.Windows. It is read-only, and safe for concurrent use.
 //
 // Windows, slides and periods have constant lengths by the clock of the deployment's time zone. So
 // all numbers are computed from readings of that clock, and do not depend on when it is changed:
-// metric windows begin and end at readings. Only methods documented so use times.
+// metric windows begin and end at readings. Methods take and return readings unless their comments
+// say that they use times.
 type Turns struct {
-	Start   int64 // start of the deployment; earlier events belong to no turn
+	Start   int64 // start of the deployment; earlier events do not belong to a turn
 	clock   *wallclock.Clock
 	first   uint64 // the generation's first turn
 	start   int64  // reading at the start of the first turn
@@ -41,14 +42,14 @@ type Turns struct {
 	period  int64 // budget period in milliseconds; 0 for life
 }
 
-// term is a term of inclusion and exclusion: every is a common multiple of slides, whose multiples
-// count with the sign.
+// term is a term of inclusion and exclusion: every is a common multiple of slides, and its
+// multiples count with the sign.
 type term struct{ every, sign int64 }
 
 // windowed describes a metric's windows; size is 0 if it shares another metric's windows.
 type windowed struct{ size, slide int64 }
 
-// New returns the turns of the generation with header h; period is the budget period, 0 for life.
+// New returns the turns of the generation with header h. period is the budget period; 0: for life.
 func New(h *schemas.Header, period time.Duration) *Turns {
 	clock := wallclock.Of(h.Zone)
 	t := &Turns{Start: h.StartMillis, clock: clock, first: h.FromTurn, start: clock.Begins(h.SliceStart),
@@ -66,8 +67,8 @@ func New(h *schemas.Header, period time.Duration) *Turns {
 	return t
 }
 
-// Coarse returns the distinct slides that are not multiples of another one, ascending. All must be
-// above 0.
+// Coarse returns the distinct slides that are not multiples of another slide, ascending. All must
+// be above 0.
 func Coarse(slides []int64) []int64 {
 	slides = slices.Clone(slides)
 	slices.Sort(slides)
@@ -139,7 +140,7 @@ func (t *Turns) end(turn uint64) int64 {
 	if len(t.terms) == 1 {
 		return Align(t.start, t.terms[0].every) + n*t.terms[0].every
 	}
-	// The least slide alone makes at most as many turns as there are.
+	// The number of turns is at least the number that the least slide alone would give.
 	least := t.terms[0].every
 	most := Align(t.start, least) + n*least - t.start
 	after := sort.Search(int(most), func(ms int) bool { return t.ends(t.start+int64(ms)) >= n })
@@ -184,8 +185,8 @@ func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 }
 
 // begins reports whether a window begins at a reading: if the clock jumps from there to the start
-// of the metric's next window, only the next one begins. So no two windows of a metric begin at the
-// same time.
+// of the metric's next window, only the next window begins. So no two windows of a metric begin at
+// the same time.
 func (t *Turns) begins(start, slide int64) bool {
 	return t.clock == nil || t.clock.Time(start) < t.clock.Time(start+slide)
 }
@@ -286,7 +287,7 @@ func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
 }
 
 // MostWindows returns the greatest number of windows of a metric that contain one slice; 0 for a
-// metric without windows of its own.
+// metric without its own windows.
 func (t *Turns) MostWindows(metric int) uint64 {
 	m := t.metrics[metric]
 	if m.size == 0 {

@@ -1,6 +1,6 @@
-// Package changes compares configurations with the generation in force, and makes the header of the
-// next generation. It decides which settings may change, and whether the generations together keep
-// the first promise.
+// Package changes compares configurations with the generation in force, and computes the header of
+// the next generation. It decides which settings may change, and whether the generations together
+// keep the first promise.
 //
 // Guarantees: no change raises a part of the budget (docs/guarantee.md, "Several budgets"); the
 // settings that determine who a user is, or what a metric counts, never change under the same name.

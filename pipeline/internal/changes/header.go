@@ -5,9 +5,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Header returns the header of a deployment that begins with a configuration, without its
-// incarnation and start, which Init or Succeed fill in, and without Counts.SchemaID, which the
-// registry assigns.
+// Header returns the header of a deployment that begins with a configuration. Init or Succeed fill
+// in the incarnation and the start, and the registry assigns Counts.SchemaID.
 func Header(d *deployment.Deployment) schemas.Header {
 	h := schemas.Header{
 		Generation:    1,

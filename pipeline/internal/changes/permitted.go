@@ -84,9 +84,9 @@ func Differences(h, want *schemas.Header) []Difference {
 	return all
 }
 
-// SchemaDifferences returns the difference if the registry has the schema of counts under another
-// id than the generation in force, h, or has lost it, so that want.Counts.SchemaID is 0.
-// Differences ignores the id, which only the registry knows.
+// SchemaDifferences returns the difference if the registry's id for the schema of counts is not
+// that of the generation in force, h, or if the registry has lost the schema, so that
+// want.Counts.SchemaID is 0. Differences ignores the id, which only the registry knows.
 func SchemaDifferences(h, want *schemas.Header) []Difference {
 	if h.Counts.Format != want.Counts.Format || h.Topics.Counts != want.Topics.Counts || h.Counts == want.Counts {
 		return nil
@@ -99,7 +99,7 @@ func SchemaDifferences(h, want *schemas.Header) []Difference {
 		Values: []Value{value("outputs.registry", fmt.Sprint(h.Counts.SchemaID), now)}}}
 }
 
-// sameRegistry returns a cheaper remedy if only the registry's address differs.
+// sameRegistry returns an easier remedy if only the registry's address differs.
 func sameRegistry(was, is string) string {
 	return textIf(event.OtherRegistry(was, is),
 		"if it is the same registry, make its old name point to the new address; otherwise ")
@@ -121,24 +121,25 @@ func textIf(cond bool, text string) string {
 
 func periodOf(h *schemas.Header) string { return h.Metrics[0].Period }
 
-// userHashNever refuses another user-hash key, which gives every user a new account, if accounts
-// cannot begin anew. They do so at the end of a budget period, which admin.Change checks. The old
-// ledger must stay unchanged, because the change can be interrupted.
+// userHashNever returns the reason why the user-hash key, a change of which gives every user a new
+// account, can never change like this; "" if it can. Accounts may begin anew at the end of a budget
+// period, which admin.Change checks. The old ledger must stay unchanged, because the change can be
+// interrupted.
 func userHashNever(h, want *schemas.Header) string {
 	switch {
 	case periodOf(h) == "":
 		return "the budget is for life, and the accounts of all users would be lost"
 	case h.Topics.Ledger == want.Topics.Ledger:
-		return "the ledger has the accounts under the old key: also name a new, empty ledger topic"
+		return "the ledger contains the accounts under the old key: also name a new, empty ledger topic"
 	}
 	return ""
 }
 
-// NewestKey returns the fingerprint of the noise key of a generation's draws.
+// NewestKey returns the fingerprint of the noise key that a generation draws with.
 func NewestKey(h *schemas.Header) schemas.KeyFingerprint { return h.NoiseKeys[len(h.NoiseKeys)-1] }
 
-// keyNever refuses a noise key that released an earlier turn: each key serves one range of turns,
-// so that it can be destroyed afterwards.
+// keyNever returns the reason why a noise key cannot be used again; "" if it is new. Each key
+// serves one range of turns, so that it can be destroyed afterwards.
 func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
 	for _, k := range h.NoiseKeys {
 		switch {
@@ -154,7 +155,7 @@ func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
 }
 
 // metricDifferences compares metrics by their names. For the deployment's whole life a name belongs
-// to one field, kind, filter, window and key mode. New and removed metrics are first, because they
+// to one field, kind, filter, window and key mode. New and removed metrics come first, because they
 // change the other metrics' parts of the budget.
 func metricDifferences(h, want *schemas.Header) []Difference {
 	var all, others []Difference
@@ -203,7 +204,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 	return all
 }
 
-// MetricNamed returns the index of a metric in a header; −1 if no metric has the name.
+// MetricNamed returns the index of a metric in a header; −1 if no metric has this name.
 func MetricNamed(h *schemas.Header, name string) int {
 	return slices.IndexFunc(h.Metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// budgetDifferences compares the budget in force with another one. No part may rise.
-// docs/guarantee.md, "Several budgets", has the proof, and the cost of a rise.
+// budgetDifferences compares the budget in force with another one. No part may rise. For the proof,
+// and the cost of a rise, see docs/guarantee.md, "Several budgets".
 func budgetDifferences(h, want *budgets.Budget) []Difference {
 	if h.Accountant != want.Accountant || h.Whole() == want.Whole() {
 		return nil
@@ -22,11 +22,11 @@ func budgetDifferences(h, want *budgets.Budget) []Difference {
 		what = fmt.Sprintf("%s, of which delta_keys falls from %s to %s and can never rise again", what, was, is)
 	case !rises:
 	case raised.Parameter == "delta_keys" && h.Keys.IsZero():
-		what, never = "delta_keys", fmt.Sprintf("it would be %s and the deployment has reserved nothing, so that you "+
+		what, never = "delta_keys", fmt.Sprintf("it would be %s, but the deployment has reserved nothing, so that you "+
 			"cannot add metrics with private keys: both together would be more than delta. Leave such metrics out, or "+
 			"begin a new deployment with new keys that reserves privacy.delta_keys from the start", is)
 	case raised.Parameter == "delta_keys":
-		what, never = "delta_keys", fmt.Sprintf("it would be %s and the deployment has reserved %s, which never "+
+		what, never = "delta_keys", fmt.Sprintf("it would be %s, but the deployment has reserved %s, which never "+
 			"rises: write privacy.delta_keys: %[2]s (without it: a tenth of delta if a metric has private keys), or "+
 			"begin a new deployment with new keys", is, was)
 	case raised.Parameter == "mu2":
@@ -43,7 +43,8 @@ func budgetDifferences(h, want *budgets.Budget) []Difference {
 	})}}
 }
 
-// keysText returns δ_keys as in a configuration: the shortest number that gives this budget.
+// keysText returns δ_keys as written in a configuration: the shortest number that gives this
+// budget.
 func keysText(b *budgets.Budget) string {
 	whole := b.Whole() // a configuration has the whole promise
 	b = &whole

@@ -9,7 +9,7 @@ import (
 
 // Succeed returns the header of the generation that follows h with the configuration of want. from
 // is its first turn, sliceStart the start of that turn in Unix milliseconds, and last the CLOSE of
-// the turn before, or nil.
+// the previous turn, or nil.
 func Succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *controllog.Closing) schemas.Header {
 	next := *want
 	next.Incarnation, next.StartMillis = h.Incarnation, h.StartMillis

@@ -36,7 +36,7 @@ func differing(values []Value) []Value {
 // fingerprint identifies a key by the start of its hash in HEADER, which reveals nothing about the
 // key.
 func fingerprint(hash [32]byte) string {
-	return "the key of fingerprint " + hex.EncodeToString(hash[:4])
+	return "the key with fingerprint " + hex.EncodeToString(hash[:4])
 }
 
 // metricValues compares two definitions of a metric in every field of schemas.MetricSpec except the
@@ -71,14 +71,14 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom),
 		lists(keys, was.PublicKeys, is.PublicKeys),
 		deviations("σ of the first rung", was.First, is.First), deviations("σ of the top", was.Top, is.Top),
-		shares("δ of an event of a key", was.DeltaKey, is.DeltaKey),
+		shares("δ per event of a key", was.DeltaKey, is.DeltaKey),
 		apart("burst of the allowance (B²)", was.Burst != is.Burst, was.Burst.Float(), is.Burst.Float()),
 		apart("refill of the allowance (B²)", was.Refill != is.Refill, was.Refill.Float(), is.Refill.Float()),
 		millis("horizon of the allowance", was.Horizon, is.Horizon), value("privacy.period", was.Period, is.Period),
 	})
 }
 
-// capOf returns a cap, "" without one.
+// capOf returns the text of a cap; "" if there is none.
 func capOf(most uint32) string {
 	if most == 0 {
 		return ""
@@ -103,7 +103,7 @@ func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	return differing([]Value{value("scale", scale(was), scale(is))})
 }
 
-// placeValues compares the places of the fields that a metric reads.
+// placeValues compares where the fields that a metric reads are in a record.
 func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key),
 		value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
@@ -131,13 +131,13 @@ func apart(field string, differ bool, was, is float64) Value {
 		}
 	}
 	if differ {
-		v.Is += " (another in the last bits)"
+		v.Is += " (differs in the last bits)"
 	}
 	return v
 }
 
 // lists compares lists of public keys, or of edges, by their lengths and the numbers of added and
-// removed ones. It does not show keys, because no log may contain them.
+// removed elements. It does not show keys, because no log may contain them.
 func lists(field string, was, is [][]byte) Value {
 	only := func(in, notIn [][]byte) (n int) {
 		for _, k := range in {
@@ -150,7 +150,7 @@ func lists(field string, was, is [][]byte) Value {
 	what, _, _ := strings.Cut(field, ".")
 	v := Value{Field: field, Was: fmt.Sprintf("%d %s", len(was), what), Is: fmt.Sprintf("%d %s", len(is), what)}
 	if gone, added := only(was, is), only(is, was); gone+added > 0 {
-		v.Is += fmt.Sprintf(" (%d added, %d gone)", added, gone)
+		v.Is += fmt.Sprintf(" (%d added, %d removed)", added, gone)
 	}
 	return v
 }

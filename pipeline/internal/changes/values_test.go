@@ -66,7 +66,7 @@ func TestListsOfKeysAreComparedWithoutKeys(t *testing.T) {
 		return list
 	}
 	got := fmt.Sprint(lists("keys.list", keys("a", "b", "c"), keys("a", "b", "f")))
-	if want := `{keys.list 3 keys 3 keys (1 added, 1 gone)}`; got != want {
+	if want := `{keys.list 3 keys 3 keys (1 added, 1 removed)}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -159,7 +159,7 @@ func TestScalesAndEdgesAreTold(t *testing.T) {
 	}
 	all := metricDifferences(edges(0, 5, 10), edges(0, 6, 10))
 	if !slices.ContainsFunc(all, func(d Difference) bool {
-		return slices.Contains(d.Values, Value{Field: "edges", Was: "3 edges", Is: "3 edges (1 added, 1 gone)"})
+		return slices.Contains(d.Values, Value{Field: "edges", Was: "3 edges", Is: "3 edges (1 added, 1 removed)"})
 	}) {
 		t.Errorf("told as %+v", all)
 	}

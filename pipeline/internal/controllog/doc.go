@@ -4,13 +4,13 @@
 // (STOP, RECOVER). The processes of a run communicate through it (READER, PASSED, LOST, DRAIN,
 // END).
 //
-// Package schemas has the formats of its records (control.go, control_close.go and so on). [Open]
-// reads it; a [Log] follows it for every stage of the process; [View] holds its state, and the
-// rules that decide whether a record counts; a [Writer] appends to it.
+// Package schemas defines the formats of its records (control.go, control_close.go and so on).
+// [Open] reads the log; a [Log] follows it for every stage of the process; a [View] holds its state
+// and implements the rules that decide whether a record counts; a [Writer] appends to it.
 //
-// Guarantees: every reader of the same records has the same View, wherever it begins to read (a
-// record points back to the oldest one that a start needs). The only exception is what the
-// processes of a run wrote to each other before that in the epoch in force; processes that need it
+// Guarantees: every reader of the same records has the same View, wherever it begins to read (each
+// record points back to the oldest one that a start needs). The only exception are earlier records
+// with which the processes of a run communicate in the epoch in force; processes that need these
 // have followed the epoch from its EPOCH. Not guaranteed: anything if others can write to the topic
 // in the deployment's name.
 package controllog

@@ -2,7 +2,7 @@ package controllog
 
 import "fmt"
 
-// NotOurs is the reason for ReportForeign if no version of this program has written the record.
+// NotOurs is the reason to pass to ReportForeign if no version of this program wrote the record.
 const NotOurs = "was not written by Tollgate and is ignored: check who may write to the topic"
 
 // ReportForeign logs a warning about an ignored record, once, with the reason. It logs the first
@@ -32,7 +32,7 @@ const (
 	foreignCounted = 1000
 )
 
-// reportedForeign has the number of reported records of a partition, and the last one's offset.
+// reportedForeign counts the reported records of a partition, and holds the last one's offset.
 type reportedForeign struct {
 	n    int
 	last int64

@@ -9,7 +9,7 @@ import (
 // Group is the progress of a group of partitions in the epoch, as reported by its reader.
 type Group struct {
 	Turn    uint64             // last turn that the group has passed
-	Cuts    []schemas.GroupCut // ends of that turn, and of earlier turns without a CLOSE
+	Cuts    []schemas.GroupCut // cuts of that turn, and of earlier turns without a CLOSE
 	Each    map[uint64]uint64  // accepted records, by unsettled turn
 	Tallies schemas.ReadTallies
 	// Unclosed are the tallies of records after Cuts.
@@ -19,8 +19,8 @@ type Group struct {
 	Redo     uint64
 }
 
-// observePassed applies a PASSED of the reader that belongs to the epoch. It ignores turns that the
-// group has already passed, because a turn has one cut and one number of records.
+// observePassed applies a PASSED of a reader that belongs to the epoch. It ignores turns that the
+// group has already passed, because a turn has only one cut and one number of records.
 func (v *View) observePassed(offset int64, p *schemas.Passed) {
 	g := v.Groups[p.Group]
 	switch {
@@ -33,7 +33,7 @@ func (v *View) observePassed(offset int64, p *schemas.Passed) {
 		return
 	}
 	if what := v.misplaced(p); what != "" {
-		v.foreign(offset, "is a PASSED of a reader whose partitions "+what+
+		v.foreign(offset, "is a PASSED of a reader whose cuts "+what+
 			", so it is ignored and its turns stay open: check that all processes of the run have the same version")
 		return
 	}
@@ -59,9 +59,9 @@ func (v *View) observePassed(offset int64, p *schemas.Passed) {
 	g.AtEnd, g.Last = p.AtEnd, p.Last
 }
 
-// misplaced returns the fault of the cuts of a PASSED, or "". If it passes further turns, it must
-// have a cut for every partition of its group in the last CLOSE, at or after the CLOSE's cut. It
-// must not have one for a partition of another group.
+// misplaced returns what is wrong with the cuts of a PASSED, or "". A PASSED that passes more turns
+// must contain a cut for every partition of its group in the last CLOSE, at or after the CLOSE's
+// cut. It must not contain a cut for a partition of another group.
 func (v *View) misplaced(p *schemas.Passed) string {
 	r := v.readers[v.Run]
 	if r == nil {
@@ -71,7 +71,7 @@ func (v *View) misplaced(p *schemas.Passed) string {
 	for i := range p.Cuts {
 		c := &p.Cuts[i]
 		if uint32(c.Partition)%r.groups != p.Group {
-			return "are those of another group, too"
+			return "include a partition of another group"
 		}
 		cuts[c.Partition] = c.Cut.Cut
 	}
@@ -84,9 +84,9 @@ func (v *View) misplaced(p *schemas.Passed) string {
 		switch {
 		case uint32(c.Partition)%r.groups != p.Group:
 		case !has:
-			return "are not all of its group"
+			return "do not include every partition of its group"
 		case cut < c.Cut:
-			return "end before those of the last CLOSE"
+			return "are before those of the last CLOSE"
 		}
 	}
 	return ""
@@ -120,7 +120,7 @@ func (v *View) observeReader(offset int64, b *schemas.Reader) {
 	r.last[b.Group], r.newest = offset, offset
 }
 
-// beginReaders admits the last reader of every group of a run to the run's new epoch.
+// beginReaders makes the last reader of every group of a run a member of the run's new epoch.
 func (v *View) beginReaders(run int64) {
 	maps.DeleteFunc(v.readers, func(number int64, _ *readers) bool { return number < run })
 	v.part = map[uint32]int64{}
@@ -129,10 +129,10 @@ func (v *View) beginReaders(run int64) {
 	}
 }
 
-// IsMember reports whether a reader belongs to the epoch: it must be the last one of its group
+// IsMember reports whether a reader belongs to the epoch: it must be the last reader of its group
 // before the EPOCH. If its READER may be below v.begun, and its group has no other READER before
-// the EPOCH, it counts as a member, because a reader knows the epoch only from a log with both
-// records.
+// the EPOCH, it counts as a member, because a reader knows the epoch only from a log that contains
+// both records.
 func (v *View) IsMember(group uint32, reader int64) bool {
 	if newest, known := v.part[group]; known {
 		return newest == reader

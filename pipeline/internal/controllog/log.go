@@ -19,8 +19,8 @@ import (
 const (
 	// Partition is the only partition of the control topic.
 	Partition = 0
-	// MaxRecord limits a record of control, in bytes, to less than the usual limit of a message. A
-	// greater SETTLED is written in parts.
+	// MaxRecord limits a record of control, in bytes, to less than the usual message limit. A
+	// larger SETTLED is written in parts.
 	MaxRecord = 900 << 10
 )
 
@@ -50,7 +50,7 @@ type Log struct {
 	RunID [16]byte
 }
 
-// Missing adds the remedy to the error of a control topic that cannot be read.
+// Missing adds the remedy to the error for a control topic that cannot be read.
 func Missing(err error) error {
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		err = fmt.Errorf("%w: begin the deployment with tollgate init --create-topics, or correct deployment or "+
@@ -59,9 +59,9 @@ func Missing(err error) error {
 	return fmt.Errorf("reading control: %w", err)
 }
 
-// Open reads the control log to its present end. It begins with the oldest record that a start
-// needs: the newest record points back to it. ledgerSlots is the number of turns to remember until
-// the HEADER was read. log receives warnings about foreign records. Errors:
+// Open reads the control log to its current end. It begins with the oldest record that a start
+// needs: the newest record points back to it. ledgerSlots sets the number of turns to remember
+// until the HEADER has been read. log receives warnings about foreign records. Errors:
 // deployment.ErrNotInitialised without a HEADER, deployment.ErrLogFault for a damaged or shortened
 // topic, or the broker's error.
 func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
@@ -107,8 +107,7 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	return l, nil
 }
 
-// generation puts the generation at an offset in force, because reading may begin after that
-// record.
+// generation puts the generation at an offset in force, because reading may begin after its record.
 func (l *Log) generation(ctx context.Context, offset int64) error {
 	c, err := l.record(ctx, offset)
 	if err != nil {
@@ -121,14 +120,15 @@ func (l *Log) generation(ctx context.Context, offset int64) error {
 	case *schemas.Generation:
 		h = &b.Header
 	default:
-		return fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", offset,
+		return fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected: %w", offset,
 			deployment.ErrLogFault)
 	}
 	l.view.Header, l.view.HeaderAt, l.view.history = h, offset, 2*uint64(h.LedgerSlots)
 	return nil
 }
 
-// EpochAt returns the EPOCH at an offset; for −1, before the first EPOCH, one of run −1.
+// EpochAt returns the EPOCH at an offset. For offset −1, before the first EPOCH, it returns one of
+// run −1.
 func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error) {
 	if offset < 0 {
 		return &schemas.Epoch{Run: -1}, nil
@@ -139,17 +139,17 @@ func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error)
 	}
 	e, ok := c.Body.(*schemas.Epoch)
 	if !ok {
-		return nil, fmt.Errorf("reading control at offset %d: a later record calls this an EPOCH, but it is another "+
-			"record: %w", offset, deployment.ErrLogFault)
+		return nil, fmt.Errorf("reading control at offset %d: a later record refers to it as an EPOCH, but it is "+
+			"another record: %w", offset, deployment.ErrLogFault)
 	}
 	return e, nil
 }
 
-// record returns the record of this program at an offset.
+// record returns the record at an offset, which this program must have written.
 func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error) {
 	c, err := l.last(ctx, offset, offset+1)
 	if err == nil && c.Body == nil {
-		err = fmt.Errorf("reading control at offset %d: no record of Tollgate is there: check that the topic was not "+
+		err = fmt.Errorf("reading control at offset %d: there is no record of Tollgate: check that the topic was not "+
 			"compacted: %w", offset, deployment.ErrLogFault)
 	}
 	return c, err
@@ -168,7 +168,7 @@ func (l *Log) WrittenAt(ctx context.Context, offset int64) (written time.Time, e
 	return written, nil
 }
 
-// newest returns the last record of this program before an offset.
+// newest returns the last record before an offset that this program wrote.
 func (l *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
 	const atOnce = 64 // foreign records are rare
 	for to := end; to > 0; to -= atOnce {
@@ -180,8 +180,8 @@ func (l *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
 		deployment.ErrLogFault)
 }
 
-// last returns the last record of this program in the offsets [from, to), without a body if there
-// is none.
+// last returns the last record at the offsets [from, to) that this program wrote, without a body if
+// there is none.
 func (l *Log) last(ctx context.Context, from, to int64) (c schemas.Control, err error) {
 	err = l.client.ReadRange(ctx, l.Topic, Partition, from, to, func(r kafkalog.Record) error {
 		if next, ours, err := Decode(&r); err != nil || ours {
@@ -196,7 +196,7 @@ func (l *Log) last(ctx context.Context, from, to int64) (c schemas.Control, err 
 	return c, nil
 }
 
-// Update reads the control log to its present end.
+// Update reads the control log to its current end.
 func (l *Log) Update(ctx context.Context) error {
 	bounds, err := l.client.Offsets(ctx, l.Topic, Partition)
 	if err != nil {
@@ -217,9 +217,9 @@ func (l *Log) wake() {
 // sharedRead is how long AwaitSettled waits for another stage to read control.
 const sharedRead = 100 * time.Millisecond
 
-// AwaitSettled waits until control has a valid SETTLED of a turn, which no later record revokes. It
-// returns false if control, read to its present end, has none: the SETTLED that the caller wrote
-// does not count, because a newer run had taken the epoch.
+// AwaitSettled waits until control contains a valid SETTLED of a turn, which no later record
+// revokes. It returns false if control, read to its current end, contains none: then the SETTLED
+// that the caller wrote does not count, because a newer run had started an epoch.
 func (l *Log) AwaitSettled(ctx context.Context, turn uint64) (bool, error) {
 	timer := time.NewTimer(sharedRead)
 	defer timer.Stop()
@@ -257,7 +257,7 @@ func (l *Log) Await(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// readTo reads control up to an existing offset, exclusively.
+// readTo reads control up to, but not including, an existing offset.
 func (l *Log) readTo(ctx context.Context, end int64) error {
 	if l.view.Next >= end {
 		return nil
@@ -287,7 +287,7 @@ func (l *Log) apply(r kafkalog.Record) error {
 }
 
 // Feed applies fetched records of control, which must be in the order of their offsets. It first
-// reads missing earlier ones, and skips known ones.
+// reads missing earlier records, and skips known ones.
 func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -352,8 +352,8 @@ func (l *Log) OnSettled(fn OnSettled) {
 // broker has already waited.
 const SupersededLimit = 10 * time.Second
 
-// Superseded reads control and reports whether a newer run than the announced run or change has
-// taken an epoch, and which epoch is in force. It gives up after SupersededLimit.
+// Superseded reads control and reports whether a run newer than the announced run or change has
+// started an epoch, and which epoch is in force. It gives up after SupersededLimit.
 func (l *Log) Superseded(ctx context.Context) (over bool, epoch int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, SupersededLimit)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// controlPoints returns the crash points around a write of a record to control.
+// controlPoints returns the crash points before and after writing a record to control.
 func controlPoints(b schemas.ControlBody) (before, after string) {
 	switch b.(type) {
 	case *schemas.Epoch:
@@ -44,12 +44,12 @@ func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	return c, true, unreadable(r.Offset, err)
 }
 
-// unreadable returns the deployment.ErrLogFault, with a remedy, of a record that cannot be decoded,
-// or joined with the parts before it.
+// unreadable returns the deployment.ErrLogFault, with a remedy, for a record that cannot be
+// decoded, or joined with its previous parts.
 func unreadable(offset int64, err error) error {
-	cure := ""
+	remedy := ""
 	if !errors.Is(err, schemas.ErrVersion) {
-		cure = "; it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
+		remedy = "; it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
 	}
-	return fmt.Errorf("at offset %d of partition %d: %w%s: %w", offset, Partition, err, cure, deployment.ErrLogFault)
+	return fmt.Errorf("at offset %d of partition %d: %w%s: %w", offset, Partition, err, remedy, deployment.ErrLogFault)
 }

@@ -12,8 +12,8 @@ import (
 
 // Settlement implements spend.Settlements: it returns the releases of a turn. It keeps the
 // settlements of the last few turns, and reads older ones again. It returns deployment.ErrLogFault
-// if control does not have the turn, with spend.ErrForgotten if the turn is settled but no longer
-// remembered.
+// if control does not contain the turn, with spend.ErrForgotten if the turn is settled but no
+// longer remembered.
 func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,7 +37,7 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 			return nil, err
 		}
 	}
-	err := fmt.Errorf("finding the settlement of turn %d: the records of control that were read do not have it: %w",
+	err := fmt.Errorf("finding the settlement of turn %d: it is not among the records of control that were read: %w",
 		turn, deployment.ErrLogFault)
 	if turn <= l.view.Settled {
 		err = fmt.Errorf("%w: %w", err, spend.ErrForgotten)

@@ -18,8 +18,8 @@ type Closing struct {
 	lastEpoch int64 // offset of the last EPOCH that counts before it
 }
 
-// View is the state of the control log up to the last record read. Every reader applies these
-// rules, record after record (docs/design-notes.md has them as a table):
+// View is the state of the control log up to the last record read. Every reader applies these rules
+// to one record after another (docs/design-notes.md contains them as a table):
 //
 //   - A HEADER counts at offset 0 and nowhere else.
 //   - An EPOCH counts unless a run of a greater number has taken one before it.
@@ -30,32 +30,32 @@ type Closing struct {
 //     taken an epoch before it.
 //   - A RECOVER lifts the STOP that it names.
 //
-// Its exported fields are for reading. Not for concurrent use: Log.WithView locks it.
+// Its exported fields are for reading. Not safe for concurrent use: Log.WithView locks it.
 type View struct {
 	Standing
 	Next     int64 // next offset of control to read
 	anchored bool  // control was read from its beginning
-	Run      int64 // number of the run that took the epoch; −1 before the first
+	Run      int64 // number of the run that started the epoch; −1 before the first
 	// host and start of the run in force, as a text; "" if there is none
 	Worker  string
-	Stop    *schemas.Stop                   // STOP that is not lifted; nil for none
+	Stop    *schemas.Stop                   // STOP that is not lifted; nil: none
 	StopAt  int64                           // offset of Stop
 	Lost    bool                            // a stage has lost a partition in the epoch
 	Ended   *schemas.End                    // END of the epoch; nil before
 	Turns   int64                           // number of turns settled in the epoch
 	Epochs  int64                           // number of EPOCHs that counted since reading began
 	Groups  map[uint32]*Group               // progress in the epoch, by group of partitions
-	readers map[int64]*readers              // by number of the run: the run in force, and those that may follow it
+	readers map[int64]*readers              // by run number: the run in force, and those that may follow it
 	part    map[uint32]int64                // the reader that belongs to the epoch, by group except 0
 	drained map[int64]struct{}              // numbers of the runs with a DRAIN
 	begun   int64                           // first offset of control that was read
-	foreign func(offset int64, what string) // called with ignored records to be logged
+	foreign func(offset int64, what string) // logs an ignored record
 
 	started bool                // a CLOSE or GENERATION has counted
 	oldest  uint64              // turn of the first CLOSE that counted
 	Closes  map[uint64]*Closing // CLOSEs of the remembered turns
-	Parts   []schemas.Settled   // parts of the next turn's SETTLED that were read
-	partsAt int64               // offset of the first of these
+	Parts   []schemas.Settled   // parts read so far of the next turn's SETTLED
+	partsAt int64               // offset of the first part
 
 	SettledAt   map[uint64]int64             // offset of the first part of the SETTLED, by turn
 	Header      *schemas.Header              // header of the generation in force; nil if unread
@@ -78,8 +78,8 @@ type Standing struct {
 // settled it.
 type OnSettled func(s schemas.Settled, read schemas.ReadTallies, run int64)
 
-// keepSettlements limits the decoded settlements in memory. A restore charges turn after turn, in
-// every shard.
+// keepSettlements limits the decoded settlements in memory. A restore charges one turn after
+// another, in every shard.
 const keepSettlements = 4
 
 // NewView returns a View at the beginning of control. It remembers twice ledgerSlots turns until a
@@ -95,7 +95,7 @@ func NewView(ledgerSlots int) *View {
 }
 
 // BeginAt makes the view begin at an offset of control: 0, or the Back of a record. lastEpoch is
-// the offset of the last EPOCH that counts before it, run the number of its run; −1 if there is
+// the offset of the last EPOCH that counts before it, and run the number of its run; −1 if there is
 // none.
 func (v *View) BeginAt(offset, lastEpoch, run int64) {
 	v.Next, v.Epoch, v.Run, v.anchored, v.begun = offset, lastEpoch, run, offset == 0, offset
@@ -104,10 +104,10 @@ func (v *View) BeginAt(offset, lastEpoch, run int64) {
 // inForce reports whether epoch is the last EPOCH that counts.
 func (v *View) inForce(epoch int64) bool { return epoch >= 0 && epoch == v.Epoch }
 
-// Drained reports whether a run has a DRAIN, unless a newer run has taken an epoch.
+// Drained reports whether there is a DRAIN for a run and no newer run has started an epoch.
 func (v *View) Drained(run int64) bool {
-	_, asked := v.drained[run]
-	return asked
+	_, drained := v.drained[run]
+	return drained
 }
 
 // Observe applies the record c at an offset of control. Records must be applied in the order of
@@ -160,9 +160,9 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 		v.Header, v.HeaderAt = b, offset
 	case *schemas.Generation:
 		v.observeGeneration(offset, b)
-	case *schemas.Forget: // the ledger has the mark
+	case *schemas.Forget: // the ledger contains the mark
 	default:
-		return fmt.Errorf("reading control at offset %d: a record of a kind that this program does not know", offset)
+		return fmt.Errorf("reading control at offset %d: this program does not know the record's kind", offset)
 	}
 	return nil
 }
@@ -191,8 +191,8 @@ func (v *View) observeClose(offset int64, c *schemas.Close) {
 	}
 }
 
-// observeGeneration puts the next generation in force, if every turn before it is settled. It
-// revokes the CLOSEs of later turns, which have published nothing.
+// observeGeneration puts the next generation in force, if every earlier turn is settled. It revokes
+// the CLOSEs of later turns, of which nothing was published.
 func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 	h := &g.Header
 	known := v.anchored || v.Settled > 0
@@ -200,7 +200,7 @@ func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 		return
 	}
 	v.Header, v.HeaderAt = h, offset
-	v.Worker = "" // a change has taken this epoch, and ends with this record
+	v.Worker = "" // this epoch belongs to a change, which ends with this record
 	for turn := h.FromTurn; turn <= v.Closed; turn++ {
 		delete(v.Closes, turn)
 	}
@@ -225,7 +225,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 		return nil
 	}
 	if v.Closes[s.Turn] == nil && (v.anchored || v.started && s.Turn >= v.oldest) {
-		return nil // none of its CLOSEs counts, and none can be below v.begun
+		return nil // the turn has no CLOSE that counts, and none can be below v.begun
 	}
 	if len(v.Parts) > 0 && (v.Parts[0].Turn != s.Turn || v.Parts[0].Digest != s.Digest) {
 		v.Parts = nil
@@ -275,7 +275,7 @@ func (v *View) settle(s schemas.Settled) {
 
 func (v *View) remember(s *spend.Settlement) {
 	v.settlements[s.Turn] = s
-	full := s.Turn == v.Settled || len(v.settlements) > 2*keepSettlements // a restore reads old ones, in order
+	full := s.Turn == v.Settled || len(v.settlements) > 2*keepSettlements // a restore reads old settlements, in order
 	for turn, old := range v.settlements {
 		if full && old != s && turn+keepSettlements <= v.Settled {
 			delete(v.settlements, turn)
@@ -283,8 +283,8 @@ func (v *View) remember(s *spend.Settlement) {
 	}
 }
 
-// back returns the offset where a later reader must begin to reach the same state, and the last
-// EPOCH before it: the oldest remembered CLOSE, or the beginning.
+// back returns the offset where a later reader must begin to reach the same state, that of the
+// oldest remembered CLOSE or 0, and the last EPOCH before it.
 func (v *View) back() (offset, lastEpoch int64) {
 	var oldest *Closing
 	if v.Settled > v.history {

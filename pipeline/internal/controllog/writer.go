@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Writer appends to the control log. Not for concurrent use.
+// Writer appends to the control log. Not safe for concurrent use.
 type Writer struct {
 	log      *Log
 	producer *kafkalog.Producer
@@ -23,11 +23,11 @@ func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
 	return &Writer{log: l, producer: p}, nil
 }
 
-// Close ends the writer's connections.
+// Close closes the writer's connections.
 func (w *Writer) Close() { w.producer.Close() }
 
-// AppendTime returns the append time of the last Append, in Unix milliseconds; −1 if the topic has
-// no append times.
+// AppendTime returns the append time of the last Append, in Unix milliseconds; −1 if the topic does
+// not have append times.
 func (w *Writer) AppendTime() int64 { return w.producer.AppendTime }
 
 // Append writes one or more records durably, in order, and returns their offsets. Each record

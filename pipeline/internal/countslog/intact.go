@@ -14,8 +14,8 @@ import (
 
 // CheckIntact returns deployment.ErrLogFault if topics disagree with control, because one was
 // restored from an older copy, recreated, or copied with other offsets. Every shard writes to the
-// ledger in every turn, SETTLED has the ends of counts, and the turns topic has only turns that
-// control has settled.
+// ledger in every turn, SETTLED records contain the ends of counts, and the turns topic contains
+// only turns that control has settled.
 func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	control *controllog.Log) error {
 	if err := checkControlIsNewest(ctx, client, control); err != nil {
@@ -45,9 +45,9 @@ func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	return nil
 }
 
-// checkLength refuses a partition that ends before the offset want, which it had reached when the
-// turn settled was settled. Offsets only grow, even if compaction or retention removes records. It
-// returns the start of the partition.
+// checkLength returns the start of a partition. It returns an error if the partition ends before
+// the offset want, which it had reached when the turn settled was settled: offsets only grow, even
+// if compaction or retention removes records.
 func checkLength(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64,
 	settled uint64) (start int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, partition)
@@ -63,9 +63,9 @@ func checkLength(ctx context.Context, client *kafkalog.Client, topic string, par
 	return bounds.Start, nil
 }
 
-// checkSameOffsets refuses a partition of counts if it has a value of a later turn between start
-// and the end of the settled one: the search for published values of the open turn begins at end,
-// so the run would publish such a value a second time.
+// checkSameOffsets returns an error if a partition of counts contains a value of a later turn
+// between start and end, where the settled turn ended: the search for published values of the open
+// turn begins at end, so the run would publish such a value a second time.
 func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64,
 	settled uint64) error {
 	const atOnce = 256
@@ -92,10 +92,10 @@ func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string
 // follow the newest end.
 const newestEnds = 64
 
-// checkControlIsNewest refuses a control topic that is older than the turns topic: a run writes the
-// end of a turn only after its SETTLED. Otherwise published turns would be decided again, and
-// released a second time with other noise. It ignores ends that this deployment cannot have
-// written.
+// checkControlIsNewest returns an error if the control topic is older than the turns topic: a run
+// writes the end of a turn only after its SETTLED. Otherwise published turns would be decided
+// again, and released a second time with other noise. It ignores ends that this deployment cannot
+// have written.
 func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control *controllog.Log) error {
 	h := control.Header
 	topic := h.Topics.Turns

@@ -17,8 +17,8 @@ type Position struct {
 }
 
 // CurrentPosition returns the Position after the last settled turn. It calls read, which reads
-// control to its present end, after the end of the turns topic is known: the ends of turns that are
-// not settled then are at this offset or later.
+// control to its current end, after it has found the end of the turns topic: the ends of turns that
+// are not settled then are at this offset or later.
 func CurrentPosition(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment,
 	read func() (*controllog.Log, error)) (Position, error) {
 	bounds, err := client.Offsets(ctx, d.Config.Outputs.Turns, 0)

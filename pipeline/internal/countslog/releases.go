@@ -11,10 +11,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// openRange returns the offsets between which a counts partition may have values of turns after the
-// settled one. Retention may have removed values of settled turns, but none after them, because
-// redrawn values must be compared with them. Before the first settled turn, the range begins at 0,
-// because counts is empty when a deployment begins.
+// openRange returns the offsets between which a counts partition may contain values of turns after
+// the settled one. Retention may have removed values of settled turns, but must not have removed
+// later ones, because redrawn values are compared with them. Before the first settled turn, the
+// range begins at 0, because counts is empty when a deployment begins.
 func openRange(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
 	shard int, settled uint64) (from, end int64, err error) {
 	topic := d.Config.Outputs.Counts
@@ -52,8 +52,8 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 		control.ReportForeign, fn)
 }
 
-// PublishedAfter reports whether counts has a value of a turn after the settled one. Its errors are
-// those of ReadTo.
+// PublishedAfter reports whether counts contains a value of a turn after the settled one. Its
+// errors are those of ReadTo.
 func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
 	settled uint64) (found bool, err error) {
 	for shard := 0; shard < d.Config.ReleaseShards && !found && err == nil; shard++ {

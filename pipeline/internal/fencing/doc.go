@@ -1,6 +1,6 @@
 // Package fencing acquires partitions of the ledger and of counts for an epoch: it opens a producer
 // with the partition's transactional id and commits an empty transaction, which writes only a
-// marker. After that marker the broker refuses every older writer.
+// marker. After that marker the broker rejects writes by every older writer.
 //
 // Guarantees: the newer of two epochs gets the partition. The older one fails at its next append
 // (accounts.ErrSuperseded).

@@ -12,12 +12,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Fence acquires partitions of ledger or counts, when a stage receives the first element of an
-// epoch for a partition. Safe for concurrent use.
+// Fence acquires partitions of the ledger or of counts, when a stage receives the first element of
+// an epoch for a partition. Safe for concurrent use.
 type Fence struct {
 	Client  *kafkalog.Client
 	Control *controllog.Log // knows the newest epoch
-	Prefix  string          // LedgerIDs or CountsIDs: transactional ids are this and the partition
+	Prefix  string          // LedgerIDs or CountsIDs: a transactional id is the prefix and the partition
 	Topic   string          // the topic of the partitions
 }
 
@@ -27,14 +27,14 @@ func LedgerIDs(d *deployment.Deployment) string { return d.Config.Deployment + "
 // CountsIDs returns the prefix of the transactional ids of a deployment's counts.
 func CountsIDs(d *deployment.Deployment) string { return d.Config.Deployment + "/counts-" }
 
-// acquireAttempts limits how often a run acquires a partition that a late older run acquires, too.
+// acquireAttempts limits how often a run acquires a partition if a late older run acquires it, too.
 const acquireAttempts = 5
 
 // AcquirePartition returns the partition's new producer, which the caller closes, and the offset of
 // its fence, which is a marker: all records of older producers are below it. It returns
 // accounts.ErrSuperseded if epoch, the offset of an EPOCH, is not the newest. An older run that
 // checked its epoch before ours began can still raise the producer's epoch above ours. It notices
-// that itself and drops its element, and we acquire the partition again.
+// that ours is newer and drops its element, and we acquire the partition again.
 func (f *Fence) AcquirePartition(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	for try := 1; ; try++ {
 		p, offset, err := f.tryAcquire(ctx, partition, epoch)
@@ -55,7 +55,7 @@ func (f *Fence) tryAcquire(ctx context.Context, partition int, epoch int64) (*ka
 	}
 	p, err := f.Client.NewProducer(ctx, f.Topic, int32(partition), fmt.Sprintf("%s%d", f.Prefix, partition))
 	if err != nil {
-		return nil, 0, fmt.Errorf("taking partition %d of %s: %w", partition, f.Topic, err)
+		return nil, 0, fmt.Errorf("acquiring partition %d of %s: %w", partition, f.Topic, err)
 	}
 	if newest, err = f.Control.IsNewest(ctx, epoch); err != nil || !newest {
 		p.Close()
@@ -87,7 +87,7 @@ func AsSuperseded(err error) error {
 	return err
 }
 
-// Background starts fn in a goroutine. The returned function waits for it and returns its error, or
+// Background starts fn in a goroutine. The returned function waits for fn and returns its error, or
 // that of ctx if ctx ends first. It may be called several times, from any goroutine.
 func Background(fn func() error) func(context.Context) error {
 	done := make(chan struct{})

@@ -14,7 +14,7 @@ import (
 // Decided reports whether a shard's partition of the ledger contains the delta of the turn after
 // the settled one. It reads the partition without fencing its owner, and reports foreign records to
 // control. It returns deployment.ErrLogFault if the newest turn of the partition is neither of the
-// two: SPEND writes every turn to every shard, and decides a turn only after the one before is
+// two: SPEND writes every turn to every shard, and decides a turn only after the previous one is
 // settled.
 func Decided(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
 	shard int32, settled uint64) (bool, error) {
@@ -23,16 +23,16 @@ func Decided(ctx context.Context, client *kafkalog.Client, control *controllog.L
 	if _, err := ReadOn(client, control, d, topic).Acquire(ctx, int(shard), 0, ledger.Add); err != nil {
 		return false, err
 	}
-	there := ledger.DeltaTurns()
-	if err := sameMoment(&ledger, there, topic, shard, settled); err != nil {
+	deltas := ledger.DeltaTurns()
+	if err := checkSameMoment(&ledger, deltas, topic, shard, settled); err != nil {
 		return false, err
 	}
-	return slices.Contains(there, settled+1), nil
+	return slices.Contains(deltas, settled+1), nil
 }
 
-// sameMoment refuses a partition whose newest turn is before the settled one or after the next one,
-// because the ledger or control was restored from an older copy than the other.
-func sameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard int32, settled uint64) error {
+// checkSameMoment returns an error if the newest turn of a partition is before the settled one or
+// after the next one: then the ledger or control was restored from an older copy than the other.
+func checkSameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard int32, settled uint64) error {
 	var newest uint64
 	for _, s := range l.Snapshots() {
 		newest = max(newest, s.Turn)

@@ -14,7 +14,7 @@ import (
 )
 
 // Reader implements accounts.LedgerStore on a ledger topic without acquiring its partitions: it
-// does not disturb the run that owns them, and writes nothing.
+// does not disturb the run that owns them, and does not write.
 type Reader struct {
 	fence    fencing.Fence
 	userHash secret.Of[[32]byte]

@@ -79,10 +79,9 @@ func read(ctx context.Context, f *fencing.Fence, seal *schemas.LedgerSeal, shard
 	return nil
 }
 
-// Record handles the error of decoding a ledger record. It reports a foreign record to control and
-// skips it: if that record has replaced one of the ledger's, the code that needs the missing one
-// notices. It returns the error for a record of another version of this program, without which no
-// run may continue.
+// Record handles an error in decoding a ledger record. It reports a foreign record to control and
+// skips it: if it has replaced a record of ours, the code that needs that record detects this. It
+// returns the error for a record of another version of this program, which no run may skip.
 func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error) error {
 	if errors.Is(err, schemas.ErrMalformed) {
 		control.ReportForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
@@ -94,7 +93,7 @@ func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error
 	return nil
 }
 
-// Close ends the producers of all acquired partitions: their pending appends fail.
+// Close closes the producers of all acquired partitions: their pending appends fail.
 func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,14 +16,14 @@ const maxBatchUsers = 32 << 10
 // maxSpareBytes limits the memory of buffers that wait to be reused.
 const maxSpareBytes = 64 << 20
 
-// Pool makes buffers and reuses them. Not for concurrent use.
+// Pool creates buffers and reuses them. Not safe for concurrent use.
 type Pool struct {
 	shards int
 	seed   maphash.Seed // for hashing labels, because users choose their keys
 	spare  []*Buffer
 	bytes  int     // bytes in the spare buffers
-	uses   uint64  // number of uses of all buffers, so that each turn has its own
-	before *Buffer // the last new buffer, whose turn probably has as many events as the next
+	uses   uint64  // uses of all buffers so far; numbers the uses
+	before *Buffer // the last new buffer; the next turn probably has as many events
 	pack   packer
 }
 
@@ -40,14 +40,14 @@ func (p *Pool) Buffer() *Buffer {
 	}
 	b := p.Distant()
 	if b.like = p.before; b.like != nil {
-		b.like.like = nil // so that a buffer keeps at most one other one in memory
+		b.like.like = nil // so that a buffer keeps at most one other in memory
 	}
 	p.before = b
 	return b
 }
 
 // Distant returns an empty buffer for a turn in the distant future: it stays in memory for long,
-// but needs memory only for the few events that it has.
+// but needs memory only for its few events.
 func (p *Pool) Distant() *Buffer {
 	return p.used(&Buffer{pool: p, shards: make([]*shardBuffer, p.shards), First: map[int32]Mark{}})
 }
@@ -73,15 +73,15 @@ func (p *Pool) Put(b *Buffer) {
 	}
 }
 
-// Buffer collects the events of one turn that is not open yet. Not for concurrent use.
+// Buffer collects the events of one turn that is not open yet. Not safe for concurrent use.
 type Buffer struct {
 	Records uint64 // number of events added
 	pool    *Pool
 	use     uint64
 	shards  []*shardBuffer // nil before the first event of a shard
 	last    int32          // partition of the last event; −1 before the first
-	like    *Buffer        // a buffer with probably as many events; nil for none
-	// First has the position of the first event, by partition of the events topic. A restart reads
+	like    *Buffer        // a buffer that probably has as many events; nil: none
+	// First is the position of the first event, by partition of the events topic. A restart reads
 	// from there.
 	First map[int32]Mark
 }
@@ -92,9 +92,9 @@ type Mark struct {
 	AppendTime int64 // largest append time before it, Unix milliseconds; calendar.Never if there is none
 }
 
-// shardBuffer has the contributions of one shard's users: a row for each user and period, with its
-// first entry and a chain of further ones. A user may have several rows, which SPEND adds up. Its
-// memory is private, because batches are encoded from it.
+// shardBuffer holds the contributions of one shard's users: a row for each user and budget period,
+// with its first entry and a chain of further entries. A user may have several rows, which SPEND
+// adds up. No result shares its memory, because batches are encoded from it.
 type shardBuffer struct {
 	records uint64
 	labels  labels
@@ -109,7 +109,7 @@ type row struct {
 	entry
 }
 
-// entry is a number of events of one label. more is the index of the row's next entry; −1 for none.
+// entry is a number of events with one label. more is the index of the row's next entry; −1: none.
 type entry struct {
 	label, n uint32
 	more     int32
@@ -127,8 +127,8 @@ type Contribution struct {
 	Period int64            // budget period of the event, see calendar.Turns.PeriodOf
 	Label  schemas.Label    // key, and filters that the event passes; Add copies the key
 	Sums   bool             // a sum may include the event, so Value and ID are kept
-	Value  int64            // without meaning unless Sums
-	ID     schemas.RecordID // without meaning unless Sums
+	Value  int64            // meaningless unless Sums
+	ID     schemas.RecordID // meaningless unless Sums
 }
 
 // Add adds an event from a position of a partition. Add the events of a partition in the order of
@@ -149,7 +149,7 @@ func (b *Buffer) Add(c *Contribution, partition int32, position Mark) {
 	s.add(b, c)
 }
 
-// newShard returns a shard's buffer, with as much room as the shard has needed before.
+// newShard returns a shard's buffer, with as much room as the shard needed before.
 func (b *Buffer) newShard(shard int) *shardBuffer {
 	s := &shardBuffer{}
 	if b.like != nil && b.like.shards[shard] != nil {
@@ -176,7 +176,7 @@ func (s *shardBuffer) add(b *Buffer, c *Contribution) {
 		return
 	}
 	r := &s.rows[number]
-	// The search is limited: a row with many labels may have two entries of one label.
+	// The search is limited: a row with many labels may have two entries with one label.
 	for e, tries := &r.entry, 0; tries < 16; tries++ {
 		if e.label == label && e.n < 1<<31 {
 			e.n++

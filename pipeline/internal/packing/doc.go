@@ -4,6 +4,6 @@
 //
 // Guarantees: the cost of adding an event does not depend on other labels of its key or on other
 // user ids. So nobody can slow down other records by crafting records that pass many filters or
-// whose hashes collide. Memory is reused for later turns, and no result points into it. Not for
-// concurrent use.
+// whose hashes collide. Memory is reused for later turns, and no result points into it. Not safe
+// for concurrent use.
 package packing

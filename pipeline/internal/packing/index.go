@@ -1,7 +1,7 @@
 package packing
 
 // index finds positions by a hash, with open addressing and linear probing in slots without
-// pointers. A slot has a tag, which is the lower half of the hash, and a position plus one; 0 is a
+// pointers. A slot consists of a tag, the lower half of the hash, and a position plus one; 0 is a
 // free slot. Positions are below 2^32−1. The caller compares the values at positions.
 type index struct {
 	slots []uint64 // a power of two, at most three quarters full
@@ -10,7 +10,7 @@ type index struct {
 
 const leastSlots = 16
 
-// find returns the position with the given tag that same accepts.
+// find returns the position with the given tag for which same returns true.
 func (x *index) find(tag uint32, same func(position uint32) bool) (position uint32, found bool) {
 	if len(x.slots) == 0 {
 		return 0, false

@@ -16,8 +16,8 @@ type labels struct {
 	index index  // index of the labels by their hashes
 }
 
-// number returns a label's number in the dictionary. It adds a new label, with a copy of its key.
-// The cost does not depend on other labels of the key.
+// number returns a label's number in the dictionary. If the label is new, it adds it, with a copy
+// of its key. The cost does not depend on other labels of the key.
 func (l *labels) number(seed maphash.Seed, label schemas.Label) uint32 {
 	h := maphash.Bytes(seed, label.Key)
 	if label.Passes != 0 {

@@ -59,7 +59,7 @@ func (p *packer) batches(out []transforms.Element, s *shardBuffer,
 	return out, nil
 }
 
-// collect makes users of rows, and a dictionary of their labels.
+// collect collects the users of rows, and a dictionary of their labels.
 func (p *packer) collect(s *shardBuffer, order []rowAt) {
 	p.begin(s.labels.list)
 	for _, o := range order {
@@ -87,8 +87,7 @@ func (p *packer) collect(s *shardBuffer, order []rowAt) {
 	}
 }
 
-// releaseMemory poisons the collected users, contributions and labels, which are not valid any
-// more.
+// releaseMemory poisons the collected users, contributions and labels, which are no longer valid.
 func (p *packer) releaseMemory() {
 	poison.Fill(p.users, schemas.ContribUser{Period: -1})
 	poison.Fill(p.entries, schemas.KeyCount{Key: math.MaxUint32})
@@ -96,7 +95,7 @@ func (p *packer) releaseMemory() {
 	poison.Fill(p.labels, schemas.Label{Key: []byte("given back")})
 }
 
-// begin empties the batch; all are the labels of the shard.
+// begin starts an empty batch. all are the labels of the shard.
 func (p *packer) begin(all []schemas.Label) {
 	if len(p.numbers) < len(all) {
 		p.numbers = make([]labelNumber, len(all))
@@ -106,7 +105,7 @@ func (p *packer) begin(all []schemas.Label) {
 	p.users, p.entries, p.values = p.users[:0], p.entries[:0], p.values[:0]
 }
 
-// number returns the number in the batch of a label of the shard.
+// number returns the batch's number for a label of the shard.
 func (p *packer) number(label uint32) uint32 {
 	if n := p.numbers[label]; n.batch == p.batch {
 		return n.number
@@ -121,9 +120,9 @@ func (p *packer) addLabel(label uint32) uint32 {
 	return n
 }
 
-// sort returns the rows in ascending order of account id, period and position. Account ids are
-// uniformly distributed: so sort first divides the rows by leading bits into about as many ranges
-// as there are rows, and then sorts within the ranges.
+// sort returns the rows in ascending order of account id, period and position. As account ids are
+// uniformly distributed, it first divides the rows by leading bits into about as many ranges as
+// there are rows, and then sorts within the ranges.
 func (p *packer) sort(rows []row) []rowAt {
 	width := max(bits.Len(uint(len(rows)))-1, 1)
 	p.starts = append(p.starts[:0], make([]uint32, 1<<width+1)...)

@@ -10,13 +10,14 @@ import (
 )
 
 // Users caches the account ids of users, because hashing a user id costs more than looking it up. A
-// user needs 30 bytes and the user id, rounded up to a multiple of 8, and 11 to 21 bytes of an
-// index. The memory has no pointers for the garbage collector to follow, and grows in small steps.
+// user needs 30 bytes plus the user id, rounded up to a multiple of 8, and 11 to 21 bytes of an
+// index. The memory contains no pointers for the garbage collector to follow, and grows in small
+// steps.
 //
-// Its memory is limited, whatever the ids' lengths. At the limit new users replace known ones, some
-// thousand at a time, chosen at random: of N recurring users with room for R, it finds about R in
-// N, and hashes the others again. The cache does not change results. Nobody can choose ids that
-// collide, because the position of a user is a keyed hash with a key of this process. Not for
+// Its memory is limited, whatever the ids' lengths. At the limit new users replace known ones,
+// about a thousand at a time, chosen at random: if N users recur and there is room for R, it finds
+// about R in N, and hashes the others again. The cache does not change results. Nobody can choose
+// ids that collide, because a user's position is a hash under a key of this process. Not safe for
 // concurrent use.
 type Users struct {
 	hasher *schemas.Hasher
@@ -38,7 +39,7 @@ const (
 	chunkUnits = chunkBytes / 8
 )
 
-// chunk has records of users one after the other, each at a multiple of 8 bytes.
+// chunk contains users' records one after another, each at a multiple of 8 bytes.
 type chunk struct {
 	bytes []byte // nil: the chunk was dropped
 	used  int
@@ -47,12 +48,12 @@ type chunk struct {
 // User is a user's record in Users, valid until the next call of Of or Unnamed:
 //
 //	0  account id
-//	16 the use of a buffer for which the user's row was written last, and the shard (16 bits)
+//	16 the use of a buffer in which the user's row was last written, and the shard (16 bits)
 //	24 that row
 //	28 length of the user id
 //	30 user id
 //
-// The row is stored here because most input has a user's events of a turn close together.
+// The row is stored here because in most input, a user's events of a turn are close together.
 type User []byte
 
 const (
@@ -86,7 +87,7 @@ func (t *Users) Of(id []byte) User {
 }
 
 // Unnamed returns the user of a record without a user id. The user is not cached, because no other
-// record has it.
+// record has the same user.
 func (t *Users) Unnamed(partition int32, offset int64) User {
 	account := t.hasher.Unnamed(partition, offset)
 	copy(t.once[:], account[:])

@@ -13,9 +13,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// turnEnds writes the ends of turns to their topic in the background, so that no turn waits for it.
-// It writes an end only after control has the turn's SETTLED. So readers of the topic never see a
-// turn that a later start could treat as unpublished, even if the turn released no value.
+// turnEnds writes the ends of turns to their topic in the background, so that no turn waits for
+// that. It writes an end only after control contains the turn's SETTLED. So readers of the topic
+// never see a turn that a later start could treat as unpublished, even if the turn released no
+// value.
 type turnEnds struct {
 	client     *kafkalog.Client
 	control    *controllog.Log
@@ -35,12 +36,12 @@ type turnEnds struct {
 	err     error
 }
 
-// endsOnGrid is the number of instants for ends of turns per instant for counts. An end appears
+// endsOnGrid is the number of instants for ends of turns per instant for counts. So an end appears
 // soon after the values, and its time reveals no more than theirs.
 const endsOnGrid = 16
 
-// newTurnEnds first writes the end of the last settled turn, in case the run that settled the turn
-// has died before it could.
+// newTurnEnds first queues the end of the last settled turn, in case the run that settled the turn
+// died before it could write the end.
 func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
 	turns *calendar.Turns) (*turnEnds, error) {
 	producer, err := client.NewProducer(ctx, d.Config.Outputs.Turns, 0, "")
@@ -124,7 +125,7 @@ func (e *turnEnds) append(ctx context.Context, batch []schemas.TurnEnd) error {
 			return err
 		}
 		if !settled {
-			break // a newer run has taken the epoch, and writes the end itself
+			break // a newer run has started an epoch, and writes the end itself
 		}
 		value, err := schemas.EncodeTurnEnd(end)
 		if err != nil {

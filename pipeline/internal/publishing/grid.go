@@ -8,9 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 )
 
-// grid selects the instants when counts may appear: the multiples of every since the Unix epoch;
-// with 0, at once. Without a grid, the time when a value appears reveals the duration of its turn,
-// and so how many records there were.
+// grid selects the instants at which counts may appear: the multiples of every since the Unix
+// epoch; if every is 0, at once. Without a grid, the time when a value appears reveals how long its
+// turn took, and so how many records there were.
 type grid struct {
 	every time.Duration
 	clock crashpoint.Clock // nil: the machine's clock
@@ -26,8 +26,8 @@ func (g grid) next(now time.Time) time.Time {
 	return time.Unix(0, nanos)
 }
 
-// wait returns at the next instant of the grid. It returns an error when ctx ends or the client is
-// closed, because the engine's context outlives a cancelled run.
+// wait returns at the next instant of the grid. It returns an error if ctx ends or, because the
+// engine's context outlives a cancelled run, if the client is closed.
 func (g grid) wait(ctx context.Context, closed <-chan struct{}) error {
 	if g.every <= 0 {
 		return nil
@@ -45,7 +45,7 @@ func (g grid) wait(ctx context.Context, closed <-chan struct{}) error {
 	}
 }
 
-// machineClock is the clock of package time.
+// machineClock is this machine's clock.
 type machineClock struct{}
 
 // At implements crashpoint.Clock.

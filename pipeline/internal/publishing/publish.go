@@ -82,7 +82,7 @@ func (w *countsWriter) Append(ctx context.Context, turn uint64,
 	}
 }
 
-// Close ends the partition's producer: its pending appends fail.
+// Close closes the partition's producer: its pending appends fail.
 func (w *countsWriter) Close() error {
 	w.producer.Close()
 	return nil

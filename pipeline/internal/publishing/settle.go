@@ -18,7 +18,7 @@ type settlements struct {
 	ends    *turnEnds
 }
 
-// NewSettler returns SETTLE of a deployment, which writes SETTLED to control, and then the end of
+// NewSettler returns SETTLE for a deployment, which writes SETTLED to control, and then the end of
 // the turn to the turns topic. The result implements io.Closer.
 func NewSettler(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
 	turns *calendar.Turns) (transforms.Settler, error) {

@@ -3,8 +3,8 @@ package reading
 import "time"
 
 const (
-	// lookahead is the number of turns after the settled one that are read ahead, by event time, so
-	// that a partition that is ahead waits for the others.
+	// lookahead is the number of turns of event time, after the settled one, that are read ahead: a
+	// partition beyond them waits for the others.
 	lookahead = 32
 	// closeAhead is the number of turns that may be closed ahead of settlement, at most lookahead.
 	closeAhead = 16
@@ -21,12 +21,12 @@ const (
 	joinWait    = 50 * time.Millisecond
 	// PollWait is how long a fetch waits for the first record.
 	PollWait = 250 * time.Millisecond
-	// unansweredLimit limits the time without a response to the fetches of a partition. After a
-	// longer time, its silence counts from the next response, because producers could not write to
-	// an absent broker either.
+	// unansweredLimit limits the time without a response to a partition's fetches. After a longer
+	// time, the partition counts as silent only from the next response on, because producers could
+	// not write to an absent broker either.
 	unansweredLimit = 10 * time.Second
-	// mostStall limits the stall limit, which doubles while the same turn does not settle.
-	mostStall = 24 * time.Hour
+	// maxStallLimit limits the stall limit, which doubles while the same turn does not settle.
+	maxStallLimit = 24 * time.Hour
 	// fetchBytes limits the bytes of one partition in a fetch.
 	fetchBytes = 1 << 20
 	// knownUsersBytes limits the memory of cached account ids: some five million users with short

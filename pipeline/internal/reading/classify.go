@@ -15,9 +15,9 @@ import (
 )
 
 // classifier decides the outcome of records by their own times: skipped, dead letter, before the
-// start, late, of the future, or accepted for a turn. Except for stamps ahead of this machine's
-// clock, it depends only on the record, its append time and the append times before it in its
-// partition.
+// start, late, in the future, or accepted for a turn. Except for append times ahead of this
+// machine's clock, the outcome depends only on the record, its append time and the earlier append
+// times in its partition.
 type classifier struct {
 	decoder *event.Decoder
 	asked   bool // every metric has a filter, so a broken record that passes none is skipped
@@ -25,7 +25,7 @@ type classifier struct {
 	past    []pastClock     // clocks of earlier generations, oldest first
 	turns   *calendar.Turns // nil: events are not assigned to turns
 	event   event.Event     // event of the last call
-	doubt   int64           // how far the clock may be ahead of now, in milliseconds
+	doubt   int64           // by how much the clock may be ahead of now, in milliseconds
 }
 
 // noTimestamp is the timestamp of a Kafka record that was written without one.
@@ -39,9 +39,9 @@ type classification struct {
 	class string
 }
 
-// classify decodes one record and decides its outcome; the caller checks whether a CLOSE has
-// overtaken an accepted record. now is the time of this machine's clock in Unix milliseconds.
-// classify also advances the partition's append time.
+// classify decodes one record, decides its outcome and advances the partition's append time. The
+// caller checks whether a CLOSE has overtaken an accepted record. now is the time of this machine's
+// clock in Unix milliseconds.
 func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (classification, error) {
 	by := f.clockOf(p.id, r.Offset)
 	ahead := p.stampAhead(r, by, plus(now, f.doubt))
@@ -107,7 +107,7 @@ type pastClock struct {
 	below map[int32]int64
 }
 
-// clockOf returns the clock of the generation that read a record first.
+// clockOf returns the clock of the generation that first read a record.
 func (f *classifier) clockOf(partition int32, offset int64) *clock {
 	for i := range f.past {
 		if offset < f.past[i].below[partition] {
@@ -132,8 +132,8 @@ func pastClocks(h *schemas.Header, present clock) []pastClock {
 	return all
 }
 
-// isAsked reports whether every metric has a filter.
-func isAsked(d *deployment.Deployment) bool {
+// allFiltered reports whether every metric has a filter.
+func allFiltered(d *deployment.Deployment) bool {
 	return !slices.ContainsFunc(d.Config.Metrics, func(m deployment.Metric) bool {
 		return m.Filter == "" && !metrickind.Of(m.Kind).Share
 	})
@@ -148,8 +148,8 @@ func clockOf(d *deployment.Deployment) clock {
 }
 
 // isOvertaken reports whether a record is at or after the cut of its turn in the CLOSE or, before
-// there is one, in this group's PASSED. If the CLOSE of a settled turn is not in memory any more,
-// the cut is talliedTo: records below it were read before, and new ones are after the cut.
+// there is one, in this group's PASSED. If the CLOSE of a settled turn is no longer in memory, the
+// cut is talliedTo: records below it were read before the CLOSE, and new ones are after the cut.
 func (s *Source) isOvertaken(id int32, offset int64, turn uint64) bool {
 	if turn > max(s.closed, s.lastPassed.turn) {
 		return false

@@ -14,7 +14,7 @@ import (
 // ahead of settlement. It reports whether it wrote any.
 func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if s.closeWritten > s.closed || !s.caughtUp() {
-		return false, nil // our last CLOSE is not read back, or a closed turn is not read to its cut
+		return false, nil // our last CLOSE is not read back yet, or a closed turn is not read up to its cut
 	}
 	s.fixLastTurn()
 	last := s.lastClosable(settled)
@@ -46,7 +46,7 @@ func (s *Source) lastClosable(settled uint64) uint64 {
 	return turn
 }
 
-// closeOf makes the CLOSE of a turn.
+// closeOf returns the CLOSE of a turn.
 func (s *Source) closeOf(turn uint64) *schemas.Close {
 	c := &schemas.Close{Epoch: s.epoch.Load(), Turn: turn, Contributions: s.recordsOf(turn)}
 	for _, p := range s.partitions {
@@ -61,14 +61,15 @@ func (s *Source) closeOf(turn uint64) *schemas.Close {
 	return c
 }
 
-// caughtUp reports whether all records before the cuts of the last CLOSE were read. Otherwise a new
-// cut would be lower than an old one.
+// caughtUp reports whether all records before the cuts of the last CLOSE have been read. Otherwise
+// a new cut would be lower than an old one.
 func (s *Source) caughtUp() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < p.talliedTo })
 }
 
-// hasPassed reports whether a turn can be closed: the run may close it, and the watermark of every
-// partition has reached its end. A bounded run closes its last turn once it has read everything.
+// hasPassed reports whether a turn can be closed: the run is allowed to close it, and the watermark
+// of every partition has reached its end. A bounded run closes its last turn once it has read
+// everything.
 func (s *Source) hasPassed(turn uint64) bool {
 	if s.unwritten || turn > s.lastOwed() {
 		return false
@@ -92,7 +93,7 @@ func (s *Source) hasPassed(turn uint64) bool {
 }
 
 // restartMark returns the lowest mark of a partition's events in turns after the given one; nil if
-// there is none.
+// there are none.
 func (s *Source) restartMark(p *partition, turn uint64) *packing.Mark {
 	var lowest *packing.Mark
 	if m, ok := s.unneeded.first[p.id]; ok {

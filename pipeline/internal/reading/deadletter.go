@@ -45,12 +45,12 @@ func (d *deadLetters) prepare(ctx context.Context) error {
 	return nil
 }
 
-// topicCheckLimit limits the duration of a check of the topic, which is not worth more time.
+// topicCheckLimit limits the duration of a topic check, which is not worth more time.
 const topicCheckLimit = 2 * time.Second
 
 // checkTopic checks from time to time whether the topic was deleted, so that the operator knows
 // before the next broken record ends the run, perhaps days later. Until then the run continues:
-// nothing is lost, because a record that it cannot write is in no CLOSE.
+// nothing is lost, because no CLOSE includes a record that the run cannot write.
 func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 	if now.Sub(d.checkedAt) < partitionsRefresh {
 		return nil
@@ -64,7 +64,7 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		if !d.gone.Due(now) {
 			return nil
 		}
-		d.log.Warn(fmt.Sprintf("the dead-letter topic %s does not exist any more and its records are gone: the run "+
+		d.log.Warn(fmt.Sprintf("the dead-letter topic %s no longer exists and its records are gone: the run "+
 			"will stop at the next broken record. %s", d.topic, d.fix))
 	case err == nil && d.gone.Reported():
 		// The new topic does not know the old producer.
@@ -75,7 +75,7 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		d.gone = watch.Repeat{}
 		d.log.Warn(fmt.Sprintf("the dead-letter topic %s exists again", d.topic))
 	}
-	return nil // package watch logs other troubles with brokers
+	return nil // package watch logs other problems with brokers
 }
 
 // maxDeadLetter limits the bytes of the record in a dead letter.
@@ -110,7 +110,7 @@ func (d *deadLetters) flush(ctx context.Context) error {
 		}
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return fmt.Errorf("writing dead letters: topic %s does not exist any more (the next start reads the record "+
+		return fmt.Errorf("writing dead letters: topic %s no longer exists (the next start reads the record "+
 			"again): %s: %w", d.topic, d.fix, err)
 	}
 	if err != nil {

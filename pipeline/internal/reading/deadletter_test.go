@@ -50,7 +50,7 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	deploytest.DeleteTopic(t, broker.Addr(), topic)
 	look(12*time.Second, 0) // too soon after the last look
 	look(22*time.Second, 1)
-	for _, s := range []string{"topic " + topic, "does not exist any more",
+	for _, s := range []string{"topic " + topic, "no longer exists",
 		"kafka-topics.sh --bootstrap-server " + broker.Addr() + " --create --topic " + topic} {
 		if !strings.Contains(out.String(), s) {
 			t.Errorf("%q does not say %q", out.String(), s)

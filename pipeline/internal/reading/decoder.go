@@ -12,16 +12,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// NewDecoder returns the decoder of the deployment's events, which asks a registry for new schemas
-// until ctx ends. log receives warnings about schemas. Errors: *event.FormatError if the newest
-// schema of the registry lacks a configured field, or the registry's error.
+// NewDecoder returns the decoder for the deployment's events, which reads new schemas from a
+// registry until ctx ends. log receives warnings about schemas. Errors: *event.FormatError if the
+// newest schema in the registry lacks a configured field, or the registry's error.
 func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*event.Decoder, error) {
 	g := d.Config.Events.Registry
 	if g == nil {
 		return event.NewDecoder(d.Config.Events.Format)
 	}
 	client, err := connect.Registry(g, func(why error) {
-		log.Warn("waiting for the schema registry: reading continues by itself", "cause", why)
+		log.Warn("waiting for the schema registry: reading continues once it responds", "cause", why)
 	})
 	if err != nil {
 		return nil, err
@@ -31,16 +31,16 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 	}
 	unfit := func(id uint32, reason error) {
 		log.Warn("no event can be read with this schema: its records become dead letters. "+
-			"If they belong here, correct the producer or the configuration, and send them again",
+			"If they belong on the topic, correct the producer or the configuration, and send them again",
 			"schema", id, "topic", d.Config.Events.Topic, "class", event.ClassUnfitSchema, "cause", reason)
 	}
 	return event.NewDecoder(d.Config.Events.Format, event.WithSchemas(ctx, client), event.OnUnfitSchema(unfit))
 }
 
-// checkNewest refuses, before any record is read, a registry that does not respond, and a newest
-// schema that lacks a configured field or has a time of another type. It checks the subject that
-// producers use by default, if the registry has it. Any other schema affects only the records that
-// name it.
+// checkNewest returns an error, before any record is read, if the registry does not respond, or if
+// its newest schema lacks a configured field or the time has another type. It checks the subject
+// that producers use by default, if the registry contains it. Any other schema affects only the
+// records that refer to it.
 func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry.Client) error {
 	subject := d.Config.Events.Topic + "-value"
 	text, err := client.Latest(ctx, subject)
@@ -53,8 +53,8 @@ func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry
 	f := d.Config.Events.Format
 	f.Schema = text
 	if err := f.Check(); err != nil {
-		return fmt.Errorf("checking the newest schema of %s in the registry: %w: name fields that it has, or "+
-			"register a schema that has them", subject, err)
+		return fmt.Errorf("checking the newest schema of %s in the registry: %w: name fields of the schema, or "+
+			"register a schema with these fields", subject, err)
 	}
 	return nil
 }

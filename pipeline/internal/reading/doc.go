@@ -4,8 +4,8 @@
 // (restart.go), and in every step whether the run ends, by a drain or at the end of the input
 // (run_end.go).
 //
-// Guarantees: a CLOSE fixes which records belong to a turn before anything of it is decided, and
-// reading again gives the same contributions or an error. Every record has exactly one outcome,
-// which the tallies of one CLOSE count. Not guaranteed: progress while a partition is silent and
-// time.idle_grace has not passed (idle.go).
+// Guarantees: a CLOSE fixes which records belong to a turn before anything about the turn is
+// decided, and reading again gives the same contributions or an error. Every record has exactly one
+// outcome, which the tallies of one CLOSE count. Not guaranteed: progress while a partition is
+// silent and time.idle_grace has not passed (idle.go).
 package reading

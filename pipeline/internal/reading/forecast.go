@@ -27,7 +27,7 @@ func NewForecast(ctx context.Context, d *deployment.Deployment, control *control
 	if err != nil {
 		return nil, err
 	}
-	f := &Forecast{classifier: classifier{decoder: decoder, asked: isAsked(d), clock: clockOf(d),
+	f := &Forecast{classifier: classifier{decoder: decoder, asked: allFiltered(d), clock: clockOf(d),
 		turns: calendar.New(control.Header, d.Config.Privacy.Period)}, parts: map[int32]*partition{}}
 	control.WithView(func(v *controllog.View) {
 		f.closed = v.Closed
@@ -51,8 +51,8 @@ func (f *Forecast) part(id int32) *partition {
 	return f.parts[id]
 }
 
-// From returns the first offset of a partition that Observe needs: control has the latest time of
-// the records before it.
+// From returns the first offset of a partition that Observe needs: control contains the latest time
+// of the records before it.
 func (f *Forecast) From(partition int32) int64 { return f.part(partition).next }
 
 // Observe records the time of a record on the topic. now is the time of this machine's clock in
@@ -73,7 +73,7 @@ func (f *Forecast) Of(r *kafkalog.Record, now int64) (watch.Outcome, error) {
 	return v.Outcome, err
 }
 
-// Explain returns the reason that a value is not an event; nil if it is one.
+// Explain returns the reason why a value is not an event; nil if it is one.
 func Explain(decoder *event.Decoder, value []byte) (why *event.Error, err error) {
 	var e event.Event
 	if err = decoder.Decode(value, &e); errors.As(err, &why) {

@@ -15,7 +15,7 @@ import (
 )
 
 // Several readers share a topic by groups of partitions (docs/design-notes.md, "Readers"). The
-// reader of group 0 works like a single reader, but knows the partitions of other groups only from
+// reader of group 0 works like a single reader, but knows the other groups' partitions only from
 // the PASSED records of their readers.
 
 // passedState is the content of a reader's newest PASSED.
@@ -39,7 +39,7 @@ func (s *Source) ownPartitions(ids []int32) []int32 {
 	return ids
 }
 
-// beginReading starts reading in this process, for the first time or again. Group 0 then takes an
+// beginReading starts reading in this process, for the first time or again. Group 0 then starts an
 // epoch; a reader of another group announces itself and joins later epochs.
 func (s *Source) beginReading(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
@@ -109,7 +109,7 @@ func (s *Source) readersAssembled() bool {
 	return come == s.opts.Groups-1
 }
 
-// stepLimits returns the limits of a step with an open turn, and of one without.
+// stepLimits returns the time limits of a step with an open turn, and without one.
 func (s *Source) stepLimits() (open, idle time.Duration) {
 	if s.opts.Crowded {
 		return openStep / 4, PollWait / 5
@@ -117,8 +117,8 @@ func (s *Source) stepLimits() (open, idle time.Duration) {
 	return openStep, idleStep
 }
 
-// announceRedo writes whether group 0 redoes a turn from the ledger, which the readers of the other
-// groups wait for.
+// announceRedo writes to control whether group 0 redoes a turn from the ledger. The readers of the
+// other groups wait for that.
 func (s *Source) announceRedo(ctx context.Context) error {
 	if s.opts.Group > 0 || s.opts.Groups == 1 {
 		return nil
@@ -129,10 +129,10 @@ func (s *Source) announceRedo(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// writePassed writes a PASSED if there is news: the first one of the epoch, once all records before
-// the last CLOSE's cuts were read; passed turns, once all turns of earlier PASSED records are
-// closed, so that every turn has one cut in the group; and the end of the input. The tallies are of
-// all records read after the last cuts, because END needs them, too.
+// writePassed writes a PASSED if there is news. That is the first PASSED of the epoch, once all
+// records before the last CLOSE's cuts have been read; more passed turns, once all turns of earlier
+// PASSED records are closed, so that every turn has one cut in the group; or the end of the input.
+// The tallies cover all records read after the last cuts, because END needs them, too.
 func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) {
 	if !s.caughtUp() {
 		return false, nil
@@ -178,7 +178,7 @@ func (s *Source) passedUpTo() uint64 {
 }
 
 // lastBuffered returns the last unopened turn of the records read, even if only their positions are
-// kept; 0 for none.
+// kept; 0: none.
 func (s *Source) lastBuffered() (last uint64) {
 	last = s.unneeded.last
 	for turn := range s.buffers {
@@ -187,8 +187,8 @@ func (s *Source) lastBuffered() (last uint64) {
 	return last
 }
 
-// describe adds the group's numbers of records in the turns up to p.Turn and, unless all of these
-// turns are closed, its cuts.
+// describe adds to p the group's number of records in each turn up to p.Turn and, unless all of
+// these turns are closed, its cuts.
 func (s *Source) describe(p *schemas.Passed, settled uint64) {
 	done := max(settled, s.opened, s.fromLedger)
 	for _, turn := range slices.Sorted(maps.Keys(s.buffers)) {
@@ -204,8 +204,8 @@ func (s *Source) describe(p *schemas.Passed, settled uint64) {
 	}
 }
 
-// groupCut returns the cut of a partition for the turns up to passed. It has only marks of these
-// turns, so it is short however far the partition was read.
+// groupCut returns the cut of a partition for the turns up to passed. It contains only marks of
+// these turns, so it is short however far ahead the partition has been read.
 func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
 	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // with the lowest restart offset
 	g.Restart, g.AppendTime = g.Cut.Cut, p.appendTime
@@ -220,7 +220,7 @@ func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
 	return g
 }
 
-// markTallied records that the tallies of all records read are on control.
+// markTallied records that control contains the tallies of all records read.
 func (s *Source) markTallied() {
 	s.tallies = newTallies()
 	for _, p := range s.partitions {
@@ -230,7 +230,7 @@ func (s *Source) markTallied() {
 }
 
 // ownEnd reports whether the group has read all of its input, and returns the last turn with an
-// event of it; in a bounded run only at the end.
+// event of the group. In a bounded run, the turn is 0 before the end.
 func (s *Source) ownEnd() (atEnd bool, last uint64) {
 	switch {
 	case s.opts.UntilEnd:
@@ -241,8 +241,8 @@ func (s *Source) ownEnd() (atEnd bool, last uint64) {
 	return true, max(s.closed, s.opened, s.lastBuffered())
 }
 
-// eachGroup calls fn with the progress of every other group, in group 0. It does nothing in other
-// groups. A reader without a PASSED has passed nothing.
+// eachGroup calls fn, in group 0, with the progress of every other group. In other groups it does
+// nothing. A reader without a PASSED has not passed any turn.
 func (s *Source) eachGroup(fn func(*controllog.Group)) {
 	if s.opts.Groups <= 1 || s.opts.Group > 0 {
 		return
@@ -278,8 +278,8 @@ func (s *Source) recordsOf(turn uint64) (records uint64) {
 	return records
 }
 
-// compareCounts reports whether every group has read the turn of a CLOSE, and compares the sum of
-// their records with it. In groups other than 0 it returns true.
+// compareCounts reports whether every group has read the turn of a CLOSE, and compares their
+// numbers of records with it. In groups other than 0 it returns true.
 func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 	if s.opts.Group > 0 {
 		return true, nil
@@ -290,7 +290,7 @@ func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 		return false, nil
 	}
 	if s.recordsOf(c.Turn) != c.Contributions {
-		return false, fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its "+
+		return false, fmt.Errorf("opening turn %d: its events on the topic are not as many as in its "+
 			"CLOSE: records were changed or lost, or the configuration was changed: %w", c.Turn, deployment.ErrLogFault)
 	}
 	return true, nil

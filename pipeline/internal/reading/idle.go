@@ -6,11 +6,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// applyIdleRule sets the watermark of a partition that was read to its end, without an open
+// applyIdleRule sets the watermark of a partition that was read to its end, and has no open
 // transaction, by the clock at the time of sending the fetch. Producers' times may be far behind
-// that clock; with them, the rule applies only to a partition that has been silent for the grace,
-// and sets the clock back by the partition's lag. With append times a silence is not needed,
-// because the next append time is at most the skew behind the clock.
+// that clock; with them, the rule applies only to a partition that has been silent for the grace
+// period, and subtracts the partition's lag from the clock. With append times the partition need
+// not be silent, because the next append time is at most the skew behind the clock.
 func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	t := &s.dep.Config.Time
 	grace := t.IdleGrace.Milliseconds()
@@ -18,7 +18,7 @@ func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	case p.asked > 0 && g.Asked-p.asked > unansweredLimit.Milliseconds():
 		p.arrived = g.Asked // a time without responses is not a silence
 	case p.news && (p.atEnd || p.next == g.High && s.endless()):
-		// A record that has waited on the topic would show too long a lag.
+		// For a record that has waited on the topic, the lag would be too long.
 		p.lag.observe(p.appendTime, p.arrived, grace)
 	case p.arrived == calendar.Never:
 		p.arrived = g.Asked - grace
@@ -44,7 +44,7 @@ func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 }
 
 // endless reports whether the run continues until it is stopped. A run with an end ignores a lag
-// that only a backlog has shown, because its producers may have ended.
+// seen only in a backlog, because its producers may have ended.
 func (s *Source) endless() bool {
 	return !s.opts.Bounded && !s.opts.UntilEnd && s.opts.Until.IsZero()
 }

@@ -66,7 +66,7 @@ func TestRuleTheClockStandsInForASilentPartitionOnly(t *testing.T) {
 			}
 		}
 		want := standsIn
-		if behind < mostLag {
+		if behind < maxLag {
 			want += behind
 		}
 		if got := s.look(time.Minute); got != want {
@@ -111,7 +111,7 @@ func TestRuleAnOutageIsNoSilence(t *testing.T) {
 	// response.
 	cut := s.p.cut(nil)
 	s.now += time.Hour.Milliseconds()
-	s.p = s.s.fresh(s.p.id, s.now)
+	s.p = s.s.newPartition(s.p.id, s.now)
 	s.p.restore(&cut, s.now)
 	if got := s.look(29 * time.Second); got >= 0 {
 		t.Error("after a new epoch, the clock stands in for a partition whose broker has just come back")

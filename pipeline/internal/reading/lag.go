@@ -2,28 +2,29 @@ package reading
 
 import "time"
 
-// lag is how far the records of a partition are behind the clock when they arrive. A silent
-// partition keeps it, so that the clock does not overtake records as old as the last ones. A lag
-// that only a single record has shown is kept over a short silence only. No lag is longer than
-// mostLag. Times are in milliseconds.
+// lag is the time by which the records of a partition are behind the clock when they arrive. A
+// silent partition keeps its lag, so that the clock does not overtake records as old as the last
+// ones. A lag seen in only one record is kept only during a short silence. No lag is longer than
+// maxLag. Times are in milliseconds.
 type lag struct {
 	by      int64
 	since   int64 // arrival of the first record with this lag
-	lasting bool  // records have shown the lag for the grace
+	lasting bool  // records have had the lag for the grace period
 	over    bool  // the silence is too long to keep it
 }
 
 const (
-	// mostLag limits a lag, and the silence over which it is kept.
-	mostLag = 24 * time.Hour
-	// briefGraces limits the silence over which a lag that is not lasting is kept, in graces.
+	// maxLag limits a lag, and the silence during which it is kept.
+	maxLag = 24 * time.Hour
+	// briefGraces limits the silence during which a lag that is not lasting is kept, in grace
+	// periods.
 	briefGraces = 10
 )
 
 // observe updates the lag for a record that arrives at now.
 func (l *lag) observe(time, now, grace int64) {
 	l.over = false
-	if time < now-mostLag.Milliseconds() {
+	if time < now-maxLag.Milliseconds() {
 		return
 	}
 	by := max(0, now-time)
@@ -37,7 +38,7 @@ func (l *lag) observe(time, now, grace int64) {
 func (l *lag) after(silence, grace int64) int64 {
 	most := briefGraces * grace
 	if l.lasting {
-		most = max(most, mostLag.Milliseconds())
+		most = max(most, maxLag.Milliseconds())
 	}
 	if l.over = silence > most; l.over {
 		return 0

@@ -18,8 +18,8 @@ type partition struct {
 	leaderEpoch int32 // leader epoch of the last record read; −1 before the first
 	end         int64 // bounded runs: last stable offset at the start; otherwise calendar.Forever
 	talliedTo   int64 // records below it are in the tallies of a CLOSE that counts
-	idleUntil   int64 // watermark by the idle rule; calendar.Never if the rule does not apply
-	// time by this machine's clock of reading the last record that ended a silence; calendar.Never:
+	idleUntil   int64 // watermark set by the idle rule; calendar.Never if the rule does not apply
+	// when the last record that ended a silence was read, by this machine's clock; calendar.Never:
 	// before this session
 	arrived  int64
 	news     bool // such a record was read since the last applyIdleRule
@@ -27,8 +27,8 @@ type partition struct {
 	lag      lag
 	read     watch.Outcomes // outcomes to be reported to Losses
 	ahead    []int64        // offsets of records with stamps ahead of the clock, ascending
-	replayed map[int64]bool // those below talliedTo, from CLOSEs
-	// As of the last fetch, for the texts about stalls.
+	replayed map[int64]bool // the part of ahead below talliedTo, from CLOSEs
+	// The state as of the last fetch, for messages about stalls.
 	fetched          bool
 	high, lastStable int64
 	asked            int64 // sending time of that fetch, Unix milliseconds
@@ -37,7 +37,7 @@ type partition struct {
 // readToEnd reports whether a bounded run has read the partition to its end.
 func (p *partition) readToEnd() bool { return p.next >= p.end }
 
-// watermark returns an event time: any event before it that the partition still brings is late.
+// watermark returns an event time before which all further events of the partition are late.
 func (p *partition) watermark(t schemas.MetricSpec) int64 {
 	if p.readToEnd() {
 		return calendar.Forever
@@ -45,8 +45,8 @@ func (p *partition) watermark(t schemas.MetricSpec) int64 {
 	return max(p.idleUntil, minus(p.appendTime, t.Slack+t.Lateness))
 }
 
-// minus returns time − d, and plus time + d, for d ≥ 0, without overflow: a producer may write any
-// int64 as a record's time, and an overflow would close every window.
+// minus returns time − d, and plus returns time + d, for d ≥ 0, without overflow: a producer may
+// write any int64 as a record's time, and an overflow would close every window.
 func minus(time, d int64) int64 {
 	if time < calendar.Never+d {
 		return calendar.Never
@@ -61,7 +61,7 @@ func plus(time, d int64) int64 {
 	return time + d
 }
 
-// clock has the time rules of a generation, in milliseconds.
+// clock holds the time rules of a generation, in milliseconds.
 type clock struct {
 	trustProducer bool
 	noFuture      bool
@@ -70,8 +70,8 @@ type clock struct {
 	slack         int64
 }
 
-// stampAhead reports whether a producer's stamp is ahead of this machine's clock. A record below
-// talliedTo keeps the outcome that it had when it was first read.
+// stampAhead reports whether a producer's timestamp is ahead of this machine's clock. A record
+// below talliedTo keeps its outcome from when it was first read.
 func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 	if !c.trustProducer || c.noFuture {
 		return false
@@ -98,7 +98,7 @@ func (p *partition) advance(r *kafkalog.Record, c *clock, now int64) {
 }
 
 // cut returns the partition's cut for a CLOSE. restart is the mark where a later run must start
-// reading to find every contribution to later turns; nil for the cut itself.
+// reading to find every contribution to later turns; nil: the cut itself.
 func (p *partition) cut(restart *packing.Mark) schemas.Cut {
 	c := schemas.Cut{
 		Partition: p.id, Cut: p.next, Restart: p.next, AppendTime: p.appendTime,

@@ -18,7 +18,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// poll reads control and the wanted partitions with one fetch, which waits for a first record.
+// poll reads control and the partitions that READ needs with one fetch, which waits for a first
+// record.
 func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) error {
 	if err := s.refreshPartitions(ctx); err != nil {
 		return err
@@ -63,8 +64,8 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 
 // nextFetches returns the fetches of control and of the partitions to read, and these partitions by
 // number. Brokers fill a response in the order of the request, so the partition with the lowest
-// watermark, which the turn waits for, is the first one. No partition starves: if it gets no
-// records, its watermark stays while the others' advance, until it is first.
+// watermark, which the turn waits for, comes first. No partition starves: if it gets no records,
+// its watermark stays while the others' advance, until it is first.
 func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, map[int32]*partition) {
 	byID := map[int32]*partition{}
 	var wanted []*partition
@@ -87,8 +88,8 @@ func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, m
 	return fetches, byID
 }
 
-// cloneRecords copies records of control, which are kept although the next poll overwrites the
-// fetcher's memory.
+// cloneRecords copies records of control, which outlive the fetcher's memory: the next poll
+// overwrites that.
 func cloneRecords(records []kafkalog.Record) []kafkalog.Record {
 	out := slices.Clone(records)
 	for i := range out {
@@ -97,8 +98,8 @@ func cloneRecords(records []kafkalog.Record) []kafkalog.Record {
 	return out
 }
 
-// shouldRead limits reading ahead by event time, and on partitions that no turn waits for also by
-// the number of events.
+// shouldRead reports whether to read more of a partition. It limits reading ahead by event time
+// and, on partitions that no turn waits for, also by the number of events.
 func (s *Source) shouldRead(p *partition, settled uint64) bool {
 	if p.readToEnd() {
 		return false
@@ -124,7 +125,8 @@ func (s *Source) shouldRead(p *partition, settled uint64) bool {
 	return holdsBack || w < s.classifier.turns.End(settled+1+lookahead)
 }
 
-// readFetched reads the fetched records of partition p; nil if the fetch did not ask for it.
+// readFetched reads the fetched records of partition p, which is nil if the fetch did not ask for
+// it.
 func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	if p == nil {
 		return nil
@@ -160,18 +162,18 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// checkFetched returns the error of a fetch, and refuses producers' times if the broker's are
-// trusted.
+// checkFetched returns the error of a fetch, or an error for producers' times if the broker's times
+// are trusted.
 func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
 	place := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {
 	case errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange):
-		return fmt.Errorf("%s: these records are gone, but turns that are closed and not settled need them: check "+
+		return fmt.Errorf("%s: these records are gone, but turns that are closed but not settled need them: check "+
 			"the retention of the events topic: %w: %w", place, deployment.ErrLogFault, g.Err)
 	case g.Err != nil:
 		return fmt.Errorf("%s: %w", place, g.Err)
 	case len(g.Records) > 0 && !g.AppendTime && s.dep.Config.Time.Trust == deployment.TrustBroker:
-		return fmt.Errorf("%s: batches have producers' times, and the deployment trusts the broker's: begin a new "+
+		return fmt.Errorf("%s: batches have producers' times, but the deployment trusts the broker's: begin a new "+
 			"deployment with new keys, on another topic with message.timestamp.type=LogAppendTime, or with "+
 			"time.trust: producer: %w", place, deployment.ErrLogFault)
 	}
@@ -189,7 +191,7 @@ func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error
 	if v.Outcome == watch.Accepted && s.isOvertaken(p.id, rec.Offset, v.turn) {
 		v.Outcome = watch.Overtaken
 	}
-	if rec.Offset >= p.talliedTo { // no run has tallied it before
+	if rec.Offset >= p.talliedTo { // no run has tallied it
 		v.tally(&s.tallies)
 		p.read.Count(v.Outcome, v.class)
 		if v.Outcome == watch.DeadLettered {

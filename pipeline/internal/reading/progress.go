@@ -29,7 +29,7 @@ func (s *Source) reportProgress(settled uint64) {
 			state := watch.Partition{ID: part.id, Next: part.next, High: part.high, LastStable: part.lastStable,
 				Asked: part.asked, HeldBack: part.watermark(spec) <
 					p.End, AppendTime: part.appendTime, SilentFrom: calendar.Never}
-			delayed := false // records behind the clock keep it from closing the turn
+			delayed := false // records behind the clock prevent it from closing the turn
 			if t := &s.dep.Config.Time; t.Trust == deployment.TrustProducer {
 				state.SilentFrom, state.Delay = part.arrived, time.Duration(part.lag.by)*time.Millisecond
 				delayed = state.HeldBack &&

@@ -22,8 +22,8 @@ import (
 const partitionsRefresh = 10 * time.Second
 
 // start begins a new epoch and determines from control, ledger and counts alone where to continue.
-// Every start takes this path: after a crash, an upgrade or an engine's restore. It returns
-// deployment.ErrSuperseded if a newer run has started.
+// Every start, whether after a crash, an upgrade or an engine's restore, takes this path. It
+// returns deployment.ErrSuperseded if a newer run has started.
 func (s *Source) start(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -63,23 +63,23 @@ func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 		read(v)
 		switch {
 		case v.Run > s.run:
-			err = deployment.ErrSuperseded // a superseded run never gets another epoch
+			err = deployment.ErrSuperseded // a superseded run never starts another epoch
 		case v.Stop != nil:
 			err = controllog.Stopped(v.Stop)
 		case v.HeaderAt != s.control.HeaderAt:
-			err = fmt.Errorf("starting: the deployment was changed meanwhile: start the run again with the "+
+			err = fmt.Errorf("starting: the deployment has been changed meanwhile: start the run again with the "+
 				"configuration of the new generation: %w", deployment.ErrHeaderMismatch)
 		}
 	})
 	return err
 }
 
-// interruption is the progress of an earlier epoch with the turn after the settled one. begun:
-// decisions of some shards are on the ledger. redo: decisions of all shards are, so that this epoch
-// redoes the turn from the ledger.
+// interruption is an earlier epoch's progress with the turn after the settled one. begun: the
+// ledger contains decisions of some shards. redo: it contains decisions of all shards, so that this
+// epoch redoes the turn from the ledger.
 type interruption struct{ begun, redo bool }
 
-// resume begins reading in an epoch. interrupted returns the interruption after the settled turn.
+// resume starts reading in an epoch. interrupted returns the interruption after the settled turn.
 func (s *Source) resume(ctx context.Context, epoch int64,
 	interrupted func(settled uint64) (interruption, error)) error {
 	var settled uint64
@@ -99,7 +99,7 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 	}
 	if before.redo {
 		fresh.fromLedger = base
-		if s.opts.UntilEnd { // its events are not read again, and may be the last ones below the ends
+		if s.opts.UntilEnd { // its events are not read again, but may be the last ones below the ends
 			s.owed = max(s.owed, base)
 		}
 	}
@@ -122,8 +122,8 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 	return s.announceRedo(ctx)
 }
 
-// baseOf returns the last turn that is not read again: the settled one, or the next one if the
-// ledger redoes it.
+// baseOf returns the last turn that is not read again: the settled turn, or the next one if it is
+// redone from the ledger.
 func baseOf(before interruption, settled uint64, closes map[uint64]*controllog.Closing) (uint64, error) {
 	if !before.redo {
 		return settled, nil
@@ -140,7 +140,7 @@ func baseOf(before interruption, settled uint64, closes map[uint64]*controllog.C
 
 // Compare compares ledger, counts and events with control as a run does when it starts, without
 // writing. It returns deployment.ErrLogFault if topics were restored from different moments or have
-// lost records. underWay is the unsettled turn with decisions on the ledger; 0 for none. If control
+// lost records. underWay is the unsettled turn with decisions on the ledger; 0: none. If control
 // changes during the comparison, a run is active and has compared the topics itself; Compare then
 // returns 0 and nil.
 func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
@@ -173,13 +173,13 @@ func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 	return underWay, err
 }
 
-// interrupted counts the shards with a ledger delta of the turn after the settled one. If all
-// shards have one, that turn may be published already, and is redone from the ledger. If counts has
-// values of it although a shard lacks a delta, records were lost, because a turn is released only
-// after all of its deltas are durable.
+// interrupted counts the shards with a ledger delta for the turn after the settled one. If all
+// shards have one, the turn may be published already, and is redone from the ledger. If counts
+// contains values of the turn although a shard lacks a delta, records were lost, because a turn is
+// released only after all of its deltas are durable.
 func (s *Source) interrupted(ctx context.Context, settled uint64) (interruption, error) {
-	// Counts must be read before the ledger: an older run may still be writing, and the deltas of
-	// all values that it has published by now are on the ledger.
+	// Counts must be read before the ledger: an older run may still be writing, but the ledger
+	// contains the deltas of all values that it has published by now.
 	published, err := countslog.PublishedAfter(ctx, s.client, s.dep, s.control, settled)
 	if err != nil {
 		return interruption{}, err
@@ -198,11 +198,11 @@ func (s *Source) interrupted(ctx context.Context, settled uint64) (interruption,
 		return interruption{begun: true, redo: true}, nil
 	}
 	if published {
-		return interruption{}, fmt.Errorf("starting at turn %d: counts holds values of it, but %d of %d shards have "+
-			"no ledger record of it: the ledger was restored from an older copy than counts or has lost records, or "+
-			"another program wrote to counts. Restore control, ledger and counts as they were at one moment, or begin "+
-			"a new deployment with new keys (docs/failover.md): %w", settled+1, s.dep.Config.Shards-have,
-			s.dep.Config.Shards, deployment.ErrLogFault)
+		return interruption{}, fmt.Errorf("starting at turn %d: counts contains values of it, but %d of %d shards "+
+			"have no ledger record for it: the ledger was restored from an older copy than counts or has lost "+
+			"records, or another program wrote to counts. Restore control, ledger and counts as they were at one "+
+			"moment, or begin a new deployment with new keys (docs/failover.md): %w", settled+1,
+			s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
 	}
 	return interruption{begun: have > 0}, nil
 }
@@ -218,7 +218,7 @@ func (s *Source) positions(ctx context.Context, base, closed uint64,
 	}
 	ids = s.ownPartitions(ids)
 	if base > 0 && closes[base] == nil {
-		return nil, fmt.Errorf("starting after turn %d: control does not hold its CLOSE: %w", base,
+		return nil, fmt.Errorf("starting after turn %d: its CLOSE is missing from control: %w", base,
 			deployment.ErrLogFault)
 	}
 	out, known := make([]*partition, len(ids)), make(map[int32]*partition, len(ids))
@@ -258,9 +258,10 @@ func (s *Source) positions(ctx context.Context, base, closed uint64,
 	return out, s.checkSameTopic(ctx, closes[closed])
 }
 
-// restore applies the state of a partition in a CLOSE, at now. Call it with older CLOSEs first,
-// because the newest one decides whether the partition is silent. A bounded run reads at least up
-// to the cuts, because an earlier run may have written the CLOSE after the ends were determined.
+// restore applies the state of a partition in a CLOSE, at time now. Call it with older CLOSEs
+// first, because the newest one decides whether the partition is silent. A bounded run reads at
+// least up to the cuts, because an earlier run may have written the CLOSE after the ends were
+// determined.
 func (p *partition) restore(c *schemas.Cut, now int64) {
 	p.talliedTo, p.end = max(p.talliedTo, c.Cut), max(p.end, c.Cut)
 	if p.arrived = now; c.Idle {
@@ -276,18 +277,18 @@ func (p *partition) restore(c *schemas.Cut, now int64) {
 	slices.Sort(p.ahead)
 }
 
-// fresh returns an unread partition, at now. It keeps the time of the last fetch with a response in
-// earlier epochs, because the new epoch may begin after a long outage.
-func (s *Source) fresh(id int32, now int64) *partition {
+// newPartition returns an unread partition, at time now. It keeps the time of the last fetch with a
+// response in earlier epochs, because the new epoch may begin after a long outage.
+func (s *Source) newPartition(id int32, now int64) *partition {
 	return &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: now,
 		asked: s.answered[id], end: calendar.Forever, replayed: map[int64]bool{}}
 }
 
-// position returns a partition with the offset where reading starts.
+// position returns a partition with the offset where its reading starts.
 func (s *Source) position(ctx context.Context, id int32, base uint64,
 	closes map[uint64]*controllog.Closing) (*partition, error) {
 	now, _ := s.clock.now()
-	p := s.fresh(id, now)
+	p := s.newPartition(id, now)
 	bounds, err := s.client.Offsets(ctx, s.dep.Config.Events.Topic, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading partition %d of the events topic: %w", id, err)
@@ -302,7 +303,7 @@ func (s *Source) position(ctx context.Context, id int32, base uint64,
 		}
 	}
 	if p.next < bounds.Start || p.next > bounds.High {
-		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic has offsets %d to %d only: "+
+		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic has only offsets %d to %d: "+
 			"records that a turn needs are gone, or the topic was recreated: %w", p.next, id, s.dep.Config.Events.Topic,
 			bounds.Start, bounds.High, deployment.ErrLogFault)
 	}
@@ -313,7 +314,7 @@ func (s *Source) position(ctx context.Context, id int32, base uint64,
 }
 
 // refreshPartitions adds new partitions of the events topic. They are read from their beginning,
-// and are part of the next CLOSE. It refuses a recreated topic.
+// and are part of the next CLOSE. It returns an error for a recreated topic.
 func (s *Source) refreshPartitions(ctx context.Context) error {
 	if s.opts.Bounded || time.Since(s.refreshed) < partitionsRefresh {
 		return nil
@@ -329,7 +330,7 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 		return fmt.Errorf("finding new partitions: %w", err)
 	}
 	if ids = s.ownPartitions(ids); len(ids) < len(s.partitions) {
-		return fmt.Errorf("finding new partitions: %s had %d partitions and has %d, so it was recreated: %w",
+		return fmt.Errorf("finding new partitions: %s had %d partitions and now has %d, so it was recreated: %w",
 			s.dep.Config.Events.Topic, len(s.partitions), len(ids), deployment.ErrLogFault)
 	}
 	for _, id := range ids {
@@ -357,7 +358,7 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 	return nil
 }
 
-// awaitFirstRecord starts the silence of partitions once the topic has its first record. Until
+// awaitFirstRecord starts the silence of partitions once the topic contains its first record. Until
 // then, an endless run with producers' times keeps all windows open, because the first record may
 // be old.
 func (s *Source) awaitFirstRecord() {
@@ -366,7 +367,7 @@ func (s *Source) awaitFirstRecord() {
 	}
 }
 
-// beginSilence starts the silence of every partition now, so that each has the grace to bring its
+// beginSilence starts the silence of every partition now, so that each has the grace period for its
 // own first record.
 func (s *Source) beginSilence() {
 	s.unwritten = false

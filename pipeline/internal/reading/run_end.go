@@ -28,7 +28,7 @@ func Ends(ctx context.Context, client *kafkalog.Client, topic string) (map[int32
 }
 
 // finished reports whether the run can end: all opened turns are settled, and no more will be
-// opened, because of a drain or the end of the input. Group 0 decides; the others read END.
+// opened, because of a drain or the end of the input. Group 0 decides; the other groups read END.
 func (s *Source) finished(settled uint64) bool {
 	drained, ended := false, false
 	s.control.WithView(func(v *controllog.View) {
@@ -54,7 +54,7 @@ func (s *Source) finished(settled uint64) bool {
 }
 
 // lastOwed returns the last turn that the run may close. A run with an end does not close turns
-// after the last one that it has to settle, as far as it has read: they stay open for later
+// after the last one that, by what it has read so far, it must settle: they stay open for later
 // records.
 func (s *Source) lastOwed() uint64 {
 	switch {
@@ -63,7 +63,7 @@ func (s *Source) lastOwed() uint64 {
 	case s.opts.UntilEnd && s.opts.Group == 0:
 		_, last := s.allAtEnd()
 		return last
-	case s.opts.UntilEnd || s.opts.Bounded || s.opts.Until.IsZero(): // group 0 decides for the others
+	case s.opts.UntilEnd || s.opts.Bounded || s.opts.Until.IsZero(): // group 0 decides for the other groups
 		return allTurns
 	}
 	return s.owed
@@ -91,7 +91,7 @@ func (s *Source) end(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// pastEnds reports whether all records that were on the topic at the start were read.
+// pastEnds reports whether all records that were on the topic at the start have been read.
 func (s *Source) pastEnds() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < s.opts.Ends[p.id] })
 }
@@ -101,9 +101,9 @@ func (s *Source) atEnd() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return !p.readToEnd() })
 }
 
-// fixLastTurn fixes the last turn of a bounded run: with Until at once, otherwise when all input
-// was read, as the last turn with an event. If untallied records are left, it is a new turn,
-// because records without a turn must be in the tallies of a CLOSE, too.
+// fixLastTurn fixes the last turn of a bounded run: with Until at once, and otherwise once all
+// input has been read, as the last turn with an event. If untallied records are left, it is the
+// turn after that, because records without a turn must be in the tallies of a CLOSE, too.
 func (s *Source) fixLastTurn() {
 	if !s.opts.Bounded || s.lastKnown {
 		return

@@ -14,9 +14,9 @@ import (
 
 // CheckSameRecords returns deployment.ErrLogFault if the records below the cuts of the last CLOSE
 // are not the ones that were read: after an unclean leader election, or in a recreated topic, other
-// records can have the same offsets. It compares only the newest cuts, because a log with a record
-// of a leader epoch also has all records that the leader of that epoch had before it. newest may be
-// nil.
+// records can have the same offsets. It compares only the newest cuts, because a log that contains
+// a record of a leader epoch also contains all records that the epoch's leader had before it.
+// newest may be nil.
 func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
@@ -29,8 +29,7 @@ func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string
 	return nil
 }
 
-// CheckSameRecordsBelow is CheckSameRecords for one partition: turn is the turn of the CLOSE, c the
-// cut.
+// CheckSameRecordsBelow is CheckSameRecords for one partition, with cut c of the CLOSE of a turn.
 func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64,
 	c *schemas.Cut) error {
 	if c.LeaderEpoch < 0 || c.Cut == 0 {
@@ -46,7 +45,7 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 		return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 	}
 	if c.Cut <= bounds.Start {
-		return nil // no record below the cut is left to compare, or needed by a restart
+		return nil // no record below the cut is left to compare, and a restart needs none
 	}
 	if bounds.High < c.Cut {
 		return fault(fmt.Sprintf("it ends at offset %d but was read up to %d", bounds.High, c.Cut))
@@ -64,7 +63,7 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	case end >= c.Cut:
 		return nil
 	}
-	// A later leader has written below the cut. That is right if it wrote only markers, aborted
+	// A later leader has written below the cut. That is no fault if it wrote only markers, aborted
 	// records or batches that are empty now, which READ does not see.
 	from := max(end, bounds.Start)
 	other := false
@@ -82,8 +81,8 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	return nil
 }
 
-// checkKnownEpoch is for a broker that does not know the end of the cut's epoch. That is right if
-// no later leader has written, and wrong if the partition has not reached that epoch.
+// checkKnownEpoch handles a broker that does not know the end of the cut's epoch. That is normal if
+// no later leader has written, and a fault if the partition has not reached that epoch.
 func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut,
 	fault func(string) error) error {
 	present, err := client.LeaderEpoch(ctx, topic, c.Partition)
@@ -101,12 +100,12 @@ func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string,
 // the cut.
 const nearRestart = 64
 
-// checkSameOffsets refuses an events topic with other records below the restart offsets of the last
-// CLOSE than those that were read. On a copy with other offsets, such as a mirror, the run would
-// skip records. The cut has the latest time of the records below the restart offset, so a later
-// time proves that a record is another one. But if producers' stamps may be ahead of the clock,
-// such stamps are not in the cut's time: then it only warns, or refuses if the run is strict, and
-// only if all records near the offset are later.
+// checkSameOffsets returns an error if the records below the restart offsets of the last CLOSE are
+// not those that were read. On a copy with other offsets, such as a mirror, the run would skip
+// records. The cut contains the latest time of the records below the restart offset, so a later
+// time proves that a record is another one. But if producers' timestamps may be ahead of the clock,
+// the cut's time ignores these. Then checkSameOffsets only warns, or returns an error if the run is
+// strict, and only if all records near the offset are later.
 func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
@@ -119,7 +118,7 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 			return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 		}
 		if c.Restart <= bounds.Start || c.AppendTime == calendar.Never {
-			continue // no record, or none with a time that counts, is left to compare
+			continue // no record is left to compare, or none whose time counts
 		}
 		near, later := 0, 0
 		err = s.client.ReadRange(ctx, topic, c.Partition, max(bounds.Start, c.Restart-nearRestart), c.Restart,
@@ -149,9 +148,9 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 	return nil
 }
 
-// checkSameTopic refuses an events topic with another id than in the epoch of the last CLOSE: it
-// was recreated, perhaps with as many records. It ignores the id on another cluster, because a copy
-// of the topic has its own.
+// checkSameTopic returns an error if the events topic does not have the id that is in the epoch of
+// the last CLOSE: it was recreated, perhaps with as many records. On another cluster it ignores the
+// id, because a copy of the topic has its own.
 func (s *Source) checkSameTopic(ctx context.Context, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil

@@ -25,7 +25,7 @@ type ScanOptions struct {
 // ScanCounts are pipeline.ScanCounts.
 type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
-// Scan implements pipeline.ScanEvents. It reads one partition after the other. An event is valid
+// Scan implements pipeline.ScanEvents. It reads one partition after another. An event is valid
 // until fn returns, and an event.Namer has named its user.
 func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ScanOptions,
 	fn func(*event.Event) error) (ScanCounts, error) {
@@ -34,8 +34,8 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	if err != nil {
 		return seen, err
 	}
-	f := classifier{decoder: decoder, asked: isAsked(d), clock: clockOf(d)}
-	named := naming(&d.Config.Events.Format, &seen.Read, fn)
+	f := classifier{decoder: decoder, asked: allFiltered(d), clock: clockOf(d)}
+	named := withNames(&d.Config.Events.Format, &seen.Read, fn)
 	topic := d.Config.Events.Topic
 	partitions, err := client.Partitions(ctx, topic)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
@@ -62,8 +62,9 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	return seen, nil
 }
 
-// naming returns fn with named users: a user of one record is named by the number of that record.
-func naming(format *event.Format, position *uint64, fn func(*event.Event) error) func(*event.Event) error {
+// withNames returns fn with named users: a user of a single record is named by the number of that
+// record.
+func withNames(format *event.Format, position *uint64, fn func(*event.Event) error) func(*event.Event) error {
 	var namer event.Namer
 	return func(e *event.Event) error {
 		namer.Name(e, format, *position)
@@ -71,7 +72,7 @@ func naming(format *event.Format, position *uint64, fn func(*event.Event) error)
 	}
 }
 
-// scan classifies one record as if it were the only one on the topic.
+// scan classifies one record as if it were the only record on the topic.
 func (f *classifier) scan(r *kafkalog.Record, o ScanOptions, seen *ScanCounts, fn func(*event.Event) error) error {
 	v, err := f.classify(&partition{appendTime: calendar.Never}, r, time.Now().UnixMilli())
 	if err != nil {
@@ -98,10 +99,10 @@ func (f *classifier) scan(r *kafkalog.Record, o ScanOptions, seen *ScanCounts, f
 	return nil
 }
 
-// scanRange returns offsets between which a partition has all events that scan accepts. With append
-// times, records before the start of the range minus the skew are of the future, or outside the
-// range. The offsets always reach to the end of the partition, because append times need not be in
-// order.
+// scanRange returns offsets between which a partition contains all events that scan accepts. With
+// append times, records before the start of the range minus the skew are in the future, or outside
+// the range. The offsets always extend to the end of the partition, because append times need not
+// be in order.
 func (f *classifier) scanRange(ctx context.Context, client *kafkalog.Client, topic string, id int32,
 	o ScanOptions) (from, to int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, id)

@@ -47,20 +47,20 @@ type Source struct {
 	epoch  atomic.Int64   // beginStep reads it during a step; −1: outside an epoch
 	reader int64          // number of the reader, except in group 0
 	taken  *schemas.Epoch // in group 0: the newest EPOCH that it wrote
-	// assembling is the time since which group 0 has waited for the readers of other groups.
+	// assembling is when group 0 started to wait for the readers of other groups.
 	assembling time.Time
 	session
 	// underWay is the last turn that a drain must finish: one that this run opened in any epoch, or
 	// that an earlier run left with decisions on the ledger.
 	underWay uint64
 	// owed is the last turn that the run has to settle; with UntilEnd, the last one with an event
-	// of this group below the ends, as far as they were read.
+	// of this group that has been read below the ends.
 	owed uint64
-	// stalledEpochs is the number of epochs that group 0 has given up since the turn stalledAfter
-	// was settled.
+	// stalledEpochs is the number of epochs that group 0 has given up since it settled the turn
+	// stalledAfter.
 	stalledEpochs int
 	stalledAfter  uint64
-	// answered is the sending time of the last fetch with a response in any epoch, by partition,
+	// answered is, by partition, when the last fetch that got a response in any epoch was sent, in
 	// Unix milliseconds.
 	answered map[int32]int64
 	users    *packing.Users
@@ -74,11 +74,11 @@ type session struct {
 	buffered     uint64
 	unneeded     unneededTurns
 	needed       uint64 // lastNeeded as of the last poll
-	unwritten    bool   // no window is closed before the topic has its first record: see awaitFirstRecord
+	unwritten    bool   // the topic has no record yet, so no window is closed: see awaitFirstRecord
 	opened       uint64 // last turn opened in this epoch, or settled before
 	openedAt     time.Time
-	fromLedger   uint64      // turn to be redone from the ledger; 0 for none
-	closed       uint64      // last turn closed on control, as far as it was read
+	fromLedger   uint64      // turn to be redone from the ledger; 0: none
+	closed       uint64      // last turn closed on control, as far as control has been read
 	closeWritten uint64      // last turn of a CLOSE that this run wrote
 	lastPassed   passedState // except in group 0: the newest PASSED
 	tallies      schemas.ReadTallies
@@ -87,12 +87,13 @@ type session struct {
 	refreshed    time.Time
 }
 
-// Options configure READ: pipeline.RunOptions has fields of the same names and meanings.
+// Options configure READ. Fields not documented here have the meanings that they have in
+// pipeline.RunOptions.
 type Options struct {
 	// Group is the number of this group, which reads every Groups-th partition, starting with
-	// number Group. Groups 0 means 1.
+	// partition Group. Groups 0 means 1.
 	Group, Groups int
-	// Crowded is set if the engine may run the steps of several groups one after the other.
+	// Crowded is set if the engine may run the steps of several groups one after another.
 	Crowded  bool
 	Bounded  bool
 	Until    time.Time
@@ -112,16 +113,16 @@ type Options struct {
 func (o *Options) check() error {
 	switch {
 	case o.Group < 0 || o.Group >= o.Groups || o.Groups > schemas.MaxGroups:
-		return fmt.Errorf("reading group %d of %d: there is no such group", o.Group, o.Groups)
+		return fmt.Errorf("reading group %d of %d: this group does not exist", o.Group, o.Groups)
 	case (o.Bounded || o.UntilEnd) && len(o.Ends) == 0:
-		return errors.New("reading up to the ends of the events topic: they are missing")
+		return errors.New("reading up to the ends of the events topic: Options.Ends is missing")
 	case o.StallLimit <= 0:
 		return fmt.Errorf("reading with a stall limit of %v: it must be positive", o.StallLimit)
 	}
 	return nil
 }
 
-// New returns READ of a run that was announced on control. The caller closes it.
+// New returns READ for a run that was announced on control. The caller closes it.
 func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	opts Options) (*Source, error) {
 	opts.Groups = max(opts.Groups, 1)
@@ -136,7 +137,7 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 		dep: d, client: client, control: control, run: control.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
 		clock:  newTrustedTime(d.Config.Time.Skew, opts.Logger),
 		hasher: schemas.NewHasher(d.Config.Keys.UserHash.Reveal()), reader: -1, spare: packing.NewPool(d.Config.Shards),
-		classifier: classifier{decoder: decoder, asked: isAsked(d),
+		classifier: classifier{decoder: decoder, asked: allFiltered(d),
 			turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d),
 			past: pastClocks(control.Header, clockOf(d))},
 	}
@@ -153,7 +154,7 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 		return nil, err
 	}
 	s.fetcher = client.NewFetcher()
-	s.fetcher.Reuse = true // no part of an event's record is kept after the poll
+	s.fetcher.Reuse = true // nothing of an event's record is kept after the poll
 	return s, nil
 }
 
@@ -197,12 +198,12 @@ func (s *Source) beginStep(ctx context.Context, from transforms.Restriction) (co
 	return ctx, s.calls, expected
 }
 
-// errReplaced means that another process of this run reads the group. Either the engine has
-// abandoned this process, or it must restart the job.
+// errReplaced means that another process of this run reads the group. The engine either has
+// abandoned this process or must restart the job.
 var errReplaced = errors.New("another process of this run has started to read the same partitions")
 
-// endStep ends reading without an error if another run has superseded this one, or if control has a
-// STOP.
+// endStep ends reading without an error if another run has superseded this one, or if there is a
+// STOP on control.
 func (s *Source) endStep(from transforms.Restriction, err error) (transforms.Step, error) {
 	if errors.Is(err, deployment.ErrSuperseded) || errors.Is(err, deployment.ErrStopped) {
 		from.Done = true
@@ -211,8 +212,8 @@ func (s *Source) endStep(from transforms.Restriction, err error) (transforms.Ste
 	return transforms.Step{}, err
 }
 
-// advance reads and closes turns until it can open one, reading is over, or the step's time is up.
-// Of the step's Next it sets Done, and the Tick if it opens a turn.
+// advance reads and closes turns until it can open a turn, reading is over, or the step's time is
+// up. In the step's Next, it sets only Done and, if it opens a turn, Tick.
 func (s *Source) advance(ctx context.Context) (transforms.Step, error) {
 	openStep, idleStep := s.stepLimits()
 	for began := time.Now(); ; {
@@ -295,7 +296,7 @@ func (s *Source) catchUp() (settled uint64, anew bool, err error) {
 			err = deployment.ErrSuperseded
 		case s.opts.Group > 0 && v.Replaced(s.run, uint32(s.opts.Group), s.reader):
 			err = errReplaced
-		case epoch < 0: // READ is outside of an epoch
+		case epoch < 0: // READ is outside an epoch
 			anew = true
 		case s.opts.Group > 0:
 			anew = v.Epoch != epoch

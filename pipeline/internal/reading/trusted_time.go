@@ -7,12 +7,12 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
 
-// trustedTime compares this machine's clock with the time passed since the run began and with the
+// trustedTime compares this machine's clock with the time elapsed since the run began and with the
 // broker's clock. While no two of the three agree, the earliest closes windows and the latest
-// decides which records are of the future. The passed time leaves out the time while the machine
-// slept, and so does a broker's time that was heard before the clocks began to differ; such a time
-// does not make records ones of the future. Times are in milliseconds. An offset is a time minus
-// the passed time.
+// decides which records are in the future. The elapsed time excludes the time during which the
+// machine slept, and so does a broker's time that was received before the clocks began to differ;
+// such a time does not decide which records are in the future. Times are in milliseconds. An offset
+// is a time minus the elapsed time.
 type trustedTime struct {
 	read      func() (wall, passed int64)
 	tolerance int64
@@ -26,9 +26,10 @@ type trustedTime struct {
 }
 
 const (
-	// clocksDiffer is how much clocks may differ in addition to the skew.
+	// clocksDiffer is the time by which clocks may differ, in addition to the skew.
 	clocksDiffer = 5 * time.Second
-	// adoptAfter is how long a clock that was set is not trusted if the broker's time is unknown.
+	// adoptAfter is how long a clock is not trusted after it was set, if the broker's time is
+	// unknown.
 	adoptAfter = time.Hour
 )
 
@@ -55,8 +56,8 @@ func (c *trustedTime) hear(stamp, age int64) {
 
 func (c *trustedTime) agree(a, b int64) bool { return max(a, b)-min(a, b) <= c.tolerance }
 
-// now returns the time that closes windows, and the time that future records exceed by more than
-// the skew.
+// now returns the time that closes windows, and the time after which records are in the future if
+// they exceed it by more than the skew.
 func (c *trustedTime) now() (earliest, latest int64) {
 	wall, passed := c.read()
 	offset := wall - passed
@@ -76,7 +77,7 @@ func (c *trustedTime) now() (earliest, latest int64) {
 	case !c.differ, steady, c.broker != nil && c.agree(offset, *c.broker), c.broker == nil &&
 		passed-c.since > adoptAfter.Milliseconds():
 		low, high = offset, offset
-		// A clock may be slow within the tolerance, so a record is of the future only if no
+		// A clock may be slow within the tolerance, so a record is in the future only if no
 		// agreeing clock has reached its time.
 		for _, other := range []*int64{c.steady, c.broker} {
 			if other != nil && c.agree(offset, *other) {

@@ -2,11 +2,11 @@ package reading
 
 import "github.com/tollgate-dp/tollgate/pipeline/internal/packing"
 
-// unneededTurns has the positions of events in turns that this run does not settle, whose
-// contributions it does not keep.
+// unneededTurns holds the positions of events in turns that this run does not settle. The run does
+// not keep their contributions.
 type unneededTurns struct {
 	first map[int32]packing.Mark // position of the first such event, by partition
-	last  uint64                 // last turn of such an event; 0 for none
+	last  uint64                 // last turn of such an event; 0: none
 }
 
 // skipEvent records the position of an event whose turn this run does not settle.

@@ -14,8 +14,9 @@ import (
 )
 
 // Check checks all topics of a deployment and returns all faults, joined: one
-// *deployment.TopicError for each wrong setting, which is a deployment.ErrLogFault if topics do not
-// belong together. It logs possible improvements to o.Logger. Other errors are the broker's.
+// *deployment.TopicError for each wrong setting, and one that wraps deployment.ErrLogFault for each
+// topic that does not belong with the others. It logs possible improvements to o.Logger. Other
+// errors are the broker's.
 func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o Options) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	var found []error
@@ -41,10 +42,10 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		}
 		found = append(found, t.found...)
 	}
-	leaveOutMissing := func(chosen func(topic string) bool) {
+	leaveOutMissing := func(selected func(topic string) bool) {
 		found = slices.DeleteFunc(found, func(err error) bool {
 			t, is := errors.AsType[*deployment.TopicError](err)
-			return is && chosen(t.Topic) && errors.Is(err, kafkalog.ErrUnknownTopic)
+			return is && selected(t.Topic) && errors.Is(err, kafkalog.ErrUnknownTopic)
 		})
 	}
 	for _, one := range seen.apart {
@@ -55,9 +56,9 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	if o.Made != nil {
 		leaveOutMissing(o.Made)
 	}
-	more := len(found) > 0 // strictness is not the only reason
+	otherFaults := len(found) > 0 // strictness is not the only reason
 	for _, w := range weaknesses(seen.states, o) {
-		if more {
+		if otherFaults {
 			w.Err = nil
 		}
 		found = append(found, w)
@@ -68,7 +69,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
 }
 
-// described has the state of each topic, or its error.
+// described holds the state of each topic, or its error.
 type described struct {
 	states []*state
 	wrong  []*deployment.TopicError
@@ -104,11 +105,11 @@ func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafka
 	return s, err
 }
 
-// MakeEvents is the remedy if there is no events topic.
+// MakeEvents is the remedy if the events topic does not exist.
 const MakeEvents = "create it, let tollgate init --create-topics --event-partitions N make it, or correct events.topic"
 
 // describeTopic requests everything that the rules need. It returns a *deployment.TopicError if the
-// broker does not have the topic, or denies access.
+// topic does not exist, or the broker denies access.
 func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	name string) (*state, error) {
 	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
@@ -140,7 +141,7 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 }
 
 // checkSameDeployment looks for topics that cannot belong to one deployment: one is empty or
-// missing although another has records that are written later.
+// missing although another contains records that are written later.
 func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	missing map[string]bool) ([]*deployment.TopicError, error) {
 	out := &d.Config.Outputs
@@ -181,14 +182,14 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 					"deployment with new keys with topics of other names"}}, nil
 		case control && missing[topic] && topic != out.Turns:
 			gone(topic, "if the name is new, create the topic with tollgate change --create-topics; if the topic was "+
-				"lost, restore it, or begin a new deployment with new keys, because an empty topic does not have what "+
-				"was published or decided")
+				"lost, restore it, or begin a new deployment with new keys, because an empty topic does not contain "+
+				"what was published or decided")
 		}
 	}
 	return apart, nil
 }
 
-// HoldsRecords reports whether a topic has ever had records. It returns false for topics in
+// HoldsRecords reports whether a topic has ever contained records. It returns false for topics in
 // missing, which may be nil.
 func HoldsRecords(ctx context.Context, client *kafkalog.Client, topic string, missing map[string]bool) (bool, error) {
 	if missing[topic] {

@@ -8,22 +8,22 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// ReplicationFactor is the number of replicas in a TopicError.Setting, although it is not one of
+// ReplicationFactor is the TopicError.Setting for the number of replicas, although it is not one of
 // Kafka's settings.
 const ReplicationFactor = "replication factor"
 
 // Options control how topics are checked.
 type Options struct {
-	Logger     *slog.Logger // receives possible improvements; default: discards
-	Strict     bool         // refuse topics that are not durable, instead of warning
+	Logger     *slog.Logger // receives possible improvements; nil: discarded
+	Strict     bool         // return errors for topics that are not durable, instead of warning
 	Disposable bool         // the topics end with the process: do not check their durability
 
 	Made func(topic string) bool // reports whether a missing topic will be created; nil: none will
 }
 
 // durable checks how many replicas must have a record before its write is acknowledged. The client
-// requires all replicas in sync: if there is only one, a single broker can lose a record that was
-// acknowledged, and published or charged.
+// requires acknowledgement by all in-sync replicas: if there is only one, a single broker can lose
+// a record that was acknowledged, and published or charged.
 func durable(t *state) {
 	least, err := strconv.Atoi(t.setting(MinInSync))
 	if t.replicas == 0 || err != nil {
@@ -43,7 +43,7 @@ func durable(t *state) {
 	}
 }
 
-// moreReplicas returns the remedy for too few replicas; each needs a broker of its own.
+// moreReplicas returns the remedy for too few replicas. Each replica needs its own broker.
 func (t *state) moreReplicas() string {
 	const fix = "kafka-reassign-partitions.sh gives an existing topic more replicas, and tollgate init " +
 		"--create-topics --replication 3 creates topics with three"
@@ -54,10 +54,10 @@ func (t *state) moreReplicas() string {
 	if t.brokers == 2 {
 		have = "two brokers"
 	}
-	return "three replicas need three brokers, and the cluster has " + have + ": add brokers first; then " + fix
+	return "three replicas need three brokers, but the cluster has " + have + ": add brokers first; then " + fix
 }
 
-// weak records a fault that Check refuses only with Options.Strict.
+// weak records a fault that is an error only with Options.Strict.
 func (t *state) weak(setting, got, want, fix string) {
 	t.weaknesses = append(t.weaknesses, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want,
 		Fix: fix, Err: deployment.ErrStrict})
@@ -68,8 +68,8 @@ func (t *state) alone(e *deployment.TopicError) bool {
 	return e.Setting == ReplicationFactor && t.brokers == 1
 }
 
-// weaknesses returns the faults that only a strict check refuses; any other check logs them as
-// warnings. On a cluster of one broker every topic has one replica, which is logged once.
+// weaknesses returns the faults that are errors only in a strict check; any other check logs them
+// as warnings. On a cluster with one broker every topic has one replica, which is logged once.
 func weaknesses(states []*state, o Options) []*deployment.TopicError {
 	if o.Disposable {
 		return nil

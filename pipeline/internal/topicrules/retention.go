@@ -17,8 +17,9 @@ const (
 )
 
 // neededRetention returns the least retention of events. A restart reads from the cut of the last
-// settled turn: the open turn, its late events and the wait for silent partitions. The retention is
-// three times that, and at least an hour, so that an operator has time to restart the run.
+// settled turn, which covers the open turn, its late events and the wait for silent partitions. The
+// retention is three times that, and at least an hour, so that an operator has time to restart the
+// run.
 func neededRetention(d *deployment.Deployment) time.Duration {
 	turn := time.Duration(deployment.LeastSlide(d)) * time.Millisecond
 	t := &d.Config.Time
@@ -45,12 +46,12 @@ func keptForEver(t *state) {
 	}
 	for _, s := range []string{Retention, RetentionBytes} {
 		if v := t.setting(s); v != forEver {
-			t.wrong(s, forEver, "control must keep its records for ever: "+t.alter(s, forEver))
+			t.wrong(s, forEver, "control must keep its records forever: "+t.alter(s, forEver))
 		}
 	}
 }
 
-// bytesRule refuses a limit in bytes, because it leaves the retention time unknown.
+// bytesRule reports a limit in bytes, because it leaves the retention time unknown.
 func bytesRule(instead string) topicRule {
 	return func(t *state) {
 		if t.limitedInBytes() {

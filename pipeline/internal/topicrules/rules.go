@@ -14,11 +14,11 @@ import (
 const (
 	// minMaxMessage is the largest batch that the client writes.
 	minMaxMessage = kafkalog.DefaultBatchBytes
-	// roomForMessages is Kafka's own default of max.message.bytes.
+	// roomForMessages is Kafka's own default for max.message.bytes.
 	roomForMessages = "1048588"
 )
 
-// kafkaDefault returns Kafka's default of a setting, for brokers that do not report the setting.
+// kafkaDefault returns Kafka's default for a setting, for brokers that do not report the setting.
 func kafkaDefault(setting string) string {
 	return map[string]string{
 		CleanupPolicy: "delete", Retention: "604800000", RetentionBytes: forEver, TimestampType: "CreateTime",
@@ -31,7 +31,7 @@ type state struct {
 	name       string
 	broker     string // for commands in texts
 	partitions int
-	replicas   int // on the partition with the fewest; 0: unknown
+	replicas   int // of the partition with the fewest; 0: unknown
 	brokers    int // in the cluster
 	settings   map[string]string
 	found      []error
@@ -47,14 +47,14 @@ type rulesOfTopic struct {
 	rules []topicRule
 }
 
-// rulesOfTopics returns the rules of every topic of the deployment; docs/runbook.md
-// has them as a table.
+// rulesOfTopics returns the rules for every topic of the deployment, which docs/runbook.md contains
+// as a table.
 func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	out, retention := &d.Config.Outputs, neededRetention(d)
 	return []rulesOfTopic{
 		{d.Config.Events.Topic, []topicRule{
 			timestampRule(d),
-			notCompacted("compaction removes events, which then do not count, also if a restart needs them again"),
+			notCompacted("compaction removes events, which then do not count, even if a restart needs them again"),
 			retentionRule(retention), eventBytesRule(d), warnUnclean,
 		}},
 		{out.Control, []topicRule{
@@ -137,7 +137,7 @@ func notCompacted(why string) topicRule {
 	}
 }
 
-// onlyCompacted refuses deletion by age or size, because the records of inactive accounts are old.
+// onlyCompacted reports deletion by age or size, because the records of inactive accounts are old.
 func onlyCompacted(t *state) {
 	if p := t.policies(); len(p) != 1 || p[0] != "compact" {
 		t.wrong(CleanupPolicy, "compact and nothing else",
@@ -154,7 +154,7 @@ func partitionsRule(want int, fix string) topicRule {
 	}
 }
 
-// safeElections refuses unclean elections, which can lose the ledger records of a published turn,
+// safeElections reports unclean elections, which can lose the ledger records of a published turn,
 // so that no user is charged for it.
 func safeElections(t *state) {
 	if t.setting(UncleanElections) == "true" {

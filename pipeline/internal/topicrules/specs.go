@@ -17,7 +17,7 @@ const (
 	MaxMessageBytes  = "max.message.bytes"
 	UncleanElections = "unclean.leader.election.enable"
 	MinInSync        = "min.insync.replicas"
-	partitionCount   = "partitions" // not one of Kafka's: a property of the topic
+	partitionCount   = "partitions" // not one of Kafka's settings, but a property of the topic
 
 	appendTimes = "LogAppendTime"
 	forEver     = "-1"
@@ -41,7 +41,7 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 	careful := map[string]string{UncleanElections: "false"}
 	control := with(kept)
 	maps.Copy(control, careful)
-	control[TimestampType] = appendTimes // a run compares its clock with them
+	control[TimestampType] = appendTimes // a run compares its clock with append times
 	ledger := with(careful)
 	ledger[CleanupPolicy] = "compact"
 	specs := []kafkalog.TopicSpec{

@@ -18,7 +18,7 @@ const ForEver = time.Duration(math.MaxInt64)
 const awaitEvery = time.Second
 
 // slowAfter is how long AwaitBroker waits before it logs that a broker is slow: a frozen broker
-// accepts connections, and an attempt to use it fails only after ten seconds.
+// accepts connections, so an attempt to use it fails only after ten seconds.
 const slowAfter = 2 * time.Second
 
 // AwaitBroker implements pipeline.AwaitBroker. The first attempt ends only by its own timeouts,
@@ -82,7 +82,7 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 		within, cancel := context.WithDeadline(ctx, begin.Add(limit))
 		var again error
 		client, again = attempt(within)
-		if within.Err() == nil || again == nil || ctx.Err() != nil { // otherwise the error is only the deadline's
+		if within.Err() == nil || again == nil || ctx.Err() != nil { // otherwise it is only the error of the deadline
 			err = again
 		}
 		cancel()

@@ -14,10 +14,10 @@ import (
 
 const (
 	// awayAfter is how long a broker must be unreachable before this is logged: long enough for a
-	// restart that nothing has to wait for.
+	// restart that delays nothing.
 	awayAfter = 2 * time.Second
-	// awayAsked limits the age of the last attempt, because a broker that the client does not use
-	// any more is not logged again. A dial that times out takes 10 s.
+	// awayAsked limits the age of the last attempt: a broker that the client no longer uses is not
+	// logged again. A dial that times out takes 10 s.
 	awayAsked = 15 * time.Second
 )
 
@@ -57,8 +57,8 @@ func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 	}
 }
 
-// Brokers logs, until ctx ends, which brokers a client cannot reach, other reasons that Kafka does
-// not respond, and the end of each.
+// Brokers logs, until ctx ends, which brokers a client cannot reach, other reasons why Kafka does
+// not respond, and the end of each condition.
 func Brokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) {
 	s, second := New(Rules{}, log), time.NewTicker(time.Second)
 	defer second.Stop()
@@ -76,7 +76,7 @@ func awayText(a *kafkalog.Away) string {
 	return fmt.Sprintf("broker %s unreachable since %s: %s", a.Broker, clockTime(a.Since), a.Why)
 }
 
-// Named adds the unreachable brokers to the error of a run, which may name only a call that took
+// Named adds the unreachable brokers to the error of a run, which may mention only a call that took
 // too long. deployment.ErrNoBroker already names them.
 func Named(client *kafkalog.Client, err error) error {
 	if err == nil || errors.Is(err, deployment.ErrNoBroker) {
@@ -89,7 +89,7 @@ func Named(client *kafkalog.Client, err error) error {
 }
 
 // Asked returns the unreachable brokers that the client still uses. The client may know a broker by
-// a second address, or by one that has moved, and stop using it.
+// a second address, or by an old one, and have stopped using it.
 func Asked(away []kafkalog.Away, now time.Time) []kafkalog.Away {
 	return slices.DeleteFunc(away, func(a kafkalog.Away) bool { return now.Sub(a.Asked) >= awayAsked })
 }

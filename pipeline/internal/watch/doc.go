@@ -1,5 +1,5 @@
 // Package watch monitors a run from outside. It logs stalls, with their causes and remedies
-// (stall.go); unreachable brokers (brokers.go); and coarsely the losses of records (losses.go,
+// (stall.go); unreachable brokers (brokers.go); and, coarsely, lost records (losses.go,
 // outcomes.go). It predicts when the next counts can appear (outlook.go), decides whether a run is
 // ready (ready.go), and ends a drain that Kafka prevents (watch.go).
 //

@@ -7,10 +7,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Level is the level of lost records of one reason: see pipeline.LossLevel.
+// Level is the level of records lost for one reason: see pipeline.LossLevel.
 type Level int
 
-// A loss has at least ten records, and one in a hundred. "Most" means more than half.
+// LostSome means at least ten records and one in a hundred, LostMost more than half.
 const (
 	LostNone Level = iota
 	LostSome
@@ -52,8 +52,8 @@ func (l *Losses) DeadLetters(now time.Time) DeadLevel {
 	return DeadLetterLevel(hour.n[DeadLettered], hour.read())
 }
 
-// badValueOf is the reciprocal of the part of values that may be unreadable: with more, the
-// readable ones do not represent all values.
+// badValueOf is the reciprocal of the share of values that may be unreadable: with more, the
+// readable values do not represent all values.
 const badValueOf = 50
 
 // BadValues reports whether too many values of the last hour are unreadable.
@@ -68,15 +68,15 @@ func (l *Losses) BadValues(now time.Time) bool {
 	return bad >= leastRecords && badValueOf*bad > hour.read()-hour.n[DeadLettered]+bad
 }
 
-// reasons are the reasons for lost records, by their names in metrics, alerts and the log. Events
-// beyond the allowance are lost by design, and not logged.
+// reasons are the reasons why records are lost, with their names in metrics, alerts and the log.
+// Events beyond the allowance are lost by design, and not logged.
 var reasons = [...]struct {
 	name, hint string
 	numbers    func(*Outcomes) (lost, all uint64)
 }{
 	{"late", "they are older than time.lateness allows; check events.fields.time and events.time_unit",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Late], f.read() }},
-	{"future", "they are ahead by more than time.skew, or have no timestamp of Kafka; check the producers' clocks",
+	{"future", "they are ahead by more than time.skew, or have no Kafka timestamp; check the producers' clocks",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Future] + f.n[Unstamped], f.read() }},
 	{"before_start", "their times are before the start of the deployment; check events.time_unit",
 		func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
@@ -110,8 +110,8 @@ func (l *Losses) Totals() (t Totals) {
 }
 
 // Levels returns the levels of lost records by reason: in the last minute, or in the last hour if
-// the minute has too few records. Records beyond the allowance are known only once a turn is
-// settled, so their level covers the hour before the last settlement.
+// there were too few records in the minute. Records beyond the allowance are known only once a turn
+// is settled, so their level covers the hour before the last settlement.
 func (l *Losses) Levels(now time.Time) map[string]Level {
 	levels := map[string]Level{}
 	if l == nil {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// leastRecords is the least number of records in a logged loss, because with fewer a message
-	// would describe single records. One user with many records can still cause a message: it is
-	// coarse, not protected, and for the trusted side only.
+	// leastRecords is the least number of lost records that is logged, because with fewer a message
+	// would describe single records. One user with many records can still cause a message: messages
+	// are coarse, not protected, and for the trusted side only.
 	leastRecords = 10
-	// someOf is the reciprocal of the least part of the records in a logged loss.
+	// someOf is the reciprocal of the least share of lost records that is logged.
 	someOf = 100
 )
 
-// Losses logs losses of records coarsely, by reason: at once, again at growing intervals, and when
-// the loss is over. It logs no user id, key or count. Its callers pass the time. Safe for
+// Losses logs lost records coarsely, by reason: at once, again at growing intervals, and when the
+// loss is over. It logs no user id, key or count. Callers pass the current time. Safe for
 // concurrent use; a nil Losses ignores everything.
 type Losses struct {
 	windows uint64 // greatest number of windows that contain a record, over all metrics
@@ -61,7 +61,7 @@ func (l *Losses) Observe(now time.Time, f *Outcomes) {
 	*f = Outcomes{}
 }
 
-// Check logs the losses that are due now.
+// Check logs the losses that are due.
 func (l *Losses) Check(now time.Time) {
 	if l == nil {
 		return

@@ -10,8 +10,8 @@ import (
 // Outcome is the result of reading a record.
 type Outcome int
 
-// The outcomes of records. An Unstamped record is of the future, because it has no timestamp. A
-// Skipped record is not an event by design, and so not lost.
+// The outcomes of records. An Unstamped record counts as one in the future, because it has no
+// timestamp. A Skipped record is by design not an event, and so not lost.
 const (
 	Accepted Outcome = iota
 	Late
@@ -29,12 +29,12 @@ const (
 type Outcomes struct {
 	n       [outcomeCount]uint64
 	classes map[string]uint64 // dead letters by class
-	// numbers of pairs of an accepted record and a window of a metric
+	// numbers of pairs of an accepted record and a metric's window
 	beyond, counted uint64
 }
 
-// OutcomesOf returns the outcomes of the accepted records of settled turns, without those of shares
-// of counted events, which have the same records as their metrics.
+// OutcomesOf returns the outcomes of the accepted records of settled turns. It leaves out shares of
+// counted events, which have the same records as their metrics.
 func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f Outcomes) {
 	for _, t := range settled {
 		if int(t.Metric) < len(metrics) && metrickind.Of(metrics[t.Metric].Kind).Share {
@@ -46,7 +46,7 @@ func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f 
 	return f
 }
 
-// AddRead adds the tallies of a CLOSE of another process.
+// AddRead adds the tallies of a CLOSE that another process wrote.
 func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	o := Outcomes{classes: t.DeadLettered}
 	o.n[Skipped] = t.Skipped
@@ -58,7 +58,7 @@ func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	f.add(&o)
 }
 
-// empty reports whether f has no records except skipped ones.
+// empty reports whether f contains no records except skipped ones.
 func (f *Outcomes) empty() bool { return f.read() == 0 && f.beyond == 0 && f.counted == 0 }
 
 // Count counts a record, and the class of a dead letter.
@@ -94,7 +94,7 @@ func (f *Outcomes) read() (all uint64) {
 	return all
 }
 
-// recent has the outcomes of the last twelve slots of time.
+// recent holds the outcomes of the last twelve time slots.
 type recent struct {
 	slot  time.Duration
 	slots [12]struct {

@@ -27,7 +27,7 @@ func (r *Rules) Closes(end int64) (earliest, latest time.Time) {
 	return after(min(r.lateness+r.slack, clock)), after(clock)
 }
 
-// Outlook returns the outlook by READ's last progress; false if that is too old.
+// Outlook returns the outlook according to READ's last progress; false if that is too old.
 func (s *Stalls) Outlook(now time.Time) (Outlook, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,26 +8,26 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// notReadyAfter is how long a run may make no progress and still be ready. Together with the
-// intervals of checks and probes, it is below half a minute, which a supervisor may rely on.
+// notReadyAfter is how long a run without progress counts as ready. Together with the intervals of
+// checks and probes, it is below half a minute, on which a supervisor may rely.
 const notReadyAfter = 20 * time.Second
 
 // Readiness decides whether a run is ready: a broker responds, READ advances, and turns are settled
-// in time. Its callers pass the time. Not for concurrent use.
+// in time. Callers pass the current time. Not safe for concurrent use.
 type Readiness struct {
 	rules   Rules
 	settled uint64
-	since   time.Time // time since which the turn has been the last settled one
+	since   time.Time // when that turn became the last settled one
 	marks   map[int32]heldPartition
 }
 
-// NewReadiness returns a Readiness by the rules of a deployment.
+// NewReadiness returns a Readiness that follows a deployment's rules.
 func NewReadiness(rules Rules) *Readiness {
 	return &Readiness{rules: rules, marks: map[int32]heldPartition{}}
 }
 
-// Check returns the reason that the run is not ready, or "". seen is READ's progress at seenAt,
-// settled the last settled turn, troubles are the client's, the longest first.
+// Check returns the reason why the run is not ready, or "". seen is READ's progress at seenAt,
+// settled the last settled turn, and troubles are the client's, longest first.
 func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settled uint64,
 	troubles []kafkalog.Trouble) string {
 	if r.since.IsZero() || settled != r.settled {

@@ -3,8 +3,8 @@ package watch
 import "time"
 
 // Repeat decides when to log a lasting condition: at once, after a minute, and then at intervals
-// that double up to StallMost. The zero value has logged nothing; reset it when the condition is
-// over. Its callers pass the time.
+// that double up to StallMost. The zero value means that nothing has been logged; reset it when the
+// condition is over. Callers pass the current time.
 type Repeat struct {
 	next  time.Time
 	pause time.Duration

@@ -18,8 +18,8 @@ const (
 	// between messages about it.
 	StallAfter = 30 * time.Second
 	StallMost  = 10 * time.Minute
-	// stallFresh is how long READ's progress is useful: READ polls several times a second unless it
-	// waits for something else, which is logged instead.
+	// stallFresh is how long a progress report by READ is useful: READ polls several times a second
+	// unless it waits for something else, which is logged instead.
 	stallFresh = 5 * time.Second
 )
 
@@ -29,38 +29,38 @@ type Partition struct {
 	// Next is the next offset to read. High is the partition's end, LastStable the start of the
 	// first open transaction, or High.
 	Next, High, LastStable int64
-	// Asked is the time of the request for the last response, Unix milliseconds: later appends are
-	// unknown.
+	// Asked is when the request for the last response was sent, in Unix milliseconds: later appends
+	// are unknown.
 	Asked    int64
 	HeldBack bool // the next turn to close waits for the partition
-	// AppendTime is the append time of the last record read, Unix milliseconds; calendar.Never if
-	// no record was read or the topic has no append times.
+	// AppendTime is the append time of the last record read, in Unix milliseconds; calendar.Never
+	// if no record was read or the topic does not have append times.
 	AppendTime int64
-	// SilentFrom is the time of reading the last record that keeps the clock from closing windows
-	// for the partition, Unix milliseconds; calendar.Never if there is none. Delay is how far the
-	// clock is set back for the partition.
+	// SilentFrom is when the last record was read that keeps the clock from closing windows for the
+	// partition, in Unix milliseconds; calendar.Never if there is none. Delay is the time by which
+	// the clock is set back for the partition.
 	SilentFrom int64
 	Delay      time.Duration
 }
 
-// Progress is the progress of READ at a time.
+// Progress is READ's progress at one moment.
 type Progress struct {
-	Partitions []Partition // those with a response to a fetch
+	Partitions []Partition // partitions with a response to a fetch
 	End        int64       // end of the next turn to close, Unix milliseconds; calendar.Forever if there is none
-	// Delay is how far the records were behind the clock when the last turn was closed, if the
-	// partitions' own delays are unknown.
+	// Delay is the time by which the records were behind the clock when the last turn was closed,
+	// if the partitions' own delays are unknown.
 	Delay    time.Duration
-	Open     uint64    // opened turn that is not settled; 0 for none
-	OpenedAt time.Time // time of opening it
-	Worked   time.Time // time of a stage's last work on an open turn
+	Open     uint64    // opened turn that is not settled; 0: none
+	OpenedAt time.Time // when it was opened
+	Worked   time.Time // when a stage last worked on an open turn
 	Result   int64     // end of the next metric window whose counts are not released, Unix milliseconds
 	Closed   bool      // the turn with that end is closed
-	// least append time of the last record read on partitions that are not at their ends or delay
-	// the turn, Unix milliseconds; calendar.Forever for none
+	// Behind is the least append time of the last records read on partitions that are not at their
+	// ends or delay the turn, in Unix milliseconds; calendar.Forever: none.
 	Behind int64
 }
 
-// Rules are the waits that a deployment's time settings allow, which are not stalls.
+// Rules are the waiting times that a deployment's time settings allow, which are not stalls.
 type Rules struct {
 	topic                        string
 	lateness, slack, skew, grace time.Duration
@@ -69,13 +69,13 @@ type Rules struct {
 	after                        time.Duration // how long a stall lasts before it is logged; 0: StallAfter
 }
 
-// After replaces StallAfter, unless it is 0.
+// After returns the rules with d instead of StallAfter, unless d is 0.
 func (r Rules) After(d time.Duration) Rules {
 	r.after = d
 	return r
 }
 
-// RulesOf returns the rules of a deployment for a run.
+// RulesOf returns a deployment's rules for a run.
 func RulesOf(d *deployment.Deployment, bounded bool) Rules {
 	t := &d.Config.Time
 	return Rules{
@@ -85,20 +85,20 @@ func RulesOf(d *deployment.Deployment, bounded bool) Rules {
 	}
 }
 
-// stallKind is a cause of a stall: the text that is logged when it is over.
+// stallKind is a cause of stalls. Its text is logged when the stall is over.
 type stallKind string
 
 const (
 	stallNone        stallKind = ""
 	stallCluster     stallKind = "Kafka answers properly again"
-	stallTransaction stallKind = "no open transaction is waited for"
-	stallSilent      stallKind = "no silent partition is waited for"
+	stallTransaction stallKind = "an open transaction no longer blocks turns"
+	stallSilent      stallKind = "a silent partition no longer delays turns"
 	stallOpen        stallKind = "the run is working on its turns again"
 )
 
 // Stalls logs stalls with their causes and remedies, from READ's progress and from calls that the
 // client cannot complete: after half a minute, again at growing intervals, and when they are over.
-// Its callers pass the time. Safe for concurrent use; Due and ObserveWork of a nil Stalls do
+// Callers pass the current time. Safe for concurrent use; on a nil Stalls, Due and ObserveWork do
 // nothing.
 type Stalls struct {
 	rules Rules
@@ -113,15 +113,15 @@ type Stalls struct {
 	away     brokers
 }
 
-// heldPartition is a partition that a turn waits for: the cause, READ's position, and the time
-// since which neither has changed.
+// heldPartition describes a partition that a turn waits for: the cause, READ's position, and when
+// either last changed.
 type heldPartition struct {
 	kind  stallKind
 	mark  int64
 	since time.Time
 }
 
-// lasting is a stall or loss that lasts since a time.
+// lasting is a stall or loss, and when it began.
 type lasting struct {
 	Repeat
 	since time.Time
@@ -153,7 +153,7 @@ func (s *Stalls) Observe(now time.Time, p Progress) {
 }
 
 // ObserveWork records that a stage worked on the open turn, because a large turn takes long without
-// being stuck.
+// being stalled.
 func (s *Stalls) ObserveWork(now time.Time) {
 	if s == nil {
 		return
@@ -177,7 +177,7 @@ func (s *Stalls) Observed() (Progress, time.Time) {
 // Check logs the stalls that are due, except brokers' stalls.
 func (s *Stalls) Check(now time.Time) { s.update(now, nil, nil) }
 
-// update logs the stalls that are due. troubles are the client's, the longest first; away are the
+// update logs the stalls that are due. troubles are the client's, longest first; away are the
 // brokers that the client cannot reach.
 func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafkalog.Away) {
 	s.mu.Lock()
@@ -188,7 +188,7 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= s.rules.after:
 		t := troubles[0]
 		text := fmt.Sprintf("%s: %v", t.Doing, t.Cause)
-		// A newer call may have failed for another reason, at the leader after a dead one.
+		// A newer call may have failed for another reason, at the leader that replaced a dead one.
 		for _, newer := range troubles[1:] {
 			if newer.Cause != nil && !strings.Contains(text, newer.Cause.Error()) {
 				text += fmt.Sprintf("; %s: %v", newer.Doing, newer.Cause)
@@ -216,7 +216,7 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 }
 
 func (s *Stalls) updatePartitions(now time.Time) {
-	// Before that the turn may still be filling up.
+	// Before that, records of the turn may still arrive.
 	overdue := s.seen.End < calendar.Forever && now.UnixMilli() >=
 		s.seen.End+(s.rules.lateness+s.rules.slack).Milliseconds()
 	held, stalled := map[int32]heldPartition{}, map[stallKind]bool{}
@@ -256,8 +256,8 @@ func (s *Stalls) updatePartitions(now time.Time) {
 	}
 }
 
-// why returns the cause of the next turn's wait for a partition, and the position there: while the
-// position does not change, the turn is stuck.
+// why returns the reason why the next turn waits for a partition, and the position there: while the
+// position does not change, the turn is stalled.
 func (p *Partition) why() (stallKind, int64) {
 	switch {
 	case !p.HeldBack:

@@ -102,7 +102,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p = &Progress{End: windowEnd(time.Minute),
 			Partitions: []Partition{{ID: 3, Next: 7779, LastStable: 7779, High: 7779}}}
 		s.says(s.until(41*time.Minute),
-			[]string{"40m1s", "no open transaction is waited for, after 39m46s"})
+			[]string{"40m1s", "an open transaction no longer blocks turns, after 39m46s"})
 	})
 	t.Run("transactions one after the other", func(t *testing.T) {
 		s := newStallScene(t, nil)
@@ -123,7 +123,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p.Partitions[0].HeldBack = false // it has a record
 		s.says(s.until(2*time.Minute), []string{"1m45s", "partition 7 of topic visits is silent"})
 		s.p.Partitions[1].HeldBack = false
-		s.says(s.until(3*time.Minute), []string{"2m1s", "no silent partition is waited for"})
+		s.says(s.until(3*time.Minute), []string{"2m1s", "a silent partition no longer delays turns"})
 	})
 	t.Run("a silence that began late", func(t *testing.T) { // with producers' times that are behind the clock
 		s := newStallScene(t, nil)

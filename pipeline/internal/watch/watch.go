@@ -14,7 +14,7 @@ import (
 const (
 	watchEvery = time.Second
 	// stuckAfter is how long a drain waits for a call that is being retried: less than the ten
-	// seconds that supervisors wait before they kill, and long enough for kafkalog.Client.Gone to
+	// seconds after which supervisors kill a process, and long enough for kafkalog.Client.Gone to
 	// report that no broker responds at all.
 	stuckAfter = 9 * time.Second
 )
@@ -89,12 +89,12 @@ func (w *Watch) Stop() {
 	w.running.Wait()
 }
 
-// stuckCall waits for a call that has been retried for the duration long, and returns it; nil at
-// the end of ctx. An older trouble counts only from the start of the wait, because it may be over
-// within a second.
-func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, long time.Duration) *kafkalog.Trouble {
+// stuckCall waits for a call that has been retried for the duration limit, and returns it; nil if
+// ctx ends. An older trouble counts only from the start of the wait, because it may be over within
+// a second.
+func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, limit time.Duration) *kafkalog.Trouble {
 	began := time.Now()
-	ticker := time.NewTicker(long / 20)
+	ticker := time.NewTicker(limit / 20)
 	defer ticker.Stop()
 	for {
 		select {
@@ -102,15 +102,15 @@ func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, long tim
 			return nil
 		case now := <-ticker.C:
 			all := troubles()
-			if len(all) > 0 && now.Sub(all[0].Since) >= long && now.Sub(began) >= long {
+			if len(all) > 0 && now.Sub(all[0].Since) >= limit && now.Sub(began) >= limit {
 				return &all[0]
 			}
 		}
 	}
 }
 
-// UnlessEnded returns the error of the watch if it has ended a run through ctx; otherwise the run's
-// own err.
+// UnlessEnded returns the watch's error if it has ended a run through ctx, and otherwise err, the
+// run's own error.
 func UnlessEnded(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil &&
 		(errors.Is(cause, deployment.ErrNoBroker) || errors.Is(cause, deployment.ErrStuck)) {
