@@ -20,8 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ForgetOptions are the author of a removal, the reason for it, and a logger for warnings about
-// foreign records.
+// ForgetOptions are the author of a removal, the reason for it, and a logger for warnings.
 type ForgetOptions struct {
 	By, Why string
 	Logger  *slog.Logger // nil: discarded

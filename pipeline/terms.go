@@ -102,7 +102,7 @@ func (t *terms) runID() (id [16]byte, err error) {
 // secrets, which could be guessed from a digest, and paths of files that may be replaced during the
 // run. Keys are compared by the fingerprints in the HEADER.
 func digestsOf(d *deployment.Deployment) (map[string]string, error) {
-	all := map[string]string{}
+	digests := map[string]string{}
 	v := reflect.ValueOf(d.Config)
 	for i := range v.NumField() {
 		if v.Type().Field(i).Tag.Get("json") == "-" {
@@ -113,9 +113,9 @@ func digestsOf(d *deployment.Deployment) (map[string]string, error) {
 			return nil, fmt.Errorf("comparing configurations: %w", err)
 		}
 		sum := sha256.Sum256(data)
-		all[v.Type().Field(i).Name] = hex.EncodeToString(sum[:16])
+		digests[v.Type().Field(i).Name] = hex.EncodeToString(sum[:16])
 	}
-	return all, nil
+	return digests, nil
 }
 
 // differences returns the parts of a configuration that differ from the terms.

@@ -99,13 +99,13 @@ const earlyFailures = 3
 func (r *run) judgeFailures() func(cause string) error {
 	early := 0
 	return func(cause string) error {
-		begun := false
-		r.control.WithView(func(v *controllog.View) { begun = v.Run >= r.terms.Run })
+		started := false
+		r.control.WithView(func(v *controllog.View) { started = v.Run >= r.terms.Run })
 		cause, err := decoded(cause)
-		if err != nil && (err != errOpening || !begun) { //nolint:errorlint // one of the table
+		if err != nil && (err != errOpening || !started) { //nolint:errorlint // one of the table
 			return fmt.Errorf("%w: %w: %s", ErrWorker, err, cause)
 		}
-		if early++; !begun && early >= earlyFailures {
+		if early++; !started && early >= earlyFailures {
 			return fmt.Errorf("%w %d times before anything was read: %s", ErrWorker, early, cause)
 		}
 		r.log.Warn("the job failed and is restarted", "cause", cause)
@@ -192,7 +192,7 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 	defer fetcher.Close()
 	var since time.Time
 	var moved lastMoves
-	asked, reported := int64(-1), time.Time{}
+	drainEpoch, reported := int64(-1), time.Time{}
 	for ctx.Err() == nil {
 		var from, epoch int64
 		drained, over := false, false
@@ -205,10 +205,10 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 			since = now
 		case over && now.Sub(since) > overLimit+r.dep.Config.Outputs.PublishEvery/10:
 			cancel(errOver)
-		case drained && asked < 0:
-			asked = epoch
-		case drained && asked != epoch && !over:
-			asked = epoch
+		case drained && drainEpoch < 0:
+			drainEpoch = epoch
+		case drained && drainEpoch != epoch && !over:
+			drainEpoch = epoch
 			if err := r.appendControl(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil {
 				return err
 			}

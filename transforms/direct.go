@@ -37,8 +37,8 @@ var ErrUnsupported = errors.New("the direct engine runs only a deployment's pipe
 //   - The first error ends the run and keeps its type; the Runtime's Fail receives it. A panic in a
 //     stage's goroutine becomes such an error, which lists the calls without their arguments.
 //
-// When Direct returns, its goroutines have ended. Errors: ErrUnsupported, errors of the stages, or
-// the cause of ctx.
+// When Direct returns, its goroutines have ended. Errors: ErrUnsupported, a stage's, or ctx's
+// cause.
 func Direct(ctx context.Context, p *beam.Pipeline) (err error) {
 	d, err := directOf(p)
 	if err != nil {
@@ -105,8 +105,7 @@ func directOf(p *beam.Pipeline) (*direct, error) {
 	return d, nil
 }
 
-// delivery is the output of a step: elements of one tick, and the first tick for which the reader
-// may yield more.
+// delivery is the output of a step: elements of one tick, and the first tick that may get more.
 type delivery struct {
 	group    int
 	elements []Element

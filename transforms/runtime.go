@@ -79,8 +79,7 @@ type Releaser interface {
 	Release(ctx context.Context, shard int, partials [][]byte) (spend.Pending, error)
 }
 
-// Settler receives the acknowledgements of a turn's release shards and settles the turn once all
-// have arrived.
+// Settler settles a turn once all acknowledgements of its release shards have arrived.
 type Settler interface {
 	Settle(ctx context.Context, acks [][]byte) error
 }
@@ -88,7 +87,7 @@ type Settler interface {
 // Runtime opens the stages of one run in one process. Each function is called once, when its stage
 // first runs in the process; it may be nil if the stage never does. All DoFns of the stage in the
 // process share the result. Fail is called with every error of a stage, with its type intact;
-// runners pass on its result as text. Close ends the open stages once no DoFn needs them any more.
+// runners pass on its result as text. Close ends the open stages once no DoFn needs them.
 type Runtime struct {
 	Source   func(context.Context) (Source, error)
 	Spender  func(context.Context) (Spender, error)
@@ -107,8 +106,7 @@ type Run struct {
 // Opener opens a run in a process that has not registered it.
 type Opener func(run Run) (*Runtime, error)
 
-// runtimes is the process-wide registry in which DoFns, which are serialised, find their run by its
-// id.
+// runtimes is the process-wide registry in which serialised DoFns find their run by its id.
 var runtimes = struct {
 	sync.Mutex
 	byRun map[string]*opened

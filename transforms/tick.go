@@ -8,8 +8,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 )
 
-// tickLength is the length of a tick in Beam's time: whole seconds, because some runners truncate
-// watermarks to seconds.
+// tickLength is a tick in Beam's time: one second, because some runners round watermarks to
+// seconds.
 const tickLength = time.Second
 
 // tickStart returns the event time of everything that belongs to a tick. Ticks count from 1.

@@ -131,14 +131,14 @@ func (s *submission) once(ctx context.Context) error {
 		err = waitForSlots(ctx, s.o.Logger, func() error { return s.free(ctx) })
 	}
 	if err == nil {
-		again := false
+		retry := false
 		err = s.patiently(ctx, func() error {
-			if again { // the job may have started although the response was lost
+			if retry { // the job may have started although the response was lost
 				if err := s.replace(ctx); err != nil {
 					return err
 				}
 			}
-			again = true
+			retry = true
 			return s.submit(ctx)
 		})
 	}
@@ -311,11 +311,11 @@ func (s *submission) reportFailures(ctx context.Context) error {
 func (s *submission) end(ctx context.Context, job string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cancelLimit, fmt.Errorf("it did not end within %v", cancelLimit))
 	defer cancel()
-	for asked := false; ; {
+	for cancelled := false; ; {
 		var err error
-		if !asked {
+		if !cancelled {
 			err = s.cancel(ctx, job)
-			asked = err == nil
+			cancelled = err == nil
 		}
 		state, serr := s.state(ctx, job)
 		switch {

@@ -65,7 +65,7 @@ func newClient(address secret.URL) (*client, error) {
 
 // redacted removes user and password from the address in an error of net/http or net/url.
 func redacted(err error) error {
-	if urlError, is := errors.AsType[*url.Error](err); is {
+	if urlError, ok := errors.AsType[*url.Error](err); ok {
 		urlError.URL = secret.Redact(urlError.URL)
 	}
 	return err

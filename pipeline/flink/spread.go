@@ -29,8 +29,8 @@ func Spread(parallelism int) func(n int) []int {
 // parallelism (KeyGroupRangeAssignment), and divides the range evenly among the tasks.
 func taskOf(key, parallelism int) int {
 	encoded := binary.AppendVarint(nil, int64(key))
-	most := max(128, 1<<bits.Len(uint(parallelism+parallelism/2-1)))
-	return mix(murmur3(append([]byte{byte(len(encoded))}, encoded...))) % most * parallelism / most
+	maxParallelism := max(128, 1<<bits.Len(uint(parallelism+parallelism/2-1)))
+	return mix(murmur3(append([]byte{byte(len(encoded))}, encoded...))) % maxParallelism * parallelism / maxParallelism
 }
 
 // murmur3 returns the first 32 bits of MurmurHash3_x64_128 with seed 0, of at most 8 bytes.

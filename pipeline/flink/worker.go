@@ -23,10 +23,10 @@ func IsWorker(args []string) bool {
 // workerArgs returns the two Beam arguments that a worker needs.
 func workerArgs(args []string) (id, provision string) {
 	for _, a := range args {
-		if v, is := strings.CutPrefix(a, "--id="); is {
+		if v, found := strings.CutPrefix(a, "--id="); found {
 			id = v
 		}
-		if v, is := strings.CutPrefix(a, "--provision_endpoint="); is {
+		if v, found := strings.CutPrefix(a, "--provision_endpoint="); found {
 			provision = v
 		}
 	}

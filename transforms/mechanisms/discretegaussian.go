@@ -105,8 +105,7 @@ func (c *trial) accept(below *big.Int, src Source) bool {
 	}
 }
 
-// ratio returns true with probability distance/below < 1, like the function ratio. It overwrites
-// distance.
+// ratio is like the function ratio, with probability distance/below < 1. It overwrites distance.
 func (c *trial) ratio(below *big.Int, src Source) bool {
 	for {
 		c.distance.Lsh(&c.distance, 64)

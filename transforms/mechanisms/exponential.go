@@ -68,7 +68,7 @@ func NewPermuteAndFlip(scale float64) (*PermuteAndFlip, error) {
 }
 
 // Select returns the index of a candidate. The candidates, and how many there are, must not depend
-// on private data. Every int64 is a valid score. The error is a *units.RangeError if there are no
+// on private data. Every int64 is valid. The error is a *units.RangeError if there are no
 // candidates.
 func (e *Exponential) Select(scores []int64, src Source) (int, error) {
 	if err := checkCandidates(scores); err != nil {
@@ -82,8 +82,7 @@ func (e *Exponential) Select(scores []int64, src Source) (int, error) {
 	}
 }
 
-// Select returns the index of a candidate. Its requirements and errors are those of
-// Exponential.Select.
+// Select returns the index of a candidate, as specified for Exponential.Select.
 func (p *PermuteAndFlip) Select(scores []int64, src Source) (int, error) {
 	if err := checkCandidates(scores); err != nil {
 		return 0, err

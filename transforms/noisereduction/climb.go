@@ -25,8 +25,8 @@ type Result struct {
 	Value int64
 	// StdDev is the standard deviation of the noise in Value, 1/√Precision.
 	StdDev float64
-	// Low and High enclose the count with the target's confidence over all outcomes. They are
-	// multiples of 2^-10.
+	// Low and High, multiples of 2^-10, enclose the count with the target's confidence over all
+	// outcomes.
 	Low, High float64
 	// Precision is that of the last rung. It is charged for the release.
 	Precision units.Precision

@@ -24,8 +24,7 @@ type Plan struct {
 	scratch   sync.Pool
 }
 
-// Compile checks a Spec and computes its Plan, which takes some milliseconds. Its errors wrap
-// ErrSpec.
+// Compile checks a Spec and computes its Plan, in a few milliseconds. Its errors wrap ErrSpec.
 func Compile(s Spec) (*Plan, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -68,8 +67,8 @@ func (f factors) kappaOf(t Target) *big.Rat {
 	return big.NewRat(f.kappa, 1000)
 }
 
-// enoughFor returns the least precision that meets an absolute target, in units: z·σ ≤ κ·floor, or
-// u ≥ (z/(κ·floor))².
+// enoughFor returns the least precision for an absolute target: z·σ ≤ κ·floor, or u ≥
+// (z/(κ·floor))².
 func enoughFor(t Target, z, kappa *big.Rat) *big.Int {
 	u := new(big.Rat).SetFloat64(t.Absolute)
 	u.Quo(z, u.Mul(u, kappa))

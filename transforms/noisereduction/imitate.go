@@ -27,14 +27,14 @@ func (p *Plan) Imitate(count float64, normal func() float64) Outcome {
 		u := root * root
 		sum += math.Sqrt(max(0, u-before)) * normal()
 		before = u
-		wrong := sum / u
-		if rung == 1 && p.threshold != nil && count+wrong <= p.limit {
+		noise := sum / u
+		if rung == 1 && p.threshold != nil && count+noise <= p.limit {
 			return Outcome{Precision: r.precision}
 		}
-		score := int64(max(-math.MaxInt64/2, min(math.Ldexp((count+wrong)*root, scoreBits), math.MaxInt64/2)))
+		score := int64(max(-math.MaxInt64/2, min(math.Ldexp((count+noise)*root, scoreBits), math.MaxInt64/2)))
 		last := index == len(p.rungs)-1
 		if met := score >= p.barrier || last && p.floorMet; met || last {
-			return Outcome{Passed: true, Met: met, Error: wrong, Half: math.Ldexp(float64(r.half), -valueBits),
+			return Outcome{Passed: true, Met: met, Error: noise, Half: math.Ldexp(float64(r.half), -valueBits),
 				Precision: r.precision}
 		}
 		index = min(index+p.jump(score), len(p.rungs)-1)

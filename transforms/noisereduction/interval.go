@@ -22,8 +22,7 @@ func (p *Plan) Width(together int) *big.Rat {
 	return new(big.Rat).Mul(quantileOf(p.spec.Target.Confidence, together), p.widen)
 }
 
-// quantileOf returns the two-sided quantile such that `together` intervals all hold with the given
-// confidence.
+// quantileOf returns the two-sided quantile with which `together` intervals hold with a confidence.
 func quantileOf(confidence float64, together int) *big.Rat {
 	tail := new(big.Rat).SetFloat64(confidence)
 	tail.Sub(big.NewRat(1, 1), tail)

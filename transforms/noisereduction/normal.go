@@ -17,13 +17,11 @@ var errFarTail = errors.New(
 
 const maxInteger = 512
 
-// Digits is a source of random digits for an exact sampler: independent and uniform over all 64-bit
-// words.
+// Digits is a source of random digits: independent and uniform over all 64-bit words.
 type Digits interface{ Word() uint64 }
 
 // Gauss draws rounded Gaussian noise from digits of the caller's choice, by the same exact
-// algorithm as a Sampler. The zero value is ready for use; it contains scratch space only. Not safe
-// for concurrent use.
+// algorithm as a Sampler. The zero value is ready for use. Not safe for concurrent use.
 type Gauss struct{ normal normal }
 
 // Rounded returns the integer nearest to σ·2^exponent·Z, Z ~ N(0, 1) exactly, with a rational σ
@@ -65,7 +63,7 @@ func less(a, b *deviate, src Digits) bool {
 // normal draws exact normal deviates: Algorithm N of Karney, "Sampling exactly from the normal
 // distribution" (ACM TOMS 42:3, 2016). Every decision compares random digits; no floating-point
 // function is evaluated, so that the result has exactly the normal distribution, not an
-// approximation. Not safe for concurrent use; it contains scratch space only.
+// approximation. Not safe for concurrent use.
 type normal struct {
 	fraction, first, second, third deviate
 }

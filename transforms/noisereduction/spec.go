@@ -12,24 +12,22 @@ type Kind string
 
 const (
 	// Adaptive computes the next precision from the last estimate: just below the precision that
-	// would meet the stop rule, in steps from ×1.0508 to ×16. After an estimate of at most 0, the
-	// step is ×16.
+	// would meet the stop rule, in steps from ×1.0508 to ×16. After an estimate ≤ 0, the step is
+	// ×16.
 	Adaptive Kind = "adaptive"
 	// Geometric multiplies the precision by a fixed factor.
 	Geometric Kind = "geometric"
 )
 
 // Target is the accuracy at which a ladder stops: an error of at most max(Relative·count, Absolute)
-// with the given Confidence. If both are 0, there is no target: the ladder goes to its top, and Met
-// is never true.
+// with the given Confidence. If both are 0, the ladder goes to its top, and Met is never true.
 type Target struct {
 	Relative   float64 // 0 (no relative target) or in [1e-6, 0.5]
 	Absolute   float64 // counts; 0 (no absolute target) or in [2^-20, 2^52]
 	Confidence float64 // in [0.8, 0.999]
 }
 
-// Check returns a *units.RangeError for the parameter "relative", "absolute" or "confidence" if it
-// is out of range.
+// Check returns a *units.RangeError if "relative", "absolute" or "confidence" is out of range.
 func (t Target) Check() error {
 	switch {
 	case t.Relative != 0 && !(t.Relative >= leastRelative && t.Relative <= 0.5):

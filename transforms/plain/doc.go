@@ -29,7 +29,7 @@
 //   - A public key is released in every window from Settings.From to To, even at zero, so that the
 //     set of released windows does not depend on the data.
 //   - A private key is released only above a threshold. For each user, the probability that any
-//     key passes it that no other user has is at most the budget's δ_keys.
+//     key of this user alone passes it is at most the budget's δ_keys.
 //
 // # Not guaranteed
 //

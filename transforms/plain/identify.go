@@ -43,8 +43,8 @@ func (f *identifyFn) ProcessElement(_ context.Context, eventTime beam.EventTime,
 		return nil
 	}
 	id := f.hasher.Account([]byte(user))
-	one := slice{end: end, keys: []keyCount{{key, 1}}}
-	emit(id[:], one.append(nil))
+	single := slice{end: end, keys: []keyCount{{key, 1}}}
+	emit(id[:], single.append(nil))
 	return nil
 }
 

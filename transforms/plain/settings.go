@@ -56,7 +56,7 @@ type Metric struct {
 	// Confidence of the intervals, 0.8 to 0.999; default: 0.95.
 	Confidence float64
 	// PublicKeys, if given, are the only keys that are counted. Without them, keys are private: for
-	// each user, the probability that any key is released that no other user has is at most
+	// each user, the probability that any key of this user alone is released is at most
 	// Budget.Keys.
 	PublicKeys []string
 }
@@ -172,7 +172,7 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 	spec.KeyMode = keysPublic
 	public := make(map[string]struct{}, len(m.PublicKeys))
 	for _, key := range slices.Sorted(slices.Values(m.PublicKeys)) {
-		if _, twice := public[key]; !twice {
+		if _, seen := public[key]; !seen {
 			spec.PublicKeys = append(spec.PublicKeys, []byte(key))
 		}
 		public[key] = struct{}{}

@@ -13,8 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// partialGroup holds the partial counts of one turn and release shard, in the order of account
-// shards.
+// partialGroup holds the partial counts of one turn and release shard, ordered by account shard.
 type partialGroup []schemas.Partial
 
 // newestPartials decodes the blobs of the newest epoch, one for each shard. If an engine repeats a
@@ -153,8 +152,7 @@ func releasable(sum int128.Int) int64 {
 	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
 }
 
-// newestAcks decodes the acknowledgements of the newest epoch, by release shard. It returns nil if
-// one is missing.
+// newestAcks decodes the newest epoch's acknowledgements, by release shard; nil if one is missing.
 func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	var acks []schemas.Ack
 	newest := int64(-1)

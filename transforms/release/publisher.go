@@ -38,8 +38,7 @@ type CountsWriter interface {
 	Append(ctx context.Context, turn uint64, records []Record) (wait func(context.Context) (end int64, err error))
 }
 
-// Record is a released value, with its encoding by schemas.EncodeReleaseKey and
-// schemas.EncodeRelease.
+// Record is a released value, encoded by schemas.EncodeReleaseKey and schemas.EncodeRelease.
 type Record struct {
 	Release    schemas.Release
 	Key, Value []byte

@@ -193,7 +193,7 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 		if turn <= settled {
 			return nil
 		}
-		if old, twice := c.found[string(key)]; twice && !bytes.Equal(old, value) {
+		if old, known := c.found[string(key)]; known && !bytes.Equal(old, value) {
 			return &spend.StopError{Shard: shard, Turn: turn, Err: ErrConflict,
 				Reason: "the counts topic contains two values for one key and window"}
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// furtherOf returns, for each metric, the metrics of its additional components that are sums, in
-// order.
+// furtherOf returns, by metric, the metrics of its additional components that are sums, in order.
 func furtherOf(metrics []schemas.MetricSpec) [][]int {
 	further := make([][]int, len(metrics))
 	for i := range metrics {

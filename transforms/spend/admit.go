@@ -103,8 +103,7 @@ func (a *admission) admit(u *member) error {
 }
 
 // applyDelta makes the same reservations as decide, from a delta in the ledger instead of events.
-// It fails if it cannot make all of them: an admission without a reservation would never be
-// charged.
+// It fails if it cannot make all: an admission without a reservation is never charged.
 func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWindow) error {
 	if err := a.checkNext(d.Turn); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// This file decides how many of a user's events in a window the budget pays for. admit counts all
-// others as Beyond.
+// This file decides which of a user's events the budget pays for. admit counts the others as
+// Beyond.
 
 // affordable returns, for each of the user's keys, the amount that the allowance pays for.
 func (c *clipper) affordable(allowance units.Mu2) []uint64 {

@@ -21,8 +21,7 @@ func (a *shardAccounts) paid(m *metric, w schemas.MetricWindow, period int64) un
 	return m.allowance.Paid(a.windows.Elapsed(w, period))
 }
 
-// debit takes a user's payment for a window out of the metric's bucket, as if it had been known at
-// admission.
+// debit takes a user's payment for a window out of the metric's bucket, as if known at admission.
 func (a *shardAccounts) debit(place int, r *reservation, w schemas.MetricWindow, actual units.Mu2) {
 	m := &a.rules.metrics[w.Metric]
 	a.store.SetDebt(place, int(w.Metric),

@@ -64,7 +64,7 @@ func (a *shardAccounts) settleReservations(d *decision, s *Settlement) error {
 	return nil
 }
 
-// dropPeriods drops the accounts of budget periods that no window can charge any more.
+// dropPeriods drops the accounts of budget periods that no further window can charge.
 func (a *shardAccounts) dropPeriods() error {
 	least := a.windows.LeastPeriod(a.turn)
 	if least <= a.period {

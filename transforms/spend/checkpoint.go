@@ -35,8 +35,7 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 	return s.accounts.snapshot(settled, epoch), nil
 }
 
-// acquireAsOf acquires a shard as of a settled turn, which is charged. s.found holds later
-// decisions.
+// acquireAsOf acquires a shard as of a settled, charged turn. s.found holds later decisions.
 func (e *Engine) acquireAsOf(ctx context.Context, n int, s *shard, epoch int64, settled uint64) error {
 	return e.acquire(ctx, n, s, &schemas.Open{Epoch: epoch, Turn: settled + 1})
 }

@@ -30,8 +30,7 @@ type merged struct {
 	entries     []schemas.KeyCount
 }
 
-// gather merges the batches of one shard and turn. The users use the memory of m, and are valid
-// until m is used again.
+// gather merges the batches of one shard and turn. The users are valid until m is used again.
 func gather(r *Rules, m *merged, batches []schemas.Contributions) (*contributions, uint64, error) {
 	parts := make([]*contributions, len(batches))
 	var records uint64
@@ -184,8 +183,8 @@ func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *sche
 
 var errDictionary = errors.New("merging contributions: a label's index points past its dictionary")
 
-// mergeEntries sorts entries by label and adds up entries with the same label. Sums saturate, far
-// above any cap.
+// mergeEntries sorts entries and adds up those with the same label. Sums saturate, far above any
+// cap.
 func mergeEntries(entries []schemas.KeyCount) []schemas.KeyCount {
 	if len(entries) < 2 {
 		return entries

@@ -23,8 +23,7 @@ type Blob struct {
 	Data  []byte
 }
 
-// Pending is work whose writes are not yet durable. Wait returns its results once the writes are
-// durable.
+// Pending is work whose writes are not yet durable. Wait returns its results once they are durable.
 type Pending interface {
 	Wait(ctx context.Context) ([]Blob, error)
 }
@@ -36,8 +35,8 @@ type Options struct {
 	Settlements Settlements
 	// Ending returns the metric windows that end with a turn, in admission order.
 	Ending func(turn uint64) []schemas.MetricWindow
-	// Windows maps windows to turns. By default, every window is one turn's slice, and budgets are
-	// for life.
+	// Windows maps windows to turns; nil: every window is one turn's slice, and budgets are for
+	// life.
 	Windows Windows
 	// Lost, if set, is called with the shard's epoch when another writer has acquired the shard.
 	// Unless that writer belongs to a newer run, the caller must open the turn again in a new
@@ -68,8 +67,7 @@ type shard struct {
 	known
 }
 
-// known is the part of a shard's state that is dropped when a turn fails, to be restored from the
-// ledger.
+// known is the part of a shard's state that is restored from the ledger after a turn has failed.
 type known struct {
 	writer   accounts.LedgerWriter
 	accounts *shardAccounts              // nil: to be restored
@@ -172,8 +170,7 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	return e.handOn(n, s, open)
 }
 
-// decideTurn decides the open turn and returns the records of its delta, unless the ledger already
-// has them.
+// decideTurn decides the open turn and returns the records of its delta that the ledger lacks.
 func (e *Engine) decideTurn(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
 	s.accounts.scratch = cmp.Or(<-e.scratch, new(scratch))
 	defer func() {
@@ -256,8 +253,7 @@ func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
 	return &handover{shard: s, epoch: open.Epoch, wait: s.wait, lost: e.lost, blobs: blobs}, nil
 }
 
-// handover passes on the counts once the delta is durable, unless a newer epoch has acquired the
-// shard.
+// handover passes on the counts once the delta is durable, unless a newer epoch owns the shard.
 type handover struct {
 	shard *shard
 	epoch int64

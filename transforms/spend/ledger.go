@@ -20,8 +20,7 @@ func (s *shard) write(ctx context.Context, records []schemas.LedgerRecord) {
 	}
 }
 
-// deltaRecords returns the records of a turn's delta, or none if the turn is redone and the ledger
-// already has them.
+// deltaRecords returns the records of a turn's delta, or none if the ledger already has them.
 func (e *Engine) deltaRecords(s *shard, d *schemas.Delta) ([]schemas.LedgerRecord, error) {
 	if _, known := s.found[d.Turn]; known {
 		return nil, nil

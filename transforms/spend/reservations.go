@@ -10,8 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// noAccount is the index of an account that is zero and therefore not stored: a contribution to a
-// sum may cost nothing.
+// noAccount is the index of a zero account, which is not stored: a contribution may cost nothing.
 const noAccount = math.MaxUint32
 
 // reservation is the worst-case cost reserved in an admitted user's account for one metric window.
@@ -43,8 +42,7 @@ type reservations struct {
 // keptOf returns the counted keys of a reservation.
 func (r *reservations) keptOf(res *reservation) []kept { return r.kept[res.from:res.to] }
 
-// furtherOf returns the contributions to the n additional components of a reservation's i-th
-// counted key.
+// furtherOf returns the contributions to the n additional components of the i-th counted key.
 func (r *reservations) furtherOf(res *reservation, i, n int) []int64 {
 	return r.further[int(res.further)+i*n:][:n]
 }
@@ -67,16 +65,14 @@ func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 		to: uint32(len(r.kept)), further: further, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
 }
 
-// setAccount sets the account's index in the reservations from index from on; −1 stands for
-// noAccount.
+// setAccount sets the account's index in the reservations since from; −1 stands for noAccount.
 func (r *reservations) setAccount(account, from int) {
 	for i := range r.list[from:] {
 		r.list[from+i].account = uint32(account)
 	}
 }
 
-// reused returns empty reservations that reuse the memory of r, which is charged, with room for one
-// reservation per user.
+// reused returns empty reservations that reuse the memory of r, with room for one per user.
 func (r *reservations) reused(users int) reservations {
 	poison.Fill(r.list, reservation{period: -1, account: noAccount})
 	poison.Fill(r.kept, kept{})

@@ -13,8 +13,7 @@ type retention struct {
 	matches [][]bool // by window: labels of the slice that belong to its metric
 	sums    []bool   // by window: whether its metric needs records one by one
 	open    []bool   // by label of the slice: whether it belongs to an open window
-	// openSums is indexed like open: whether the label belongs to an open window that needs
-	// records.
+	// openSums is like open, but only for windows that need records.
 	openSums []bool
 
 	user    *schemas.ContribUser
@@ -118,8 +117,7 @@ func compactLabels(labels []schemas.Label, users []schemas.DeltaUser) []schemas.
 	return kept
 }
 
-// retainSlices keeps the decided turn's slice for open windows, and drops slices that no open
-// window needs.
+// retainSlices keeps the decided turn's slice for open windows, and drops slices that none needs.
 func (a *shardAccounts) retainSlices(d *schemas.Delta) error {
 	needed := a.windows.Needed(d.Turn)
 	rest := a.open[:0]

@@ -179,10 +179,10 @@ func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 
 // share makes m the share of a metric, with the same events.
 func (r *Rules) share(m *metric, base int) error {
-	twice := slices.ContainsFunc(r.metrics, func(o metric) bool { return o.kind.Share && o.base == base })
+	hasShare := slices.ContainsFunc(r.metrics, func(o metric) bool { return o.kind.Share && o.base == base })
 	fits := m.spec.WindowSize == r.metrics[base].spec.WindowSize &&
 		m.spec.WindowSlide == r.metrics[base].spec.WindowSlide
-	if keys := m.spec.PublicKeys; twice || !fits || len(keys) != 2 || string(keys[0]) != metrickind.EventsCounted ||
+	if keys := m.spec.PublicKeys; hasShare || !fits || len(keys) != 2 || string(keys[0]) != metrickind.EventsCounted ||
 		string(keys[1]) != metrickind.EventsLeftOut {
 		return fmt.Errorf("preparing admission: metric %s is not a share of %s", m.spec.Name, m.spec.Of)
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Windows maps metric windows to turns, which are slices of event time. Results depend only on the
-// configuration.
+// Windows maps metric windows to turns. Results depend only on the configuration.
 type Windows interface {
 	// First returns the first turn of a metric window.
 	First(w schemas.MetricWindow) uint64

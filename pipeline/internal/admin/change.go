@@ -83,11 +83,11 @@ func (c *Change) CheckUnused(ctx context.Context) error {
 	if out.Counts == c.Old.Topics.Counts {
 		return nil
 	}
-	held, err := topicrules.HoldsRecords(ctx, c.client, out.Counts, nil)
+	hasRecords, err := topicrules.HoldsRecords(ctx, c.client, out.Counts, nil)
 	if err != nil {
 		return err
 	}
-	if held {
+	if hasRecords {
 		return &deployment.TopicError{Topic: out.Counts,
 			Got: "holds records, but the deployment has never written to it", Fix: "name a counts topic that is empty"}
 	}
@@ -349,7 +349,7 @@ func (c *Change) checkNobodyForgotten(ctx context.Context) error {
 	if err == nil {
 		err = c.client.ReadRange(ctx, c.control.Topic, 0, bounds.Start, bounds.High, func(r kafkalog.Record) error {
 			if control, err := schemas.DecodeControl(r.Value); err == nil {
-				if f, is := control.Body.(*schemas.Forget); is {
+				if f, ok := control.Body.(*schemas.Forget); ok {
 					return fmt.Errorf("a user was forgotten after turn %d, and would count again under another key: "+
 						"keep the key: %w", f.Turn, deployment.ErrHeaderMismatch)
 				}

@@ -54,8 +54,7 @@ func (c *Change) Forget(ctx context.Context, user []byte, by, why string) (spend
 	return removed, c.settled, nil
 }
 
-// Interrupted returns the deployment.ErrInterruptedTurn for a command that needs a drained
-// deployment.
+// Interrupted returns deployment.ErrInterruptedTurn for a command that needs a drained deployment.
 func Interrupted(settled uint64) error {
 	return fmt.Errorf("the turn after turn %d was interrupted: start a run, drain it, then repeat the command: %w",
 		settled, deployment.ErrInterruptedTurn)

@@ -47,15 +47,15 @@ func (c *Change) Spent(ctx context.Context) (all map[int64][]units.Mu2, asOf int
 // checkAccounts returns deployment.ErrHeaderMismatch if the user-hash key or the budget period,
 // which determine the accounts, is not the deployment's.
 func (c *Change) checkAccounts() error {
-	want, wrong := changes.Header(c.dep), ""
+	want, fault := changes.Header(c.dep), ""
 	if c.Old.Metrics[0].Period != want.Metrics[0].Period {
-		wrong = "the budget period is not that of the deployment: correct privacy.period"
+		fault = "the budget period is not that of the deployment: correct privacy.period"
 	}
 	if c.Old.UserHash != want.UserHash {
-		wrong = "the user-hash key is not that of the deployment: correct keys.user_hash"
+		fault = "the user-hash key is not that of the deployment: correct keys.user_hash"
 	}
-	if wrong != "" {
-		return fmt.Errorf("%s: %w", wrong, deployment.ErrHeaderMismatch)
+	if fault != "" {
+		return fmt.Errorf("%s: %w", fault, deployment.ErrHeaderMismatch)
 	}
 	return nil
 }

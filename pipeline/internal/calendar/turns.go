@@ -67,8 +67,7 @@ func New(h *schemas.Header, period time.Duration) *Turns {
 	return t
 }
 
-// Coarse returns the distinct slides that are not multiples of another slide, ascending. All must
-// be above 0.
+// Coarse returns the distinct slides that are not multiples of another, ascending. All must be > 0.
 func Coarse(slides []int64) []int64 {
 	slides = slices.Clone(slides)
 	slices.Sort(slides)
@@ -142,8 +141,8 @@ func (t *Turns) end(turn uint64) int64 {
 	}
 	// The number of turns is at least the number that the least slide alone would give.
 	least := t.terms[0].every
-	most := Align(t.start, least) + n*least - t.start
-	after := sort.Search(int(most), func(ms int) bool { return t.ends(t.start+int64(ms)) >= n })
+	limit := Align(t.start, least) + n*least - t.start
+	after := sort.Search(int(limit), func(ms int) bool { return t.ends(t.start+int64(ms)) >= n })
 	return t.start + int64(after)
 }
 

@@ -43,8 +43,7 @@ func budgetDifferences(h, want *budgets.Budget) []Difference {
 	})}}
 }
 
-// keysText returns δ_keys as written in a configuration: the shortest number that gives this
-// budget.
+// keysText returns δ_keys as in a configuration: the shortest number that gives this budget.
 func keysText(b *budgets.Budget) string {
 	whole := b.Whole() // a configuration has the whole promise
 	b = &whole

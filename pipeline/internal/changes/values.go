@@ -33,8 +33,7 @@ func differing(values []Value) []Value {
 	return slices.DeleteFunc(values, func(v Value) bool { return v.Was == v.Is })
 }
 
-// fingerprint identifies a key by the start of its hash in HEADER, which reveals nothing about the
-// key.
+// fingerprint identifies a key by the start of its hash, which reveals nothing about the key.
 func fingerprint(hash [32]byte) string {
 	return "the key with fingerprint " + hex.EncodeToString(hash[:4])
 }

@@ -11,8 +11,8 @@ func (l *Log) ReportForeign(topic string, partition int32, offset int64, what st
 	l.foreignMu.Lock()
 	defer l.foreignMu.Unlock()
 	partitionName := fmt.Sprintf("topic %s, partition %d", topic, partition)
-	reported, again := l.foreign[partitionName]
-	if again && offset <= reported.last {
+	reported, known := l.foreign[partitionName]
+	if known && offset <= reported.last {
 		return
 	}
 	reported.last = offset

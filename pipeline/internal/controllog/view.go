@@ -22,12 +22,12 @@ type Closing struct {
 // to one record after another (docs/design-notes.md contains them as a table):
 //
 //   - A HEADER counts at offset 0 and nowhere else.
-//   - An EPOCH counts unless a run of a greater number has taken one before it.
+//   - An EPOCH counts unless a run with a greater number has started one before it.
 //   - CLOSE, SETTLED, GENERATION, STOP, PASSED, LOST and END count only if their epoch is the last
-//     EPOCH that counts before them; the first three only for the next turn, a SETTLED only for
-//     one with a CLOSE, a PASSED only from the last reader of its group before the EPOCH.
-//   - A READER or DRAIN counts for the run that it names, unless a run of a greater number has
-//     taken an epoch before it.
+//     EPOCH that counts before them; CLOSE, SETTLED and GENERATION only for the next turn, SETTLED
+//     only for one with a CLOSE, PASSED only from the last reader of its group before the EPOCH.
+//   - A READER or DRAIN counts for the run that it names, unless a run with a greater number has
+//     started an epoch before it.
 //   - A RECOVER lifts the STOP that it names.
 //
 // Its exported fields are for reading. Not safe for concurrent use: Log.WithView locks it.

@@ -81,8 +81,7 @@ type Buffer struct {
 	shards  []*shardBuffer // nil before the first event of a shard
 	last    int32          // partition of the last event; −1 before the first
 	like    *Buffer        // a buffer that probably has as many events; nil: none
-	// First is the position of the first event, by partition of the events topic. A restart reads
-	// from there.
+	// First is the position of the first event, by partition. A restart reads from there.
 	First map[int32]Mark
 }
 

@@ -92,8 +92,7 @@ func (s *Source) hasPassed(turn uint64) bool {
 	return true
 }
 
-// restartMark returns the lowest mark of a partition's events in turns after the given one; nil if
-// there are none.
+// restartMark returns the lowest mark of a partition's events in turns after the given one, or nil.
 func (s *Source) restartMark(p *partition, turn uint64) *packing.Mark {
 	var lowest *packing.Mark
 	if m, ok := s.unneeded.first[p.id]; ok {

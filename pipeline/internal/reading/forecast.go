@@ -55,8 +55,7 @@ func (f *Forecast) part(id int32) *partition {
 // of the records before it.
 func (f *Forecast) From(partition int32) int64 { return f.part(partition).next }
 
-// Observe records the time of a record on the topic. now is the time of this machine's clock in
-// Unix milliseconds.
+// Observe records the time of a record on the topic. now is this machine's time, Unix milliseconds.
 func (f *Forecast) Observe(r *kafkalog.Record, now int64) {
 	p := f.part(r.Partition)
 	if r.Offset >= p.next && !p.stampAhead(r, &f.classifier.clock, now) {

@@ -66,12 +66,12 @@ func (s *Source) beginReading(ctx context.Context) error {
 // join joins the epoch of group 0, once it includes this reader and group 0 has announced whether
 // it redoes a turn from the ledger. Until then join waits for records on control.
 func (s *Source) join(ctx context.Context) error {
-	ready, epoch, again := false, int64(-1), uint64(0)
+	ready, epoch, redoTurn := false, int64(-1), uint64(0)
 	err := s.checkMayRun(func(v *controllog.View) {
 		first := v.Groups[0]
 		ready = v.Run == s.run && first != nil && v.IsMember(uint32(s.opts.Group), s.reader)
 		if ready {
-			epoch, again = v.Epoch, first.Redo
+			epoch, redoTurn = v.Epoch, first.Redo
 		}
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Source) join(ctx context.Context) error {
 	}
 	if ready {
 		return s.resume(ctx, epoch, func(settled uint64) (interruption, error) {
-			return interruption{redo: again == settled+1}, nil
+			return interruption{redo: redoTurn == settled+1}, nil
 		})
 	}
 	s.epoch.Store(-1)
@@ -98,15 +98,15 @@ func (s *Source) readersAssembled() bool {
 	if s.opts.Groups == 1 || time.Since(s.assembling) > limit {
 		return true
 	}
-	come := 0
+	joined := 0
 	s.control.WithView(func(v *controllog.View) {
 		since := s.run
 		if v.Run == s.run {
 			since = v.Epoch
 		}
-		_, come = v.Joining(s.run, since)
+		_, joined = v.Joining(s.run, since)
 	})
-	return come == s.opts.Groups-1
+	return joined == s.opts.Groups-1
 }
 
 // stepLimits returns the time limits of a step with an open turn, and without one.
@@ -164,8 +164,7 @@ func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) 
 	return true, nil
 }
 
-// passedUpTo returns the last turn that the group has passed, at most lookahead turns after the
-// last closed one.
+// passedUpTo returns the last turn that the group has passed, at most s.closed + lookahead.
 func (s *Source) passedUpTo() uint64 {
 	turn := s.closed
 	for turn < s.closed+lookahead && s.hasPassed(turn+1) {

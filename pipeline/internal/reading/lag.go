@@ -36,11 +36,11 @@ func (l *lag) observe(time, now, grace int64) {
 
 // after returns the remaining lag after a silence.
 func (l *lag) after(silence, grace int64) int64 {
-	most := briefGraces * grace
+	limit := briefGraces * grace
 	if l.lasting {
-		most = max(most, maxLag.Milliseconds())
+		limit = max(limit, maxLag.Milliseconds())
 	}
-	if l.over = silence > most; l.over {
+	if l.over = silence > limit; l.over {
 		return 0
 	}
 	return l.by

@@ -18,8 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// poll reads control and the partitions that READ needs with one fetch, which waits for a first
-// record.
+// poll reads control and the needed partitions with one fetch, which waits for a first record.
 func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) error {
 	if err := s.refreshPartitions(ctx); err != nil {
 		return err
@@ -88,8 +87,7 @@ func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, m
 	return fetches, byID
 }
 
-// cloneRecords copies records of control, which outlive the fetcher's memory: the next poll
-// overwrites that.
+// cloneRecords copies records of control, whose memory the next poll overwrites.
 func cloneRecords(records []kafkalog.Record) []kafkalog.Record {
 	out := slices.Clone(records)
 	for i := range out {
@@ -125,8 +123,7 @@ func (s *Source) shouldRead(p *partition, settled uint64) bool {
 	return holdsBack || w < s.classifier.turns.End(settled+1+lookahead)
 }
 
-// readFetched reads the fetched records of partition p, which is nil if the fetch did not ask for
-// it.
+// readFetched reads the fetched records of partition p; p is nil if it was not to be fetched.
 func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	if p == nil {
 		return nil
@@ -162,8 +159,8 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// checkFetched returns the error of a fetch, or an error for producers' times if the broker's times
-// are trusted.
+// checkFetched returns the error of a fetch, or one for producers' times if the broker's are
+// trusted.
 func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
 	place := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {

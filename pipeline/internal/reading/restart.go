@@ -367,8 +367,8 @@ func (s *Source) awaitFirstRecord() {
 	}
 }
 
-// beginSilence starts the silence of every partition now, so that each has the grace period for its
-// own first record.
+// beginSilence starts every partition's silence, so that each has a grace period for a first
+// record.
 func (s *Source) beginSilence() {
 	s.unwritten = false
 	now, _ := s.clock.now()

@@ -96,8 +96,8 @@ func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string,
 	return nil
 }
 
-// nearRestart is the number of records below a restart offset that are compared with the time of
-// the cut.
+// nearRestart is the number of records below a restart offset that are compared with the cut's
+// time.
 const nearRestart = 64
 
 // checkSameOffsets returns an error if the records below the restart offsets of the last CLOSE are

@@ -62,8 +62,7 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	return seen, nil
 }
 
-// withNames returns fn with named users: a user of a single record is named by the number of that
-// record.
+// withNames returns fn with named users: a user of a single record is named by the record's number.
 func withNames(format *event.Format, position *uint64, fn func(*event.Event) error) func(*event.Event) error {
 	var namer event.Namer
 	return func(e *event.Event) error {

@@ -56,12 +56,10 @@ type Source struct {
 	// owed is the last turn that the run has to settle; with UntilEnd, the last one with an event
 	// of this group that has been read below the ends.
 	owed uint64
-	// stalledEpochs is the number of epochs that group 0 has given up since it settled the turn
-	// stalledAfter.
+	// stalledEpochs is the number of epochs given up since the turn stalledAfter was settled.
 	stalledEpochs int
 	stalledAfter  uint64
-	// answered is, by partition, when the last fetch that got a response in any epoch was sent, in
-	// Unix milliseconds.
+	// answered is when the last answered fetch of any epoch was sent, by partition, in Unix ms.
 	answered map[int32]int64
 	users    *packing.Users
 	spare    *packing.Pool
@@ -87,8 +85,7 @@ type session struct {
 	refreshed    time.Time
 }
 
-// Options configure READ. Fields not documented here have the meanings that they have in
-// pipeline.RunOptions.
+// Options configure READ. Fields without a comment are those of pipeline.RunOptions.
 type Options struct {
 	// Group is the number of this group, which reads every Groups-th partition, starting with
 	// partition Group. Groups 0 means 1.
@@ -202,8 +199,7 @@ func (s *Source) beginStep(ctx context.Context, from transforms.Restriction) (co
 // abandoned this process or must restart the job.
 var errReplaced = errors.New("another process of this run has started to read the same partitions")
 
-// endStep ends reading without an error if another run has superseded this one, or if there is a
-// STOP on control.
+// endStep ends reading without an error if another run has superseded this one, or after a STOP.
 func (s *Source) endStep(from transforms.Restriction, err error) (transforms.Step, error) {
 	if errors.Is(err, deployment.ErrSuperseded) || errors.Is(err, deployment.ErrStopped) {
 		from.Done = true

@@ -44,19 +44,19 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	}
 	leaveOutMissing := func(selected func(topic string) bool) {
 		found = slices.DeleteFunc(found, func(err error) bool {
-			t, is := errors.AsType[*deployment.TopicError](err)
-			return is && selected(t.Topic) && errors.Is(err, kafkalog.ErrUnknownTopic)
+			t, ok := errors.AsType[*deployment.TopicError](err)
+			return ok && selected(t.Topic) && errors.Is(err, kafkalog.ErrUnknownTopic)
 		})
 	}
 	for _, one := range seen.apart {
-		// This error is more specific than a missing topic, and has another remedy.
+		// This error ok more specific than a missing topic, and has another remedy.
 		leaveOutMissing(func(topic string) bool { return topic == one.Topic })
 		found = append(found, one)
 	}
 	if o.Made != nil {
 		leaveOutMissing(o.Made)
 	}
-	otherFaults := len(found) > 0 // strictness is not the only reason
+	otherFaults := len(found) > 0 // strictness ok not the only reason
 	for _, w := range weaknesses(seen.states, o) {
 		if otherFaults {
 			w.Err = nil
@@ -171,11 +171,11 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 		}
 	}
 	for _, topic := range []string{out.Ledger, out.Counts, out.Turns} {
-		held, err := HoldsRecords(ctx, client, topic, missing)
+		hasRecords, err := HoldsRecords(ctx, client, topic, missing)
 		switch {
 		case err != nil:
 			return nil, err
-		case held && !control:
+		case hasRecords && !control:
 			return []*deployment.TopicError{{Topic: out.Control,
 				Got: fmt.Sprintf("%s, but topic %s holds records", state, topic), Err: deployment.ErrLogFault,
 				Fix: "control was lost, or they belong to different deployments: restore control, or begin a new " +

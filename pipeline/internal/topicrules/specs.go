@@ -37,22 +37,22 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 		maps.Copy(all, more)
 		return all
 	}
-	kept := map[string]string{CleanupPolicy: "delete", Retention: forEver, RetentionBytes: forEver}
-	careful := map[string]string{UncleanElections: "false"}
-	control := with(kept)
-	maps.Copy(control, careful)
+	keepAll := map[string]string{CleanupPolicy: "delete", Retention: forEver, RetentionBytes: forEver}
+	cleanElections := map[string]string{UncleanElections: "false"}
+	control := with(keepAll)
+	maps.Copy(control, cleanElections)
 	control[TimestampType] = appendTimes // a run compares its clock with append times
-	ledger := with(careful)
+	ledger := with(cleanElections)
 	ledger[CleanupPolicy] = "compact"
 	specs := []kafkalog.TopicSpec{
 		{Name: out.Control, Partitions: 1, Replication: replication, Config: control},
 		{Name: out.Ledger, Partitions: d.Config.Shards, Replication: replication, Config: ledger},
-		{Name: out.Counts, Partitions: d.Config.ReleaseShards, Replication: replication, Config: with(kept)},
-		{Name: out.Turns, Partitions: 1, Replication: replication, Config: with(kept)},
-		{Name: out.DeadLetter, Partitions: 1, Replication: replication, Config: with(kept)},
+		{Name: out.Counts, Partitions: d.Config.ReleaseShards, Replication: replication, Config: with(keepAll)},
+		{Name: out.Turns, Partitions: 1, Replication: replication, Config: with(keepAll)},
+		{Name: out.DeadLetter, Partitions: 1, Replication: replication, Config: with(keepAll)},
 	}
 	if eventPartitions > 0 {
-		events := maps.Clone(kept)
+		events := maps.Clone(keepAll)
 		if d.Config.Time.Trust == deployment.TrustBroker {
 			events[TimestampType] = appendTimes
 		}

@@ -6,8 +6,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// responseAge is how long a partition's end counts as known after a response. READ polls several
-// times a second.
+// responseAge is how long a partition's end counts as known after a response.
 const responseAge = 10 * time.Second
 
 // Lag returns the time since the append time of the last record read; 0 if it is the partition's

@@ -133,8 +133,8 @@ func (l *Losses) Levels(now time.Time) map[string]Level {
 func levelOf(count func(*Outcomes) (lost, all uint64), recent, long *Outcomes, least uint64) Level {
 	n, all := count(long)
 	many := n >= least && n*someOf >= all
-	if m, few := count(recent); few >= least {
-		n, all = m, few
+	if lost, total := count(recent); total >= least {
+		n, all = lost, total
 	}
 	switch {
 	case all >= least && 2*n > all:

@@ -29,8 +29,7 @@ type Partition struct {
 	// Next is the next offset to read. High is the partition's end, LastStable the start of the
 	// first open transaction, or High.
 	Next, High, LastStable int64
-	// Asked is when the request for the last response was sent, in Unix milliseconds: later appends
-	// are unknown.
+	// Asked is when the request for the last response was sent, in Unix milliseconds.
 	Asked    int64
 	HeldBack bool // the next turn to close waits for the partition
 	// AppendTime is the append time of the last record read, in Unix milliseconds; calendar.Never
@@ -113,8 +112,8 @@ type Stalls struct {
 	away     brokers
 }
 
-// heldPartition describes a partition that a turn waits for: the cause, READ's position, and when
-// either last changed.
+// heldPartition is a partition that a turn waits for: why, READ's position, and when either
+// changed.
 type heldPartition struct {
 	kind  stallKind
 	mark  int64
@@ -152,8 +151,8 @@ func (s *Stalls) Observe(now time.Time, p Progress) {
 	s.seen, s.seenAt = p, now
 }
 
-// ObserveWork records that a stage worked on the open turn, because a large turn takes long without
-// being stalled.
+// ObserveWork records that a stage worked on the open turn, which may take long without being
+// stalled.
 func (s *Stalls) ObserveWork(now time.Time) {
 	if s == nil {
 		return

@@ -109,8 +109,7 @@ func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, limit ti
 	}
 }
 
-// UnlessEnded returns the watch's error if it has ended a run through ctx, and otherwise err, the
-// run's own error.
+// UnlessEnded returns the watch's error if it has ended a run through ctx, and otherwise err.
 func UnlessEnded(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil &&
 		(errors.Is(cause, deployment.ErrNoBroker) || errors.Is(cause, deployment.ErrStuck)) {
