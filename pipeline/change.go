@@ -66,10 +66,10 @@ type ChangeResult struct {
 // which must start with a budget period. No window crosses a change: Change fails while windows are
 // open, unless ChangeOptions.Now gives them up.
 //
-// Before it writes the change, it writes a snapshot of every shard that includes the charges of all
-// settled turns. No run decides an earlier turn or draws its noise again, so a replaced noise key
-// may then be destroyed. An interrupted change has no effect and can be repeated. A failed check
-// does not disturb a run, because Change checks everything before it writes.
+// Change first writes a snapshot of every shard that includes the charges of all settled turns. No
+// run decides an earlier turn or draws its noise again, so a replaced noise key may then be
+// destroyed. An interrupted change has no effect and can be repeated. A failed check does not
+// disturb a run, because Change checks everything before it writes.
 //
 // Errors: ErrHeaderMismatch if a difference is never allowed, ErrInterruptedTurn, ErrOpenWindows,
 // ErrOpenPeriod, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,

@@ -9,7 +9,7 @@
 //   - [Run] reads until it is drained or superseded, or until a bounded input ends. Before that,
 //     [AwaitBroker] can wait for a broker.
 //   - [FollowReleases] returns published values turn by turn; [ReadReleases] returns all of them.
-//   - [Change] puts another configuration in force, [Recover] restarts a deployment that has
+//   - [Change] puts another configuration in force, [Recover] unblocks a deployment that has
 //     stopped itself, and [TrustedReport] counts all records by their outcome.
 //
 // For a complete program, see the example of Run. Package pipelinetest runs a broker for tests.

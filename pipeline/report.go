@@ -20,7 +20,7 @@ import (
 type Tallies struct {
 	Read         uint64            `json:"read"`
 	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class
-	// tombstones, deletes, and records that lack a field which no filter uses
+	// tombstones, deletes, records without a value, and unreadable ones that no filter asks for
 	Skipped     uint64 `json:"skipped"`
 	BeforeStart uint64 `json:"before_start"` // event time before the deployment's start
 	Late        uint64 `json:"late"`         // event time too far before the append time

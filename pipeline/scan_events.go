@@ -24,10 +24,10 @@ type ScanOptions struct {
 type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
 // ScanEvents reads the events topic up to its current end, and calls fn with every event in the
-// range that a run would accept if it had read the topic alone from the beginning. Event.Passes
-// marks the Config.Events.Format.Filters that the event passes. Use ScanEvents for planning, on the
-// trusted side: fn sees raw data. It changes nothing and does not need a HEADER. It stops at an
-// error of fn and returns it unchanged; other errors are those of the broker and the registry.
+// range that a run would accept if there were no other record on the topic. Event.Passes marks the
+// Config.Events.Format.Filters that the event passes. Use ScanEvents for planning, on the trusted
+// side: fn sees raw data. It changes nothing and does not need a HEADER. It stops at an error of fn
+// and returns it unchanged; other errors are those of the broker and the registry.
 func ScanEvents(ctx context.Context, d *deployment.Deployment, o ScanOptions, fn func(*event.Event) error) (ScanCounts,
 	error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))

@@ -98,9 +98,8 @@ func FurtherPrecision(first, further *schemas.MetricSpec, u units.Precision) (un
 	return p, nil
 }
 
-// beyond reports whether the estimated sum may have been clamped (partialGroup.Counts), because
-// |sum| may be MaxCount or more by the estimate's interval. It uses only the drawn estimate, not
-// the sum.
+// beyond reports whether the estimated sum may have been clamped (partialGroup.Counts), because the
+// estimate's interval reaches ±MaxCount. It uses only the drawn estimate, not the sum.
 func beyond(c metrickind.Component, width *big.Rat) bool {
 	room := new(big.Rat).SetInt64(noisereduction.MaxCount)
 	room.Sub(room, new(big.Rat).Abs(c.Value))

@@ -9,7 +9,7 @@
 // and implements the rules that decide whether a record counts; a [Writer] appends to it.
 //
 // Guarantees: every reader of the same records has the same View, wherever it begins to read (each
-// record points back to the oldest one that a start needs). The only exception are earlier records
+// record points back to the oldest one that a start needs). The only exceptions are earlier records
 // with which the processes of a run communicate in the epoch in force; processes that need these
 // have followed the epoch from its EPOCH. Not guaranteed: anything if others can write to the topic
 // in the deployment's name.

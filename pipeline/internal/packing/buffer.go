@@ -22,7 +22,7 @@ type Pool struct {
 	seed   maphash.Seed // for hashing labels, because users choose their keys
 	spare  []*Buffer
 	bytes  int     // bytes in the spare buffers
-	uses   uint64  // uses of all buffers so far; numbers the uses
+	uses   uint64  // number of uses of all buffers so far
 	before *Buffer // the last new buffer; the next turn probably has as many events
 	pack   packer
 }

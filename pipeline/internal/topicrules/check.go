@@ -49,14 +49,14 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		})
 	}
 	for _, one := range seen.apart {
-		// This error ok more specific than a missing topic, and has another remedy.
+		// This error is more specific than a missing topic, and has another remedy.
 		leaveOutMissing(func(topic string) bool { return topic == one.Topic })
 		found = append(found, one)
 	}
 	if o.Made != nil {
 		leaveOutMissing(o.Made)
 	}
-	otherFaults := len(found) > 0 // strictness ok not the only reason
+	otherFaults := len(found) > 0 // strictness is not the only reason
 	for _, w := range weaknesses(seen.states, o) {
 		if otherFaults {
 			w.Err = nil
