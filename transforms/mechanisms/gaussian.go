@@ -137,7 +137,7 @@ func (g *Gaussian) squared(sensitivity float64) (float64, error) {
 	return priceUp(exact.Mul(exact, k), sensitivity)
 }
 
-// priceUp rounds a price up. It returns an error for a price beyond every float64.
+// priceUp rounds a price up. It returns an error if the price overflows a float64.
 func priceUp(exact *big.Float, sensitivity float64) (float64, error) {
 	price, _ := exact.Float64()
 	if new(big.Float).SetFloat64(price).Cmp(exact) < 0 {

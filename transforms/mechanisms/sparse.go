@@ -130,7 +130,7 @@ type Search struct {
 
 // Above reports whether the value with fresh noise is at least the noisy threshold. The error is
 // ErrPositives for a search that has ended, a *units.RangeError for a value that is not finite or
-// beyond 2^900, or ErrDigits; after an error, nothing has been released.
+// beyond 2^900, or ErrDigits; with an error, nothing is released.
 func (c *Search) Above(value float64, src Source) (bool, error) {
 	if c.found == c.mechanism.positives {
 		return false, ErrPositives
