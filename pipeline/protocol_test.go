@@ -243,7 +243,7 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 		key  string
 		says string
 	}{
-		"a turn that is not in a snapshot yet": {"delta/3/0", "the ledger has a gap: this turn is settled and its " +
+		"a turn that is not in a snapshot yet": {"delta/3/0", "the ledger has a gap: this turn is settled but its " +
 			"decisions are missing"},
 		"a slot that no turn has used": {"delta/60/0", ""},
 		"a part that no set has":       {"delta/3/7", ""},
