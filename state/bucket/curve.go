@@ -7,21 +7,21 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Curve is the privacy curve δ(ε) of the composition that Counts describe. Set changes it; methods
-// that only read may run in several goroutines.
+// Curve is the privacy curve δ(ε) of the composition that Counts describe. Set changes it; all
+// other methods may be called concurrently.
 type Curve struct {
 	table    *Table
 	products [2]product // only the first is used if all pairs are symmetric
 	total    uint64     // mechanisms composed
 }
 
-// NewCurve returns the curve of no mechanism, δ(ε) = 0. It takes 24 bytes for each two points of
+// NewCurve returns the curve of no mechanisms, δ(ε) = 0. It takes 24 bytes for every two points of
 // the grid.
 func (t *Table) NewCurve() *Curve { return &Curve{table: t} }
 
-// Set makes c the curve of other counts, in time proportional to the points of the grid and the
-// number of buckets that are not empty; components too small to matter are left out. The error is a
-// *units.RangeError if the counts are not of this table or add up to 2^31 or more.
+// Set makes c the curve of the given counts. The time is proportional to the number of grid points
+// times the number of nonempty buckets; components too small to matter are left out. The error is a
+// *units.RangeError if the counts do not match this table or add up to 2^31 or more.
 func (c *Curve) Set(counts Counts) error {
 	if len(counts) != c.table.Len() {
 		return &units.RangeError{Parameter: "buckets", Value: float64(len(counts)), Range: "as many as the table has"}
@@ -47,10 +47,10 @@ func (c *Curve) directions() []product {
 	return c.products[:]
 }
 
-// DeltaAt returns an upper bound of δ(ε), in both directions, by Plancherel's
-// theorem (Lemma D.1). It is the value on the grid plus bounds of all that was left
-// out: mass at infinity, wrap-around (Chernoff), components left out, rounding. The
-// error is a *units.RangeError unless ε is finite and at least 0.
+// DeltaAt returns an upper bound on δ(ε), in both directions, by Plancherel's theorem (Lemma D.1).
+// It is the value on the grid plus bounds on everything else: mass at infinity, wrap-around
+// (Chernoff), components left out, rounding. The error is a *units.RangeError unless ε is finite
+// and at least 0.
 func (c *Curve) DeltaAt(epsilon float64) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 1, err
@@ -59,8 +59,8 @@ func (c *Curve) DeltaAt(epsilon float64) (float64, error) {
 	return delta, nil
 }
 
-// ErrorAt returns the part of DeltaAt that is error bounds: but for discretisation, the true δ(ε)
-// is at most that much lower. It includes the mass at infinity.
+// ErrorAt returns the error bounds that DeltaAt includes, among them the mass at infinity. Apart
+// from discretisation, the true δ(ε) is lower by at most that much.
 func (c *Curve) ErrorAt(epsilon float64) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 1, err
@@ -81,8 +81,8 @@ func (c *Curve) bounds(epsilon float64) (delta, errBound float64) {
 	return delta, errBound
 }
 
-// EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta, the least one up to 2^-40 of the window and to what
-// the error bounds differ by. The error is a *units.RangeError unless 0 < delta < 1, and a
+// EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta: the least one, to within 2^-40 of the window and
+// the variation of the error bounds. The error is a *units.RangeError unless 0 < delta < 1, and a
 // *pld.FloorError (with ε = +Inf) if the error bounds alone exceed delta.
 func (c *Curve) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
@@ -106,7 +106,7 @@ func (c *Curve) EpsilonAt(delta float64) (float64, error) {
 	return high, nil
 }
 
-// highest returns an ε at and above which the window holds no mass, in any direction.
+// highest returns an ε at and above which the window has no mass in either direction.
 func (c *Curve) highest() float64 {
 	high := 0.0
 	directions := c.directions()

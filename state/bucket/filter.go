@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Noise is the loss of a mechanism of a Ladder: its individual noise level.
+// Noise is the loss of a mechanism as a Ladder sees it: its individual noise level.
 type Noise struct {
 	// Sigma is σ/contribution, above 0; the greater, the smaller the loss. +Inf means no
 	// contribution, and costs nothing.
@@ -19,12 +19,12 @@ type Noise struct {
 
 // Validate returns a *units.RangeError that names sigma unless it is above 0.
 func (n Noise) Validate() error {
-	return units.Require(n.Sigma > 0, "sigma", n.Sigma, "above 0; +Inf where nothing is contributed")
+	return units.Require(n.Sigma > 0, "sigma", n.Sigma, "above 0; +Inf if nothing is contributed")
 }
 
-// NoiseFor returns the individual noise level of a contribution of L2 norm c to a
-// release with noise of standard deviation sigma, rounded down. The error is a
-// *units.RangeError unless sigma is above 0 and finite and c at least 0 and finite.
+// NoiseFor returns the individual noise level of a contribution with L2 norm c to a release whose
+// noise has standard deviation sigma, rounded down. The error is a *units.RangeError unless sigma
+// is above 0 and finite and c at least 0 and finite.
 func NoiseFor(sigma, c float64) (Noise, error) {
 	if err := cmp.Or(
 		units.Require(sigma > 0 && sigma <= math.MaxFloat64, "sigma", sigma, "above 0 and finite"),
@@ -40,13 +40,13 @@ func NoiseFor(sigma, c float64) (Noise, error) {
 
 // Filter is the approximate filter of Koskela, Tobaben and Honkela, Section 5, for one user: a
 // mechanism is accepted while the smallest μ that covers everything accepted is at most the
-// budget's. The comment of Gate states the exact check and promise. Noise below the lowest level of
-// the ladder never fits. An update takes a few operations per bucket and order if Σ σ̃^-2 decides,
-// and otherwise as much as setting a Curve and covering it: at most proportional to the points of
-// the table, whatever the history, and less for longer compositions. Not safe for concurrent use,
-// nor are filters of one Gate.
+// budget's. The comment on Gate states the exact check and promise. Noise below the lowest level of
+// the ladder never fits. An update takes a few operations per bucket and order if Σ σ̃^-2 decides.
+// Otherwise it costs as much as setting a Curve and covering it: at most proportional to the number
+// of points in the table, whatever the history, and less for longer compositions. Not safe for
+// concurrent use, nor are filters of one Gate.
 //
-// Counts are a filter's whole state; ResumeFilter continues from them.
+// Counts are a filter's entire state; ResumeFilter continues from them.
 type Filter struct {
 	gate   *Gate
 	ladder Ladder
@@ -62,8 +62,8 @@ func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 	return ResumeFilter(g, l, g.table.NewCounts())
 }
 
-// ResumeFilter returns the filter of a user with the given counts, which it copies. If they were
-// made at gates of other budgets over the same table, the promise for everything together is the
+// ResumeFilter returns the filter of a user with the given counts, which it copies. If they come
+// from gates with other budgets over the same table, the promise for everything together is the
 // promise of a gate with the greatest Mu and the greatest Slack among them: outputs may have chosen
 // which gate refused last, and the slack of one adds to the δ of another. The error is a
 // *units.RangeError unless table, ladder and counts have the same length.
@@ -96,10 +96,10 @@ func (f *Filter) Spend(n Noise) error {
 	return f.counts.Add(i)
 }
 
-// free stands for a bucket if the noise is infinite and costs nothing.
+// free replaces a bucket if the noise is infinite and so costs nothing.
 const free = -1
 
-// admits returns the bucket of n, or the error of Spend.
+// admits returns the bucket for n, or the error that Spend returns.
 func (f *Filter) admits(n Noise) (int, error) {
 	if err := n.Validate(); err != nil {
 		return 0, err
@@ -131,7 +131,7 @@ func (f *Filter) Left() Noise {
 // up to the slack, rounded down; +Inf if nothing was accepted, 0 if no covering level is known. It
 // takes as long as Curve.SmallestMu.
 func (f *Filter) Spent() Noise {
-	square := f.gate.ownSum(f.counts)
+	square := f.gate.squareSum(f.counts)
 	if square == 0 {
 		return Noise{Sigma: math.Inf(1)}
 	}
@@ -140,7 +140,7 @@ func (f *Filter) Spent() Noise {
 		if covered, err := f.gate.curve.SmallestMu(f.gate.budget.Slack); err == nil {
 			mu = min(mu, covered)
 		}
-		// The values that SmallestMu can have lie apart, so that it may pass over the budget.
+		// SmallestMu returns only values on a grid, so it may skip the budget itself.
 		if covered, err := f.gate.curve.CoveredBy(f.gate.budget.Mu, f.gate.budget.Slack); err == nil && covered {
 			mu = min(mu, f.gate.budget.Mu)
 		}
@@ -148,7 +148,7 @@ func (f *Filter) Spent() Noise {
 	return noiseOf(mu)
 }
 
-// Budget returns the noise level of one Gaussian release of the gate's μ, rounded up.
+// Budget returns the noise level of one Gaussian release at the gate's μ, rounded up.
 func (f *Filter) Budget() Noise {
 	return Noise{Sigma: math.Nextafter(1/f.gate.budget.Mu, math.Inf(1))}
 }
@@ -156,5 +156,5 @@ func (f *Filter) Budget() Noise {
 // noiseOf returns 1/μ, rounded down.
 func noiseOf(mu float64) Noise { return Noise{Sigma: math.Nextafter(1/mu, 0)} }
 
-// Counts returns a copy of the accepted counts, the filter's whole state.
+// Counts returns a copy of the accepted counts, the filter's entire state.
 func (f *Filter) Counts() Counts { return append(Counts(nil), f.counts...) }

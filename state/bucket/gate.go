@@ -23,8 +23,8 @@ func (b Budget) validate() error {
 	)
 }
 
-// Gate decides which compositions fit a budget. It is the part of a Filter that all users share: a
-// user's own state is Counts. Not safe for concurrent use.
+// Gate decides which compositions fit a budget. It is the part of a Filter that all users share;
+// the state of a single user is Counts. Not safe for concurrent use.
 //
 // A composition fits if
 //
@@ -38,35 +38,34 @@ func (b Budget) validate() error {
 //
 // If every mechanism that uses a user's data passes the gate, and refused ones use none of it:
 //
-//   - with buckets chosen adaptively, from all earlier outputs: the whole output is (ε, slack +
+//   - with buckets chosen adaptively, from all earlier outputs, the whole output is (ε, slack +
 //     δ')-DP in both directions, if (ε, δ') follows from Rényi divergences α·B²/2 at any one of
 //     Orders (Lemma C.4): EpsilonAt, DeltaAt.
-//   - with buckets fixed beforehand: (ε, slack + δ_B(ε))-DP for every ε.
+//   - with buckets fixed beforehand, the whole output is (ε, slack + δ_B(ε))-DP for every ε.
 //
-// Not B-GDP, nor the second line under adaptive choice: that is open (Koskela et al., Section 7).
-// Their Section 5 goes from (a) without slack, by Blackwell's theorem, to (c) at all orders, and
-// from there to the promise by Feldman and Zrnic's filter. With numbers that have an error (a)
-// cannot be had without slack (and with subsampling it would buy nothing: see SmallestMu), and (a)
-// with slack does not give (c); hence (c) is checked by itself, at the orders behind the promises
-// with a δ above slack.
+// It does not promise B-GDP, nor the second line under adaptive choice: that is open (Koskela et
+// al., Section 7). Their Section 5 goes from (a) without slack, by Blackwell's theorem, to (c) at
+// all orders, and from there to the promise by Feldman and Zrnic's filter. With rounded numbers,
+// (a) cannot hold without slack (and with subsampling it would gain nothing: see SmallestMu), and
+// (a) with slack does not imply (c). Hence (c) is checked separately, at the orders behind the
+// promises with a δ above slack.
 //
 // *Proof of the first line.* By Blackwell's theorem (Appendix C.6) each output is a function of a
-// draw from the pair of its bucket. Let P' be the law of the run on the paths without an infinite
-// loss: by (b) the others have probability ≤ slack, so H(P‖Q) ≤ slack + H(P'‖Q). By (c) the process
-// of Feldman and Zrnic, Theorem 3.1, for the finite parts, which are measures of total mass ≤ 1, is
-// a supermartingale: E_Q (dP'/dQ)^α ≤ e^((α−1)·α·B²/2). Lemma C.4 is a bound of [1 − e^(ε−x)]₊ by
-// e^((α−1)(x−ε)) at every loss x, which holds under P' as well.
+// draw from the pair of its bucket. Let P' be the law of the run restricted to the paths without an
+// infinite loss: by (b) all others have probability ≤ slack, so H(P‖Q) ≤ slack + H(P'‖Q). By (c)
+// the process of Feldman and Zrnic, Theorem 3.1, for the finite parts, which are measures with
+// total mass ≤ 1, is a supermartingale: E_Q (dP'/dQ)^α ≤ e^((α−1)·α·B²/2). Lemma C.4 bounds [1 −
+// e^(ε−x)]₊ by e^((α−1)(x−ε)) at every loss x, which holds under P' as well.
 type Gate struct {
 	table  *Table
 	budget Budget
-	orders []float64 // α = λ + 1 for the first lambdas
+	orders []float64 // α = λ + 1 for a prefix of lambdas
 	limits []float64 // (α−1)·α·B²/2, rounded down
 	curve  *Curve
 	trial  Counts
 }
 
-// NewGate returns a gate for compositions from the table's buckets. The error is a
-// *units.RangeError.
+// NewGate returns a gate for compositions of the table's buckets. The error is a *units.RangeError.
 func NewGate(t *Table, b Budget) (*Gate, error) {
 	if t == nil {
 		return nil, &units.RangeError{Parameter: "table", Value: 0, Range: "made by NewTable"}
@@ -75,7 +74,7 @@ func NewGate(t *Table, b Budget) (*Gate, error) {
 		return nil, err
 	}
 	g := &Gate{table: t, budget: b, curve: t.NewCurve(), trial: t.NewCounts()}
-	// Where δ_α(ε) of order α is least for all orders, α is about ½ + √(2·ln 1/δ)/B.
+	// The order α that minimises δ_α(ε) is about ½ + √(2·ln 1/δ)/B.
 	highest := 2 + math.Sqrt(-2*math.Log(b.Slack))/b.Mu
 	for _, l := range lambdas {
 		if len(g.orders) > 0 && l+1 > highest {
@@ -87,9 +86,9 @@ func NewGate(t *Table, b Budget) (*Gate, error) {
 	return g, nil
 }
 
-// Admits reports whether a user with these counts may contribute to one more mechanism of the
-// bucket. It has no visible side effect. It returns a *units.RangeError for counts of another table
-// or a bucket that does not exist, and false for a full count.
+// Admits reports whether a user with these counts may contribute to one more mechanism in the
+// bucket. It has no visible side effects. It returns a *units.RangeError if the counts do not match
+// the table or the bucket does not exist, and false if the count is full.
 func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
 	if err := cmp.Or(
 		units.Require(len(counts) == len(g.trial), "buckets", float64(len(counts)), "as many as the table has"),
@@ -102,7 +101,7 @@ func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
 	if g.trial.Add(bucket) != nil || !g.bounded(g.trial) {
 		return false, nil
 	}
-	if g.ownSum(g.trial) <= g.budget.Mu*g.budget.Mu*(1-8*unit) {
+	if g.squareSum(g.trial) <= g.budget.Mu*g.budget.Mu*(1-8*unit) {
 		return true, nil
 	}
 	if g.curve.Set(g.trial) != nil {
@@ -111,8 +110,8 @@ func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
 	return g.curve.CoveredBy(g.budget.Mu, g.budget.Slack)
 }
 
-// ownSum returns Σ σ̃^-2, rounded up: +Inf if a pair is not Gaussian.
-func (g *Gate) ownSum(counts Counts) float64 {
+// squareSum returns Σ σ̃^-2, rounded up: +Inf if a pair is not Gaussian.
+func (g *Gate) squareSum(counts Counts) float64 {
 	sum := 0.0
 	for i, n := range counts {
 		if n > 0 {
@@ -122,8 +121,8 @@ func (g *Gate) ownSum(counts Counts) float64 {
 	return sum * (1 + float64(len(counts)+8)*2*unit)
 }
 
-// bounded checks (b) and (c). A sum of as many addends as there are buckets is
-// raised by more than its rounding.
+// bounded reports whether (b) and (c) hold. It raises each sum over the buckets by more than the
+// rounding error.
 func (g *Gate) bounded(counts Counts) bool {
 	interval := g.table.options.Interval
 	roundings := float64(len(counts)+8) * 2 * unit
@@ -156,14 +155,14 @@ func (g *Gate) bounded(counts Counts) bool {
 	return true
 }
 
-// Budget returns the budget of the gate.
+// Budget returns the gate's budget.
 func (g *Gate) Budget() Budget { return g.budget }
 
-// Orders returns the Rényi orders at which the sum of divergences may not exceed α·B²/2.
+// Orders returns the Rényi orders at which the sum of the divergences may not exceed α·B²/2.
 func (g *Gate) Orders() []float64 { return append([]float64(nil), g.orders...) }
 
-// EpsilonAt returns the ε at δ that is promised under adaptive choice, rounded up.
-// The error is a *units.RangeError unless slack < δ < 1.
+// EpsilonAt returns the ε promised at δ under adaptive choice, rounded up. The error is a
+// *units.RangeError unless slack < δ < 1.
 func (g *Gate) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > g.budget.Slack && delta < 1) {
 		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above the slack and below 1"}
@@ -175,7 +174,7 @@ func (g *Gate) EpsilonAt(delta float64) (float64, error) {
 	return conversion.RDPToEpsilon(curve, math.Nextafter(delta-g.budget.Slack, 0))
 }
 
-// DeltaAt returns the δ at ε that is promised under adaptive choice, rounded up. The error is a
+// DeltaAt returns the δ promised at ε under adaptive choice, rounded up. The error is a
 // *units.RangeError unless ε is in the range of conversion.RDPToDelta.
 func (g *Gate) DeltaAt(epsilon float64) (float64, error) {
 	curve, err := conversion.GDPToRDP(loss.GDP{Mu: g.budget.Mu}, g.orders)

@@ -33,7 +33,7 @@ func TestNoChordAboveTheCurveStays(t *testing.T) {
 		a, b := tangentAt(mu, epsilon), tangentAt(mu, epsilon+step)
 		shift := rapid.Float64Range(0, 0.1).Draw(t, "shift")
 		from, to := a.delta*(1-shift), b.delta*(1-shift)
-		if !stays(a, b, step, from, to, 1e-12) {
+		if !staysAbove(a, b, step, from, to, 1e-12) {
 			return
 		}
 		for i := range 65 {

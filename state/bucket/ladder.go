@@ -10,12 +10,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxSteps is the greatest number of noise levels of a Ladder.
+// MaxSteps is the greatest number of noise levels in a Ladder.
 const MaxSteps = 1 << 12
 
-// Ladder is a rising list of noise levels σ̃ = σ/contribution, the grid Σ of Koskela, Tobaben and
-// Honkela, Appendix D.2. A noise level between two of them is rounded down, which never understates
-// the loss (data processing; Theorem D.2). It is a read-only value.
+// Ladder is an increasing list of noise levels σ̃ = σ/contribution, the grid Σ of Koskela, Tobaben
+// and Honkela, Appendix D.2. A noise level between two of its levels is rounded down, which never
+// understates the loss (data processing; Theorem D.2). It is a read-only value.
 type Ladder struct{ sigmas []float64 }
 
 // NewGeometricLadder returns levels in equal ratios from lowest to highest, both included: the
@@ -50,8 +50,8 @@ func (l Ladder) Len() int { return len(l.sigmas) }
 // Sigma returns level i, 0 ≤ i < Len.
 func (l Ladder) Sigma(i int) float64 { return l.sigmas[i] }
 
-// Bucket returns the highest level that is at most sigma; +Inf has the highest level. Below the
-// lowest level it returns a *units.RangeError.
+// Bucket returns the index of the highest level that is at most sigma; for +Inf that is the highest
+// of all. Below the lowest level it returns a *units.RangeError.
 func (l Ladder) Bucket(sigma float64) (int, error) {
 	i := sort.Search(len(l.sigmas), func(i int) bool { return !(l.sigmas[i] <= sigma) }) - 1
 	if i < 0 {
@@ -65,8 +65,8 @@ func (l Ladder) Bucket(sigma float64) (int, error) {
 	return i, nil
 }
 
-// Pairs returns the dominating pair of each level: the Gaussian mechanism where sampling is 1, else
-// the Poisson-subsampled one with that probability (Appendix D.3).
+// Pairs returns the dominating pair of each level: that of the Gaussian mechanism if sampling is 1,
+// else that of the Poisson-subsampled one with that probability (Appendix D.3).
 func (l Ladder) Pairs(sampling float64) ([]pld.Pair, error) {
 	if !(sampling > 0 && sampling <= 1) {
 		return nil, &units.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}

@@ -13,29 +13,30 @@ const (
 	MinMu = 0x1p-20
 	MaxMu = 0x1p7
 
-	// MinSlack is the least slack of a cover: below it the rounding of a curve decides.
+	// MinSlack is the least slack of a cover: below it, the curve's rounding errors would decide
+	// the result.
 	MinSlack = 1e-15
 
-	// muBits is how many bits of a μ on the grid follow the first: relative steps of
-	// 2^-13 to 2^-12.
+	// muBits is the number of bits after the first in a μ on the grid, for relative steps of 2^-13
+	// to 2^-12.
 	muBits = 12
 )
 
-// muAt returns member i of the grid of μ: the float64 from MinMu on with muBits + 1
-// significant bits.
+// muAt returns element i of the grid of μ, which holds every float64 from MinMu upward with muBits
+// + 1 significant bits.
 func muAt(i int) float64 {
 	return math.Float64frombits(math.Float64bits(MinMu) + uint64(i)<<(52-muBits))
 }
 
-// muSteps is how many steps of the grid lie between MinMu and MaxMu.
+// muSteps is the number of grid steps between MinMu and MaxMu.
 const muSteps = 27 << muBits
 
-// sample is an upper bound of a curve at some ε. The curve is convex in e^ε, so
-// between two samples it is below their chord.
+// sample is an upper bound on a curve at one ε. The curve is convex in e^ε, so between two samples
+// it is below their chord.
 type sample struct{ epsilon, delta float64 }
 
-// fineness is the initial number of samples in a step of μ, growth the factor from one step to the
-// next, and refinements how often an interval is halved if only the gap between chord and tangents
+// The first step in ε is μ/fineness, growth is the ratio of each step to the one before, and
+// refinements is how many times an interval is halved if only the gap between chord and tangents
 // prevents a proof.
 const (
 	fineness    = 4
@@ -44,7 +45,7 @@ const (
 )
 
 // walk visits samples that cover [0, ∞): from ε = 0 in growing steps until δ is at most slack,
-// after which slack alone covers any ε. It ends when visit returns false. The error is a
+// after which slack alone covers any ε. It stops when visit returns false. The error is a
 // *pld.FloorError if δ never falls to slack.
 func (c *Curve) walk(step, slack float64, visit func(sample) bool) error {
 	high := c.highest()
@@ -64,7 +65,7 @@ func (c *Curve) walk(step, slack float64, visit func(sample) bool) error {
 	}
 }
 
-// cover is a claim that δ_μ + slack is above a curve.
+// cover is the claim that δ_μ + slack is above a curve.
 type cover struct {
 	*Curve
 	mu, slack float64
@@ -88,7 +89,7 @@ func (c cover) between(from, to sample, a, b tangent, refine int) bool {
 	if from.delta > a.delta+c.slack || to.delta > b.delta+c.slack {
 		return false
 	}
-	if stays(a, b, to.epsilon-from.epsilon, from.delta, to.delta, c.slack) {
+	if staysAbove(a, b, to.epsilon-from.epsilon, from.delta, to.delta, c.slack) {
 		return true
 	}
 	if refine == 0 {
@@ -100,25 +101,25 @@ func (c cover) between(from, to sample, a, b tangent, refine int) bool {
 	return c.between(from, mid, a, m, refine-1) && c.between(mid, to, m, b, refine-1)
 }
 
-// SmallestMu returns the least μ of the grid (relative steps of 2^-12) for which
+// SmallestMu returns the least μ on a grid (relative steps of at most 2^-12) for which
 //
 //	δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both directions,
 //
 // with δ(ε) the curve of the counts and δ_μ the curve of μ-GDP (Corollary C.2): condition (5.1) of
-// Koskela, Tobaben and Honkela up to slack. For a composition of mechanisms fixed beforehand it is
-// the promise (ε, δ_μ(ε) + slack) for every ε; for adaptively chosen ones see Filter.
+// Koskela, Tobaben and Honkela up to slack. For mechanisms fixed beforehand it is the promise (ε,
+// δ_μ(ε) + slack) for every ε; for adaptively chosen ones see Filter.
 //
 // Without slack there is no such μ below √Σ σ̃^-2, however small the sampling probability: in the
 // far tail a subsampled Gaussian mechanism is as bad as one without sampling (its Rényi divergence
-// of order α is at least α/(2σ̃²) + α/(α−1)·ln q), only with a tiny probability, which slack pays
-// for.
+// of order α is at least α/(2σ̃²) + α/(α−1)·ln q), though only with a tiny probability, which slack
+// pays for.
 //
-// Between samples the curve is bounded by chords and δ_μ by tangents, so a μ that covers by less
-// than about 1e-5 of δ may be passed over for the next.
+// Between samples the curve is bounded by chords and δ_μ by tangents, so a μ that covers the curve
+// by less than about 1e-5 of δ may be skipped in favour of the next.
 //
-// MinSlack ≤ slack < 1, else a *units.RangeError; a *pld.FloorError if the bounds of the curve
-// exceed slack at every ε; a *units.RangeError that names mu if it would exceed MaxMu. With an
-// error, μ is +Inf.
+// The error is a *units.RangeError unless MinSlack ≤ slack < 1, a *pld.FloorError if the bounds on
+// the curve exceed slack at every ε, and a *units.RangeError that names mu if it would exceed
+// MaxMu. With an error, μ is +Inf.
 func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	if err := checkSlack(slack); err != nil {
 		return math.Inf(1), err
@@ -136,7 +137,7 @@ func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	i := sort.Search(muSteps+1, func(i int) bool { return cover{c, muAt(i), slack}.above(s) })
 	if i > muSteps {
 		return math.Inf(1), &units.RangeError{Parameter: "mu", Value: math.Inf(1),
-			Range: "at most 128 to be covered by"}
+			Range: "at most 128; no such mu covers the curve"}
 	}
 	return muAt(i), nil
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
-// product is the transform of one direction of a composition: Π F_i^counts_i, without the tail of
+// product is the transform of a composition in one direction, Π F_i^counts_i, without the tail of
 // components below e^-cutoff.
 type product struct {
-	centre     int       // the window of losses lies around centre·interval
-	mechanisms float64   // how many were composed
+	centre     int       // the window of losses is centred on centre·interval
+	mechanisms float64   // number composed
 	re, im     []float64 // components 0 ≤ k < len
 	errBounds  []float64 // |component − true| ≤ errBounds[k]·|component| + mechanisms·wideErr·4
-	rest       float64   // bound of the modulus of every component left out
+	rest       float64   // bounds the modulus of every component left out
 	infinity   float64   // probability of an unbounded loss, rounded up
 	wrap       float64   // probability of a finite loss beyond the window, rounded up
 }
 
-// set composes. The logarithms are added, not the components multiplied: the
-// rounding of a sum of b addends is at most b units of its absolute addends.
+// set composes the counted mechanisms. It adds logarithms instead of multiplying components: the
+// rounding of a sum of b addends is at most b units of their absolute values.
 func (p *product) set(t *Table, spectra []*spectrum, counts Counts) {
 	half := t.options.Points / 2
 	size, rest := componentCount(spectra, counts, half+1)
@@ -53,8 +53,8 @@ func (p *product) set(t *Table, spectra []*spectrum, counts Counts) {
 	p.wrap = overflow(t, spectra, counts, float64(half)*t.options.Interval)
 }
 
-// componentCount returns how many components must be computed, and a bound of the modulus of all
-// others.
+// componentCount returns how many components must be computed, and a bound on the modulus of every
+// other.
 func componentCount(spectra []*spectrum, counts Counts, all int) (size int, rest float64) {
 	logBound := func(block int) float64 {
 		sum := 0.0
@@ -70,7 +70,7 @@ func componentCount(spectra []*spectrum, counts Counts, all int) (size int, rest
 	if b == blocks {
 		return all, 0
 	}
-	// The first component sums all finite losses, and every sum begins with it.
+	// The first component is the sum of all finite masses, and every sum begins with it.
 	return max(1, b) * blockSize, math.Exp(-cutoff) * (1 + 16*unit)
 }
 
@@ -83,8 +83,8 @@ func resized(s []float64, n int) []float64 {
 	return s
 }
 
-// overflow returns an upper bound of the probability that the finite losses add up to their
-// window's top or more: the least of Chernoff's bounds e^(Σ log moment − λ·distance).
+// overflow returns an upper bound on the probability that the finite losses add up to the top of
+// the window or more: the least of Chernoff's bounds e^(Σ log moment − λ·distance).
 func overflow(t *Table, spectra []*spectrum, counts Counts, distance float64) float64 {
 	best := 0.0
 	for j, l := range lambdas {
@@ -101,8 +101,8 @@ func overflow(t *Table, spectra []*spectrum, counts Counts, distance float64) fl
 	return min(1, math.Exp(best)*(1+16*unit))
 }
 
-// deltaAt returns an upper bound of δ(ε) of the direction, and the part of it that is
-// an error bound.
+// deltaAt returns an upper bound on δ(ε) in this direction, and the part of it that is an error
+// bound.
 func (p *product) deltaAt(c *circle, epsilon float64) (delta, errBound float64) {
 	errBound = p.infinity + p.wrap
 	w := c.weight(epsilon, p.centre)
@@ -133,7 +133,7 @@ func (p *product) deltaAt(c *circle, epsilon float64) (delta, errBound float64) 
 	return clamp(max((sum+low)/n, 0) + errBound), clamp(errBound)
 }
 
-// clamp rounds up and caps at 1; NaN becomes 1, which bounds nothing.
+// clamp rounds p up, to at most 1; NaN becomes 1, which bounds nothing.
 func clamp(p float64) float64 {
 	if p *= 1 + 8*unit; p <= 1 {
 		return p

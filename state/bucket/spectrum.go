@@ -9,15 +9,15 @@ import (
 const (
 	unit = 0x1p-53 // half an ulp of 1
 
-	// cutoff ends a product: components below e^-cutoff count as an error.
+	// cutoff truncates a product: components below e^-cutoff are added to the error instead.
 	cutoff = 60
 
 	// number of components that share one supremum
 	blockSize = 32
 )
 
-// lambdas are the exponents λ > 0 of the moments that every spectrum keeps, 2^(j/8)
-// from 2^-4 to 2^10: for Chernoff's bound, and as the Rényi orders λ + 1.
+// lambdas are the exponents λ > 0 of the moments that every spectrum keeps, 2^(j/8) from 2^-4 to
+// 2^10. They serve Chernoff's bound and the Rényi orders λ + 1.
 var lambdas = func() []float64 {
 	var l []float64
 	for j := -32; j <= 80; j++ {
@@ -26,19 +26,19 @@ var lambdas = func() []float64 {
 	return l
 }()
 
-// spectrum is a pld.Vector made ready to be raised to any power: the logarithm of
-// the discrete Fourier transform of its finite part, shifted by its mean, and the
-// bounds that go with it. It is read-only once made.
+// spectrum is a pld.Vector prepared to be raised to any power: the logarithm of the discrete
+// Fourier transform of its finite part, shifted by its mean, with error bounds. It is read-only
+// once made.
 type spectrum struct {
-	shift    int       // lattice steps taken off every loss before the transform
+	shift    int       // lattice steps subtracted from every loss before the transform
 	infinity float64   // mass at +∞
-	re, im   []float64 // log of component k, 0 ≤ k ≤ n/2, to a relative 8·2^-53 and 2·wideErr/|F|
-	tops     []float64 // tops[b]: upper bound of re at and beyond component b·blockSize
-	moments  []float64 // log Σ masses·e^(λ·(loss − shift·interval)) for each of the table's λ, rounded up
+	re, im   []float64 // log of F_k, 0 ≤ k ≤ n/2, to a relative 8·2^-53 plus 2·wideErr/|F_k|
+	tops     []float64 // tops[b]: upper bound on re from component b·blockSize on
+	moments  []float64 // log Σ mass·e^(λ·(loss − shift·interval)) for each λ in lambdas, rounded up
 }
 
-// newSpectra transforms two vectors at once, as real and imaginary part of one
-// complex vector: x̂_k = (ẑ_k + conj ẑ_(n−k))/2, ŷ_k = (ẑ_k − conj ẑ_(n−k))/(2i).
+// newSpectra transforms two vectors at once, as the real and imaginary parts of one complex vector:
+// x̂_k = (ẑ_k + conj ẑ_(n−k))/2, ŷ_k = (ẑ_k − conj ẑ_(n−k))/(2i).
 func newSpectra(x, y pld.Vector, r roots) (a, b *spectrum) {
 	n := len(r.cos)
 	a, b = emptySpectrum(x, n), emptySpectrum(y, n)
@@ -70,7 +70,7 @@ func emptySpectrum(v pld.Vector, n int) *spectrum {
 	return s
 }
 
-// placed lays at most n masses out on the circle of n points, the mean at 0.
+// placed returns the masses, at most n, on a circle of n points with the mean at 0.
 func (s *spectrum) placed(v pld.Vector, n int) []wide {
 	out := make([]wide, n)
 	for i, m := range v.Probabilities {
@@ -79,12 +79,12 @@ func (s *spectrum) placed(v pld.Vector, n int) []wide {
 	return out
 }
 
-// set stores the logarithm of x + iy as component k. Near 1 the modulus is taken
+// set stores the logarithm of x + iy as component k. Near 1, the logarithm of the modulus comes
 // from its distance to 1, which is exact to 100 bits.
 func (s *spectrum) set(k int, x, y wide) {
 	square := x.mul(x).add(y.mul(y))
 	switch off := square.sub(wide{1, 0}).hi; {
-	case square.hi < wideErr*wideErr: // nothing is known but that it is small
+	case square.hi < wideErr*wideErr: // all that is known is that it is small
 		s.re[k] = math.Log(wideErr)
 	case math.Abs(off) < 0.5:
 		s.re[k] = math.Log1p(off) / 2
@@ -94,7 +94,7 @@ func (s *spectrum) set(k int, x, y wide) {
 	s.im[k] = math.Atan2(y.hi, x.hi)
 }
 
-// bound fills tops from the components, each raised by its error.
+// bound sets tops to the maxima of the components, each raised by its error.
 func (s *spectrum) bound() {
 	s.tops = make([]float64, (len(s.re)+blockSize-1)/blockSize)
 	top := math.Inf(-1)
@@ -108,9 +108,9 @@ func (s *spectrum) bound() {
 }
 
 // logMoment returns log Σ p·e^(λ·(loss − shift·interval)), rounded up; +Inf if an addend exceeds
-// the range of a float64. Each block of losses computes the exponential once, for its greatest
-// loss, and continues by factors below 1: terms that underflow are negligible beside the sum so
-// far.
+// the range of a float64. For each block of losses, the exponential is computed once, for the
+// greatest loss, and then multiplied by factors below 1: terms that underflow are negligible next
+// to the sum so far.
 func logMoment(v pld.Vector, shift int, lambda float64) float64 {
 	sum, slack := wide{}, 0.0
 	down := math.Exp(-lambda * v.Interval)
@@ -128,8 +128,8 @@ func logMoment(v pld.Vector, shift int, lambda float64) float64 {
 			inner += block[j] * power
 			power *= down
 		}
-		// The exponents of the block's ends bound the errors of all in it. One that is
-		// less than e^-745 or becomes it on the way is off by less than 2^-1074·inner.
+		// The exponents at the block's ends bound the errors of all its terms. A power that starts
+		// or falls below e^-745 is off by less than 2^-1074·inner.
 		top, bottom := exponent(from+len(block)-1), exponent(from)
 		term := inner * math.Exp(top)
 		slack += term * (4*blockSize + math.Abs(top) + math.Abs(bottom) + (top - bottom))

@@ -21,29 +21,29 @@ const (
 type Options struct {
 	// Interval is the distance between two losses in nats, a power of two between pld.MinInterval
 	// and pld.MaxInterval. Connecting the dots adds up to Interval²/4 to the variance of every
-	// mechanism's loss, so Interval should be well below its standard deviation: 1/σ̃ for Gaussian
-	// noise, but about q/σ̃ on Poisson samples. The default is an eighth of the least deviation of
-	// the pairs (pld.Spread), rounded down to a power of two, but at most 2^-11; it grows, up to
-	// pld.MaxInterval, if a pair would not fit half of the window: sound on any grid, looser on a
-	// coarser one.
+	// mechanism's loss, so Interval should be well below the loss's standard deviation: 1/σ̃ for
+	// Gaussian noise, but about q/σ̃ on Poisson samples. The default is an eighth of the pairs'
+	// least deviation (pld.Spread), rounded down to a power of two, but at most 2^-11. It grows, up
+	// to pld.MaxInterval, if a pair would not fit into half of the window. The bounds hold on any
+	// grid, and are looser on a coarser one.
 	Interval float64
 
 	// Points is the number of distinct losses, a power of two between MinPoints and MaxPoints. 0
-	// means 2^15; if Interval is chosen too, up to 2^17, so that the window spans 16 nats and twice
-	// the need of every pair. The window Points·Interval follows the mean of a composition; it must
-	// hold every single pair, and should span 20 standard deviations of the greatest composition:
-	// if both are chosen, a composition of 10^5 mechanisms like the one with the least loss.
+	// means 2^15 or, if Interval is 0 too, up to 2^17, so that the window spans 16 nats and twice
+	// as much as any pair needs. The window Points·Interval follows the mean of a composition; it
+	// must hold every single pair, and should span 20 standard deviations of the largest
+	// composition. If both are 0, it does so for 10^5 mechanisms like the one with the least loss.
 	Points int
 
-	// Tail is the probability that each mechanism may lose at the top of its distribution, between
-	// 1e-300 and 0.1; 0 means 1e-18. It is added to δ for every mechanism.
+	// Tail is the probability that may be cut off at the top of each mechanism's distribution,
+	// between 1e-300 and 0.1; 0 means 1e-18. Every mechanism adds it to δ.
 	Tail float64
 }
 
 const (
-	coarsest       = 0x1p-11 // Interval, if it is chosen and every pair fits
-	stepsPerSpread = 8       // at least so many intervals in a standard deviation, if it is chosen
-	window         = 16      // nats, of the coarsest Interval and the fewest Points
+	coarsest       = 0x1p-11 // default Interval, if every pair fits
+	stepsPerSpread = 8       // least number of default intervals in a standard deviation
+	window         = 16      // nats spanned by the fewest Points at the coarsest default Interval
 	fewestPoints   = 1 << 15
 	mostPoints     = 1 << 17
 )
@@ -75,7 +75,7 @@ func (o Options) withDefaults(pairs []pld.Pair) (Options, error) {
 	return o, nil
 }
 
-// intervalFor returns the interval for pairs. It skips invalid ones, which discretize refuses.
+// intervalFor returns the interval for pairs. It skips invalid pairs, which discretize rejects.
 func intervalFor(pairs []pld.Pair) float64 {
 	interval := coarsest
 	for _, p := range pairs {
@@ -87,7 +87,7 @@ func intervalFor(pairs []pld.Pair) float64 {
 	return max(interval, pld.MinInterval)
 }
 
-// roomy reports whether every valid pair fits half of the window.
+// roomy reports whether every valid pair fits into half of the window.
 func (o Options) roomy(pairs []pld.Pair) bool {
 	o.Points /= 2
 	for _, p := range pairs {
@@ -115,23 +115,23 @@ func (o Options) validate() error {
 	)
 }
 
-// Table has the transforms of a list of dominating pairs, the buckets. It never
-// changes once made and may be used by several goroutines. It takes 8 bytes for
-// each point and bucket, twice that for pairs that are not symmetric.
+// Table holds the transforms of a list of dominating pairs, the buckets. It is immutable and may be
+// used by several goroutines. It takes 8 bytes per point and bucket, and twice that for pairs that
+// are not symmetric.
 type Table struct {
 	options   Options
 	circle    *circle
 	spectra   [2][]*spectrum    // by pld.Direction; the same pointer in both for a symmetric pair
-	symmetric bool              // all pairs are
+	symmetric bool              // whether all pairs are symmetric
 	digest    [sha256.Size]byte // covers options and pairs
-	// μ² of a Gaussian pair known to cover each pair without slack, rounded up; +Inf if no such
-	// pair is known
+	// for each pair, μ² of a Gaussian pair that covers it without slack, rounded up; +Inf if none
+	// is known
 	squares []float64
 }
 
 // NewTable discretises the pairs and transforms them. The error is a *units.RangeError for a bad
-// option or pair, or a *pld.SizeError for a pair whose losses spread over more than the window,
-// which happens if Interval is given or no interval is great enough.
+// option or pair, or a *pld.SizeError for a pair whose losses spread wider than the window, which
+// happens only if Interval is given or even the greatest interval is too small.
 func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	o, err := o.withDefaults(pairs)
 	if err != nil {
@@ -143,13 +143,14 @@ func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	r := newRoots(o.Points)
 	t := &Table{options: o, circle: newCircle(r, o.Interval), symmetric: true}
 	b := builder{roots: r}
-	// It includes names of types and fields, which a golden file of Filter fixes.
+	// The digest covers the names of types and fields; a golden file of Filter keeps them as they
+	// are.
 	t.digest = sha256.Sum256(fmt.Appendf(nil, "%#v %#v", o, pairs))
 	for d := range t.spectra {
 		t.spectra[d] = make([]*spectrum, len(pairs))
 	}
 	for i, p := range pairs {
-		t.squares = append(t.squares, ownSquare(p))
+		t.squares = append(t.squares, squareFor(p))
 		remove, err := o.discretize(p, pld.Remove)
 		if err != nil {
 			return nil, fmt.Errorf("discretising bucket %d: %w", i, err)
@@ -170,9 +171,9 @@ func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	return t, nil
 }
 
-// ownSquare returns σ^-2 for the Gaussian pairs, rounded up: with sampling, too, as
-// H(q·P + (1−q)·Q‖Q) ≤ q·H(P‖Q) by convexity, and the same the other way round.
-func ownSquare(p pld.Pair) float64 {
+// squareFor returns σ^-2 for a Gaussian pair, rounded up. It serves a sampled pair too, because by
+// convexity H(q·P + (1−q)·Q‖Q) ≤ q·H(P‖Q), and likewise in the other direction.
+func squareFor(p pld.Pair) float64 {
 	sigma := 0.0
 	switch p := p.(type) {
 	case pld.Gaussian:
@@ -185,7 +186,7 @@ func ownSquare(p pld.Pair) float64 {
 	return 1 / (sigma * sigma) * (1 + 8*unit)
 }
 
-// discretize returns the pair on the grid that it needs, if that fits the window.
+// discretize returns the pair's distribution on the grid it needs, if that fits the window.
 func (o Options) discretize(p pld.Pair, d pld.Direction) (pld.Vector, error) {
 	grid, err := o.cover(p, d)
 	if err != nil {
@@ -209,8 +210,7 @@ func (o Options) cover(p pld.Pair, d pld.Direction) (pld.Grid, error) {
 	return grid, nil
 }
 
-// maxShift and maxTotal keep a count times a shift of the lattice below 2^52, so
-// that every loss is exact.
+// maxShift and maxTotal keep a count times a lattice shift below 2^52, so that every loss is exact.
 const (
 	maxShift = 1 << 20
 	maxTotal = 1 << 31
@@ -219,10 +219,10 @@ const (
 // Len returns the number of buckets.
 func (t *Table) Len() int { return len(t.spectra[0]) }
 
-// Options returns the options of the table, defaults filled in.
+// Options returns the table's options, with defaults filled in.
 func (t *Table) Options() Options { return t.options }
 
-// builder transforms vectors two by two.
+// builder transforms vectors in pairs.
 type builder struct {
 	roots   roots
 	pending pld.Vector
@@ -254,14 +254,14 @@ func assign(targets []**spectrum, s *spectrum) {
 	}
 }
 
-// Counts is the whole state of one user: how many mechanisms of each bucket used the user's data.
+// Counts is the entire state of one user: how many mechanisms in each bucket used the user's data.
 type Counts []uint32
 
 // NewCounts returns the counts of a user without contributions.
 func (t *Table) NewCounts() Counts { return make(Counts, t.Len()) }
 
-// Add counts one more mechanism of the bucket. The error is a *units.RangeError for
-// a bucket that does not exist or has been counted 2^32 − 1 times.
+// Add counts one more mechanism in the bucket. The error is a *units.RangeError for a bucket that
+// does not exist or has been counted 2^32 − 1 times.
 func (c Counts) Add(bucket int) error {
 	if bucket < 0 || bucket >= len(c) {
 		return &units.RangeError{Parameter: "bucket", Value: float64(bucket),

@@ -4,14 +4,15 @@ import "math/bits"
 
 // wideErr bounds the absolute error of every component that transform returns, for an input whose
 // absolute values sum to at most 2. A component is a sum of the inputs times products of at most
-// log2(n) roots: one butterfly level is a complex product and a sum in 106 bits, a relative error
-// below 2^-98 of the sum of the absolute inputs, and n ≤ MaxPoints has 20 levels.
+// log2(n) roots: one butterfly level is a complex product and a sum in 106 bits, with an error
+// below 2^-98 relative to the sum of the absolute inputs, and n ≤ MaxPoints needs at most 20
+// levels.
 const wideErr = 0x1p-90
 
 // roots are cos(2πk/n) and −sin(2πk/n) for 0 ≤ k < n, to 2^-103.
 type roots struct{ cos, sin []wide }
 
-// newRoots fills the circle from its first octant.
+// newRoots computes the roots in the first octant and mirrors them to all others.
 func newRoots(n int) roots {
 	r := roots{cos: make([]wide, n), sin: make([]wide, n)}
 	for k := range n/8 + 1 {

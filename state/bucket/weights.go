@@ -2,9 +2,9 @@ package bucket
 
 import "math"
 
-// circle is what the transform of a weight vector needs at each frequency: it has
-// a closed form, so no ε needs to be known beforehand. With z = e^(−2πik/n) and
-// r = z·e^(−spacing) it keeps 1/(1−z) = ½ − ½i·cot(πk/n) and 1/(1−r).
+// circle holds the values, per frequency, from which the transform of a weight vector is computed
+// for any ε by a closed form. With z = e^(−2πik/n) and r = z·e^(−spacing), these are 1/(1−z) = ½ −
+// ½i·cot(πk/n) and 1/(1−r).
 type circle struct {
 	n        int
 	spacing  float64   // a power of two
@@ -33,21 +33,21 @@ func newCircle(r roots, spacing float64) *circle {
 }
 
 // weight is the vector w_j = [1 − e^(ε − loss_j)]₊ of Lemma D.1 of Koskela et al., on the losses
-// (centre+j)·spacing, −n/2 ≤ j < n/2: the part of a loss in δ(ε). With d the distance from ε to the
-// first loss above it, c = e^(−d), and e the same for the first loss past the end, two geometric
-// sums give component k ≥ 1 of its transform:
+// (centre+j)·spacing, −n/2 ≤ j < n/2: the factor of each loss in δ(ε). With d the distance from ε
+// to the first loss above it, c = e^(−d), and e the same for the first loss past the end, two
+// geometric sums give component k ≥ 1 of its transform:
 //
 //	z^first·(1/(1−z) − c/(1−r)) − z^(n/2)·(1/(1−z) − e/(1−r)).
 type weight struct {
 	*circle
-	first   int        // the first j with a loss above ε; n/2 if none
+	first   int        // the first j with a loss above ε; n/2 if there is none
 	near    [2]float64 // 1/(1−z) − c/(1−r) = (near[0] + near[1]·z)/((1−z)(1−r)), both ≥ 0 at d ≤ spacing
 	tail    float64    // e
 	zero    float64    // Σ w_j
 	zeroErr float64    // bound on the error of zero
 }
 
-// weight makes the weights of a finite epsilon; |centre| is below 2^52, so that
+// weight returns the weights for a finite epsilon; |centre| is below 2^52, so that
 // (centre+j)·spacing and ε/spacing are exact.
 func (c *circle) weight(epsilon float64, centre int) weight {
 	w := weight{circle: c, first: c.n / 2}

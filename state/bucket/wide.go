@@ -6,9 +6,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
-// wide is the unevaluated sum hi + lo of two float64, |lo| ≤ ulp(hi)/2: about 106 bits (Dekker,
-// 1971). A transform is raised to the power of a count, which multiplies its error by that count;
-// with 106 bits that error is negligible for any count.
+// wide is the unevaluated sum hi + lo of two float64 values, |lo| ≤ ulp(hi)/2: about 106 bits
+// (Dekker, 1971). Raising a transform to the power of a count multiplies its error by that count;
+// with 106 bits the error is negligible for any count.
 type wide struct{ hi, lo float64 }
 
 // exactSum returns a + b without error.
@@ -54,8 +54,8 @@ func (a wide) scale(p float64) wide { return wide{a.hi * p, a.lo * p} }
 // wideTwoPi is 2π to 107 bits.
 var wideTwoPi = wide{2 * math.Pi, 2 * 1.2246467991473532e-16}
 
-// wideSinCos returns sin x and cos x for 0 ≤ x ≤ π/4 by their Taylor series. The
-// first terms left out are below 2^-115.
+// wideSinCos returns sin x and cos x for 0 ≤ x ≤ π/4 by their Taylor series. The first omitted
+// terms are below 2^-115.
 func wideSinCos(x wide) (sin, cos wide) {
 	square := x.mul(x).neg()
 	sin, cos = x, wide{1, 0}

@@ -40,7 +40,7 @@ func BoundedRangeToZCDP(epsilon float64) (loss.ZCDP, error) {
 	return loss.ZCDP{Rho: rho}, nil
 }
 
-// boundedRho returns an upper bound of x − 1 − ln x.
+// boundedRho returns an upper bound on x − 1 − ln x.
 func boundedRho(epsilon float64) *big.Float {
 	x := bigmath.Zero().Quo(bigmath.New(epsilon), bigmath.Zero().Neg(bigmath.Expm1(bigmath.New(-epsilon))))
 	rho := bigmath.Zero().Sub(x, bigmath.New(1))

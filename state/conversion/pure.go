@@ -16,7 +16,7 @@ const smallEpsilon = 0x1p-60
 // Every ε-DP pair is a processing of randomised response (Kairouz, Oh and Viswanath, 2015, Theorem
 // 3.3), whose Rényi divergence is D_α = (ln cosh((α−½)ε) − ln cosh(ε/2))/(α−1). As ln cosh(ε√u) is
 // concave in u and α(α−1) = (α−½)² − ¼, its tangent at u = ¼ gives D_α ≤ α·ε·tanh(ε/2), with
-// equality for α → 1. The older ε²/2 (Bun and Steinke, 2016, Proposition 1.4) is a bound of it.
+// equality for α → 1. The older ε²/2 (Bun and Steinke, 2016, Proposition 1.4) is a bound on it.
 //
 // 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func PureToZCDP(epsilon float64) (loss.ZCDP, error) {
@@ -26,7 +26,7 @@ func PureToZCDP(epsilon float64) (loss.ZCDP, error) {
 	return loss.ZCDP{Rho: bigmath.RoundUp(pureRho(epsilon))}, nil
 }
 
-// pureRho returns an upper bound of ε·tanh(ε/2) = ε·(1 − e^−ε)/(1 + e^−ε).
+// pureRho returns an upper bound on ε·tanh(ε/2) = ε·(1 − e^−ε)/(1 + e^−ε).
 func pureRho(epsilon float64) *big.Float {
 	rise := bigmath.Expm1(bigmath.New(-epsilon)) // e^−ε − 1
 	rho := bigmath.Zero().Neg(rise)
@@ -56,7 +56,7 @@ func PureToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	})
 }
 
-// responseDivergence returns an upper bound of ε − ln((1+e^−ε)/(1+e^(−(2α−1)ε)))/(α−1), the
+// responseDivergence returns an upper bound on ε − ln((1+e^−ε)/(1+e^(−(2α−1)ε)))/(α−1), the
 // divergence of order α of randomised response. After cancellation at least α·ε/4 of ε is left, and
 // a margin of 2^-140 of ε is added.
 func responseDivergence(epsilon, alpha float64) *big.Float {

@@ -5,20 +5,21 @@ import (
 	"math"
 )
 
-// composition is the part of the computation that all tilts share.
+// composition holds the inputs that the computation has in common for all tilts.
 type composition struct {
 	factors  []factor
 	lattice  lattice
-	infinity float64 // upper bound of the probability that some loss is unbounded
+	infinity float64 // upper bound on the probability that some loss is unbounded
 	inherent float64
 	options  Options
 }
 
-// coarser is the factor by which the interval grows after a grid that was too large.
+// coarser is the factor by which the interval grows when a grid was too large.
 const coarser = 4
 
-// composeFactors returns the curve of the composition, on the finest grid that Options allow. Each
-// grid is made from the pairs themselves, so that roundings do not accumulate from grid to grid.
+// composeFactors returns the curve of the composition, on the finest grid that Options allow. Every
+// grid is made from the pairs themselves, so that rounding errors do not accumulate from grid to
+// grid.
 func composeFactors(factors []factor, o Options) (curve, error) {
 	factors, err := merged(factors, o)
 	if err != nil {
@@ -41,13 +42,13 @@ func composeFactors(factors []factor, o Options) (curve, error) {
 	}
 }
 
-// tolerance is about the relative amount by which a grid for one δ raises ε.
+// tolerance is roughly the relative amount by which a grid chosen for one δ raises ε.
 const tolerance = 0x1p-16
 
-// coarseEnough returns the factors on a grid that is as coarse as the one δ of the options allows.
-// Splitting a loss between two points at distance h, with the same mean of e^−loss, adds at most
-// θ(θ+1)h²/8 to a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ, at the best θ, n losses add
-// n(θ+1)h²/8 to ε. The bound holds on any grid.
+// coarseEnough returns the factors on a grid as coarse as Options.Delta allows. Splitting a loss
+// between two points at distance h, with the mean of e^−loss unchanged, adds at most θ(θ+1)h²/8 to
+// a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ, at the best θ, n losses add n(θ+1)h²/8 to
+// ε. The bound holds on any grid.
 func coarseEnough(factors []factor, o Options) ([]factor, error) {
 	if o.Delta == 0 {
 		return factors, nil
@@ -67,8 +68,8 @@ func coarseEnough(factors []factor, o Options) ([]factor, error) {
 	return factors, err
 }
 
-// coarsened returns the factors with at least that interval, except those whose interval the caller
-// fixed, and whether any changed.
+// coarsened returns the factors with at least the given interval, except those whose interval the
+// caller fixed, and whether any of them changed.
 func coarsened(factors []factor, interval float64) (next []factor, changed bool, err error) {
 	for _, f := range factors {
 		if f.source != nil && f.interval < interval {
@@ -126,18 +127,18 @@ func newComposition(factors []factor, o Options) (*composition, error) {
 	return c, nil
 }
 
-// stepOf returns how many points of the lattice lie between two masses of f.
+// stepOf returns the distance between two masses of f, in lattice points.
 func (c *composition) stepOf(f factor) int {
 	return f.stride * int(f.interval/c.lattice.unit) / c.lattice.step
 }
 
-// start returns the greatest index whose loss is at most 0, or 0: the part of the
-// curve below is not needed.
+// start returns the greatest index whose loss is at most 0, or 0 if there is none: the curve below
+// it is not needed.
 func (c *composition) start() int { return max(0, min(c.lattice.last, c.lattice.index(0))) }
 
-// tilted is a convolution, on the part [low, low + len(value)) of the lattice, of
-// tilted measures: value[j]·e^(−θ·loss(low+j) + scale) is the probability, up to an
-// absolute error errBound of value and a relative error `relative` of the whole.
+// tilted is a convolution of tilted measures on the part [low, low + len(value)) of the lattice:
+// value[j]·e^(−θ·loss(low+j) + scale) is the probability, up to an absolute error errBound in value
+// and a relative error `relative` in the whole.
 type tilted struct {
 	low      int
 	value    []float64
@@ -145,11 +146,11 @@ type tilted struct {
 	relative float64
 	theta    float64
 	scale    float64
-	beyond   float64 // upper bound of the probability of losses beyond the window
+	beyond   float64 // upper bound on the probability of losses beyond the window
 }
 
-// accumulate adds the upper bound of δ that t gives to the curve. Going down the
-// lattice, with tail T_j = Σ_(k>j) c_k and distance h between losses, it uses
+// accumulate lowers the curve to the upper bound on δ that t gives. Going down the lattice, with
+// tail T_j = Σ_(k>j) c_k and distance h between losses, it uses
 //
 //	δ_j = Σ_(k>j) c_k(1 − e^((j−k)h)) = e^(−h)·δ_(j+1) + (1 − e^(−h))·T_j,
 //
@@ -165,7 +166,7 @@ func (c *composition) accumulate(t tilted, to *curve) {
 			break
 		}
 		delta = keep*delta + gain*tail
-		// One rounding of a relative 2^-52 per step, and the roundings of tilting back.
+		// One rounding of a relative 2^-52 per step, and the roundings when the tilt is undone.
 		margin := 1 + t.relative + float64(len(t.value)-j+8)*0x1p-50
 		bound := (base + delta*margin) * raised
 		if !(bound < 1) {

@@ -2,7 +2,7 @@ package pld
 
 import "math"
 
-// lattice is the set of the finite losses of a composition: (first + j·step)·unit for 0 ≤ j ≤ last.
+// lattice is the set of finite losses of a composition: (first + j·step)·unit for 0 ≤ j ≤ last.
 type lattice struct {
 	unit        float64 // a power of two
 	first, step int
@@ -11,21 +11,21 @@ type lattice struct {
 
 func (l lattice) loss(j int) float64 { return float64(l.first+j*l.step) * l.unit }
 
-// index returns the greatest j, not limited to the lattice, with loss(j) ≤ epsilon.
+// index returns the greatest j with loss(j) ≤ epsilon, limited to -1 ≤ j ≤ last+1.
 func (l lattice) index(epsilon float64) int {
 	j := math.Floor((math.Floor(epsilon/l.unit) - float64(l.first)) / float64(l.step))
 	return int(max(-1, min(float64(l.last)+1, j)))
 }
 
-// curve is an upper bound of δ as a function of ε ≥ 0: its values at the losses
-// j = from, from+1, … of a lattice. Between two of them the true δ is convex in
-// e^ε, so that the chord is an upper bound; beyond the last it is at most floor.
+// curve is an upper bound on δ as a function of ε ≥ 0, by its values at the losses j = from,
+// from+1, … of a lattice. The true δ is convex in e^ε, so that between two losses the chord is an
+// upper bound; beyond the last loss, δ is at most floor.
 type curve struct {
 	lattice
 	from     int
-	delta    []float64 // never rises, never below floor, at most 1
+	delta    []float64 // nonincreasing, between floor and 1
 	floor    float64
-	inherent float64 // probability of an unbounded loss that the pairs themselves have
+	inherent float64 // probability of an unbounded loss in the pairs themselves
 }
 
 func newCurve(l lattice, from, to int, floor, inherent float64) curve {
@@ -36,14 +36,14 @@ func newCurve(l lattice, from, to int, floor, inherent float64) curve {
 	return c
 }
 
-// lower records a further upper bound of δ at one index.
+// lower records another upper bound on δ at one index.
 func (c *curve) lower(index int, bound float64) {
 	if i := index - c.from; i >= 0 && i < len(c.delta) {
 		c.delta[i] = min(c.delta[i], bound)
 	}
 }
 
-// finish makes the curve monotone and puts the floor under it.
+// finish makes the curve monotone and at least floor.
 func (c *curve) finish() {
 	best := c.floor
 	for i := len(c.delta) - 1; i >= 0; i-- {
@@ -52,13 +52,13 @@ func (c *curve) finish() {
 	}
 }
 
-// raised is the factor by which a chord is raised for the rounding of its own arithmetic.
+// raised is the factor that covers the rounding errors of a bound's own arithmetic.
 const raised = 1 + 0x1p-48
 
 func (c curve) deltaAt(epsilon float64) float64 {
 	j := c.index(epsilon)
 	if j < c.from {
-		// δ is 1 at e^ε = 0 at most.
+		// The chord begins at e^ε = 0, where δ is at most 1.
 		return min(1, raised*(1-math.Exp(epsilon-c.loss(c.from))*(1-elementary)*(1-c.delta[0])))
 	}
 	i := j - c.from
@@ -95,8 +95,8 @@ func (c curve) epsilonAt(delta float64) float64 {
 	if lo > 0 {
 		bottom = max(0, c.loss(c.from+lo-1))
 	}
-	// deltaAt does not rise between grid points but for its rounding, so halving
-	// finds an ε at which it is at most delta, the least up to that rounding.
+	// Between grid points deltaAt rises only by rounding, so bisection finds an ε at which it is at
+	// most delta, the least one up to that rounding.
 	for range 200 {
 		mid := bottom + (top-bottom)/2
 		if mid <= bottom || mid >= top {

@@ -2,8 +2,8 @@ package pld
 
 import "math"
 
-// directLimit is the number of multiplications up to which convolving term by term
-// is preferred: it has no absolute error at all.
+// directLimit is the number of multiplications up to which terms are convolved one by one, which
+// has no absolute error at all.
 const directLimit = 1 << 22
 
 // directCost estimates the multiplications of direct, or +Inf if a result would not fit.
@@ -14,7 +14,8 @@ func (c *composition) directCost() float64 {
 	cost, length := 0.0, 1.0
 	for _, f := range c.factors {
 		size := float64(len(f.mass)-1) * float64(c.stepOf(f))
-		// Repeated squaring: the last one has (n·own/2)², and all before a third of it.
+		// In repeated squaring, the last squaring takes (power/2)² multiplications, and all earlier
+		// ones together a third of that.
 		power := size*float64(f.count) + 1
 		if f.count > 1 {
 			cost += power * power / 3
@@ -25,8 +26,8 @@ func (c *composition) directCost() float64 {
 	return cost
 }
 
-// direct convolves term by term. All terms are positive: the relative error is at
-// most the number of roundings on the longest way to a result.
+// direct convolves term by term. All terms are positive: the relative error is at most the number
+// of roundings on the longest path to a result.
 func (c *composition) direct() (curve, error) {
 	out := counted{values: []float64{1}}
 	for _, f := range c.factors {
@@ -38,7 +39,7 @@ func (c *composition) direct() (curve, error) {
 		out = out.convolve(counted{values: dense}.power(f.count))
 	}
 	t := tilted{value: out.values, relative: math.Expm1(out.roundings * 0x1p-52)}
-	// Underflow of products loses less than 2^-1000 in all.
+	// Products that underflow lose less than 2^-1000 in all.
 	t.beyond = 0x1p-1000
 	curve := newCurve(c.lattice, c.start(), c.lattice.last, 1, c.inherent)
 	c.accumulate(t, &curve)
@@ -46,7 +47,7 @@ func (c *composition) direct() (curve, error) {
 	return curve, nil
 }
 
-// counted is a sequence with a bound of the number of roundings in each of its terms.
+// counted is a sequence with a bound on the number of roundings in each of its terms.
 type counted struct {
 	values    []float64
 	roundings float64

@@ -7,14 +7,14 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxDiscreteSigma bounds the noise of the discrete Gaussian pair, whose integers
-// are visited one by one.
+// MaxDiscreteSigma bounds the noise of the discrete Gaussian pair, which is summed integer by
+// integer.
 const MaxDiscreteSigma = 1 << 20
 
-// DiscreteGaussian is the pair of the discrete Gaussian mechanism: noise with
-// probability proportional to e^(−x²/2σ²) on the integers, around 0 and around Δ
-// (Canonne, Kamath and Steinke, 2020, Definition 1). The noise is log-concave, so
-// the pair also dominates every smaller difference.
+// DiscreteGaussian is the pair of the discrete Gaussian mechanism: noise with probability
+// proportional to e^(−x²/2σ²) on the integers, around 0 and around Δ (Canonne, Kamath and Steinke,
+// 2020, Definition 1). The noise is log-concave, so the pair also dominates those of all smaller
+// differences.
 type DiscreteGaussian struct {
 	Sigma       float64 // σ, in [2^-3, MaxDiscreteSigma]; a little more than the standard deviation for small σ
 	Sensitivity int     // Δ, from 1 to 2^20
@@ -29,7 +29,8 @@ func (g DiscreteGaussian) Validate() error {
 
 func (g DiscreteGaussian) symmetric() bool { return true }
 
-// loss returns the loss of output x drawn around 0, compared to around Δ: Δ(Δ − 2x)/2σ².
+// loss returns the loss at output x, drawn around 0 and compared with noise around Δ: Δ(Δ −
+// 2x)/2σ².
 func (g DiscreteGaussian) loss(x int) float64 {
 	d := float64(g.Sensitivity)
 	return d * (d - 2*float64(x)) / (2 * g.Sigma * g.Sigma)
@@ -41,23 +42,23 @@ func (g DiscreteGaussian) extent(_ Direction, tail float64) extent {
 	return extent{low: g.loss(int(math.Ceil(lowerTail * g.Sigma))), high: g.loss(-z), spread: spread}
 }
 
-// weight returns e^(−x²/2σ²), exact to a relative elementary·(2 + x²/2σ²).
+// weight returns e^(−x²/2σ²), with a relative error of at most elementary·(2 + x²/2σ²).
 func (g DiscreteGaussian) weight(x int) float64 {
 	r := float64(x) / g.Sigma
 	return math.Exp(-r * r / 2)
 }
 
-// farthest is where weights fall below e^−700.
+// farthest is the distance, in units of σ, at which weights fall below about e^−700.
 const farthest = 37.4
 
 func (g DiscreteGaussian) fill(_ Direction, c *intervals) error {
 	end := int(farthest * g.Sigma)
 	total := 0.0
-	for x := end; x > 0; x-- { // the smallest first
+	for x := end; x > 0; x-- { // smallest first
 		total += g.weight(x)
 	}
-	// The sum over all integers is more than the sum to the end, whose roundings are
-	// at most one per term, of a relative 2^-53.
+	// The sum over all integers exceeds this finite one, which has at most one rounding of a
+	// relative 2^-53 per term.
 	total = (1 + 2*total) * (1 - float64(end+16)*0x1p-53 - elementary)
 	c.added = end
 	for x := -end; x <= end; x++ {
@@ -66,10 +67,10 @@ func (g DiscreteGaussian) fill(_ Direction, c *intervals) error {
 		loss := g.loss(x)
 		c.atom(loss+math.Abs(loss)*0x1p-50, p)
 	}
-	// Beyond the end each term is less than e^(−(2·end+1)/2σ²) times the one before.
-	// The lower losses are moved up to the end, the upper ones to infinity.
+	// Beyond the end each term is less than e^(−(2·end+1)/2σ²) times the one before. The losses
+	// below are moved up to the loss at the end, those above to infinity.
 	ratio := math.Exp(-(2*float64(end) + 1) / (2 * g.Sigma * g.Sigma))
-	// and the underflow
+	// 0x1p-900 covers underflow.
 	rest := (g.weight(end)/total*ratio/(-math.Expm1(math.Log(ratio))))*(1+0x1p-30) + 0x1p-900
 	c.atom(g.loss(end), rest)
 	c.infinity += rest

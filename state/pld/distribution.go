@@ -10,26 +10,26 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Options sets how finely a distribution is computed. The zero value takes the default of every
+// Options sets how finely a distribution is computed. The zero value means the default for every
 // field.
 type Options struct {
 	// Interval is the distance between two losses of the grid, in nats, rounded down to a power of
-	// two. 0 chooses 2^-13 (1.2e-4), or finer, within 2^19 points, for a pair whose loss spreads
-	// over less than 64 such steps or is bounded within 4096. A composition takes the finest
-	// interval of its parts. If it would have more points than MaxPoints, parts whose Interval is 0
-	// get intervals four times as great, repeatedly up to MaxInterval: the bound holds on every
-	// grid and is looser on a coarser one.
+	// two. 0 means 2^-13 (1.2e-4). It means less, within 2^19 points, for a pair whose loss has a
+	// standard deviation below 64 such steps or a bounded range below 4096 of them. A composition
+	// takes the finest interval of its parts. If that would need more than MaxPoints points, parts
+	// whose Interval is 0 get intervals four times as large, repeatedly up to MaxInterval: the
+	// bound holds on every grid and is looser on a coarser one.
 	Interval float64
-	// MinDelta is the smallest δ that will be asked for, between 1e-280 and 0.1; 0
-	// means 1e-20. Work grows with the square root of its logarithm. A composition
-	// takes the smallest of its parts.
+	// MinDelta is the smallest δ that will be asked for, between 1e-280 and 0.1; 0 means 1e-20. The
+	// work grows with the square root of its logarithm. A composition takes the smallest MinDelta
+	// of its parts.
 	MinDelta float64
-	// MaxPoints bounds the points of a grid, from 16 to MaxSize; 0 means 2^22, which
-	// is about 200 MB while composing. A composition takes the greatest of its parts.
+	// MaxPoints bounds the number of points in a grid, from 16 to MaxSize; 0 means 2^22, which
+	// takes about 200 MB while composing. A composition takes the greatest MaxPoints of its parts.
 	MaxPoints int
-	// Delta is the one δ that will be asked for, between 0 and 1; 0 means any. A grid is then only
-	// as fine as its ε needs, for a relative 1.5e-5 or so, and is transformed once: the bounds at
-	// other δ hold, and are looser. A composition of parts with different ones has none.
+	// Delta is the only δ that will be asked for, between 0 and 1; 0 means any δ. The grid is then
+	// only as fine as ε needs for a relative error of about 1.5e-5, and is transformed once; bounds
+	// at other δ hold but are looser. A composition whose parts differ in Delta takes 0.
 	Delta float64
 }
 
@@ -37,9 +37,9 @@ const (
 	defaultInterval  = 0x1p-13
 	defaultMinDelta  = 1e-20
 	defaultMaxPoints = 1 << 22
-	defaultRange     = 1 << 19 // points that the default interval does not exceed
+	defaultRange     = 1 << 19 // most points at the default interval
 	stepsPerSpread   = 64
-	stepsPerRange    = 4096  // of a bounded loss: at a small δ, ε is near the greatest loss
+	stepsPerRange    = 4096  // for a bounded loss: at a small δ, ε is near the greatest loss
 	tailShare        = 1e-12 // part of MinDelta that a single pair may lose at the top
 )
 
@@ -80,25 +80,25 @@ func (o Options) intervalFor(e extent) float64 {
 	return min(MaxInterval, max(MinInterval, interval))
 }
 
-// factor is a measure that is composed count times.
+// factor is a measure composed count times.
 type factor struct {
 	*measure
 	count int
 }
 
 // Distribution is the privacy loss distribution of one mechanism or of a composition of mechanisms.
-// It never changes and may be used by several goroutines at once. The first query computes the
-// composition; later ones reuse it.
+// It is immutable and may be used by several goroutines. The first query computes the composition;
+// later ones reuse it.
 type Distribution struct {
 	options Options
-	sides   [][]factor // by Direction; one for both if all pairs are symmetric
+	sides   [][]factor // by Direction; a single one if all pairs are symmetric
 
 	once   sync.Once
 	curves []curve
 	err    error
 }
 
-// side returns the factors of a direction.
+// side returns the factors for a direction.
 func (d *Distribution) side(direction int) []factor { return d.sides[min(direction, len(d.sides)-1)] }
 
 // New returns the distribution of a single mechanism with the given dominating
@@ -124,7 +124,7 @@ func New(p Pair, o Options) (*Distribution, error) {
 	for _, direction := range directions {
 		from := &source{pair: p, direction: direction, tail: tail, limit: o.MaxPoints}
 		if _, gaussian := p.(Gaussian); gaussian && o.Interval == 0 {
-			// It is discretised when it is composed, with all other Gaussians as one.
+			// The Gaussian is discretised during composition, merged with all other Gaussians.
 			if _, err := e.grid(interval, o.MaxPoints); err != nil {
 				return nil, err
 			}
@@ -143,11 +143,11 @@ func New(p Pair, o Options) (*Distribution, error) {
 	return d, nil
 }
 
-// maxCount bounds the number of mechanisms of a composition.
+// maxCount bounds the number of mechanisms in a composition.
 const maxCount = 1 << 32
 
 // Compose returns the distribution of d and all others together. The order does not matter. The
-// error is a *units.RangeError if they are more than 2^32.
+// error is a *units.RangeError if there are more than 2^32 mechanisms in all.
 func (d *Distribution) Compose(others ...*Distribution) (*Distribution, error) {
 	c := &Distribution{options: d.options}
 	directions := len(d.sides)
@@ -173,7 +173,8 @@ func (d *Distribution) Compose(others ...*Distribution) (*Distribution, error) {
 	return c, nil
 }
 
-// mergeFactors concatenates the lists, counting a measure that occurs more than once only once.
+// mergeFactors concatenates the lists and merges the entries for the same measure, adding their
+// counts.
 func mergeFactors(lists [][]factor) ([]factor, error) {
 	var merged []factor
 	position := make(map[*measure]int)
@@ -196,9 +197,9 @@ func mergeFactors(lists [][]factor) ([]factor, error) {
 	return merged, nil
 }
 
-// Power returns the distribution of n independent uses of d, at the price of one. The error bounds
-// are relative to δ and grow with n: about 1e-10 at 10^4 mechanisms, and 1e-5 at 10^9. n is from 1
-// to 2^32, and so is the number of mechanisms in the result; the error is a *units.RangeError.
+// Power returns the distribution of n independent uses of d, in the time of one. The error bounds
+// relative to δ grow with n: about 1e-10 at 10^4 mechanisms, and 1e-5 at 10^9. The error is a
+// *units.RangeError unless n and the number of mechanisms in the result are between 1 and 2^32.
 func (d *Distribution) Power(n int) (*Distribution, error) {
 	total := 0
 	for _, f := range d.side(0) {
@@ -219,7 +220,7 @@ func (d *Distribution) Power(n int) (*Distribution, error) {
 	return c, nil
 }
 
-// compose computes the curves, once.
+// compose returns the curves, computing them only once.
 func (d *Distribution) compose() ([]curve, error) {
 	d.once.Do(func() {
 		for _, factors := range d.sides {
@@ -234,9 +235,9 @@ func (d *Distribution) compose() ([]curve, error) {
 	return d.curves, d.err
 }
 
-// DeltaAt returns an upper bound of the δ at ε, the greater one of both directions. ε ≥ 0; +Inf is
-// allowed. The error is a *units.RangeError or, if no grid that Options allow holds the
-// composition, a *SizeError, and δ then is 1, which promises nothing.
+// DeltaAt returns an upper bound on the δ at ε ≥ 0, the greater of the two directions; ε may be
+// +Inf. The error is a *units.RangeError or, if no grid that Options allow holds the composition, a
+// *SizeError; δ is then 1, which promises nothing.
 func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 	if !(epsilon >= 0) {
 		return 1, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "at least 0"}
@@ -252,10 +253,10 @@ func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 	return delta, nil
 }
 
-// EpsilonAt returns an upper bound of the least ε ≥ 0 whose δ is at most delta, in both directions;
-// DeltaAt of it is at most delta. 0 < delta < 1. Where delta is below the probability of an
-// unbounded loss that the pairs themselves have, it is +Inf without an error. The error is a
-// *units.RangeError, a *SizeError or a *FloorError, and ε then is +Inf, which promises nothing.
+// EpsilonAt returns an upper bound on the least ε ≥ 0 whose δ is at most delta, in both directions,
+// for 0 < delta < 1; DeltaAt at that ε returns at most delta. If delta is below the probability of
+// an unbounded loss in the pairs themselves, ε is +Inf without an error. The error is a
+// *units.RangeError, a *SizeError or a *FloorError; ε is then +Inf, which promises nothing.
 func (d *Distribution) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}

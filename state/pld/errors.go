@@ -2,12 +2,12 @@ package pld
 
 import "fmt"
 
-// SizeError means that a distribution would need more memory than allowed: use a coarser Interval,
-// 0 to choose one automatically, or a greater MaxPoints.
+// SizeError means that a distribution would need more memory than allowed: use a greater Interval,
+// an Interval of 0 (automatic) or a greater MaxPoints.
 type SizeError struct {
-	Points   float64 // how many grid points are needed; a float64, as it may be astronomic
-	Limit    int     // how many are allowed
-	Interval float64 // interval at which they are needed
+	Points   float64 // number of grid points needed; a float64 because it may be astronomical
+	Limit    int     // number allowed
+	Interval float64 // interval of that grid
 }
 
 func (e *SizeError) Error() string {
@@ -20,7 +20,7 @@ func (e *SizeError) Error() string {
 // distributions with a smaller MinDelta.
 type FloorError struct {
 	Delta float64 // requested δ
-	Floor float64 // the least δ that can be shown at any ε
+	Floor float64 // the least δ that can be shown for any ε
 }
 
 func (e *FloorError) Error() string {

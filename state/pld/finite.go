@@ -38,8 +38,9 @@ func (a Approx) fill(_ Direction, c *intervals) error {
 	return nil
 }
 
-// RandomizedResponse is the pair of k-ary randomised response: the true one of k values with
-// probability e^ε/(e^ε + k − 1), else any of the others, for an individual whose value changes.
+// RandomizedResponse is the pair of k-ary randomised response, for an individual whose value
+// changes: the output is the true one of k values with probability e^ε/(e^ε + k − 1), else one of
+// the others uniformly.
 type RandomizedResponse struct {
 	Epsilon float64 // 0 to MaxPureEpsilon
 	Values  int     // k, from 2 to 2^30

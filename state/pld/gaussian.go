@@ -47,7 +47,8 @@ func (g SubsampledGaussian) Validate() error {
 
 func (g SubsampledGaussian) symmetric() bool { return g.Sampling == 1 }
 
-// lowerTail sets the low end of a default grid: less than 2e-19 is moved up there.
+// lowerTail, in standard deviations, sets the low end of a default grid: a probability below 2e-19
+// is moved up to it.
 const lowerTail = 9
 
 func (g SubsampledGaussian) extent(d Direction, tail float64) extent {
@@ -61,8 +62,8 @@ func (g SubsampledGaussian) extent(d Direction, tail float64) extent {
 	return e
 }
 
-// line returns the pair in units of the noise: (1−q)·N(0, 1) + q·N(μ, 1) and
-// N(0, 1). μ = 1/σ is rounded up, which only shifts the two further apart.
+// line returns the pair in units of the noise: (1−q)·N(0, 1) + q·N(μ, 1) and N(0, 1). μ = 1/σ is
+// rounded up, which only moves the two further apart.
 func (g SubsampledGaussian) line() mixtureLine {
 	return mixtureLine{mu: rounding.QuotientUp(1, g.Sigma), q: g.Sampling}
 }
@@ -82,8 +83,9 @@ func (m mixtureLine) loss(x float64) float64 {
 	return math.Log(1 - m.q + float64(m.q*math.Exp(v)))
 }
 
-// boundary returns an x and a bound on the distance of the loss at x from l. All terms of loss are
-// positive, so it is exact to a few units of 2^-53 of its parts: the bound holds for any x.
+// boundary returns an x whose loss is close to l, and a bound on the difference. All terms of loss
+// are positive, so loss is exact to a few units of 2^-53 of its parts, and the bound holds for any
+// x.
 func (m mixtureLine) boundary(l float64) (x, errBound float64) {
 	switch {
 	case m.q == 1:
@@ -100,7 +102,7 @@ func (m mixtureLine) boundary(l float64) (x, errBound float64) {
 	computed := m.loss(x)
 	parts := m.mu*(math.Abs(x)+m.mu) + math.Abs(computed)
 	if m.q < 1 {
-		parts += 2 // the logarithm of a number that is exact relatively
+		parts += 2 // the logarithm of a number with a small relative error
 	}
 	return x, math.Abs(computed-l) + parts*0x1p-50
 }
@@ -128,15 +130,15 @@ func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
 	}
 	end.zero.x, end.one.x = -end.zero.x, -end.one.x
 	p, excess := m.between(d, lower, end, c.loss(c.last()))
-	c.end(p+0x1p-900, excess+0x1p-900) // with the underflow
+	c.end(p+0x1p-900, excess+0x1p-900) // 0x1p-900 covers underflow
 	return nil
 }
 
-// mixtureEdge is the output at which the loss has a given value, seen from both
-// normal distributions.
+// mixtureEdge is the output at which the loss has a given value, relative to each normal
+// distribution.
 type mixtureEdge struct {
 	zero, one edge
-	errBound  float64 // bound on the distance of the loss from that value
+	errBound  float64 // bounds the distance of the loss from that value
 }
 
 // edge returns the output at which the loss in direction d is l: the losses of the
@@ -149,16 +151,16 @@ func (m mixtureLine) edge(d Direction, l float64) mixtureEdge {
 	return mixtureEdge{zero: edgeAt(x), one: edgeAt(x - m.mu), errBound: errBound}
 }
 
-// largestExponent keeps e^ε finite. For a greater ε, the excess at this one is an upper bound: its
-// losses are about rounded up to the next grid point.
+// largestExponent keeps e^ε finite. For a greater ε, the excess at largestExponent is an upper
+// bound: losses are then roughly rounded up to the next grid point.
 const largestExponent = 700
 
-// between returns upper bounds of the probability under P of the outputs between
-// two edges, and of the excess P − e^ε·Q of that part over the lower loss ε.
+// between returns upper bounds on the probability under P of the outputs between two edges, and on
+// the excess P − e^ε·Q of that part over the lower loss ε.
 //
-// The excess is computed from factors that do not cancel: with masses m₀ and m₁ of
-// the two normal distributions it is q·m₁ − (e^ε − 1 + q)·m₀ in the direction
-// Remove and (1 − (1−q)e^ε)·m₀ − q·e^ε·m₁ in the direction Add.
+// The excess is computed from factors without cancellation: with masses m₀ and m₁ of the two normal
+// distributions it is q·m₁ − (e^ε − 1 + q)·m₀ in the direction Remove and (1 − (1−q)e^ε)·m₀ −
+// q·e^ε·m₁ in the direction Add.
 func (m mixtureLine) between(d Direction, lower, upper mixtureEdge, epsilon float64) (p, excess float64) {
 	if d == Add {
 		lower, upper = upper, lower
@@ -183,7 +185,7 @@ func (m mixtureLine) between(d Direction, lower, upper mixtureEdge, epsilon floa
 	return p, excess + elementary*math.Abs(excess)
 }
 
-// least returns the least value of factor·x for |x − mass| ≤ wrong.
+// least returns the least value of factor·x for |x − mass| ≤ errBound.
 func least(factor, mass, errBound float64) float64 {
 	if factor >= 0 {
 		return factor * max(0, mass-errBound)

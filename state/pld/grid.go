@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// MinInterval and MaxInterval bound the distance between two losses of a grid.
+	// MinInterval and MaxInterval bound the distance between two losses in a grid.
 	MinInterval = 0x1p-40
 	MaxInterval = 1.0
-	// MaxSize is the greatest number of points of a grid.
+	// MaxSize is the greatest number of points in a grid.
 	MaxSize = 1 << 26
 )
 
@@ -22,10 +22,11 @@ type Grid struct {
 	Size     int     // between 2 and MaxSize
 }
 
-// maxIndex keeps indices exact as float64.
+// maxIndex keeps indices exact when converted to float64.
 const maxIndex = 1 << 50
 
-// Validate returns a *units.RangeError that names interval or size if it is out of its range.
+// Validate returns a *units.RangeError that names interval, lowest or size if it is out of its
+// range.
 func (g Grid) Validate() error {
 	fraction, _ := math.Frexp(g.Interval)
 	return cmp.Or(
@@ -45,8 +46,8 @@ func (g Grid) Loss(i int) float64 { return float64(g.Lowest+i) * g.Interval }
 //
 //	δ(ε) ≤ Infinity + Σ_i max(0, 1 − e^(ε−Loss(i)))·Probabilities[i]
 //
-// with the numbers as they are. The same holds for compositions, with convolved probabilities and
-// with 1 − Π(1 − Infinity) for Infinity. The probabilities may add up to a little over 1.
+// exactly for the stored numbers. The same holds for compositions, with convolved probabilities and
+// with 1 − Π(1 − Infinity) in place of Infinity. The probabilities may add up to a little over 1.
 type Vector struct {
 	Grid
 	Probabilities []float64
@@ -54,9 +55,9 @@ type Vector struct {
 	Truncated     float64 // the part of Infinity whose true loss is finite but lies above the grid
 }
 
-// Discretize returns the distribution of the pair on the grid. Losses below the grid are moved up
-// to its lowest loss; losses above it count as unbounded. The error is a *units.RangeError for a
-// bad pair, direction or grid.
+// Discretize returns the pair's distribution on the grid. Losses below the grid are moved up to its
+// lowest loss; losses above it count as unbounded. The error is a *units.RangeError for a bad pair,
+// direction or grid.
 func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
 	if err := cmp.Or(p.Validate(), d.validate(), g.Validate()); err != nil {
 		return Vector{}, err
@@ -72,9 +73,9 @@ func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
 // Symmetric reports whether the two directions of the pair have the same distribution.
 func Symmetric(p Pair) bool { return p.symmetric() }
 
-// Spread returns about one standard deviation of the pair's loss, the lesser of the two directions:
-// 1/σ for Gaussian noise, about q/σ on a Poisson sample; 0 if nothing is lost. It is for choosing a
-// grid and promises nothing. The error is a *units.RangeError for a bad pair.
+// Spread returns about one standard deviation of the pair's loss, in the direction with the smaller
+// one: 1/σ for Gaussian noise, about q/σ on a Poisson sample; 0 if nothing is lost. It is meant for
+// choosing a grid and promises nothing. The error is a *units.RangeError for a bad pair.
 func Spread(p Pair) (float64, error) {
 	if err := p.Validate(); err != nil {
 		return 0, err
@@ -82,9 +83,9 @@ func Spread(p Pair) (float64, error) {
 	return min(p.extent(Remove, defaultMinDelta).spread, p.extent(Add, defaultMinDelta).spread), nil
 }
 
-// Cover returns a grid for the pair with the given interval on which at most a probability of about
-// tail is cut off above, and less below. The error is a *units.RangeError (0 < tail < 1, at least
-// 1e-300) or, if the grid would exceed MaxSize, a *SizeError.
+// Cover returns a grid with the given interval for the pair. A probability of about tail at most is
+// cut off above it, and less below. The error is a *units.RangeError (tail must be at least 1e-300
+// and below 1) or, if the grid would exceed MaxSize, a *SizeError.
 func Cover(p Pair, d Direction, interval, tail float64) (Grid, error) {
 	if err := cmp.Or(p.Validate(), d.validate(),
 		units.Require(tail >= 1e-300 && tail < 1, "tail", tail, "at least 1e-300 and below 1"),
@@ -96,7 +97,7 @@ func Cover(p Pair, d Direction, interval, tail float64) (Grid, error) {
 
 func (e extent) grid(interval float64, limit int) (Grid, error) {
 	low, high := math.Floor(e.low/interval), math.Ceil(e.high/interval)
-	points := high - low + 2 // with one point to spare for rounding losses up
+	points := high - low + 2 // with a spare point, because losses are rounded up
 	if !(points <= float64(limit)) || !(math.Abs(low) < maxIndex) || !(math.Abs(high) < maxIndex) {
 		return Grid{}, &SizeError{Points: points, Limit: limit, Interval: interval}
 	}

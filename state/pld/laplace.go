@@ -12,9 +12,9 @@ const (
 	MaxScale = 0x1p40
 )
 
-// Laplace is the pair of the Laplace mechanism: Laplace noise of scale b around 0
-// and around 1. Its loss is 1/b with probability 1/2, −1/b with probability
-// e^(−1/b)/2, and has the density e^((l − 1/b)/2)/4 between.
+// Laplace is the pair of the Laplace mechanism: Laplace noise of scale b around 0 and around 1. Its
+// loss is 1/b with probability 1/2, −1/b with probability e^(−1/b)/2, and has the density e^((l −
+// 1/b)/2)/4 in between.
 type Laplace struct {
 	Scale float64 // b, the scale of the noise divided by the L1 sensitivity, in [MinScale, MaxScale]
 }
@@ -24,7 +24,7 @@ func (l Laplace) Validate() error { return inRange("scale", l.Scale, MinScale, M
 
 func (l Laplace) symmetric() bool { return true }
 
-// largest returns the greatest loss, 1/b rounded up: less noise dominates more.
+// largest returns the greatest loss, 1/b, rounded up: less noise dominates more noise.
 func (l Laplace) largest() float64 { return rounding.QuotientUp(1, l.Scale) }
 
 func (l Laplace) extent(Direction, float64) extent {
@@ -38,12 +38,12 @@ func (l Laplace) fill(_ Direction, c *intervals) error {
 	room := 1 + elementary*(1+top)
 	c.atom(top, 0.5)
 	c.atom(-top, 0.5*math.Exp(-top)*room)
-	c.rising(top, room)
+	c.addRising(top, room)
 	return nil
 }
 
-// rising adds losses from −top to top with weight times the density e^((l − top)/2)/4.
-func (c *intervals) rising(top, weight float64) {
+// addRising adds the losses from −top to top with weight times the density e^((l − top)/2)/4.
+func (c *intervals) addRising(top, weight float64) {
 	first := math.Floor(-top / c.interval)
 	last := math.Floor(top / c.interval)
 	if below := float64(c.lo); first < below {
@@ -72,14 +72,14 @@ func (c *intervals) rising(top, weight float64) {
 
 // BoundedRange is the pair that dominates every mechanism of ε-bounded range, such as the
 // exponential mechanism (Durfee and Rogers, 2019): its privacy losses lie in an interval of length
-// ε. Its loss has the density e^((l − ε)/2)/(2(1 − e^−ε)) on [−ε, ε], as of Laplace between its
-// ends.
+// ε. Its loss has the density e^((l − ε)/2)/(2(1 − e^−ε)) on [−ε, ε], like that of Laplace between
+// its ends.
 //
-// The worst pairs of bounded range have two outcomes, of losses t and t − ε (Dong, Durfee and
+// The worst pairs of bounded range have two outcomes, with losses t and t − ε (Dong, Durfee and
 // Rogers, 2020). At e^s = z, with c = e^ε and a = e^(t−ε), such a pair has H_z = (1 − a)(c·a −
-// z)/(a(c − 1)), greatest at a = √(z/c): (√c − √z)²/(c − 1) for |s| ≤ ε. That is convex in z,
-// and so the curve of a pair: this one, whose losses exceed s with probability (√(c/z) − 1)/(c − 1)
-// under Q, minus its slope.
+// z)/(a(c − 1)), greatest at a = √(z/c): (√c − √z)²/(c − 1) for |s| ≤ ε. That is convex in z, and
+// so it is the curve of a pair: this one, whose losses exceed s with probability (√(c/z) − 1)/(c −
+// 1) under Q, which is the negative slope of the curve.
 type BoundedRange struct {
 	Epsilon float64 // between 2^-40 and MaxPureEpsilon
 }
@@ -97,6 +97,6 @@ func (b BoundedRange) extent(Direction, float64) extent {
 
 func (b BoundedRange) fill(_ Direction, c *intervals) error {
 	c.added = 8
-	c.rising(b.Epsilon, 2/-math.Expm1(-b.Epsilon)*(1+elementary*(4+b.Epsilon)))
+	c.addRising(b.Epsilon, 2/-math.Expm1(-b.Epsilon)*(1+elementary*(4+b.Epsilon)))
 	return nil
 }

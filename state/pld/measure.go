@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// measure is one direction of a discretised pair: mass[k] at the loss
-// (lo + k·stride)·interval. It never changes once made.
+// measure is one direction of a discretised pair: mass[k] at the loss (lo + k·stride)·interval. It
+// is immutable.
 type measure struct {
 	interval float64
 	lo       int
 	stride   int // at least 1
 	mass     []float64
-	infinity float64 // upper bound of the probability of an unbounded loss
+	infinity float64 // upper bound on the probability of an unbounded loss
 	inherent float64 // the part of infinity that no finer grid would remove
 	source   *source // nil if the caller asked for the interval
 }
 
-// source makes the measure again, with another interval.
+// source makes a measure again with another interval.
 type source struct {
 	pair      Pair
 	direction Direction
@@ -40,8 +40,8 @@ func (s *source) measure(interval float64) (*measure, error) {
 	return m, nil
 }
 
-// newMeasure drops zeros at both ends, and zeros between masses that lie on a coarser lattice.
-// Without any finite loss, infinity is 1.
+// newMeasure drops zeros at both ends, and zeros between masses that all lie on a coarser lattice.
+// If no loss is finite, infinity is 1.
 func newMeasure(v Vector) *measure {
 	m := &measure{
 		interval: v.Interval, stride: 1, infinity: v.Infinity,
@@ -80,7 +80,7 @@ func gcd(a, b int) int {
 
 func (m *measure) loss(k int) float64 { return float64(m.lo+k*m.stride) * m.interval }
 
-// logMoment returns an upper bound of ln Σ mass·e^(t·loss), the logarithm of the finite part of
+// logMoment returns an upper bound on ln Σ mass·e^(t·loss), the logarithm of the finite part of
 // E e^(t·loss).
 func (m *measure) logMoment(t float64) float64 {
 	largest, steepest := math.Inf(-1), 0.0
@@ -104,12 +104,12 @@ func (m *measure) logMoment(t float64) float64 {
 	return value + float64(len(m.mass)+16)*0x1p-53 + (steepest+math.Abs(value)+1)*0x1p-50
 }
 
-// summary is a short version of a measure, for the choice of tilts and windows. The choice affects
-// how tight a bound is, never whether it holds.
+// summary is a condensed measure for choosing tilts and windows. The choice affects how tight a
+// bound is, never whether it holds.
 type summary struct{ loss, logMass []float64 }
 
-// summarise groups neighbouring masses, so that about half of the points resolve the
-// bulk of the distribution and half its range.
+// summarise groups neighbouring masses so that about half of the points resolve the bulk of the
+// distribution, and the other half its range.
 func (m *measure) summarise(points int) summary {
 	most := 2*len(m.mass)/points + 1
 	enough := 2 / float64(points)

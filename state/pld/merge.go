@@ -6,10 +6,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
-// merged returns the factors with all Gaussian ones whose interval may be chosen as one: Gaussians
-// of σ_i together are the Gaussian of 1/√(Σ 1/σ_i²) (Dong, Roth and Su, 2022, Corollary 3.3),
-// rounded down. That is exact, so the bound is no looser, and takes neither a grid for each of them
-// nor a transform. A factor without masses, which New leaves to this, has them afterwards.
+// merged returns the factors, with all Gaussian ones whose interval is automatic merged into one:
+// Gaussians with σ_i together are the Gaussian with σ = 1/√(Σ 1/σ_i²) (Dong, Roth and Su, 2022,
+// Corollary 3.3), rounded down. This is exact, so the bound is no looser, and needs neither a
+// transform nor a grid for each of them. It also fills in the masses of Gaussian factors, which New
+// leaves empty.
 func merged(factors []factor, o Options) ([]factor, error) {
 	var others []factor
 	squares, count, all := 0.0, 0, Gaussian{}
@@ -35,7 +36,7 @@ func merged(factors []factor, o Options) ([]factor, error) {
 			return append(others, f), nil
 		}
 	}
-	// Together they are beyond what a Gaussian pair or a grid of its own may be.
+	// The merged Gaussian exceeds the limits of a pair or of a grid: keep them apart.
 	out := make([]factor, 0, len(factors))
 	for _, f := range factors {
 		if f.mass == nil {
@@ -58,7 +59,7 @@ func (f factor) gaussian() (Gaussian, bool) {
 	return g, ok
 }
 
-// factor discretises the pair on an interval of its own.
+// factor discretises the pair with its default interval.
 func (g Gaussian) factor(o Options) (factor, error) {
 	tail := max(o.MinDelta*tailShare, math.SmallestNonzeroFloat64)
 	from := &source{pair: g, direction: Remove, tail: tail, limit: o.MaxPoints}

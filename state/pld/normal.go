@@ -2,14 +2,14 @@ package pld
 
 import "math"
 
-// edge is a point on the real line with the standard normal probability of the
-// tail it cuts off on its own side of 0.
+// edge is a point on the real line with the standard normal probability of the tail that it cuts
+// off on its side of 0.
 type edge struct {
 	x, tail, errBound float64 // |tail − (1 − Φ(|x|))| ≤ errBound
 }
 
-// edgeAt computes the tail at x, whose own relative error is at most 2^-53. A relative error r of
-// the argument changes the tail relatively by at most r·(x² + 1), as the hazard rate of the normal
+// edgeAt computes the tail at x, which itself has a relative error of at most 2^-53. A relative
+// error r in x changes the tail by a relative r·(x² + 1) at most, as the hazard rate of the normal
 // distribution at x > 0 is below x + 1/x.
 func edgeAt(x float64) edge {
 	if math.IsInf(x, 0) {
@@ -19,8 +19,8 @@ func edgeAt(x float64) edge {
 	return edge{x: x, tail: tail, errBound: tail * (elementary + 0x1p-51*(x*x+1))}
 }
 
-// normalMass returns the standard normal probability between a and b, a.x ≤ b.x,
-// and a bound of its error.
+// normalMass returns the standard normal probability between a and b, for a.x ≤ b.x, and a bound on
+// its error.
 func normalMass(a, b edge) (mass, errBound float64) {
 	switch {
 	case a.x >= 0:

@@ -7,35 +7,36 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Direction is the input, of two neighbouring ones, that outputs are drawn from.
+// Direction selects which of two neighbouring inputs the outputs are drawn from.
 type Direction int
 
-// The directions. A guarantee must hold in both; a symmetric pair has one distribution for the two.
+// The directions. A guarantee must hold in both; a symmetric pair has the same distribution in
+// both.
 const (
-	Remove Direction = iota // outputs drawn with the individual, compared to without
-	Add                     // outputs drawn without the individual, compared to with
+	Remove Direction = iota // outputs drawn with the individual, compared with those without
+	Add                     // outputs drawn without the individual, compared with those with
 )
 
-// Pair is a dominating pair (P, Q) of a mechanism: H_α(M(X)‖M(X')) ≤ H_α(P‖Q) for
-// every α ≥ 0 and every X that has one individual more than X', and the same with
-// both sides swapped (Zhu, Dong and Wang, 2022, Definition 7). It is one of
-// Gaussian, Laplace, DiscreteGaussian, RandomizedResponse, BoundedRange and Approx, and of these on
-// samples Sampled, SubsampledGaussian and WithoutReplacement.
+// Pair is a dominating pair (P, Q) of a mechanism: H_α(M(X)‖M(X')) ≤ H_α(P‖Q) for every α ≥ 0 and
+// every X that has one individual more than X', and the same with both sides swapped (Zhu, Dong and
+// Wang, 2022, Definition 7). It is one of Gaussian, Laplace, DiscreteGaussian, RandomizedResponse,
+// BoundedRange and Approx or, for these on samples, Sampled, SubsampledGaussian and
+// WithoutReplacement.
 type Pair interface {
-	// Validate returns a *units.RangeError that names the parameter which is out of range.
+	// Validate returns a *units.RangeError that names the parameter that is out of range.
 	Validate() error
 
 	// symmetric reports whether both directions have the same distribution.
 	symmetric() bool
-	// extent returns what a grid for the pair must cover. tail is the probability that may be cut
-	// off above.
+	// extent returns the losses that a grid for the pair must cover. tail is the probability that
+	// may be cut off above.
 	extent(d Direction, tail float64) extent
 	// fill adds the whole distribution to the cells.
 	fill(d Direction, c *intervals) error
 }
 
-// extent is the range of losses of a pair, but for a negligible part, and the
-// spread of its bulk, about its standard deviation.
+// extent is the range of a pair's losses, except for a negligible part, and their spread, about one
+// standard deviation.
 type extent struct{ low, high, spread float64 }
 
 func (d Direction) validate() error {

@@ -10,12 +10,12 @@ import (
 
 // Sampled is the pair of a mechanism on a Poisson sample, in which every individual is present
 // independently with probability q, for inputs that differ by the presence of one individual: q·P +
-// (1−q)·Q and Q, if P and Q are the mechanism's own pair for such inputs (Zhu, Dong and Wang, 2022,
-// Theorem 11). For Gaussian it is SubsampledGaussian, which is exact; any other pair is sampled
-// loss by loss, after a discretisation of its own if it has a density.
+// (1−q)·Q and Q, where P and Q are the mechanism's own pair for such inputs (Zhu, Dong and Wang,
+// 2022, Theorem 11). For Gaussian it is SubsampledGaussian, which is exact. Any other pair is
+// sampled loss by loss, after it is discretised if it has a density.
 type Sampled struct {
-	Pair     Pair    // of the mechanism on the sample
-	Sampling float64 // q, at least 2^-60 and at most 1, which is Pair itself
+	Pair     Pair    // pair of the mechanism on the sample
+	Sampling float64 // q, from 2^-60 to 1; with 1 the result is Pair itself
 }
 
 // Validate returns a *units.RangeError that names sampling or the parameter of Pair that is
@@ -24,7 +24,7 @@ func (s Sampled) Validate() error { return validateSampling(s.Pair, s.Sampling) 
 
 func validateSampling(p Pair, sampling float64) error {
 	if p == nil {
-		return &units.RangeError{Parameter: "pair", Value: 0, Range: "the pair of the mechanism on the sample"}
+		return &units.RangeError{Parameter: "pair", Value: 0, Range: "set to the pair of the mechanism on the sample"}
 	}
 	return cmp.Or(checkSampling(sampling), p.Validate())
 }
@@ -33,7 +33,7 @@ func checkSampling(sampling float64) error {
 	return units.Require(sampling >= 0x1p-60 && sampling <= 1, "sampling", sampling, "at least 2^-60 and at most 1")
 }
 
-// exact returns the pair that needs no sampling loss by loss.
+// exact returns an equal pair that need not be sampled loss by loss, if there is one.
 func (s Sampled) exact() (Pair, bool) {
 	if g, ok := s.Pair.(Gaussian); ok {
 		return SubsampledGaussian{Sigma: g.Sigma, Sampling: s.Sampling}, true
@@ -47,8 +47,9 @@ func (s Sampled) symmetric() bool {
 }
 
 // loss returns the loss on the sample, rounded up, at an output whose loss without sampling is l:
-// ln(1 − q + q·e^l), or in the direction Add −ln(1 − q + q·e^−l). Both rise with l. All terms of
-// the logarithm are positive, so it is exact to a few units in the last place of its terms.
+// ln(1 − q + q·e^l), or in the direction Add −ln(1 − q + q·e^−l). Both rise with l. All terms
+// inside the logarithm are positive, so it is exact to a few units in the last place of those
+// terms.
 func (s Sampled) loss(d Direction, l float64) float64 {
 	if d == Add {
 		l = -l
@@ -64,7 +65,7 @@ func (s Sampled) loss(d Direction, l float64) float64 {
 	}
 	errBound := (math.Abs(l)+1)*0x1p-49 + math.Abs(value)*0x1p-49
 	if s.Sampling < 0.5 && l <= 1 {
-		// The argument of Log1p is above −1/2, which enlarges its relative error less than twice.
+		// The argument of Log1p is above −1/2, so its relative error less than doubles.
 		errBound = math.Abs(value) * 0x1p-46
 	}
 	if d == Add {
@@ -73,8 +74,8 @@ func (s Sampled) loss(d Direction, l float64) float64 {
 	return value + errBound
 }
 
-// most returns the loss at an output that only the input without the individual can have:
-// −ln(1 − q), rounded up.
+// most returns the loss at an output that is possible only without the individual: −ln(1 − q),
+// rounded up.
 func (s Sampled) most() float64 { return -math.Log1p(-s.Sampling) * (1 + elementary) }
 
 func (s Sampled) extent(d Direction, tail float64) extent {
@@ -90,7 +91,7 @@ func (s Sampled) extent(d Direction, tail float64) extent {
 	return e
 }
 
-// steepest returns the greatest derivative of loss on an extent, about: q·e^l/(1 − q + q·e^l).
+// steepest returns about the greatest derivative of loss on an extent: q·e^l/(1 − q + q·e^l).
 func (s Sampled) steepest(d Direction, unsampled extent) float64 {
 	l := unsampled.high
 	if d == Add {
@@ -100,14 +101,14 @@ func (s Sampled) steepest(d Direction, unsampled extent) float64 {
 }
 
 const (
-	finer      = 4       // how many times finer than the grid the pair itself is discretised
-	finestSize = 1 << 20 // points of that discretisation
+	finer      = 4       // how many times finer than the grid the unsampled pair is discretised
+	finestSize = 1 << 20 // most points of that discretisation
 )
 
-// fill samples the pair's own distribution mass by mass. With c = 1 − e^ε·(1−q) the δ of the
-// sample at ε is q·δ_P(ln((e^ε−1+q)/q)) in the direction Remove, and c·δ_P(ln(q·e^ε/c)) in the
-// direction Add: so a distribution that dominates the pair without sampling, at every real ε,
-// becomes one that dominates it with.
+// fill samples the pair's distribution mass by mass. With c = 1 − e^ε·(1−q), the δ of the sample at
+// ε is q·δ_P(ln((e^ε−1+q)/q)) in the direction Remove, and c·δ_P(ln(q·e^ε/c)) in the direction Add.
+// So a distribution that dominates the unsampled pair at every real ε becomes one that dominates
+// the sampled pair.
 func (s Sampled) fill(d Direction, c *intervals) error {
 	if p, exact := s.exact(); exact {
 		return p.fill(d, c)
@@ -142,7 +143,7 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	}
 	c.added += 2
 	if d == Add {
-		// Without P the loss is the loss of an absent individual: it is finite.
+		// At outputs that P cannot have, the loss is that of an absent individual, which is finite.
 		if inner.infinity > 0 {
 			c.atom(s.most(), inner.infinity)
 		}
@@ -152,7 +153,7 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	c.infinity += unbounded
 	c.cut += s.Sampling * inner.cut * (1 - elementary)
 	// The rest of Q, where P has no mass, has the least possible loss. The placed probability
-	// includes its margins, so this may be less than the true rest, too little to matter.
+	// includes margins, so total.rest may be below the true rest, by too little to matter.
 	if s.Sampling < 1 {
 		total.add(unbounded)
 		c.atom(math.Log1p(-s.Sampling)*(1-elementary), total.rest())
@@ -160,8 +161,8 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	return nil
 }
 
-// other returns the probability under Q of an event with probability p under P and the given loss,
-// p·e^−loss, rounded up.
+// other returns the probability under Q, p·e^−loss rounded up, of an event with probability p under
+// P and the given loss.
 func other(p, loss float64) float64 {
 	if loss > -600 {
 		return p * math.Exp(-loss) * (1 + elementary)
@@ -169,7 +170,7 @@ func other(p, loss float64) float64 {
 	return math.Exp(min(0, logOf(p)-loss)) * (1 + elementary*(1000+2*math.Abs(loss)))
 }
 
-// sum adds numbers with the roundings of a second number (Neumaier, 1974).
+// sum adds numbers and collects the rounding errors in a second number (Neumaier, 1974).
 type sum struct{ value, low float64 }
 
 func (s *sum) add(p float64) {
@@ -181,22 +182,22 @@ func (s *sum) add(p float64) {
 func (s *sum) rest() float64 { return max(0, (1-s.value)-s.low+0x1p-50) }
 
 // WithoutReplacement is the pair of a mechanism on a sample of fixed size without replacement, m of
-// n individuals, for inputs in which one individual has been replaced by another. Both inputs have
-// the same n, which is public. It is made of the pair (P, Q) of the mechanism for samples that
-// differ in one individual: with q = m/n, δ at ε ≥ 0 is the δ of q·P + (1−q)·Q against Q, and at ε
-// < 0 the δ of Q against q·P + (1−q)·Q (Zhu, Dong and Wang, 2022, Theorem 11). One pair has both:
-// the losses above 0 of the first, the losses below 0 of the second, and the rest of the
+// n individuals, for inputs that differ by the replacement of one individual. Both inputs have the
+// same n, which is public. It is made from the mechanism's pair (P, Q) for samples that differ in
+// one individual: with q = m/n, δ at ε ≥ 0 is the δ of q·P + (1−q)·Q against Q, and at ε < 0 the δ
+// of Q against q·P + (1−q)·Q (Zhu, Dong and Wang, 2022, Theorem 11). One pair has both curves: it
+// takes the losses above 0 from the first, those below 0 from the second, and puts the rest of the
 // probability at loss 0.
 //
-// For Gaussian noise the sensitivity is the greatest distance between the values of two samples in
-// which one individual is replaced: twice the contribution of one, if contributions may have
-// opposite directions.
+// For Gaussian noise, the sensitivity is the greatest distance between the values of two samples
+// that differ in one individual: twice one contribution if contributions may have opposite
+// directions.
 type WithoutReplacement struct {
-	Pair     Pair    // pair of the mechanism on the sample; the same in both directions, as all but samples are
-	Sampling float64 // q = m/n, at least 2^-60 and at most 1, which is Pair itself
+	Pair     Pair    // pair of the mechanism on the sample; it must be symmetric, as all unsampled pairs are
+	Sampling float64 // q = m/n, from 2^-60 to 1; with 1 the result is Pair itself
 }
 
-// Validate returns a *units.RangeError that names sampling, the parameter of Pair that is out of
+// Validate returns a *units.RangeError that names sampling or the parameter of Pair that is out of
 // its range, or pair if it is not symmetric.
 func (w WithoutReplacement) Validate() error {
 	if err := validateSampling(w.Pair, w.Sampling); err != nil {
@@ -233,8 +234,8 @@ func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
 		}
 		side.settle()
 	}
-	// δ at 0, and the mass with a loss above 0, or at least 0 in the other direction. Each is a sum
-	// of positive numbers that are at most 1 together.
+	// gap is the difference of the two directions' δ at 0, above the first one's mass with a loss
+	// above 0, and notBelow the second one's mass with a loss of at least 0. No sum exceeds 1.
 	var above, notBelow, gap sum
 	for i := lo; i <= last; i++ {
 		p, other, share := up.mass[i-lo], down.mass[i-lo], -math.Expm1(-c.loss(i))
@@ -258,15 +259,15 @@ func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
 	gap.add(down.infinity)
 	gap.add(-up.infinity)
 	c.add(0, max(0, (notBelow.value-above.value)+(notBelow.low-above.low)+0x1p-50))
-	// Both directions have the same δ at 0, up to rounding. The missing mass of the first goes to
-	// the next loss, where it adds little to δ; at infinity all of it would be added.
+	// Both directions have the same δ at 0, up to rounding. Mass that the first lacks goes to the
+	// next loss, where it adds little to δ; at infinity it would add all of itself.
 	c.add(1, max(0, gap.value+gap.low+0x1p-48)/c.share)
 	c.added += 4
 	return nil
 }
 
-// logOf returns ln p for p > 0, also below the normal numbers, where math.Log is wrong
-// on amd64 (Go 1.26): −709 for the −744 of the least one.
+// logOf returns ln p for p > 0. It is right for subnormal numbers too, where math.Log is wrong on
+// amd64 (Go 1.26): it returns −709 instead of −744 for the least one.
 func logOf(p float64) float64 {
 	if p < 0x1p-1022 {
 		return math.Log(p*0x1p64) - 64*math.Ln2

@@ -6,22 +6,22 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// unitRoundoff is the relative error of one operation in float64.
+// unitRoundoff bounds the relative error of one float64 operation.
 const unitRoundoff = 0x1p-53
 
-// transformError returns a bound of the error of every coefficient that
-// fourier.FFT computes, in either direction, of a sequence of length n (a power of
-// two) whose absolute values add up to norm.
+// transformError returns a bound on the error of every coefficient that fourier.FFT computes, in
+// either direction, for a sequence of length n (a power of two) whose absolute values add up to
+// norm.
 //
 // A coefficient is a sum over the inputs, each multiplied by at most one twiddle factor for every
-// two binary stages (the transform is of radix 4). With arguments of the twiddle factors exact to 3
-// roundings, below 3π/2, their values are within 16u; a complex product adds √5·u and the two
-// additions 2u: less than 32u for two stages, relative to each input's own share.
+// two binary stages (the transform is of radix 4). The arguments of the twiddle factors are below
+// 3π/2 and exact to 3 roundings, so the factors are within 16u; a complex product adds √5·u and the
+// two additions 2u: less than 32u for two stages, relative to each input's share.
 func transformError(n int, norm float64) float64 {
 	return (16*math.Log2(float64(n)) + 16) * unitRoundoff * norm
 }
 
-// transformed composes with one transform per factor and tilt.
+// transformed composes the factors with one transform per factor and tilt.
 func (c *composition) transformed() (curve, error) {
 	s := shapeOf(c.factors)
 	tilts := c.tilts(s)
@@ -53,13 +53,13 @@ func (c *composition) transformed() (curve, error) {
 	return out, nil
 }
 
-// workspace is the memory of convolve, reused for each tilt.
+// workspace is memory for convolve, reused for each tilt.
 type workspace struct {
 	plan      *fourier.FFT
 	sequence  []float64
 	spectrum  []complex128
 	product   []complex128
-	errBounds []float64 // bound of the error of each coefficient of product
+	errBounds []float64 // bounds on the error of each coefficient of product
 }
 
 func (w *workspace) reset(n int) {
@@ -76,8 +76,8 @@ func (w *workspace) reset(n int) {
 }
 
 // convolve returns the composition of the measures tilted by e^(θ·loss), on a window of the
-// lattice. Mass outside wraps around and is added inside, which raises the result; the mass above
-// the window is also in `beyond`.
+// lattice. Mass outside the window wraps around into it, which raises the result; mass above the
+// window is also counted in `beyond`.
 func (c *composition) convolve(theta float64, w window, work *workspace) (tilted, error) {
 	work.reset(w.size)
 	t := tilted{low: w.low, theta: theta, beyond: c.beyond(w)}
@@ -102,8 +102,8 @@ func (c *composition) convolve(theta float64, w window, work *workspace) (tilted
 	return t, nil
 }
 
-// tilt writes mass·e^(θ·loss − scale) of f to the sequence, folded to its length.
-// It returns the largest exponent and how often the measure goes around.
+// tilt writes mass·e^(θ·loss − scale) of f to the sequence, folded to its length. It returns the
+// largest exponent and the number of times that the measure wraps around.
 func (c *composition) tilt(f factor, theta, scale float64, sequence []float64) (largest float64, folds int) {
 	clear(sequence)
 	step, mask := c.stepOf(f), len(sequence)-1
@@ -116,8 +116,9 @@ func (c *composition) tilt(f factor, theta, scale float64, sequence []float64) (
 }
 
 // multiply multiplies the product by the n-th power of the spectrum, whose coefficients are within
-// e of the true ones. With |z| ≤ m the true powers are within n·e·(m+e)^(n−1) of the computed ones,
-// and a product of n complex numbers has a relative error of at most √5·n·u.
+// e of their true values. With |z| ≤ m, the true powers are within n·e·(m+e)^(n−1) of the exact
+// powers of the computed coefficients, and a product of n complex numbers has a relative error of
+// at most √5·n·u.
 func (w *workspace) multiply(n int, e float64) {
 	count := float64(n)
 	e += 8 * unitRoundoff * (e + 1)
@@ -147,8 +148,8 @@ func power[T float64 | complex128](x T, n int) T {
 	return result
 }
 
-// invert transforms the product back and returns it rotated so that it begins at the
-// low end of the window, with a bound of the error of every value.
+// invert transforms the product back and returns it, rotated to begin at the low end of the window,
+// with a bound on the error of every value.
 func (w *workspace) invert(win window) (value []float64, errBound float64) {
 	n := win.size
 	norm := 0.0
