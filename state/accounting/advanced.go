@@ -15,29 +15,29 @@ import (
 type advanced struct {
 	promise loss.Approx
 	beta    float64
-	weight  float64 // 2·β·ln(2/δ)/ε², the square of the root at no loss
+	weight  float64 // 2·β·ln(2/δ)/ε², the square of the root/ε before any loss
 }
 
 // betaFactor is the 28.04 of Theorem 5.1. It is 8x with x = 2 + ln(1 + x), which makes the
-// theorem's β optimal if advanced composition just uses up ε.
+// theorem's β optimal when advanced composition exactly uses up ε.
 const betaFactor = 28.04
 
 // NewAdvanced returns the filter of advanced composition (Rogers et al. 2016, Theorem 5.1).
 // Everything accepted together is (ε, δ)-DP with the budget's ε and δ; for realised losses see
-// NewBasic. 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1/e, as the theorem requires;
-// below δ = 2^-207 only pure losses fit. The error is a *units.RangeError.
+// NewBasic. The error is a *units.RangeError unless 2^-80 ≤ ε ≤ budgets.MaxEpsilon and
+// budgets.MinDelta ≤ δ < 1/e, as the theorem requires; below δ = 2^-207 only pure losses fit.
 //
 // It accepts while Σ δ_i ≤ δ/2 and
 //
 //	Σ ε_i(e^ε_i − 1)/2 + √(2(Σ ε_i² + β)(1 + ½·ln(Σ ε_i²/β + 1))·ln 2/δ) ≤ ε
 //
-// with β = ε²/(28.04·ln 1/δ). The left side is bounded from above: a relative 2^-40 of the first
-// sum and of Σ ε_i² + β may go unused. Spent returns the left side and Σ δ_i, at most δ/2. It is 0
-// before the first loss, and the first loss, however small, costs √(2β·ln 2/δ). Left evaluates the
-// rule some sixty times.
+// with β = ε²/(28.04·ln 1/δ). The left side is evaluated as an upper bound: a relative 2^-40 of the
+// first sum and of Σ ε_i² + β may go unused. Spent returns the left side and Σ δ_i, at most δ/2.
+// The left side is 0 before the first loss, and the first loss, however small, costs √(2β·ln 2/δ).
+// Left evaluates the rule about sixty times.
 //
-// For pure ε_i-DP mechanisms of the same budget NewZCDP accepts whatever this filter does, and
-// more: ½·Σ ε_i² + √(2·Σ ε_i²·ln 1/δ) is less than the above, term by term.
+// For pure ε_i-DP mechanisms and the same budget, NewZCDP accepts everything that this filter does,
+// and more: ½·Σ ε_i² + √(2·Σ ε_i²·ln 1/δ) is less than the left side above, term by term.
 func NewAdvanced(budget loss.Approx) (*Filter[loss.Approx], error) {
 	if err := checkPromise(budget); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (a advanced) allows(m []fixed.Meter, prices []fixed.Amount, tolerance float
 }
 
 func (a advanced) left(m []fixed.Meter) loss.Approx {
-	// ε_i above ε never fits: then Σ ε_i²/β ≥ 28.04·ln 1/δ, and the root alone is
-	// above √2·ε. Non-negative floats are ordered as their bit patterns.
+	// ε_i above ε never fits: then Σ ε_i²/β ≥ 28.04·ln 1/δ, and the root alone is above √2·ε.
+	// Non-negative floats sort like their bit patterns.
 	patterns := int(math.Float64bits(a.promise.Epsilon)) + 1
 	refused := sort.Search(patterns, func(i int) bool {
 		epsilon := math.Float64frombits(uint64(i))
@@ -102,17 +102,17 @@ const coarseBits = 11
 // suffice.
 const evaluationMargin = 1 + 0x1p-46
 
-// coarsen returns x ≥ 0 rounded up to 42 significant bits. math.Log and math.Expm1
-// are not known to be monotone in the last bit. Arguments that differ after
-// coarsening differ by a relative 2^-42, and so do the products x·ln and x·expm1 below:
-// more than any error of their evaluation. So both functions are monotone as computed.
+// coarsen returns x ≥ 0 rounded up to 42 significant bits. math.Log and math.Expm1 are not known to
+// be monotone in the last bit. Arguments that differ after coarsening differ by a relative 2^-42,
+// and so do the products x·ln and x·expm1 below: more than any error of their evaluation. So both
+// functions, as computed, are monotone.
 func coarsen(x float64) float64 {
 	const low = 1<<coarseBits - 1
 	return math.Float64frombits((math.Float64bits(x) + low) &^ low)
 }
 
-// excessOf returns an upper bound of ε(e^ε − 1)/2, monotone in ε ≥ 0; it is 0 for 0,
-// and +Inf if it overflows.
+// excessOf returns an upper bound on ε(e^ε − 1)/2, monotone in ε ≥ 0; it is 0 at 0, and +Inf on
+// overflow.
 func excessOf(epsilon float64) float64 {
 	if epsilon == 0 {
 		return 0
@@ -122,8 +122,8 @@ func excessOf(epsilon float64) float64 {
 	return float64(product*evaluationMargin) + math.SmallestNonzeroFloat64
 }
 
-// upTo returns an upper bound of the halting rule's expression. Every step is monotone in both
-// sums: correctly rounded operations are, and float64() prevents fused operations, which only some
+// upTo returns an upper bound on the halting rule's left side. Every step is monotone in both sums,
+// because correctly rounded operations are; float64() prevents fused operations, which only some
 // machines have.
 func (a advanced) upTo(excess, squares fixed.Amount) float64 {
 	ratio := 1 + float64(squares.FloatUp()/a.beta)
@@ -144,14 +144,14 @@ func (a advanced) upTo(excess, squares fixed.Amount) float64 {
 //	2·√(S·(1 + ln √3)·ln(2k/δ))                                   for S in [1/n², 1]
 //	√(2·(1/n² + S)·(1 + ½·ln(1 + n²·S))·ln(2k/δ))                 for every S
 //
-// and nothing once Σδ > δ/2: then it is +Inf. k = ⌈2·log₂ n⌉ counts the values over which the proof
-// takes its union bound. The paper has 4·log₂ n in place of 2k. Unless n² is a power of two that is
-// too small, by up to one value. The claim is the least of Σε and, each plus Σδ, both bounds: all
-// three hold on the same event, so taking the least costs no δ.
+// but +Inf once Σδ > δ/2. k = ⌈2·log₂ n⌉ is the number of values in the proof's union bound. The
+// paper's 4·log₂ n, in place of 2k, is too small by up to one value unless n² is a power of two.
+// The claim is the least of three: Σε, and each of the two bounds plus Σδ. All three hold on the
+// same event, so taking the least costs no δ.
 //
 // The losses must hold point by point, as for NewBasicOdometer, and both of their numbers must be
-// fixed before the mechanism runs. Then a mechanism's mean loss is at most ε·tanh(ε/2) + δ, hence
-// the Σδ, at most δ/2 altogether.
+// fixed before the mechanism runs. Then a mechanism's mean loss is at most ε·tanh(ε/2) + δ, which
+// is why Σδ is added, at most δ/2 in all.
 func NewAdvancedOdometer(delta float64, n uint64) (*Odometer[loss.Approx, loss.Approx], error) {
 	if err := checkBelowInverseE(delta); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func NewAdvancedOdometer(delta float64, n uint64) (*Odometer[loss.Approx, loss.A
 	return newOdometer("advanced odometer", realisedSums, 4, a.bound, delta, math.Float64frombits(n)), nil
 }
 
-// realisedSums has Σε, Σε², Σε(e^ε − 1)/2 and Σδ.
+// realisedSums are Σε, Σε², Σε(e^ε − 1)/2 and Σδ.
 var realisedSums = sums[loss.Approx]{
 	price: func(l loss.Approx, prices []fixed.Amount) error {
 		prices[0], prices[1], prices[2], prices[3] = fixed.Up(l.Epsilon), fixed.SquareUp(l.Epsilon), meanUp(l.Epsilon),
@@ -193,7 +193,7 @@ type advancedClaim struct {
 	delta   float64
 	logTerm float64 // ln(2k/δ)
 	n       float64
-	limit   fixed.Amount // limit of Σδ
+	limit   fixed.Amount // limit on Σδ
 }
 
 // doublings returns ⌈2·log₂ n⌉, the number of doublings from 1/n² to 1, for n ≥ 2.

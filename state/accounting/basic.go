@@ -16,7 +16,7 @@ import (
 // It does not promise that the realised loss stays within ε except with probability δ, as in the
 // paper's Definition 3.2. That holds for pure mechanisms and for randomised response. Every (ε_i,
 // δ_i)-DP mechanism is a post-processing of randomised response (Kairouz, Oh and Viswanath 2015):
-// the (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each outcome does
+// the (ε, δ)-DP of the whole survives post-processing, but a bound on the loss of each outcome does
 // not. A single Gaussian mechanism already violates it.
 func NewBasic(budget loss.Approx) (*Filter[loss.Approx], error) {
 	limits, err := limits("epsilon", budget.Epsilon, budget.Delta)
@@ -29,25 +29,25 @@ func NewBasic(budget loss.Approx) (*Filter[loss.Approx], error) {
 // NewExPost returns the filter for mechanisms whose bound on privacy loss depends on what they
 // released (Rogers et al. 2023, Lemma 5.2): realised bounds add, and no mechanism may be able to
 // exceed the rest of the budget. Budgets and errors are as for NewBasic; δ is 0 for bounds that are
-// always true, such as the bound of Laplace noise reduction.
+// always true, such as that for Laplace noise reduction.
 //
 // A mechanism with outcome y is ex-post private with E(y) and δ if its privacy loss exceeds E(y)
 // with probability at most δ, whatever was released before (Definition 4.1). Reserve, before it
 // runs, the largest value that E can take; if there is none or it does not fit, the mechanism must
-// not run. Settle with E of the outcome when it has stopped.
+// not run. When it has stopped, call Settle with E at the outcome.
 //
-// Everything reserved or spent together is (ε, δ)-DP with the budget's ε and δ: but for an event of
-// probability Σ δ_i the loss of the whole transcript is at most Σ E_i(y_i) ≤ ε, in both directions.
-// Reservations may overlap if each bound is true for every stopping rule: other releases in between
-// are then one more reason to stop.
+// Everything reserved or spent together is (ε, δ)-DP with the budget's ε and δ: except on an event
+// of probability Σ δ_i, the loss of the whole transcript is at most Σ E_i(y_i) ≤ ε, in both
+// directions. Reservations may overlap if each bound holds for every stopping rule: other releases
+// in between are then just another reason to stop.
 //
 // The bound must be about the outcomes themselves: unlike differential privacy, ex-post privacy is
-// not kept by post-processing (Remark 1). The realised bound is a function of the outcomes and no
-// more secret than they are.
+// not preserved under post-processing (Remark 1). The realised bound is a function of the outcomes
+// and no more secret than they are.
 //
-// Spend charges a loss in full: for a mechanism whose bound does not depend on its outcome, before
-// it runs, or, if nothing else is open, for the realised bound of a mechanism that ran because Fits
-// had accepted its worst case.
+// Spend charges a loss in full. Call it before a mechanism runs whose bound does not depend on its
+// outcome; or, if nothing else is open, call it with the realised bound of a mechanism that ran
+// because Fits had accepted its worst case.
 func NewExPost(budget loss.Approx) (*Reserver[loss.Approx], error) {
 	limits, err := limits("epsilon", budget.Epsilon, budget.Delta)
 	if err != nil {
@@ -58,13 +58,13 @@ func NewExPost(budget loss.Approx) (*Reserver[loss.Approx], error) {
 
 // Mixed filters zCDP and ex-post private mechanisms side by side (Rogers et al. 2023, Theorem 3):
 // at each step either kind may run, chosen and bounded from everything released before, each
-// checked against a budget of its own.
+// checked against its own budget.
 //
 // With (ε, δ) for the zCDP part and (ε', δ') for the ex-post part, everything accepted together is
 // (ε + ε', δ + δ')-DP: each part is private against any analyst, and concurrent composition lets
 // the analyst use the results of one to query the other. An exhausted part does not stop the other,
-// and nothing moves between the budgets: a ρ cannot use an ε that was saved by stopping early. Each
-// part is stored separately.
+// and nothing moves between the budgets: zCDP mechanisms cannot use an ε that was saved by stopping
+// early. Each part is stored separately.
 type Mixed struct {
 	Concentrated *Filter[loss.ZCDP]
 	ExPost       *Reserver[loss.Approx]
@@ -92,18 +92,18 @@ func NewMixed(concentrated loss.Approx, approximate float64, exPost loss.Approx)
 	return &Mixed{z, e, promise}, nil
 }
 
-// NewBasicOdometer adds up ε and δ (Rogers et al. 2016, Theorem 3.3): while Σδ is at most delta,
-// the realised loss is at most Σε, and −Σε from below, except with probability delta, 0 ≤ delta <
-// 1. After that Epsilon of the bound is +Inf. The error is a *units.RangeError.
+// NewBasicOdometer returns an odometer that adds up ε and δ (Rogers et al. 2016, Theorem 3.3):
+// while Σδ is at most delta, the realised loss is between −Σε and Σε, except with probability
+// delta, 0 ≤ delta < 1. After that the bound's Epsilon is +Inf. The error is a *units.RangeError.
 //
 // Each loss (ε, δ) that is recorded must hold point by point: except with probability δ, under
 // either of the two inputs, the realised loss of that mechanism given everything before lies within
 // ±ε. Every (ε, 0)-private mechanism has that property; one that is (ε, δ)-private with δ > 0 need
-// not, see PointWise.
+// not: see PointWise.
 //
-// δ must be fixed before the mechanism runs. ε may be known only afterwards: the bound that a
-// Mixture gives of a stopped Brownian mechanism, or any other ex-post loss, may be recorded, and
-// the sum is then a bound from above in the sense of Rogers et al. 2023, Lemma 5.1.
+// δ must be fixed before the mechanism runs. ε may become known only afterwards: you may record the
+// bound that a Mixture gives for a stopped Brownian mechanism, or any other ex-post loss. The sum
+// is then an upper bound in the sense of Rogers et al. 2023, Lemma 5.1.
 func NewBasicOdometer(delta float64) (*Odometer[loss.Approx, loss.Approx], error) {
 	if err := (loss.Approx{Delta: delta}).Validate(); err != nil {
 		return nil, fmt.Errorf("making a basic odometer: %w", err)

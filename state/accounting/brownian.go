@@ -11,27 +11,27 @@ import (
 
 // Mixture bounds the realised loss of a Brownian mechanism by the variance at which it stopped.
 //
-// The mechanism shows f + W(t) for falling variances t, with W a Brownian motion, and may stop at
-// any of them (Whitehouse, Ramdas, Rogers and Wu, 2022). A release down to variance T loses exactly
-// D²/(2T) + (D/T)·W(T), for two inputs whose f lie D apart. A curve that W stays below at all t >
-// 0, except with probability δ, therefore bounds the loss at every stop, even one chosen from the
-// loss itself. The curve √(2(t + p)·ln((1/δ)·√((t + p)/p))) gives
+// The mechanism releases f + W(t) for falling variances t, with W a Brownian motion, and may stop
+// at any of them (Whitehouse, Ramdas, Rogers and Wu, 2022). A release down to variance T loses
+// exactly D²/(2T) + (D/T)·W(T), for two inputs whose f lie D apart. A curve that W stays below at
+// all t > 0, except with probability δ, therefore bounds the loss at every stop, even one chosen
+// from the loss itself. The curve √(2(t + p)·ln((1/δ)·√((t + p)/p))) gives
 //
 //	ψ(T) = D²/(2T) + (D/T)·√(2(T + p)·ln((1/δ)·√((T + p)/p))).
 //
 // By Ville's inequality for the martingale √(p/(t + p))·e^(W²/(2(t + p))), Robbins' mixture of
-// e^(λW − λ²t/2) over λ with law N(0, 1/p), |W| reaches it at some time with probability δ exactly.
-// Over many orders of magnitude it is within a factor √(ln t) of the bound for a single variance.
-// The loss is bounded on both sides of its mean D²/(2T), about δ/2 each.
+// e^(λW − λ²t/2) over λ with law N(0, 1/p), |W| reaches the curve at some time with probability
+// exactly δ. Over many orders of magnitude the curve is within a factor √(ln t) of the bound for a
+// single variance. The loss is bounded on both sides of its mean D²/(2T), with about δ/2 on each.
 //
-// The zero value is not a boundary.
+// The zero value is invalid.
 type Mixture struct {
 	delta, p float64
 	logTerm  float64 // ln(1/δ)
 }
 
-// NewMixture returns the mixture of parameter p, a variance between 2^-200 and 2^200, for 1e-300 ≤
-// delta < 1. The error is a *units.RangeError.
+// NewMixture returns the mixture with parameter p, a variance between 2^-200 and 2^200, for 1e-300
+// ≤ delta < 1. The error is a *units.RangeError.
 func NewMixture(delta, p float64) (Mixture, error) {
 	if err := budgets.CheckDelta(delta); err != nil {
 		return Mixture{}, err
@@ -42,8 +42,8 @@ func NewMixture(delta, p float64) (Mixture, error) {
 	return Mixture{delta: delta, p: p, logTerm: -math.Log(delta)}, nil
 }
 
-// NewMixtureFor returns the mixture that is least at a variance between 2^-150 and 2^150. The error
-// is a *units.RangeError.
+// NewMixtureFor returns the mixture whose bound is least at the given variance, between 2^-150 and
+// 2^150. The error is a *units.RangeError.
 func NewMixtureFor(delta, variance float64) (Mixture, error) {
 	if err := budgets.CheckDelta(delta); err != nil {
 		return Mixture{}, err
@@ -55,12 +55,12 @@ func NewMixtureFor(delta, variance float64) (Mixture, error) {
 	return NewMixture(delta, bestMixture(delta, variance))
 }
 
-// At returns ψ(T) as Epsilon, rounded up, and δ, for a mechanism of that sensitivity D, 0 or
-// between 2^-100 and 2^100, that stopped at that variance T, between 2^-200 and 2^200 (in squared
-// units of D). ψ falls with T and grows with D. The error is a *units.RangeError.
+// At returns ψ(T) as Epsilon, rounded up, and δ, for a mechanism of sensitivity D that stopped at
+// variance T. D is 0 or between 2^-100 and 2^100; T, in squared units of D, is between 2^-200 and
+// 2^200. ψ falls with T and grows with D. The error is a *units.RangeError.
 //
-// The claim is about the loss of either input against the other. The δ was spent when the mechanism
-// began: record the result in a basic odometer whatever became of the release.
+// The claim holds for the loss of either input against the other. The δ was spent when the
+// mechanism began: record the result in a basic odometer whatever became of the release.
 func (m Mixture) At(sensitivity, variance float64) (loss.Approx, error) {
 	if err := m.check(sensitivity, variance); err != nil {
 		return loss.Approx{}, fmt.Errorf("bounding the loss of a stopped mechanism: %w", err)
@@ -70,7 +70,7 @@ func (m Mixture) At(sensitivity, variance float64) (loss.Approx, error) {
 	return loss.Approx{Epsilon: enlarged(psi), Delta: m.delta}, nil
 }
 
-// check also refuses the zero value, which has no δ.
+// check also rejects the zero value, which has no δ.
 func (m Mixture) check(sensitivity, variance float64) error {
 	if err := budgets.CheckDelta(m.delta); err != nil {
 		return err
@@ -90,9 +90,9 @@ func mixtureHeight(t, p, logTerm float64) float64 {
 	return math.Sqrt(2 * (t + p) * (logTerm + math.Log1p(t/p)/2))
 }
 
-// bestMixture returns the p at which mixtureHeight is least for a given t, approximately: with y =
-// (t + p)/p it is the y > 1 at which y − 1 − ln y = 2·ln(1/δ). Newton's iteration on a convex
-// function, from the right.
+// bestMixture returns the p at which mixtureHeight is least for a given t, approximately. y = (t +
+// p)/p is the y > 1 at which y − 1 − ln y = 2·ln(1/δ). The function is convex, and Newton's
+// iteration approaches y from the right.
 func bestMixture(delta, t float64) float64 {
 	r := -2 * math.Log(delta)
 	x := r + math.Sqrt(2*r) // y − 1

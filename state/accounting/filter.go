@@ -16,7 +16,7 @@ import (
 )
 
 // ErrExceeded is returned if a loss does not fit the rest of a budget. It is an ordinary outcome:
-// the mechanism must not run, and nothing was spent.
+// the mechanism must not run, and nothing has been spent.
 var ErrExceeded = errors.New("loss does not fit what is left of the budget")
 
 // Filter decides whether one more mechanism of loss L may run. Each constructor documents its
@@ -24,35 +24,38 @@ var ErrExceeded = errors.New("loss does not fit what is left of the budget")
 type Filter[L any] struct {
 	accounts.NoJSON
 	rule   *rule[L]
-	meters []fixed.Meter  // one for each sum
+	meters []fixed.Meter  // one per sum
 	prices []fixed.Amount // scratch
 }
 
-// rule is the halting rule of a theorem: every sum of losses stays within its limit. It never
-// changes.
+// rule is the halting rule of a theorem: every sum of losses stays within its limit. It is
+// immutable.
 type rule[L any] struct {
 	header
 	sums[L]
 	limits []fixed.Amount
-	// beyond is a condition on the sums beside the limits, nil for most theorems.
+	// beyond is a condition on the sums in addition to the limits, nil for most theorems.
 	beyond condition[L]
 }
 
 type condition[L any] interface {
-	// allows reports whether the spent amounts and the prices of one more loss fit, up to a factor.
+	// allows reports whether the spent amounts and the prices of one more loss fit, with the limit
+	// times tolerance.
 	allows(meters []fixed.Meter, prices []fixed.Amount, tolerance float64) bool
 	left(meters []fixed.Meter) L
 	spent(meters []fixed.Meter) L
 	budget() L
 }
 
-// newFilter returns a filter of the limits, and of what else identifies it at rest.
+// newFilter returns a filter with the limits; parameters are further numbers that identify a stored
+// state.
 func newFilter[L any](name string, s sums[L], limits []fixed.Amount, parameters ...float64) *Filter[L] {
 	r := &rule[L]{header: newHeader(name, parameters, limits), sums: s, limits: limits}
 	return (&Filter[L]{rule: r}).Fresh()
 }
 
-// Fresh returns an unused filter with the same budget. It is a separate budget; see the package.
+// Fresh returns an unused filter with the same budget. It is a separate budget: see the package
+// comment.
 func (f *Filter[L]) Fresh() *Filter[L] {
 	if f.rule == nil {
 		return &Filter[L]{}
@@ -74,7 +77,8 @@ func (f *Filter[L]) Fits(l L) bool { return f.admit(fixed.Ask, l) == nil }
 // Spend charges l. The error is ErrExceeded if it does not fit, or a *units.RangeError.
 func (f *Filter[L]) Spend(l L) error { return f.admit(fixed.Spend, l) }
 
-// admit applies act to the first sum if l fits; the other sums are always spent.
+// admit applies act to the first sum if l fits, and then spends l's prices in all other sums unless
+// act is Ask.
 func (f *Filter[L]) admit(act fixed.Act, l L) error {
 	if f.rule == nil {
 		return ErrExceeded
@@ -97,7 +101,7 @@ func (f *Filter[L]) admit(act fixed.Act, l L) error {
 }
 
 // Left returns the largest loss that still fits, rounded down. If a loss has several numbers, the
-// largest of each fit together.
+// largest values of all of them fit together.
 func (f *Filter[L]) Left() L {
 	if f.rule != nil && f.rule.beyond != nil {
 		return f.rule.beyond.left(f.meters)
@@ -131,18 +135,18 @@ func (f *Filter[L]) total(amount func(*fixed.Meter) fixed.Amount, r direction) (
 	return f.rule.loss(f.prices, r)
 }
 
-// Reserver is a Filter for mechanisms whose loss is known when they have stopped.
+// Reserver is a Filter for mechanisms whose loss is known only once they have stopped.
 type Reserver[L any] struct{ Filter[L] }
 
 // Fresh returns an unused Reserver with the same budget.
 func (r *Reserver[L]) Fresh() *Reserver[L] { return &Reserver[L]{*r.Filter.Fresh()} }
 
-// Reserve sets aside the largest loss that a mechanism can have, before it starts, and spends its δ
+// Reserve sets aside, before a mechanism starts, the largest loss that it can have; the δ is spent
 // at once. Errors are as for Spend.
 func (r *Reserver[L]) Reserve(worst L) error { return r.admit(fixed.Reserve, worst) }
 
-// Settle ends a reservation of worst: realised is charged and the rest is given back. The δ stays
-// spent. The error is accounts.ErrSettle if realised is above worst in any number or less than
+// Settle ends a reservation of worst: realised is charged and the rest is released. The δ stays
+// spent. The error is accounts.ErrSettle if any number in realised exceeds worst's or less than
 // worst is reserved, or a *units.RangeError.
 func (r *Reserver[L]) Settle(worst, realised L) error {
 	if r.rule == nil {
@@ -158,25 +162,25 @@ func (r *Reserver[L]) Settle(worst, realised L) error {
 		}
 	}
 	if !r.meters[0].Settle(reserved[0], charge[0]) {
-		return fmt.Errorf("charging what was realised of a reservation: %w", accounts.ErrSettle)
+		return fmt.Errorf("charging the realised part of a reservation: %w", accounts.ErrSettle)
 	}
 	return nil
 }
 
-// Reserved returns the sum of the open reservations, rounded up. Their δ is spent.
+// Reserved returns the sum of the open reservations, rounded up. Their δ is already spent.
 func (r *Reserver[L]) Reserved() L { return r.total((*fixed.Meter).Reserved, up) }
 
 const leastBudget = 0x1p-80
 
-// limit returns the limit of a sum for a budget, exactly, or a *units.RangeError unless 2^-80 ≤
-// budget < 2^48.
+// limit returns a budget as the exact limit of a sum, and a *units.RangeError unless 2^-80 ≤ budget
+// < 2^48.
 func limit(name string, budget float64) (fixed.Amount, error) {
 	err := units.Require(budget >= leastBudget && budget < 0x1p48, name, budget, "at least 2^-80 (8.3e-25) and below "+
 		"2^48 (2.8e14)")
 	return fixed.Down(budget), err
 }
 
-// limitOf is limit for a budget that was computed from a promise, rounded down.
+// limitOf is limit for a budget computed from a promise, rounded down.
 func limitOf(name string, budget *big.Float) (fixed.Amount, error) {
 	if _, err := limit(name, bigmath.RoundDown(budget)); err != nil {
 		return fixed.Amount{}, err
@@ -184,7 +188,7 @@ func limitOf(name string, budget *big.Float) (fixed.Amount, error) {
 	return fixed.BigDown(budget), nil
 }
 
-// limits returns the limits of a loss and of its δ, which is 0 or from 2^-80 to below 1.
+// limits returns the limits for a loss and for its δ, which is 0 or at least 2^-80 and below 1.
 func limits(name string, budget, delta float64) ([]fixed.Amount, error) {
 	l, err1 := limit(name, budget)
 	d, err2 := failure(delta)
@@ -196,8 +200,8 @@ func failure(delta float64) (fixed.Amount, error) {
 	return fixed.Down(delta), units.Require(ok, "delta", delta, "0, or at least 2^-80 (8.3e-25) and below 1")
 }
 
-// checkPromise returns a *units.RangeError unless a formula of ε and ln 1/δ can be evaluated:
-// 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1.
+// checkPromise returns a *units.RangeError unless formulas in ε and ln 1/δ can be evaluated: 2^-80
+// ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1.
 func checkPromise(p loss.Approx) error {
 	return cmp.Or(
 		units.Require(p.Epsilon >= leastBudget && p.Epsilon <= budgets.MaxEpsilon, "epsilon", p.Epsilon,

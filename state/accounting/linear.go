@@ -20,29 +20,29 @@ import (
 // ErrNoNoise is returned for linear queries without a source of noise.
 var ErrNoNoise = errors.New("linear queries need a source of noise")
 
-// greatestTotal bounds the totals passed to Noise: mechanisms.GaussianNoise refuses larger ones,
-// and a refusal caused by one user would reveal that user without any noise.
+// greatestTotal bounds the totals passed to Noise: mechanisms.GaussianNoise rejects larger ones,
+// and an error caused by one user would reveal that user without any noise.
 const greatestTotal = 1 << 53
 
-// Noise hides one coordinate of a sum: it returns total plus a deviate of mean 0 and of at least
-// that standard deviation, fresh and independent in every call, exactly: the Gaussian law rounded
-// to a lattice that does not depend on the data, or the discrete Gaussian law on the integers, both
-// of which are 1/(2σ²)-zCDP for a sensitivity of 1. Deviates from an inverse distribution function
-// in float64 do not qualify.
+// Noise hides one coordinate of a sum: it returns total plus a random number with mean 0 and a
+// standard deviation of at least sigma, fresh and independent in every call. The law must be exact:
+// either Gaussian rounded to a lattice that does not depend on the data, or discrete Gaussian on
+// the integers. Both are 1/(2σ²)-zCDP for a sensitivity of 1. Samples from an inverse distribution
+// function in float64 do not qualify.
 type Noise func(total int64, sigma float64) (float64, error)
 
 // LinearQueries releases noisy sums of adaptively chosen linear queries, each a vector of integers
-// per user (Feldman and Zrnic, 2021, Corollary 4.7). Every user has a budget of squared norm: a
-// user whose Σ‖q_t(x)‖² would exceed it is left out. So a user whom few queries touch is counted in
-// all of them, however many there are.
+// per user (Feldman and Zrnic, 2021, Corollary 4.7). Every user has a budget of squared norm, and
+// is left out of a query if Σ‖q_t(x)‖² would exceed it. So a user whom few queries touch is counted
+// in all of those, however many queries there are.
 //
-// Everything released together is κ-zCDP, removing one user, for any number of queries: each sum
-// has Gaussian noise of σ² = norm budget/(2κ), and a user of norm ‖q‖ loses ‖q‖²/(2σ²). With
-// continuous Gaussian noise it is √(2κ)-GDP.
+// Everything released together is κ-zCDP under the removal of one user, for any number of queries:
+// each sum has Gaussian noise with σ² = norm budget/(2κ), and a user with norm ‖q‖ loses
+// ‖q‖²/(2σ²). With continuous Gaussian noise the whole is √(2κ)-GDP.
 //
-// Values are integers, in units of the caller's choice (a query of resolution 2^-10 counts 1024ths,
-// and its norm budget is 2^20 times as large): sums are exact, in any order. The influence of one
-// user on a sum of float64 is larger than their own value.
+// Values are integers, in units of the caller's choice (a query with resolution 2^-10 counts
+// 1024ths, and its norm budget is 2^20 times as large), so that sums are exact in any order. In a
+// sum of float64 values, one user can have more influence than their own value.
 //
 // Not safe for concurrent use.
 type LinearQueries[K comparable] struct {
@@ -53,9 +53,9 @@ type LinearQueries[K comparable] struct {
 	sigma float64
 }
 
-// NewLinearQueries returns an empty account of linear queries with a squared norm
-// of at most norm for every user, norm ≥ 1, that is kappa-zCDP, 2^-40 ≤ kappa ≤
-// 2^40. The error is a *units.RangeError, or ErrNoNoise.
+// NewLinearQueries returns an empty account of linear queries that is kappa-zCDP, 2^-40 ≤ kappa ≤
+// 2^40, and gives every user a squared norm of at most norm, norm ≥ 1. The error is a
+// *units.RangeError, or ErrNoNoise.
 func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Policy, noise Noise) (*LinearQueries[K],
 	error) {
 	if !(kappa >= 0x1p-40 && kappa <= 0x1p40) {
@@ -91,16 +91,16 @@ func (q *LinearQueries[K]) Sigma() float64 { return q.sigma }
 // Kappa returns the zCDP parameter of all released sums together.
 func (q *LinearQueries[K]) Kappa() float64 { return q.kappa }
 
-// Answer returns the noisy sum of one query over the users that are active in it: d coordinates, d
-// ≥ 1. values yields every user once, with their own d integers, which are read before the next is
-// asked for and not kept. They are functions of the user's data and of earlier sums.
+// Answer returns the noisy sum of one query over its active users, in d ≥ 1 coordinates. values
+// yields every user once, with their d integers, which Answer reads before it asks for the next
+// user and does not keep. They are functions of the user's data and of earlier sums.
 //
 // A user whose vector does not have d coordinates, or whose squared norm does not fit the rest of
-// the budget, is left out. A sum beyond ±2^53, which takes at least 2^21 users, is clamped to it,
-// which moves no two inputs further apart.
+// the budget, is left out. A sum beyond ±2^53, which takes at least 2^21 users, is clamped, which
+// moves no two inputs further apart.
 //
-// On an error nothing is released, but charges remain: a *units.RangeError for d, ErrTwice, or the
-// error of the noise.
+// The error is a *units.RangeError for d, ErrTwice, or the error from noise. Nothing is then
+// released, but charges remain.
 func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float64, error) {
 	if d < 1 {
 		return nil, &units.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
@@ -118,7 +118,7 @@ func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float6
 	return answers, nil
 }
 
-// sum charges the users of a query and adds up the vectors of those that are active.
+// sum charges the users of a query and adds up the vectors of the active ones.
 func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]int128.Int, error) {
 	q.users.round++
 	totals := make([]int128.Int, d)
@@ -139,23 +139,23 @@ func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]int128.In
 	return totals, nil
 }
 
-// Spent returns how much squared norm was charged to the user; see PerUser.Spent.
+// Spent returns the squared norm charged to the user; see PerUser.Spent.
 func (q *LinearQueries[K]) Spent(user K) SquaredNorm { return q.users.Spent(user) }
 
-// Budget returns the squared norm that every user has.
+// Budget returns the squared norm that every user may spend.
 func (q *LinearQueries[K]) Budget() SquaredNorm { return q.users.Budget() }
 
-// Left returns how much squared norm the user has left; see PerUser.Left.
+// Left returns the squared norm that the user has left; see PerUser.Left.
 func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) }
 
-// Radius returns an r such that all d coordinates of a released sum lie within r of the sum over
-// the query's active users except with probability delta, if the noise has a standard deviation of
-// Sigma and no rounding:
+// Radius returns an r such that, except with probability delta, all d coordinates of a released sum
+// lie within r of the sum over the query's active users, if the noise has standard deviation Sigma
+// and is not rounded:
 //
 //	σ·√(2·ln(2d/δ)), rounded up, and σ² = norm budget/(2κ).
 //
-// Corollary 4.7 has d in place of 2d, which holds for continuous Gaussian noise; this holds for the
-// discrete one, too. d ≥ 1, 1e-300 ≤ delta < 1; the error is a *units.RangeError.
+// Corollary 4.7 has d in place of 2d, which holds for continuous Gaussian noise; 2d also covers
+// discrete noise. The error is a *units.RangeError unless d ≥ 1 and 1e-300 ≤ delta < 1.
 func (q *LinearQueries[K]) Radius(d int, delta float64) (float64, error) {
 	if err := cmp.Or(units.Require(d >= 1, "d", float64(d), "at least 1"), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
@@ -169,13 +169,13 @@ func (q *LinearQueries[K]) header() header {
 		math.Float64bits(q.kappa))}
 }
 
-// MarshalBinary returns kappa and every user's account; see the package.
+// MarshalBinary returns kappa and every user's account; see the package comment.
 func (q *LinearQueries[K]) MarshalBinary() ([]byte, error) {
 	users, err := q.users.MarshalBinary()
 	return append(q.header().bytes, users...), err
 }
 
-// UnmarshalBinary resumes a stored state; see the package.
+// UnmarshalBinary resumes a stored state; see the package comment.
 func (q *LinearQueries[K]) UnmarshalBinary(data []byte) error {
 	users, err := q.header().cut(data)
 	if err != nil {
@@ -188,7 +188,7 @@ func (q *LinearQueries[K]) UnmarshalBinary(data []byte) error {
 // budget.
 type SquaredNorm uint64
 
-// normSums has squared norms, exactly: integers below 2^64 in units of 2^-16.
+// normSums adds squared norms exactly: integers below 2^64 in units of 2^-16.
 var normSums = sums[SquaredNorm]{
 	price: func(n SquaredNorm, prices []fixed.Amount) error {
 		prices[0] = fixed.FromInteger(uint64(n))
@@ -197,8 +197,8 @@ var normSums = sums[SquaredNorm]{
 	loss: func(s []fixed.Amount, _ direction) SquaredNorm { return SquaredNorm(s[0].Integer()) },
 }
 
-// NewNorm returns a filter of squared norms: they add up to at most the budget, exactly, at least 1
-// and below 2^64 − 1. The error is a *units.RangeError.
+// NewNorm returns a filter for squared norms, which add up exactly, to at most the budget. The
+// error is a *units.RangeError unless the budget is at least 1 and below 2^64 − 1.
 func NewNorm(budget SquaredNorm) (*Filter[SquaredNorm], error) {
 	if budget == 0 || budget == math.MaxUint64 {
 		return nil, &units.RangeError{Parameter: "norm", Value: float64(budget), Range: "at least 1 and below 2^64 - 1"}

@@ -18,14 +18,15 @@ type Odometer[L, B any] struct {
 	prices   []fixed.Amount // prices of the current loss
 }
 
-// claim is the statement of a theorem about the sums. It never changes.
+// claim is the statement of a theorem about the sums. It is immutable.
 type claim[L, B any] struct {
 	header
 	sums[L]
 	bound func(sums []fixed.Amount) B
 }
 
-// newOdometer returns an odometer of n sums, and of what identifies it at rest.
+// newOdometer returns an odometer with n sums; parameters are the numbers that identify a stored
+// state.
 func newOdometer[L, B any](name string, s sums[L], n int, bound func([]fixed.Amount) B,
 	parameters ...float64) *Odometer[L, B] {
 	return &Odometer[L, B]{
@@ -34,15 +35,15 @@ func newOdometer[L, B any](name string, s sums[L], n int, bound func([]fixed.Amo
 	}
 }
 
-// newTotal returns an odometer whose sums are the claim.
+// newTotal returns an odometer that claims its sums.
 func newTotal[L any](name string, s sums[L], n int, parameters ...float64) *Odometer[L, L] {
 	return newOdometer(name, s, n, func(recorded []fixed.Amount) L { return s.loss(recorded, up) }, parameters...)
 }
 
 var errNotMade = errors.New("recording a loss: the odometer was not made by a constructor")
 
-// Record adds the loss of one more mechanism, before it runs. The error is a *units.RangeError, and
-// nothing is recorded then.
+// Record adds the loss of one more mechanism, before it runs. The error is a *units.RangeError;
+// nothing is then recorded.
 func (o *Odometer[L, B]) Record(l L) error {
 	if o.rule == nil {
 		return errNotMade
@@ -64,8 +65,8 @@ func (o *Odometer[L, B]) Bound() (b B) {
 	return o.rule.bound(o.recorded)
 }
 
-// Spent returns the recorded sums, rounded up. For a total they are the claim, for other odometers
-// not.
+// Spent returns the recorded sums, rounded up. They are the claim of a total, but not of other
+// odometers.
 func (o *Odometer[L, B]) Spent() (l L) {
 	if o.rule == nil {
 		return l
@@ -75,8 +76,8 @@ func (o *Odometer[L, B]) Spent() (l L) {
 
 // margin is the relative amount by which a float64 computation is enlarged. All formulas of
 // odometers add, multiply, divide and take roots, exponentials and logarithms of positive numbers,
-// each to within a few units in the last place (2^-52), and nothing is subtracted but exact inputs:
-// their error is below 2^-46.
+// each to within a few units in the last place (2^-52), and subtract only exact inputs: their error
+// is below 2^-46.
 const margin = 0x1p-40
 
 // enlarged returns a float64 above the exact value that x ≥ 0 approximates, and 0 for 0.

@@ -14,35 +14,35 @@ import (
 //
 //	δ′ = δ·(1 + e^(−ε′))/(1 − e^(−(ε′ − ε))), rounded up, with ε′ = epsilon > ε,
 //
-// a δ between 0 and 1e-300 counting as 1e-300. Basic and advanced odometers take such losses.
+// where a δ between 0 and 1e-300 counts as 1e-300. Basic and advanced odometers take such losses.
 //
-// (ε, δ)-privacy is less than point-wise (ε, δ): the Gaussian mechanism of μ = 1 is
-// (1, 0.127)-private, and loses more than 1 with probability 0.309. A mechanism whose
-// loss is known exactly should be recorded at its own tail instead.
+// (ε, δ)-privacy is weaker than point-wise (ε, δ): the Gaussian mechanism with μ = 1 is (1,
+// 0.127)-private, and loses more than 1 with probability 0.309. A mechanism whose loss is known
+// exactly should be recorded with its own tail instead.
 //
 // Proof. On E = {P > e^ε′·P′}: P(E) ≤ e^ε·P′(E) + δ ≤ e^(ε−ε′)·P(E) + δ. On
 // F = {P′ > e^ε′·P}: likewise P′(F) ≤ δ/(1 − e^(ε−ε′)), and P(F) ≤ e^(−ε′)·P′(F).
 // (Rogers et al., 2016, Lemma 2.3, is the case ε′ = 2ε. Its δ′ cannot be less than δ:
 // randomised response reveals everything with probability δ.)
 //
-// The error is a *units.RangeError: l is invalid, epsilon is not above l.Epsilon,
-// or δ′ is not below 1.
+// The error is a *units.RangeError if l is invalid, epsilon is not above l.Epsilon, or δ′ is not
+// below 1.
 func PointWise(l loss.Approx, epsilon float64) (loss.Approx, error) {
 	if err := l.Validate(); err != nil {
 		return loss.Approx{}, fmt.Errorf("bounding a loss point by point: %w", err)
 	}
 	if !(epsilon > l.Epsilon && epsilon <= math.MaxFloat64) {
 		return loss.Approx{}, &units.RangeError{Parameter: "epsilon", Value: epsilon,
-			Range: fmt.Sprintf("finite and above that of the loss (%v)", l.Epsilon)}
+			Range: fmt.Sprintf("finite and above the epsilon of the loss (%v)", l.Epsilon)}
 	}
 	if l.Delta == 0 {
 		return loss.Approx{Epsilon: epsilon}, nil
 	}
-	least := math.Max(l.Delta, budgets.MinDelta) // below, float64 has no 53 bits left
+	least := math.Max(l.Delta, budgets.MinDelta) // below that, float64 no longer has 53 bits
 	delta := enlarged(least / -math.Expm1(l.Epsilon-epsilon) * (1 + math.Exp(-epsilon)))
 	if delta >= 1 {
 		return loss.Approx{}, &units.RangeError{Parameter: "epsilon", Value: epsilon,
-			Range: fmt.Sprintf("so far above that of the loss (%v) that the point-wise delta is below 1", l.Epsilon)}
+			Range: fmt.Sprintf("greater, for a point-wise delta below 1 (the loss has %v)", l.Epsilon)}
 	}
 	return loss.Approx{Epsilon: epsilon, Delta: delta}, nil
 }

@@ -10,30 +10,30 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// maxQuantised bounds squared norms of quantised vectors: every coordinate is an integer that a
-// float64 holds.
+// maxQuantised bounds the squared norms of quantised vectors, so that a float64 holds every
+// coordinate.
 const maxQuantised = 1 << 62
 
-// Quantiser makes vectors of integers from vectors of real numbers, gradients for example, for
-// LinearQueries and for sums with discrete Gaussian noise: clipped to a Euclidean norm, in units of
-// 1/scale. Not one unit is added to the norm: ‖q‖² is at most ⌊(clip·scale)²⌋, while rounding to
-// nearest has (clip·scale + √d/2)² and the conditional rounding of Kairouz, Liu and Steinke (2021,
-// Proposition 22) a little less. The cost: a vector near the clip is rounded towards 0 in some
-// coordinates; each is within 1 unit of the clipped vector's (but for the rounding of float64), and
-// within 1/2 if no coordinate was.
+// Quantiser turns vectors of real numbers, such as gradients, into vectors of integers in units of
+// 1/scale, clipped to a Euclidean norm. They serve LinearQueries and sums with discrete Gaussian
+// noise. Quantising adds nothing to the norm: ‖q‖² is at most ⌊(clip·scale)²⌋, while rounding to
+// nearest would allow (clip·scale + √d/2)², and the conditional rounding of Kairouz, Liu and
+// Steinke (2021, Proposition 22) a little less. The cost is that a vector near the clip is rounded
+// towards 0 in some coordinates. Apart from float64 rounding, each is within 1 unit of the clipped
+// vector's, and within 1/2 if no coordinate was rounded towards 0.
 //
-// Why: truncation only shortens, so that there is always a vector that fits; and the norm is
-// computed in the integers, after all rounding, so that no error of float64 is in it.
-// It is a function of one user's vector alone. A value, for any number of goroutines.
+// Truncation only shortens, so there is always a vector that fits; and the norm is computed from
+// integers, after all rounding, so no float64 error enters it. The result depends on one user's
+// vector alone. A Quantiser is an immutable value and safe for concurrent use.
 type Quantiser struct {
 	clip, scale float64
 	bound       SquaredNorm
 }
 
-// NewQuantiser returns a quantiser that clips to a norm of clip, in the vectors' unit, and
-// counts in units of 1/scale. Both are finite and above 0, and (clip·scale)² is from 1 to 2^62;
-// the error is a *units.RangeError. With a scale of 2^10/clip and more, rounding is small
-// against noise that is as large as a clipped vector.
+// NewQuantiser returns a quantiser that clips to a norm of clip, in the vectors' unit, and counts
+// in units of 1/scale. The error is a *units.RangeError unless both are finite and above 0 and
+// (clip·scale)² is from 1 to 2^62. With a scale of at least 2^10/clip, rounding is small compared
+// with noise as large as a clipped vector.
 func NewQuantiser(clip, scale float64) (Quantiser, error) {
 	for name, v := range map[string]float64{"clip": clip, "scale": scale} {
 		if !(v > 0 && v <= math.MaxFloat64) {
@@ -53,9 +53,10 @@ func NewQuantiser(clip, scale float64) (Quantiser, error) {
 // Bound returns the largest squared norm of a quantised vector, ⌊(clip·scale)²⌋.
 func (q Quantiser) Bound() SquaredNorm { return q.bound }
 
-// Quantise writes the integers of a vector to dst, extending it if it is too short, and returns it
-// with its squared norm, exactly. A coordinate that is not finite is a *units.RangeError: an error
-// depends on the user's data; use the zero vector instead. The zero Quantiser makes every vector 0.
+// Quantise writes a vector's integers to dst, replacing it if it is too short, and returns it with
+// its exact squared norm. If a coordinate is not finite, the error is a *units.RangeError. The
+// error depends on the user's data: use the zero vector instead. The zero Quantiser makes every
+// vector 0.
 func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm, error) {
 	greatest := 0.0
 	for j, x := range vector {
@@ -88,13 +89,13 @@ func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm
 			norm -= shorten(&dst[j])
 		}
 	}
-	for j := 0; norm > q.bound; j = (j + 1) % len(dst) { // the rounding of float64
+	for j := 0; norm > q.bound; j = (j + 1) % len(dst) { // because of float64 rounding
 		norm -= shorten(&dst[j])
 	}
 	return dst, norm, nil
 }
 
-// shorten brings a coordinate one nearer to 0 and returns by how much its square falls.
+// shorten moves a coordinate by one towards 0 and returns the decrease in its square.
 func shorten(v *int64) SquaredNorm {
 	switch {
 	case *v > 0:
@@ -107,8 +108,8 @@ func shorten(v *int64) SquaredNorm {
 	return 0
 }
 
-// Real returns a sum of quantised vectors, with its noise, in the vectors' own unit: every
-// coordinate divided by scale, in place.
+// Real converts a noisy sum of quantised vectors to the vectors' own unit: it divides every
+// coordinate by scale, in place.
 func (q Quantiser) Real(sum []float64) []float64 {
 	for j := range sum {
 		sum[j] /= q.scale
@@ -116,11 +117,11 @@ func (q Quantiser) Real(sum []float64) []float64 {
 	return sum
 }
 
-// ZCDP returns what a user with a vector of this squared norm loses by a sum with noise of
-// parameter sigma in every coordinate, discrete Gaussian or Gaussian: ρ = ‖q‖²/(2σ²) (Canonne,
-// Kamath and Steinke, 2020, Theorem 4, coordinate by coordinate; Bun and Steinke, 2016, Lemma
-// 2.3), rounded up; whatever the number of coordinates. The error is a *units.RangeError for a
-// sigma that is not from 2^-23 to 2^40 or a norm of 2^64 − 1.
+// ZCDP returns the loss of a user with a vector of this squared norm through a sum with discrete
+// Gaussian or Gaussian noise of parameter sigma in every coordinate: ρ = ‖q‖²/(2σ²) (Canonne,
+// Kamath and Steinke, 2020, Theorem 4, coordinate by coordinate; Bun and Steinke, 2016, Lemma 2.3),
+// rounded up, whatever the number of coordinates. The error is a *units.RangeError unless sigma is
+// from 2^-23 to 2^40 and the norm is below 2^64 − 1.
 func (n SquaredNorm) ZCDP(sigma float64) (loss.ZCDP, error) {
 	if !(sigma >= 0x1p-23 && sigma <= 0x1p40) {
 		return loss.ZCDP{}, &units.RangeError{Parameter: "sigma", Value: sigma, Range: "from 2^-23 to 2^40"}
@@ -133,8 +134,8 @@ func (n SquaredNorm) ZCDP(sigma float64) (loss.ZCDP, error) {
 		nil
 }
 
-// GDP returns the μ of Gaussian noise: ‖q‖/σ (Dong, Roth and Su, 2022, Theorem 2.7), rounded up.
-// For the discrete Gaussian law it is not known. The error is as for ZCDP.
+// GDP returns the μ of Gaussian noise: ‖q‖/σ (Dong, Roth and Su, 2022, Theorem 2.7), rounded up. No
+// such μ is known for discrete Gaussian noise. The error is as for ZCDP.
 func (n SquaredNorm) GDP(sigma float64) (loss.GDP, error) {
 	if _, err := n.ZCDP(sigma); err != nil {
 		return loss.GDP{}, err

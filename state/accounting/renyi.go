@@ -12,14 +12,14 @@ import (
 
 // NewRenyi returns the Rényi filter: divergences add at every order of the budget, and every order
 // must stay within it (Feldman and Zrnic, Theorem 4.3 for one order, Remark 4.4 for several).
-// Everything accepted together is (α, B_α)-RDP at every order. 2^-80 ≤ Epsilon < 2^48; the error is
-// a *units.RangeError. The slice is not kept.
+// Everything accepted together is (α, B_α)-RDP at every order. The error is a *units.RangeError
+// unless every Epsilon is at least 2^-80 and below 2^48. The slice is not retained.
 //
-// Continuing while any order is within budget would not be a valid filter: the outputs would choose
-// the order that is left at the end.
+// A filter that continued while any one order is within budget would be invalid: the outputs would
+// choose the order that is left at the end.
 //
-// At each order a loss is charged its value at the least of its own orders that is not lower. One
-// that does not reach the highest order is a *units.RangeError.
+// At each order a loss is charged its value at the least of its own orders that is not lower. A
+// loss that does not reach the highest order is a *units.RangeError.
 func NewRenyi(budget loss.RDP) (*Filter[loss.RDP], error) {
 	if err := budget.Validate(); err != nil {
 		return nil, err
@@ -36,10 +36,11 @@ func NewRenyi(budget loss.RDP) (*Filter[loss.RDP], error) {
 	return newFilter("renyi", renyiSums(orders), limits, orders...), nil
 }
 
-// NewRenyiTotal returns Σε_α of all recorded losses, at orders fixed in advance, above 1, finite
-// and rising: for every budget at each order fixed in advance, all releases up to the last moment
-// when all sums were within it are RDP with that budget (Feldman and Zrnic, Theorem 4.3 and Remark
-// 4.4). Losses are charged as by NewRenyi. The error is a *units.RangeError.
+// NewRenyiTotal returns an odometer whose bound is Σε_α over all recorded losses, at orders fixed
+// in advance, above 1, finite and increasing. For every budget at each order fixed in advance, all
+// releases up to the last moment when all sums were within it are RDP with that budget (Feldman and
+// Zrnic, Theorem 4.3 and Remark 4.4). Losses are charged as by NewRenyi. The error is a
+// *units.RangeError.
 func NewRenyiTotal(orders []float64) (*Odometer[loss.RDP, loss.RDP], error) {
 	if err := checkOrders(orders); err != nil {
 		return nil, err
@@ -48,15 +49,15 @@ func NewRenyiTotal(orders []float64) (*Odometer[loss.RDP, loss.RDP], error) {
 	return newTotal("renyi total", renyiSums(orders), len(orders), orders...), nil
 }
 
-// NewRenyiOdometer returns an odometer for mechanisms with Rényi differential privacy, subsampled
-// ones included. With k orders, as for NewRenyiTotal, the realised loss is at most
+// NewRenyiOdometer returns an odometer for mechanisms with Rényi differential privacy, including
+// subsampled ones. With k orders as in NewRenyiTotal, the realised loss is at most
 //
 //	min over the orders α of Σρ_α + ln(k/δ)/(α − 1)
 //
-// at all moments at once, except with probability delta, 1e-300 ≤ delta < 1: for one order and Σρ_α
-// the sum of the divergences, e^((α−1)(L − Σρ_α)) is a supermartingale (Feldman and Zrnic, proof of
-// Theorem 3.1, in the direction of P), to which Ville's inequality applies; k orders share δ
-// equally. Losses are charged as by NewRenyi. The error is a *units.RangeError.
+// at all moments at once, except with probability delta, 1e-300 ≤ delta < 1. For one order, with
+// Σρ_α the sum of the divergences, e^((α−1)(L − Σρ_α)) is a supermartingale (Feldman and Zrnic,
+// proof of Theorem 3.1, in the direction of P), to which Ville's inequality applies; k orders share
+// δ equally. Losses are charged as by NewRenyi. The error is a *units.RangeError.
 func NewRenyiOdometer(delta float64, orders []float64) (*Odometer[loss.RDP, loss.Approx], error) {
 	if err := budgets.CheckDelta(delta); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 // formatVersion is the first byte of every state.
 const formatVersion = 1
 
-// header identifies a state at rest: version, name, parameters and limits, numbers big-endian. A
-// state is read only into a value with an equal header.
+// header identifies a stored state by version, name, parameters and limits, with big-endian
+// numbers. A state is read only into a value with an equal header.
 type header struct {
 	name  string
 	bytes []byte
@@ -29,13 +29,12 @@ func newHeader(name string, parameters []float64, limits []fixed.Amount) header 
 	return header{name, appendAmounts(binary.BigEndian.AppendUint32(b, uint32(len(limits))), limits...)}
 }
 
-// cut returns what follows the header. The error is a *accounts.DecodeError.
+// cut returns the bytes after the header. The error is a *accounts.DecodeError.
 func (h header) cut(data []byte) ([]byte, error) {
 	if rest, ok := bytes.CutPrefix(data, h.bytes); ok {
 		return rest, nil
 	}
-	return nil, h.refuse("it is of another rule, version or budget, or has other parameters, than the value that it " +
-		"is read into")
+	return nil, h.refuse("its rule, version, parameters or budget differ from those of the value that reads it")
 }
 
 func (h header) refuse(reason string) error {
@@ -54,10 +53,10 @@ func appendAmounts(b []byte, amounts ...fixed.Amount) []byte {
 	return b
 }
 
-// amounts decodes data, which has exactly n amounts.
+// amounts decodes data, which must hold exactly n amounts.
 func (h header) amounts(data []byte, n int) ([]fixed.Amount, error) {
 	if len(data) != n*fixed.Size {
-		return nil, h.refuse("it is cut, or has bytes left over")
+		return nil, h.refuse("it is truncated or has bytes left over")
 	}
 	amounts := make([]fixed.Amount, n)
 	for i := range amounts {
@@ -70,7 +69,8 @@ func allZero(amounts []fixed.Amount) bool {
 	return !slices.ContainsFunc(amounts, func(a fixed.Amount) bool { return !a.IsZero() })
 }
 
-// MarshalBinary returns the rule, its budget and the spent and reserved amounts; see the package.
+// MarshalBinary returns the rule, its budget and the spent and reserved amounts; see the package
+// comment.
 func (f *Filter[L]) MarshalBinary() ([]byte, error) {
 	if f.rule == nil {
 		return nil, header{name: "Filter"}.refuse("it was not made by a constructor")
@@ -87,10 +87,10 @@ func (f *Filter[L]) amounts() []fixed.Amount {
 	return append(amounts, f.meters[0].Reserved())
 }
 
-// UnmarshalBinary resumes a stored state; see the package.
+// UnmarshalBinary resumes a stored state; see the package comment.
 func (f *Filter[L]) UnmarshalBinary(data []byte) error {
 	if f.rule == nil {
-		return header{name: "Filter"}.refuse("a state is read into what a constructor made with the same parameters")
+		return header{name: "Filter"}.refuse("read it into a value from a constructor, with the same parameters")
 	}
 	rest, err := f.rule.cut(data)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f *Filter[L]) UnmarshalBinary(data []byte) error {
 	return err
 }
 
-// resumed returns the meters of stored amounts.
+// resumed returns the meters for stored amounts.
 func (f *Filter[L]) resumed(data []byte) ([]fixed.Meter, error) {
 	n := len(f.rule.limits)
 	amounts, err := f.rule.amounts(data, n+1)
@@ -128,7 +128,7 @@ func (f *Filter[L]) resumed(data []byte) ([]fixed.Meter, error) {
 	return meters, nil
 }
 
-// MarshalBinary returns the rule, its parameters and the sums; see the package.
+// MarshalBinary returns the rule, its parameters and the sums; see the package comment.
 func (o *Odometer[L, B]) MarshalBinary() ([]byte, error) {
 	if o.rule == nil {
 		return nil, header{name: "Odometer"}.refuse("it was not made by a constructor")
@@ -136,10 +136,10 @@ func (o *Odometer[L, B]) MarshalBinary() ([]byte, error) {
 	return appendAmounts(slices.Clone(o.rule.bytes), o.recorded...), nil
 }
 
-// UnmarshalBinary resumes a stored state; see the package.
+// UnmarshalBinary resumes a stored state; see the package comment.
 func (o *Odometer[L, B]) UnmarshalBinary(data []byte) error {
 	if o.rule == nil {
-		return header{name: "Odometer"}.refuse("a state is read into what a constructor made with the same parameters")
+		return header{name: "Odometer"}.refuse("read it into a value from a constructor, with the same parameters")
 	}
 	rest, err := o.rule.cut(data)
 	if err != nil {

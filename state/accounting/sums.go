@@ -9,9 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// sums is how losses of one type add up, for filters and odometers alike.
+// sums defines how losses of one type add up, for filters and odometers alike.
 type sums[L any] struct {
-	// price sets what a loss adds to each sum, rounded up. The error is a *units.RangeError.
+	// price sets the amount that a loss adds to each sum, rounded up. The error is a
+	// *units.RangeError.
 	price func(l L, prices []fixed.Amount) error
 	// loss converts sums into one loss. It returns fresh slices.
 	loss func(sums []fixed.Amount, r direction) L
@@ -33,7 +34,7 @@ func (r direction) float(a fixed.Amount) float64 {
 	return a.FloatUp()
 }
 
-// root returns √a; +Inf as for float.
+// root returns √a, or +Inf under the same conditions as float.
 func (r direction) root(a fixed.Amount) float64 {
 	switch {
 	case r == down:
@@ -44,7 +45,7 @@ func (r direction) root(a fixed.Amount) float64 {
 	return a.RootUp()
 }
 
-// approxSums has ε and δ.
+// approxSums are Σε and Σδ.
 var approxSums = sums[loss.Approx]{
 	price: func(l loss.Approx, prices []fixed.Amount) error {
 		prices[0], prices[1] = fixed.Up(l.Epsilon), fixed.Up(l.Delta)
@@ -55,7 +56,7 @@ var approxSums = sums[loss.Approx]{
 	},
 }
 
-// zcdpSums has ρ and δ.
+// zcdpSums are Σρ and Σδ.
 var zcdpSums = sums[loss.ZCDP]{
 	price: func(l loss.ZCDP, prices []fixed.Amount) error {
 		prices[0], prices[1] = fixed.Up(l.Rho), fixed.Up(l.Delta)
@@ -66,7 +67,7 @@ var zcdpSums = sums[loss.ZCDP]{
 	},
 }
 
-// plainZCDPSums has ρ; a loss with a δ is refused.
+// plainZCDPSums is Σρ; a loss with a δ is rejected.
 var plainZCDPSums = sums[loss.ZCDP]{
 	price: func(l loss.ZCDP, prices []fixed.Amount) error {
 		if err := l.Validate(); err != nil {
@@ -78,7 +79,7 @@ var plainZCDPSums = sums[loss.ZCDP]{
 	loss: func(s []fixed.Amount, r direction) loss.ZCDP { return loss.ZCDP{Rho: r.float(s[0])} },
 }
 
-// gaussianSums has μ².
+// gaussianSums is Σμ².
 var gaussianSums = sums[loss.GDP]{
 	price: func(l loss.GDP, prices []fixed.Amount) error {
 		prices[0] = fixed.SquareUp(l.Mu)
@@ -87,8 +88,8 @@ var gaussianSums = sums[loss.GDP]{
 	loss: func(s []fixed.Amount, r direction) loss.GDP { return loss.GDP{Mu: r.root(s[0])} },
 }
 
-// renyiSums has the divergence at each of the orders. A loss is charged its value at the least of
-// its own orders that is not lower: the Rényi divergence does not fall with its order.
+// renyiSums are the sums of the divergences at each order. A loss is charged its value at the least
+// of its own orders that is not lower: the Rényi divergence never decreases with the order.
 func renyiSums(orders []float64) sums[loss.RDP] {
 	highest := orders[len(orders)-1]
 	return sums[loss.RDP]{

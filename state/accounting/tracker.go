@@ -13,25 +13,25 @@ import (
 // recorded, and the mechanism must not run under this tracker.
 var ErrStep = errors.New("loss is larger than one step of the tracker")
 
-// Tracker follows a run by filters of one budget Δ, one after the other (Feldman and Zrnic,
+// Tracker measures a run with filters of equal budget Δ, one after the other (Feldman and Zrnic,
 // Algorithm 5): a loss that no longer fits the current filter opens the next one and is charged
-// there. For every m fixed in advance, the releases while Steps was at most m are an adaptive
-// composition of m mechanisms of budget Δ each (Proposition 4.10).
+// there. For every m fixed in advance, the releases made while Steps was at most m are an adaptive
+// composition of m mechanisms with budget Δ each (Proposition 4.10).
 //
 // The rest of a replaced filter is lost, up to one step each; two successive filters together spend
-// more than Δ, so that Steps stays below 2·(sum of losses)/Δ + 1. Totals have the same claim
+// more than Δ, so that Steps stays below 2·(sum of losses)/Δ + 1. Totals make the same claim
 // without that waste.
 type Tracker[L any] struct {
 	accounts.NoJSON
-	current *Filter[L] // unused before the first loss
+	current *Filter[L] // empty before the first loss
 	steps   uint64
 }
 
-// NewTracker returns a tracker over filters of the budget of step, which itself is not used.
+// NewTracker returns a tracker over filters with the budget of step, which itself is left unused.
 func NewTracker[L any](step *Filter[L]) *Tracker[L] { return &Tracker[L]{current: step.Fresh()} }
 
 // Record adds l. The error is ErrStep if l does not fit a whole step, or a *units.RangeError;
-// nothing is recorded then.
+// nothing is then recorded.
 func (t *Tracker[L]) Record(l L) error {
 	next := t.current
 	if t.steps > 0 {
@@ -59,13 +59,13 @@ func (t *Tracker[L]) header() header {
 }
 
 // MarshalBinary returns the budget of a step, the number of steps and the amount spent of the last;
-// see the package.
+// see the package comment.
 func (t *Tracker[L]) MarshalBinary() ([]byte, error) {
 	b := binary.BigEndian.AppendUint64(slices.Clone(t.header().bytes), t.steps)
 	return appendAmounts(b, t.current.amounts()...), nil
 }
 
-// UnmarshalBinary resumes a stored state; see the package.
+// UnmarshalBinary resumes a stored state; see the package comment.
 func (t *Tracker[L]) UnmarshalBinary(data []byte) error {
 	h := t.header()
 	rest, err := h.cut(data)
@@ -75,7 +75,7 @@ func (t *Tracker[L]) UnmarshalBinary(data []byte) error {
 	case t.steps > 0:
 		return h.errUsed()
 	case len(rest) < 8:
-		return h.refuse("it is cut")
+		return h.refuse("it is truncated")
 	}
 	meters, err := t.current.resumed(rest[8:])
 	if err == nil {

@@ -14,70 +14,70 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrTwice is returned if one round names a user twice. The contributions of one person to a round
-// are one loss: two that each fit may not fit together, and for a sum with Gaussian noise
-// contributions add before they are squared.
+// ErrTwice is returned if one round names a user twice. All contributions of one person to a round
+// make one loss: two that fit separately may not fit together, and with Gaussian noise
+// contributions add up before they are squared.
 var ErrTwice = errors.New("a user appears twice in one round")
 
-// ErrNoBudget is returned for users without a filter.
-var ErrNoBudget = errors.New("users need a filter that has their budget")
+// ErrNoBudget is returned if NewPerUser gets no filter.
+var ErrNoBudget = errors.New("users need a filter with their budget")
 
-// Policy is how long a user stays left out after a loss that does not fit.
+// Policy states how long a user is left out after a loss that does not fit.
 type Policy int
 
 const (
 	// ForRound leaves them out of that round only (Feldman and Zrnic, Algorithm 3).
 	ForRound Policy = iota
 	// ForGood leaves them out of that round and all later ones (the active sets of their Corollary
-	// 4.7). Then the round covers fewer users, but never one who was missing before.
+	// 4.7). Later rounds then cover fewer users, but never one who was missing before.
 	ForGood
 )
 
-// PerUser keeps a Filter for every user, named by a key K: each round leaves out the users whose
-// loss no longer fits, instead of stopping for all when the first budget is used up.
+// PerUser keeps a Filter for every user, identified by a key K. Each round leaves out the users
+// whose loss no longer fits, instead of stopping for everyone when the first budget is used up.
 //
 // It is Algorithm 3 of Feldman and Zrnic over a Rényi or zCDP filter, Algorithm 1 of Koskela,
-// Tobaben and Honkela over a Gaussian filter, and the same over any other. Everything released
-// together is private, removing one user, to the budget of the filter: (α, B)-RDP (Feldman and
-// Zrnic, Theorem 4.5), κ-zCDP (Remark 4.4), B-GDP (Koskela et al., Theorem 12), or whatever the
-// filter promises. This rests on the caller:
+// Tobaben and Honkela over a Gaussian filter, and the same over any other. Under the removal of one
+// user, everything released together is private to within the filter's budget: (α, B)-RDP (Feldman
+// and Zrnic, Theorem 4.5), κ-zCDP (Remark 4.4), B-GDP (Koskela et al., Theorem 12), or whatever the
+// filter promises. The caller must ensure that:
 //
-//   - A user's loss bounds what the round's mechanism reveals about this user on every data set
-//     that has them, removing them (Definition 2.5, not 2.6): for a sum with Gaussian noise, their
-//     own contribution over σ. A bound that is true only of the data at hand is not enough:
-//     others' active sets would depend on this user.
+//   - A user's loss bounds what removing this user reveals, on every data set that includes them
+//     (Definition 2.5, not 2.6). For a sum with Gaussian noise it is their own contribution over σ.
+//     A bound that holds only for the data at hand is not enough: whether others are active would
+//     depend on this user.
 //   - A loss is a function of the user's own data and of earlier releases. Nothing else decides who
 //     is active, not even a cap on the number of users.
 //   - The mechanism of a round reads the active users and no other user, and runs once.
 //   - One key is one person (or whatever the promise is made to), in all rounds.
 //
-// A user who comes back after a refusal is covered, too. For a single user, the rounds that leave
-// them out are mechanisms of loss 0, so that the filtered rounds are one adaptive composition on
-// which their filter never refuses; the proof of Feldman and Zrnic's Theorem 4.5 is this argument
-// for Rényi divergence. For GDP it is Koskela et al.'s Theorem 11 on the filtered mechanisms.
+// A user who returns after a refusal is covered, too. For a single user, the rounds that leave them
+// out are mechanisms with loss 0, so that the filtered rounds are one adaptive composition in which
+// their filter never refuses; the proof of Feldman and Zrnic's Theorem 4.5 is this argument for
+// Rényi divergence. For GDP it is Koskela et al.'s Theorem 11 for the filtered mechanisms.
 //
-// Who is active, how many are, what is left of a budget and whether a round left users out depend
-// on private data: publish none of it. Leaving users out biases whatever is computed on the rest.
-// Accounts are kept in memory and are never deleted.
+// Who is active, how many users are, how much is left of a budget and whether a round left users
+// out all depend on private data: publish none of it. Leaving users out biases whatever is computed
+// on the rest. Accounts are kept in memory and are never deleted.
 //
-// A state at rest has every account, by rising keys. Keys are strings, or have a fixed size in
-// encoding/binary. A state is as private as the users' data.
+// A stored state holds every account, in ascending order of the keys. Keys are strings, or have a
+// fixed size in encoding/binary. A state is as private as the users' data.
 type PerUser[K comparable, L any] struct {
 	accounts.NoJSON
 	policy   Policy
-	filter   *Filter[L] // nothing is spent of it
+	filter   *Filter[L] // unused
 	accounts map[K]*account
 	round    uint64
 }
 
 type account struct {
 	meters []fixed.Meter // meters of the user's filter
-	round  uint64        // the last one that named this user
+	round  uint64        // the last round that named this user
 	out    bool          // left out of all later rounds
 }
 
 // NewPerUser returns a PerUser that gives every user a filter with the given budget, ignoring
-// amounts spent of it. The error is a *units.RangeError for the policy, or ErrNoBudget.
+// amounts already spent. The error is a *units.RangeError for the policy, or ErrNoBudget.
 func NewPerUser[K comparable, L any](policy Policy, budget *Filter[L]) (*PerUser[K, L], error) {
 	if err := units.Require(policy == ForRound || policy == ForGood, "policy", float64(policy),
 		"ForRound (0) or ForGood (1)"); err != nil {
@@ -89,10 +89,10 @@ func NewPerUser[K comparable, L any](policy Policy, budget *Filter[L]) (*PerUser
 	return &PerUser[K, L]{policy: policy, filter: budget.Fresh(), accounts: make(map[K]*account)}, nil
 }
 
-// Active are the users of one round. They depend on private data.
+// Active lists the active users of one round. It depends on private data.
 type Active[K comparable] struct {
 	Users   []K // in the order given
-	LeftOut int // users whose loss did not fit now, or earlier under ForGood
+	LeftOut int // users whose loss did not fit, now or (under ForGood) earlier
 	Invalid int // users left out because their loss was invalid (NaN, negative, …)
 }
 
@@ -101,7 +101,7 @@ type Active[K comparable] struct {
 // individual loss; a user it does not yield must not be read. A user who is not active pays
 // nothing, and whether a user is active does not depend on another user.
 //
-// After an error, ErrTwice, the mechanism must not run. Users that were charged before it stay
+// The only error is ErrTwice; the mechanism must then not run. Users charged before the error stay
 // charged, which does not harm privacy.
 func (p *PerUser[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
 	p.round++
@@ -178,7 +178,7 @@ func (p *PerUser[K, L]) header() header {
 	return header{"users' filters", append([]byte{formatVersion, 'u', byte(p.policy)}, p.filter.rule.bytes...)}
 }
 
-// MarshalBinary returns every user's account; see the package.
+// MarshalBinary returns every user's account; see the package comment.
 func (p *PerUser[K, L]) MarshalBinary() ([]byte, error) {
 	users := make([][]byte, 0, len(p.accounts))
 	for user, a := range p.accounts {
@@ -196,7 +196,7 @@ func (p *PerUser[K, L]) MarshalBinary() ([]byte, error) {
 	return slices.Concat(append([][]byte{p.header().bytes}, users...)...), nil
 }
 
-// UnmarshalBinary resumes a stored state; see the package.
+// UnmarshalBinary resumes a stored state; see the package comment.
 func (p *PerUser[K, L]) UnmarshalBinary(data []byte) error {
 	h := p.header()
 	rest, err := h.cut(data)
@@ -213,15 +213,15 @@ func (p *PerUser[K, L]) UnmarshalBinary(data []byte) error {
 		var user K
 		n, err := readKey(rest, &user)
 		if err != nil || len(rest)-n < size {
-			return h.refuse("it is cut, or of users with other keys")
+			return h.refuse("it is truncated, or its keys have another type")
 		}
 		if _, twice := read[user]; twice || bytes.Compare(last, rest[:n]) >= 0 {
-			return h.refuse("its users do not rise")
+			return h.refuse("its users are not in ascending order")
 		}
 		last = rest[:n]
 		out := rest[n]
 		if out > 1 || out == 1 && p.policy != ForGood {
-			return h.refuse("a user is out for good, which the policy does not know")
+			return h.refuse("a user is out for good, which the policy does not allow")
 		}
 		meters, err := p.filter.resumed(rest[n+1 : n+size])
 		if err != nil {
@@ -234,7 +234,7 @@ func (p *PerUser[K, L]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// appendKey appends the length of a string and the string, or the bytes of encoding/binary.
+// appendKey appends a string after its length, and any other key as encoding/binary writes it.
 func appendKey[K comparable](b []byte, key K) ([]byte, error) {
 	if s, ok := any(key).(string); ok {
 		return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...), nil
@@ -242,7 +242,7 @@ func appendKey[K comparable](b []byte, key K) ([]byte, error) {
 	return binary.Append(b, binary.BigEndian, key) //nolint:wrapcheck // wrapped by the caller
 }
 
-// readKey undoes appendKey and returns the number of bytes read.
+// readKey decodes a key that appendKey wrote and returns the number of bytes read.
 func readKey[K comparable](b []byte, key *K) (int, error) {
 	s, ok := any(key).(*string)
 	if !ok {

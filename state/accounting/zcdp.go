@@ -13,14 +13,14 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// NewZCDP returns the (ε, δ) filter through zero-concentrated differential privacy: ρ adds, up to
-// the ρ of ε = ρ + 2·√(ρ·ln 1/δ), the closed form given with Feldman and Zrnic, Theorem 4.9: ρ =
-// (√(ln 1/δ + ε) − √(ln 1/δ))². Everything accepted together is ρ-zCDP with that ρ, and so (ε,
-// δ)-DP. 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1, both large enough for a ρ of
-// 2^-80; the error is a *units.RangeError.
+// NewZCDP returns an (ε, δ) filter that works by zero-concentrated differential privacy. Values of
+// ρ add, up to the solution of ε = ρ + 2·√(ρ·ln 1/δ), the closed form given with Feldman and Zrnic,
+// Theorem 4.9: ρ = (√(ln 1/δ + ε) − √(ln 1/δ))². Everything accepted together is ρ-zCDP with that
+// ρ, and so (ε, δ)-DP. The error is a *units.RangeError unless 2^-80 ≤ ε ≤ budgets.MaxEpsilon and
+// budgets.MinDelta ≤ δ < 1, and both are large enough for a ρ of 2^-80.
 //
-// It takes plain zCDP: a loss with a δ is a *units.RangeError, see NewApproxZCDP. A pure ε-DP
-// mechanism is ε²/2-zCDP, which is the theorem's ½·Σε².
+// It accepts plain zCDP only: a loss with a δ is a *units.RangeError; see NewApproxZCDP. A pure
+// ε-DP mechanism is ε²/2-zCDP, which is the theorem's ½·Σε².
 func NewZCDP(budget loss.Approx) (*Filter[loss.ZCDP], error) {
 	rho, err := simpleRho(budget)
 	if err != nil {
@@ -39,8 +39,8 @@ func NewZCDP(budget loss.Approx) (*Filter[loss.ZCDP], error) {
 //
 // Everything accepted together is (ε, δ + δ')-DP for every δ' > 0 and ε = ρ + 2·√(ρ·ln 1/δ'). It is
 // also δ-approximate ρ-zCDP as a whole, so that tighter conversions may be used: on every path the
-// kernels without their failures have ρ-zCDP by Feldman and Zrnic's Remark 4.4, and weigh at least
-// Π(1 − δ_i) ≥ 1 − δ.
+// kernels without their failures are ρ-zCDP by Feldman and Zrnic's Remark 4.4, and have a mass of
+// at least Π(1 − δ_i) ≥ 1 − δ.
 func NewApproxZCDP(rho, delta float64) (*Filter[loss.ZCDP], error) {
 	limits, err := limits("rho", rho, delta)
 	if err != nil {
@@ -49,10 +49,10 @@ func NewApproxZCDP(rho, delta float64) (*Filter[loss.ZCDP], error) {
 	return newFilter("approximate zcdp", zcdpSums, limits), nil
 }
 
-// NewApproxZCDPFor returns the filter whose accepted mechanisms are (ε, δ)-DP together by Theorem
+// NewApproxZCDPFor returns the filter whose accepted mechanisms are together (ε, δ)-DP by Theorem
 // 2: the δ of losses may add up to approximate, and ρ is the solution of ε = ρ + 2·√(ρ·ln 1/δ') at
-// δ' = δ − approximate. ε and δ as for NewZCDP; approximate is 0 or at least 2^-80 and below δ. The
-// error is a *units.RangeError.
+// δ' = δ − approximate. ε and δ have the ranges of NewZCDP; approximate is 0, or at least 2^-80 and
+// below δ. The error is a *units.RangeError.
 func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*Filter[loss.ZCDP], error) {
 	limits, err := approxLimits(budget, approximate)
 	if err != nil {
@@ -61,17 +61,17 @@ func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*Filter[loss.ZCD
 	return newFilter("approximate zcdp", zcdpSums, limits), nil
 }
 
-// NewUnified returns the filter for Brownian noise reduction beside approximate zCDP (Rogers et al.
-// 2023, the unified filter): a mechanism that released ever more precise values and was stopped at
+// NewUnified returns the filter for Brownian noise reduction alongside approximate zCDP (Rogers et
+// al. 2023, the unified filter): a mechanism that releases ever more precise values and stops at
 // one of them is charged the zCDP of that one. Budgets, errors and promise are as for
 // NewApproxZCDP.
 //
 // Reserve the ρ of the last rung before the first one is released, stop when the released values
 // are good enough, then Settle with the ρ of the rung that was reached, or with the zero loss if
 // none was released. A rung whose noise has variance T costs ρ = D²/(2T) at sensitivity D. Any
-// number of mechanisms may be open at once; Spend charges those whose loss is known before.
+// number of mechanisms may be open at once; Spend charges those whose loss is known beforehand.
 //
-// The promise holds because rung k of a Brownian mechanism is one more Gaussian release, of ρ_k −
+// The promise holds because rung k of a Brownian mechanism is one more Gaussian release, with ρ_k −
 // ρ_{k−1} and independent noise; the increments add up to the last rung, and a stop that depends on
 // released values is ordinary adaptivity. It does not hold for noise reduction with Laplace noise,
 // whose bound is ex-post (NewExPost), nor for fresh noise at every rung, which costs the sum of all
@@ -111,7 +111,7 @@ func approxLimits(budget loss.Approx, approximate float64) ([]fixed.Amount, erro
 	left := -rounding.SumUp(approximate, -budget.Delta) // rounded down
 	rho, err := simpleRho(loss.Approx{Epsilon: budget.Epsilon, Delta: left})
 	if err != nil {
-		return nil, fmt.Errorf("converting what approximate leaves of delta: %w", err)
+		return nil, fmt.Errorf("converting the part of delta that approximate leaves: %w", err)
 	}
 	l, err := limitOf("rho", rho)
 	if err != nil {
@@ -122,7 +122,7 @@ func approxLimits(budget loss.Approx, approximate float64) ([]fixed.Amount, erro
 }
 
 // simpleRho returns the ρ of ε = ρ + 2·√(ρ·ln 1/δ), less a relative 2^-140, or a *units.RangeError.
-// With L = ln 1/δ it is (ε/(√(L+ε) + √L))², in which nothing cancels.
+// With L = ln 1/δ it is (ε/(√(L+ε) + √L))², which involves no cancellation.
 func simpleRho(p loss.Approx) (*big.Float, error) {
 	if err := checkPromise(p); err != nil {
 		return nil, err
@@ -137,28 +137,29 @@ func simpleRho(p loss.Approx) (*big.Float, error) {
 	return rho.Sub(rho, bigmath.Margin(rho)), nil
 }
 
-// NewZCDPTotal returns Σρ and Σδ of all recorded losses: for every (ρ, δ) fixed in advance, all
-// releases up to the last moment when both were within it are δ-approximate ρ-zCDP (Rogers et al.
-// 2023, Theorem 2, as a whole). A Delta of 1 or more and a Rho of +Inf promise nothing.
+// NewZCDPTotal returns an odometer whose bound is Σρ and Σδ over all recorded losses. For every (ρ,
+// δ) fixed in advance, all releases up to the last moment when both were within it are
+// δ-approximate ρ-zCDP (Rogers et al. 2023, Theorem 2, as a whole). A Delta of 1 or more and a Rho
+// of +Inf promise nothing.
 func NewZCDPTotal() *Odometer[loss.ZCDP, loss.ZCDP] { return newTotal("zcdp total", zcdpSums, 2) }
 
-// NewConcentratedOdometer returns an odometer for mechanisms with plain zCDP, and so for Gaussian
-// and Brownian ones, a μ counting as ρ = μ²/2. With R = Σρ and a parameter q the realised loss is
-// at most
+// NewConcentratedOdometer returns an odometer for mechanisms with plain zCDP, including Gaussian
+// and Brownian ones, where a μ counts as ρ = μ²/2. With R = Σρ and a parameter q, the realised loss
+// is at most
 //
 //	R + √(2(2R + q)·ln((1/δ)·√((2R + q)/q)))
 //
 // at all moments at once, except with probability delta, 1e-300 ≤ delta < 1: the mixture odometer
-// of Whitehouse, Ramdas, Rogers and Wu (2023), for zCDP. q is such that the bound is least if Σρ is
-// near rho, between 2^-40 and 2^40; it is valid everywhere. It spends δ once, while a Mixture for
-// every mechanism spends it every time, and grows like √R. Every ρ is fixed before its mechanism
-// runs, from earlier releases; a Brownian mechanism is recorded rung by rung, each with the
-// precision that it adds: c²(u_k − u_(k−1))/2. The error is a *units.RangeError.
+// of Whitehouse, Ramdas, Rogers and Wu (2023), for zCDP. q makes the bound least when Σρ is near
+// rho, between 2^-40 and 2^40; the bound is valid everywhere. This odometer spends δ once, while a
+// Mixture per mechanism spends it every time, and grows like √R. Every ρ is fixed before its
+// mechanism runs, from earlier releases; a Brownian mechanism is recorded rung by rung, each with
+// the precision that it adds: c²(u_k − u_(k−1))/2. The error is a *units.RangeError.
 //
 // Proof. With L the realised loss, e^(θ(L − R) − θ²R) is a supermartingale for every θ > 0, as the
 // Rényi divergence of order 1 + θ of a mechanism is at most (1 + θ)ρ. Mixing θ with the density of
 // |N(0, 1/q)| and bounding its Φ(x) from below by 1/2 for x ≥ 0 gives √(q/(2R + q))·e^((L −
-// R)²/(2(2R + q))) as a lower bound of a supermartingale that begins at 1; Ville's inequality does
+// R)²/(2(2R + q))) as a lower bound on a supermartingale that begins at 1; Ville's inequality does
 // the rest.
 func NewConcentratedOdometer(delta, rho float64) (*Odometer[loss.ZCDP, loss.Approx], error) {
 	if err := budgets.CheckDelta(delta); err != nil {
@@ -167,7 +168,7 @@ func NewConcentratedOdometer(delta, rho float64) (*Odometer[loss.ZCDP, loss.Appr
 	if err := units.Require(rho >= 0x1p-40 && rho <= 0x1p40, "rho", rho, "between 2^-40 and 2^40"); err != nil {
 		return nil, err
 	}
-	// A state with another q is refused: one run may not use two.
+	// A state with another q is rejected: one run may not use two.
 	q, logTerm := bestMixture(delta, 2*rho), -math.Log(delta)
 	return newOdometer("concentrated odometer", plainZCDPSums, 1, func(recorded []fixed.Amount) loss.Approx {
 		if recorded[0].IsZero() {

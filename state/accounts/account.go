@@ -11,15 +11,15 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ID names the user of one account: 128 bits that the caller derives from
-// the user id. Two users must never share one (a shared account is a breach), so
-// derive it with a keyed hash of the full 128 bits, not with less.
+// ID names the user of one account: 128 bits that the caller derives from the user id. Two users
+// must never share one (a shared account is a privacy breach), so derive it as a keyed hash with
+// all 128 bits, not fewer.
 type ID [16]byte
 
 // Compare orders ids as byte strings.
 func (id ID) Compare(o ID) int { return bytes.Compare(id[:], o[:]) }
 
-// Account holds the loss that one user has spent or may still have to pay, over all metrics of a
+// Account holds the loss that one user has spent, or may still have to pay, over all metrics of a
 // deployment. The zero value is a new user's account. Not safe for concurrent use.
 //
 // An Account does not store its budget. Checked against several budgets, chosen adaptively, it
@@ -29,20 +29,21 @@ type Account struct {
 	Reserved units.Mu2 // worst case of turns that are not settled yet
 }
 
-// IsZero reports whether nothing was ever spent and nothing is reserved.
+// IsZero reports whether nothing has been spent and nothing is reserved.
 func (a Account) IsZero() bool { return a == Account{} }
 
 // Fits reports whether a turn with this worst case may be admitted: Spent + Reserved + worst ≤ B².
-// A worst case of 0 always fits. It changes nothing.
+// A worst case of 0 always fits.
 //
 // The filter is valid because reservations count at their full worst case (its Σ d²·v includes
-// draws that are decided but not yet settled): admission on Spent alone overspends as soon as two
-// turns are open.
+// draws that are decided but not yet settled): if Spent alone decided, two open turns could
+// overspend.
 func (a *Account) Fits(b budgets.Budget, worst units.Mu2) bool {
 	return worst <= a.Left(b)
 }
 
-// Left returns the greatest worst case that fits; 0 if a smaller budget than before is overspent.
+// Left returns the greatest worst case that fits; 0 if the account already exceeds b, which is
+// smaller than an earlier budget.
 func (a *Account) Left(b budgets.Budget) units.Mu2 {
 	if !fixed.Fits(b.Mu2, a.Spent, a.Reserved, 0) {
 		return 0
@@ -60,11 +61,11 @@ func (a *Account) Reserve(b budgets.Budget, worst units.Mu2) error {
 	return nil
 }
 
-// Settle ends a reservation of worst: it charges actual and returns the rest. It
-// returns ErrSettle and changes nothing if actual > worst or if less than worst is reserved.
+// Settle ends a reservation of worst: it charges actual and releases the rest. It returns ErrSettle
+// and changes nothing if actual > worst or if less than worst is reserved.
 func (a *Account) Settle(worst, actual units.Mu2) error {
 	if !fixed.Settles(a.Reserved, worst, actual) {
-		return fmt.Errorf("charging what was realised of a reservation: %w", ErrSettle)
+		return fmt.Errorf("charging the realised part of a reservation: %w", ErrSettle)
 	}
 	spent, ok := a.Spent.Add(actual)
 	if !ok {
@@ -75,13 +76,13 @@ func (a *Account) Settle(worst, actual units.Mu2) error {
 	return nil
 }
 
-// Entry is an account with its key: the user and the budget period (numbered by the caller; 0 if
-// the budget is for life).
+// Entry is an account with its key: the user and the budget period (numbered by the caller; 0 for a
+// lifetime budget).
 type Entry struct {
 	ID      ID
 	Period  int64
 	Account Account
-	// Debts of the account's buckets (see Allowance), by metric, without trailing zeros.
+	// debts of the account's buckets (see Allowance), by metric, without trailing zeros
 	Debts []units.Mu2
 }
 

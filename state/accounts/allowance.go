@@ -9,7 +9,7 @@ import (
 
 // Allowance limits how fast one metric may use an account: a token bucket in μ² that holds at most
 // Burst, begins full, and is refilled evenly by Refill per Horizon. So it pays out at most Burst +
-// Refill within any Horizon. The zero value is no limit.
+// Refill within any Horizon. The zero value means no limit.
 //
 // An allowance spreads a budget over time and over metrics. The privacy promise rests on
 // Account.Fits alone.
@@ -18,10 +18,11 @@ import (
 // the bucket was full count as taken. A full bucket has debt 0.
 type Allowance struct {
 	Burst, Refill units.Mu2
-	Horizon       int64 // in milliseconds; above 0 if Burst is
+	Horizon       int64 // in milliseconds; positive if Burst is
 }
 
-// NewAllowance divides an amount; burst is the part, from 0 to 1, that may be used at once.
+// NewAllowance returns an allowance that pays out an amount; burst is the part, from 0 to 1, that
+// may be used at once.
 func NewAllowance(amount units.Mu2, burst float64, horizon int64) Allowance {
 	b := Part(amount, burst)
 	return Allowance{Burst: b, Refill: amount - b, Horizon: horizon}
@@ -34,9 +35,9 @@ func Part(amount units.Mu2, part float64) units.Mu2 {
 	return units.Mu2(new(big.Int).Quo(r.Num(), r.Denom()).Uint64())
 }
 
-// Paid returns by how much a bucket that always has room is refilled in elapsed milliseconds,
-// rounded down, modulo 2^64. Only differences matter, so elapsed may begin at any time that does
-// not depend on data.
+// Paid returns the amount by which a bucket that always has room is refilled in elapsed
+// milliseconds, rounded down, modulo 2^64. Only differences matter, so elapsed may count from any
+// time that does not depend on data.
 func (a *Allowance) Paid(elapsed int64) units.Mu2 {
 	if elapsed <= 0 || a.Horizon <= 0 {
 		return 0
@@ -46,8 +47,8 @@ func (a *Allowance) Paid(elapsed int64) units.Mu2 {
 	return units.Mu2(paid)
 }
 
-// Lacks returns how much is missing in a bucket with that debt. Both debt and paid are modulo 2^64,
-// and are less than 2^63 apart unless the bucket is full.
+// Lacks returns the amount missing from a bucket with the given debt. Both debt and paid are modulo
+// 2^64, and are less than 2^63 apart unless the bucket is full.
 func Lacks(debt, paid units.Mu2) units.Mu2 {
 	if d := int64(debt - paid); debt != 0 && d > 0 {
 		return units.Mu2(d)
@@ -55,7 +56,7 @@ func Lacks(debt, paid units.Mu2) units.Mu2 {
 	return 0
 }
 
-// Left returns how much may be taken from a bucket with that debt.
+// Left returns the amount that may be taken from a bucket with the given debt.
 func (a *Allowance) Left(debt, paid units.Mu2) units.Mu2 {
 	if a.Burst == 0 {
 		return units.MaxMu2
@@ -63,7 +64,7 @@ func (a *Allowance) Left(debt, paid units.Mu2) units.Mu2 {
 	return a.Burst - min(a.Burst, Lacks(debt, paid))
 }
 
-// Take returns the debt of a bucket after amount, at most the burst, was taken.
+// Take returns the debt of a bucket after amount, at most the burst, has been taken.
 func (a *Allowance) Take(debt, paid, amount units.Mu2) units.Mu2 {
 	lack := Lacks(debt, paid)
 	if a.Burst == 0 || lack+amount == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
 )
 
-// The encoding at rest.
+// The stored encoding.
 //
 // An accounts block is the kind byte 'A', a version byte, the number of accounts as a
 // uvarint and then each account, in strictly ascending order of (id, period):
@@ -19,13 +19,13 @@ import (
 //	        low half in 8 bytes; gap form 15: the id of the last account, no bytes
 //	period  zigzag uvarint of (period − last period), if it differs
 //	Spent   big-endian without leading zeros
-//	debts   if there are: their number as a uvarint, and each as a uvarint, the last
+//	debts   if there are any: their number and each debt as a uvarint, the last
 //	        one not 0
 //
-// The state before the first account is id 0, period 0. Every value has one form
-// only and the decoders refuse the others, so equal accounts have equal bytes: the
-// ledger compares digests. With hashed ids, 10^6 users of a lifetime budget take
-// about 20 bytes each, and 6 more for a metric with a debt.
+// The state before the first account is id 0, period 0. Every value has exactly one form and the
+// decoders reject all others, so equal accounts have equal bytes: the ledger compares digests. With
+// hashed ids, 10^6 users with a lifetime budget take about 20 bytes each, and 6 more for each
+// metric with a debt.
 const (
 	accountsKind  = 'A'
 	accountsV2    = 2
@@ -38,14 +38,14 @@ const (
 	maxSpentShort = 7
 	maxHalf       = 8
 
-	// minAccountBytes is the shortest account: the id of the last one, another
-	// period, one byte spent.
+	// minAccountBytes is the length of the shortest account: the last one's id, another period, one
+	// byte for Spent.
 	minAccountBytes = 4
 )
 
-// Encode appends an accounts block to dst: the piece of a ledger snapshot that holds
-// accounts. The entries must be in strictly ascending order of (ID, Period), no account may be zero
-// or have a reservation (ErrReserved). On error dst is returned as it was. dst may be nil.
+// Encode appends an accounts block, the part of a ledger snapshot that holds accounts, to dst,
+// which may be nil. The entries must be in strictly ascending order of (ID, Period), and no account
+// may be zero or have a reservation (ErrReserved). On error dst is returned unchanged.
 func Encode(dst []byte, entries []Entry) ([]byte, error) {
 	out := append(dst, accountsKind, accountsV2)
 	out = binary.AppendUvarint(out, uint64(len(entries)))
@@ -64,9 +64,9 @@ func Encode(dst []byte, entries []Entry) ([]byte, error) {
 	return out, nil
 }
 
-// Decode decodes the accounts block at the start of b and returns the bytes after it. It fails with
-// a *DecodeError and never allocates more than a small multiple of len(b). It does not retain b;
-// rest aliases b.
+// Decode decodes the accounts block at the start of b and returns the bytes after it. The error is
+// a *DecodeError. Decode never allocates more than a small multiple of len(b). The entries do not
+// alias b; rest does.
 func Decode(b []byte) (entries []Entry, rest []byte, err error) {
 	dec, err := newAccountDecoder(b)
 	if err != nil {
@@ -130,7 +130,7 @@ func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 		dst = binary.BigEndian.AppendUint64(dst, low)
 	}
 	if e.Period != enc.period {
-		dst = binary.AppendVarint(dst, e.Period-enc.period) // wraps around 2^64; so does the sum that undoes it
+		dst = binary.AppendVarint(dst, e.Period-enc.period) // wraps modulo 2^64, as does the decoder's sum
 	}
 	dst = spent.AppendMinimal(dst)
 	if len(e.Debts) > 0 {
@@ -143,5 +143,5 @@ func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 	return dst, nil
 }
 
-// unzigzag inverts the mapping of signed numbers in binary.AppendVarint.
+// unzigzag inverts the encoding of signed numbers in binary.AppendVarint.
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

@@ -7,10 +7,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// accountDecoder decodes an accounts block; b holds the bytes not decoded yet.
+// accountDecoder decodes an accounts block; b holds the bytes not yet decoded.
 type accountDecoder struct {
 	b         []byte
-	left      int // accounts not decoded yet
+	left      int // accounts not yet decoded
 	total     int
 	high, low uint64
 	period    int64
@@ -18,7 +18,7 @@ type accountDecoder struct {
 
 func newAccountDecoder(b []byte) (*accountDecoder, error) {
 	if len(b) < 2 || b[0] != accountsKind {
-		return nil, &DecodeError{What: "accounts", Reason: "it does not begin with the kind A"}
+		return nil, &DecodeError{What: "accounts", Reason: "it does not begin with the kind byte A"}
 	}
 	if b[1] != accountsV2 {
 		return nil, unknownVersion(b[1])
@@ -26,11 +26,11 @@ func newAccountDecoder(b []byte) (*accountDecoder, error) {
 	d := &accountDecoder{b: b[2:]}
 	count, ok := d.uvarint()
 	if !ok {
-		return nil, &DecodeError{What: "accounts", Reason: "the number of accounts is cut or not minimal"}
+		return nil, &DecodeError{What: "accounts", Reason: "the number of accounts is truncated or not minimal"}
 	}
 	if count > uint64(len(d.b)/minAccountBytes) {
 		return nil, &DecodeError{What: "accounts",
-			Reason: fmt.Sprintf("%d accounts do not fit %d bytes", count, len(d.b))}
+			Reason: fmt.Sprintf("%d accounts do not fit in %d bytes", count, len(d.b))}
 	}
 	d.left, d.total = int(count), int(count)
 	return d, nil
@@ -43,13 +43,13 @@ func (d *accountDecoder) fail(reason string) error {
 func (d *accountDecoder) next() (Entry, error) {
 	var e Entry
 	if len(d.b) == 0 {
-		return e, d.fail("cut before its first byte")
+		return e, d.fail("truncated before its first byte")
 	}
 	lead, ext := d.b[0], byte(0)
 	d.b = d.b[1:]
 	if lead&leadExtended != 0 {
 		if len(d.b) == 0 {
-			return e, d.fail("cut before its second byte")
+			return e, d.fail("truncated before its second byte")
 		}
 		ext = d.b[0]
 		d.b = d.b[1:]
@@ -67,18 +67,18 @@ func (d *accountDecoder) next() (Entry, error) {
 	return e, nil
 }
 
-// key decodes id and period, and checks that they are greater than the last account's.
+// key decodes id and period, and checks that they come after the last account's.
 func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 	first, sameID := d.left == d.total, gapForm == gapSameID
 	switch {
 	case sameID && first:
 		return d.fail("the first account has no id")
 	case !sameID && gapForm > maxHalf:
-		return d.fail("the form of its id is not known")
+		return d.fail("its id has an unknown form")
 	case !sameID:
 		gap, ok := d.minimal(int(gapForm))
 		if !ok || len(d.b) < maxHalf {
-			return d.fail("its id is cut or not minimal")
+			return d.fail("its id is truncated or not minimal")
 		}
 		low := binary.BigEndian.Uint64(d.b)
 		d.b = d.b[maxHalf:]
@@ -93,7 +93,7 @@ func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 	if periodDiffers {
 		difference, ok := d.uvarint()
 		if !ok || difference == 0 {
-			return d.fail("its period is cut or not minimal")
+			return d.fail("its period is truncated or not minimal")
 		}
 		period := d.period + unzigzag(difference)
 		if sameID && period <= d.period {
@@ -112,13 +112,13 @@ func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 func (d *accountDecoder) amounts(e *Entry, spentLen int, ext byte) error {
 	if ext&extLongSpent != 0 {
 		if spentLen != 0 {
-			return d.fail("it states two lengths of what was spent")
+			return d.fail("it has two lengths for the spent amount")
 		}
 		spentLen = maxHalf
 	}
 	spent, ok := d.minimal(spentLen)
 	if !ok {
-		return d.fail("what was spent is cut or not minimal")
+		return d.fail("the spent amount is truncated or not minimal")
 	}
 	if e.Account.Spent = units.Mu2(spent); e.Account.IsZero() {
 		return d.fail("it is zero")
@@ -128,13 +128,13 @@ func (d *accountDecoder) amounts(e *Entry, spentLen int, ext byte) error {
 	}
 	n, ok := d.uvarint()
 	if !ok || n == 0 || n > uint64(len(d.b)) {
-		return d.fail("the number of its debts is cut or not minimal, or they do not fit")
+		return d.fail("the number of its debts is truncated or not minimal, or they do not fit")
 	}
 	e.Debts = make([]units.Mu2, n)
 	for i := range e.Debts {
 		debt, ok := d.uvarint()
 		if !ok {
-			return d.fail("a debt is cut or not minimal")
+			return d.fail("a debt is truncated or not minimal")
 		}
 		e.Debts[i] = units.Mu2(debt)
 	}

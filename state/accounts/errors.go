@@ -10,17 +10,17 @@ var (
 	// It is an ordinary outcome: the user is left out of the turn, and pays nothing.
 	ErrOverBudget = errors.New("worst case does not fit the budget")
 
-	// ErrSettle is returned by Account.Settle when more is returned than was
-	// reserved, or more is charged than was reserved for it. It means that the caller's
-	// records and the account disagree: stop, do not clip.
+	// ErrSettle is returned by Account.Settle if less than the worst case is reserved, or if the
+	// charge exceeds the worst case. It means that the caller's records and the account disagree:
+	// stop, do not clip.
 	ErrSettle = errors.New("settlement does not match the reservation")
 
 	// ErrLowered is returned by Shard.Put when an account would lose something it has spent.
-	ErrLowered = errors.New("an account never gets back what it has spent")
+	ErrLowered = errors.New("the amount spent in an account cannot be lowered")
 
 	// ErrMoved is returned by Shard.At and PutAt if the index does not belong to the account. No
 	// other account is read or written.
-	ErrMoved = errors.New("the account does not stand at this index")
+	ErrMoved = errors.New("the account is not at this index")
 
 	// ErrShardFull is returned when a Shard would hold more than 2^26 − 1 accounts:
 	// run with more shards.
@@ -31,19 +31,19 @@ var (
 	ErrReserved = errors.New("an account with an open reservation cannot be stored")
 )
 
-// DecodeError reports why bytes are not a valid encoding. Its text names positions and lengths,
+// DecodeError reports why bytes are not a valid encoding. Its text mentions positions and lengths,
 // never contents.
 type DecodeError struct {
 	What   string // "accounts", "gdp"
 	Reason string
-	// Version and Known are, where the encoding is of a version that this program does not know,
-	// that version and the one that it knows; else 0.
+	// Version and Known are the encoding's version and the one that this program supports, if they
+	// differ; else 0.
 	Version, Known byte
 }
 
 // unknownVersion reports an encoding whose version this program does not support.
 func unknownVersion(version byte) error {
-	return &DecodeError{What: "accounts", Reason: fmt.Sprintf("version %d is not known here, only %d", version,
+	return &DecodeError{What: "accounts", Reason: fmt.Sprintf("version %d is not supported, only %d", version,
 		accountsV2), Version: version, Known: accountsV2}
 }
 

@@ -5,8 +5,8 @@ import "errors"
 var errJSON = errors.New("this state has no JSON form: store the bytes of its binary encoding (MarshalBinary; of " +
 	"accounts, Encode), in JSON as a []byte")
 
-// NoJSON is embedded in types that encoding/json would write as {}, which would decode as nothing
-// spent. It needs no memory as the first field of a struct.
+// NoJSON is embedded in types that encoding/json would write as {}, which would decode as if
+// nothing had been spent. As the first field of a struct it takes no memory.
 type NoJSON struct{}
 
 // MarshalJSON returns an error.

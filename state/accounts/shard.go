@@ -16,27 +16,27 @@ const (
 	chunkSize = 1 << chunkBits
 	firstSlot = 16 // slots of the smallest index; a power of two
 
-	// A slot of the index holds an entry number in its low bits and some bits of
-	// the key's hash above, so that a probe rarely touches a wrong entry.
+	// A slot of the index holds an entry number in its low bits and part of the key's hash above
+	// them, so that a probe rarely reads a wrong entry.
 	slotBits    = 26
 	slotMask    = 1<<slotBits - 1
-	maxAccounts = slotMask // a slot holds the number plus one, 0 is free
+	maxAccounts = slotMask // a slot holds the entry number plus one; 0 is free
 )
 
 // Shard holds the accounts of one shard of users, keyed by (ID, period): a growing table in chunks
-// that are never copied, and an open-addressing index over it. In memory a user costs 32 bytes of
-// entry, 8 for each metric with a debt, and 5 to 11 bytes of index. Only DropBefore deletes
-// accounts, of periods that have ended. Not for concurrent use, not even reads (All sorts on
-// demand).
+// that are never copied, with an open-addressing index over it. In memory a user takes 32 bytes for
+// the entry, 8 for each metric with a debt, and 5 to 11 for the index. Only DropBefore deletes
+// accounts, those of periods that have ended. Not safe for concurrent use, not even for reading
+// (All sorts on demand).
 type Shard struct {
 	NoJSON
 	chunks []*[chunkSize]shardEntry
-	// reserved is beside chunks; nil while no entry has a reservation.
+	// reserved is parallel to chunks; a chunk is nil while none of its entries has a reservation
 	reserved []*[chunkSize]units.Mu2
-	debts    [][]*[chunkSize]units.Mu2 // by metric, beside chunks; short or nil while there is no debt
+	debts    [][]*[chunkSize]units.Mu2 // by metric, parallel to chunks; short or nil while there is no debt
 	count    int                       // entries, zero ones included
-	zero     int                       // entries whose account is zero: reservations that were returned in full
-	index    []uint32                  // open addressing, a power of two long
+	zero     int                       // entries whose account is zero because a reservation was released in full
+	index    []uint32                  // open addressing; its length is a power of two
 	order    []uint32                  // the first len(order) entries in key order, as of the last All
 	seed     maphash.Seed
 }
@@ -59,23 +59,22 @@ func NewShard() *Shard {
 // Len returns the number of accounts that are not zero.
 func (s *Shard) Len() int { return s.count - s.zero }
 
-// Get returns the account, and whether there is one that is not zero. A new
-// user's account is the zero Account.
+// Get returns the account, and whether it is not zero. A new user's account is the zero Account.
 func (s *Shard) Get(id ID, period int64) (Account, bool) {
 	_, a := s.Find(id, period)
 	return a, !a.IsZero()
 }
 
-// Put stores the account. A zero account that is not there is not added. It returns ErrLowered, and
-// changes nothing, if Spent would fall below the stored value: spent loss is never forgotten.
-// Amortised O(1), whatever the account's history.
+// Put stores the account. A zero account is never added. It returns ErrLowered, and changes nothing,
+// if Spent would fall below the stored value: spent loss is never forgotten. Amortised O(1),
+// whatever the account's history.
 func (s *Shard) Put(id ID, period int64, a Account) error {
 	_, err := s.PutAt(-1, id, period, a)
 	return err
 }
 
-// Find returns the account and its index, with which At and PutAt reach it without a search until
-// the next DropBefore; −1 if there is none.
+// Find returns the account and its index, or −1 if there is none. Until the next DropBefore, At and
+// PutAt reach the account by its index without a search.
 func (s *Shard) Find(id ID, period int64) (index int, a Account) {
 	_, n := s.find(accountKey{id, period})
 	if n < 0 {
@@ -98,8 +97,8 @@ func (s *Shard) holds(index int, id ID, period int64) bool {
 }
 
 // PutAt is Put for an account whose index is known; it searches if the index is −1. It returns the
-// index, or −1 for a zero account that is not stored. It returns the errors of Put, and ErrMoved as
-// At.
+// index, or −1 for a zero account that is not stored. It returns the errors of Put, and ErrMoved
+// like At.
 func (s *Shard) PutAt(index int, id ID, period int64, a Account) (int, error) {
 	if index >= 0 {
 		if !s.holds(index, id, period) {
@@ -142,8 +141,8 @@ func (s *Shard) replace(n int, a Account) error {
 }
 
 // DropBefore removes the accounts of all periods before the given one; none of them may have a
-// reservation. No charge may follow for such a period: its account would begin anew. O(accounts) if
-// there is something to remove.
+// reservation. No charge may follow for such a period, as its account would start from zero.
+// O(accounts) if there is something to remove.
 func (s *Shard) DropBefore(period int64) error {
 	drop := 0
 	for n := range s.count {
@@ -176,9 +175,9 @@ func (s *Shard) DropBefore(period int64) error {
 	return nil
 }
 
-// All ranges over the accounts that are not zero, in key order: by id, then by
-// period. The Shard must not change meanwhile. The first call after accounts were
-// added sorts the new ones in, O(n + k·log k) for k new ones.
+// All ranges over the accounts that are not zero, ordered by id, then by period. The Shard must not
+// change meanwhile. The first call after accounts were added sorts the new ones in, in O(n + k·log
+// k) for k of them.
 func (s *Shard) All() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		s.sort()
@@ -195,8 +194,8 @@ func (s *Shard) All() iter.Seq[Entry] {
 	}
 }
 
-// find returns the key's slot in the index and its entry number, or the slot to insert it at and
-// -1.
+// find returns the key's slot in the index and its entry number, or the slot at which to insert it
+// and -1.
 func (s *Shard) find(k accountKey) (slot, n int) {
 	h := s.hash(k)
 	mask, tag := len(s.index)-1, slotOf(h, -1)
@@ -215,13 +214,13 @@ func (s *Shard) find(k accountKey) (slot, n int) {
 	}
 }
 
-// slotOf returns the slot's value for entry n of a key with that hash. The tag is
-// taken from the top of the hash, the slot from its bottom.
+// slotOf returns the slot value for entry n with the given key hash. The tag comes from the top of
+// the hash, the slot number from the bottom.
 func slotOf(hash uint64, n int) uint32 {
 	return uint32(hash>>32)&^slotMask | uint32(n+1)
 }
 
-// hash is seeded per Shard: ids may be anything, and another pipeline may let users choose theirs.
+// hash is seeded per Shard, because another pipeline may let users choose their ids.
 func (s *Shard) hash(k accountKey) uint64 { return maphash.Comparable(s.seed, k) }
 
 func (s *Shard) entry(n int) *shardEntry {
@@ -236,8 +235,8 @@ func (s *Shard) account(n int) Account {
 	return a
 }
 
-// Debt returns the debt of the account's bucket for a metric, at an index from PutAt; 0 for −1, an
-// account that is not stored.
+// Debt returns the debt for a metric of the account at an index from PutAt; 0 for −1, an account
+// that is not stored.
 func (s *Shard) Debt(index, metric int) units.Mu2 {
 	if index < 0 || metric >= len(s.debts) {
 		return 0
@@ -267,7 +266,7 @@ func (s *Shard) SetDebt(index, metric int, debt units.Mu2) {
 	s.debts[metric][chunk][index&(chunkSize-1)] = debt
 }
 
-// debtsOf returns an account's debts, as Entry has them.
+// debtsOf returns an account's debts in the form of Entry.Debts.
 func (s *Shard) debtsOf(n int) []units.Mu2 {
 	last := len(s.debts) - 1
 	for last >= 0 && s.Debt(n, last) == 0 {
@@ -283,7 +282,7 @@ func (s *Shard) debtsOf(n int) []units.Mu2 {
 	return debts
 }
 
-// Restore stores an account with its debts, as Put does.
+// Restore is Put for an account with its debts.
 func (s *Shard) Restore(e Entry) error {
 	index, err := s.PutAt(-1, e.ID, e.Period, e.Account)
 	if err != nil {
@@ -320,7 +319,7 @@ func (s *Shard) appendEntry(k accountKey, a Account) int {
 	return n
 }
 
-// reindex rebuilds the index with that many slots.
+// reindex rebuilds the index with the given number of slots.
 func (s *Shard) reindex(slots int) {
 	s.index = make([]uint32, slots)
 	mask := slots - 1
@@ -334,14 +333,14 @@ func (s *Shard) reindex(slots int) {
 	}
 }
 
-// sortKey carries the leading bytes of an id beside its entry number, so that
-// nearly all comparisons stay within the slice that is being sorted.
+// sortKey carries the leading bytes of an id next to its entry number, so that nearly all
+// comparisons stay within the slice being sorted.
 type sortKey struct {
 	lead uint64
 	n    uint32
 }
 
-// sort brings order up to date: it sorts the entries added since and merges.
+// sort brings order up to date: it sorts the entries added since the last call and merges them in.
 func (s *Shard) sort() {
 	added := s.count - len(s.order)
 	if added == 0 {
