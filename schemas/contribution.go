@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// ContribUser has the contributions of one (user, period) to a slice of event time.
+// ContribUser holds the contributions of one (user, period) to a slice of event time.
 type ContribUser struct {
 	ID      accounts.ID
 	Period  int64
@@ -18,7 +18,7 @@ type ContribUser struct {
 	Records []RecordValue // the same events one by one, if the deployment has sums
 }
 
-// KeyCount is the number of events of a label.
+// KeyCount is the number of events with a label.
 type KeyCount struct {
 	Key uint32 // index of the label in a dictionary
 	N   uint32
@@ -58,8 +58,8 @@ func (m *UserMemory) Reset() {
 	m.users, m.entries = m.users[:0], m.entries[:0]
 }
 
-// piece extends s by n items, which keep their old values, and returns them. If s is full, earlier
-// pieces stay in the old memory.
+// piece extends s by n items, which keep their old values, and returns them. If s is full, it gets
+// new memory and earlier pieces stay in the old one.
 func piece[T any](s *[]T, n int) []T {
 	if cap(*s)-len(*s) < n {
 		*s = make([]T, 0, max(n, 2*cap(*s)))
@@ -69,8 +69,8 @@ func piece[T any](s *[]T, n int) []T {
 	return (*s)[from : from+n : from+n]
 }
 
-// users moves the users of a batch; sorted requires that users, entries and records ascend
-// strictly.
+// users moves the users of a batch; sorted requires users, entries and records in strictly
+// ascending order.
 func (w *wire) users(users *[]ContribUser, m *UserMemory, labels int, sorted bool) {
 	entries := 0
 	for i := range *users {
@@ -101,11 +101,11 @@ func (w *wire) users(users *[]ContribUser, m *UserMemory, labels int, sorted boo
 }
 
 // userRow encodes users one after the other: an id, a head, the period if it differs from the
-// previous user's, the bytes of a form, entries, and records if the head announces them.
+// previous user's, the bytes of the form, entries, and records if the head announces them.
 type userRow struct {
 	labels   int  // number of labels in the dictionary
 	sorted   bool // users, entries and records are strictly ascending
-	formBits int  // bits of a head for the form
+	formBits int  // number of bits for the form in a head
 	period   int64
 	free     []KeyCount // reading: memory for the entries of the remaining users
 	records  bool       // reading: the user has records
@@ -174,7 +174,7 @@ func (r *userRow) readEvents(w *wire, u *ContribUser) {
 		return
 	}
 	u.Records = make([]RecordValue, w.length(0, 19, "records"))
-	w.check(len(u.Records) > 0, "records announced, but there are none")
+	w.check(len(u.Records) > 0, "records are announced, but there are none")
 	for i := range u.Records {
 		v := &u.Records[i]
 		w.uint32(&v.Key, "record")
@@ -184,7 +184,7 @@ func (r *userRow) readEvents(w *wire, u *ContribUser) {
 	}
 }
 
-// check requires the order of users, entries and records; before may be nil.
+// check requires that users, entries and records are in order; before may be nil.
 func (r *userRow) check(w *wire, before, u *ContribUser) {
 	if r.sorted && before != nil && CompareUsers(before, u) >= 0 {
 		w.fail("users out of order")
@@ -202,5 +202,5 @@ func (r *userRow) check(w *wire, before, u *ContribUser) {
 	}
 }
 
-// end is called after the last user.
+// end checks, after the last user, that all announced entries were read.
 func (r *userRow) end(w *wire) { w.check(len(r.free) == 0, "fewer entries than announced") }

@@ -2,12 +2,12 @@ package schemas
 
 import "fmt"
 
-// Control is a record of the control log. Readers, not the codec, ignore a record whose epoch is
-// not the last EPOCH before it.
+// Control is a record of the control log. It is up to readers, not the codec, to ignore a record
+// whose epoch is not the last EPOCH before it.
 type Control struct {
 	Back       int64 // offset at which a reader that starts at this record must begin
 	BackEpoch  int64 // offset of the last EPOCH before Back, or −1
-	Generation int64 // offset of the newest GENERATION before the record, or 0, the HEADER's
+	Generation int64 // offset of the newest GENERATION before the record, or 0 for the HEADER
 	Body       ControlBody
 }
 
@@ -29,7 +29,7 @@ type Run struct {
 type Epoch struct {
 	RunID    [16]byte // random id of the run
 	Run      int64    // the run's number
-	Settled  uint64   // last turn settled, with all before it, when the epoch began
+	Settled  uint64   // last turn that was settled, as were all before it, when the epoch began
 	Host     string   // host of the run, for people
 	Began    int64    // start of the epoch in Unix milliseconds, for people
 	Cluster  string   // id of the Kafka cluster; "" if unknown
@@ -45,7 +45,7 @@ type Stop struct {
 	Reason string // for the trusted side: no user, key or count; at most 64 KiB
 }
 
-// Recover lifts the one Stop that an operator has examined, and no later one.
+// Recover lifts the Stop that an operator has examined, and no other.
 type Recover struct {
 	By   string // the operator's name; at most 64 KiB
 	Stop int64  // offset of the STOP
@@ -85,7 +85,7 @@ func DecodeControl(b []byte) (Control, error) {
 	if err := unknownKind(b); err != nil {
 		return Control{}, err
 	}
-	return Control{}, malformed(Kind(b[2]), "no record of the control topic is of this kind")
+	return Control{}, malformed(Kind(b[2]), "the control topic has no records of this kind")
 }
 
 func (c *Control) layout(w *wire) {

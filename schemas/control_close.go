@@ -11,7 +11,7 @@ type Close struct {
 	Epoch         int64
 	Turn          uint64
 	Contributions uint64 // accepted records of the turn
-	Cuts          []Cut  // its ends, by partition, strictly ascending
+	Cuts          []Cut  // ends of the turn, by partition, strictly ascending
 	Tallies       ReadTallies
 }
 
@@ -22,19 +22,19 @@ type Cut struct {
 	Restart     int64 // lowest offset that contributes to a later turn, or Cut
 	AppendTime  int64 // largest append time before Restart, Unix milliseconds
 	LeaderEpoch int32
-	Idle        bool  // the idle rule set the end
-	Lag         int64 // delay of its records behind the clock on arrival, in milliseconds; at least 0
+	Idle        bool  // whether the idle rule set the end
+	Lag         int64 // delay of the records behind the clock on arrival, in milliseconds; at least 0
 	// Ahead lists the offsets from Restart to Cut whose producer's stamp was ahead of the reader's
 	// clock, ascending. A restarted reader reuses this verdict.
 	Ahead []int64
 }
 
-// ReadTallies counts READ's records by outcome. The numbers are for the trusted side only: never on
-// standard output, in logs or in metrics.
+// ReadTallies counts READ's records by outcome. The numbers are for the trusted side only: they
+// never appear on standard output, in logs or in metrics.
 type ReadTallies struct {
 	Read, BeforeStart, Late, Future, Overtaken, Accepted uint64
-	// Skipped counts records that are not events by design: tombstones, deletes, and records no
-	// filter needs. The encoding lists them among the classes of dead letters.
+	// Skipped counts records that are not events by design: tombstones, deletes, and records that
+	// no filter needs. The encoding lists them among the classes of dead letters.
 	Skipped      uint64
 	DeadLettered map[string]uint64 // by class
 }
@@ -89,7 +89,7 @@ func (c *Cut) layout(w *wire) {
 	c.Idle, c.Lag = idle&1 == 1, int64(idle>>1)
 	last := c.Restart
 	list(w, &c.Ahead, 1, "offsets ahead", func(offset *int64, w *wire) {
-		step := *offset - last // a byte for each, if there are many
+		step := *offset - last // one byte each if there are many
 		w.int(&step, "offset ahead")
 		last += step
 		if w.reading {
@@ -122,7 +122,7 @@ func (t *ReadTallies) layout(w *wire) {
 		switch {
 		case !w.reading:
 		case *class == skippedClass:
-			w.check(n > 0, "no record is skipped")
+			w.check(n > 0, "the tally of skipped records is 0")
 			t.Skipped = n
 		default:
 			if t.DeadLettered == nil {

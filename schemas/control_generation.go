@@ -8,11 +8,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// PastGeneration keeps the parts of an earlier generation that later ones need. It has nothing of
-// its turns: no window spans a change.
+// PastGeneration keeps the parts of an earlier generation that later ones need. None of its turns
+// are among them, because no window spans a change.
 type PastGeneration struct {
 	Metrics []MetricIdentity // names that keep their meaning
-	// Lateness, Skew and Slack, in milliseconds, apply to the records below Below, even when they
+	// Lateness, Skew and Slack, in milliseconds, apply to the records before Below, even if they
 	// are read again.
 	Lateness, Skew, Slack int64
 	Below                 []Boundary // cuts of the generation's last turn, by partition, ascending
@@ -91,7 +91,7 @@ func (g *Generation) layout(w *wire) {
 	w.ints(&g.CountsEnd, "ends of counts")
 	g.Header.layout(w)
 	w.check(g.Header.Generation >= 2 && g.Header.FromTurn >= 1 && len(g.Header.Past) > 0,
-		"a generation without one before it")
+		"a generation without a predecessor")
 }
 
 // layoutPast moves a header's fields about earlier generations.

@@ -16,38 +16,38 @@ type Header struct {
 
 	Shards, ReleaseShards, LedgerSlots uint32
 
-	By, Why     string // author of the generation and reason for it, if the operator gave them
+	By, Why     string // author of the generation and reason for it, if the operator stated them
 	Deployment  string // prefix of the transactional ids that fence older runs
 	StartMillis int64  // Unix milliseconds; earlier events belong to no turn
 	EventsTopic string
 	Events      EventIdentity // decoding of the records of EventsTopic
 	Trust       string        // whose event times are trusted
-	NoFuture    bool          // event times in the future are accepted
+	NoFuture    bool          // whether event times in the future are accepted
 	// Zone is the time zone in which windows and budget periods begin (package wallclock); "" is
 	// UTC. The times in a header are instants and do not depend on it.
 	Zone string
 
 	Metrics []MetricSpec
 	Topics  Topics
-	Counts  CountsEncoding // encoding of this generation's values: a turn that is redone gives the same bytes
+	Counts  CountsEncoding // encoding of this generation's values: a redone turn gives the same bytes
 
-	FromTurn   uint64 // first turn of this generation: 1 in a HEADER
-	SliceStart int64  // start of FromTurn and earliest window start, Unix milliseconds: StartMillis in a HEADER
+	FromTurn   uint64 // first turn of this generation; 1 in a HEADER
+	SliceStart int64  // start of FromTurn and earliest window start, Unix milliseconds; StartMillis in a HEADER
 
 	Past []PastGeneration // generations before this one, oldest first
-	// Before lists the allowances under which the ledger's debts arose, in the order of the debts:
-	// those of the last generation that settled a turn.
+	// Before lists the allowances under which the ledger's debts arose, in the order of the debts.
+	// They are those of the last generation that settled a turn.
 	Before []MetricAllowance
 }
 
 // EventIdentity describes, for programs and people, how a format decodes records. Two formats with
 // the same identity decode every record alike. If only User is the same, every record that is an
-// event in both has the same user in both; likewise Key, Time, Value and each filter. A text
+// event in both has the same user in both; likewise for Key, Time, Value and each filter. A text
 // describes the place of a field in the bytes and its decoding, not its name.
 type EventIdentity struct {
-	Records                string   // with the other texts, it determines which records are events
+	Records                string   // together with the other texts, determines which records are events
 	User, Key, Time, Value string   // Value is "" without a value field
-	Filters                []string // by filter, in the order of the function Filters: the fields it reads
+	Filters                []string // fields that each filter reads, in the order of the function Filters
 }
 
 // KeyFingerprint identifies a noise key and the first turn that uses it.
@@ -84,14 +84,14 @@ func (h *Header) layout(w *wire) {
 	if what := h.Counts.check(); what != "" {
 		w.fail(what)
 	}
-	// The shortest metric has more than 48 bytes: four floats, eight texts, numbers.
+	// The shortest metric takes more than 48 bytes: four floats, eight texts, numbers.
 	list(w, &h.Metrics, 48, "metrics", (*MetricSpec).layout)
 	elements(w, &e.Filters, len(Filters(h.Metrics)), "fields of filters", func(f *string, w *wire) {
 		w.text(f, "fields of a filter")
 	})
 	h.layoutPast(w)
-	// The rest is left out if the deployment planned nothing and counts in UTC; in UTC, so is the
-	// zone.
+	// The rest is left out if the deployment has no planned share and its zone is UTC; if only the
+	// zone is UTC, the zone is left out.
 	if p := &h.Budget.Planned; w.more(*p != budgets.Planned{} || h.Zone != "") {
 		w.fields("planned share", &p.Share, "planned part of the budget", &p.Mu2,
 			"planned part of the key budget", &p.Keys)

@@ -7,44 +7,44 @@ import (
 )
 
 // Reader announces that a process of a run has begun to read a group of partitions; the reader's
-// number is the record's offset. The reader belongs to all later epochs until another reader of its
-// group begins. Group 0 has no Reader records: its reader begins the epochs.
+// number is the record's offset. The reader takes part in all later epochs until another reader of
+// its group begins. Group 0 has no Reader records: its reader begins the epochs.
 type Reader struct {
 	Run    int64  // the run's number
 	Group  uint32 // 1 ≤ Group < Groups
-	Groups uint32 // number of groups of the run; at most MaxGroups
+	Groups uint32 // number of groups in the run; at most MaxGroups
 }
 
-// MaxGroups limits the groups of partitions of a run.
+// MaxGroups limits the groups of partitions in a run.
 const MaxGroups = 1 << 12
 
 // Passed reports the progress of the reader of a group of partitions. It counts only if its epoch
-// is the last EPOCH before it, and its reader the last one of the group before that EPOCH. The
+// is the last EPOCH before it, and its reader is the last one of the group before that EPOCH. The
 // first Passed that names a turn assigns the records before its cuts to that turn.
 type Passed struct {
 	Epoch  int64
-	Group  uint32 // 0: from the reader that begins the epochs, with Redo only
+	Group  uint32 // 0: from the reader that begins the epochs; only Redo is then set
 	Reader int64  // the reader's number; 0 for group 0
 	// Turn is the last turn that every partition of the group has passed, or has read up to the
-	// cuts of its CLOSE; the greatest uint64 if the group has read everything the run reads.
+	// cuts of its CLOSE; the greatest uint64 if the group has read everything that the run reads.
 	Turn    uint64
 	Each    []TurnRecords // by turn up to Turn, strictly ascending; turns without records are absent
 	Cuts    []GroupCut    // by partition, strictly ascending; empty if every turn up to Turn is closed
-	Tallies ReadTallies   // records before Cuts; without Cuts, all records since the last ones
-	AtEnd   bool          // the partitions were read to their ends as of the start of the run
-	Last    uint64        // last turn, as far as was read, with an event of the group; 0 for none
+	Tallies ReadTallies   // tallies of the records before Cuts; without Cuts, of all records since the last ones
+	AtEnd   bool          // whether the partitions were read to the ends they had when the run started
+	Last    uint64        // last turn with an event of the group, as far as it has read; 0 for none
 	Redo    uint64        // group 0 only: turn that is redone from the ledger; 0 for none
 }
 
-// TurnRecords is the number of records of a turn that a group accepted before its cuts.
+// TurnRecords is the number of a turn's records that a group accepted before its cuts.
 type TurnRecords struct{ Turn, Records uint64 }
 
 // GroupCut is a partition's cut in a Passed. Its Restart and AppendTime apply to turns after the
 // last one passed.
 type GroupCut struct {
 	Cut
-	// Marks has the partition's first accepted record of each turn passed but not closed, before
-	// the cut, strictly ascending by turn.
+	// Marks lists, strictly ascending by turn, the partition's first accepted record before the cut
+	// in each turn that is passed but not closed.
 	Marks []TurnMark
 }
 
@@ -55,8 +55,8 @@ type TurnMark struct {
 	AppendTime int64 // largest append time before Offset, Unix milliseconds
 }
 
-// For returns the cut for a CLOSE of a turn that was passed. Its Restart is the first record of any
-// later turn.
+// For returns the cut for the CLOSE of a turn that was passed. Its Restart is at the first record
+// of any later turn.
 func (g *GroupCut) For(turn uint64) Cut {
 	c := g.Cut
 	for _, m := range g.Marks {
@@ -67,7 +67,7 @@ func (g *GroupCut) For(turn uint64) Cut {
 	return c
 }
 
-// Lost ends an epoch in which a stage lost a partition to another writer. It counts only if its
+// Lost ends an epoch because a stage lost a partition to another writer. It counts only if its
 // epoch is the last EPOCH before it.
 type Lost struct{ Epoch int64 }
 
@@ -79,10 +79,11 @@ type End struct {
 	Epoch   int64
 	Drained bool
 	Owed    uint64      // last turn the run was to settle; 0 if none was set; may be OwedUnknown
-	Tallies ReadTallies // records that no CLOSE has tallied; the next run reads them again
+	Tallies ReadTallies // tallies of the records that no CLOSE has counted; the next run reads them again
 }
 
-// OwedUnknown is End.Owed of a run that was drained before it had read everything it was to settle.
+// OwedUnknown is End.Owed for a run that was drained before it had read everything it was to
+// settle.
 const OwedUnknown = math.MaxUint64
 
 func (*Reader) controlKind() Kind { return KindReader }
@@ -99,7 +100,7 @@ func (r *Reader) layout(w *wire) {
 func (p *Passed) layout(w *wire) {
 	p.fields(w)
 	w.check(p.Group < MaxGroups, "no such group")
-	w.check(p.Group == 0 || p.Redo == 0, "a turn done again, but not from the reader that begins the epochs")
+	w.check(p.Group == 0 || p.Redo == 0, "a redone turn, but not from the reader that begins the epochs")
 	if p.Group == 0 {
 		all, redo := newWriter(nil, KindPassed), newWriter(nil, KindPassed)
 		p.fields(all)
@@ -141,6 +142,6 @@ func (e *End) layout(w *wire) {
 	w.fields("epoch", &e.Epoch, "drained", &e.Drained, "last turn", &e.Owed)
 	if w.more(e.Tallies.Read > 0) {
 		e.Tallies.layout(w)
-		w.check(e.Tallies.Read > 0, "tallies of no record")
+		w.check(e.Tallies.Read > 0, "tallies of no records")
 	}
 }

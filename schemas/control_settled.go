@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Settled is the result of a turn, from which users are charged: every released cell with its final
-// precision, and by metric the precision that an unlisted key cost.
+// Settled is the result of a turn, from which users are charged: the final precision of every
+// released cell and, for each metric, the precision charged for an unlisted key.
 type Settled struct {
 	Epoch int64
 	Turn  uint64
@@ -47,8 +47,8 @@ func (s *Settled) fields(w *wire) {
 	w.settledKeys(&s.Keys)
 }
 
-// windows moves each window of a list as its difference from the previous one. A turn has few
-// windows and many keys, so a key costs three bytes besides its text and its precision. Differences
+// windows moves each window in a list as its difference from the previous one. A turn has few
+// windows and many keys, so a key takes three bytes besides its text and its precision. Differences
 // that wrap around are read back correctly.
 type windows struct{ start, length int64 }
 
@@ -74,7 +74,8 @@ func (k *SettledKey) layout(before *windows, w *wire) {
 	w.precision(&k.Precision, "precision")
 }
 
-// settledDigest returns the SHA-256 of everything but Part, Parts and Digest. Errors: ErrInvalid.
+// settledDigest returns the SHA-256 of everything except Part, Parts and Digest. Errors:
+// ErrInvalid.
 func settledDigest(s Settled) ([32]byte, error) {
 	s.Part, s.Parts, s.Digest = 0, 0, [32]byte{}
 	all, err := encode(KindSettled, &s, (*Settled).fields)
@@ -160,7 +161,7 @@ func JoinSettled(parts []Settled) (Settled, error) {
 		out.Keys = append(out.Keys, byPart[i].Keys...)
 	}
 	if digest, err := settledDigest(out); err != nil || digest != id.Digest {
-		return Settled{}, malformed(KindSettled, "the contents do not have the record's digest")
+		return Settled{}, malformed(KindSettled, "the contents do not match the record's digest")
 	}
 	return out, nil
 }

@@ -29,12 +29,12 @@ func AppendRegistry(dst []byte, id uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, registryMagic), id)
 }
 
-// timestampType is the type of a time in the schema. goavro 2.15 mistakes the canonical form of a
-// logical type, which no other reader's schema store would fingerprint. The bytes are the same, so
-// the codec is made without the annotation.
+// timestampType is the type of a time in the schema. goavro 2.15 gets the canonical form of a
+// logical type wrong, so its fingerprint would match no other reader's schema store. The codec is
+// therefore made without the annotation, which does not change the bytes.
 const timestampType = `{"type": "long", "logicalType": "timestamp-millis"}`
 
-// releaseCodec compiles the schema once; a goavro codec has no state after that.
+// releaseCodec compiles the schema once; a goavro codec is stateless after that.
 var releaseCodec = sync.OnceValues(func() (*goavro.Codec, error) {
 	c, err := goavro.NewCodec(strings.ReplaceAll(releaseSchema, timestampType, `"long"`))
 	if err != nil {
@@ -43,14 +43,14 @@ var releaseCodec = sync.OnceValues(func() (*goavro.Codec, error) {
 	return c, nil
 })
 
-// appendAvro writes the fields in Avro's binary encoding. The specification fixes every byte, so a
-// later goavro writes the same.
+// appendAvro writes the fields in Avro's binary encoding. The specification fixes every byte, so
+// later versions of goavro write the same.
 func (r *Release) appendAvro(dst []byte) ([]byte, error) {
 	codec, err := releaseCodec()
 	if err != nil {
 		return nil, err
 	}
-	// goavro silently ignores a misspelled name: a test compares the bytes.
+	// goavro silently ignores a misspelled name, so a test compares the bytes.
 	b, err := codec.BinaryFromNative(dst, map[string]any{
 		"metric": r.Metric, "window_start": r.WindowStart, "window_end": r.WindowEnd, "key": r.Key,
 		"value": r.Count(), "stddev": r.StdDev, "low": r.Low, "high": r.High, "confidence": r.Confidence,
@@ -59,8 +59,8 @@ func (r *Release) appendAvro(dst []byte) ([]byte, error) {
 		"metric_digest": hex.EncodeToString(r.MetricDigest[:]), "noise_key_id": r.NoiseKeyID,
 	})
 	if err != nil {
-		// goavro's texts may quote values.
-		return nil, invalid(KindRelease, "refused by Avro")
+		// goavro's error texts may quote values.
+		return nil, invalid(KindRelease, "rejected by Avro")
 	}
 	return b, nil
 }
@@ -68,7 +68,7 @@ func (r *Release) appendAvro(dst []byte) ([]byte, error) {
 func readReleaseAvro(b []byte) (*releaseFields, CountsEncoding, error) {
 	enc := CountsEncoding{Format: CountsAvro}
 	if len(b) < RegistryBytes {
-		return nil, enc, malformed(KindRelease, "cut off")
+		return nil, enc, malformed(KindRelease, "truncated")
 	}
 	enc.SchemaID = binary.BigEndian.Uint32(b[1:])
 	if what := enc.check(); what != "" {

@@ -32,7 +32,7 @@ func (e CountsEncoding) String() string {
 	return string(e.Format)
 }
 
-// Check refuses an impossible encoding. Errors: ErrInvalid.
+// Check returns ErrInvalid if the encoding is impossible.
 func (e CountsEncoding) Check() error {
 	if what := e.check(); what != "" {
 		return invalid(KindRelease, what)
@@ -40,7 +40,7 @@ func (e CountsEncoding) Check() error {
 	return nil
 }
 
-// check returns the reason that the encoding is impossible, or "".
+// check returns the reason why the encoding is impossible, or "".
 func (e CountsEncoding) check() string {
 	switch e.Format {
 	case CountsAvro:

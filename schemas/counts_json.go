@@ -12,10 +12,11 @@ import (
 
 // MarshalJSON returns the JSON that a program prints: the first twelve fields of a value in the
 // format CountsJSON, with the same bytes. Counts are exact decimals, times are RFC 3339 with Z, and
-// the precision is in 1/count². It fails if EncodeRelease would.
+// the precision is in 1/count². It fails whenever EncodeRelease would.
 func (r Release) MarshalJSON() ([]byte, error) { return r.JSON("") }
 
-// JSON is MarshalJSON with a further field for the unit of the events' values, unless it is "".
+// JSON is MarshalJSON with an additional field for the unit of the events' values, unless that is
+// "".
 func (r Release) JSON(valueUnit string) ([]byte, error) {
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -60,7 +61,7 @@ func (r *Release) printed(dst []byte) jsonObject {
 	return o
 }
 
-// releaseNames has the fields of appendJSON.
+// releaseNames holds the names of the fields that appendJSON writes.
 var releaseNames = sync.OnceValue(func() (names map[string]json.RawMessage) {
 	_ = json.Unmarshal(new(Release).appendJSON(nil), &names) // a test decodes the output of appendJSON
 	return names
@@ -74,7 +75,7 @@ func readReleaseJSON(b []byte) (*releaseFields, error) {
 	for name := range releaseNames() {
 		if _, ok := raw[name]; !ok || len(raw) != len(releaseNames()) {
 			return nil, &MalformedError{Kind: KindRelease,
-				What: "a JSON object with other fields than those of a release", cause: ErrVersion}
+				What: "a JSON object whose fields are not those of a release", cause: ErrVersion}
 		}
 	}
 	return &releaseFields{raw: raw}, nil
@@ -95,8 +96,8 @@ func (o *jsonObject) integer(name string, v int64) {
 	o.b = strconv.AppendInt(o.b, v, 10)
 }
 
-// float writes the shortest decimal that reads back as the same number, as JavaScript does
-// (ECMA-262, Number::toString).
+// float writes the shortest decimal that reads back as the same number, like JavaScript (ECMA-262,
+// Number::toString).
 func (o *jsonObject) float(name string, f float64) {
 	o.name(name)
 	if abs := math.Abs(f); abs == 0 || abs >= 1e-6 && abs < 1e21 {
@@ -104,7 +105,7 @@ func (o *jsonObject) float(name string, f float64) {
 		return
 	}
 	o.b = strconv.AppendFloat(o.b, f, 'e', -1, 64)
-	if n := len(o.b); o.b[n-4] == 'e' && o.b[n-2] == '0' { // an exponent of one digit has no zero
+	if n := len(o.b); o.b[n-4] == 'e' && o.b[n-2] == '0' { // a one-digit exponent has no leading zero
 		o.b[n-2] = o.b[n-1]
 		o.b = o.b[:n-1]
 	}

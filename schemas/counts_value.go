@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// HeaderType is the Kafka header with the kind of a record on the counts topic; TypeRelease is its
-// only value.
+// HeaderType is the Kafka header that states the kind of a record on the counts topic; TypeRelease
+// is its only value.
 const (
 	HeaderType  = "tollgate-type"
 	TypeRelease = "release"
@@ -37,7 +37,7 @@ type Release struct {
 	NoiseKeyID             string
 }
 
-// Count returns the value in the unit of the count, exact below 2^43 and rounded above.
+// Count returns the value in the unit of the count: exact below 2^43, rounded above.
 func (r *Release) Count() float64 { return math.Ldexp(float64(r.Value), -10) }
 
 func (r *Release) check() string {
@@ -54,16 +54,17 @@ func (r *Release) check() string {
 	case len(r.Key) > MaxKeyBytes || !utf8.ValidString(r.Key):
 		return "key too long or not UTF-8"
 	case len(r.Metric) > maxTextBytes || !utf8.ValidString(r.Metric) || strings.Contains(r.Metric, keySeparator):
-		return "metric too long, not UTF-8, or with a " + keySeparator
+		return "metric too long, not UTF-8, or contains " + keySeparator
 	case len(r.NoiseKeyID) > maxTextBytes || !utf8.ValidString(r.NoiseKeyID):
 		return "noise key id too long or not UTF-8"
 	}
 	return ""
 }
 
-// EncodeRelease encodes a release as a value of the counts topic. The bytes depend on the arguments
-// only: a later version of the program that redoes a turn writes the same bytes. Errors: ErrInvalid
-// (an impossible encoding, numbers not finite, no rung, a text too long or not UTF-8).
+// EncodeRelease encodes a release as a value of the counts topic. The bytes depend only on the
+// arguments: a later version of the program that redoes a turn writes the same bytes. Errors:
+// ErrInvalid (an impossible encoding, a number that is not finite, no rung, a text that is too long
+// or not UTF-8).
 func EncodeRelease(enc CountsEncoding, r Release) ([]byte, error) {
 	if what := enc.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -95,7 +96,7 @@ func DecodeRelease(b []byte) (Release, error) {
 	case len(b) > 0 && b[0] == registryMagic:
 		fields, enc, err = readReleaseAvro(b)
 	default:
-		err = malformed(KindRelease, "it begins as no format of counts")
+		err = malformed(KindRelease, "it does not begin like any format of counts")
 	}
 	if err != nil {
 		return Release{}, err
@@ -108,7 +109,7 @@ func DecodeRelease(b []byte) (Release, error) {
 	// follows from value_1024ths.
 	if again, err := r.append(make([]byte, 0, len(b)), enc); err != nil || !bytes.Equal(again, b) {
 		return Release{}, malformed(KindRelease,
-			"fields that contradict each other, or are not in the form in which this program writes them")
+			"its fields contradict each other, or differ in form from those that this program writes")
 	}
 	return r, nil
 }
@@ -120,7 +121,7 @@ type releaseFields struct {
 	fault  string                     // the first fault
 }
 
-// fieldOf returns a field, or notes that it is missing or of another type.
+// fieldOf returns a field; if it is missing or has another type, fieldOf records a fault.
 func fieldOf[T any](f *releaseFields, name string) (v T) {
 	ok := false
 	if f.raw == nil {
@@ -131,12 +132,12 @@ func fieldOf[T any](f *releaseFields, name string) (v T) {
 		v = *decoded
 	}
 	if !ok {
-		f.fault = cmp.Or(f.fault, name+" is missing or of another type")
+		f.fault = cmp.Or(f.fault, name+" is missing or has another type")
 	}
 	return v
 }
 
-// millis returns a time, which JSON has as text.
+// millis returns a time, which is text in JSON.
 func (f *releaseFields) millis(name string) int64 {
 	if f.raw == nil {
 		return fieldOf[int64](f, name)
@@ -175,7 +176,7 @@ func (f *releaseFields) release() (r Release, fault string) {
 		return r, "precision_units out of range"
 	}
 	if n, err := hex.Decode(r.MetricDigest[:], []byte(digest[:min(len(digest), 64)])); err != nil || n != 32 {
-		return r, "metric_digest is not hexadecimal of 32 bytes"
+		return r, "metric_digest is not 32 bytes in hexadecimal"
 	}
 	return r, ""
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// The headers of a dead letter, which precede the record's own. The digests are hexadecimal SHA-256
-// of the whole key or value, present only if it was cut.
+// The headers of a dead letter, which precede the record's own. The digests are the hexadecimal
+// SHA-256 of the whole key or value, present only if it was truncated.
 const (
 	DeadLetterPrefix    = "tollgate-"
 	DeadLetterClass     = DeadLetterPrefix + "class"
@@ -52,7 +52,7 @@ type DeadLetterMessage struct {
 	Headers    []RecordHeader
 }
 
-// The maximum sizes of the framing of a message and of a header, in bytes.
+// Upper bounds on the framing of a message and of a header, in bytes.
 const (
 	messageFraming = 128
 	headerFraming  = 10
@@ -61,9 +61,9 @@ const (
 // DeadLetter returns a message that preserves a record that is not an event: its key and value,
 // headers with its position and the class of its fault, and then its own headers. Key, value,
 // headers and framing together take at most maxBytes (0 is DefaultDeadLetterBytes; the minimum is
-// 4096). A key beyond a quarter of that is cut, and so is a value that does not fit; their lengths
-// and digests are noted. Headers beyond another quarter are counted only. class must be one of
-// event.Classes, or as short. The message shares memory with the arguments.
+// 4096). A key beyond a quarter of that is truncated, as is a value that does not fit; their
+// lengths and digests are recorded. Headers beyond another quarter are only counted. class must be
+// one of event.Classes, or no longer. The message shares memory with the arguments.
 func DeadLetter(origin Origin, class string, key, value []byte, headers []RecordHeader,
 	maxBytes int) DeadLetterMessage {
 	if maxBytes <= 0 {
@@ -110,13 +110,13 @@ func DeadLetter(origin Origin, class string, key, value []byte, headers []Record
 	return m
 }
 
-// DeadLetterRecord is the record in a dead letter.
+// DeadLetterRecord is the original record in a dead letter.
 type DeadLetterRecord struct {
 	Origin     Origin
 	Class      string
 	Key, Value []byte
 	Headers    []RecordHeader
-	Cut        bool // parts of the record are missing
+	Cut        bool // whether parts of the record are missing
 }
 
 // ReplayMark is the value of DeadLetterReplayed.

@@ -10,7 +10,7 @@
 //     value.
 //   - The same value gives the same bytes on every machine: maps are sorted, integers are in their
 //     shortest form.
-//   - A decoder accepts the shortest form only, checks every length against the remaining bytes
+//   - A decoder accepts only the shortest form, checks every length against the remaining bytes
 //     before it allocates, and never panics. Its errors name the format and the field, never the
 //     contents.
 //   - Records that may exceed a Kafka message (settled turns, ledger deltas, snapshots) are split

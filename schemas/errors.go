@@ -14,12 +14,12 @@ var (
 	ErrIncomplete = errors.New("incomplete record")
 	// ErrTooLarge means that the limit is too small for an indivisible part of a record.
 	ErrTooLarge = errors.New("record too large")
-	// ErrInvalid means that a value has no encoding, for example because users are out of order.
+	// ErrInvalid means that a value cannot be encoded, for example because users are out of order.
 	ErrInvalid = errors.New("invalid value")
 )
 
-// MalformedError names the format that was being decoded and the fault. It has no data of the
-// record.
+// MalformedError names the format that was being decoded and the fault. It contains no data from
+// the record.
 type MalformedError struct {
 	Kind  Kind
 	What  string // the fault, with its field

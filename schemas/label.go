@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Label is an event without user, time and value: its key and the deployment's filters that it
-// passes. Contributions, deltas and slices have dictionaries of labels.
+// Label is an event reduced to its key and the deployment's filters that it passes. Contributions,
+// deltas and slices hold dictionaries of labels.
 type Label struct {
 	Key    []byte
 	Passes uint64 // bit i: the event passes filter i
@@ -20,8 +20,8 @@ func (l Label) Compare(o Label) int {
 	return cmp.Or(bytes.Compare(l.Key, o.Key), cmp.Compare(l.Passes, o.Passes))
 }
 
-// labels moves a dictionary; sorted requires strictly ascending order. Without filters, Passes
-// takes one byte for all labels together.
+// labels moves a dictionary; sorted requires strictly ascending order. If no label passes a filter,
+// Passes takes one byte for all of them together.
 func (w *wire) labels(labels *[]Label, sorted bool) {
 	if w.reading {
 		*labels = w.readLabels()

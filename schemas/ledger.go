@@ -48,7 +48,7 @@ func DecodeLedgerKey(key []byte) (LedgerKey, error) {
 	case bytes.HasPrefix(key, []byte(snapshotPrefix)):
 		k.Kind, rest = KindSnapshotPart, key[len(snapshotPrefix):]
 	default:
-		return LedgerKey{}, malformed(KindLedgerKey, "does not begin as a delta's or a snapshot's")
+		return LedgerKey{}, malformed(KindLedgerKey, "does not begin like a delta's or a snapshot's key")
 	}
 	slot, part, ok := bytes.Cut(rest, []byte{'/'})
 	if !ok || len(slot) > 20 || len(part) > 10 {
@@ -80,7 +80,7 @@ type PartSet struct {
 	Turn   uint64
 	Epoch  int64
 	Parts  uint32
-	Digest [32]byte // SHA-256 of the body, which has everything except the epoch
+	Digest [32]byte // SHA-256 of the body, which holds everything except the epoch
 }
 
 // DecodeLedgerPart decodes one ledger record. Errors: ErrMalformed, ErrVersion.
@@ -113,19 +113,19 @@ func (p *LedgerPart) layout(w *wire) {
 		w.out = append(w.out, p.Chunk...)
 	}
 	w.check(part == p.Key.Part && part < p.Set.Parts,
-		"part number: not that of the key, or not below the number of parts")
+		"part number: differs from the key's, or is not below the number of parts")
 	w.check(len(p.Chunk) > 0, "empty part")
 }
 
 // partOverhead is the maximum size of a part's fields and key without the chunk.
 const partOverhead = preambleBytes + 10 + 10 + 5 + 5 + 32 + len(snapshotPrefix) + 20 + 1 + 10
 
-// splitBody cuts a body into parts; key and value together are at most maxBytes long.
+// splitBody splits a body into records; key and value together are at most maxBytes long.
 func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes int) ([]LedgerRecord, error) {
 	chunk := maxBytes - partOverhead
 	if chunk < 1 {
-		return nil, fmt.Errorf("splitting %s at %d bytes, the least is %d: %w", kind, maxBytes, partOverhead+1,
-			ErrTooLarge)
+		return nil, fmt.Errorf("splitting %s at %d bytes, but at least %d are needed: %w", kind, maxBytes,
+			partOverhead+1, ErrTooLarge)
 	}
 	set := PartSet{Turn: turn, Epoch: epoch, Parts: uint32((len(body) + chunk - 1) / chunk),
 		Digest: sha256.Sum256(body)}
@@ -166,13 +166,13 @@ func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 		}
 	}
 	if sha256.Sum256(body) != set.Digest {
-		return nil, PartSet{}, malformed(kind, "the contents do not have the record's digest")
+		return nil, PartSet{}, malformed(kind, "the contents do not match the record's digest")
 	}
 	return body, set, nil
 }
 
 // joinRecord decodes a record from its parts, in ascending order, and returns their set. turn
-// returns the turn in the record's body.
+// returns the turn stated in the record's body.
 func joinRecord[T any](part, body Kind, parts []LedgerPart, layout func(*T, *wire),
 	turn func(*T) uint64) (T, PartSet, error) {
 	var none T
@@ -185,7 +185,7 @@ func joinRecord[T any](part, body Kind, parts []LedgerPart, layout func(*T, *wir
 		return none, PartSet{}, fmt.Errorf("joining %s of turn %d: %w", body, set.Turn, err)
 	}
 	if turn(&v) != set.Turn {
-		return none, PartSet{}, malformed(part, "its turn is not that of the "+body.String())
+		return none, PartSet{}, malformed(part, "its turn differs from that of the "+body.String())
 	}
 	return v, set, nil
 }

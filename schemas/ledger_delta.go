@@ -44,7 +44,7 @@ func (b Bits) Get(i int) bool { return i>>3 < len(b) && b[i>>3]&(1<<(i&7)) != 0 
 // Set adds i, which must be within the capacity.
 func (b Bits) Set(i int) { b[i>>3] |= 1 << (i & 7) }
 
-// Forms of a user's admissions. In most turns a user is admitted to every metric window and needs
+// Forms of a user's admissions. In most turns, a user is admitted to every metric window and needs
 // no bit field.
 const (
 	admittedNone = 0
@@ -84,7 +84,7 @@ func (d Delta) BodyDigest() [32]byte { return sha256.Sum256(d.write().out) }
 func (d *Delta) body() ([]byte, error) { return d.write().written() }
 
 func (d *Delta) write() *wire {
-	// Enough for most users, in one allocation.
+	// In most cases one allocation is enough.
 	w := newWriter(make([]byte, 0, 256+24*len(d.Users)+24*len(d.Labels)), KindDeltaBody)
 	d.layout(w)
 	return w
@@ -156,7 +156,7 @@ func (d *Delta) layoutUsers(w *wire) {
 	row.end(w)
 }
 
-// within reports whether the last byte of a set for 0 to n−1 has no bit set at n or beyond.
+// within reports whether no bit at n or beyond is set in the last byte of a set for 0 to n−1.
 func (b Bits) within(n int) bool { return n&7 == 0 || b[len(b)-1]>>(n&7) == 0 }
 
 func allBits(n int) Bits {

@@ -23,8 +23,8 @@ type ledgerSlot struct {
 
 // Add adds the next record of the partition; a nil value is a tombstone. The bytes are copied.
 // Errors: ErrMalformed, ErrVersion. After a malformed record the caller may continue: under a valid
-// ledger key it replaces the earlier record, so its part is missing; under another key it changes
-// nothing.
+// ledger key it replaces the earlier record, whose part is then missing; under any other key it
+// changes nothing.
 func (l *LedgerReader) Add(r LedgerRecord) error {
 	p, err := DecodeLedgerPart(r.Key, r.Value)
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *LedgerReader) put(p LedgerPart) {
 }
 
 // complete returns the parts of a slot's complete set, in order. Part 0 identifies the set: it is
-// written first, so the newest set has it or has no part at all.
+// written first, so the newest set either has it or has no part at all.
 func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
 	head, ok := slot[0]
 	if !ok || int64(head.Set.Parts) > int64(len(slot)) {
@@ -75,8 +75,8 @@ func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
 }
 
 // deltaSets maps each turn with a complete delta to its parts. If two slots have the same turn,
-// because the number of slots has changed, the delta of the later epoch counts, or of the lower
-// slot.
+// because the number of slots has changed, the delta from the later epoch counts or, within one
+// epoch, the one in the lower slot.
 func (l *LedgerReader) deltaSets() map[uint64][]LedgerPart {
 	sets := make(map[uint64][]LedgerPart, len(l.slots))
 	for _, id := range slices.SortedFunc(maps.Keys(l.slots), func(a, b ledgerSlot) int {
@@ -114,7 +114,7 @@ func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	return out, nil
 }
 
-// damaged adds the position of the first part, and a remedy, to an error of joining parts.
+// damaged adds the position of the first part, and a remedy, to an error from joining parts.
 func damaged(parts []LedgerPart, err error) error {
 	remedy := ""
 	if !errors.Is(err, ErrVersion) {
@@ -125,13 +125,13 @@ func damaged(parts []LedgerPart, err error) error {
 
 // SnapshotInfo identifies the snapshot in a slot.
 type SnapshotInfo struct {
-	Complete bool // the other fields are set only if it is
+	Complete bool // if false, the other fields are not set
 	Turn     uint64
 	Epoch    int64
 }
 
-// Snapshots returns the snapshots of the two slots. The next one goes to the slot without the
-// newest.
+// Snapshots returns the snapshots of the two slots. The next snapshot goes to the slot that does
+// not hold the newest.
 func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	for i := range out {
 		if parts, ok := complete(l.slots[ledgerSlot{KindSnapshotPart, uint64(i)}]); ok {
@@ -141,8 +141,8 @@ func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	return out
 }
 
-// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn and, among two
-// of the same turn, the later epoch; false if there is none. Errors are those of JoinSnapshot.
+// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn and, of two for
+// the same turn, the later epoch; false if there is none. Errors are those of JoinSnapshot.
 func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	var best []LedgerPart
 	for slot := range uint64(2) {

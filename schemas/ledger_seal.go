@@ -18,7 +18,7 @@ import (
 // The construction is SIV (Rogaway and Shrimpton): the HMAC-SHA-256 of a value is both its tag and
 // the first counter block of AES-256 in counter mode. Equal records have equal bytes, and a
 // repeated nonce reveals only that two records are equal. The tag covers the shard and the record's
-// Kafka key, so a record that was moved is refused. Padding hides the size of a value up to
+// Kafka key, so a record that was moved is rejected. Padding hides the size of a value up to
 // sealStep bytes.
 //
 // Safe for concurrent use.
@@ -65,8 +65,8 @@ func (s *LedgerSeal) Open(key, value []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if Ours(value) && len(value) > 2 && (Kind(value[2]) == KindDeltaPart || Kind(value[2]) == KindSnapshotPart) {
-		return nil, &MalformedError{Kind: Kind(value[2]), What: "it is not encrypted, as an earlier version wrote it",
-			cause: ErrVersion}
+		return nil, &MalformedError{Kind: Kind(value[2]), cause: ErrVersion,
+			What: "it is not encrypted, because an earlier version wrote it"}
 	}
 	if err := unknownKind(value); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (s *LedgerSeal) Open(key, value []byte) ([]byte, error) {
 }
 
 // OpenRecord opens a record from the topic. A value that this shard did not seal becomes an empty
-// one, which LedgerReader refuses. Errors: ErrVersion.
+// one, which LedgerReader rejects. Errors: ErrVersion.
 func (s *LedgerSeal) OpenRecord(r LedgerRecord) (LedgerRecord, error) {
 	value, err := s.Open(r.Key, r.Value)
 	switch {
@@ -110,6 +110,6 @@ func (s *LedgerSeal) authenticate(key, text []byte) []byte {
 // flip encrypts or decrypts a text in place.
 func (s *LedgerSeal) flip(tag, text []byte) {
 	key := s.encrypt.Reveal()
-	block, _ := aes.NewCipher(key[:]) // it fails for keys of other lengths only
+	block, _ := aes.NewCipher(key[:]) // it fails only for keys of other lengths
 	cipher.NewCTR(block, tag).XORKeyStream(text, text)
 }

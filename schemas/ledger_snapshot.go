@@ -8,12 +8,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Snapshot has a shard's accounts, charged up to and including Turn, and its slices of open
+// Snapshot holds a shard's accounts, charged up to and including Turn, and its slices of open
 // windows.
 type Snapshot struct {
 	Turn      uint64
 	Epoch     int64            // not part of the body, as in a Delta
-	Accounts  []accounts.Entry // strictly ascending by (ID, Period), without reservations, none zero
+	Accounts  []accounts.Entry // strictly ascending by (ID, Period), no reservations, none zero
 	Forgotten []ForgottenMark  // forgotten users, who count in no later turn; strictly ascending
 	Open      [][]byte         // encoded OpenSlices, strictly ascending by turn
 }
@@ -58,7 +58,7 @@ func (s *Snapshot) layout(w *wire) {
 		if errors.Is(err, ErrVersion) {
 			w.note(err)
 		}
-		w.check(err == nil, "a slice that is not an open slice's encoding")
+		w.check(err == nil, "an open slice that cannot be decoded")
 		w.check(i == 0 || before < turn, "open slices out of order")
 		before = turn
 	}
@@ -79,7 +79,7 @@ func (s *Snapshot) layoutAccounts(w *wire) {
 	}
 }
 
-// accountsError describes a snapshot whose accounts have another version or are damaged.
+// accountsError converts an error of accounts.Decode: another version, or damage.
 func accountsError(err error) error {
 	var other *accounts.DecodeError
 	if errors.As(err, &other) && other.Version != 0 {

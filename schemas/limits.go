@@ -21,14 +21,14 @@ var (
 	ErrUserTooLong = fmt.Errorf("user id longer than %d bytes", MaxUserBytes)
 	// ErrKeyTooLong means that a key is longer than MaxKeyBytes.
 	ErrKeyTooLong = fmt.Errorf("key longer than %d bytes", MaxKeyBytes)
-	// ErrMetricName means that releases cannot have a metric of this name.
+	// ErrMetricName means that a metric cannot have this name.
 	ErrMetricName = fmt.Errorf("a metric's name is 1 to %d bytes of UTF-8 without %q, which separates the parts of a "+
 		"count's Kafka key", maxMetricBytes, keySeparator)
 	// ErrKeyNotUTF8 means that a key is not valid UTF-8: keys are published as text.
 	ErrKeyNotUTF8 = errors.New("key is not valid UTF-8")
 )
 
-// ValidateUser checks a user id: 1 to MaxUserBytes bytes, any bytes.
+// ValidateUser checks a user id: 1 to MaxUserBytes bytes of any value.
 func ValidateUser(user []byte) error {
 	switch {
 	case len(user) == 0:

@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MetricSpec has everything that determines the meaning of a metric's released values: two metrics
-// with the same Digest have the same definition. The digest is part of the input of the noise, so
-// two definitions never share noise.
+// MetricSpec holds everything that determines the meaning of a metric's released values: two
+// metrics with the same Digest have the same definition. The digest is part of the input of the
+// noise, so two definitions never share noise.
 type MetricSpec struct {
 	Name   string
 	Kind   string // a name of package metrickind
@@ -35,10 +35,11 @@ type MetricSpec struct {
 	KeyMode    string   // "public", "private" or "from"
 	KeysFrom   string   // for "from": the metric whose released keys this one uses
 	PublicKeys [][]byte // strictly ascending in byte order
-	// DeltaKey is the probability with which a key of a single user may pass for a contribution of
-	// 1, and c² times as much for a contribution of c: budgets.Budget.KeyDelta.
+	// DeltaKey is the probability that a key with a single user may pass for a contribution of 1,
+	// and c² times as much for a contribution of c: see budgets.Budget.KeyDelta.
 	DeltaKey units.Delta
-	// Burst, Refill and Horizon are the metric's accounts.Allowance. Burst 0 is the whole account.
+	// Burst, Refill and Horizon are the metric's accounts.Allowance. Burst 0 means the whole
+	// account.
 	Burst, Refill units.Mu2
 	Horizon       int64
 	Period        string // budget period, as time.Duration prints it; "" never ends
@@ -46,13 +47,13 @@ type MetricSpec struct {
 
 // Key modes of a metric.
 const (
-	KeysPublic  = "public"  // a list of keys; each is released in every window
+	KeysPublic  = "public"  // a list of keys, all released in every window
 	KeysPrivate = "private" // keys whose noisy count passes a threshold
 	KeysFrom    = "from"    // keys that another metric has released
 )
 
 // Filters returns the distinct filters of a deployment's metrics in order of first use: filter i is
-// bit i of event.Event.Passes and Label.Passes.
+// bit i in event.Event.Passes and Label.Passes.
 func Filters(metrics []MetricSpec) []string {
 	var filters []string
 	for i := range metrics {
@@ -63,8 +64,8 @@ func Filters(metrics []MetricSpec) []string {
 	return filters
 }
 
-// Route returns the name of the metric whose release shards this one uses: a metric that takes its
-// keys from another one is released in that one's shards.
+// Route returns the name of the metric whose release shards this one uses: its own or, if it takes
+// its keys from another metric, that one's.
 func (m *MetricSpec) Route() string {
 	if m.KeysFrom != "" {
 		return m.KeysFrom
@@ -76,12 +77,11 @@ func (m *MetricSpec) Route() string {
 // budget allows and Release.Met is always false.
 func (m *MetricSpec) HasTarget() bool { return m.Relative > 0 || m.Absolute > 0 }
 
-// MostEvents is the greatest number of events of one user and key that a window counts without a
-// cap.
+// MostEvents is the greatest number of events per user and key that a window counts without a cap.
 const MostEvents = 1 << 30
 
 // Bounds returns the limits of one user's contribution to one count: the cap on events or, without
-// one, as many as a full bucket pays for.
+// one, the number that a full bucket pays for.
 func (m *MetricSpec) Bounds() metrickind.Bounds {
 	events := int64(m.MaxEventsPerKey)
 	if events == 0 {
@@ -93,7 +93,7 @@ func (m *MetricSpec) Bounds() metrickind.Bounds {
 	return metrickind.Bounds{Events: events, Min: m.Min, Max: m.Max}
 }
 
-// paid returns the greatest contribution to one count that a full bucket pays for; at least 1.
+// paid returns the greatest contribution to one count that a full bucket pays for, at least 1.
 func (m *MetricSpec) paid() uint64 {
 	if m.Burst == 0 || m.Top.IsZero() {
 		return math.MaxUint64
@@ -105,7 +105,7 @@ func (m *MetricSpec) paid() uint64 {
 	return math.MaxUint64
 }
 
-// Allowance returns the metric's part of an account.
+// Allowance returns the metric's allowance within an account.
 func (m *MetricSpec) Allowance() accounts.Allowance {
 	return accounts.Allowance{Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon}
 }

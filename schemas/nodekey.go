@@ -12,9 +12,9 @@ import (
 // maxCellKeyBytes is the length of the longest NodeKey.
 const maxCellKeyBytes = MaxKeyBytes + 2 + 4
 
-// Scale returns the scale of the tree of values whose nodes m defines; for a histogram, PublicKeys
-// are the edges. It fails if m defines no nodes, if its range is empty, or if the edges do not rise
-// from m.Min to m.Max.
+// Scale returns the scale of the tree whose nodes m defines; for a histogram, PublicKeys are the
+// edges. It fails if m defines no nodes, if its range is empty, or if the edges do not ascend from
+// m.Min to m.Max.
 func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	kind := metrickind.Of(m.Kind)
 	if !kind.HasNodes() {
@@ -46,8 +46,8 @@ func EdgeKeys(edges []int64) (keys [][]byte) {
 	return keys
 }
 
-// NodeKey returns the key of the cell of a tree node: the length of the metric's key in two bytes,
-// the key, and the node's number in four bytes. In byte order, the nodes of a key are adjacent and
+// NodeKey returns the key of a tree node's cell: the length of the metric's key in two bytes, the
+// key, and the node's number in four bytes. In byte order, the nodes of a key are adjacent and
 // sorted by number.
 func NodeKey(key []byte, n metrickind.Node) []byte {
 	out := make([]byte, 0, len(key)+6)
@@ -56,7 +56,7 @@ func NodeKey(key []byte, n metrickind.Node) []byte {
 	return binary.BigEndian.AppendUint32(out, uint32(n))
 }
 
-// SplitNodeKey is the inverse of NodeKey; ok is false for bytes that NodeKey cannot return.
+// SplitNodeKey is the inverse of NodeKey; ok is false for bytes that NodeKey never returns.
 func SplitNodeKey(b []byte) (key []byte, n metrickind.Node, ok bool) {
 	if len(b) < 6 || int(binary.BigEndian.Uint16(b)) != len(b)-6 {
 		return nil, 0, false

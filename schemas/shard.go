@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// ShardOf returns the shard of an account, from 0 to shards−1; shards below 1 count as 1. Shards
-// are uniform because account ids are.
+// ShardOf returns the shard of an account, from 0 to shards−1; shards below 1 count as 1. Users are
+// spread evenly because account ids are uniform.
 func ShardOf(id accounts.ID, shards int) int {
 	if shards <= 1 {
 		return 0

@@ -14,7 +14,7 @@ type Open struct {
 	Group, Groups uint32
 }
 
-// Partial has one shard's contributions to the counts of one release shard in a turn.
+// Partial holds one shard's contributions to the counts of one release shard in a turn.
 type Partial struct {
 	Epoch                                      int64
 	Turn                                       uint64
@@ -25,8 +25,8 @@ type Partial struct {
 	Cells                                      []Cell
 }
 
-// Cell is one shard's contribution to a count: those of its admitted users to a metric, window and
-// key, clipped and summed.
+// Cell is one shard's contribution to a count: the clipped sum over its admitted users for a
+// metric, window and key.
 type Cell struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
@@ -34,7 +34,7 @@ type Cell struct {
 	Count                  int64
 }
 
-// Ack reports that a release shard's values of a turn are on the counts topic.
+// Ack reports that a release shard's values for a turn are on the counts topic.
 type Ack struct {
 	Epoch                       int64
 	Turn                        uint64
@@ -44,7 +44,7 @@ type Ack struct {
 	Keys                        []SettledKey
 }
 
-// turn begins every transport encoding, so that PeekEpoch can read it.
+// turn moves the fields that begin every transport encoding, so that PeekEpoch can read them.
 func (w *wire) turn(epoch *int64, turn *uint64) {
 	w.int(epoch, "epoch")
 	w.uint(turn, "turn")
@@ -60,7 +60,7 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	switch kind {
 	case KindContributions, KindOpen, KindPartial, KindAck:
 	default:
-		return 0, 0, 0, malformed(kind, "it does not travel between stages")
+		return 0, 0, 0, malformed(kind, "it is not passed between stages")
 	}
 	r := newReader(b, kind)
 	r.turn(&epoch, &turn)
@@ -86,7 +86,7 @@ func PeekShard(b []byte) (int, error) {
 		r.uint32(&shard, "shard")
 		r.uint32(&shard, "shards")
 	default:
-		return 0, malformed(kind, "it is for no shard")
+		return 0, malformed(kind, "it has no shard")
 	}
 	r.uint32(&shard, "shard")
 	return int(shard), r.err

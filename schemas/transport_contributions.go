@@ -1,7 +1,7 @@
 package schemas
 
 // Contributions is a batch of contributions by users of one shard to the slice of one turn. A user
-// may occur in several batches, and more than once in a batch.
+// may appear in several batches, and more than once in a batch.
 type Contributions struct {
 	Epoch   int64
 	Turn    uint64
@@ -19,8 +19,8 @@ func EncodeContributions(c Contributions) ([]byte, error) {
 	return w.written()
 }
 
-// DecodeContributions is the inverse of EncodeContributions. Users and entries are in m, and valid
-// until its next Reset. Errors: ErrMalformed, ErrVersion.
+// DecodeContributions is the inverse of EncodeContributions. Users and entries are stored in m and
+// valid until its next Reset. Errors: ErrMalformed, ErrVersion.
 func DecodeContributions(m *UserMemory, b []byte) (Contributions, error) {
 	return decode(b, KindContributions, func(c *Contributions, w *wire) { c.layout(w, m) })
 }

@@ -10,7 +10,7 @@ import (
 
 // TurnEnd is written to the turns topic once a turn is settled, for consumers of counts: every
 // value that will ever be released for a window ending at or before End is below CountsEnd. It may
-// be repeated, and a later one implies a missing one.
+// be repeated, and a later TurnEnd implies all earlier ones, even if they are missing.
 type TurnEnd struct {
 	Turn       uint64 // at most 2^63−1
 	End        int64  // Unix milliseconds
@@ -38,7 +38,7 @@ func (e *TurnEnd) check() string {
 	case len(e.Counts) > maxTextBytes:
 		return "the name of a topic is too long"
 	case e.CountsEnd == nil:
-		return "no partition of counts"
+		return "there are no partitions of counts"
 	}
 	for _, offset := range e.CountsEnd {
 		if offset < 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Domain bytes separate the uses of one key: account ids, ranks and fingerprints are different
-// functions of the input. After the domain byte, every part but the last has a fixed length or a
-// length prefix, so the input is injective.
+// Domain bytes separate the uses of one key, so that account ids, ranks and fingerprints are
+// different functions of the input. After the domain byte, every part but the last has a fixed
+// length or a length prefix, so the input is injective.
 const (
 	domainAccount     = 1
 	domainClipRank    = 2
@@ -41,15 +41,15 @@ func NewHasher(key [32]byte) *Hasher {
 // Clone returns an independent hasher with the same key.
 func (h *Hasher) Clone() *Hasher { return NewHasher(h.key.Reveal()) }
 
-// Account returns the account id of a user who passed ValidateUser. It has 128 bits: two among 10^8
-// users share one with probability 1.5e-23.
+// Account returns the account id of a user who passed ValidateUser. It has 128 bits: any two of
+// 10^8 users share one with probability 1.5e-23.
 func (h *Hasher) Account(user []byte) accounts.ID {
 	h.scratch = append(append(h.scratch[:0], domainAccount), user...)
 	return accounts.ID(h.finish())
 }
 
 // Unnamed returns the account id for one record without a user id, from its position on the events
-// topic. No user id and no other position has the same.
+// topic. It differs from the id of every user and every other position.
 func (h *Hasher) Unnamed(partition int32, offset int64) accounts.ID {
 	b := append(h.scratch[:0], domainUnnamed)
 	b = binary.BigEndian.AppendUint32(b, uint32(partition))
@@ -71,7 +71,7 @@ func (h *Hasher) Forgotten(id accounts.ID) ForgottenMark {
 }
 
 // ClipRank returns the rank of a user's key for a metric: the keys with the lowest ranks are kept.
-// It depends on the user's own data only, not on offsets or arrival order.
+// It depends only on the user's own data, not on offsets or arrival order.
 func (h *Hasher) ClipRank(metric string, id accounts.ID, period int64, key []byte) [16]byte {
 	return h.rank(domainClipRank, metric, id, period, key)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Kind distinguishes the formats of this package. It is the third byte of every encoding but Avro,
-// JSON and text.
+// Kind distinguishes the formats of this package. It is the third byte of every encoding except
+// Avro, JSON and text.
 type Kind byte
 
 // The kinds. A number is never reused for another format.
@@ -44,7 +44,7 @@ const (
 	KindMetricSpec    Kind = 34
 	KindTurnEnd       Kind = 35 // JSON; named in errors only
 	KindContributions Kind = 48
-	KindOpen          Kind = 49 // 50: an OPEN with its contributions; no version writes it any more
+	KindOpen          Kind = 49 // 50: an OPEN with its contributions; no current version writes it
 	KindPartial       Kind = 51
 	KindAck           Kind = 52
 	KindDeadLetter    Kind = 64 // Kafka headers; named in errors only
@@ -68,7 +68,7 @@ func (k Kind) String() string {
 	return cmp.Or(kindNames[k], "record of unknown kind "+strconv.Itoa(int(k)))
 }
 
-const kindFence Kind = 20 // no version writes it any more
+const kindFence Kind = 20 // no current version writes it
 
 const (
 	magic0, magic1 = 'T', 'g'
@@ -77,7 +77,7 @@ const (
 )
 
 // version returns the version of a kind's format. HEADER is read before anything is written, so the
-// version of the control log rises with every other one.
+// version of the control log rises whenever any other does.
 func (k Kind) version() byte {
 	switch {
 	case k <= KindForget:
@@ -92,7 +92,7 @@ func (k Kind) version() byte {
 
 // FormatVersion is the only version of a format that this program writes and reads.
 type FormatVersion struct {
-	Format  string // as docs/changelog.md calls it
+	Format  string // name in docs/changelog.md
 	Version int
 }
 
@@ -119,18 +119,18 @@ func unknownKind(b []byte) error {
 	if k == 0 || k == kindFence || kindNames[k] != "" {
 		return nil
 	}
-	return &MalformedError{Kind: k, What: "this program knows no such kind", cause: ErrVersion}
+	return &MalformedError{Kind: k, What: "this program does not know the kind", cause: ErrVersion}
 }
 
-// Ours reports whether some version of this program wrote an encoding, even if it is damaged since:
-// all encodings except Avro begin with the same two bytes.
+// Ours reports whether some version of this program wrote an encoding, even if it has been damaged
+// since: all encodings except Avro begin with the same two bytes.
 func Ours(b []byte) bool { return len(b) >= 2 && b[0] == magic0 && b[1] == magic1 }
 
 // wire moves the fields of one record, in the order of its format: it writes them or reads them. A
 // layout is one function for both directions, so they cannot disagree, and bounds and order are
 // stated once.
 //
-// While writing, a fault is noted and changes nothing else. While reading, every call after the
+// While writing, a fault is recorded and changes nothing else. While reading, every call after the
 // first fault yields zero values and empty lists, so a layout needs no branch for each field.
 type wire struct {
 	kind    Kind
@@ -150,7 +150,7 @@ func newReader(b []byte, k Kind) *wire {
 	w := &wire{kind: k, reading: true, rest: b}
 	switch {
 	case len(b) < preambleBytes || b[0] != magic0 || b[1] != magic1:
-		w.fail("it does not begin as a record of this program")
+		w.fail("it does not begin like a record of this program")
 	case Kind(b[2]) != k:
 		w.fail("it is of another kind")
 	case b[3] != k.version():
@@ -180,7 +180,7 @@ func decode[T any](b []byte, k Kind, layout func(*T, *wire)) (T, error) {
 	return v, nil
 }
 
-// fail notes a fault unless there is an earlier one; what describes it in the record's terms.
+// fail records a fault unless there is an earlier one; what describes it in the record's terms.
 func (w *wire) fail(what string) {
 	switch {
 	case w.err != nil:
@@ -191,14 +191,14 @@ func (w *wire) fail(what string) {
 	}
 }
 
-// note notes an error unless it is nil or there is an earlier one.
+// note records an error unless it is nil or there is an earlier one.
 func (w *wire) note(err error) {
 	if err != nil && w.err == nil {
 		w.err, w.rest = err, nil
 	}
 }
 
-// check notes a fault unless ok.
+// check records a fault unless ok.
 func (w *wire) check(ok bool, what string) {
 	if !ok {
 		w.fail(what)
@@ -213,7 +213,7 @@ func (w *wire) written() ([]byte, error) {
 	return w.out, nil
 }
 
-// fields moves simple fields in order, each after its name for errors.
+// fields moves simple fields in order; each is preceded by its name for errors.
 func (w *wire) fields(pairs ...any) {
 	for i := 0; i < len(pairs); i += 2 {
 		name := pairs[i].(string)
@@ -278,7 +278,7 @@ func (w *wire) int32(v *int32, what string) {
 	}
 }
 
-// unzigzag inverts the mapping of signed numbers in binary.AppendVarint.
+// unzigzag inverts the encoding of signed numbers in binary.AppendVarint.
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
 func (w *wire) readUint(most uint64, what string) uint64 {
@@ -289,7 +289,8 @@ func (w *wire) readUint(most uint64, what string) uint64 {
 	}
 	v, n := binary.Uvarint(b)
 	switch {
-	// A number whose last byte is zero has a shorter form. It is refused: an encoding is unique.
+	// A number whose last byte is zero has a shorter form and is rejected, because encodings are
+	// unique.
 	case n <= 0 || b[n-1] == 0:
 		w.fail(what + ": not a number in its shortest form")
 	case v > most:
@@ -319,7 +320,7 @@ func (w *wire) length(n, size int, what string) int {
 // next returns the next n bytes, sharing memory with the encoding.
 func (w *wire) next(n int, what string) []byte {
 	if n > len(w.rest) {
-		w.fail(what + ": cut off")
+		w.fail(what + ": truncated")
 		return nil
 	}
 	b := w.rest[:n:n]
@@ -336,7 +337,7 @@ func (w *wire) fixed(v []byte, what string) {
 	clear(v[copy(v, w.next(len(v), what)):])
 }
 
-// bytes moves a length of at most limit and that many bytes. A decoded value shares memory with the
+// bytes moves a length, at most limit, and that many bytes. A decoded value shares memory with the
 // encoding.
 func (w *wire) bytes(v *[]byte, limit int, what string) {
 	n := w.length(len(*v), 1, what)
@@ -365,7 +366,7 @@ func (w *wire) bool(v *bool, what string) {
 	}
 	w.fixed(b[:], what)
 	if b[0] > 1 {
-		w.fail(what + ": neither yes nor no")
+		w.fail(what + ": neither true nor false")
 	}
 	if w.reading {
 		*v = b[0] == 1
@@ -402,12 +403,12 @@ func (w *wire) wide(v *int128.Uint, what string) {
 
 func (w *wire) precision(v *units.Precision, what string) { w.wide((*int128.Uint)(v), what) }
 
-// more reports whether optional fields follow; further is set if the writer has any.
-func (w *wire) more(further bool) bool {
+// more reports whether optional fields follow; when writing, it returns present.
+func (w *wire) more(present bool) bool {
 	if w.reading {
 		return len(w.rest) > 0
 	}
-	return further
+	return present
 }
 
 // list moves a length and that many elements of at least size bytes each.
@@ -423,7 +424,7 @@ func elements[T any](w *wire, v *[]T, n int, what string, element func(*T, *wire
 		}
 	}
 	if len(*v) != n {
-		w.fail(what + ": not as many as belong to the record")
+		w.fail(what + ": not as many as the record requires")
 	}
 	for i := range *v {
 		if w.reading && w.err != nil {

@@ -2,8 +2,8 @@ package event
 
 import "github.com/tollgate-dp/tollgate/internal/base/formats/csvrow"
 
-// splitQuoted splits at separators outside quotes, as encoding/csv does by default. An empty line
-// is not a row, and neither are two rows.
+// splitQuoted splits at separators outside quotes, as encoding/csv does by default. Neither an
+// empty line nor two rows are accepted.
 func (r *rows) splitQuoted(line []byte) (fields int, ok bool) {
 	if len(line) == 0 {
 		return 0, false

@@ -4,9 +4,9 @@
 // A Format describes the encoding of records and names their fields. NewDecoder checks it once and
 // returns a Decoder, which returns an Event or an *Error with the class of the dead letter.
 //
-// An Encoding has all differences between formats: the table is in encoding.go, each decoder in a
-// file of its own. Other production code reads properties of an entry and names no format; package
-// internal/testing/doccheck tests this.
+// An Encoding holds everything that distinguishes one format from another: the table is in
+// encoding.go, each decoder in its own file. Other production code reads the properties of an entry
+// and names no format; package internal/testing/doccheck tests this.
 //
 // Guarantees:
 //
@@ -20,8 +20,8 @@
 //   - Errors contain no data of a record.
 //   - Two formats with the same Identity decode every record alike.
 //
-// Not guaranteed: that a record is complete, honest or unique (nothing is deduplicated), and that
-// the registry is available: Decode returns its errors.
+// The package does not guarantee that a record is complete, honest or unique (nothing is
+// deduplicated), nor that the registry is available: Decode returns its errors.
 //
 // A Decoder is not for concurrent use; a Format may be shared.
 package event

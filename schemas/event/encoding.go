@@ -12,31 +12,31 @@ import (
 // the entry of the configured format.
 const (
 	CSV   = "csv"   // a row as in RFC 4180, read as by encoding/csv
-	TSV   = "tsv"   // a row with tabs between fields and no quotes: fields have no tabs or line breaks
+	TSV   = "tsv"   // a row with tabs between fields and no quotes: fields contain no tabs or line breaks
 	JSONL = "jsonl" // a JSON object
 	Avro  = "avro"  // a record in Avro's binary encoding
 )
 
-// Encoding has all differences between one format of records and another.
+// Encoding holds everything that distinguishes one format of records from another.
 type Encoding struct {
-	Name   string // in configurations and identities of deployments: it never changes
+	Name   string // in configurations and identities of deployments; it never changes
 	Record string // description of one record in the configuration reference
-	// Separator separates the fields of a row, which are found by column name. 0: fields have names
-	// and are found by path.
+	// Separator separates the fields of a row, which are found by column name. 0 means that fields
+	// have names and are found by path.
 	Separator byte
 	Quoted    bool // a row may have quoted fields and so span several lines
-	// Members returns the paths of a record's fields; nil if columns or a schema name them.
+	// Members returns the paths of a record's fields; nil if columns or a schema name the fields.
 	Members func(record []byte) []string
 	// SchemaFile is the extension of files with schemas; "" if records need none. A schema, from a
 	// file or a registry, may also set the unit of times.
 	SchemaFile string
 	Endings    []string // extensions of files with such records
-	Mark       string   // first bytes of a container file; "" if a file has a record in each line
+	Mark       string   // first bytes of a container file; "" if a file has a record on each line
 	Begins     string   // description of the beginning of such a file
 	// line reports whether a line can be a record; nil for rows and containers.
 	line func(line []byte) bool
-	// Spread reports whether a file that begins with head has records that span lines; nil if no
-	// file of the format has.
+	// Spread reports whether a file that begins with head has records that span lines; nil if that
+	// is impossible in the format.
 	Spread func(head []byte) bool
 
 	compile func(d *Decoder, f *Format) (records, error)
@@ -48,17 +48,17 @@ type records interface {
 	find(record []byte) error
 	// filterValue returns the value of the i-th field of the filters; false if it is missing.
 	filterValue(i int) (v any, present bool)
-	// neverEqual returns the reason that the i-th field of the filters never equals a constant of
-	// a filter.Comparison; "" if it may.
+	// neverEqual returns the reason why the i-th field of the filters never equals a
+	// filter.Comparison's constant; "" if it may.
 	neverEqual(i int, constant any) string
 	// The parts of an Identity: the common part, or ""; the place of a field; and the places of the
-	// filters' fields, or "" if place has them.
+	// filters' fields, or "" if place returns them.
 	common() string
 	place(field int, registry string) string
 	members(registry string) string
 }
 
-// encodings is the table, in the order in which texts list formats.
+// encodings is the table, in the order in which texts list the formats.
 var encodings = [...]Encoding{
 	{
 		Name: CSV, Record: "one row (RFC 4180)", Separator: ',', Quoted: true,
@@ -82,7 +82,8 @@ var encodings = [...]Encoding{
 // Encodings returns the table.
 func Encodings() []Encoding { return encodings[:] }
 
-// EncodingOf returns the entry of a format; it is not Known if the table has no such format.
+// EncodingOf returns the entry of a format; if the table has no such format, the entry is not
+// Known.
 func EncodingOf(name string) Encoding {
 	return entry(func(e Encoding) bool { return e.Name == name })
 }
@@ -100,7 +101,7 @@ func entry(is func(Encoding) bool) Encoding {
 	return Encoding{}
 }
 
-// Names returns the names of the formats that satisfy is.
+// Names returns the names of the formats for which is returns true.
 func Names(is func(Encoding) bool) (names []string) {
 	for _, e := range encodings {
 		if is(e) {
@@ -110,7 +111,7 @@ func Names(is func(Encoding) bool) (names []string) {
 	return names
 }
 
-// Listed returns Names as text: "a, b or c" if before is " or ".
+// Listed returns Names as a text; before precedes the last name, as " or " does in "a, b or c".
 func Listed(is func(Encoding) bool, before string) string {
 	return spelling.List(Names(is), before)
 }
@@ -124,7 +125,7 @@ func (e Encoding) Tabular() bool { return e.Separator != 0 }
 // Schemas reports whether records are read by their writer schema.
 func (e Encoding) Schemas() bool { return e.SchemaFile != "" }
 
-// Contained reports whether a file of records is a container.
+// Contained reports whether files of records are containers.
 func (e Encoding) Contained() bool { return e.Mark != "" }
 
 // Lines reports whether a non-empty line of a file may be a record.

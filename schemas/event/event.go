@@ -20,7 +20,7 @@ const (
 	ClassNullField     = "null_field"     // null
 	ClassWrongType     = "wrong_type"     // a type that the field cannot have
 	ClassBadTimestamp  = "bad_timestamp"  // not a time, or outside years 1 to 9999 UTC
-	ClassEmptyUser     = "empty_user"     // a user id of no bytes
+	ClassEmptyUser     = "empty_user"     // an empty user id
 	ClassUserTooLong   = "user_too_long"  // more than schemas.MaxUserBytes
 	ClassKeyTooLong    = "key_too_long"   // more than schemas.MaxKeyBytes
 	ClassBadKey        = "bad_key"        // not valid UTF-8
@@ -28,7 +28,7 @@ const (
 	ClassUnknownSchema = "unknown_schema" // a schema id that the registry does not know
 	ClassUnfitSchema   = "unfit_schema"   // a registered schema that cannot describe an event
 	ClassNoValue       = "no_value"       // the value field is absent, null or empty
-	ClassBadValue      = "bad_value"      // not a number of the format
+	ClassBadValue      = "bad_value"      // not a number in the field's format
 
 	// The likely format of an undecodable record, by its first bytes.
 	ClassNotUTF8  = "not_utf8"  // text in another encoding
@@ -39,8 +39,8 @@ const (
 )
 
 // ClassSkipped is the class of a record that by design is neither an event nor a dead letter: a
-// tombstone, a delete on a change-data topic, whose row after the change is null, or with
-// NoValueSkip a record without a value (Error.Field is then "value").
+// tombstone; a delete on a change-data topic, whose row after the change is null; or, with
+// NoValueSkip, a record without a value (Error.Field is then "value").
 const ClassSkipped = "skipped"
 
 // Classes returns every class of dead letters.
@@ -51,7 +51,7 @@ func Classes() []string {
 		ClassInString}
 }
 
-// Error is the reason that a record is not an event. It contains no data of the record.
+// Error is the reason why a record is not an event. It contains no data from the record.
 type Error struct {
 	Class string
 	Field string // "user", "key", "time", "value" or ""
@@ -69,12 +69,12 @@ func (e *Error) Error() string {
 const DefaultMaxRecordBytes = 1 << 20
 
 // Format describes the encoding of events and names their fields. The demo derives secrets from its
-// JSON form: fields added later are omitted if they are empty, so the secrets stay the same.
+// JSON form, so fields added later are omitted if they are empty, which keeps the secrets the same.
 type Format struct {
 	Format  string   // name of an Encoding
 	Columns []string // names of a row's fields in order, for formats of rows
 	// User, Key and Time name the fields: columns by name, fields of JSON and Avro by path
-	// ("user.id"; `\.` is a dot in a name). With Key "" every event has the empty key. In JSON a
+	// ("user.id"; `\.` is a dot in a name). If Key is "", every event has the empty key. In JSON a
 	// user is a string or an integer (17 and "17" are the same user); a key may also be a boolean.
 	// In Avro a user is a string, bytes, an int, a long or a fixed; a key is a string, an int, a
 	// long, a boolean or an enum.
@@ -90,16 +90,16 @@ type Format struct {
 	// DecimalComma). In Avro a value is an int or a long; with Decimals, also a float or a double.
 	Value    string `json:",omitempty"`
 	Decimals int    `json:",omitempty"`
-	// Filters are expressions over an event's fields, at most 64; Event.Passes has their results.
+	// Filters are expressions over an event's fields, at most 64; Event.Passes holds their results.
 	Filters []string `json:",omitempty"`
 	// Schema is an Avro writer schema, the contents of an .avsc file. Without it, a record begins
 	// with the id of a schema in the registry of WithSchemas.
 	Schema string `json:",omitempty"`
-	// MoreKeys names further fields of the key, at most MaxKeyParts with Key. SplitKey splits the
+	// MoreKeys names further fields of the key, at most MaxKeyParts in all. SplitKey splits the
 	// event's key into the fields' texts.
 	MoreKeys []string `json:",omitempty"`
-	// MoreTimes names further fields of the time, at most MaxTimeParts with Time. Their texts,
-	// joined by spaces, are one time in the unit "text".
+	// MoreTimes names further fields of the time, at most MaxTimeParts in all. The texts, joined by
+	// spaces, are one time in the unit "text".
 	MoreTimes []string `json:",omitempty"`
 	// TimeLayout is the strptime layout of times in the unit "text"; "" means the usual layouts.
 	// TimeZone is the IANA zone of such times without an offset; "" is UTC.
@@ -109,10 +109,10 @@ type Format struct {
 	// wallclock); "" is UTC. It is for files that are counted in local days; deployments have
 	// Time.WindowZone instead.
 	WallZone string `json:",omitempty"`
-	// NoUser is NoUserEach if a record without a user (absent, null or empty) is an event of a
-	// separate user; with "" it is a broken record.
+	// NoUser is NoUserEach if a record without a user (absent, null or empty) is an event of its
+	// own separate user; with "" it is a broken record.
 	NoUser       string `json:",omitempty"`
-	DecimalComma bool   `json:",omitempty"` // values in columns and strings have a decimal comma
+	DecimalComma bool   `json:",omitempty"` // whether values in columns and strings have a decimal comma
 	// NoValue is NoValueSkip if a record without a value is skipped; with "" or NoValueBroken it is
 	// a broken record.
 	NoValue string `json:",omitempty"`
@@ -123,7 +123,7 @@ type Format struct {
 	Charset   string `json:",omitempty"`
 }
 
-// Encoding returns the entry of the format, with the separator of its rows.
+// Encoding returns the entry of the format, with Separator applied.
 func (f Format) Encoding() Encoding {
 	e := EncodingOf(f.Format)
 	if f.Separator != "" {
@@ -159,7 +159,7 @@ type Event struct {
 	Passes    uint64 // bit i: the event passes Format.Filters[i]
 }
 
-// Numbers of the fields to find. The fields of filters have numbers from fieldCount.
+// Numbers of the fields to find. The numbers of the filters' fields begin at fieldCount.
 const (
 	fieldUser = iota
 	fieldKey
@@ -187,7 +187,7 @@ func mainField(number int) int {
 type Decoder struct {
 	max       int
 	decimals  int
-	comma     bool // texts have a decimal comma
+	comma     bool // whether texts have a decimal comma
 	encoding  Encoding
 	unit      string
 	layouts   []timeLayout   // layouts of the unit "text"
@@ -197,8 +197,8 @@ type Decoder struct {
 	fields    [fieldCount]string // names by number; "": not in the format
 	keys      int                // number of fields of the key
 	times     int                // number of fields of the time
-	unnamed   bool               // records without a user are events
-	valued    bool               // records without a value are skipped
+	unnamed   bool               // whether records without a user are events
+	valued    bool               // whether records without a value are skipped
 	filter    *filter.Set        // nil without filters
 	texts     internedTexts      // values of filters
 	records   records
@@ -212,7 +212,7 @@ type Decoder struct {
 	label   []byte             // key of several parts
 	date    []byte             // time of several parts
 	row     []byte             // unescaped fields of a row
-	timed   bool               // the time is a number, in millis
+	timed   bool               // whether the time is a number, in millis
 	millis  int64
 	value   int64
 	plain   []byte // value in JSON's grammar
@@ -225,7 +225,7 @@ type Decoder struct {
 //
 // ev.Passes is set even if a field is missing or null: with 0, no filter needs the record.
 //
-// With WithSchemas, an error that is not an *Error means that the registry did not return the
+// With WithSchemas, an error that is not an *Error means that the registry failed to return the
 // schema this time.
 func (d *Decoder) Decode(value []byte, ev *Event) error {
 	ev.Passes = math.MaxUint64
@@ -269,7 +269,7 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 	return nil
 }
 
-// poison ends the validity of the last event.
+// poison overwrites the memory of the last event, in builds that check its validity.
 func (d *Decoder) poison() {
 	for i := range d.unquote {
 		poison.Bytes(d.unquote[i])
@@ -286,11 +286,11 @@ func (d *Decoder) passes() uint64 {
 	return d.filter.Passes()
 }
 
-// ValueText returns the text of the last record's value, if it is a column, or a string or number
-// of JSON. It is valid until the next Decode.
+// ValueText returns the text of the last record's value if it is a column, or a JSON string or
+// number. It is valid until the next Decode.
 func (d *Decoder) ValueText() []byte { return d.raw[fieldValue] }
 
-// fail returns the error of a class and field. It is allocated once.
+// fail returns the error for a class and field, which is allocated only once.
 func (d *Decoder) fail(class, field string) error {
 	id := Error{Class: class, Field: field}
 	e := d.errs[id]

@@ -28,7 +28,7 @@ func badFormat(field, format string, args ...any) error {
 }
 
 // SchemaSource returns writer schemas by their id in a registry. Errors other than ErrUnknownSchema
-// and ErrUnfitSchema mean that there was no response this time.
+// and ErrUnfitSchema mean that the registry did not respond this time.
 type SchemaSource interface {
 	Schema(ctx context.Context, id uint32) (string, error)
 }
@@ -36,7 +36,7 @@ type SchemaSource interface {
 // ErrUnknownSchema means that the registry has no schema with this id.
 var ErrUnknownSchema = errors.New("no schema with this id")
 
-// ErrUnfitSchema means that the schema with this id is not Avro, or is not one text.
+// ErrUnfitSchema means that the schema with this id is not Avro, is too long, or refers to others.
 var ErrUnfitSchema = errors.New("unfit schema")
 
 // Option is an option of NewDecoder.
@@ -51,7 +51,7 @@ func WithSchemas(ctx context.Context, source SchemaSource) Option {
 
 // OnUnfitSchema makes the decoder call fn once for each registered schema that cannot describe an
 // event, before its first record becomes a dead letter of ClassUnfitSchema. The reason is a
-// *FormatError or an ErrUnfitSchema. It may quote the schema, but contains no data of a record.
+// *FormatError or an ErrUnfitSchema. It may quote the schema, but contains no data from a record.
 func OnUnfitSchema(fn func(id uint32, reason error)) Option {
 	return func(d *Decoder) { d.onUnfit = fn }
 }
@@ -76,7 +76,7 @@ func NewDecoder(f Format, options ...Option) (*Decoder, error) {
 	return d, nil
 }
 
-// NeverEqual describes a comparison of a filter that has the same result for every record, because
+// NeverEqual describes a comparison in a filter that has the same result for every record, because
 // the field never has the constant's type; "" if there is none.
 func (f Format) NeverEqual(text string) string {
 	f.Filters = []string{text}
@@ -98,7 +98,7 @@ func (f Format) Fields() []string {
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
-// FieldsOf returns the names of the fields of an Error.Field.
+// FieldsOf returns the names of the fields that an Error.Field refers to.
 func (f Format) FieldsOf(field string) []string {
 	names := map[string][]string{"user": {f.User}, "key": append([]string{f.Key}, f.MoreKeys...),
 		"time": append([]string{f.Time}, f.MoreTimes...), "value": {f.Value}}[field]
@@ -141,7 +141,7 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 func (f *Format) compileTimes() (layouts []timeLayout, zone *time.Location, err error) {
 	for _, only := range [...]struct{ field, value string }{{"time_layout", f.TimeLayout}, {"time_zone", f.TimeZone}} {
 		if only.value != "" && f.TimeUnit != TimeText {
-			return nil, nil, badFormat(only.field, "it is only used with time unit %s, and the time unit is %q",
+			return nil, nil, badFormat(only.field, "it is only used with time unit %s, but the time unit is %q",
 				TimeText, f.TimeUnit)
 		}
 	}
@@ -202,14 +202,14 @@ func (f Format) checkNames(e Encoding) error {
 	case f.NoUser != "" && f.NoUser != NoUserEach:
 		return badFormat("no_user", "%q: must be %s, or empty for broken records", f.NoUser, NoUserEach)
 	case f.NoValue != "" && f.NoValue != NoValueBroken && (f.NoValue != NoValueSkip || f.Value == ""):
-		return badFormat("no_value", "%q: must be skip, which needs a value field, or broken", f.NoValue)
+		return badFormat("no_value", "%q: must be broken, or skip with a value field", f.NoValue)
 	case f.Time == "":
 		return badFormat("time", "no time field is named")
 	case f.Separator != "" && (!e.Quoted || len(f.Separator) > 1 || strings.Contains("\"\r\n", f.Separator)):
 		return badFormat("separator", "%q: must be one ASCII character between the fields of %s, such as ;",
 			f.Separator, CSV)
 	case f.Schema != "" && !e.Schemas():
-		return badFormat("schema", "a schema is for the format %s, this is %s", Listed(Encoding.Schemas, " or "),
+		return badFormat("schema", "only the format %s has a schema; this is %s", Listed(Encoding.Schemas, " or "),
 			f.Format)
 	}
 	if err := cmp.Or(checkParts("key", MaxKeyParts, f.Key, f.MoreKeys), checkParts("time", MaxTimeParts, f.Time,
@@ -217,7 +217,7 @@ func (f Format) checkNames(e Encoding) error {
 		return err
 	}
 	if len(f.MoreTimes) > 0 && f.TimeUnit != TimeText {
-		return badFormat("time", "several fields are texts: the time unit must be %s, and is %q", TimeText, f.TimeUnit)
+		return badFormat("time", "several fields are texts: the time unit must be %s, but is %q", TimeText, f.TimeUnit)
 	}
 	units, empty := TimeUnits(), ""
 	if e.Schemas() {

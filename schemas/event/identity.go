@@ -48,7 +48,7 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	return id, nil
 }
 
-// inUnit adds the unit of the time to its place.
+// inUnit appends the unit of the time to its place.
 func (d *Decoder) inUnit(field int, found string) string {
 	if field == fieldTime {
 		found += fmt.Sprintf(" in %q", d.unit) + d.textTimes()
@@ -56,7 +56,7 @@ func (d *Decoder) inUnit(field int, found string) string {
 	return found
 }
 
-// textTimes describes the reading of texts as times, except the unit.
+// textTimes describes how texts are read as times, apart from the unit.
 func (d *Decoder) textTimes() (how string) {
 	if d.writtenAs != "" {
 		how += fmt.Sprintf(" as %q", d.writtenAs)

@@ -17,7 +17,7 @@ const (
 const keySeparator = '|' // between the parts of a key
 
 // SplitKey returns the parts of an event's key if its Format has MoreKeys. They are separated by |;
-// in a part, \| is | and \\ is \.
+// within a part, \| stands for | and \\ for \.
 func SplitKey(key string) (parts []string, err error) {
 	var part strings.Builder
 	for i := 0; i < len(key); i++ {
@@ -60,8 +60,8 @@ func (d *Decoder) joinedKey() []byte {
 	return d.label
 }
 
-// joinedTime returns the text of the last record's time. With a part missing it is nil: the time
-// would be midnight.
+// joinedTime returns the text of the last record's time. It is nil if a part is missing: the time
+// would be read as midnight.
 func (d *Decoder) joinedTime() []byte {
 	if d.times < 2 {
 		return d.raw[fieldTime]
@@ -84,7 +84,7 @@ func checkParts(field string, most int, first string, more []string) error {
 	case len(more) == 0:
 		return nil
 	case len(all) > most:
-		return badFormat(field, "%d fields: a %s has at most %d", len(all), field, most)
+		return badFormat(field, "%d fields, but a %s has at most %d", len(all), field, most)
 	case slices.Contains(all, ""):
 		return badFormat(field, "the name of a field is empty")
 	}
@@ -96,8 +96,8 @@ func checkParts(field string, most int, first string, more []string) error {
 	return nil
 }
 
-// placeOf returns the places of all n fields of a key or a time; later fields are numbered from
-// more.
+// placeOf returns the places of all n fields of a key or a time; the numbers of the later fields
+// begin at more.
 func (d *Decoder) placeOf(field, more, n int, registry string) string {
 	all := []string{d.records.place(field, registry)}
 	for i := range n - 1 {

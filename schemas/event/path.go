@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Errors of a field path.
+// Errors in a field path.
 var (
 	errPathSegment = errors.New(`a name between its dots is empty (\. is a dot in a name)`)
 	errPathEscape  = errors.New("a backslash must be followed by a dot, a bracket or another backslash")
@@ -30,11 +30,11 @@ func (s step) String() string {
 }
 
 // parsePath splits a field path: "user.id" is the member id of the record user, and "items[0]" the
-// first item of the list items. `\.` is a dot in a name, `\[` a bracket, `\\` a backslash.
+// first item of the list items. In a name, `\.` is a dot, `\[` a bracket and `\\` a backslash.
 func parsePath(text string) ([]step, error) {
 	var path []step
 	var name strings.Builder
-	named := true // a name may begin or continue here
+	named := true // whether a name may begin or continue here
 	flush := func() bool {
 		if named {
 			path = append(path, member(name.String()))
@@ -79,5 +79,5 @@ func parsePath(text string) ([]step, error) {
 	return path, nil
 }
 
-// pathName escapes the name of a member for a path.
+// pathName escapes a member's name for a path.
 var pathName = strings.NewReplacer(`\`, `\\`, `.`, `\.`, `[`, `\[`)

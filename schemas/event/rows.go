@@ -75,7 +75,7 @@ func (r *rows) find(record []byte) error {
 			return d.fail(ClassMissingField, fieldNames[i])
 		}
 	}
-	// The row has too many fields, or too few but all that are needed: separators or quotes are
+	// The row has too many fields, or too few but all that are needed: its separators or quotes are
 	// probably wrong, so no field can be trusted.
 	return d.fail(ClassUndecodable, "")
 }
@@ -127,10 +127,10 @@ func (r *rows) neverEqual(_ int, constant any) string {
 		return ""
 	}
 	if !is {
-		return "a column has numbers and strings"
+		return "a column contains only numbers and strings"
 	}
 	if _, is = make(internedTexts).columnAny([]byte(text)).(string); !is {
-		return "a column with this text has the number, so write it without quotes"
+		return "a column with this text is a number, so write it without quotes"
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 var marks = [...]string{"\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"}
 
 // rowsAfter are the paths to the row after a change on change-data topics: Debezium's, and the same
-// in the envelope of Kafka Connect.
+// in Kafka Connect's envelope.
 var rowsAfter = [...]string{"after.", "payload.after."}
 
 // nullAbove returns the class of a record in which the parent of a field is null.
@@ -24,7 +24,7 @@ func (d *Decoder) nullAbove(field int) string {
 	return ClassNullField
 }
 
-// classIn returns the class of an error of Decode; "" if the record is not at fault.
+// classIn returns the class of an error from Decode; "" if the record is not at fault.
 func classIn(err error) string {
 	if bad, ok := err.(*Error); ok { //nolint:errorlint // it is not wrapped here
 		return bad.Class

@@ -2,7 +2,7 @@ package event
 
 import "encoding/binary"
 
-// NoUserEach is the Format.NoUser that makes every record without a user a separate user.
+// NoUserEach is the Format.NoUser with which every record without a user counts as a separate user.
 const NoUserEach = "each"
 
 // unnamedPlace is appended to the user's place.
@@ -17,8 +17,8 @@ func (d *Decoder) lacksUser(field int, class string) bool {
 type Namer struct{ id []byte }
 
 // Name sets the event's user to an id that no other user has, valid until the next call of Name or
-// Decode. position is unique to the record and identifies the user of an event without one. format
-// is the decoder's.
+// Decode. position is unique to the record and identifies the user of an event without one; format
+// must be the decoder's.
 func (n *Namer) Name(e *Event, format *Format, position uint64) {
 	if format.NoUser != NoUserEach {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// internedTexts keeps boxed short texts, so fields with few values (a country, a type) need no
+// internedTexts keeps short boxed texts, so that fields with few values (a country, a type) need no
 // allocation.
 type internedTexts map[string]any
 
@@ -33,8 +33,8 @@ func (texts internedTexts) text(b []byte) any {
 	return texts[s]
 }
 
-// number boxes a number in JSON's grammar: an integer without fraction and exponent as int64 if it
-// fits, any other as float64, infinite if it is too large.
+// number boxes a number in JSON's grammar: an integer without fraction or exponent as int64 if it
+// fits, any other as float64, which is infinite if the number is too large.
 func number(b []byte) any {
 	if n, ok := parseInteger(b); ok {
 		return n
@@ -74,7 +74,7 @@ func (texts internedTexts) jsonAny(v gjson.Result) (any, bool) {
 	return numbered(value), true
 }
 
-// numbered returns a value with each number boxed by number.
+// numbered returns a value whose numbers are boxed by number.
 func numbered(v any) any {
 	switch v := v.(type) {
 	case json.Number:

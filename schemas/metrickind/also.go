@@ -1,21 +1,21 @@
 package metrickind
 
-// Known has the noisy numbers of a count, from which its statistics are computed.
+// Known holds the noisy numbers of a count, from which its statistics are computed.
 type Known struct {
 	Tree   *Search  // tree of values; nil if the count has none
 	Events Estimate // first component, as released
-	// Components returns the first component and the given number of further ones. Their Width
-	// makes the intervals of the given number of ratios hold together with the stated confidence.
+	// Components returns the first component and the given number of further ones. With their
+	// Width, the intervals of the given number of ratios hold jointly at the stated confidence.
 	Components func(further, ratios int) Components
 }
 
-const besideOthers = "also_" // prefix of the names of kinds with the value of another kind
+const alsoPrefix = "also_" // prefix for the names of kinds with the value of another kind
 
 // also returns the kind of a statistic that has the value of another kind, computed from the
-// components of its base metric. It has no further cost (docs/guarantee.md, "Several components").
+// components of its base metric. It costs nothing more (docs/guarantee.md, "Several components").
 func also(base Kind) Kind {
 	return Kind{
-		Name:  besideOthers + base.Name,
+		Name:  alsoPrefix + base.Name,
 		Range: func(Bounds) (least, greatest int64) { return 0, 1 },
 		Statistic: &Statistic{ValueOf: base.Name, Compute: func(known Known, b Bounds, _ float64) (Estimate, bool,
 			error) {
@@ -40,14 +40,14 @@ func alsoDeviation() Kind {
 	return k
 }
 
-// SumComponents returns the kinds of the further components that are sums of values, in order: a
-// count has the first few of them, or none.
+// SumComponents returns the kinds of further components that are sums of values, in order: a count
+// has the first few of them, or none.
 func SumComponents() []Kind { return []Kind{meanOffset(), meanSquare()} }
 
 // FurtherSums returns the kinds of a count's further components that are sums: as many as its kind,
-// or a kind released beside it, needs. With any, a count with a tree also draws its number of
-// events again, with the precision of the sums: values computed from the first component would be
-// coarse.
+// or a kind released alongside it, needs. If there are any, a count with a tree also draws its
+// number of events again, with the precision of the sums, because values computed from the first
+// component would be coarse.
 func (k Kind) FurtherSums(also []string) []Kind {
 	n := len(k.Further())
 	for _, name := range also {
@@ -60,10 +60,10 @@ func (k Kind) FurtherSums(also []string) []Kind {
 	return sums
 }
 
-// SumsFiner returns the precision of sums among a count's further components, each divided by the
-// most that one event adds, as a multiple of the first component's precision. levels is the number
-// of levels of the count's tree, or 0. Beside a tree, two sums cost a user half as much as all
-// levels, so neither takes nearly all of the budget.
+// SumsFiner returns the precision of the sums among a count's further components, each divided by
+// the most that one event adds, as a multiple of the first component's precision. levels is the
+// number of levels in the count's tree, or 0. Alongside a tree, two sums cost a user half as much
+// as all levels, so that neither takes nearly all of the budget.
 func SumsFiner(levels int) int64 {
 	if levels == 0 {
 		return 1
@@ -71,7 +71,7 @@ func SumsFiner(levels int) int64 {
 	return int64(levels) * NodesFiner / 4
 }
 
-// meanEvents is the kind of the number of events that divides sums beside a tree.
+// meanEvents is the kind of the number of events that divides the sums alongside a tree.
 func meanEvents() Kind {
 	k := events()
 	return Kind{
@@ -81,7 +81,8 @@ func meanEvents() Kind {
 	}
 }
 
-// Also returns the names of the statistics that a metric of the kind can release beside its values.
+// Also returns the names of the statistics that a metric of the kind can release alongside its
+// values.
 func (k Kind) Also() (names []string) {
 	if k.Derived() || k.CountTarget() {
 		return nil
@@ -95,9 +96,9 @@ func (k Kind) Also() (names []string) {
 }
 
 // AlsoKind returns the kind of the statistic that has the value of another kind.
-func AlsoKind(name string) Kind { return Of(besideOthers + name) }
+func AlsoKind(name string) Kind { return Of(alsoPrefix + name) }
 
-// AllAlso returns the names of all kinds whose values can be released beside others.
+// AllAlso returns the names of all kinds whose values can be released alongside others.
 func AllAlso() []string {
 	return each(where(func(k *Kind) bool { return k.ValueOf() != "" }), func(k *Kind) string { return k.ValueOf() })
 }

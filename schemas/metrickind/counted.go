@@ -1,7 +1,7 @@
 package metrickind
 
-// Counted is the kind that releases the numbers of events that another metric counts in a window
-// and leaves out.
+// Counted is the kind that releases how many events another metric counts in a window, and how many
+// it leaves out.
 const Counted = "counted"
 
 // The keys of a metric of the kind Counted, in the order of their bytes.
@@ -24,14 +24,15 @@ func counted() Kind {
 	}
 }
 
-// Divide limits the numbers of a user's events that are counted and left out to bound events
-// together; bound is above 0. Their ratio stays, rounded to the nearest event.
+// Divide scales the numbers of a user's counted and left-out events down to bound events in total;
+// bound is above 0. Their ratio is preserved, rounded to the nearest event.
 func Divide(counted, leftOut, bound uint64) (uint64, uint64) {
 	all := counted + leftOut
 	if all <= bound {
 		return counted, leftOut
 	}
-	// Numbers of events have at most 40 bits and bounds 30: after the shift no product overflows.
+	// Numbers of events have at most 40 bits and bounds 30, so no product overflows after the
+	// shift.
 	for all >= 1<<32 {
 		counted, all = counted>>1, all>>1
 	}
@@ -42,9 +43,10 @@ func Divide(counted, leftOut, bound uint64) (uint64, uint64) {
 // Interval is a released number with the ends of its interval.
 type Interval struct{ Value, Low, High float64 }
 
-// ShareOf returns the share of events counted, 0 to 1, with an interval, from the released numbers
-// of both keys. If either key's interval misses its number with probability at most p, the share's
-// misses with at most 2p. ok is false if neither number is above 0: the share is unknown.
+// ShareOf returns the share of events that are counted, from 0 to 1, with an interval, computed
+// from the released numbers of both keys. If each key's interval misses its number with probability
+// at most p, the share's misses with probability at most 2p. ok is false if neither number is above
+// 0: the share is then unknown.
 func ShareOf(counted, leftOut Interval) (share Interval, ok bool) {
 	ratio := func(in, out float64) float64 {
 		if in, out = max(in, 0), max(out, 0); in > 0 {

@@ -1,4 +1,4 @@
-// Package metrickind has the table of the kinds of metrics: for each kind the unit of counting, the
+// Package metrickind holds the table of metric kinds: for each kind the unit of counting, the
 // greatest influence of one user, the settings it needs, and its names in texts. Other production
 // code looks up a kind and reads its properties; no other file names a kind. Package
 // internal/testing/doccheck tests this.
@@ -7,7 +7,7 @@
 // the number of the user's events or, as for a sum, from their values one by one; a value computed
 // from several such sums has a Vector. Any other contribution needs a new property, implemented in
 // clip.go of package transforms/spend. Then add the kind to internal/app/audit/reference (check.go,
-// clip.go, release.go), which computes the expected counts a second time, and to docs/guarantee.md,
+// clip.go, release.go), which computes the expected counts independently, and to docs/guarantee.md,
 // which states the influence of one user on a count. The random tests of transforms/spend draw
 // every kind of the table, and the tests of internal/testing/doccheck report anything missing.
 //
@@ -15,6 +15,6 @@
 // concurrent use. An entry's name is part of the digests of metrics and headers: it never changes
 // and is never reused.
 //
-// Not guaranteed: sensible bounds. Package pipeline/deployment checks them, and transforms/spend
-// checks for overflow.
+// The package does not check that bounds are sensible: package pipeline/deployment does, and
+// transforms/spend checks for overflow.
 package metrickind

@@ -8,9 +8,9 @@ import (
 // Histogram is the kind that releases the number of a key's events and the shares of their values.
 const Histogram = "histogram"
 
-// histogram: the count is the number of events kept. The further component has a cell for each
-// bucket with the number of kept values in it. All buckets of a released key are drawn: a user with
-// c_b events in bucket b pays u·Σ c_b² (docs/guarantee.md, "Histograms").
+// The count of a histogram is the number of events kept. Its further component has a cell for each
+// bucket, with the number of kept values in it. All buckets of a released key are drawn: a user
+// with c_b events in bucket b pays u·Σ c_b² (docs/guarantee.md, "Histograms").
 func histogram() Kind {
 	return Kind{
 		Name:  Histogram,
@@ -39,7 +39,7 @@ func buckets() Kind {
 }
 
 // share is the kind of one share: the percentage of values from Bounds.Min to below Bounds.Max,
-// both edges of the histogram; the last bucket includes its upper edge. The metric's absolute
+// which are edges of the histogram; the last bucket includes its upper edge. The metric's absolute
 // target is in percentage points.
 func share() Kind {
 	return Kind{
@@ -56,18 +56,18 @@ func share() Kind {
 }
 
 // Share returns the percentage of values in the buckets from first to before end, with an interval.
-// met reports whether both ends are at most within percentage points from the value; it is false if
-// within is 0. Errors are as for Draw. The scale must belong to a histogram.
+// met reports whether both ends are at most within percentage points away from the value; it is
+// false if within is 0. Errors are as for Draw. The scale must belong to a histogram.
 //
 // Let A be the sum of the drawn counts of these n buckets, R the sum of the m others, and T = A +
 // R. For the true share s, (1 − s)·A − s·R is normal around 0, with the variance ((1 − s)²·n +
-// s²·m) times the variance of one count. The interval has every s from 0 to 1 for which this is at
-// most z deviations from 0 (Fieller 1954): with q = z²·σ²,
+// s²·m) times the variance of one count. The interval contains every s from 0 to 1 for which this
+// is at most z deviations from 0 (Fieller 1954). With q = z²·σ²,
 //
 //	s²·(T² − q·(n + m)) − 2s·(A·T − q·n) + A² − q·n ≤ 0.
 //
 // If T ≤ 0 or T² ≤ q·(n + m), the interval is 0 to 100 percent. docs/guarantee.md, "Histograms",
-// has the other cases.
+// describes the other cases.
 func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, err error) {
 	in, all, err := s.sums(first, end)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, er
 	if all.Sign() > 0 {
 		value = partOf(in, all, new(big.Int).Rsh(all, 1))
 	}
-	// The coefficients, multiplied by the denominator of q.
+	// The coefficients are multiplied by the denominator of q.
 	a, b, c := s.coefficient(all, all, s.Scale.buckets()), s.coefficient(in, all, end-first), s.coefficient(in, in,
 		end-first)
 	if !s.Beyond && all.Sign() > 0 && a.Sign() > 0 {
@@ -120,7 +120,8 @@ func (s *Search) coefficient(x, y *big.Int, n int) *big.Int {
 	return xy.Sub(xy, new(big.Int).Mul(s.Square.Num(), big.NewInt(int64(n))))
 }
 
-// sums returns the noisy numbers of values in the buckets from first to before end, and in all.
+// sums returns the noisy numbers of values in the buckets from first to before end, and in all
+// buckets.
 func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
 	in, all = new(big.Int), new(big.Int)
 	for i := range s.Scale.buckets() {
@@ -136,10 +137,10 @@ func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
 	return in, all, nil
 }
 
-// shareAim returns the required relative error of the number of events. The deviation of a share of
-// k buckets is at most √(k − 1) times that of one count, divided by the number of events; a count
-// has an eighth of that number's variance. The conversions prevent fused products, so every machine
-// has the same ladder.
+// shareAim returns the required relative error of the number of events. With k buckets, the
+// deviation of a share is at most √(k − 1) times that of one count, divided by the number of
+// events; a count has an eighth of that number's variance. The conversions prevent fused products,
+// so that every machine has the same ladder.
 func shareAim(s *Scale, _ []int64, absolute, _ float64) float64 {
 	return floorAim(0.98 * float64(absolute/100*math.Sqrt(NodesFiner/float64(s.buckets()-1))))
 }

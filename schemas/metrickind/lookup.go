@@ -27,13 +27,13 @@ func All() []Kind { return where(func(*Kind) bool { return true }) }
 // Offered returns the kinds that a configuration can name. The first is the default.
 func Offered() []Kind { return where(func(k *Kind) bool { return !k.Derived() }) }
 
-// Counting returns the kinds whose contributions follow from a user's number of events of a key.
+// Counting returns the kinds whose contributions follow from a user's number of events for a key.
 func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived() && !k.Values() }) }
 
 // Valued returns the kinds that need a value field, min and max.
 func Valued() []Kind { return where(func(k *Kind) bool { return k.Values() }) }
 
-// Computed returns the kinds with computed values: their target is not an error of a count.
+// Computed returns the kinds with computed values, whose target is not an error of a count.
 func Computed() []Kind { return where(func(k *Kind) bool { return !k.Derived() && !k.CountTarget() }) }
 
 // Fine reports whether values of the kind have meaningful decimals.
@@ -48,14 +48,14 @@ func (k Kind) Sums() bool { return k.Values() && k.CountTarget() }
 // CountTarget reports whether the target of a metric of the kind is an error of its counts.
 func (k Kind) CountTarget() bool { return k.Vector == nil && k.Tree == nil }
 
-// Sharing returns the kind of the metric that releases which share of another metric's events is
+// Sharing returns the kind of the metric that releases the share of another metric's events that is
 // counted.
 func Sharing() Kind { return where(func(k *Kind) bool { return k.Share })[0] }
 
-// Admits reports whether metrics of the kind have windows and admissions of their own.
+// Admits reports whether metrics of the kind have their own windows and admissions.
 func (k Kind) Admits() bool { return !k.Derived() || k.Share }
 
-// Beside returns the name of the metric of a derived kind beside metric.
+// Beside returns the name of the metric of a derived kind that is released alongside metric.
 func (k Kind) Beside(metric string) string { return metric + "." + k.Name }
 
 // One returns the name of one value of the kind.
@@ -69,7 +69,7 @@ func (k Kind) One() string {
 // Names returns the names of kinds.
 func Names(kinds []Kind) []string { return each(kinds, func(k *Kind) string { return k.Name }) }
 
-// Meanings returns the names of the things that the kinds count; the kinds must not be derived.
+// Meanings returns the names of the things that kinds count; the kinds must not be derived.
 func Meanings(kinds []Kind) []string {
 	return each(kinds, func(k *Kind) string { return k.Texts.Counted })
 }

@@ -5,13 +5,13 @@ import (
 	"math/big"
 )
 
-// Mean is the mean of the values of a key's events.
+// Mean is the kind that releases the mean of the values of a key's events.
 const Mean = "mean"
 
-// mean: the two components are N, the number of events kept, and S = Σ(2v − min − max) over their
-// clamped values v; the mean is (min + max)/2 + S/2N. A user adds at most Events to N and at most
-// Events·(max − min) to S, whose noise is max − min times the noise of N: both have the same
-// maximum cost (docs/guarantee.md, "Several components").
+// The two components of a mean are N, the number of events kept, and S = Σ(2v − min − max) over
+// their clamped values v; the mean is (min + max)/2 + S/2N. A user adds at most Events to N and at
+// most Events·(max − min) to S, whose noise is max − min times the noise of N, so both have the
+// same maximum cost (docs/guarantee.md, "Several components").
 func mean() Kind {
 	return Kind{
 		Name:  Mean,
@@ -42,16 +42,16 @@ func meanOffset() Kind {
 		},
 		Value: func(value int64, b Bounds) int64 { return 2*value - b.Min - b.Max },
 		Part:  new(Part),
-		Texts: Texts{Label: "offset", Value: "how far the values of {of} lie from the middle of {min} and {max}"},
+		Texts: Texts{Label: "offset", Value: "distance of the values of {of} from the middle of {min} and {max}"},
 	}
 }
 
-// aimOfMean returns a relative error r of N that limits the error of the value to T for every mean.
-// With h = (max − min)/2 and δ the distance of the mean from the middle, the interval of joinMean
-// is within T of the value if T²·N² ≥ k·(v_S/4 + (|δ| + T)²·v_N). As v_S/4 is h²·v_N and |δ| ≤ h,
-// it suffices that r² = k·v_N/N² is at most T²/(h² + (h + T)²). The factor 0.98 compensates for
-// printed intervals that are wider than the stop rule's. Conversions prevent fused products, so
-// every machine has the same ladder.
+// aimOfMean returns a relative error r of N that limits the error of every mean to T. With h = (max
+// − min)/2 and δ the distance of the mean from the middle, the interval of joinMean is within T of
+// the value if T²·N² ≥ k·(v_S/4 + (|δ| + T)²·v_N). As v_S/4 is h²·v_N and |δ| ≤ h, it suffices that
+// r² = k·v_N/N² is at most T²/(h² + (h + T)²). The factor 0.98 compensates for printed intervals,
+// which are wider than the stop rule's. Conversions prevent fused products, so that every machine
+// has the same ladder.
 func aimOfMean(b Bounds, relative, absolute, _ float64) float64 {
 	least := 0.0 // absolute value of a mean
 	if b.Min > 0 || b.Max < 0 {
@@ -65,8 +65,8 @@ func aimOfMean(b Bounds, relative, absolute, _ float64) float64 {
 	return math.Min(0.5, 0.98*(t/math.Sqrt(from+to)))
 }
 
-// halfOfMean returns half of the interval's width at a number of events, from half of N's interval,
-// in the worst case: a mean at an end of its range.
+// halfOfMean returns half of the interval's width for a number of events, from half of N's
+// interval, in the worst case: a mean at an end of its range.
 func halfOfMean(b Bounds, events, half, _ float64) float64 {
 	return math.Min(half/events*math.Sqrt2*float64(b.Max-b.Min)/2, float64(b.Max-b.Min))
 }
@@ -122,7 +122,7 @@ func clamp(x, low, high *big.Rat) *big.Rat {
 	return x
 }
 
-// nearest rounds half up to units of a value.
+// nearest rounds to units of a value, half up.
 func nearest(x *big.Rat) int64 {
 	scaled := new(big.Rat).Mul(x, big.NewRat(valueUnits, 1))
 	return floor(scaled.Add(scaled, big.NewRat(1, 2)))

@@ -2,13 +2,14 @@ package metrickind
 
 import "math"
 
-// Quantiles is the kind that releases the number of a key's events and quantiles of their values.
+// Quantiles is the kind that releases the number of a key's events and the quantiles of their
+// values.
 const Quantiles = "quantiles"
 
-// quantiles: the count is the number of events kept. The further component has a cell for each node
-// of a tree of values with the number of kept values in it. A user with c_b events in node b pays
-// u·Σ c_b² over the drawn nodes and reserves for all nodes: at most u·c² for each level. The
-// children of the root are drawn, and other nodes only if the search for a rank leads there
+// The count of quantiles is the number of events kept. Its further component has a cell for each
+// node in a tree of values, with the number of kept values in it. A user with c_b events in node b
+// pays u·Σ c_b² over the drawn nodes and reserves for all nodes: at most u·c² per level. The
+// children of the root are always drawn, other nodes only if the search for a rank leads to them
 // (docs/guarantee.md, "Quantiles").
 func quantiles() Kind {
 	return Kind{
@@ -26,7 +27,7 @@ func quantiles() Kind {
 	}
 }
 
-// quantileNodes is the kind of the nodes of a tree: a cell's key is schemas.NodeKey.
+// quantileNodes is the kind of a tree's nodes: a cell's key is schemas.NodeKey.
 func quantileNodes() Kind {
 	return Kind{
 		Name:  "quantile_nodes",
@@ -43,7 +44,7 @@ func logNodes() Kind {
 	return k
 }
 
-// RankUnit is the rank 1: ranks are whole numbers of millionths.
+// RankUnit stands for rank 1: ranks are whole numbers of millionths.
 const RankUnit = 1_000_000
 
 // quantile is the kind of one quantile. Bounds.Max is its rank, in millionths, and the metric's
@@ -57,16 +58,15 @@ func quantile() Kind {
 			return known.Tree.Quantile(b.Max, int64(absolute*RankUnit))
 		}},
 		Texts: Texts{Label: "quantile", Together: "quantiles of {of}", Size: "events",
-			Value: "quantile {rank} of {value}", Target: "rank ± {percent} %",
+			Value: "quantile {rank} of {value}", Target: "rank ± {percent}%",
 			Wanted: "a value between the quantiles of {least rank} and {greatest rank}"},
 	}
 }
 
-// rankAim returns the relative error of the number of events that limits the error of each rank, a
-// part of 1, to absolute. The deviation of D (see Search.Quantile) is at most √W times that of a
-// node: W is max(rank, 1 − rank)² for each of the nodes in D, at most 7·levels + 1
-// (docs/guarantee.md, "Quantiles"). The conversions prevent fused products, so every machine has
-// the same ladder.
+// rankAim returns the relative error of the number of events that limits the error of each rank,
+// from 0 to 1, to absolute. The deviation of D (see Search.Quantile) is at most √W times that of a
+// node: W sums max(rank, 1 − rank)² over the nodes in D, at most 7·levels + 1 (docs/guarantee.md,
+// "Quantiles"). The conversions prevent fused products, so that every machine has the same ladder.
 func rankAim(s *Scale, ranks []int64, absolute, confidence float64) float64 {
 	farthest := 0.5
 	for _, r := range ranks {
@@ -81,7 +81,7 @@ func rankAim(s *Scale, ranks []int64, absolute, confidence float64) float64 {
 }
 
 // floorAim rounds a ladder's relative target down to a multiple of 10^-5, because people read it,
-// and limits it to the least target of a ladder and 0.5.
+// and limits it to the range from a ladder's least target to 0.5.
 func floorAim(aim float64) float64 {
 	const unit, least = 1e5, 1e-6
 	return math.Max(math.Floor(math.Min(aim, 0.5)*unit)/unit, least)

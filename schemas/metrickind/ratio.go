@@ -9,14 +9,14 @@ import (
 // interval.
 type ratio struct {
 	value, low, high *big.Rat
-	bounded          bool // false: the interval is the whole possible range
+	bounded          bool // if false, the interval is the whole possible range
 }
 
 // ratioOf returns the ratio of a further component S to the first one, N, with its interval by
 // Fieller (1954): every θ with (S − θN)² ≤ k·(v_S + θ²·v_N). Both are clamped to the possible
 // range, −most to most. The interval is the whole range if N is not significantly above 0, if a
-// component may have been clamped, or if the interval lies outside: clamped to a point, it would
-// seem exact.
+// component may have been clamped, or if the interval lies outside the range: clamped to a point,
+// it would seem exact.
 func ratioOf(c Components, further int, most *big.Rat) ratio {
 	n, s := c.Of[0], c.Of[further]
 	least := new(big.Rat).Neg(most)

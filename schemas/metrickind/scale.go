@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Scale divides a range of values among the leaves of a tree. The step of a value, a number from 0,
-// never falls as values rise. Steps are divided among the leaves in order, as evenly as whole
-// numbers allow. Safe for concurrent use.
+// Scale divides a range of values among the leaves of a tree. The step of a value, a number from 0
+// up, never falls as values rise. Steps are divided among the leaves in order, as evenly as
+// possible. Safe for concurrent use.
 type Scale struct {
 	min, max int64
 	steps    uint64  // number of steps
@@ -17,12 +17,13 @@ type Scale struct {
 	levels   int
 }
 
-// Linear returns a scale of quantiles with a step for each value. It fails if b.Min is above b.Max.
+// Linear returns a scale for quantiles with a step for each value. It fails if b.Min is above
+// b.Max.
 func Linear(b Bounds) (*Scale, error) { return scaleOf(b, 64) }
 
-// Logarithmic returns a scale of quantiles whose steps grow with the distance d of a value from
-// b.Min: every d up to 63 has its own step; above, a step has 1/32 of the values between two powers
-// of two, so it is at most d/32 wide. It fails if b.Min is above b.Max.
+// Logarithmic returns a scale for quantiles whose steps grow with the distance d of a value from
+// b.Min: every d up to 63 has its own step; above that, a step contains 1/32 of the values between
+// two powers of two, so it is at most d/32 wide. It fails if b.Min is above b.Max.
 func Logarithmic(b Bounds) (*Scale, error) { return scaleOf(b, 5) }
 
 func scaleOf(b Bounds, exact int) (*Scale, error) {
@@ -37,7 +38,7 @@ func scaleOf(b Bounds, exact int) (*Scale, error) {
 	return s, nil
 }
 
-// MostBuckets is the maximum number of buckets of a histogram.
+// MostBuckets is the maximum number of buckets in a histogram.
 const MostBuckets = 50
 
 // Buckets returns the scale of a histogram. Bucket i contains the values from edges[i] to below
@@ -49,17 +50,17 @@ func Buckets(edges []int64) (*Scale, error) {
 	}
 	for i := 1; i < len(edges); i++ {
 		if edges[i-1] >= edges[i] {
-			return nil, errors.New("edges of a histogram must rise")
+			return nil, errors.New("the edges of a histogram must be in ascending order")
 		}
 	}
 	return &Scale{min: edges[0], max: edges[len(edges)-1], edges: edges, levels: 1}, nil
 }
 
-// Levels returns the number of levels below the root of the tree: enough for a leaf for every step,
-// but at most five, which have 32,768 leaves.
+// Levels returns the number of levels below the root of the tree: enough to give every step a leaf,
+// but at most five, with 32,768 leaves.
 func (s *Scale) Levels() int { return s.levels }
 
-// buckets returns the number of buckets of a histogram; 0 for scales of quantiles.
+// buckets returns the number of buckets of a histogram; 0 for quantiles.
 func (s *Scale) buckets() int { return max(len(s.edges)-1, 0) }
 
 // Leaf returns the leaf of a value, which is clamped to the range. For quantiles it is leaf number
@@ -97,12 +98,12 @@ func (s *Scale) Leaves(n Node) (first, end Node) {
 	return n << below, (n + 1) << below
 }
 
-// Values returns the least and the greatest value of a node, for scales of quantiles. Least is
-// above greatest if the node has no values, because there are fewer steps than leaves.
+// Values returns the least and the greatest value in a node, for quantiles. least is above greatest
+// if the node contains no values because there are fewer steps than leaves.
 func (s *Scale) Values(n Node) (least, greatest int64) { return s.edge(n), s.edge(n+1) - 1 }
 
 // edge returns the least value in a node or after it: the value of step ⌈i·steps/8^level⌉ for node
-// number i of a level. n may be the node after the last one of its level.
+// number i on a level. n may be the node after the last one on its level.
 func (s *Scale) edge(n Node) int64 {
 	depth := BranchBits * n.level()
 	high, low := bits.Mul64(uint64(n)-1<<depth, s.steps)

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// Search computes statistics from noisy counts of nodes. It draws each node that it needs once and
-// depends on the data only through drawn counts. Not for concurrent use.
+// Search computes statistics from noisy counts of nodes. It draws each node that it needs only
+// once, and depends on the data only through the drawn counts. Not for concurrent use.
 type Search struct {
 	Scale *Scale
 	// Draw returns noisy counts of the children of a node. Their errors are independent and normal,
 	// all with the same variance.
 	Draw func(parent Node) ([Branching]*big.Int, error)
-	// Square is (z·σ)² in the square of the unit of Draw. σ² is the variance of a drawn count; z is
-	// the width, in deviations, at which the intervals of all levels of the tree hold together.
+	// Square is (z·σ)², in squared units of Draw. σ² is the variance of a drawn count; z is the
+	// width, in deviations, at which the intervals on all levels of the tree hold jointly.
 	Square *big.Rat
 	Events *big.Rat // noisy number of all events, in the unit of Draw
-	Beyond bool     // counts may have been clamped to the releasable range: no interval is known
+	Beyond bool     // counts may have been clamped to the releasable range, so no interval is known
 
 	drawn map[Node]*[Branching]*big.Int
 }
 
-// Begin draws the nodes that are always needed, for quantiles the children of the root and for a
-// histogram all buckets, and returns their noisy counts. Square, Events and Beyond may be set after
-// it. Errors are as for Draw.
+// Begin draws the nodes that are always needed (the children of the root for quantiles, all buckets
+// for a histogram) and returns their noisy counts. Square, Events and Beyond may be set afterwards.
+// Errors are as for Draw.
 func (s *Search) Begin() (all []*big.Int, err error) {
 	for parent := Root; parent == Root || int(parent-Root)*Branching < s.Scale.buckets(); parent++ {
 		children, err := s.children(parent)
@@ -41,8 +41,8 @@ func (s *Search) Begin() (all []*big.Int, err error) {
 // For a value x, let D(x) be the number of events with smaller values minus the rank times the
 // number of all events: the quantile is at least x if D(x) < 0. D(x) is (1 − rank) times the events
 // left of x, minus rank times the others. At an edge between a node's children, both are sums of
-// drawn nodes, and D has a known variance. The sums of an edge do not depend on the other nodes
-// drawn.
+// drawn nodes, so D has a known variance. The sums at an edge do not depend on which other nodes
+// are drawn.
 func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) {
 	value, err := s.estimate(rank)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Search) Drawn() (parents []Node) {
 	return parents
 }
 
-// place is a node with the sums, on either side, of its siblings and its ancestors' siblings.
+// place is a node with the sums, on either side, over its siblings and its ancestors' siblings.
 type place struct {
 	node          Node
 	left, right   *big.Int // noisy counts
@@ -148,15 +148,16 @@ func (s *Search) children(n Node) (*[Branching]*big.Int, error) {
 	return &drawn, nil
 }
 
-// estimate returns the quantile in units of 2^-10. The number of all events is the mean of Events
-// and the sum of the root's children. From the root down, each node's estimate is divided among its
-// children; the search continues in the child where the sum from the left reaches the rank.
+// estimate returns the quantile in units of 2^-10. The number of all events is taken as the mean of
+// Events and the sum of the root's children. From the root down, each node's estimate is divided
+// among its children; the search continues in the child where the sum from the left reaches the
+// rank.
 func (s *Search) estimate(rank int64) (int64, error) {
 	children, err := s.children(Root)
 	if err != nil {
 		return 0, err
 	}
-	// A common factor makes every division exact: 840 is a multiple of 1 to 8.
+	// A common factor makes every division exact: 840 is a multiple of every number from 1 to 8.
 	factor := new(big.Int).Exp(big.NewInt(840), big.NewInt(int64(s.Scale.Levels())), nil)
 	factor.Mul(factor, s.Events.Denom())
 	total := new(big.Int).Mul(factor, s.Events.Num())
@@ -196,9 +197,9 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	return least<<10 + nearest(part.Mul(part, big.NewRat(greatest-least, 1))), nil
 }
 
-// divide returns the numbers of at least 0 that add up to n ≥ 0 and are nearest, by the sum of
-// squared differences, to the drawn counts of a node's children: each count minus the same number,
-// or 0 if that is negative. n and the result are multiplied by factor.
+// divide returns the nonnegative numbers that add up to n ≥ 0 and are closest, in the sum of
+// squared differences, to the drawn counts of a node's children: each is the count minus a common
+// number, or 0 if that is negative. n and the result are multiplied by factor.
 func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Branching]*big.Int) {
 	for i, y := range drawn {
 		parts[i] = new(big.Int).Mul(y, factor)
@@ -221,9 +222,9 @@ func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Bra
 }
 
 // narrow draws the children of the nodes that contain the ends of a rank's interval, level by
-// level, as long as the interval has at most two children and so becomes much narrower. If an edge
-// lies in the interval, its ends are on different paths from the root, and the estimate is on at
-// most one.
+// level, as long as the interval spans at most two children and so becomes much narrower. If the
+// interval contains an edge, its ends are on different paths from the root, and the estimate is on
+// at most one of them.
 func (s *Search) narrow(rank int64) error {
 	for p := s.root(); p.level() < s.Scale.Levels(); {
 		children, err := s.children(p.node)
@@ -246,8 +247,8 @@ func (s *Search) narrow(rank int64) error {
 	return nil
 }
 
-// narrowEnd draws the nodes on the path to one end of an interval, as long as it leads to the
-// outermost child: the one at the edge in the interval.
+// narrowEnd draws the nodes on the path to one end of an interval, as long as the path leads to the
+// outermost child, which lies at the edge inside the interval.
 func (s *Search) narrowEnd(p place, rank int64, which side) error {
 	outermost := 0
 	if which == lower {
@@ -266,13 +267,13 @@ func (s *Search) narrowEnd(p place, rank int64, which side) error {
 	return nil
 }
 
-// side is an end of an interval: the sign of D beyond it.
+// side denotes an end of an interval by the sign of D beyond it.
 type side int
 
 const lower, upper side = -1, 1
 
-// end returns the child that contains an end of a rank's interval: it passes edges from outside as
-// long as D significantly has the sign of that side.
+// end returns the index of the child that contains an end of a rank's interval: from outside, it
+// passes edges as long as D significantly has the sign of that side.
 func (s *Search) end(p place, children *[Branching]*big.Int, rank int64, which side) int {
 	passed := 0
 	for passed+1 < Branching && s.sign(p, children, outer(passed+1, Branching, which), rank) == which {
@@ -281,7 +282,7 @@ func (s *Search) end(p place, children *[Branching]*big.Int, rank int64, which s
 	return outer(passed, Branching-1, which)
 }
 
-// outer returns the i-th of the numbers 0 to last, counting from a side.
+// outer returns the i-th of the numbers 0 to last, counted from the given side.
 func outer(i, last int, which side) int {
 	if which == lower {
 		return i
@@ -289,8 +290,8 @@ func outer(i, last int, which side) int {
 	return last - i
 }
 
-// bound returns a value that is at most (lower) or at least (upper) the quantile of a rank, with
-// the confidence of one end of an interval.
+// bound returns a value that is at most (lower) or at least (upper) the quantile of a rank, at the
+// confidence of one end of an interval.
 func (s *Search) bound(rank int64, which side) int64 {
 	p := s.root()
 	for s.drawn[p.node] != nil {

@@ -4,12 +4,12 @@ import "math/bits"
 
 // Tree describes statistics computed from noisy counts of the nodes of a tree of values.
 type Tree struct {
-	// Nodes are the possible kinds of the further component, which has a cell for each node; a
-	// metric's scale chooses one. A node has NodesFiner times the precision at which the ladder of
+	// Nodes names the possible kinds of the further component, which has a cell for each node; a
+	// metric's scale selects one. A node has NodesFiner times the precision at which the ladder of
 	// the first component, the number of events, stopped.
 	Nodes     []string
-	Statistic string  // kind of the metrics released beside the number of events
-	Edges     bool    // Statistic is a share of a histogram's buckets, else a quantile
+	Statistic string  // kind of the metrics released alongside the number of events
+	Edges     bool    // whether Statistic is a share of a histogram's buckets; else it is a quantile
 	Target    float64 // absolute target that demo uses by default and errors suggest
 	Unit      string  // unit of an absolute target
 	// Aim returns the relative error of the number of events that limits the error of the
@@ -18,20 +18,20 @@ type Tree struct {
 }
 
 // NodesFiner is the precision of a node as a multiple of the precision of the number of events,
-// which decides where the ladder stops and which private keys are released. That number costs a
-// user 1/8 of a level of the tree.
+// which decides where the ladder stops and which private keys are released. The number of events
+// costs a user 1/8 as much as a level of the tree.
 const NodesFiner = 8
 
-// Node is a node of the tree of a metric's values: 1 is the root, and 8n to 8n+7 are the children
-// of node n. Scale divides the values among the leaves. A node has the values of the leaves below
-// it.
+// Node is a node in the tree of a metric's values: 1 is the root, and 8n to 8n+7 are the children
+// of node n. Scale divides the values among the leaves. A node contains the values of the leaves
+// below it.
 type Node uint32
 
 const (
-	BranchBits      = 3               // bits of a node number that choose a child
+	BranchBits      = 3               // bits of a node number that select a child
 	Branching       = 1 << BranchBits // number of children of a node
 	mostLevels      = 5
-	Root       Node = 1 // has all values
+	Root       Node = 1 // contains all values
 )
 
 // Parent returns the node above a node; 0 for the root.
@@ -40,7 +40,7 @@ func (n Node) Parent() Node { return n >> BranchBits }
 // Child returns the i-th child of a node, from 0 to Branching−1.
 func (n Node) Child(i int) Node { return n<<BranchBits | Node(i) }
 
-// level returns the distance of a node from the root. The number after the last node of a level,
+// level returns the distance of a node from the root. The number after the last node on a level,
 // 2·8^level, has the same level.
 func (n Node) level() int { return (bits.Len32(uint32(n)) - 1) / BranchBits }
 
@@ -49,8 +49,8 @@ type Leaf interface {
 	At() (leaf Node, events uint64)
 }
 
-// Squares returns the sum of the squared numbers of events of the nodes below the root whose
-// parents are drawn; nil means all. The leaves ascend.
+// Squares returns the sum of the squared numbers of events in the nodes below the root whose
+// parents are drawn; a nil drawn means all. The leaves must ascend.
 func Squares[L Leaf](leaves []L, levels int, drawn func(parent Node) bool) (sum uint64) {
 	for up := range levels {
 		shift := up * BranchBits

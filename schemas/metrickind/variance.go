@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// Variance is the variance of the clamped values of a key's events and StandardDeviation its root,
-// divided by the number of values: neither estimates a population.
+// Variance is the kind that releases the variance of the clamped values of a key's events, and
+// StandardDeviation its root. The divisor is the number of values: neither estimates a population.
 const (
 	Variance          = "variance"
 	StandardDeviation = "standard_deviation"
@@ -16,10 +16,10 @@ func variance() Kind          { return spread(Variance, "variance", false) }
 func standardDeviation() Kind { return spread(StandardDeviation, "standard deviation", true) }
 
 // spread returns the kind of a variance or, if root is set, of a standard deviation. The components
-// are N and S of a mean, and Q = Σ(2d² − R²) over the clamped values v, with d = 2v − min − max and
+// are a mean's N and S, and Q = Σ(2d² − R²) over the clamped values v, with d = 2v − min − max and
 // R = max − min: the variance is (Q/N + R² − 2(S/N)²)/8. Both d/R and 2(d/R)² − 1 lie between −1
-// and 1: without the −1, the noise of Q would be twice as large for the same charge
-// (docs/guarantee.md, "Variance and standard deviation").
+// and 1; without the −1, Q would have twice the noise for the same charge (docs/guarantee.md,
+// "Variance and standard deviation").
 func spread(name, label string, root bool) Kind {
 	f := spreadFuncs{root}
 	return Kind{
@@ -55,7 +55,7 @@ func meanSquare() Kind {
 	}
 }
 
-// spreadFuncs has the functions of a variance, or of its root.
+// spreadFuncs provides the functions for a variance, or for its root.
 type spreadFuncs struct{ root bool }
 
 // spread returns the variance, or its root for a standard deviation.
@@ -76,9 +76,9 @@ func (f spreadFuncs) truth(powers [MaxComponents]float64) float64 {
 	return f.spread(powers[2]/powers[0] - mean*mean)
 }
 
-// perSquare bounds the error of a variance per R² and relative error of N, at the confidence of the
-// value: 5√2/8 for two ratios with errors of at most √2 of N's, times the factor by which the
-// intervals of two ratios are wider than N's.
+// perSquare returns a bound on the error of a variance, divided by R² and by the relative error of
+// N, at the confidence of the value: 5√2/8 for two ratios with errors of at most √2 times N's,
+// times the factor by which the intervals of two ratios are wider than N's.
 func perSquare(confidence float64) float64 {
 	if confidence < 0.95 {
 		return 0.884 * 1.284 // z(0.95)/z(0.9)
@@ -86,9 +86,9 @@ func perSquare(confidence float64) float64 {
 	return 0.884 * 1.144 // z(0.9875)/z(0.975)
 }
 
-// aim returns a relative error r of N that limits the error of a variance to T for all values:
-// perSquare·r·R² ≤ T. A standard deviation has an error of at most T if its variance has one of T²:
-// |√a − √b| ≤ √|a − b|. There is no relative target because both can be 0.
+// aim returns a relative error r of N that limits the error of every variance to T: perSquare·r·R²
+// ≤ T. A standard deviation has an error of at most T if its variance has one of T²: |√a − √b| ≤
+// √|a − b|. There is no relative target because both can be 0.
 func (f spreadFuncs) aim(b Bounds, _, absolute, confidence float64) float64 {
 	if f.root {
 		absolute *= absolute
@@ -117,7 +117,7 @@ func (f spreadFuncs) join(b Bounds, c Components) Estimate {
 		v.Sub(v, product(big.NewRat(2, 1), square(centre)))
 		return v.Quo(v, big.NewRat(8, 1))
 	}
-	nearest, farthest := outward(centre.low, false), outward(centre.high, true) // to and from the middle
+	nearest, farthest := outward(centre.low, false), outward(centre.high, true) // distances from the middle
 	if nearest.Sign() < 0 && farthest.Sign() > 0 {
 		nearest, farthest = new(big.Rat), greater(new(big.Rat).Neg(nearest), farthest)
 	} else if farthest.Sign() <= 0 {
@@ -125,7 +125,7 @@ func (f spreadFuncs) join(b Bounds, c Components) Estimate {
 	}
 	value := clamp(variance(squares.value, centre.value), least, most)
 	low, high := variance(outward(squares.low, false), farthest), variance(outward(squares.high, true), nearest)
-	// An impossible interval is not clamped: without width it would seem exact.
+	// An impossible interval is not clamped: with no width, it would seem exact.
 	possible := high.Sign() >= 0 && low.Cmp(most) <= 0
 	if low, high = clamp(low, least, most), clamp(high, least, most); !possible {
 		low, high = least, most
@@ -163,7 +163,7 @@ func (f spreadFuncs) deviation(c Components, value, centre, squares *big.Rat) fl
 	if !f.root {
 		return rootFloat(sum)
 	}
-	deviation := math.Sqrt(rootFloat(sum)) // error of the root of a variance that is nearly 0
+	deviation := math.Sqrt(rootFloat(sum)) // error of the root of a variance near 0
 	if value.Sign() > 0 {
 		deviation = min(deviation, rootFloat(new(big.Rat).Quo(sum, product(big.NewRat(4, 1), value))))
 	}

@@ -1,8 +1,9 @@
-// Package secret wraps passwords, tokens and keys, so a value that contains them can be printed.
+// Package secret wraps passwords, tokens and keys, so that a value containing them can safely be
+// printed.
 //
-// Guarantees: no verb of package fmt, no encoder of text, JSON or YAML, and no logger of package
-// slog shows a secret, even in an unexported field of another value. Only Reveal returns it. Values
-// are immutable and safe for concurrent use.
+// Guarantees: no verb of package fmt, no text, JSON or YAML encoder, and no logger of package slog
+// shows a secret, even in an unexported field of another value. Only Reveal returns it. Values are
+// immutable and safe for concurrent use.
 //
 // [HMAC] derives further keys, and digests that only the holder of a key can compute.
 //

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Redacted is shown in place of a secret.
+// Redacted is shown instead of a secret.
 const Redacted = "[redacted]"
 
 // Of is a secret of type T. The zero Of reveals the zero T. Compare two secrets with Equal: == does
@@ -31,7 +31,7 @@ func (s Of[T]) Reveal() (v T) {
 	return v
 }
 
-// Equal reports whether both reveal the same.
+// Equal reports whether both reveal the same value.
 func (s Of[T]) Equal(other Of[T]) bool { return reflect.DeepEqual(s.Reveal(), other.Reveal()) }
 
 // Format implements fmt.Formatter, for all verbs.
@@ -40,8 +40,7 @@ func (Of[T]) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 // MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
 func (Of[T]) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
-// Line returns the secret in a file or a variable, without a byte order mark and trailing line
-// ends.
+// Line returns the secret in a file or a variable, without a byte order mark or trailing line ends.
 func Line(text string) string { return strings.TrimRight(strings.TrimPrefix(text, "\uFEFF"), "\r\n") }
 
 // URL is an address that may contain a user and a password. It prints redacted.
@@ -62,8 +61,9 @@ func (u URL) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, u.String()) 
 // MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// Redact returns an address with Redacted in place of user and password, everything between the
-// scheme and the last @, and of the query, which may have a token. The address need not be valid.
+// Redact returns an address with Redacted in place of user and password (everything between the
+// scheme and the last @) and of the query, which may contain a token. The address need not be
+// valid.
 func Redact(address string) string {
 	i := strings.LastIndexByte(address, '@')
 	if q := strings.IndexByte(address[i+1:], '?'); q >= 0 {
@@ -73,13 +73,13 @@ func Redact(address string) string {
 		return address
 	}
 	scheme := ""
-	if end := strings.Index(address[:i], "://"); end >= 0 && !strings.ContainsFunc(address[:end], notOfAScheme) {
+	if end := strings.Index(address[:i], "://"); end >= 0 && !strings.ContainsFunc(address[:end], notInScheme) {
 		scheme = address[:end+3]
 	}
 	return scheme + Redacted + address[i:]
 }
 
-// notOfAScheme reports whether a rune cannot be in a scheme: other text before :// is a secret.
-func notOfAScheme(r rune) bool {
+// notInScheme reports whether a rune cannot be in a scheme: other text before :// is a secret.
+func notInScheme(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+-.", r))
 }

@@ -70,7 +70,7 @@ func TestDecodersRefuseWhatTheEncoderNeverWrites(t *testing.T) {
 		{"leading zero in Spent", "A\x02\x01\x20" + one + "\x00\x01", "not minimal"},
 		{"leading zero in gap", "A\x02\x01\x11\x00" + one + "\x01", "not minimal"},
 		{"first id missing", "A\x02\x01\x9f\x04\x02\x01", "no id"},
-		{"unknown gap form", "A\x02\x01\x19" + one + "\x01", "form of its id"},
+		{"unknown gap form", "A\x02\x01\x19" + one + "\x01", "unknown form"},
 		{"empty extension", "A\x02\x01\x90\x00" + one + "\x01", "second byte"},
 		{"reserved bit", "A\x02\x01\x90\x81" + one + "\x01\x01", "second byte"},
 		{"two lengths", "A\x02\x01\x90\x02" + one + "\x01\x01\x01\x01\x01\x01\x01\x01\x01", "two lengths"},

@@ -13,20 +13,21 @@ type Accountant string
 
 // The accountants that can keep a deployment's budget.
 //
-// One more is a constant here, a row of curves, and a row of the table in
-// state/compose, which also has the accountants that only compose. Parsing,
-// errors, the allowed values of a configuration and the help texts follow from them.
+// To add one, add a constant here, a row to curves, and a row to the table in state/compose, which
+// also lists the accountants that only compose. Parsing, errors, the allowed values of a
+// configuration and the help texts follow from them.
 const (
 	GDP  Accountant = "gdp"
 	ZCDP Accountant = "zcdp"
 )
 
-// RDP is another name of ZCDP, kept for deployments that began with it: the Rényi filter with the
+// RDP is another name for ZCDP, kept for deployments that began with it: the Rényi filter with the
 // best order, fixed in advance, has the same budget for Gaussian releases. ParseAccountant and
 // Accountants leave it out; all other functions of this package accept it.
 const RDP Accountant = "rdp"
 
-// curve is the δ of an accountant at μ² and ε, exact enough for deltaUpper, which rounds it up.
+// curve computes the δ of an accountant at μ² and ε, exactly enough for deltaUpper, which rounds it
+// up.
 type curve struct {
 	accountant Accountant
 	delta      func(mu2 *big.Float, epsilon float64) *big.Float
@@ -42,7 +43,7 @@ func curves() []curve {
 	}
 }
 
-// curveOf returns the curve of an accountant; false for a name that is not one.
+// curveOf returns the curve of an accountant; false for an unknown name.
 func curveOf(a Accountant) (curve, bool) {
 	if a == RDP {
 		a = ZCDP
@@ -65,7 +66,7 @@ func Accountants() []Accountant {
 	return all
 }
 
-// AccountantNames returns the names of Accountants, in their order.
+// AccountantNames returns the names of Accountants, in the same order.
 func AccountantNames() []string {
 	var names []string
 	for _, a := range Accountants() {
@@ -84,7 +85,7 @@ func (e *UnknownAccountantError) Error() string {
 	return fmt.Sprintf("accountant is %q, but must be one of %s", e.Name, strings.Join(AccountantNames(), ", "))
 }
 
-// ParseAccountant returns the Accountant of that name, one of Accountants, or an
+// ParseAccountant returns the Accountant with the given name, one of Accountants, or an
 // *UnknownAccountantError.
 func ParseAccountant(name string) (Accountant, error) {
 	if a := Accountant(name); a != RDP && a.Known() {
@@ -93,7 +94,7 @@ func ParseAccountant(name string) (Accountant, error) {
 	return "", &UnknownAccountantError{Name: name}
 }
 
-// Known reports whether a budget can be kept by an accountant: by one of Accountants, or by RDP.
+// Known reports whether the accountant can keep a budget: whether it is one of Accountants, or RDP.
 func (a Accountant) Known() bool {
 	_, ok := curveOf(a)
 	return ok

@@ -18,7 +18,7 @@ const (
 	MinDelta = 1e-300
 )
 
-// Budget is what every account of a deployment is checked against.
+// Budget is the limit against which every account of a deployment is checked.
 type Budget struct {
 	Epsilon, Delta float64 // the promise: (ε, δ)
 	Accountant     Accountant
@@ -34,7 +34,7 @@ type Budget struct {
 //
 // B² is the greatest number of units whose δ at ε, rounded upward, is at most δ − deltaKeys. Both
 // parts together are (ε, δ)-DP: if the keys that only one user has pass with probability at most
-// δ_k, and the rest has curve δ_a, then the whole is (ε, δ_k + (1 − δ_k)·δ_a(ε))-DP.
+// δ_k, and everything else has the curve δ_a, then the whole is (ε, δ_k + (1 − δ_k)·δ_a(ε))-DP.
 //
 // The error is a *units.RangeError or an *UnknownAccountantError.
 func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget, error) {
@@ -117,9 +117,9 @@ func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
 	return math.Inf(1)
 }
 
-// ReleasesBeforeRefusal returns how many releases of standard deviation sigma an account can pay if
-// its user makes the given contribution to each: ⌊B²/⌈C²·u(σ)⌉⌋ in account units. It returns a
-// *RangeError for a sigma outside [2^-23, 2^40] or no contribution.
+// ReleasesBeforeRefusal returns the number of releases with standard deviation sigma that an
+// account can pay for if its user makes the given contribution to each: ⌊B²/⌈C²·u(σ)⌉⌋ in account
+// units. It returns a *units.RangeError for a sigma outside [2^-23, 2^40] or a contribution of 0.
 func ReleasesBeforeRefusal(b Budget, sigma float64, contribution uint64) (uint64, error) {
 	if contribution == 0 {
 		return 0, &units.RangeError{Parameter: "contribution", Value: 0, Range: "at least 1"}

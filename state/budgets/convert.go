@@ -16,9 +16,9 @@ const (
 	MaxMu = 4096
 )
 
-// Conversion is one guarantee stated in every way: a mechanism that is μ-GDP (by the accountant
-// gdp) or ρ-zCDP with ρ = μ²/2 (by zcdp) is (ε, δ)-DP. Whatever was computed is rounded so that the
-// statement stays true: ε and δ up, the μ and ρ that an (ε, δ) allows down.
+// Conversion is one guarantee in all its forms: a mechanism that is μ-GDP (accountant gdp) or
+// ρ-zCDP with ρ = μ²/2 (accountant zcdp) is (ε, δ)-DP. Computed numbers are rounded so that this
+// stays true: ε and δ up, and the μ and ρ that an (ε, δ) allows down.
 type Conversion struct {
 	Epsilon    float64
 	Delta      float64
@@ -50,8 +50,8 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 }
 
 // LargestSquare returns the greatest μ² (2ρ) that (ε, δ) allows, rounded down by less than a
-// relative 2^-58, before ConvertEpsilonDelta rounds it to a float64 μ. Its δ at ε, rounded up, was
-// computed and is at most delta. Ranges and errors are as for ConvertEpsilonDelta.
+// relative 2^-58, before ConvertEpsilonDelta rounds it to a float64 μ. Its δ at ε, computed and
+// rounded up, is at most delta. Ranges and errors are as for ConvertEpsilonDelta.
 func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
 	c, err := ConvertEpsilonDelta(epsilon, delta, a)
 	if err != nil {
@@ -59,7 +59,7 @@ func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
 	}
 	target := bigmath.New(delta)
 	low, high := bigmath.Square(c.Mu), bigmath.Square(math.Nextafter(c.Mu, math.Inf(1)))
-	// Between two values so close, δ is linear in μ² to about as many digits as they share.
+	// Between two values this close, δ is linear in μ² to about as many digits as they share.
 	least := deltaUpper(low, epsilon, a)
 	part := bigmath.Zero().Sub(target, least)
 	part.Quo(part, bigmath.Zero().Sub(deltaUpper(high, epsilon, a), least))
@@ -77,8 +77,8 @@ func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
 	return low, nil
 }
 
-// ConvertEpsilonMu returns the δ of μ at ε, rounded up. 0 < ε ≤ MaxEpsilon and
-// MinMu ≤ μ ≤ MaxMu; the error is a *units.RangeError or an *UnknownAccountantError.
+// ConvertEpsilonMu returns the δ that μ has at ε, rounded up. 0 < ε ≤ MaxEpsilon and MinMu ≤ μ ≤
+// MaxMu; the error is a *units.RangeError or an *UnknownAccountantError.
 func ConvertEpsilonMu(epsilon, mu float64, a Accountant) (Conversion, error) {
 	if err := checkMu(mu); err != nil {
 		return Conversion{}, err
@@ -98,8 +98,8 @@ func ConvertEpsilonRho(epsilon, rho float64, a Accountant) (Conversion, error) {
 	return c.withDelta(mu2)
 }
 
-// ConvertDeltaMu returns the ε of μ at δ, rounded up; it may be 0. MinDelta ≤ δ < 1 and MinMu ≤ μ ≤
-// MaxMu; the error is a *units.RangeError or an *UnknownAccountantError.
+// ConvertDeltaMu returns the ε that μ has at δ, rounded up; it may be 0. MinDelta ≤ δ < 1 and MinMu
+// ≤ μ ≤ MaxMu; the error is a *units.RangeError or an *UnknownAccountantError.
 func ConvertDeltaMu(delta, mu float64, a Accountant) (Conversion, error) {
 	if err := checkMu(mu); err != nil {
 		return Conversion{}, err

@@ -12,13 +12,13 @@ import (
 // an upper bound for everything beyond it.
 const hugeEpsilon = 1e9
 
-// deltaUpper returns an upper bound of δ at ε for a mechanism of squared parameter μ² under the
+// deltaUpper returns an upper bound on δ at ε for a mechanism with squared parameter μ² under the
 // accountant, exact to a relative 2^-139 and at most 1. ε ≥ 0 and μ² ≥ 0 are finite; μ² is 0 or at
-// least 2^-100. It is 1, which promises nothing, for an unknown accountant; exported functions
-// refuse these first.
+// least 2^-100. For an unknown accountant, which exported functions reject first, it is 1, which
+// promises nothing.
 //
-// Budgets are inverted once, when a configuration is read, so their formulas can afford an
-// arithmetic in which rounding is no question.
+// Budgets are inverted only once, when a configuration is read, so their formulas can afford
+// arithmetic in which rounding does not matter.
 func deltaUpper(mu2 *big.Float, epsilon float64, a Accountant) *big.Float {
 	if mu2.Sign() == 0 {
 		return bigmath.Zero()
@@ -33,7 +33,7 @@ func deltaUpper(mu2 *big.Float, epsilon float64, a Accountant) *big.Float {
 
 // zcdpDelta returns inf over α > 1 of e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α at ρ = μ²/2, the best δ that
 // ρ-zCDP implies through a Rényi order (Lemma C.4). The formula holds at every order, so the search
-// for the best one may be done in float64: it costs tightness (a relative 1e-20), never validity.
+// for the best one may use float64: it costs tightness (a relative 1e-20), never validity.
 func zcdpDelta(mu2 *big.Float, epsilon float64) *big.Float {
 	rho := bigmath.Half(mu2)
 	approx, _ := rho.Float64()
@@ -47,8 +47,8 @@ func zcdpDelta(mu2 *big.Float, epsilon float64) *big.Float {
 }
 
 // bestOrder returns the α − 1 at which the bound of zcdpDelta is least: the zero of ρ(1+2t) − ε +
-// ln(t/(1+t)), which increases with t. It returns 0 if the zero is so near to α = 1 that the bound
-// is 1 for all purposes.
+// ln(t/(1+t)), which increases with t. It returns 0 if the zero is so close to α = 1 that the bound
+// is effectively 1.
 func bestOrder(rho, epsilon float64) float64 {
 	slope := func(s float64) float64 {
 		t := math.Exp(s)

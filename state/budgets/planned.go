@@ -8,20 +8,20 @@ import (
 )
 
 // Planned is the part of a promise that was spent before a deployment began: by a choice of bounds
-// that looked at the data of the same users (internal/app/plan/choice). The zero value: nothing.
+// that looked at the same users' data (internal/app/plan/choice). The zero value means nothing was.
 type Planned struct {
-	Share float64     // shares of B² and of δ_keys, as requested
+	Share float64     // requested share of B² and of δ_keys
 	Mu2   units.Mu2   // the part of B²
 	Keys  units.Delta // the part of δ_keys
 }
 
 // Plan returns the budget with a share of B² and of δ_keys, rounded down, set aside for choosing
-// bounds. The rest is rounded up, so that both parts add up to the whole. A share of 0 takes
-// nothing. It returns a *units.RangeError if share is outside [0, 1) or smaller than one unit of
-// B², and an error if b has a planned part already.
+// bounds. The rest is rounded up, so that both parts add up to the whole. A share of 0 sets nothing
+// aside. It returns a *units.RangeError if share is outside [0, 1) or smaller than one unit of B²,
+// and an error if b already has a planned part.
 func (b Budget) Plan(share float64) (Budget, error) {
 	if b.Planned != (Planned{}) {
-		return Budget{}, fmt.Errorf("taking %v of a budget: a part of it is taken already: %v", share, b.Planned.Share)
+		return Budget{}, fmt.Errorf("setting aside %v of a budget: %v is already set aside", share, b.Planned.Share)
 	}
 	if !(share >= 0 && share < 1) {
 		return Budget{}, &units.RangeError{Parameter: "share", Value: share, Range: "at least 0 and below 1"}
@@ -41,7 +41,7 @@ func (b Budget) Plan(share float64) (Budget, error) {
 	}
 	keys, err := units.DeltaFromBig(planned(b.Keys.Big()))
 	if err != nil {
-		return Budget{}, fmt.Errorf("taking %v of δ_keys: %w", share, err)
+		return Budget{}, fmt.Errorf("setting aside %v of δ_keys: %w", share, err)
 	}
 	b.Planned = Planned{Share: share, Mu2: mu2, Keys: keys}
 	b.Mu2 -= mu2
@@ -49,7 +49,7 @@ func (b Budget) Plan(share float64) (Budget, error) {
 	return b, nil
 }
 
-// Whole returns the budget before Plan, which promises the sum of both parts.
+// Whole returns the budget before Plan, whose promise covers both parts.
 func (b Budget) Whole() Budget {
 	b.Mu2 += b.Planned.Mu2
 	b.Keys, _ = b.Keys.Add(b.Planned.Keys)

@@ -10,10 +10,10 @@ import (
 )
 
 // leastFloat returns the least float64 in (low, high] at which δ has passed target, upwards if δ
-// rises, else downwards; high if there is none below it. log is ln δ in float64, about. The search
-// begins at its zero, after one step of Newton's iteration on δ itself, and goes through the bit
-// patterns, in whose order non-negative float64 values are. Three or four evaluations of δ suffice.
-// The float64 values only choose the start: the result depends on δ alone.
+// rises, else downwards; high if there is none below it. log approximates ln δ in float64. The
+// search begins where log reaches ln target, after one Newton step on δ itself, and runs over bit
+// patterns, which are ordered like non-negative float64 values. Three or four evaluations of δ
+// suffice. The float64 values only choose the start: the result depends on δ alone.
 func leastFloat(low, high float64, target *big.Float, rises bool, log func(x float64) float64,
 	delta func(x float64) *big.Float) float64 {
 	goal, _ := target.Float64()
@@ -40,8 +40,8 @@ func excessOf(delta, target *big.Float) float64 {
 	return math.Log(m) + float64(exponent)*math.Ln2
 }
 
-// nearZeroOf returns an x from low to high at which log, monotone but for its rounding, is nearest
-// to goal, and the slope there.
+// nearZeroOf returns an x from low to high at which log, which is monotone apart from rounding, is
+// nearest to goal, and the slope there.
 func nearZeroOf(low, high, goal float64, rises bool, log func(x float64) float64) (x, slope float64) {
 	first, last := int(math.Float64bits(low)), int(math.Float64bits(high))
 	i := sort.Search(last-first, func(i int) bool {
@@ -52,7 +52,8 @@ func nearZeroOf(low, high, goal float64, rises bool, log func(x float64) float64
 	return x, (log(x+h) - log(x-h)) / (2 * h)
 }
 
-// logDelta returns ln δ in float64, roughly: a search in exact arithmetic begins near it.
+// logDelta returns ln δ roughly, in float64, as the starting point for a search in exact
+// arithmetic.
 func logDelta(mu, epsilon float64, a Accountant) float64 {
 	if a != GDP {
 		rho := mu * mu / 2
@@ -70,7 +71,7 @@ func logDelta(mu, epsilon float64, a Accountant) float64 {
 	case mu > 1e-3:
 		return -low*low/2 - math.Log(math.Sqrt(2*math.Pi)) + math.Log(mills(low)-mills(high))
 	}
-	// R(a) − R(b) is about μ·(1 − m·R(m)) with m = ε/μ between them.
+	// For Mills' ratio R, R(low) − R(high) is about μ·(1 − m·R(m)) at the midpoint m = ε/μ.
 	return -low*low/2 + math.Log(mu/math.Sqrt(2*math.Pi)*(1-middle*mills(middle)))
 }
 

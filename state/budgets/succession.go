@@ -9,18 +9,18 @@ type RaisedError struct {
 }
 
 func (e *RaisedError) Error() string {
-	return fmt.Sprintf("%s would rise from %v to %v, and no part of a budget may rise while its accounts go on",
+	return fmt.Sprintf("%s would rise from %v to %v, but no part of a budget may rise while its accounts continue",
 		e.Parameter, e.From, e.To)
 }
 
-// CheckNext returns nil if accounts that were checked against b may be checked against next in
-// future, whoever decided it and from whatever releases: if none of ε, δ, δ_keys and B² rises.
-// Otherwise it returns a *RaisedError for the first part that rises.
+// CheckNext returns nil if accounts that were checked against b may be checked against next from
+// now on, whoever decides that and whatever releases the decision depends on: if none of ε, δ,
+// δ_keys and B² rises. Otherwise it returns a *RaisedError for the first part that rises.
 //
 // It is not enough that each budget keeps its own promise. Outputs choose which budget a user ends
-// in, and the failure probabilities of both add up: B² at no δ_keys, then δ_keys = 0.9·δ at a lower
-// B², amounts to 1.9·δ. As B² is the greatest at δ − δ_keys, any rise of δ_keys breaks the promise
-// of b, even a rise back to an earlier value: users who joined under b were promised b.
+// in, and the failure probabilities of both add up: B² without δ_keys, followed by δ_keys = 0.9·δ
+// at a lower B², amounts to 1.9·δ. As B² is the greatest at δ − δ_keys, any rise of δ_keys breaks
+// the promise of b, even back to an earlier value: users who joined under b were promised b.
 func (b Budget) CheckNext(next Budget) error {
 	switch {
 	case next.Epsilon > b.Epsilon:

@@ -21,17 +21,18 @@ type Accountant struct {
 	note    string
 	budget  budgets.Accountant
 	compute func([]Mechanism, Question) (float64, error)
-	// wins reports whether the result can be below pld's, whose pairs are exact but for the grid.
-	// If it is nil, the result never is.
+	// wins reports whether the result can be below pld's, whose pairs are exact apart from the
+	// grid. If it is nil, the result never is.
 	wins func([]Mechanism) bool
 }
 
-// accountants returns the table of all accountants, tightest first if they apply alike. To add one,
-// add a row here: its function takes a valid question about a valid list and returns a number,
-// rounded up, or a NotApplicableError. An accountant that can also keep the budget of a deployment
-// (for budgets.NewBudget, the conversions and the releases before refusal) is a budgets.Accountant
-// first, with its curve in state/budgets. Then add a row to docs/accounting.md. Flags, help texts,
-// errors, the allowed values of a configuration and its reference follow the two tables.
+// accountants returns the table of all accountants, the tightest first if they apply to the same
+// mechanisms. To add one, add a row here: its function takes a valid question about a valid list
+// and returns a number, rounded up, or a NotApplicableError. An accountant that can also keep a
+// deployment's budget (for budgets.NewBudget, the conversions and the releases before refusal) must
+// first be a budgets.Accountant, with its curve in state/budgets. Then add a row to
+// docs/accounting.md. Flags, help texts, errors, the allowed values of a configuration and its
+// reference follow the two tables.
 func accountants() []Accountant {
 	always := func([]Mechanism) bool { return true }
 	bounded := func(list []Mechanism) bool {
@@ -51,7 +52,8 @@ func accountants() []Accountant {
 	}
 }
 
-// Names returns the names of all accountants, tightest first if they apply alike.
+// Names returns the names of all accountants, the tightest first if they apply to the same
+// mechanisms.
 func Names() []string {
 	var names []string
 	for _, a := range accountants() {
@@ -60,7 +62,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns the accountant of a name; false for a name that is not one.
+// Named returns the accountant with the given name; false if there is none.
 func Named(name string) (Accountant, bool) {
 	for _, a := range accountants() {
 		if a.name == name {
@@ -70,10 +72,10 @@ func Named(name string) (Accountant, bool) {
 	return Accountant{}, false
 }
 
-// Best returns the least result of all accountants that apply to a list. It runs gdp alone if all
-// of the list is Gaussian noise without sampling, which gdp composes exactly, and skips accountants
+// Best returns the least result among all accountants that apply to a list. It runs only gdp if the
+// whole list is Gaussian noise without sampling, which gdp composes exactly, and skips accountants
 // that are never below pld if pld applies. The dominating pair of a mechanism is as tight as the
-// mechanism, except for bounded range, whose pair covers several worst pairs. others are the
+// mechanism, except for bounded range, whose pair covers several worst pairs. others lists the
 // accountants that do not apply, with the reasons. The error is a *NotApplicableError with every
 // reason if no accountant applies, or a *units.RangeError as for Compose.
 func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err error) {
@@ -105,28 +107,29 @@ func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err err
 		}
 	}
 	if len(others) == len(verdicts) {
-		err = notApplicable("no accountant has an answer: %s", strings.Join(reasons, "; "))
+		err = notApplicable("no accountant applies: %s", strings.Join(reasons, "; "))
 	}
 	return best, others, err
 }
 
-// Name returns the accountant's name, as flags and configurations write it.
+// Name returns the accountant's name in flags and configurations.
 func (a Accountant) Name() string { return a.name }
 
-// Note returns a few words on when to choose the accountant, or "".
+// Note returns a few words about when to choose the accountant, or "".
 func (a Accountant) Note() string { return a.note }
 
 // Budget returns the accountant of the same name for a deployment's budget (budgets.NewBudget, the
 // conversions, budgets.ReleasesBeforeRefusal); false if there is none.
 func (a Accountant) Budget() (budgets.Accountant, bool) { return a.budget, a.budget != "" }
 
-// Compose returns an (ε, δ) of all mechanisms of the list together: one number is the question's,
+// Compose returns an (ε, δ) of all mechanisms in the list together: one number is the question's,
 // the other the result, rounded up.
 //
 // The error is a *NotApplicableError if the accountant cannot price a mechanism, if a Poisson
-// sample and a mechanism for replaced individuals have no neighbouring inputs in common, or it has
-// no finite ε or no δ below 1 to show; a *units.RangeError if the list is empty or has more than
-// MaxCount mechanisms, or if a mechanism, the question or the accountant is a zero value.
+// sample and a mechanism for replaced individuals have no neighbouring inputs in common, or if the
+// accountant shows no finite ε or no δ below 1. It is a *units.RangeError if the list is empty or
+// has more than MaxCount mechanisms, or if a mechanism, the question or the accountant is a zero
+// value.
 func (a Accountant) Compose(list []Mechanism, q Question) (loss.Approx, error) {
 	if a.compute == nil {
 		return loss.Approx{}, &units.RangeError{Parameter: "accountant", Value: 0, Range: "one of Accountants"}
@@ -137,8 +140,8 @@ func (a Accountant) Compose(list []Mechanism, q Question) (loss.Approx, error) {
 	result, err := a.compute(list, q)
 	var out *units.RangeError
 	switch {
-	case errors.As(err, &out): // a sum: list and question have been checked
-		return loss.Approx{}, notApplicable("together they are out of its range: %v", out)
+	case errors.As(err, &out): // it concerns a sum: list and question have been checked
+		return loss.Approx{}, notApplicable("the mechanisms together are out of its range: %v", out)
 	case err != nil:
 		return loss.Approx{}, err
 	case q.forDelta && result >= 1:
@@ -149,7 +152,7 @@ func (a Accountant) Compose(list []Mechanism, q Question) (loss.Approx, error) {
 	return q.with(result), nil
 }
 
-// check refuses values that this package's functions did not make, and lists that are too long.
+// check rejects values that this package's functions did not make, and lists that are too long.
 func check(list []Mechanism, q Question) error {
 	if err := q.validate(); err != nil {
 		return err
@@ -169,8 +172,9 @@ func check(list []Mechanism, q Question) error {
 	return neighbours(list)
 }
 
-// neighbours refuses a list that is private for no two inputs: a Poisson sample is priced for one
-// individual added or removed, and the mechanisms below for one replaced by another.
+// neighbours rejects a list whose mechanisms share no pair of neighbouring inputs: a Poisson sample
+// is priced for one individual added or removed, and the mechanisms of the second case for one
+// replaced by another.
 func neighbours(list []Mechanism) error {
 	added, replaced := "", ""
 	for _, m := range list {
@@ -188,21 +192,22 @@ func neighbours(list []Mechanism) error {
 	return nil
 }
 
-// Verdict is the result of one accountant for a list.
+// Verdict is one accountant's result for a list.
 type Verdict struct {
 	Accountant    Accountant
-	Loss          loss.Approx         // where NotApplicable is nil
-	NotApplicable *NotApplicableError // reason that the accountant does not apply
+	Loss          loss.Approx         // set if NotApplicable is nil
+	NotApplicable *NotApplicableError // reason why the accountant does not apply
 }
 
-// Compare runs every accountant. The tightest is first; those that do not apply are last, in the
-// order of Accountants. The error is a *units.RangeError as for Compose.
+// Compare runs every accountant. The tightest result comes first; accountants that do not apply
+// come last, in the order of Names. The error is a *units.RangeError as for Compose.
 func Compare(list []Mechanism, q Question) ([]Verdict, error) {
 	return ask(accountants(), list, q)
 }
 
-// ask is Compare for some accountants, side by side. The caller's goroutine runs pld: in a fresh
-// one its Fourier transforms were measured to take four times as much CPU time.
+// ask is Compare for the given accountants, which it runs concurrently. The caller's goroutine runs
+// pld: in a fresh goroutine its Fourier transforms were measured to take four times as much CPU
+// time.
 func ask(accountants []Accountant, list []Mechanism, q Question) ([]Verdict, error) {
 	verdicts, errs := make([]Verdict, len(accountants)), make([]error, len(accountants))
 	one := func(i int) {
@@ -229,7 +234,7 @@ func ask(accountants []Accountant, list []Mechanism, q Question) ([]Verdict, err
 	return ordered(verdicts), nil
 }
 
-// ordered sorts verdicts: the tightest first, and those that do not apply last.
+// ordered sorts verdicts: the tightest first, those that do not apply last.
 func ordered(verdicts []Verdict) []Verdict {
 	slices.SortStableFunc(verdicts, func(x, y Verdict) int {
 		switch {

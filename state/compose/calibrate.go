@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// MinContribution and MaxContribution bound the contribution that Calibrate takes.
+	// MinContribution and MaxContribution bound the contribution that Calibrate accepts.
 	MinContribution = 1e-30
 	MaxContribution = 1e30
 )
 
-// Releases describes the input of Calibrate: Count releases with Gaussian noise of one standard
+// Releases is the input of Calibrate: Count releases with Gaussian noise of the same standard
 // deviation. An individual adds at most Contribution to each (the sensitivity, in the unit of the
 // noise). Each release takes an independent Poisson sample that includes an individual with
-// probability Sampling; 1 is no sampling.
+// probability Sampling; 1 means no sampling.
 type Releases struct {
 	Count        int     // 1 to MaxCount
 	Contribution float64 // MinContribution to MaxContribution
@@ -46,17 +46,17 @@ func (r Releases) validate() error {
 }
 
 // Calibrate returns a standard deviation σ with which all the releases are within the budget, and
-// their cost: the result of Best at that σ, with an ε of at most the budget's at its δ. σ has four
-// decimal digits. With the next smaller such σ, Best exceeds the budget, unless that σ is below the
-// range of pld.Gaussian. (Bounds by pld need not fall everywhere as σ rises: further down there may
-// be a σ that fits.)
+// their cost: the result of Best at that σ, whose ε at the budget's δ is at most the budget's ε. σ
+// has four decimal digits. With the next smaller such σ, Best exceeds the budget, unless that σ is
+// below the range of pld.Gaussian. (The bounds from pld need not fall monotonically as σ rises, so
+// a smaller σ may fit.)
 //
-// Without sampling the releases are Gaussian, and an accounting.NewGaussianFor of the budget takes
-// Count losses of Contribution/σ.
+// Without sampling the releases are Gaussian, and accounting.NewGaussianFor with this budget
+// accepts Count losses of Contribution/σ.
 //
 // 0 < ε ≤ budgets.MaxEpsilon, budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError that names
-// epsilon, delta, releases, contribution or sampling; or a *NotApplicableError if no σ in that
-// range is enough for any accountant.
+// epsilon, delta, releases, contribution or sampling, or a *NotApplicableError if no σ in the range
+// of pld.Gaussian is enough for any accountant.
 func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err error) {
 	q, err := EpsilonAt(budget.Delta)
 	if err := cmp.Or(units.Require(budget.Epsilon > 0 && budget.Epsilon <= budgets.MaxEpsilon, "epsilon",
@@ -64,7 +64,7 @@ func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err
 		return 0, Verdict{}, err
 	}
 	c := calibration{Releases: r, budget: budget, question: q}
-	c.first = floorDecimal(pld.MinSigma * r.Contribution).next() // MinSigma itself is not one of four digits
+	c.first = floorDecimal(pld.MinSigma * r.Contribution).next() // MinSigma itself has more than four digits
 	c.last = floorDecimal(pld.MaxSigma * r.Contribution)
 	best, cost, err := c.search()
 	if err != nil {
@@ -73,10 +73,10 @@ func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err
 	return best.value(), cost, nil
 }
 
-// decimal is a positive number of four decimal digits, by its index among all of them.
+// decimal is a positive number with four decimal digits, given by its index among all of them.
 type decimal int
 
-// perDecade is how many numbers of four digits there are from 1000 to 9999.
+// perDecade is the number of integers from 1000 to 9999.
 const perDecade = 9000
 
 // floorDecimal returns the greatest decimal that is at most x.
@@ -94,7 +94,7 @@ func floorDecimal(x float64) decimal {
 
 func (d decimal) next() decimal { return d + 1 }
 
-// value returns the float64 next to the decimal, which is what reading its digits gives.
+// value returns the float64 nearest to the decimal, as parsing its digits does.
 func (d decimal) value() float64 {
 	decade := int(math.Floor(float64(d) / perDecade))
 	digits := int(d) - perDecade*decade + 1000
@@ -102,7 +102,8 @@ func (d decimal) value() float64 {
 	return v
 }
 
-// calibration is a search for the least σ from first to last that is within the budget.
+// calibration is a search for the least σ from first to last with which the releases are within the
+// budget.
 type calibration struct {
 	Releases
 	budget      loss.Approx
@@ -115,7 +116,7 @@ const leap = 8
 
 // search bisects between a σ that exceeds the budget and one that does not.
 func (c calibration) search() (decimal, Verdict, error) {
-	lo, hi := c.first-1, c.last+1 // lo is not within the budget, or out of range; hi is
+	lo, hi := c.first-1, c.last+1 // lo exceeds the budget or is out of range; hi is within the budget or out of range
 	var best Verdict
 	var short error // verdict at lo
 	next := min(max(c.start(), c.first), c.last)
@@ -131,7 +132,7 @@ func (c calibration) search() (decimal, Verdict, error) {
 		case err == nil || errors.Is(err, ErrNotApplicable):
 			lo, short, next = next, err, next+stride
 			if err == nil {
-				short = fmt.Errorf("with it they cost %v by %s", cost.Loss.Epsilon, cost.Accountant.Name())
+				short = fmt.Errorf("with it they cost %v according to %s", cost.Loss.Epsilon, cost.Accountant.Name())
 			}
 		default:
 			return 0, Verdict{}, err
@@ -141,9 +142,9 @@ func (c calibration) search() (decimal, Verdict, error) {
 		}
 	}
 	if hi > c.last {
-		cure := "raise epsilon or delta, or take fewer releases"
+		cure := "raise epsilon or delta, or make fewer releases"
 		if c.Sampling < 1 {
-			cure += ", or leave sampling out: noise that is enough without it is enough with it"
+			cure += ", or leave sampling out: noise that is enough without it is also enough with it"
 		}
 		return 0, Verdict{}, notApplicable("no standard deviation up to %v keeps %d releases within epsilon %v at "+
 			"delta %v: %v; %s", c.last.value(), c.Count, c.budget.Epsilon, c.budget.Delta, short, cure)
@@ -151,9 +152,9 @@ func (c calibration) search() (decimal, Verdict, error) {
 	return hi, best, nil
 }
 
-// start is the first σ of the search: the σ at which the releases would be Gaussian with the μ of
-// the budget; with sampling, by the limit of many releases (Dong, Roth and Su, 2022, Corollary 5.4
-// without its last terms): μ² = q²·k·(e^(1/σ²) − 1).
+// start returns the first σ of the search: the one at which the releases would be Gaussian with the
+// budget's μ. With sampling it uses the limit for many releases (Dong, Roth and Su, 2022, Corollary
+// 5.4 without its last terms): μ² = q²·k·(e^(1/σ²) − 1).
 func (c calibration) start() decimal {
 	square, err := budgets.LargestSquare(c.budget.Epsilon, c.budget.Delta, budgets.GDP)
 	if err != nil {

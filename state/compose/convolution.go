@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// leastOfGrid is the δ down to which the grid of ordinary options shows the tail: below it other
-// accountants may be tighter.
+// leastOfGrid is the δ down to which the grid of ordinary options resolves the tail: below it,
+// other accountants may be tighter.
 const leastOfGrid = 1e-14
 
 // byPLD convolves privacy loss distributions (Zhu, Dong and Wang, 2022, Theorem 10).
@@ -30,11 +30,11 @@ func byPLD(list []Mechanism, q Question) (float64, error) {
 	}
 	var floor *pld.FloorError
 	if errors.As(err, &floor) || err == nil && math.IsInf(result, 1) {
-		return 0, notApplicable("an unbounded loss has a probability above delta, or one that cannot be told from it")
+		return 0, notApplicable("the probability of an unbounded loss is above delta, or too close to it")
 	}
 	var size *pld.SizeError
 	if errors.As(err, &size) {
-		return 0, notApplicable("the losses spread too far for any grid")
+		return 0, notApplicable("the losses spread too widely for any grid")
 	}
 	return result, err
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // byGDP adds squares of μ (Dong, Roth and Su, 2022, Corollary 3.3): exact for Gaussian noise. Pure
-// mechanisms are Gaussian with the least μ that covers every ε-DP mechanism (conversion.PureToGDP),
-// and the exponential mechanism with the μ of bounded range.
+// mechanisms count as Gaussian with the least μ that covers every ε-DP mechanism
+// (conversion.PureToGDP), and the exponential mechanism with the μ of bounded range.
 func byGDP(list []Mechanism, q Question) (float64, error) {
 	squares := 0.0
 	for _, m := range list {
@@ -26,7 +26,7 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 		case m.fixed != nil:
 			g, err = conversion.PureToGDP(m.fixed.Epsilon)
 		case m.sample() != "":
-			err = notApplicable("on %s the least μ is that of all data: leave sampling out, or use pld", m.sample())
+			err = notApplicable("on %s the least μ is that for all data: leave sampling out, or use pld", m.sample())
 		case m.mu == 0:
 			err = notApplicable("no μ is known for %s", m.name)
 		}
@@ -43,8 +43,8 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 }
 
 // rho returns the ρ of a mechanism: μ²/2 for Gaussian noise, continuous or discrete (Bun and
-// Steinke, 2016, Proposition 1.6). It also knows ρ of the exponential mechanism, and of a mechanism
-// that is described by its ρ.
+// Steinke, 2016, Proposition 1.6). It also covers the exponential mechanism, and a mechanism
+// described by its ρ.
 func (m Mechanism) rho() (float64, bool) {
 	if m.concentrated > 0 {
 		return m.concentrated, true
@@ -64,7 +64,7 @@ func (m Mechanism) rho() (float64, bool) {
 	return 0, false
 }
 
-// byZCDP adds ρ, and δ where zCDP is approximate (Bun and Steinke, 2016, Lemmas 2.3 and 8.2).
+// byZCDP adds ρ and, if zCDP is approximate, δ (Bun and Steinke, 2016, Lemmas 2.3 and 8.2).
 func byZCDP(list []Mechanism, q Question) (float64, error) {
 	rho, delta := 0.0, 0.0
 	for _, m := range list {
@@ -74,7 +74,7 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 			continue
 		}
 		if m.fixed == nil {
-			return 0, notApplicable("on %s the least ρ is that of all data: leave sampling out, or use pld", m.sample())
+			return 0, notApplicable("on %s the least ρ is that for all data: leave sampling out, or use pld", m.sample())
 		}
 		z, err := conversion.ApproxToZCDP(*m.fixed)
 		if err != nil {
@@ -96,7 +96,7 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 }
 
 // orders returns the orders at which byRDP adds divergences: 1 + 2^(k/16), and all integers up to
-// 512, because on a Poisson sample every other order has the divergence of the next integer.
+// 512, because on a Poisson sample all other orders are given the divergence of the next integer.
 func orders() []float64 {
 	var list []float64
 	for k := -160; k <= 400; k++ {
@@ -111,8 +111,8 @@ func orders() []float64 {
 
 // byRDP adds Rényi divergences at many orders (Mironov, 2017, Proposition 1), and returns the best
 // result. Without samples it first evaluates every sixteenth order, and then those between the
-// neighbours of the best: with t = α − 1 both results are quasiconvex in t, because t·γ is convex,
-// as a cumulant generating function is, and (1+t)·ln(1+t) − t·ln t is concave.
+// neighbours of the best. With t = α − 1, both results are quasiconvex in t, because t·γ, a
+// cumulant generating function, is convex and (1+t)·ln(1+t) − t·ln t is concave.
 func byRDP(list []Mechanism, q Question) (float64, error) {
 	const stride = 16
 	all := orders()

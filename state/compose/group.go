@@ -8,17 +8,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxGroup is how many individuals a group has at most.
+// MaxGroup is the greatest number of individuals in a group.
 const MaxGroup = conversion.MaxGroup
 
 // ForGroup returns the mechanism for any k individuals together, 1 to MaxGroup. A mechanism that
 // adds noise to a value has k times the sensitivity, which is exact; the exponential mechanism has
-// k times the swing; an (ε, δ)-DP one follows conversion.ApproxForGroup, a ρ-zCDP one
-// conversion.ZCDPForGroup. Randomized response counts as (ε, δ)-DP, with k changes of the one
+// k times the swing; an (ε, δ)-DP one is converted by conversion.ApproxForGroup, a ρ-zCDP one by
+// conversion.ZCDPForGroup. Randomized response counts as (ε, δ)-DP, with k changes to the one
 // value.
 //
 // The error is a *NotApplicableError if the mechanism works on a sample, which may include any part
-// of the group: no pair is known for that; and a *units.RangeError if k times the sensitivity, or
+// of the group: no pair is known for that. It is a *units.RangeError if k times the sensitivity, or
 // the (ε, δ) of the group, is out of range.
 func (m Mechanism) ForGroup(k int) (Mechanism, error) {
 	if err := integer("group", k, 1, MaxGroup); err != nil {

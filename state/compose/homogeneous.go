@@ -10,14 +10,15 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// maxResponses bounds how many losses are added, in a tenth of a second.
+// maxResponses bounds the number of losses to add, which takes a tenth of a second.
 const maxResponses = 20_000
 
-// byHomogeneous has the optimal composition of k mechanisms that are (ε, δ)-DP with one ε and δ
-// (Kairouz, Oh and Viswanath, 2015, Theorem 3.3). The advanced composition of Rogers et al. (2016,
-// Theorem 2.10) is a bound on it in closed form. Each mechanism is a post-processing of randomised
-// response of ε that fails openly with probability δ. With probability (1−δ)^k none of the k fails,
-// and then the loss is (k−2l)·ε with probability p_l = C(k,l)·e^((k−l)ε)/(1+e^ε)^k, so that
+// byHomogeneous computes the optimal composition of k mechanisms that are all (ε, δ)-DP with the
+// same ε and δ (Kairouz, Oh and Viswanath, 2015, Theorem 3.3). The advanced composition of Rogers
+// et al. (2016, Theorem 2.10) is a closed-form bound on it. Each mechanism is a post-processing of
+// randomised response with ε that fails openly with probability δ. With probability (1−δ)^k none of
+// the k fails, and then the loss is (k−2l)·ε with probability p_l = C(k,l)·e^((k−l)ε)/(1+e^ε)^k, so
+// that
 //
 //	δ' = Σ_(l: (k−2l)ε > ε') p_l·(1 − e^(ε'−(k−2l)ε)), and in all 1 − (1−δ)^k·(1−δ').
 func byHomogeneous(list []Mechanism, q Question) (float64, error) {
@@ -29,7 +30,7 @@ func byHomogeneous(list []Mechanism, q Question) (float64, error) {
 		count += m.count
 	}
 	if count > maxResponses {
-		return 0, notApplicable("it adds loss by loss: at most %d mechanisms", maxResponses)
+		return 0, notApplicable("it adds losses one by one, for at most %d mechanisms", maxResponses)
 	}
 	each := *list[0].fixed
 	if err := units.Require(each.Epsilon <= budgets.MaxEpsilon/float64(count), "epsilon", each.Epsilon,
@@ -66,13 +67,13 @@ func failsOnce(each loss.Approx, count int) *big.Float {
 	return all
 }
 
-// responses goes through the losses of k randomised responses of ε, from the greatest down. Its
-// sums have a relative error below 2^-300: they have at most maxResponses positive terms.
+// responses visits the losses of k randomised responses with ε, from the greatest down. Its sums
+// have a relative error below 2^-300, because they have at most maxResponses positive terms.
 type responses struct {
 	epsilon   float64
 	count, l  int
 	q, factor *big.Float // C(k,l)·e^(lε)/(1+e^ε)^k and e^((k−2l)ε): p_l = q·factor
-	ps, qs    *big.Float // sums before l
+	ps, qs    *big.Float // sums of p and q over the losses before l
 	up, down  *big.Float // e^ε and e^−2ε
 }
 
@@ -85,7 +86,7 @@ func newResponses(epsilon float64, count int) *responses {
 	return r
 }
 
-// next adds loss l to the sums, and moves on to the loss below.
+// next adds loss l to the sums and moves to the next lower loss.
 func (r *responses) next() {
 	r.ps.Add(r.ps, bigmath.Zero().Mul(r.q, r.factor))
 	r.qs.Add(r.qs, r.q)
@@ -130,12 +131,12 @@ func (r *responses) epsilonAt(delta *big.Float) float64 {
 	for r.loss() > 0 && r.delta(r.factor).Cmp(delta) <= 0 {
 		r.next()
 	}
-	if r.loss() <= 0 { // the losses above 0 are in the sums
+	if r.loss() <= 0 { // the sums include all losses above 0
 		if r.delta(bigmath.New(1)).Cmp(delta) <= 0 {
 			return 0
 		}
 	}
-	// e^ε' = (Σ p − δ')/Σ q, with Σ p above and δ' below.
+	// e^ε' = (Σ p − δ')/Σ q, with Σ p rounded up and δ' rounded down.
 	e := bigmath.Zero().Sub(r.ps, delta)
 	e.Add(e, bigmath.Margin(r.ps))
 	log := bigmath.Log(e.Quo(e, r.qs))

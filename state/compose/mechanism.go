@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// MaxCount is how many mechanisms are composed at most.
+	// MaxCount is the greatest number of mechanisms in a composition.
 	MaxCount = 1_000_000_000
 	// MaxSensitivity is the largest sensitivity of discrete Gaussian noise.
 	MaxSensitivity = 1 << 20
-	// MaxValues is how many values randomized response has at most.
+	// MaxValues is the greatest number of values in randomized response.
 	MaxValues = 1 << 30
 )
 
-// Mechanism is a mechanism and how often it runs. It is made by one of the functions
-// below, which check everything, and Times; the zero value is not a mechanism.
+// Mechanism is a mechanism with the number of times it runs. It is made by one of the functions
+// below, which check everything, and by Times; the zero value is not a mechanism.
 type Mechanism struct {
 	name  string
 	count int
 	pair  pld.Pair     // a dominating pair
 	mu    float64      // μ of Gaussian noise without sampling: sensitivity/σ, rounded up
-	fixed *loss.Approx // guarantee of a mechanism that is (ε, δ)-DP for this one ε and δ
+	fixed *loss.Approx // guarantee, if the mechanism is (ε, δ)-DP for this ε and δ only
 
-	concentrated float64 // ρ, of one that is ρ-zCDP and has no pair
-	bounded      float64 // ε, of one whose losses lie in an interval of that length; 0 for all others
+	concentrated float64 // ρ, if the mechanism is ρ-zCDP and has no pair; else 0
+	bounded      float64 // ε, if the losses lie in an interval of that length; else 0
 }
 
-// Gaussian returns the mechanism of Gaussian noise of standard deviation sigma on a value that one
-// individual changes by at most sensitivity, in the same unit: μ-GDP with μ =
+// Gaussian returns the mechanism that adds Gaussian noise with standard deviation sigma to a value
+// that one individual changes by at most sensitivity, in the same unit: μ-GDP with μ =
 // sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7). Both are finite and above 0, and
 // σ/sensitivity is in the range of pld.Gaussian. The error is a *units.RangeError.
 func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
@@ -48,9 +48,9 @@ func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
 	return m, nil
 }
 
-// SampledGaussian returns the mechanism of Gaussian on a Poisson sample: every individual is in it
-// with probability sampling, at least 2^-60 and at most 1, which is Gaussian. Neighbouring inputs
-// add or remove one individual. The error is a *units.RangeError.
+// SampledGaussian returns Gaussian on a Poisson sample, which includes every individual with
+// probability sampling, from 2^-60 to 1; with 1 it is Gaussian itself. Neighbouring inputs add or
+// remove one individual. The error is a *units.RangeError.
 func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)
@@ -60,11 +60,11 @@ func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	})
 }
 
-// GaussianWithoutReplacement returns the mechanism of Gaussian on a sample of fixed size without
-// replacement, which has a part sampling of all individuals, at least 2^-60 and at most 1.
-// Neighbouring inputs differ by the replacement of one individual, and sensitivity is by how much
-// that changes the value of a sample: up to twice one individual's contribution. How many
-// individuals there are is public. The error is a *units.RangeError.
+// GaussianWithoutReplacement returns Gaussian on a sample of fixed size without replacement, which
+// contains the fraction sampling of all individuals, from 2^-60 to 1. Neighbouring inputs differ by
+// the replacement of one individual, and sensitivity is the greatest change this causes in the
+// value of a sample: up to twice one individual's contribution. The number of individuals is
+// public. The error is a *units.RangeError.
 func GaussianWithoutReplacement(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)
@@ -74,7 +74,8 @@ func GaussianWithoutReplacement(sigma, sensitivity, sampling float64) (Mechanism
 	})
 }
 
-// gaussian returns a mechanism of Gaussian noise, with the pair of what sees the data.
+// gaussian returns a mechanism with Gaussian noise; pair returns its dominating pair, which depends
+// on the sampling.
 func gaussian(name string, sigma, sensitivity float64, pair func(pld.Gaussian) pld.Pair) (Mechanism, error) {
 	noise, err := scaled("sigma", sigma, sensitivity)
 	if err != nil {
@@ -111,9 +112,9 @@ func SampledLaplace(scale, sensitivity, sampling float64) (Mechanism, error) {
 	return m, nil
 }
 
-// DiscreteGaussian returns the mechanism of discrete Gaussian noise of parameter sigma (Canonne,
-// Kamath and Steinke, 2020) on an integer that one individual changes by at most sensitivity, 1 to
-// MaxSensitivity. The error is a *units.RangeError.
+// DiscreteGaussian returns the mechanism that adds discrete Gaussian noise with parameter sigma
+// (Canonne, Kamath and Steinke, 2020) to an integer that one individual changes by at most
+// sensitivity, 1 to MaxSensitivity. The error is a *units.RangeError.
 func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 	if err := integer("sensitivity", sensitivity, 1, MaxSensitivity); err != nil {
 		return Mechanism{}, err
@@ -122,9 +123,9 @@ func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 		Sensitivity: sensitivity}}.checked()
 }
 
-// Laplace returns the mechanism of Laplace noise of the given scale on a value that one individual
-// changes by at most sensitivity, in the same unit: ε-DP with ε = sensitivity/scale (Dwork et al.,
-// 2006). Both are finite and above 0. The error is a *units.RangeError.
+// Laplace returns the mechanism that adds Laplace noise with the given scale to a value that one
+// individual changes by at most sensitivity, in the same unit: ε-DP with ε = sensitivity/scale
+// (Dwork et al., 2006). Both are finite and above 0. The error is a *units.RangeError.
 func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	noise, err := scaled("scale", scale, sensitivity)
 	if err != nil {
@@ -135,9 +136,10 @@ func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	return m.scaled("scale", scale)
 }
 
-// RandomizedResponse returns the mechanism that releases one individual's value, of values possible
-// ones (2 to MaxValues), or a random other one, such that it is ε-DP (Kairouz, Oh and Viswanath,
-// 2016). Neighbouring inputs change one individual's value. The error is a *units.RangeError.
+// RandomizedResponse returns the mechanism that releases either one individual's value, out of
+// values (2 to MaxValues) possible ones, or a random other one, such that it is ε-DP (Kairouz, Oh
+// and Viswanath, 2016). Neighbouring inputs change one individual's value. The error is a
+// *units.RangeError.
 func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 	if err := integer("values", values, 2, MaxValues); err != nil {
 		return Mechanism{}, err
@@ -147,11 +149,11 @@ func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 		fixed: &pure}.checked()
 }
 
-// Exponential returns the exponential mechanism of a scale, which takes candidate i with
-// probability proportional to e^(score_i/scale) (McSherry and Talwar, 2007): swing is the greatest
-// change of a score by one individual minus the least, both with their signs
-// (mechanisms.Exponential). It has ε-bounded range with ε = swing/scale. Both are finite and above
-// 0; the error is a *units.RangeError.
+// Exponential returns the exponential mechanism with the given scale, which selects candidate i
+// with probability proportional to e^(score_i/scale) (McSherry and Talwar, 2007). swing is the
+// greatest change in a score by one individual minus the least, both with their signs
+// (mechanisms.Exponential). The mechanism has ε-bounded range with ε = swing/scale. The error is a
+// *units.RangeError unless both are finite and above 0.
 func Exponential(scale, swing float64) (Mechanism, error) {
 	if err := cmp.Or(positive("scale", scale), positive("swing", swing)); err != nil {
 		return Mechanism{}, err
@@ -162,11 +164,11 @@ func Exponential(scale, swing float64) (Mechanism, error) {
 		bounded: epsilon}.checked()
 }
 
-// SparseVector returns the search for values above a threshold, with Laplace noise of scale
-// threshold on it and of scale value on each value, that ends after a number of positives, 1 to
-// 2^30: ε-DP with ε = Δ/threshold + 2·positives·Δ/value, or half of the second part if an
-// individual changes all values in one direction (mechanisms.SparseVector.Worst, WorstMonotone). Δ,
-// the sensitivity, and the scales are finite and above 0. The error is a *units.RangeError.
+// SparseVector returns the search for values above a threshold that ends after positives hits, 1 to
+// 2^30, with Laplace noise of scale threshold on the threshold and of scale value on each value:
+// ε-DP with ε = Δ/threshold + 2·positives·Δ/value, or half of the second part if an individual
+// changes all values in one direction (mechanisms.SparseVector.Worst, WorstMonotone). Δ, the
+// sensitivity, and the scales are finite and above 0. The error is a *units.RangeError.
 func SparseVector(threshold, value, sensitivity float64, positives int, monotone bool) (Mechanism, error) {
 	if err := cmp.Or(positive("threshold", threshold), positive("value", value),
 		positive("sensitivity", sensitivity), integer("positives", positives, 1, 1<<30)); err != nil {
@@ -182,14 +184,14 @@ func SparseVector(threshold, value, sensitivity float64, positives int, monotone
 	return m, err
 }
 
-// Approx returns a mechanism about which only (ε, δ)-DP is known. The error is a *units.RangeError.
+// Approx returns a mechanism that is only known to be (ε, δ)-DP. The error is a *units.RangeError.
 func Approx(a loss.Approx) (Mechanism, error) {
 	return Mechanism{name: "eps-delta", pair: pld.Approx(a), fixed: &a}.checked()
 }
 
-// ZCDP returns a mechanism about which only ρ-zCDP is known (Bun and Steinke, 2016, Definition
-// 1.1): it has no dominating pair, so pld and gdp do not apply. The zCDP must not be approximate;
-// its ρ is above 0. The error is a *units.RangeError.
+// ZCDP returns a mechanism that is only known to be ρ-zCDP (Bun and Steinke, 2016, Definition 1.1):
+// it has no dominating pair, so pld and gdp do not apply. The zCDP must not be approximate; its ρ
+// is above 0. The error is a *units.RangeError.
 func ZCDP(z loss.ZCDP) (Mechanism, error) {
 	if err := cmp.Or(positive("rho", z.Rho), units.Require(z.Delta == 0, "delta", z.Delta, "0")); err != nil {
 		return Mechanism{}, err
@@ -197,8 +199,8 @@ func ZCDP(z loss.ZCDP) (Mechanism, error) {
 	return Mechanism{name: "zcdp", concentrated: z.Rho, count: 1}, nil
 }
 
-// Times returns the mechanism run count times as often: count is 1 to MaxCount, and so is its
-// product with the previous count. The error is a *units.RangeError.
+// Times returns the mechanism run count times as often. The error is a *units.RangeError unless
+// count and its product with the previous count are from 1 to MaxCount.
 func (m Mechanism) Times(count int) (Mechanism, error) {
 	if err := integer("count", count, 1, MaxCount); err != nil {
 		return Mechanism{}, err
@@ -210,10 +212,10 @@ func (m Mechanism) Times(count int) (Mechanism, error) {
 	return m, nil
 }
 
-// Count returns how often the mechanism runs; 0 for the zero value.
+// Count returns the number of times the mechanism runs; 0 for the zero value.
 func (m Mechanism) Count() int { return m.count }
 
-// checked returns the mechanism, run once, if its parameters are in their ranges.
+// checked returns the mechanism, run once, if its parameters are in range.
 func (m Mechanism) checked() (Mechanism, error) {
 	if err := m.pair.Validate(); err != nil {
 		return Mechanism{}, err
@@ -222,8 +224,8 @@ func (m Mechanism) checked() (Mechanism, error) {
 	return m, nil
 }
 
-// scaled is checked with an error that names the ratio of a parameter to the sensitivity, if that
-// ratio is out of range.
+// scaled is checked, but if the ratio of a parameter to the sensitivity is out of range, the error
+// names that ratio.
 func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 	m, err := m.checked()
 	var out *units.RangeError
@@ -233,7 +235,7 @@ func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 	return m, err
 }
 
-// scaled returns the noise for a sensitivity of 1, rounded down.
+// scaled returns the noise level for a sensitivity of 1, rounded down.
 func scaled(parameter string, noise, sensitivity float64) (float64, error) {
 	if err := cmp.Or(positive(parameter, noise), positive("sensitivity", sensitivity)); err != nil {
 		return 0, err
@@ -260,11 +262,11 @@ func plus(sum, value float64, count int) float64 {
 	return rounding.SumUp(sum, rounding.ProductUp(value, float64(count)))
 }
 
-// approximate reports whether the mechanism may fail with some probability: then it
-// has no Rényi divergence.
+// approximate reports whether the mechanism may fail with some probability; it then has no Rényi
+// divergence.
 func (m Mechanism) approximate() bool { return m.fixed != nil && m.fixed.Delta > 0 }
 
-// sample describes the sample of the data that Gaussian noise is added to; "" for all of it.
+// sample describes the sample of the data that the mechanism uses; "" for all data.
 func (m Mechanism) sample() string {
 	switch m.pair.(type) {
 	case pld.SubsampledGaussian, pld.Sampled:

@@ -39,7 +39,7 @@ func (q Question) validate() error {
 	return budgets.CheckDelta(q.delta)
 }
 
-// with returns the question's two numbers, with the result filled in.
+// with returns the question's number together with the result.
 func (q Question) with(result float64) loss.Approx {
 	if q.forDelta {
 		return loss.Approx{Epsilon: q.epsilon, Delta: result}
@@ -51,9 +51,9 @@ func (q Question) with(result float64) loss.Approx {
 // accountants may apply.
 var ErrNotApplicable = errors.New("the accountant does not apply")
 
-// NotApplicableError is the reason that an accountant does not apply to a question about a list.
+// NotApplicableError is the reason why an accountant does not apply to a question about a list.
 type NotApplicableError struct {
-	Reason string // for people: names mechanisms and numbers of the list
+	Reason string // for people; names mechanisms and numbers in the list
 }
 
 func (e *NotApplicableError) Error() string { return e.Reason }

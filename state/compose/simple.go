@@ -10,20 +10,22 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// maxAsked bounds the mechanisms that byAdvanced charges one by one, some fifty times over.
+// maxAsked bounds the number of mechanisms that byAdvanced charges one by one, about fifty times
+// over.
 const maxAsked = 100_000
 
-// priced is count mechanisms that are (ε, δ)-DP each.
+// priced stands for count mechanisms, each of which is (ε, δ)-DP.
 type priced struct {
 	loss.Approx
 	count int
 }
 
-// curves has the ε of mechanisms that have one for every δ, computed once for many questions.
+// curves holds, for mechanisms with an ε at every δ, the function from δ to ε, made once for many
+// questions.
 type curves struct {
 	list      []Mechanism
 	epsilonAt []func(delta float64) (float64, error) // nil for a fixed (ε, δ)
-	fixed     float64                                // sum of the δ of the fixed ones
+	fixed     float64                                // sum of δ over the mechanisms with a fixed (ε, δ)
 	free      int                                    // number of mechanisms whose δ can be chosen
 }
 
@@ -54,8 +56,8 @@ func newCurves(list []Mechanism) (*curves, error) {
 	return c, nil
 }
 
-// prices returns the mechanisms' (ε, δ), with all δ together at most delta. Mechanisms whose δ can
-// be chosen get equal parts. The error is a *NotApplicableError.
+// prices returns the mechanisms' (ε, δ), with a total δ of at most delta. Mechanisms whose δ can be
+// chosen get equal shares. The error is a *NotApplicableError.
 func (c *curves) prices(delta float64) ([]priced, error) {
 	if c.fixed > delta {
 		return nil, notApplicable("the deltas of eps-delta mechanisms add up to %v", c.fixed)
@@ -63,7 +65,7 @@ func (c *curves) prices(delta float64) ([]priced, error) {
 	// 2^-40 of the rest covers the rounding of the sum.
 	share := (delta - c.fixed) * (1 - 0x1p-40) / float64(max(c.free, 1))
 	if c.free > 0 && share < 2*budgets.MinDelta {
-		return nil, notApplicable("no delta is left for the mechanisms of Gaussian noise")
+		return nil, notApplicable("no delta is left for the mechanisms that need a share of it")
 	}
 	list := make([]priced, len(c.list))
 	for i, m := range c.list {
@@ -74,7 +76,7 @@ func (c *curves) prices(delta float64) ([]priced, error) {
 		}
 		epsilon, err := c.epsilonAt[i](share)
 		if err != nil || math.IsInf(epsilon, 1) {
-			return nil, notApplicable("%s has no epsilon at delta %v, its part", m.name, share)
+			return nil, notApplicable("%s has no finite epsilon at its share of delta, %v", m.name, share)
 		}
 		list[i].Approx = loss.Approx{Epsilon: epsilon, Delta: share}
 	}
@@ -119,7 +121,7 @@ func byAdvanced(list []Mechanism, q Question) (float64, error) {
 		count += m.count
 	}
 	if count > maxAsked {
-		return 0, notApplicable("the filter is asked mechanism by mechanism: at most %d", maxAsked)
+		return 0, notApplicable("the filter checks mechanisms one by one, at most %d", maxAsked)
 	}
 	c, err := newCurves(list)
 	if err != nil {
@@ -127,7 +129,7 @@ func byAdvanced(list []Mechanism, q Question) (float64, error) {
 	}
 	if !q.forDelta {
 		if q.delta >= 1/math.E {
-			return 0, notApplicable("the theorem asks for a delta below 1/e")
+			return 0, notApplicable("the theorem requires a delta below 1/e")
 		}
 		prices, err := c.prices(q.delta / 2)
 		if err != nil {
@@ -142,7 +144,7 @@ func byAdvanced(list []Mechanism, q Question) (float64, error) {
 	}, budgets.MinDelta, 0.3678, "the filter does not accept them with any delta below 1/e")
 }
 
-// accepts reports whether an advanced filter of the budget takes all mechanisms.
+// accepts reports whether an advanced filter with the given budget accepts all mechanisms.
 func accepts(budget loss.Approx, list []priced) bool {
 	f, err := accounting.NewAdvanced(budget)
 	if err != nil {
@@ -158,9 +160,8 @@ func accepts(budget loss.Approx, list []priced) bool {
 	return true
 }
 
-// least returns the least number between low and high, up to a relative 1e-10 and from above, at
-// and above which a condition holds. The error is a *NotApplicableError if it does not hold at
-// high.
+// least returns, to within a relative 1e-10 from above, the least number between low and high from
+// which on a condition holds. The error is a *NotApplicableError if it does not hold at high.
 func least(holds func(float64) bool, low, high float64, otherwise string) (float64, error) {
 	if !holds(high) {
 		return 0, notApplicable("%s", otherwise)

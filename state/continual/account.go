@@ -25,9 +25,10 @@ type Account struct {
 	admitted []Contribution
 }
 
-// NewAccount returns the account of a user who has contributed nothing, for counts with noise of
-// standard deviation sigma for a sensitivity of 1, from 2^-20 to 2^20. The budget is μ, above 0 and
-// at most 2^20 (conversion.GDPWithin computes it from an (ε, δ)). The error is a *units.RangeError.
+// NewAccount returns the account of a user who has contributed nothing. For a sensitivity of 1, the
+// noise on the counts has standard deviation sigma, from 2^-20 to 2^20. The budget is μ, above 0
+// and at most 2^20 (conversion.GDPWithin computes it from an (ε, δ)). The error is a
+// *units.RangeError.
 func NewAccount(m Matrix, sigma float64, budget loss.GDP) (*Account, error) {
 	if err := checkSigma(sigma); err != nil {
 		return nil, err
@@ -52,9 +53,9 @@ func checkSigma(sigma float64) error {
 }
 
 // Spend admits a contribution and charges it, or returns accounting.ErrExceeded if it does not fit:
-// the user is to be left out of that step. Steps never fall. The error is also a *units.RangeError,
-// for a step that there is not or that is before an earlier one, and for a count that brings the
-// user above MaxContributed. An error has changed nothing.
+// the user must then be left out of that step. The error is a *units.RangeError for a step that
+// does not exist or is before an earlier contribution's, and for a count that brings the user above
+// MaxContributed. An error changes nothing.
 func (a *Account) Spend(c Contribution) error {
 	switch last := len(a.admitted) - 1; {
 	case c.Step < 0 || c.Step >= a.matrix.Steps():
@@ -63,7 +64,7 @@ func (a *Account) Spend(c Contribution) error {
 		return &units.RangeError{Parameter: "step", Value: float64(c.Step),
 			Range: "not before the step of an earlier contribution"}
 	case a.total+uint64(c.Count) > MaxContributed:
-		return &units.RangeError{Parameter: "count", Value: float64(c.Count), Range: "at most 2^20 with those before"}
+		return &units.RangeError{Parameter: "count", Value: float64(c.Count), Range: "at most 2^20 in all for a user"}
 	case c.Count == 0:
 		return nil
 	}
@@ -77,20 +78,20 @@ func (a *Account) Spend(c Contribution) error {
 	return nil
 }
 
-// Spent returns ‖C·Δ‖/σ of everything admitted, rounded up: the whole stream is that private to the
-// user if nothing more is admitted.
+// Spent returns ‖C·Δ‖/σ over everything admitted, rounded up: the user's loss through the whole
+// stream if nothing more is admitted.
 func (a *Account) Spent() loss.GDP {
 	squared := rounding.SumUp(rounding.ProductUp(rounding.IntegerUp(a.spent.Hi), 0x1p64),
 		rounding.IntegerUp(a.spent.Lo))
 	return loss.GDP{Mu: rounding.QuotientUp(rounding.QuotientUp(rounding.RootUp(squared), a.sigma), a.matrix.Unit())}
 }
 
-// Admitted returns the admitted contributions, the whole state of an account: spending the same in
-// the same order makes an equal one. The slice is fresh.
+// Admitted returns a copy of the admitted contributions, the entire state of an account: spending
+// them in the same order makes an equal account.
 func (a *Account) Admitted() []Contribution { return slices.Clone(a.admitted) }
 
-// Price returns μ of a user with these contributions, in ascending order of their steps, rounded
-// up. The error is a *units.RangeError, as of NewAccount and Spend.
+// Price returns the μ of a user with these contributions, which are in ascending order of their
+// steps, rounded up. The error is a *units.RangeError, as from NewAccount and Spend.
 func Price(m Matrix, sigma float64, contributions []Contribution) (loss.GDP, error) {
 	if err := checkSigma(sigma); err != nil {
 		return loss.GDP{}, err

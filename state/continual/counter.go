@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounting"
 )
 
-// ErrOver is returned after the last step.
+// ErrOver is returned by Next after the last step.
 var ErrOver = errors.New("all steps are counted")
 
 // Larger values are clamped, which never moves two inputs further apart: noise accepts integers up
@@ -28,14 +28,14 @@ type Counter struct {
 	estimator estimator
 }
 
-// estimator makes the rows that are published with a step, and the estimate from them.
+// estimator computes the rows to publish with a step, and the estimate from them.
 type estimator interface {
 	next(x int64, step int, release func(row int128.Int) (float64, error)) (float64, error)
 }
 
-// NewCounter returns a counter at zero, with noise of standard deviation sigma for a sensitivity of
-// 1, from 2^-20 to 2^20; noise adds Gaussian noise to an integer (mechanisms.GaussianNoise). The
-// error is a *units.RangeError, or accounting.ErrNoNoise.
+// NewCounter returns a counter at zero. For a sensitivity of 1 the noise has standard deviation
+// sigma, from 2^-20 to 2^20; noise adds Gaussian noise to an integer (mechanisms.GaussianNoise).
+// The error is a *units.RangeError, or accounting.ErrNoNoise.
 func NewCounter(m Matrix, sigma float64, noise accounting.Noise) (*Counter, error) {
 	if err := checkSigma(sigma); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func NewCounter(m Matrix, sigma float64, noise accounting.Noise) (*Counter, erro
 // Next adds x, the sum of this step's admitted contributions, and returns the count of all steps so
 // far with noise of variance σ²·Variance. It clamps an x beyond ±2^31, and rows beyond 2^53/Unit.
 // Tree needs memory logarithmic in the number of steps; Root needs linear memory, and linear time
-// per step. It returns ErrOver or an error of the noise; after the latter the counter refuses
-// further steps, because the step may have been published in part.
+// per step. It returns ErrOver or an error from noise; after the latter the counter accepts no
+// further steps, because part of the step may have been published.
 func (c *Counter) Next(x int64) (float64, error) {
 	if c.step >= c.matrix.Steps() {
 		return 0, ErrOver
@@ -100,7 +100,7 @@ func (n *nodes) next(x int64, step int, release func(int128.Int) (float64, error
 	return sum, nil
 }
 
-// solver keeps what the rows of Root are made of, and the noisy steps that follow from them.
+// solver keeps the inputs of Root's rows, and the noisy steps that follow from them.
 type solver struct {
 	r     []uint64
 	x     []int64

@@ -15,18 +15,18 @@ const (
 	MaxContributed = 1 << 20
 )
 
-// Contribution is how much a user added to the count of a step.
+// Contribution is the amount that a user added to the count of a step.
 type Contribution struct {
 	Step  int // from 0
 	Count uint32
 }
 
-// Matrix is the C of a factorisation: Tree or Root. Values never change and may be shared.
+// Matrix is the C of a factorisation: Tree or Root. Values are immutable and may be shared.
 type Matrix interface {
-	// Steps returns how many counts there are.
+	// Steps returns the number of steps.
 	Steps() int
 
-	// Unit returns the scale of the integer entries of C: noise of σ has a standard deviation of
+	// Unit returns the scale of the integer entries of C: noise with standard deviation σ has
 	// σ·Unit in rows.
 	Unit() float64
 
@@ -34,8 +34,8 @@ type Matrix interface {
 	// noise for a sensitivity of 1. It is never NaN, and 0 for a step out of range.
 	Variance(step int) float64
 
-	// increase returns how much ‖C·Δ‖² grows with next, whose step is not before any earlier one's,
-	// in Unit².
+	// increase returns the growth of ‖C·Δ‖², in Unit², through next, whose step is not before any
+	// earlier contribution's.
 	increase(earlier []Contribution, next Contribution) int128.Uint
 
 	estimator() estimator
@@ -52,15 +52,16 @@ func grown(sum int128.Uint, y, a uint64) int128.Uint {
 	return sum
 }
 
-// Tree is binary tree aggregation: one row of C for every left node of a binary tree over the
-// steps, that is 1 at the steps below it. A right node is complete together with the node above it,
-// which every estimate takes instead, so that right nodes are neither published nor paid for. A
-// single contribution costs as many rows as left nodes above its step are ever complete, up to
-// 1 + log₂ of the number of steps for the first, and about half of that on average; an estimate
-// adds up one noisy node for every 1 in the binary form of step + 1.
+// Tree is binary tree aggregation: C has one row for every left node of a binary tree over the
+// steps, with ones at the steps below it. A right node is completed together with its parent, which
+// every estimate uses instead, so right nodes are neither published nor paid for. A single
+// contribution costs as many rows as there are left nodes above its step that are ever completed:
+// up to 1 + log₂ of the number of steps for the first, and about half of that on average. An
+// estimate adds up one noisy node for every 1 in the binary form of step + 1.
 type Tree struct{ steps int }
 
-// NewTree returns the tree over so many steps, 1 to MaxSteps; the error is a *units.RangeError.
+// NewTree returns the tree over the given number of steps, 1 to MaxSteps; the error is a
+// *units.RangeError.
 func NewTree(steps int) (*Tree, error) {
 	if err := checkSteps(steps); err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (t *Tree) Variance(step int) float64 {
 	return float64(bits.OnesCount(uint(step) + 1))
 }
 
-// left reports whether the node above the step on this level is a left one, or the first.
+// left reports whether the node above the step on this level is a left child, or the root.
 func left(step, level int) bool { return step>>level&1 == 0 }
 
 func (t *Tree) increase(earlier []Contribution, next Contribution) int128.Uint {
@@ -116,7 +117,8 @@ type Root struct {
 	r []uint64
 }
 
-// NewRoot returns the root for so many steps, 1 to MaxSteps; the error is a *units.RangeError.
+// NewRoot returns the root for the given number of steps, 1 to MaxSteps; the error is a
+// *units.RangeError.
 func NewRoot(steps int) (*Root, error) {
 	if err := checkSteps(steps); err != nil {
 		return nil, err

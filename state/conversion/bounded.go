@@ -10,14 +10,14 @@ import (
 )
 
 // BoundedRangeToZCDP returns the least ρ for which every ε-bounded range mechanism is ρ-zCDP,
-// rounded up: x − 1 − ln x with x = ε/(1 − e^−ε), about ε²/8 for small ε and ε − 1 − ln ε for
-// large.
+// rounded up: x − 1 − ln x with x = ε/(1 − e^−ε), about ε²/8 for small ε and ε − 1 − ln ε for large
+// ε.
 //
 // A mechanism has ε-bounded range (Durfee and Rogers, "Practical Differentially Private Top-k
 // Selection with Pay-what-you-get Composition", 2019) if, for any two neighbouring inputs, its
 // privacy losses lie in an interval of length ε. As 0 is in that interval it is ε-DP, and ε-DP
-// implies 2ε-bounded range. The exponential mechanism of ε-DP has ε-bounded range (shown there), so
-// that for small ε its ρ is a quarter of that of ε-DP as such.
+// implies 2ε-bounded range. The exponential mechanism that is ε-DP has ε-bounded range (as shown
+// there), so for small ε its ρ is a quarter of that for ε-DP in general.
 //
 // Harrison and Manurangsi ("Exact zCDP Characterizations for Fundamental Differentially Private
 // Mechanisms", 2026) give this ρ. Proof. With k(s) = s·ln(2·sinh(sε/2)/s), which is odd,
@@ -33,7 +33,7 @@ func BoundedRangeToZCDP(epsilon float64) (loss.ZCDP, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return loss.ZCDP{}, err
 	}
-	rho := rounding.ProductUp(rounding.ProductUp(epsilon, epsilon), 0.125) // a bound, as L(y)/y ≤ 1/3
+	rho := rounding.ProductUp(rounding.ProductUp(epsilon, epsilon), 0.125) // an upper bound, as L(y)/y ≤ 1/3
 	if epsilon >= smallEpsilon {
 		rho = min(rho, bigmath.RoundUp(boundedRho(epsilon)))
 	}
@@ -48,8 +48,8 @@ func boundedRho(epsilon float64) *big.Float {
 	return rho.Add(rho, bigmath.Margin(x))
 }
 
-// BoundedRangeToRDP returns the least Rényi divergences that ε-bounded range implies at the orders
-// given, rounded up: with A(s) = (1 − e^(−sε))/s
+// BoundedRangeToRDP returns the least Rényi divergences that ε-bounded range implies at the given
+// orders, rounded up. With A(s) = (1 − e^(−sε))/s they are
 //
 //	ε + (α·ln A(α) − (α−1)·ln A(α−1) − ln A(1))/(α−1),
 //
@@ -83,7 +83,7 @@ func BoundedRangeToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 		if epsilon < smallEpsilon || alpha > 0x1p30 {
 			return bound
 		}
-		t := bigmath.Zero().Sub(bigmath.New(alpha), bigmath.New(1)) // exact, also as a float64
+		t := bigmath.Zero().Sub(bigmath.New(alpha), bigmath.New(1)) // exact, even as a float64
 		below, _ := t.Float64()
 		less := bigmath.Zero().Mul(t, logA(below))
 		less.Add(less, before)
@@ -99,16 +99,16 @@ func BoundedRangeToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 // μ-GDP, rounded up: the μ of PureToGDP for ε/2.
 //
 // A pair whose losses lie in [t−ε, t] is a post-processing of the pair on two outcomes whose losses
-// are t and t−ε: the ratio P/Q has mean 1 under Q, and of all laws of mean 1 on an interval the one
-// on its ends is the greatest in the convex order (these are the worst pairs of Dong, Durfee and
-// Rogers, "Optimal Differential Privacy Composition for Exponential Mechanisms", 2020). Let P and Q
-// give the first outcome the probabilities p and q: the curve has one corner, and a Gaussian one is
-// below it from μ = Φ⁻¹(p) − Φ⁻¹(q) on, where logit p − logit q = ε whatever t is. The slope of the
-// probit as a function of the logit, Φ(z)Φ(−z)/φ(z) at z, is symmetric and falls for z > 0: its
-// derivative has the sign of −k, k = φ·(2Φ−1) − z·Φ(z)Φ(−z), where k(0) = k(∞) = 0 and k' = 2φ² −
-// Φ(z)Φ(−z) is positive first and changes its sign once, as k" = φ·(2Φ−1−4zφ) does and k' ends at 0
-// from below. So k ≥ 0, and the greatest μ is that of the symmetric pair, logit p = ε/2 = −logit q:
-// randomised response of ε/2.
+// are t and t−ε: the ratio P/Q has mean 1 under Q, and of all laws with mean 1 on an interval, the
+// one on its ends is the greatest in the convex order (these are the worst pairs of Dong, Durfee
+// and Rogers, "Optimal Differential Privacy Composition for Exponential Mechanisms", 2020). Let P
+// and Q give the first outcome the probabilities p and q: the curve has one corner, and a Gaussian
+// one is below it from μ = Φ⁻¹(p) − Φ⁻¹(q) on, where logit p − logit q = ε for every t. The slope
+// of the probit as a function of the logit, Φ(z)Φ(−z)/φ(z) at z, is symmetric and falls for z > 0:
+// its derivative has the sign of −k, k = φ·(2Φ−1) − z·Φ(z)Φ(−z), where k(0) = k(∞) = 0 and k' = 2φ²
+// − Φ(z)Φ(−z) is positive at first and changes its sign once, because k" = φ·(2Φ−1−4zφ) does and k'
+// tends to 0 from below. So k ≥ 0, and the greatest μ is that of the symmetric pair, logit p = ε/2
+// = −logit q: randomised response with ε/2.
 //
 // 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func BoundedRangeToGDP(epsilon float64) (loss.GDP, error) {

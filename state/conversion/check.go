@@ -18,10 +18,9 @@ func checkEpsilon(epsilon float64) error {
 		"at least 0 and at most 1e6")
 }
 
-// positive returns ε for package budgets, which converts positive ones only: the
-// least positive float64 for 0. With δ(ε) an upper bound computed there,
-// δ(0) − δ(5e-324) ≤ 5e-324·max(1, α−1) is a part below 2^-900 of it for every μ that
-// is converted, and the bound is 2^-140 of itself too high.
+// positive returns ε, or the least positive float64 for 0, because package budgets converts only
+// positive ε. For the upper bound δ(ε) computed there, δ(0) − δ(5e-324) ≤ 5e-324·max(1, α−1) is
+// below a relative 2^-900 for every convertible μ, while the bound is a relative 2^-140 too high.
 func positive(epsilon float64) float64 {
 	return max(epsilon, math.SmallestNonzeroFloat64)
 }

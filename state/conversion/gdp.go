@@ -11,8 +11,8 @@ import (
 )
 
 // GDPToEpsilon returns the least ε ≥ 0 at which μ-GDP is (ε, δ)-DP, rounded up: the exact inverse
-// of the curve of GDPToDelta. 0 ≤ μ ≤ budgets.MaxMu, a positive μ below budgets.MinMu is taken as
-// that; budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError.
+// of GDPToDelta's curve. 0 ≤ μ ≤ budgets.MaxMu, where a positive μ below budgets.MinMu counts as
+// MinMu; budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError.
 func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
 	if err := cmp.Or(g.Validate(), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
@@ -26,8 +26,8 @@ func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
 
 // GDPToDelta returns the least δ for which μ-GDP is (ε, δ)-DP, rounded up: Φ(−ε/μ + μ/2) −
 // e^ε·Φ(−ε/μ − μ/2), exact for Gaussian noise (Dong, Roth and Su, 2022, Corollary 2.13; Koskela,
-// Tobaben and Honkela, Corollary C.2). 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ μ ≤ budgets.MaxMu, a
-// positive μ below budgets.MinMu is taken as that. The error is a *units.RangeError.
+// Tobaben and Honkela, Corollary C.2). 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ μ ≤ budgets.MaxMu, where
+// a positive μ below budgets.MinMu counts as MinMu. The error is a *units.RangeError.
 func GDPToDelta(g loss.GDP, epsilon float64) (delta float64, err error) {
 	if err := cmp.Or(g.Validate(), checkEpsilon(epsilon)); err != nil {
 		return 0, err
@@ -39,18 +39,18 @@ func GDPToDelta(g loss.GDP, epsilon float64) (delta float64, err error) {
 	return c.Delta, err
 }
 
-// GDPWithin returns the greatest μ-GDP that is (ε, δ)-DP, rounded down. 0 < ε ≤ budgets.MaxEpsilon
-// and budgets.MinDelta ≤ δ < 1; the error is a *units.RangeError, even if only μ would be outside
-// [budgets.MinMu, budgets.MaxMu].
+// GDPWithin returns the greatest μ for which μ-GDP is (ε, δ)-DP, rounded down. The error is a
+// *units.RangeError unless 0 < ε ≤ budgets.MaxEpsilon, budgets.MinDelta ≤ δ < 1 and the result is
+// in [budgets.MinMu, budgets.MaxMu].
 func GDPWithin(budget loss.Approx) (loss.GDP, error) {
 	c, err := budgets.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, budgets.GDP)
 	return loss.GDP{Mu: c.Mu}, err
 }
 
 // GDPToZCDP returns the least ρ for which μ-GDP is ρ-zCDP, rounded up: μ²/2, the ρ of the Gaussian
-// pair; every μ-GDP pair is a processing of that one (Dong, Roth and Su, 2022, Corollary B.6; Bun
-// and Steinke, 2016, Proposition 1.6). The error is a *units.RangeError, even if only ρ does not
-// fit a float64.
+// pair; every μ-GDP pair is a post-processing of that one (Dong, Roth and Su, 2022, Corollary B.6;
+// Bun and Steinke, 2016, Proposition 1.6). The error is a *units.RangeError, including for a ρ that
+// does not fit a float64.
 func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	if err := g.Validate(); err != nil {
 		return loss.ZCDP{}, err
@@ -63,9 +63,9 @@ func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	return z, nil
 }
 
-// GDPToRDP returns the least Rényi divergences of μ-GDP at the orders given, α·μ²/2 each, rounded
-// up; +Inf if that does not fit a float64. The orders are above 1, finite and rise. The error is a
-// *units.RangeError.
+// GDPToRDP returns the least Rényi divergences of μ-GDP at the given orders, α·μ²/2 each, rounded
+// up; +Inf if that does not fit a float64. The orders are above 1, finite and ascending. The error
+// is a *units.RangeError.
 func GDPToRDP(g loss.GDP, orders []float64) (loss.RDP, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func linearRDP(rho *big.Float, orders []float64) (loss.RDP, error) {
 	})
 }
 
-// curve returns the Rényi curve of divergence, after a check of the orders.
+// curve checks the orders and returns the Rényi curve of divergence.
 func curve(orders []float64, divergence func(alpha float64) float64) (loss.RDP, error) {
 	r := make(loss.RDP, len(orders))
 	for i, alpha := range orders {

@@ -10,16 +10,16 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxGroup is how many individuals a group has at most.
+// MaxGroup is the greatest number of individuals in a group.
 const MaxGroup = 1 << 20
 
 func checkGroup(k int) error {
 	return units.Require(k >= 1 && k <= MaxGroup, "group", float64(k), "an integer from 1 to 1048576")
 }
 
-// ZCDPForGroup returns what ρ-zCDP of one individual is for any k of them together, rounded up:
-// k²·ρ (Bun and Steinke, 2016, Proposition 1.9), exact for Gaussian noise. The δ of z must be 0.
-// k is from 1 to MaxGroup; the error is a *units.RangeError.
+// ZCDPForGroup returns the zCDP for any k individuals together that ρ-zCDP for each implies,
+// rounded up: k²·ρ (Bun and Steinke, 2016, Proposition 1.9), exact for Gaussian noise. The δ of z
+// must be 0. k is from 1 to MaxGroup; the error is a *units.RangeError.
 func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 	if err := cmp.Or(z.Validate(), checkGroup(k)); err != nil {
 		return loss.ZCDP{}, err
@@ -32,13 +32,14 @@ func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 	return group, group.Validate()
 }
 
-// ApproxForGroup returns the guarantee that (ε, δ)-DP of one individual implies for any k together,
-// rounded up: (k·ε, δ·(e^(kε) − 1)/(e^ε − 1)), and (0, k·δ) for ε = 0 (Dwork and Roth, 2014,
-// Theorem 2.2, with the sum 1 + e^ε + … + e^((k−1)ε) of Vadhan, 2017, Lemma 2.2). It is exact for
-// randomised response if each of the k individuals adds one more step, and not for Gaussian noise.
+// ApproxForGroup returns the guarantee for any k individuals together that (ε, δ)-DP for each
+// implies, rounded up: (k·ε, δ·(e^(kε) − 1)/(e^ε − 1)), and (0, k·δ) for ε = 0 (Dwork and Roth,
+// 2014, Theorem 2.2, with the sum 1 + e^ε + … + e^((k−1)ε) of Vadhan, 2017, Lemma 2.2). It is exact
+// for randomised response if each of the k individuals adds one more step, but not for Gaussian
+// noise.
 //
 // k is from 1 to MaxGroup and k·ε at most budgets.MaxEpsilon; the error is a *units.RangeError,
-// which names group if that is exceeded or the δ of the group is not below 1.
+// which names group if k·ε is too large or the group's δ is not below 1.
 func ApproxForGroup(a loss.Approx, k int) (loss.Approx, error) {
 	if err := cmp.Or(a.Validate(), checkGroup(k)); err != nil {
 		return loss.Approx{}, err

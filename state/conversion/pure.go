@@ -8,15 +8,16 @@ import (
 )
 
 // smallEpsilon is the ε below which the exact divergence of randomised response would lose its
-// digits: there the lesser of α·ρ and ε is returned.
+// digits; below it, the lesser of α·ρ and ε is returned.
 const smallEpsilon = 0x1p-60
 
 // PureToZCDP returns the least ρ for which ε-DP is ρ-zCDP, rounded up: ε·tanh(ε/2).
 //
-// Every ε-DP pair is a processing of randomised response (Kairouz, Oh and Viswanath, 2015, Theorem
-// 3.3), whose Rényi divergence is D_α = (ln cosh((α−½)ε) − ln cosh(ε/2))/(α−1). As ln cosh(ε√u) is
-// concave in u and α(α−1) = (α−½)² − ¼, its tangent at u = ¼ gives D_α ≤ α·ε·tanh(ε/2), with
-// equality for α → 1. The older ε²/2 (Bun and Steinke, 2016, Proposition 1.4) is a bound on it.
+// Every ε-DP pair is a post-processing of randomised response (Kairouz, Oh and Viswanath, 2015,
+// Theorem 3.3), whose Rényi divergence is D_α = (ln cosh((α−½)ε) − ln cosh(ε/2))/(α−1). As ln
+// cosh(ε√u) is concave in u and α(α−1) = (α−½)² − ¼, its tangent at u = ¼ gives D_α ≤
+// α·ε·tanh(ε/2), with equality for α → 1. The older ε²/2 (Bun and Steinke, 2016, Proposition 1.4)
+// is an upper bound on it.
 //
 // 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func PureToZCDP(epsilon float64) (loss.ZCDP, error) {
@@ -40,8 +41,8 @@ func pureRho(epsilon float64) *big.Float {
 //
 //	ln((e^(αε) + e^((1−α)ε))/(1 + e^ε))/(α−1)
 //
-// (Mironov, 2017, Proposition 5). 0 ≤ ε ≤ budgets.MaxEpsilon; the orders are above 1,
-// finite and rise. The error is a *units.RangeError.
+// (Mironov, 2017, Proposition 5). 0 ≤ ε ≤ budgets.MaxEpsilon; the orders are above 1, finite and
+// ascending. The error is a *units.RangeError.
 func PureToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return nil, err
@@ -57,10 +58,10 @@ func PureToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 }
 
 // responseDivergence returns an upper bound on ε − ln((1+e^−ε)/(1+e^(−(2α−1)ε)))/(α−1), the
-// divergence of order α of randomised response. After cancellation at least α·ε/4 of ε is left, and
-// a margin of 2^-140 of ε is added.
+// divergence of order α of randomised response. After cancellation at least α·ε/4 is left, and a
+// margin of 2^-140·ε is added.
 func responseDivergence(epsilon, alpha float64) *big.Float {
-	// e^-x is below 2^-1400 from here on; the cap enlarges the bound.
+	// For x ≥ faded, e^-x is below 2^-1400; the cap enlarges the bound.
 	const faded = 1000
 	e, t := bigmath.New(epsilon), bigmath.New(alpha)
 	t.Sub(t, bigmath.New(1))
@@ -79,10 +80,10 @@ func responseDivergence(epsilon, alpha float64) *big.Float {
 	return sum.Add(sum, bigmath.Margin(e))
 }
 
-// ApproxToZCDP returns δ-approximate ρ-zCDP with the ρ of PureToZCDP: an (ε, δ)-DP
-// pair is a processing of randomised response that fails openly with probability δ
-// (Kairouz, Oh and Viswanath, 2015, Theorem 3.4). 0 ≤ ε ≤ budgets.MaxEpsilon and
-// 0 ≤ δ < 1; the error is a *units.RangeError.
+// ApproxToZCDP returns δ-approximate ρ-zCDP with the ρ of PureToZCDP: an (ε, δ)-DP pair is a
+// post-processing of randomised response that fails openly with probability δ (Kairouz, Oh and
+// Viswanath, 2015, Theorem 3.4). 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ δ < 1; the error is a
+// *units.RangeError.
 func ApproxToZCDP(a loss.Approx) (loss.ZCDP, error) {
 	if err := a.Validate(); err != nil {
 		return loss.ZCDP{}, err

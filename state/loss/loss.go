@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Approx is (ε, δ)-differential privacy (Dwork et al., 2006): every event is at
-// most e^ε times as likely, plus δ, with an individual as without, and the other
-// way round. Delta 0 is pure ε-differential privacy.
+// Approx is (ε, δ)-differential privacy (Dwork et al., 2006): every event is at most e^ε times as
+// likely, plus δ, with an individual as without, and vice versa. Delta 0 is pure ε-differential
+// privacy.
 type Approx struct {
 	Epsilon float64 // at least 0, finite
 	Delta   float64 // at least 0, below 1
@@ -36,8 +36,8 @@ func (a Approx) Split(k int) (Approx, error) {
 }
 
 // ZCDP is δ-approximate ρ-zero-concentrated differential privacy (Bun and Steinke, 2016, Definition
-// 8.1): but for an event of probability δ on either side, the Rényi divergence of every order α > 1
-// is at most ρ·α. Delta 0 is plain ρ-zCDP.
+// 8.1): except on an event of probability δ on either side, the Rényi divergence of every order α >
+// 1 is at most ρ·α. Delta 0 is plain ρ-zCDP.
 type ZCDP struct {
 	Rho   float64 // at least 0, finite
 	Delta float64 // at least 0, below 1
@@ -85,15 +85,16 @@ func (g GDP) Split(k int) (GDP, error) {
 	return GDP{Mu: mu}, nil
 }
 
-// GDPOfSquare returns the least μ whose square is at least a μ² in the units of accounts. It is
-// exact if the μ² is the square of a float64.
+// GDPOfSquare returns the least μ whose square is at least m, a μ² in the units of accounts. It is
+// exact if m is the square of a float64.
 func GDPOfSquare(m units.Mu2) GDP {
 	square := bigmath.Zero().SetUint64(uint64(m))
 	return GDP{Mu: bigmath.RootUp(square.SetMantExp(square, -units.Mu2Bits))}
 }
 
-// Square returns the least μ² in the units of accounts that is at least the square of μ, and true;
-// units.MaxMu2, which no account can pay, and false if it does not fit or μ is invalid.
+// Square returns the least μ² in the units of accounts that is at least the square of μ, and true.
+// If it does not fit or μ is invalid, Square returns units.MaxMu2, which no account can pay, and
+// false.
 func (g GDP) Square() (units.Mu2, bool) {
 	if g.Validate() != nil {
 		return units.MaxMu2, false
@@ -116,12 +117,12 @@ type Order struct {
 	Epsilon float64 // at least 0; +Inf if nothing is known at this order
 }
 
-// RDP is Rényi differential privacy (Mironov, 2017, Definition 4) at one or many
-// orders, by rising Alpha.
+// RDP is Rényi differential privacy (Mironov, 2017, Definition 4) at one or many orders, in
+// ascending order of Alpha.
 type RDP []Order
 
 // Validate returns a *units.RangeError that names alpha or epsilon if it is out of range, or if
-// there is no order or the orders do not rise.
+// there is no order or the orders do not ascend.
 func (r RDP) Validate() error {
 	if len(r) == 0 {
 		return &units.RangeError{Parameter: "orders", Value: 0, Range: "at least one"}

@@ -19,7 +19,7 @@ const (
 const WideSize = int128.Size
 
 // Mu2 is a squared Gaussian-DP parameter μ² in units of 2^-40, the currency of accounts. Losses
-// add: k releases of μ_i² cost Σ μ_i². The zCDP parameter is half of it.
+// add: releases with μ_i² cost Σ μ_i² together. The zCDP parameter is half of it.
 type Mu2 uint64
 
 // MaxMu2 is the saturation value: more than any account can pay.
@@ -46,7 +46,7 @@ func (m Mu2) Mu() float64 { return math.Sqrt(m.Float()) }
 // Rho returns the zCDP parameter ρ = μ²/2, rounded to nearest, for display.
 func (m Mu2) Rho() float64 { return m.Float() / 2 }
 
-// Rounding is the direction in which a float64 is rounded to an integer of 2^-80.
+// Rounding is the direction in which a float64 is rounded to a multiple of 2^-80.
 type Rounding int
 
 // There is no rounding to nearest: every use in accounting has a safe direction.
@@ -55,11 +55,12 @@ const (
 	RoundUp
 )
 
-// Precision is 1/variance of a Gaussian release, an integer of 2^-80 in 128
-// bits: Hi·2^64 + Lo. The zero value is "no information". Comparable with ==.
+// Precision is 1/variance of a Gaussian release, in units of 2^-80 as a 128-bit integer, Hi·2^64 +
+// Lo. The zero value means no information. Comparable with ==.
 type Precision struct{ Hi, Lo uint64 }
 
-// Delta is a probability δ, an integer of 2^-80 in 128 bits: Hi·2^64 + Lo. Comparable with ==.
+// Delta is a probability δ, in units of 2^-80 as a 128-bit integer, Hi·2^64 + Lo. Comparable with
+// ==.
 type Delta struct{ Hi, Lo uint64 }
 
 // Cmp returns -1, 0 or 1 as p is less than, equal to or greater than o.
@@ -83,21 +84,21 @@ func (p Precision) Sub(o Precision) (Precision, bool) {
 // Float returns p as a float64 in 1/count², rounded to within 2^-52 relative.
 func (p Precision) Float() float64 { return int128.Uint(p).Float(-FinestBits) }
 
-// Big returns the integer number of units of 2^-80, a fresh value.
+// Big returns the number of units of 2^-80 as a fresh value.
 func (p Precision) Big() *big.Int { return int128.Uint(p).Big() }
 
 // AppendBinary appends the 16 bytes of p, big-endian, to dst.
 func (p Precision) AppendBinary(dst []byte) []byte { return int128.Uint(p).AppendBinary(dst) }
 
-// PrecisionFromBig returns the Precision of v units of 2^-80. It fails with a
-// *RangeError unless 0 ≤ v < 2^128. v is not kept.
+// PrecisionFromBig returns the Precision of v units of 2^-80. It fails with a *RangeError unless 0
+// ≤ v < 2^128. v is not retained.
 func PrecisionFromBig(v *big.Int) (Precision, error) {
 	u, err := wideFromBig("precision", v)
 	return Precision(u), err
 }
 
-// PrecisionFromFloat returns f (in 1/count²) in units of 2^-80, rounded in the
-// direction given. It fails with a *RangeError unless 0 ≤ f < 2^48.
+// PrecisionFromFloat returns f (in 1/count²) in units of 2^-80, rounded in the given direction. It
+// fails with a *RangeError unless 0 ≤ f < 2^48.
 func PrecisionFromFloat(f float64, dir Rounding) (Precision, error) {
 	u, err := wideFromFloat("precision", f, dir)
 	return Precision(u), err
@@ -141,18 +142,18 @@ func (d Delta) Sub(o Delta) (Delta, bool) {
 // Float returns d as a float64, rounded to within 2^-52 relative.
 func (d Delta) Float() float64 { return int128.Uint(d).Float(-FinestBits) }
 
-// Big returns the integer number of units of 2^-80, a fresh value.
+// Big returns the number of units of 2^-80 as a fresh value.
 func (d Delta) Big() *big.Int { return int128.Uint(d).Big() }
 
-// DeltaFromBig returns the Delta of v units of 2^-80. It fails with a
-// *RangeError unless 0 ≤ v < 2^128. v is not kept.
+// DeltaFromBig returns the Delta of v units of 2^-80. It fails with a *RangeError unless 0 ≤ v <
+// 2^128. v is not retained.
 func DeltaFromBig(v *big.Int) (Delta, error) {
 	u, err := wideFromBig("delta", v)
 	return Delta(u), err
 }
 
-// DeltaFromFloat returns f in units of 2^-80, rounded down: a budget of δ is
-// never more than was asked for. It fails with a *RangeError unless 0 ≤ f ≤ 1.
+// DeltaFromFloat returns f in units of 2^-80, rounded down: a budget of δ is never more than was
+// requested. It fails with a *RangeError unless 0 ≤ f ≤ 1.
 func DeltaFromFloat(f float64) (Delta, error) {
 	if !(f >= 0 && f <= 1) {
 		return Delta{}, &RangeError{Parameter: "delta", Value: f, Range: "between 0 and 1"}
@@ -161,17 +162,17 @@ func DeltaFromFloat(f float64) (Delta, error) {
 	return Delta(u), err
 }
 
-// Charge returns what a user who contributed c to a release of precision u
-// pays: μ² = c²·u, as ⌈c²·u·2^-40⌉ account units. The product is computed in 256
-// bits. If the charge does not fit 64 bits the result is MaxMu2 and false, which
-// a caller must treat as "cannot be paid"; wrapping would turn it into a refund.
+// Charge returns the price for a user who contributed c to a release with precision u: μ² = c²·u,
+// as ⌈c²·u·2^-40⌉ account units. The product is computed in 256 bits. If the charge does not fit 64
+// bits the result is MaxMu2 and false, which a caller must treat as "cannot be paid"; wrapping
+// would turn it into a refund.
 func Charge(c uint64, u Precision) (Mu2, bool) {
 	high, low := bits.Mul64(c, c)
 	return chargeSquare(high, low, u)
 }
 
-// ChargeSquares returns what a user pays for several releases of one precision, whose squared
-// contributions add up to sum: as Charge, rounded up once.
+// ChargeSquares returns the price of several releases with the same precision to which a user's
+// squared contributions add up to sum. Like Charge, it rounds up, but only once.
 func ChargeSquares(sum uint64, u Precision) (Mu2, bool) { return chargeSquare(0, sum, u) }
 
 func chargeSquare(sqHi, sqLo uint64, u Precision) (Mu2, bool) {

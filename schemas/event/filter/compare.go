@@ -5,14 +5,14 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// Comparison is a field that a filter compares with a constant, by ==, != or in.
+// Comparison is a field and a constant that a filter compares by ==, != or in.
 type Comparison struct {
 	Field string
 	With  any    // nil, bool, string or, for a number, float64
 	Text  string // text of the constant
 }
 
-// Comparisons returns the comparisons of a valid filter, except those of members within a field.
+// Comparisons returns the comparisons in a valid filter, except those of members within a field.
 func Comparisons(text string) []Comparison {
 	tree, err := parser.Parse(text)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 const (
 	MaxBytes   = 4096 // length of a filter's text
 	maxNodes   = 1000
-	maxRange   = 1000 // numbers of a range a..b
+	maxRange   = 1000 // numbers in a range a..b
 	memoryCost = 10000
 )
 
 // Fields returns the sorted names of the event's fields that a filter uses, without members of
-// these fields. If the text is not a Boolean expression over an event's fields, the error has line
-// and column.
+// these fields. If the text is not a Boolean expression over an event's fields, the error states
+// the line and column.
 func Fields(text string) ([]string, error) {
 	f, err := compile(text)
 	if err != nil {
@@ -36,20 +36,20 @@ func Fields(text string) ([]string, error) {
 // compiled is a filter that can be run.
 type compiled struct {
 	program *vm.Program
-	names   []string   // fields that it uses, in order of first use
+	names   []string   // fields used, in order of first use
 	needs   [][]string // paths that an event must have to pass
 }
 
 func compile(text string) (*compiled, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, errors.New("reading filter: it is empty; without a filter every event is taken")
+		return nil, errors.New("reading filter: it is empty; leave it out to accept every event")
 	}
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("reading filter: %d bytes; the limit is %d", len(text), MaxBytes)
 	}
 	tree, err := parser.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading filter: %w%s", err, meant(err))
+		return nil, fmt.Errorf("reading filter: %w%s", err, hintAt(err))
 	}
 	w := walker{}
 	w.visit(tree.Node, false)
@@ -64,10 +64,10 @@ func compile(text string) (*compiled, error) {
 	return &compiled{program: program, names: w.names, needs: w.needs}, nil
 }
 
-// meant returns a hint at the operator that an unknown one probably means, or "".
-func meant(err error) string {
+// hintAt returns a hint at the operator that was probably meant, or "".
+func hintAt(err error) string {
 	if strings.Contains(err.Error(), `Operator("=")`) {
-		return "\n = is written == in a filter"
+		return "\n write == instead of ="
 	}
 	return ""
 }
@@ -85,7 +85,7 @@ func (w *walker) refuse(n ast.Node, reason string) {
 	}
 }
 
-// visit walks an expression. absent is set on the left of "??": a missing field is nil there.
+// visit walks an expression. absent is set on the left of "??", where a missing field is nil.
 func (w *walker) visit(node ast.Node, absent bool) {
 	switch n := node.(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
@@ -142,7 +142,7 @@ func (w *walker) binary(n *ast.BinaryNode, absent bool) {
 	w.visit(n.Right, false)
 }
 
-// path notes a field or a chain of its members. An event must have the part before the first "?."
+// path records a field or a chain of its members. An event must have the part before the first "?."
 // or index.
 func (w *walker) path(node ast.Node, absent bool) {
 	var members []*ast.MemberNode // from the last to the first

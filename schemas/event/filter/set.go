@@ -6,7 +6,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// MaxFilters is the greatest number of filters of a set: Passes has a bit for each.
+// MaxFilters is the greatest number of filters in a set: Passes returns a bit for each.
 const MaxFilters = 64
 
 // Set runs filters. A nil Set has none. Not for concurrent use.
@@ -60,7 +60,7 @@ func (s *Set) Add(text string) error {
 }
 
 // Names returns the distinct fields of the filters in order of first use. The caller must not
-// change them.
+// modify the slice.
 func (s *Set) Names() []string {
 	if s == nil {
 		return nil
@@ -68,10 +68,10 @@ func (s *Set) Names() []string {
 	return s.fields
 }
 
-// FirstUse returns the number of the first filter that uses a field of Names.
+// FirstUse returns the index of the first filter that uses a field from Names.
 func (s *Set) FirstUse(name string) int { return s.users[slices.Index(s.fields, name)] }
 
-// Put sets the event's value of field i of Names: nil, bool, int64, float64, string, []any or
+// Put sets the event's value for field i of Names: nil, bool, int64, float64, string, []any or
 // map[string]any. present is false if the event lacks the field.
 func (s *Set) Put(i int, v any, present bool) {
 	s.env[s.fields[i]], s.present[i] = v, present

@@ -28,22 +28,23 @@ var (
 	largestLimit = Amount{wideMax.sub(wide{a: 1})}
 )
 
-// Up returns the least Amount that is not below f. It returns Max for a NaN and
-// from 2^48 on, and 0 for whatever is not above 0.
+// Up returns the least Amount that is not below f. It returns Max for NaN and from 2^48 on, and 0
+// for anything that is not above 0.
 func Up(f float64) Amount { return fromFloat(f, units.RoundUp) }
 
-// Down returns the greatest Amount below Max that is not above f: 0 for a NaN and
-// whatever is not above 0.
+// Down returns the greatest Amount below Max that is not above f: 0 for NaN and anything that is
+// not above 0.
 func Down(f float64) Amount { return fromFloat(f, units.RoundDown) }
 
-// SquareUp returns the least Amount that is not below the exact f². It returns Max
-// for a NaN and from |f| = 2^24 on.
+// SquareUp returns the least Amount that is not below the exact f². It returns Max for NaN and from
+// |f| = 2^24 on.
 func SquareUp(f float64) Amount { return fromSquare(f, units.RoundUp) }
 
-// SquareDown returns the greatest Amount below Max that is not above the exact f², and 0 for a NaN.
+// SquareDown returns the greatest Amount below Max that is not above the exact f², and 0 for NaN.
 func SquareDown(f float64) Amount { return fromSquare(f, units.RoundDown) }
 
-// BigDown returns the greatest Amount below Max that is not above x: 0 for whatever is not above 0.
+// BigDown returns the greatest Amount below Max that is not above x: 0 for anything that is not
+// above 0.
 func BigDown(x *big.Float) Amount {
 	if x.Sign() <= 0 {
 		return Amount{}
@@ -55,7 +56,7 @@ func BigDown(x *big.Float) Amount {
 	return below(wideFromBig(units))
 }
 
-// FromMu2 returns μ² of an account, exactly.
+// FromMu2 returns an account's μ² exactly.
 func FromMu2(m units.Mu2) Amount {
 	return scale(int128.Uint{Lo: uint64(m)}, unitBits-units.Mu2Bits, units.RoundUp)
 }
@@ -84,7 +85,7 @@ func (a Amount) Add(b Amount) (Amount, bool) {
 // Sub returns a - b, or 0 if b > a.
 func (a Amount) Sub(b Amount) Amount { return Amount{a.units.sub(b.units)} }
 
-// Big returns the number of units of 2^-208, a fresh value.
+// Big returns the number of units of 2^-208 as a fresh value.
 func (a Amount) Big() *big.Int { return a.units.big() }
 
 // FloatDown returns the greatest float64 that is not above a. For a below Max it
@@ -100,7 +101,7 @@ func (a Amount) Root() float64 {
 	if a == Max {
 		a = largestLimit
 	}
-	// The float64 root is at most two steps away from the one looked for.
+	// The float64 root is at most two steps away from the result.
 	root := math.Sqrt(a.FloatDown())
 	for SquareUp(root).Cmp(a) > 0 {
 		root = math.Nextafter(root, 0)
@@ -179,7 +180,7 @@ func scale(u int128.Uint, shift int, dir units.Rounding) Amount {
 	return Amount{scaled}
 }
 
-// below returns so many units, or the Amount below Max instead of it.
+// below returns the amount, or the Amount just below Max if it is Max.
 func below(amount wide) Amount {
 	if amount == wideMax {
 		return largestLimit

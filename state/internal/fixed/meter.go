@@ -6,10 +6,10 @@ type Sum[S any] interface {
 	Cmp(S) int
 }
 
-// Fits reports whether the amount more may be spent: whether taken, reserved and more add up to the
-// limit at most. Every account and every filter that adds losses uses it to decide. A
-// reservation counts in full, even if it is likely to settle for less: admission on the taken
-// amount alone overspends as soon as two reservations are open.
+// Fits reports whether the amount more may be spent: whether taken, reserved and more add up to at
+// most the limit. Every account and every filter that adds losses decides by it. A reservation
+// counts in full, even if it is likely to settle for less: if the taken amount alone decided, two
+// open reservations could overspend.
 func Fits[S Sum[S]](limit, taken, reserved, more S) bool {
 	sum, ok := taken.Add(reserved)
 	if !ok {
@@ -19,8 +19,8 @@ func Fits[S Sum[S]](limit, taken, reserved, more S) bool {
 	return ok && sum.Cmp(limit) <= 0
 }
 
-// Settles reports whether a reservation of worst may end with actual spent: worst is reserved, and
-// actual is at most worst.
+// Settles reports whether a reservation of worst may end with actual spent: whether worst is
+// reserved and actual is at most worst.
 func Settles[S Sum[S]](reserved, worst, actual S) bool {
 	return actual.Cmp(worst) <= 0 && worst.Cmp(reserved) <= 0
 }
@@ -53,7 +53,7 @@ func (m *Meter) Reserved() Amount { return m.reserved }
 // Left returns the amount that is neither taken nor reserved.
 func (m *Meter) Left() Amount { return m.limit.Sub(m.taken).Sub(m.reserved) }
 
-// An Act is the use of an amount that fits.
+// Act is the use made of an amount that fits.
 type Act int
 
 const (
@@ -76,8 +76,8 @@ func (m *Meter) Admit(act Act, a Amount) bool {
 	return true
 }
 
-// Settle ends a reservation of worst: it takes actual of it and gives back the rest. It
-// returns false, and changes nothing, if actual > worst or if less than worst is reserved.
+// Settle ends a reservation of worst: it takes actual and releases the rest. It returns false, and
+// changes nothing, if actual > worst or if less than worst is reserved.
 func (m *Meter) Settle(worst, actual Amount) bool {
 	if !Settles(m.reserved, worst, actual) {
 		return false

@@ -11,8 +11,8 @@ import (
 
 const wideBits = 256
 
-// wide is the integer d·2^192 + c·2^128 + b·2^64 + a, in fields because the compiler keeps no array
-// in registers. Overflow saturates.
+// wide is the integer d·2^192 + c·2^128 + b·2^64 + a, in fields because the compiler does not keep
+// arrays in registers. Overflow saturates.
 type wide struct{ d, c, b, a uint64 }
 
 var wideMax = wide{math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}
