@@ -18,13 +18,13 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// bearer is the SASL mechanism OAUTHBEARER (RFC 7628), with the current token.
+// bearer is the SASL mechanism OAUTHBEARER (RFC 7628) with the current token.
 type bearer struct {
 	token      func(context.Context) (string, error)
 	extensions []string // name=value
 }
 
-// newBearer returns the mechanism. It reads the files in the settings, but asks no server.
+// newBearer returns the mechanism. It reads the files in the settings, but contacts no server.
 func newBearer(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) {
 	b := &bearer{extensions: s.Extensions}
 	if s.TokenFile != "" {
@@ -54,27 +54,27 @@ func readToken(file string) (string, error) {
 	return token, err
 }
 
-// trustOf returns the TLS of requests for tokens.
+// trustOf returns the TLS configuration for token requests.
 func trustOf(s *deployment.SASL) (*tls.Config, error) {
 	roots, err := authorities("Kafka.SASL.TokenCAFile", s.TokenCAFile)
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}, err
 }
 
-// tokenTimeout bounds a request for a token: a connection waits for it.
+// tokenTimeout bounds a token request, for which a connection waits.
 const tokenTimeout = 5 * time.Second
 
-// endpoint asks an authorization server for tokens, with the current secret. Safe for concurrent
-// use.
+// endpoint requests tokens from an authorization server, with the current secret. Safe for
+// concurrent use.
 type endpoint struct {
 	sasl   *deployment.SASL
 	secret *reloaded[string]
 	trust  *reloaded[*tls.Config]
 
-	busy chan struct{} // has an element while last is in use
+	busy chan struct{} // holds an element while last is in use
 	last *oauth2.Token
 }
 
-// token returns a token that is valid for ten seconds at least.
+// token returns a token that is valid for at least ten seconds.
 func (e *endpoint) token(ctx context.Context) (string, error) {
 	select {
 	case e.busy <- struct{}{}:
@@ -94,7 +94,7 @@ func (e *endpoint) token(ctx context.Context) (string, error) {
 }
 
 // ask requests a token. Its errors contain the server's error code but none of its text, which may
-// quote the request. It follows no redirection: the secret is for this server.
+// quote the request. It follows no redirects: the secret is only for this server.
 func (e *endpoint) ask(ctx context.Context) (*oauth2.Token, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: e.trust.get(),
 		DisableKeepAlives: true}
@@ -137,7 +137,7 @@ func (b *bearer) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// No channel binding, no identity but the token's (RFC 7628, section 3.1).
+	// No channel binding, and no identity except the token's (RFC 7628, section 3.1).
 	return exchange{},
 		[]byte("n,,\x01" + strings.Join(append([]string{"auth=Bearer " + token}, b.extensions...), "\x01") +
 			"\x01\x01"), nil

@@ -14,14 +14,14 @@ import (
 )
 
 // reloaded is a value from files that may change. While they cannot be read, or do not match
-// because they are just being replaced, the last value stays in use. Safe for concurrent use.
+// because they are being replaced, the last value stays in use. Safe for concurrent use.
 type reloaded[T any] struct {
 	read func() (T, error)
 	log  *slog.Logger
 
 	mu     sync.Mutex
 	last   secret.Of[T] // secret because it may be a password
-	logged string       // last failure in the log; "" after a success
+	logged string       // last failure logged; "" after a success
 }
 
 // newReloaded reads for the first time; a nil logger discards.
@@ -47,20 +47,20 @@ func (f *reloaded[T]) get() T {
 	return f.last.Reveal()
 }
 
-// readFile reads a file that a field names. Errors: *deployment.ConfigError.
+// readFile reads a file named by a configuration field. Errors: *deployment.ConfigError.
 func readFile(field, file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {
-			err = path.Err // the text has the name already
+			err = path.Err // the text already has the name
 		}
 		return nil, deployment.Invalid(field, "reading %s: %v", file, err)
 	}
 	return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
 }
 
-// readSecret reads a file of one secret, without the line end after it.
+// readSecret reads a file with one secret, and drops the line end after it.
 func readSecret(field, file string) (string, error) {
 	data, err := readFile(field, file)
 	text := secret.Line(string(data))

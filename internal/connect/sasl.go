@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// mechanism returns the configured way to authenticate.
+// mechanism returns the configured SASL mechanism.
 func mechanism(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) {
 	if strings.EqualFold(s.Mechanism, deployment.SASLOAuthBearer) {
 		return newBearer(s, logger)

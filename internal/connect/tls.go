@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// loadTLS reads the files.
+// loadTLS reads the TLS files.
 func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 	cfg := &tls.Config{ServerName: t.ServerName, MinVersion: tls.VersionTLS12}
 	var err error
@@ -26,8 +26,8 @@ func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// authorities reads the certificates of authorities from a file; without a file it returns nil,
-// which means the system's.
+// authorities reads CA certificates from a file; without a file it returns nil, which means the
+// system's.
 func authorities(field, file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -44,7 +44,7 @@ func authorities(field, file string) (*x509.CertPool, error) {
 }
 
 // certificate reads the client's certificate and key. Error texts never quote the key's file:
-// crypto/tls names formats only.
+// crypto/tls names only formats.
 func certificate(t *deployment.TLS) (tls.Certificate, error) {
 	cert, err := readPEM("Kafka.TLS.CertFile", t.CertFile, "CERTIFICATE")
 	if err != nil {
@@ -62,7 +62,7 @@ func certificate(t *deployment.TLS) (tls.Certificate, error) {
 	return pair, nil
 }
 
-// readPEM reads a file that must hold a PEM block of a type that ends in kind.
+// readPEM reads a file that must contain a PEM block whose type ends in kind.
 func readPEM(field, file, kind string) ([]byte, error) {
 	data, err := readFile(field, file)
 	if err != nil {

@@ -65,9 +65,9 @@ func (s *Shard) Get(id ID, period int64) (Account, bool) {
 	return a, !a.IsZero()
 }
 
-// Put stores the account. A zero account is never added. It returns ErrLowered, and changes nothing,
-// if Spent would fall below the stored value: spent loss is never forgotten. Amortised O(1),
-// whatever the account's history.
+// Put stores the account. A zero account is never added. It returns ErrLowered, and changes
+// nothing, if Spent would fall below the stored value: spent loss is never forgotten. Amortised
+// O(1), whatever the account's history.
 func (s *Shard) Put(id ID, period int64, a Account) error {
 	_, err := s.PutAt(-1, id, period, a)
 	return err

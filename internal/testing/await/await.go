@@ -9,8 +9,9 @@ import (
 // down the awaited work.
 const pause = 5 * time.Millisecond
 
-// That returns once a condition holds, and otherwise fails the test with the name of the condition.
-// It calls the condition at least once. Only the goroutine of the test may call That.
+// That returns once a condition holds. If it does not hold in the time allowed, That fails the test
+// with the condition's name. It checks the condition at least once. Only the test's goroutine may
+// call That.
 func That(t testing.TB, allowed time.Duration, condition string, holds func() bool) {
 	t.Helper()
 	for began := time.Now(); !holds(); time.Sleep(pause) {

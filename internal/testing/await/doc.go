@@ -1,2 +1,2 @@
-// Package await lets tests wait for a condition, not for a time.
+// Package await lets tests wait for a condition instead of a fixed time.
 package await

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
-// Trials returns the number of draws of a test: full if long tests run, else a tenth of it.
+// Trials returns the number of draws for a test: full if long tests run, else a tenth of that.
 func Trials(full int) int {
 	if !long.On() {
 		return full / 10
@@ -17,7 +17,7 @@ func Trials(full int) int {
 
 // CheckRate fails the test if the number of successes in n draws does not fit the probability p.
 // Its false-reject rate is below 2e-8 per call. P(at most k) for k < n·p, and P(at least k) for k >
-// n·p, are at most e^(−n·KL(k/n‖p)) for every n and p (Hoeffding, 1963), even if the event is rare.
+// n·p, are at most e^(−n·KL(k/n‖p)) for every n and p (Hoeffding, 1963), even for rare events.
 func CheckRate(t testing.TB, name string, successes, n int, p float64) {
 	t.Helper()
 	rate := float64(successes) / float64(n)
@@ -33,5 +33,5 @@ func CheckRate(t testing.TB, name string, successes, n int, p float64) {
 	}
 }
 
-// limit is ln(2/2e-8): about 6 deviations if the law is nearly normal.
+// limit is ln(2/2e-8): about 6 deviations for a nearly normal law.
 var limit = math.Log(2 / 2e-8)

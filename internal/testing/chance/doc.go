@@ -1,2 +1,2 @@
-// Package chance has the number of draws and the check of rates of statistical tests.
+// Package chance determines the number of draws for statistical tests, and checks rates.
 package chance

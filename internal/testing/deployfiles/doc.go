@@ -2,12 +2,12 @@
 // of Kubernetes decode them, and Tollgate reads their arguments and configurations. .ci/run calls
 // promtool, Docker and systemd, and builds a release twice.
 //
-// It is a module of its own, because its tools have many dependencies that the product must not
-// have.
+// It is a separate module, because its tools have many dependencies that the product must not have.
 //
 // Guarantees: Tollgate accepts every argument and configuration in the files, manifests have no
 // unknown fields, every alert has a section in the runbook, and the metrics of the alerts and the
 // dashboard exist.
 //
-// Not guaranteed: that images of others can be pulled, or that a cluster accepts the manifests.
+// The tests do not show that third-party images can be pulled, or that a cluster accepts the
+// manifests.
 package deployfiles

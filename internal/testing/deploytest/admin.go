@@ -24,7 +24,8 @@ func DeleteTopic(t testing.TB, broker, name string) {
 	}
 }
 
-// DeleteRecords deletes the records of a partition before an offset, as retention does; -1: all.
+// DeleteRecords deletes the records of a partition before an offset, as retention does; -1 means
+// all.
 func DeleteRecords(t testing.TB, broker, name string, partition int32, before int64) {
 	t.Helper()
 	request, topic := kmsg.NewPtrDeleteRecordsRequest(), kmsg.NewDeleteRecordsRequestTopic()

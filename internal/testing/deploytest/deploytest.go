@@ -24,8 +24,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// AsSum returns a change of Config's result. It makes the metric a sum of prices from 0 to 100, of
-// up to two events per key, and then calls change.
+// AsSum returns a function that changes the result of Config: it makes the metric a sum of prices
+// from 0 to 100, over up to two events per key, and then calls change.
 func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 	return func(c *deployment.Config) {
 		c.Events.Format.Value = "price"
@@ -36,7 +36,7 @@ func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 }
 
 // Config returns a valid configuration for the broker at addr: one metric with the public keys a, b
-// and c and windows of a minute, producers' times, and constant secret keys.
+// and c and one-minute windows, producers' times, and constant secret keys.
 func Config(addr string) deployment.Config {
 	return deployment.Config{
 		Kafka: deployment.Kafka{Brokers: []string{addr}},
@@ -57,7 +57,7 @@ func Config(addr string) deployment.Config {
 }
 
 // PayFor sets the target of the first metric to the least noise for which an account, if the metric
-// may spend all of it, pays for a user at the caps in so many windows.
+// may spend all of it, pays for a user at the caps in the given number of windows.
 func PayFor(t testing.TB, c *deployment.Config, windows int) {
 	t.Helper()
 	d, err := deployment.Compile(*c)
@@ -81,11 +81,11 @@ func Logger(to *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// PEMFiles has the paths of a self-signed certificate of 127.0.0.1, of its key, and of wrong files.
+// PEMFiles holds the paths of a self-signed certificate for 127.0.0.1, its key, and unusable files.
 type PEMFiles struct {
-	Dir       string // of all files
+	Dir       string // directory of all files
 	Cert, Key string
-	OtherKey  string // of another certificate
+	OtherKey  string // key of another certificate
 	Encrypted string // an encrypted key
 	Text      string // a file without a PEM block
 	Gone      string // a file that does not exist

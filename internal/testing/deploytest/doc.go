@@ -1,5 +1,5 @@
-// Package deploytest has a valid configuration, an embedded broker, certificates, and a logger to a
-// buffer, for tests of deployments.
+// Package deploytest provides a valid configuration, an embedded broker, certificates, and a logger
+// that writes to a buffer, for tests of deployments.
 //
-// Not guaranteed: privacy, because its keys are constants.
+// It gives no privacy, because its keys are constants.
 package deploytest

@@ -1,7 +1,7 @@
 // Package doccheck tests that documents and source code agree: docs/rules.md names an existing test
 // for every rule, every dependency has its line, and every error, flag and kind of metric is
 // explained. It also tests that no library ends the process and that random tests draw from the
-// seed of the run.
+// run's seed.
 //
 // It does not check that a document is true, only that its names exist and are complete.
 package doccheck

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// FirstID is the id of the first registered schema; the next ids follow it.
+// FirstID is the id of the first registered schema; ids then increase by one.
 const FirstID = 100
 
 // Registry keeps the schemas of subjects. It is safe for concurrent use, but Refuse must be set
-// before.
+// beforehand.
 type Registry struct {
 	*httptest.Server
-	Refuse int // status of every registration; 0: none is refused
+	Refuse int // status with which every registration is refused; 0: none is
 
 	mu       sync.Mutex
 	strict   bool

@@ -1,5 +1,5 @@
-// Package golden compares the output of a test with a file that somebody has reviewed.
+// Package golden compares a test's output with a file that somebody has reviewed.
 //
 // `go test ./some/package -update` writes the files of the tests that run. Review the difference
-// before you commit it: a golden file has a past output, which need not be right.
+// before you commit it: a golden file holds a past output, which need not be right.
 package golden

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Updating reports whether the files are to be written.
+// Updating reports whether golden files are to be written.
 func Updating() bool { return *update }
 
 // File fails the test unless got is the content of the file at path, relative to the directory of

@@ -1,4 +1,4 @@
-// Package memledger is a ledger in memory, for tests of pipelines without topics.
+// Package memledger is an in-memory ledger, for tests of pipelines without topics.
 //
-// Not guaranteed: fences. A writer of any epoch may append.
+// It has no fences: a writer from any epoch may append.
 package memledger

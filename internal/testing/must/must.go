@@ -1,7 +1,7 @@
 package must
 
 // Have returns the value of a call with two results. It panics if there is an error, because a call
-// with two results cannot be an argument beside a *testing.T.
+// with two results cannot be passed together with a *testing.T.
 func Have[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

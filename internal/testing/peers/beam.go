@@ -40,7 +40,7 @@ func init() {
 	register.Emitter2[string, string]()
 }
 
-// eachRecord decodes the records as Tollgate does.
+// eachRecord decodes the records in the same way as Tollgate.
 func eachRecord(fn func(e *event.Event)) error {
 	decoder, err := event.NewDecoder(workload.Avro())
 	if err != nil {
@@ -95,7 +95,7 @@ func (f *privateFn) ProcessElement(key string, n int64) {
 	collect(count{key: key, value: float64(n), deviation: f.Deviation})
 }
 
-// buildCount is Beam's own count by window and key.
+// buildCount builds Beam's own count by window and key.
 func buildCount(s beam.Scope, _ task) error {
 	keys := beam.ParDo(s, &keysFn{}, beam.Impulse(s))
 	windows := beam.WindowInto(s, window.NewFixedWindows(workload.Window), keys)
@@ -103,7 +103,7 @@ func buildCount(s beam.Scope, _ task) error {
 	return nil
 }
 
-// buildPrivate is Privacy on Beam's count by key.
+// buildPrivate builds Privacy on Beam's count by key.
 func buildPrivate(s beam.Scope, t task) error {
 	spec, err := pbeam.NewPrivacySpec(pbeam.PrivacySpecParams{AggregationEpsilon: epsilon, AggregationDelta: delta})
 	if err != nil {

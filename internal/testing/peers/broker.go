@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// startBroker starts a broker of a kind and returns the function that ends it. The address of an
-// embedded broker is empty: the measured process starts it.
+// startBroker starts a broker of the given kind and returns a function that stops it. For an
+// embedded broker, which the measured process starts, the address is empty.
 func startBroker(ctx context.Context, kind string) (addr string, stop func() error, err error) {
 	if kind != "kafka" {
 		return "", func() error { return nil }, nil

@@ -27,11 +27,11 @@ type task struct {
 	Load       workload.Load
 	Partitions int    // of the events topic
 	Shards     int    // of Tollgate
-	Private    bool   // Tollgate's keys are private
+	Private    bool   // whether Tollgate's keys are private
 	Broker     string // host:port; empty: a broker in the process
 }
 
-// A result has the resources that a task has used.
+// A result holds the resources that a task used.
 type result struct {
 	Wall      time.Duration
 	CPU       time.Duration // user and system time
@@ -45,7 +45,7 @@ func (t task) perEvent(r result) (cpu, bytes float64) {
 	return float64(r.CPU.Nanoseconds()) / 1000 / n, float64(r.Allocated) / n
 }
 
-// do runs a task in a new process with a new broker, on so many cores.
+// do runs a task in a new process with a new broker, on cpus cores.
 func do(ctx context.Context, t task, broker string, cpus int) (r result, err error) {
 	addr, stop, err := startBroker(ctx, broker)
 	if err != nil {
@@ -111,7 +111,7 @@ func child(ctx context.Context, in io.Reader, out io.Writer) error {
 // measure returns the resources that a function uses. It collects garbage first.
 func measure(run func() error) (result, error) {
 	debug.FreeOSMemory()
-	// Resets the peak. If the kernel refuses, the peak includes the preparation.
+	// This resets the peak. If the kernel refuses, the peak includes the preparation.
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 	cpu, bytes, began := cpuTime(), allocated(), time.Now()
 	if err := run(); err != nil {
@@ -137,7 +137,7 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// peakMemory returns the peak of resident memory, in bytes. The peak of getrusage would include
+// peakMemory returns the peak of resident memory, in bytes. The peak from getrusage would include
 // the parent process's.
 func peakMemory() (uint64, error) {
 	status, err := os.ReadFile("/proc/self/status")

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// A series has the results of one task, one for each round.
+// A series holds the results of one task, one per round.
 type series struct {
 	task    task
 	results []result
 }
 
-// perform runs every task once in each round, in order, each in a process of its own.
+// perform runs every task once per round, in order, each in its own process.
 func perform(ctx context.Context, o options, tasks []task) ([]series, error) {
 	all := make([]series, len(tasks))
 	for range o.rounds {
@@ -38,10 +38,10 @@ func sorted[T cmp.Ordered](s series, figure func(r result) T) []T {
 	return all
 }
 
-// median returns the middle of sorted figures, the lower one of two.
+// median returns the middle one of sorted figures, or the lower of the two middle ones.
 func median[T any](sorted []T) T { return sorted[(len(sorted)-1)/2] }
 
-// costs returns the columns of resources.
+// costs returns the column headings for resources.
 func costs() []string {
 	return []string{"wall s", "events/s", "CPU µs/event", "CPU from–to", "B allocated/event", "peak MB"}
 }
@@ -61,16 +61,16 @@ func (s series) cpu() []float64 {
 	return sorted(s, func(r result) float64 { cpu, _ := s.task.perEvent(r); return cpu })
 }
 
-// where has the places of the kinds of brokers.
-var where = map[string]string{
+// brokerPlaces maps each kind of broker to the place where it runs.
+var brokerPlaces = map[string]string{
 	"embedded": "an embedded broker in the process", "kafka": "Apache Kafka in another process",
 }
 
 func (o options) describe() string {
 	return fmt.Sprintf("%d Avro events, %d users, %d keys, %d windows, %d shards, %d partitions, %s; GOMAXPROCS=%d; "+
 		"medians of %d rounds, greatest peaks",
-		o.load.Events, o.load.Users, o.load.Keys, o.load.Windows, o.shards, o.partitions, where[o.broker], o.cpus,
-		o.rounds)
+		o.load.Events, o.load.Users, o.load.Keys, o.load.Windows, o.shards, o.partitions, brokerPlaces[o.broker],
+		o.cpus, o.rounds)
 }
 
 func (o options) task(contestant string) task {

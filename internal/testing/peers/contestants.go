@@ -10,8 +10,8 @@ import (
 // A contestant counts the events of a load by window and key.
 type contestant struct {
 	name, what string
-	plain      bool // its counts are exact
-	one        bool // it counts one window over all events
+	plain      bool // whether its counts are exact
+	one        bool // whether it counts one window over all events
 	prepare    func(ctx context.Context, t task) (entrant, error)
 }
 
@@ -63,7 +63,7 @@ func contestantOf(name string) (contestant, error) {
 	return contestant{}, fmt.Errorf("there is no contestant %q", name)
 }
 
-// Bounds per user and window, and budget, of all private contestants.
+// The bounds per user and window, and the budget, of all private contestants.
 const (
 	maxKeysPerUser  = 2
 	maxEventsPerKey = 3

@@ -14,16 +14,16 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// appended is how many events are generated and appended at a time, to limit memory.
+// appended is the number of events generated and appended at a time, to limit memory.
 const appended = 16384
 
-// topics are a deployment's topics, with the events of a load.
+// topics are a deployment's topics, filled with the events of a load.
 type topics struct {
 	broker     *embedded.Broker // nil: the broker is another process
 	deployment *pipeline.Deployment
 }
 
-// loaded creates the topics of a task and writes its events.
+// loaded creates the topics for a task and writes its events.
 func loaded(ctx context.Context, t task) (_ *topics, err error) {
 	all := &topics{}
 	defer func() {
@@ -58,7 +58,7 @@ func loaded(ctx context.Context, t task) (_ *topics, err error) {
 	return all, nil
 }
 
-// config returns the configuration of a task.
+// config returns the configuration for a task.
 func (t task) config(addr string) pipeline.Config {
 	cfg := deploytest.Config(addr)
 	cfg.Events.Format = workload.Avro()
@@ -75,7 +75,7 @@ func (t task) config(addr string) pipeline.Config {
 	return cfg
 }
 
-// payFor sets the least noise that users at the bounds can pay for in so many windows.
+// payFor sets the least noise that users at the bounds can pay for in the given number of windows.
 func payFor(cfg *pipeline.Config, windows int) {
 	m := &cfg.Metrics[0]
 	cfg.Privacy.Lasts = time.Duration(windows) * m.Window

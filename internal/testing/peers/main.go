@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// run executes the mode of the arguments. The first two modes are for people; they start processes
-// of the third.
+// run executes the mode that the arguments select. The first two modes are for people; they start
+// processes in the third.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	mode := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -72,7 +72,7 @@ events, each in a process of its own, in interleaved rounds.
 
 `
 
-// parse reads the flags. It ends the program after -help and after a flag that does not exist.
+// parse reads the flags. It ends the program after -help or an unknown flag.
 func parse(args []string) (options, error) {
 	o := options{load: workload.Standard()}
 	set := flag.NewFlagSet("peers", flag.ExitOnError)
@@ -116,7 +116,7 @@ func (o options) check(rest []string) error {
 	if min(o.load.Users, o.load.Keys, o.load.Events, o.load.Windows, o.partitions, o.shards, o.cpus, o.rounds) < 1 {
 		return errors.New("every number must be at least 1")
 	}
-	if where[o.broker] == "" {
+	if brokerPlaces[o.broker] == "" {
 		return fmt.Errorf("-broker: %q is neither embedded nor kafka", o.broker)
 	}
 	return nil

@@ -25,9 +25,9 @@ import (
 )
 
 // realSet is a data set of internal/testing/realdata, with the settings for Privacy on Beam that an
-// expert would choose by looking at the data: the smallest window of a day, a week, 30, 90 or 365
-// days with an error of at most a quarter (otherwise that with the least error), and the best
-// bounds among the quantiles of users' contributions.
+// expert would choose by looking at the data: the smallest window out of a day, a week, 30, 90 or
+// 365 days with an error of at most a quarter (otherwise the one with the least error), and the
+// best bounds among the quantiles of users' contributions.
 type realSet struct {
 	name       string
 	window     time.Duration
@@ -50,9 +50,9 @@ var realSets = []realSet{
 	{"trips", 365 * day, 47, 45},
 }
 
-// measureReal runs a tollgate binary on each file of fetch.sh: the demo with default settings, then
-// plan and the demo that plan recommends. Then it runs Privacy on Beam with the bounds of realSets.
-// Errors are relative to all events of the file.
+// measureReal runs a tollgate binary on each file from fetch.sh: the demo with default settings,
+// then plan and the demo that plan recommends. Then it runs Privacy on Beam with the bounds of
+// realSets. Errors are relative to all events in the file.
 func measureReal(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) < 2 {
 		return errors.New(
@@ -127,8 +127,8 @@ func truthOf(events []happened, window time.Duration) map[string]float64 {
 	return truth
 }
 
-// typicalError returns the median of |value − truth| / truth over the largest cells, which have
-// half of all events. The error of a cell without a value is 1.
+// typicalError returns the median of |value − truth| / truth over the largest cells that together
+// have half of all events. The error of a cell without a value is 1.
 func typicalError(truth, values map[string]float64) float64 {
 	type cell struct{ truth, wrong float64 }
 	var cells []cell
@@ -164,7 +164,7 @@ func (r *realRun) fields() []string {
 		"--time-unit", "rfc3339"}
 }
 
-// run runs the binary and returns its output in JSON and its CPU time in seconds.
+// run runs the binary and returns its JSON output and its CPU time in seconds.
 func (r *realRun) run(ctx context.Context, mode string, args ...string) ([]byte, float64, error) {
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	defer stop()
@@ -183,7 +183,7 @@ func lastLine(log []byte) []byte {
 	return lines[len(lines)-1]
 }
 
-// demo runs a demo and returns its cells of the table.
+// demo runs a demo and returns its table cells.
 func (r *realRun) demo(ctx context.Context, mode string, args ...string) string {
 	found, window, wrong, seconds, err := r.released(ctx, mode, args...)
 	if err != nil {
@@ -245,7 +245,7 @@ func (r *realRun) plan(ctx context.Context) string {
 	return fmt.Sprintf("%s | %s | %s | %.1f", advice.Best.Window, percent(advice.Best.Typical), percent(wrong), seconds)
 }
 
-// private returns the error of Privacy on Beam.
+// private returns the typical error of Privacy on Beam.
 func (s *realSet) private(ctx context.Context) (float64, error) {
 	truth := truthOf(shaped.events, s.window)
 	counts, err := privateCounts(ctx, s.partitions, s.events)
@@ -261,9 +261,9 @@ func (s *realSet) private(ctx context.Context) (float64, error) {
 
 func percent(share float64) string {
 	if share >= 0.995 && share <= 1 {
-		return "100 %"
+		return "100%"
 	}
-	return fmt.Sprintf("%.2g %%", 100*share)
+	return fmt.Sprintf("%.2g%%", 100*share)
 }
 
 func windowText(size time.Duration) string {
@@ -273,13 +273,13 @@ func windowText(size time.Duration) string {
 	return fmt.Sprintf("%gh", size.Hours())
 }
 
-// happened is an event of a data set.
+// happened is an event in a data set.
 type happened struct {
 	user, key string
 	at        time.Time
 }
 
-// shaped has the input of shapedFn, which runs in this process.
+// shaped is the input of shapedFn, which runs in this process.
 var shaped struct {
 	events []happened
 	window int64 // milliseconds

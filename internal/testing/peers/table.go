@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 )
 
-// A table has the results of a comparison. Its cells are texts, integers or float64s.
+// A table holds the results of a comparison. Its cells are texts, integers or float64 values.
 type table struct {
-	title   string // names the load and the conditions
+	title   string // describes the load and the conditions
 	columns []string
 	rows    [][]any
 }

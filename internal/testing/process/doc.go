@@ -1,8 +1,8 @@
-// Package process runs servers that a test starts, kills and starts again.
+// Package process runs servers that a test starts, kills and restarts.
 //
 // Guarantees: a [Process] ends with its parent (on Linux, even if the parent is killed), and its
-// output is in a file.
+// output goes to a file.
 //
 // Not guaranteed: that the children of a program end with it, or that no other process takes a port
-// of [FreeAddrs] first.
+// from [FreeAddrs] first.
 package process

@@ -16,7 +16,8 @@ type Process struct {
 	gone chan struct{}
 }
 
-// Start starts a command with its output in a new or emptied file. The caller must Kill or Stop it.
+// Start starts a command whose output goes to a new or truncated file. The caller must Kill or Stop
+// it.
 func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	out, err := os.Create(log)
 	if err != nil {
@@ -36,7 +37,7 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 		}
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // its log has the cause of an error
+			_ = cmd.Wait() // the log shows the cause of an error
 		}
 		_ = out.Close()
 		close(p.gone)

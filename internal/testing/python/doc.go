@@ -1,3 +1,3 @@
-// Package python finds a Python interpreter for tests of the programs in docs. Without one it skips
-// the test.
+// Package python finds a Python interpreter for tests of the programs in docs. If there is none, it
+// skips the test.
 package python

@@ -25,7 +25,7 @@ type Options struct {
 // Cluster is a session cluster. Its methods are for one goroutine at a time, except URL.
 type Cluster struct {
 	script       string
-	dir          string   // with logs and uploaded jars; Close removes it
+	dir          string   // holds logs and uploaded jars; Close removes it
 	settings     []string // -D key=value …
 	env          []string
 	slots        int
@@ -34,7 +34,7 @@ type Cluster struct {
 	taskManagers []*node // including killed ones
 }
 
-// A node is a JobManager or TaskManager, which may start several times.
+// A node is a JobManager or TaskManager, which may be started several times.
 type node struct {
 	name   string
 	starts int
@@ -45,10 +45,10 @@ type node struct {
 // startTimeout is long because several JVMs start at once on a shared machine.
 const startTimeout = 90 * time.Second
 
-// Variables in the environment of a TaskManager and its workers.
+// Environment variables of a TaskManager and its workers.
 const (
 	taskManagerVariable = "TOLLGATE_TASKMANAGER" // its name
-	clusterVariable     = "TOLLGATE_FLINK_RUN"   // the cluster's directory, for the script, too
+	clusterVariable     = "TOLLGATE_FLINK_RUN"   // the cluster's directory; also for the script
 )
 
 // Start starts a cluster and returns once all its slots are available. It returns ErrUnavailable,
@@ -77,7 +77,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// start starts all processes before it waits for them, so that the JVMs start side by side.
+// start starts all processes before it waits for them, so that the JVMs start concurrently.
 func (c *Cluster) start(ctx context.Context, taskManagers int) error {
 	c.jobManager = &node{name: "jobmanager"}
 	if err := c.launch(c.jobManager); err != nil {
@@ -144,7 +144,7 @@ func (c *Cluster) StartJobManager(ctx context.Context) error {
 	return c.awaitJobManager(ctx)
 }
 
-// TaskManagers returns how many TaskManagers have been started, including those that were killed.
+// TaskManagers returns the number of TaskManagers started, including killed ones.
 func (c *Cluster) TaskManagers() int { return len(c.taskManagers) }
 
 func (c *Cluster) addTaskManager() (*node, error) {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Workers returns the pids of the running workers of this cluster in ascending order, including
-// the files of killed TaskManagers.
+// Workers returns the pids of this cluster's running workers in ascending order, including those of
+// killed TaskManagers.
 func (c *Cluster) Workers() ([]int, error) { return c.found("") }
 
 // WorkersOf returns the pids of TaskManager i's workers.
@@ -28,7 +28,7 @@ func (c *Cluster) KillWorker(pid int) error { return signal(pid, syscall.SIGKILL
 // continues.
 func (c *Cluster) FreezeTaskManager(i int) error {
 	tm := c.taskManagers[i]
-	// The TaskManager first, so that it starts no more workers.
+	// The TaskManager is paused first, so that it starts no more workers.
 	if err := signal(tm.Pid(), syscall.SIGSTOP); err != nil {
 		return err
 	}
@@ -40,8 +40,7 @@ func (c *Cluster) FreezeTaskManager(i int) error {
 	return err
 }
 
-// ThawTaskManager resumes the processes that FreezeTaskManager has paused, except those that were
-// killed meanwhile.
+// ThawTaskManager resumes the processes that FreezeTaskManager paused, except those killed since.
 func (c *Cluster) ThawTaskManager(i int) error {
 	tm := c.taskManagers[i]
 	var errs error
@@ -60,8 +59,8 @@ func signal(pid int, s syscall.Signal) error {
 	return nil
 }
 
-// found returns the pids of the workers of a TaskManager, or of all. It recognises them by the
-// environment that they have inherited, which stays when their TaskManager is killed.
+// found returns the pids of the workers of a TaskManager, or of all. It recognises them by their
+// inherited environment, which remains when their TaskManager is killed.
 func (c *Cluster) found(taskManager string) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -83,7 +82,7 @@ func (c *Cluster) found(taskManager string) ([]int, error) {
 			ours = ours || string(name) == clusterVariable && string(value) == c.dir
 			its = its || string(name) == taskManagerVariable && (taskManager == "" || string(value) == taskManager)
 		}
-		// For an instant, Java starts a program through a helper.
+		// Java starts a program through a short-lived helper.
 		exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
 		if ours && its && err == nil && filepath.Base(exe) != "jspawnhelper" && filepath.Base(exe) != "java" {
 			pids = append(pids, pid)

@@ -18,18 +18,18 @@ import (
 type Options struct {
 	// Settings are added to server.properties and override the settings of this package.
 	Settings map[string]string
-	// Listeners are opened beside the plain one.
+	// Listeners are opened in addition to the plain one.
 	Listeners []Listener
 	// ScramUsers are added when the storage is formatted:
 	// "SCRAM-SHA-256=[name=alice,password=secret]".
 	ScramUsers []string
-	addrs      []string // of the plain listener and the controller; nil: free ports
+	addrs      []string // addresses of the plain listener and the controller; nil: free ports
 }
 
 // Broker is a Kafka process. Its methods, except Addr, are for one goroutine at a time.
 type Broker struct {
 	java    string
-	dir     string // with data and logs; Close removes it
+	dir     string // holds data and logs; Close removes it
 	users   []string
 	flags   []string          // for the JVM, with the class path
 	addrs   map[string]string // by listener
@@ -43,7 +43,7 @@ const (
 )
 
 // Start formats the storage if necessary and starts a broker. It returns once the broker has
-// responded to a client, or ErrMissing if Missing does. The caller must Close the broker.
+// responded to a client, or returns ErrMissing if Missing does. The caller must Close the broker.
 func Start(ctx context.Context, o Options) (*Broker, error) {
 	b := &Broker{users: o.ScramUsers, addrs: map[string]string{}}
 	java, jars, err := find()
@@ -95,7 +95,7 @@ func (b *Broker) prepare(ctx context.Context, o Options) error {
 
 func (b *Broker) file(name string) string { return filepath.Join(b.dir, name) }
 
-// Restart starts the broker again after Kill or Stop, on the same address and data.
+// Restart starts the broker again after Kill or Stop, with the same address and data.
 func (b *Broker) Restart(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -137,10 +137,10 @@ func (b *Broker) await(ctx context.Context, log string) error {
 	return nil
 }
 
-// Kill ends the process as kill −9 does and waits until it is gone.
+// Kill ends the process like kill −9 and waits until it is gone.
 func (b *Broker) Kill() { b.process.Kill() }
 
-// Signal sends a signal to the process: after SIGSTOP it responds to nothing.
+// Signal sends a signal to the process: after SIGSTOP it no longer responds.
 func (b *Broker) Signal(s os.Signal) { b.process.Signal(s) }
 
 // Stop ends the process with SIGTERM. If it takes too long, Stop kills it and returns an error.

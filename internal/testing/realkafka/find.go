@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Version of Apache Kafka that deploy/kafka-local fetches unless VersionVariable names another one.
+// Version is the version of Apache Kafka that deploy/kafka-local fetches unless VersionVariable
+// names another.
 const (
 	Version         = "4.3.1"
 	VersionVariable = "TOLLGATE_KAFKA_VERSION"

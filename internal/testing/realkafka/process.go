@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// jvm returns flags for a broker that runs for minutes and shares its cores with the tests: without
-// the optimizing compiler, which would cost more time than it saves.
+// jvm returns flags for a broker that runs for minutes and shares its cores with the tests: they
+// turn off the optimizing compiler, which would cost more time than it saves.
 func jvm() []string { return []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"} }
 
 // format prepares the storage.

@@ -10,17 +10,17 @@ import (
 // clusterID is any 22 characters of base64.
 const clusterID = "dG9sbGdhdGUta2Fma2EtMQ"
 
-// Listener is a listener beside the plain one. Its settings ("listener.name.<name in lower
+// Listener is a listener in addition to the plain one. Its settings ("listener.name.<name in lower
 // case>.…", "ssl.…", "sasl.enabled.mechanisms") go into Options.Settings.
 type Listener struct {
-	Name     string // upper case letters
+	Name     string // upper-case letters
 	Protocol string // PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
 	// Advertised is the host:port that clients of this listener are sent to, for a proxy in
 	// between; empty: the listener's own address.
 	Advertised string
 }
 
-// endpoint is a listener with its own and its advertised address.
+// endpoint is a listener with its bind address and its advertised address.
 type endpoint struct {
 	Listener
 	bind, advertised string
@@ -57,7 +57,7 @@ func properties(endpoints []endpoint, controller, dir string, extra map[string]s
 		"log.initial.task.delay.ms":           "500",
 		"log.cleaner.dedupe.buffer.size":      "4194304",
 		"log.index.size.max.bytes":            "1048576",
-		"log.retention.ms":                    "-1", // events of the past stay
+		"log.retention.ms":                    "-1", // past events remain
 		"log.message.timestamp.after.max.ms":  "9223372036854775807",
 		"log.message.timestamp.before.max.ms": "9223372036854775807",
 	}
@@ -98,5 +98,5 @@ const logConfig = `<Configuration status="WARN">
 </Configuration>
 `
 
-// ready is the broker's log line once it serves.
+// ready is the line that the broker logs when it is ready.
 const ready = "Kafka Server started"

@@ -1,3 +1,3 @@
-// Package repeated tests that the output of an experiment equals a golden file and does not depend
-// on the number of processors.
+// Package repeated tests that an experiment's output equals a golden file and does not depend on
+// the number of processors.
 package repeated

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 )
 
-// Small has the options of experiments in tests.
+// Small holds the options for experiments in tests.
 var Small = experiment.Options{Seed: 1, Size: experiment.Small}
 
 // File runs the experiment, compares its text with the golden file at path, and returns its result.
@@ -20,7 +20,7 @@ func File(t testing.TB, path string, e experiment.Experiment, o experiment.Optio
 	return found
 }
 
-// OnOneProcessor fails the test unless the experiment has the same result on one processor.
+// OnOneProcessor fails the test unless the experiment gives the same result on one processor.
 func OnOneProcessor(t testing.TB, e experiment.Experiment, o experiment.Options, found *experiment.Result) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -1,8 +1,7 @@
-// Package runseed gives random tests their seeds. Without TOLLGATE_SEED a test draws
-// the same cases in every run, so that a failure is due to the change under test and
-// not to luck. With TOLLGATE_SEED, each test derives a seed of its own from the
-// variable and the test's name, and prints the variable when it fails. .ci/run derives
-// the variable from the code.
+// Package runseed gives random tests their seeds. Without TOLLGATE_SEED a test draws the same cases
+// in every run, so that a failure is due to the change under test and not to luck. With
+// TOLLGATE_SEED, each test derives its own seed from the variable and the test's name, and prints
+// the variable when it fails. .ci/run derives the variable from the code.
 //
 // A test that draws with math/rand takes its source from PCG. A test file that draws
 // with rapid imports the package for its side effect:
@@ -16,6 +15,5 @@
 //
 // # Not guaranteed
 //
-// In tests with rapid, its own options RAPID_SEED and -rapid.seed override
-// TOLLGATE_SEED.
+// In tests with rapid, rapid's options RAPID_SEED and -rapid.seed override TOLLGATE_SEED.
 package runseed

@@ -17,16 +17,16 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
-// Variable is the environment variable of the run's seed.
+// Variable is the environment variable with the run's seed.
 const Variable = "TOLLGATE_SEED"
 
-// unset is the seed of rapid when the variable is not set. The number has no meaning.
+// unset is rapid's seed when the variable is not set. The number is arbitrary.
 const unset = "20260101"
 
 func init() { seedRapid(flag.CommandLine, os.Getenv(Variable)) }
 
 // seedRapid sets rapid's seed and, unless long tests run, reduces its cases to a fifth. It does not
-// change options of rapid that somebody has set.
+// change options of rapid that are already set.
 func seedRapid(flags *flag.FlagSet, seed string) {
 	if f := flags.Lookup("rapid.checks"); f != nil && f.Value.String() == "100" && !long.On() {
 		_ = f.Value.Set("20")
@@ -61,8 +61,8 @@ func PCG(t TB, a, b uint64) *rand.PCG {
 	return rand.NewPCG(derived(seed, t.Name(), a, b))
 }
 
-// Uint64 returns a seed: without TOLLGATE_SEED the number fixed. A test that calls it in a loop
-// passes a different fixed in each round.
+// Uint64 returns a seed: without TOLLGATE_SEED, it is fixed. A test that calls it in a loop must
+// pass a different fixed each time.
 func Uint64(t TB, fixed uint64) uint64 {
 	if os.Getenv(Variable) == "" {
 		return fixed
@@ -70,8 +70,8 @@ func Uint64(t TB, fixed uint64) uint64 {
 	return PCG(t, fixed, 0).Uint64()
 }
 
-// Shared is Uint64 for data of several tests: it does not depend on the test's name. A test that
-// uses it must call Print.
+// Shared is Uint64 for data shared by several tests: it does not depend on the test's name. A test
+// that uses it must call Print.
 func Shared(fixed uint64) uint64 {
 	seed := os.Getenv(Variable)
 	if seed == "" {
@@ -87,8 +87,8 @@ func derived(seed, name string, a, b uint64) (uint64, uint64) {
 	return binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])
 }
 
-// command returns the command line that repeats a test of the present package with a seed, for the
-// root of the module.
+// command returns the command line that repeats a test of the current package with a seed, to be
+// run in the module's root.
 func command(seed, test string) string {
 	dir, _ := os.Getwd() // after an error, the command lacks the package
 	root := dir
@@ -104,7 +104,7 @@ func command(seed, test string) string {
 		strings.TrimPrefix(dir, root))
 }
 
-// printing has the tests that have called Print.
+// printing holds the tests that have called Print.
 var printing sync.Map
 
 // Print makes a test print, once, how to repeat it if it fails and TOLLGATE_SEED is set. PCG and
@@ -120,7 +120,7 @@ func Print(t TB) {
 	t.Cleanup(func() {
 		printing.Delete(t)
 		if t.Failed() {
-			t.Logf("to repeat what this test drew: %s", command(seed, t.Name()))
+			t.Logf("to repeat this test's draws: %s", command(seed, t.Name()))
 		}
 	})
 }

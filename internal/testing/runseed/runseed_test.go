@@ -58,7 +58,7 @@ func TestAFailurePrintsTheSeedOnce(t *testing.T) {
 		}
 		var want []string
 		if failed {
-			want = []string{"to repeat what this test drew: TOLLGATE_SEED=7 go test -count 1 -run '^TestA/b$' " +
+			want = []string{"to repeat this test's draws: TOLLGATE_SEED=7 go test -count 1 -run '^TestA/b$' " +
 				"./internal/testing/runseed"}
 		}
 		if !slices.Equal(p.printed, want) {

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Window is the size of the windows.
+// Window is the size of all windows.
 const Window = time.Hour
 
 // Schema has seven fields; decoders use three of them.
@@ -18,12 +18,12 @@ const Schema = `{"type":"record","name":"visit","fields":[
   {"name":"time","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"price","type":"double"},
   {"name":"key","type":"string"},{"name":"paid","type":"boolean"}]}`
 
-// Load is a set of events, numbered from 0. Its fields are at least 1.
+// Load is a set of events, numbered from 0. All its fields are at least 1.
 type Load struct {
 	Events  int
-	Users   int // with fewer events than users, some users have none
+	Users   int // if there are fewer events than users, some users have none
 	Keys    int // event i has key i mod Keys; if Users is a multiple of Keys, every user has one key
-	Windows int // consecutive, with equal numbers of events
+	Windows int // consecutive windows with equal numbers of events
 }
 
 // Standard is the load of the figures in docs/performance.md.
@@ -32,12 +32,12 @@ func Standard() Load { return Load{Events: 1_000_000, Users: 100_000, Keys: 20, 
 // Start returns the start of the first window.
 func Start() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Avro is the format of AppendAvro.
+// Avro returns the format that AppendAvro writes.
 func Avro() event.Format {
 	return event.Format{Format: "avro", Schema: Schema, User: "user", Key: "key", Time: "time"}
 }
 
-// JSON is the format of AppendJSON.
+// JSON returns the format that AppendJSON writes.
 func JSON() event.Format {
 	return event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"}
 }
@@ -94,7 +94,7 @@ func (l Load) AppendAvro(dst []byte, i int, millis int64) []byte {
 	return append(dst, 1)
 }
 
-// Truth returns the number of events of every key, including 0, by the number of the window.
+// Truth returns the number of events for every key, even if it is 0, by the number of the window.
 func (l Load) Truth() []map[string]int {
 	names := l.KeyNames()
 	truth := make([]map[string]int, l.Windows)

@@ -2,19 +2,19 @@ package csvrow
 
 import "bytes"
 
-// Ending is how a field, or a row, ends.
+// Ending describes the end of a field or row.
 type Ending uint8
 
 // The endings.
 const (
 	Comma     Ending = iota // with the separator: another field follows, which may be empty
 	End                     // with the text
-	Open                    // not in this text: a quoted field goes on in the next line
+	Open                    // not in this text: a quoted field continues on the next line
 	Malformed               // with a quote in a forbidden place
 )
 
-// shortField is the length up to which one loop over the bytes is faster than a search for each
-// kind of byte.
+// shortField is the length up to which one loop over the bytes is faster than a separate search for
+// each kind of byte.
 const shortField = 32
 
 // Next reads the first field of text. It returns the field unchanged or, if it is quoted, the text
@@ -43,7 +43,7 @@ func Next(text []byte, separator byte) (field, rest []byte, escaped bool, e Endi
 	return field, rest, false, e
 }
 
-// resume reads on within a quoted field.
+// resume continues within a quoted field.
 func resume(text []byte, separator byte) (field, rest []byte, escaped bool, e Ending) {
 	for n := 0; ; n += 2 {
 		i := bytes.IndexByte(text[n:], '"')
@@ -69,8 +69,8 @@ func resume(text []byte, separator byte) (field, rest []byte, escaped bool, e En
 	}
 }
 
-// Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed. With
-// inside, the text begins within a quoted field that the line before left open.
+// Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed. If
+// inside is set, the text begins within a quoted field that the previous line left open.
 func Scan(text []byte, separator byte, inside bool) Ending {
 	e := Comma
 	if inside {

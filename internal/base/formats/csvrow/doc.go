@@ -1,10 +1,10 @@
 // Package csvrow reads one row of CSV, field by field, without copying. The decoder of events needs
-// the fields; the reader of files needs to know only where a row ends.
+// the fields; the reader of files only needs to know where a row ends.
 //
 // Guarantees: rows are the same as with encoding/csv in its default settings (RFC 4180); exhaustive
 // tests and fuzzers of schemas/event and internal/app/eventfile compare the two. Only
 // AppendUnescaped allocates, and no function panics. All functions are safe for concurrent use.
 //
-// Not guaranteed: error texts. The header of a file is read by encoding/csv, whose errors name line
-// and column.
+// The package has no error texts: the header of a file is read by encoding/csv, whose errors name
+// line and column.
 package csvrow

@@ -1,7 +1,6 @@
-// Package spelling writes lists of names in texts, and finds the name that was meant by a misspelt
-// one.
+// Package spelling writes lists of names in texts, and finds the name that a misspelt one probably
+// means.
 //
-// Guarantees: pure functions; Nearest returns one of the names that it is given, or nothing.
-//
-// Not guaranteed: that this name was meant.
+// Its functions are pure; Nearest returns one of the given names, or nothing. It does not guarantee
+// that this name was meant.
 package spelling

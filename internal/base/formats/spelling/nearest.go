@@ -2,7 +2,7 @@ package spelling
 
 import "strings"
 
-// Nearest returns the name that was probably meant, or "". The case of letters does not count.
+// Nearest returns the name that was probably meant, or "". Case is ignored.
 func Nearest(names []string, name string) string {
 	best, least := "", 3
 	for _, one := range names {
@@ -13,8 +13,8 @@ func Nearest(names []string, name string) string {
 	return best
 }
 
-// distance returns how many letters have to be inserted, deleted, replaced or swapped with
-// a neighbour to turn a into b (optimal string alignment).
+// distance returns the number of letters to insert, delete, replace or swap with a neighbour to
+// turn a into b (optimal string alignment).
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > 64 || len(y) > 64 {

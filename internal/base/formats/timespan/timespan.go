@@ -55,7 +55,7 @@ func Parse(text string) (time.Duration, error) {
 	return sum, nil
 }
 
-// unitOf returns the unit that a text begins with, and its name; 0 if it begins with no unit.
+// unitOf returns the unit at the beginning of a text, and its name; 0 if there is none.
 func unitOf(text string) (time.Duration, string) {
 	end := strings.IndexFunc(text, func(r rune) bool { return r >= '0' && r <= '9' })
 	if end >= 0 {
@@ -69,7 +69,7 @@ func unitOf(text string) (time.Duration, string) {
 	return 0, ""
 }
 
-// Text writes a duration in the form that Parse reads, cut to milliseconds.
+// Text returns a duration in the form that Parse reads, truncated to milliseconds.
 func Text(d time.Duration) string {
 	if d < time.Millisecond {
 		return "0s"

@@ -54,15 +54,16 @@ func From(ctx context.Context) Hooks {
 
 // Hooks let tests imitate an engine. The zero value changes nothing.
 type Hooks struct {
-	// Forget is called before every shard's turn and reports whether the process forgets the shard.
+	// Forget is called before each turn of a shard and reports whether the process forgets the
+	// shard.
 	Forget func(shard int, turn uint64) bool
 	// At is called at every point.
 	At Hook
 	// Restore is called before every step of a READ that follows one that opened a turn, with the
-	// number of such steps, counted from 2. If it returns true, the engine restores the step
-	// before: an older restriction and older elements.
+	// number of such steps, counted from 2. If it returns true, the engine restores the previous
+	// step: an older restriction and older elements.
 	Restore func(step int) bool
-	// Clock times the publication of counts and of ends of turns; nil: the machine's clock.
+	// Clock times the publication of counts and of ends of turns; nil means the machine's clock.
 	Clock Clock
 	// StallAfter is the time without progress after which a run reports a stall; 0 means the
 	// default of package watch.
@@ -71,13 +72,13 @@ type Hooks struct {
 
 // Clock waits for an instant.
 type Clock interface {
-	// At sends at the instant next(now).
+	// At returns a channel that receives at the instant next(now).
 	At(next func(now time.Time) time.Time) <-chan time.Time
 }
 
-// Hook is called at a point, from any goroutine: it may delay, or kill its own process. An error
-// fails the write, or the step after it. shard is the partition's, −1 for control and the ends of
-// turns. A nil Hook does nothing.
+// Hook is called at a point, from any goroutine; it may delay the caller, or kill its own process.
+// An error fails the write, or the step after it. shard is the partition's shard, −1 for control
+// and the ends of turns. A nil Hook does nothing.
 type Hook func(point string, shard int) error
 
 func (h Hook) reach(point string, shard int) error {

@@ -1,6 +1,6 @@
 // Package crashpoint lets tests interrupt and restart a run: a context can carry hooks that are
 // called at named points around every write, that make shards forget their caches, and that imitate
-// an engine which restores an earlier checkpoint.
+// an engine that restores an earlier checkpoint.
 //
-// Guarantees: a context without hooks changes nothing.
+// A context without hooks changes nothing.
 package crashpoint

@@ -24,7 +24,7 @@ type source struct {
 	steps    int
 	opened   bool // the last step opened a turn
 	earlier  transforms.Restriction
-	elements []transforms.Element // from the last step that had some
+	elements []transforms.Element // from the last step that produced any
 	buffered []transforms.Element // from an earlier step, delivered again with the next ones
 }
 
@@ -38,7 +38,7 @@ func (r *source) Step(ctx context.Context, restriction transforms.Restriction) (
 	handed := restriction
 	if again {
 		handed = r.earlier
-		handed.Tick = restriction.Tick // Beam's own watermark cannot be put back here
+		handed.Tick = restriction.Tick // Beam's own watermark cannot be restored here
 	}
 	step, err := r.Source.Step(ctx, handed)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *source) Step(ctx context.Context, restriction transforms.Restriction) (
 		r.buffered = r.elements
 	}
 	if elements := step.Elements; len(elements) > 0 {
-		// The new ones first: a stage that took the last OPEN for the newest would be wrong.
+		// New elements come first, to expose a stage that mistakes the last OPEN for the newest.
 		step.Elements = slices.Concat(elements, r.buffered)
 		r.elements, r.buffered = elements, nil
 	}

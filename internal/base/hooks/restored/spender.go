@@ -10,7 +10,7 @@ import (
 )
 
 // Spender opens SPEND in a process that loses a shard before each turn for which forget (see
-// crashpoint.Hooks) returns true: the next turn finds the shard in the ledger only.
+// crashpoint.Hooks) returns true: the next turn finds the shard only in the ledger.
 func Spender(
 	open func() (transforms.Spender, error), forget func(shard int, turn uint64) bool,
 ) (transforms.Spender, error) {
@@ -28,7 +28,7 @@ type spender struct {
 	shards map[int]*shard
 }
 
-// shard has the Spender of one shard, nil before its first turn.
+// shard holds the Spender of one shard, nil before its first turn.
 type shard struct {
 	mu sync.Mutex
 	transforms.Spender

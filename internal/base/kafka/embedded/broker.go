@@ -20,8 +20,8 @@ import (
 // Options of a broker. The zero value is a broker in memory on a free port of 127.0.0.1.
 type Options struct {
 	Addr     string            // host:port to listen on; default "127.0.0.1:0"
-	DataDir  string            // where the log is kept; empty: in memory only
-	Password secret.Of[string] // clients need it, as User with SCRAM-SHA-256; empty: everybody may connect
+	DataDir  string            // directory of the log; empty: in memory only
+	Password secret.Of[string] // password that clients need, as User with SCRAM-SHA-256; empty: anyone may connect
 	Logger   *slog.Logger      // for errors and warnings of the broker; nil: no log
 }
 
@@ -47,8 +47,8 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, addr) }),
-		// Retention follows the timestamps of records: with the default of a week, events of the
-		// past would vanish.
+		// Retention depends on the timestamps of records: with the default of a week, past events
+		// would vanish.
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
 	}
 	if o.DataDir != "" {
@@ -75,7 +75,7 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 	return &Broker{cluster: cluster, addr: addrs[0]}, nil
 }
 
-// Addr returns the host:port that clients connect to.
+// Addr returns the host:port to which clients connect.
 func (b *Broker) Addr() string { return b.addr }
 
 // Close stops the broker and waits for its log to be written. Further calls do nothing.
@@ -84,8 +84,8 @@ func (b *Broker) Close() { b.close.Do(b.cluster.Close) }
 // logger passes on the broker's warnings and errors, but no other messages.
 type logger struct{ to *slog.Logger }
 
-// slowCommit begins the broker's log line about a commit that took 10 ms, a sign only of a busy
-// machine.
+// slowCommit begins the broker's log line about a commit that took 10 ms, which only shows that the
+// machine is busy.
 const slowCommit = "txn: EndTxn slow"
 
 func (l logger) Logf(level kfake.LogLevel, format string, args ...any) {

@@ -5,8 +5,8 @@
 // the process, even a kill. It is not a database: there is one broker and no replication, and a
 // crash of the machine (not of the process) can lose the newest records.
 //
-// It differs from Apache Kafka (seen on 4.3.1): timestamps are always the producer's, whatever the
-// message.timestamp.type; a stale producer epoch is refused on every partition as soon as another
-// producer has taken the transactional id, while Kafka refuses it only on partitions that the new
-// owner has written to.
+// It differs from Apache Kafka (as seen in 4.3.1) in two ways. Timestamps are always the
+// producer's, whatever the message.timestamp.type. A stale producer epoch is refused on every
+// partition as soon as another producer has taken the transactional id, whereas Kafka refuses it
+// only on partitions to which the new owner has written.
 package embedded

@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Client sends requests to a cluster, and keeps its brokers and the leaders of its partitions. Safe
-// for concurrent use.
+// Client sends requests to a cluster, and caches its brokers and the leaders of its partitions.
+// Safe for concurrent use.
 type Client struct {
 	cfg          Config
 	transport    *kafka.Transport
@@ -99,7 +99,7 @@ func (c *Client) onNewConnection(addr string, timeout time.Duration) requestor {
 	}
 }
 
-// anyBroker returns a requestor that sends to the first responding broker.
+// anyBroker returns a requestor that sends to the first broker that responds.
 func (c *Client) anyBroker() requestor {
 	return func(ctx context.Context, req protocol.Message, res any) (err error) {
 		for _, addr := range c.addresses() {

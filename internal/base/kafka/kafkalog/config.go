@@ -12,7 +12,7 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 )
 
-// Config configures the connection to a cluster. The zero value of every field but Brokers is
+// Config configures the connection to a cluster. The zero value of every field except Brokers is
 // usable.
 type Config struct {
 	Brokers  []string       // host:port, tried in order
@@ -21,21 +21,21 @@ type Config struct {
 	SASL     sasl.Mechanism // nil: no authentication
 	Logger   *slog.Logger   // nil: no log
 
-	// RenewTLS returns the TLS of the next connection, for certificates that change; nil: TLS
-	// stays.
+	// RenewTLS returns the TLS configuration of the next connection, for certificates that change;
+	// nil means that TLS never changes.
 	RenewTLS func() *tls.Config
 	// MayChange allows for certificates or passwords that change. Brokers may learn of a change
-	// before or after this client, so it retries a broker that refuses it now but accepted it
-	// before.
+	// before or after this client, so the client retries a broker that refuses it now but accepted
+	// it before.
 	MayChange bool
 
-	// CAFile and CertFile are the names of TLS's files, for error texts.
+	// CAFile and CertFile are the names of the TLS files, for error texts.
 	CAFile, CertFile string
 
-	// MaxBatchBytes bounds a record batch. Default DefaultBatchBytes.
+	// MaxBatchBytes bounds a record batch; 0 means DefaultBatchBytes.
 	MaxBatchBytes int
-	// RetryFor limits how long a call waits for a cluster that does not respond or has no leader.
-	// Default 2 min.
+	// RetryFor limits how long a call waits for a cluster that does not respond or has no leader. 0
+	// means two minutes.
 	RetryFor time.Duration
 
 	waits waits

@@ -31,7 +31,7 @@ var errTransient = errors.New("another try may succeed")
 
 // probeAll tries the bootstrap addresses in order: connection, versions, authentication, metadata
 // (a listener that requires SASL closes the connection only at the last step). If brokers refuse,
-// its error lists only them: their reasons help more than the errors of unreachable brokers.
+// the error lists only those: their reasons help more than the errors from unreachable brokers.
 func (c *Client) probeAll(ctx context.Context) error {
 	var refused, failed error
 	for _, addr := range c.cfg.Brokers {

@@ -31,7 +31,7 @@ type stageError struct {
 	addr     string
 	cfg      *Config
 	offered  []string // SASL mechanisms of the listener
-	welcomed bool     // the broker accepted this client before, and certificates or passwords may change
+	welcomed bool     // whether the broker accepted this client before, and certificates or passwords may change
 	err      error
 }
 
@@ -66,8 +66,8 @@ func (e *stageError) silent() bool {
 	return errors.As(e.err, &timeout) && timeout.Timeout() || errors.Is(e.err, context.Canceled)
 }
 
-// transient reports whether a retry may succeed: the broker may be stopping or starting, or have
-// learned of new secrets before or after this client.
+// transient reports whether a retry may succeed: the broker may be starting or stopping, or may
+// learn of new secrets at another time than this client.
 func (e *stageError) transient() bool {
 	return e.stage == stageConnect || e.silent() || e.welcomed ||
 		(hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
@@ -152,7 +152,8 @@ func (e *stageError) saslHint() string {
 	return failed
 }
 
-// alert reports whether err is a fatal alert about the client's certificate, by crypto/tls's text.
+// alert reports whether err is a fatal alert about the client's certificate, judged by crypto/tls's
+// text.
 func alert(err error) bool {
 	s := err.Error()
 	return strings.Contains(s, "remote error: tls:") && strings.Contains(s, "certificate")

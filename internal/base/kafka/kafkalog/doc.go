@@ -2,14 +2,14 @@
 // exactly one copy of every appended batch.
 //
 // The Transport of github.com/segmentio/kafka-go keeps the connections and agrees on versions; its
-// protocol packages have most requests (transport.go). Responses are decoded by franz-go's kmsg
+// protocol packages contain most requests (transport.go). Responses are decoded by franz-go's kmsg
 // (frame.go), because kafka-go allocates whatever length a broker claims, and record batches by
 // record_set.go, because kafka-go drops timestamp types and offsets. Transport's own discovery of
 // brokers is switched off: metadata.go asks for the leaders.
 //
 // # Guarantees
 //
-//   - Fetcher.Poll returns committed records only, in log order per partition, and a next offset
+//   - Fetcher.Poll returns only committed records, in log order per partition, and a next offset
 //     after all records it has examined. Data in any wanted partition ends a long poll at once.
 //   - Producer.Append returns without an error only when every in-sync replica has the records,
 //     once. It looks for a batch with an unknown outcome in the log and sends it again byte for
@@ -18,14 +18,16 @@
 //     id and written to the partition. An owner therefore calls Fence before it trusts its reads.
 //   - Calls retry for Config.RetryFor while leaders change, connections drop or brokers restart.
 //     Connections are replaced before a broker ends their authentication.
-//   - A call ends with its context, and with Close. Error texts and logs never have keys or values.
+//   - A call ends with its context, and with Close. Error texts and logs never contain keys or
+//     values.
 //
 // # Limits
 //
-//   - No consumer groups, no transactions across partitions, no compression of what it writes.
+//   - It has no consumer groups, no transactions across partitions, and does not compress what it
+//     writes.
 //   - The broker forgets a transactional id after transactional.id.expiration.ms without a Fence. A
-//     writer whose last Fence is older checks before it writes; only one that is suspended within
-//     an append for as long is not fenced.
+//     writer whose last Fence is older checks before it writes; only a writer that is suspended for
+//     that long within an append is not fenced.
 //   - When the epochs of a transactional id are used up (after 32766 takeovers), the broker changes
 //     the producer id; a writer that still has the old id with the last epoch is not fenced.
 package kafkalog

@@ -11,12 +11,12 @@ import (
 )
 
 var (
-	// ErrUnreachable means that Dial reached no broker of the list.
+	// ErrUnreachable means that Dial reached none of the listed brokers.
 	ErrUnreachable = errors.New("no broker reachable")
 	// ErrRefused means that a broker was reached, but TLS, SASL or the protocol does not match, or
 	// the broker does not respond.
 	ErrRefused = errors.New("broker refused the connection")
-	// ErrTopicExists means that CreateTopics found a topic of this name.
+	// ErrTopicExists means that a topic with this name already exists.
 	ErrTopicExists = errors.New("topic exists")
 	// ErrReplication means that CreateTopics was asked for more replicas than there are brokers.
 	ErrReplication = errors.New("too few brokers")
@@ -46,7 +46,7 @@ var (
 	ErrClosed = errors.New("client closed")
 )
 
-// codeError turns an error code of a response into an error, nil for 0. It omits the broker's free
+// codeError turns a response's error code into an error, nil for 0. It omits the broker's free
 // text, which may quote the request.
 func codeError(code int16) error {
 	switch kafka.Error(code) {
@@ -129,14 +129,14 @@ func retriable(err error) bool {
 	return !errors.As(err, &code) || retriableCode(code)
 }
 
-// retriableCode reports whether a retry may succeed, as after InvalidMessage: a batch was damaged
-// in transit.
+// retriableCode reports whether a retry may succeed, for example after InvalidMessage, for a batch
+// that was damaged in transit.
 func retriableCode(code kafka.Error) bool {
 	return code.Temporary() || slices.Contains([]kafka.Error{kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable,
 		kafka.ConcurrentTransactions, kafka.Unknown, kafka.InvalidMessage}, code)
 }
 
-// absence is how long every response has reported that a topic or partition does not exist. A
+// absence measures how long every response has reported that a topic or partition does not exist. A
 // broker that has just started reports this for topics it has not loaded yet.
 type absence struct{ since time.Time }
 

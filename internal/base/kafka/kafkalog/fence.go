@@ -12,9 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Fence stops every older producer of the transactional id in the partition, and returns the offset
-// after which the broker refuses them. A producer with a transactional id calls it before its first
-// append; later appends repeat it now and then (renewAfter).
+// Fence stops all older producers with the transactional id in the partition, and returns the
+// offset after which the broker refuses them. A producer with a transactional id calls it before
+// its first append; later appends repeat it from time to time (renewAfter).
 //
 // It commits an empty transaction, whose marker makes the partition's leader forget older epochs,
 // and reads the log until it finds the marker: a commit is acknowledged before its markers are
@@ -54,7 +54,7 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 }
 
 // markerAgain is how long Fence waits for a marker before it commits the transaction again: a
-// coordinator skips the marker of a partition whose leader it does not know.
+// coordinator skips the marker for a partition whose leader it does not know.
 const markerAgain = 2 * time.Second
 
 func (p *Producer) joinTransaction(ctx context.Context) error {
@@ -72,7 +72,7 @@ func (p *Producer) joinTransaction(ctx context.Context) error {
 	return transactionError(res.Topics[0].Partitions[0].ErrorCode)
 }
 
-// commitTransaction commits the producer's transaction. A second call changes nothing.
+// commitTransaction commits the producer's transaction; repeating it changes nothing.
 func (p *Producer) commitTransaction(ctx context.Context) error {
 	res := kmsg.NewPtrEndTxnResponse()
 	req := &endtxn.Request{TransactionalID: p.txn, ProducerID: p.id, ProducerEpoch: p.epoch, Committed: true}

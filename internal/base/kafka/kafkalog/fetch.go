@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxFetchBytes limits a response over all its partitions, which it serves in the order of the
-	// request.
+	// maxFetchBytes limits a response over all its partitions, which the broker serves in the order
+	// of the request.
 	maxFetchBytes = 8 << 20
 	// defaultMaxBytes bounds one partition's part of a response if Fetch.MaxBytes is 0.
 	defaultMaxBytes = 1 << 20
@@ -30,7 +30,7 @@ type Fetch struct {
 
 func (f Fetch) topicPartition() topicPartition { return topicPartition{f.Topic, f.Partition} }
 
-// Fetched is the part of a response for the partition of a Fetch.
+// Fetched is the part of a response for the partition in a Fetch.
 type Fetched struct {
 	Topic      string
 	Partition  int32
@@ -38,9 +38,9 @@ type Fetched struct {
 	Next       int64    // offset of the next Fetch: after records, markers, holes and emptied batches
 	High       int64    // see Offsets, as of this response
 	LastStable int64
-	AppendTime bool  // there are Records, and all have the broker's append time
+	AppendTime bool  // whether there are Records and all have the broker's append time
 	Asked      int64 // Unix ms of the reader's clock just before this response's request was sent
-	// Err is the reason that the partition cannot be read further: ErrOffsetOutOfRange,
+	// Err is the reason why the partition cannot be read further: ErrOffsetOutOfRange,
 	// ErrUnknownTopic, ErrCorrupt or a kafka.Error.
 	Err error
 }
@@ -116,7 +116,7 @@ func decodeResponse(fetches []Fetch, res *kmsg.FetchResponse, in *space) (
 		}
 	}
 	for _, fetch := range fetches {
-		err := ErrCorrupt // it lacks the partition
+		err := ErrCorrupt // the response lacks the partition
 		if p := parts[fetch.topicPartition()]; p != nil {
 			var fetched Fetched
 			if fetched, err = decodePartition(fetch, p, in); err == nil {

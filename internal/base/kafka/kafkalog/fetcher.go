@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Fetcher reads partitions by long polls. Not for concurrent use, except Close.
+// Fetcher reads partitions with long polls. Not for concurrent use, except Close.
 type Fetcher struct {
 	// Reuse makes each Poll reuse the memory of the records that the previous one returned. Set it
 	// before the first Poll.
@@ -35,7 +35,7 @@ type link struct {
 }
 
 type failing struct {
-	since   time.Time // start of a series of failures of any kind
+	since   time.Time // start of the current series of failures
 	missing absence
 	trouble
 }
@@ -95,8 +95,8 @@ func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, max
 	return p.run(ctx)
 }
 
-// dispatch makes sure that exactly these fetches are outstanding at a broker: an equal request is
-// kept, any other is given up with its connection.
+// dispatch ensures that exactly these fetches are outstanding at a broker: an equal request is
+// kept, any other is abandoned together with its connection.
 func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time,
 	wait time.Duration) {
 	l := f.links[broker]

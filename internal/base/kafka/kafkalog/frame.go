@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxFrame limits the size of a response. A fetch asks for at most maxFetchBytes, and a broker
-	// may exceed that by one batch. Decoding a damaged response can take some hundred times its
+	// maxFrame limits the size of a response. A fetch requests at most maxFetchBytes, which a
+	// broker may exceed by one batch. Decoding a damaged response can take some hundred times its
 	// size.
 	maxFrame = 256 << 20
 	// frameHeader is size and correlation id.
@@ -19,7 +19,8 @@ const (
 )
 
 // readFrame reads one length-prefixed response. memory returns a slice of a given length for it. A
-// large frame grows as its bytes arrive, so a wrong length costs no more memory than was sent.
+// large frame grows as its bytes arrive, so a wrong length costs no more memory than the bytes
+// sent.
 func readFrame(r io.Reader, memory func(n int) []byte) ([]byte, error) {
 	const step = 16 << 20
 	var head [frameHeader]byte
@@ -52,8 +53,8 @@ func readFrame(r io.Reader, memory func(n int) []byte) ([]byte, error) {
 
 var errExpectsTLS = errors.New("broker appears to be expecting TLS")
 
-// decode reads a response of a version without flexible headers. kmsg bounds the length of an array
-// by the bytes that are left; kafka-go allocates whatever length an array claims. Byte slices in
+// decode decodes a response in a version without flexible headers. kmsg bounds the length of an
+// array by the remaining bytes; kafka-go allocates whatever length an array claims. Byte slices in
 // res belong to body.
 func decode(res any, version int16, body []byte) error {
 	ok := false

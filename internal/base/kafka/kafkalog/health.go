@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Trouble is a call that the client keeps retrying, or a response that it waits for.
+// Trouble is a call that the client keeps retrying, or a response for which it waits.
 type Trouble struct {
 	Doing string    // the failing action, in gerund voice: `reading topic "t" partition 3`
 	Since time.Time // first attempt since the last success
@@ -24,11 +24,11 @@ const silentAfter = 5 * time.Second
 // health keeps the failures of calls that are being retried. Safe for concurrent use.
 type health struct {
 	mu       sync.Mutex
-	answered time.Time            // time of the last response of any broker
+	answered time.Time            // time of the last response from any broker
 	appended map[string]time.Time // time of the last acknowledged batch, by topic
 	troubles map[*trouble]Trouble
 	waiting  map[*trouble]Trouble // requests without a response
-	away     map[string]Away      // brokers that could not be connected to, by address
+	away     map[string]Away      // brokers to which no connection could be made, by address
 }
 
 // trouble represents one call, request or partition that may be in trouble.
@@ -60,7 +60,7 @@ func (h *health) over(t *trouble) {
 	delete(h.troubles, t)
 }
 
-// request notes that a request begins. The function that it returns ends it.
+// request records that a request begins. The returned function ends it.
 func (h *health) request(addr string) (end func(err error)) {
 	defer h.lock()()
 	call := new(trouble)
@@ -73,7 +73,7 @@ func (h *health) request(addr string) (end func(err error)) {
 	}
 }
 
-// Troubles returns what the client waits for at the moment, the longest wait first.
+// Troubles returns everything that the client is currently waiting for, the longest wait first.
 func (c *Client) Troubles() []Trouble {
 	defer c.health.lock()()
 	list := slices.Collect(maps.Values(c.health.troubles))
@@ -104,7 +104,7 @@ func (h *health) dialed(addr string, since time.Time, failed *stageError) {
 		return
 	}
 	if !failed.transient() {
-		return // it refuses, which the failing call reports
+		return // the broker refuses, which the failing call reports
 	}
 	if before, ok := h.away[addr]; ok {
 		since = before.Since
@@ -131,7 +131,7 @@ func (c *Client) Appended(topic string) time.Time {
 	return c.health.appended[topic]
 }
 
-// Answered returns the time of the last response of any broker; before the first one, the time when
+// Answered returns the time of the last response from any broker; before the first, the time when
 // the client was made.
 func (c *Client) Answered() time.Time {
 	defer c.health.lock()()
@@ -156,7 +156,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	return fmt.Errorf("finding a broker that answers: %w", last)
 }
 
-// Gone asks all brokers after goneAfter without a response, and waits for goneAsks: together well
+// After goneAfter without a response, Gone asks all brokers and waits for goneAsks: together well
 // below the ten seconds that supervisors wait before they kill a process.
 const (
 	goneAfter = 5 * time.Second
@@ -164,7 +164,7 @@ const (
 )
 
 // Gone returns an error once no broker has responded for some seconds, not even to a new request;
-// nil at the end of ctx.
+// it returns nil when ctx ends.
 func (c *Client) Gone(ctx context.Context) error {
 	for sleep(ctx, goneAfter/20) == nil {
 		last := c.Answered()

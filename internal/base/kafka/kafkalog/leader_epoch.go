@@ -9,19 +9,20 @@ import (
 )
 
 // EpochEnd asks the leader of a partition where a leader epoch ended. It returns the greatest epoch
-// of its log that is at most leaderEpoch, and the offset where the next greater one begins, or the
-// end of the log. If every epoch of the log is greater, it returns leaderEpoch itself and the
-// offset where the first one begins; if the log has nothing after leaderEpoch, −1 and −1.
+// in the leader's log that is at most leaderEpoch, and the offset where the next greater one
+// begins, or the end of the log. If every epoch in the log is greater, it returns leaderEpoch
+// itself and the offset where the first one begins; if the log has nothing after leaderEpoch, −1
+// and −1.
 //
 // A record of epoch e at offset o is unchanged if and only if EpochEnd(e) returns e and an end
-// above o (or o lies below the beginning of the log): an election that lost it has begun a greater
+// above o (or o lies below the beginning of the log): an election that lost it began a greater
 // epoch at o or below.
 func (c *Client) EpochEnd(ctx context.Context, topic string,
 	partition, leaderEpoch int32) (endOffset int64, epoch int32, err error) {
 	doing := fmt.Sprintf("asking for the end of leader epoch %d of topic %q partition %d", leaderEpoch, topic,
 		partition)
 	req := franzRequest{newest: newest[protocol.OffsetForLeaderEpoch], make: func() kmsg.Request {
-		req := kmsg.NewPtrOffsetForLeaderEpochRequest() // its default is a consumer's
+		req := kmsg.NewPtrOffsetForLeaderEpochRequest() // the default is a consumer's
 		asked := kmsg.OffsetForLeaderEpochRequestTopicPartition{Partition: partition, CurrentLeaderEpoch: -1,
 			LeaderEpoch: leaderEpoch}
 		req.Topics = []kmsg.OffsetForLeaderEpochRequestTopic{

@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// leader is the broker that serves a partition; broker −1 while none is elected.
+// leader is the leader of a partition; broker is −1 while none is elected.
 type leader struct {
 	broker   int32
 	epoch    int32
@@ -77,7 +77,7 @@ func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, 
 	return all, err
 }
 
-// refresh asks any broker for the cluster and the topics. It forgets topics that do not exist.
+// refresh asks any broker about the cluster and the topics. It forgets topics that do not exist.
 func (c *Client) refresh(ctx context.Context, topics ...string) error {
 	return c.refreshOn(ctx, c.anyBroker(), topics)
 }
@@ -147,7 +147,7 @@ func (c *Client) cachedLeader(topic string, partition int32) (id int32, addr str
 	return l.broker, addr, nil
 }
 
-// forget drops the cached metadata of a topic, so that the next use asks again.
+// forget drops the cached metadata of a topic, so that its next use requests it again.
 func (c *Client) forget(topic string) {
 	defer c.lock()()
 	delete(c.topics, topic)

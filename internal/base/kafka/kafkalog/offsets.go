@@ -8,9 +8,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Offsets are the bounds of a partition.
+// Offsets are the bounds of a partition's log.
 type Offsets struct {
-	Start      int64 // offset of the first record that is still there
+	Start      int64 // offset of the first remaining record
 	High       int64 // one after the last record that all in-sync replicas have
 	LastStable int64 // one after the last record before any open transaction; at most High
 }
@@ -49,7 +49,7 @@ func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32,
 	return offset, err == nil && offset >= 0, err
 }
 
-// listOffset asks for one offset: brokers refuse two for the same partition in one request.
+// listOffset requests one offset: brokers refuse two for the same partition in one request.
 func (c *Client) listOffset(ctx context.Context, topic string, partition int32, timestamp int64,
 	isolation int8) (int64, error) {
 	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: isolation, Topics: []listoffsets.RequestTopic{{

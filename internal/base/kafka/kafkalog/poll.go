@@ -11,7 +11,7 @@ import (
 
 const (
 	pollGrace    = time.Second     // how long a poll waits for responses after its deadline
-	unknownGrace = 3 * time.Second // how long a partition that is read or written may be unknown
+	unknownGrace = 3 * time.Second // how long a partition in use may be unknown
 )
 
 type poll struct {
@@ -21,7 +21,7 @@ type poll struct {
 	fetches  []Fetch
 	min      int32
 	fetched  map[topicPartition]Fetched
-	done     bool      // records, progress or a final error arrived: return
+	done     bool      // whether records, progress or a final error arrived: return
 	retries  int       // failed attempts in a row
 	retryAt  time.Time // when to dispatch again; zero: nothing has failed
 }
@@ -89,7 +89,7 @@ func (p *poll) askAll(ctx context.Context) {
 func (p *poll) accept(ctx context.Context, a answer) {
 	l := a.link
 	if p.f.links[a.broker] != l || l.sent == nil {
-		return // given up before
+		return // abandoned before
 	}
 	fetches := l.sent
 	l.sent = nil
@@ -116,7 +116,7 @@ func (p *poll) accept(ctx context.Context, a answer) {
 		p.failed(partition, time.Now(), err)
 	}
 	if len(again) > 0 && !news {
-		return // the broker ended the wait early because of the errors: all partitions are asked for again
+		return // the broker ended the wait early because of the errors: all partitions are requested again
 	}
 	for _, fetched := range all {
 		fetched.Asked = l.asked
@@ -127,7 +127,8 @@ func (p *poll) accept(ctx context.Context, a answer) {
 	p.done = p.done || news
 }
 
-// failed records that a partition has been unreadable since a time, and schedules the next attempt.
+// failed records that a partition has been unreadable since the given time, and schedules the next
+// attempt.
 func (p *poll) failed(partition topicPartition, since time.Time, err error) {
 	f := p.f
 	f.c.forget(partition.topic)
@@ -151,7 +152,7 @@ func (p *poll) failed(partition topicPartition, since time.Time, err error) {
 	}
 	if final != nil {
 		fetched := Fetched{Topic: partition.topic, Partition: partition.partition, High: -1, LastStable: -1}
-		for _, fetch := range p.fetches { // it may be one that only an earlier Poll has asked for
+		for _, fetch := range p.fetches { // the partition may be from an earlier Poll only
 			if fetch.topicPartition() == partition {
 				fetched.Next = fetch.Offset
 			}

@@ -14,12 +14,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// appendBatch writes one batch, and repeats the same bytes until its outcome is known.
+// appendBatch writes one batch, and resends the same bytes until its outcome is known.
 func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, error) {
 	p.buf = appendBatch(append(p.buf[:0], 0, 0, 0, 0), msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
 	count := int32(len(msgs))
 	base := int64(-1)
-	sent := false // an earlier try may have been written
+	sent := false // an earlier attempt may have been written
 	var missing absence
 	err := p.c.persist(ctx, p.doing(), func() (err error) {
 		if ctx.Err() != nil {
@@ -43,7 +43,7 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 		}
 		return -1, err
 	}
-	// Sequences count from 0 to 2³¹−1 and begin again.
+	// Sequences run from 0 to 2³¹−1 and then start again.
 	p.sequence = int32((uint32(p.sequence) + uint32(count)) & 0x7fffffff)
 	p.next = base + int64(count)
 	p.c.health.wrote(p.topic)
@@ -59,7 +59,7 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 		return -1, err
 	}
 	if *sent {
-		// A broker that was restarted may not know the producer any more.
+		// A restarted broker may no longer know the producer.
 		if base, found, err := p.find(ctx, count); err != nil || found {
 			return base, err
 		}
@@ -80,7 +80,7 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 		}
 		return base, err
 	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState:
-		// The last: a newer producer is in the middle of its fence.
+		// InvalidTransactionState means that a newer producer is in the middle of its fence.
 		return -1, fmt.Errorf("%w (error %d)", ErrFenced, code)
 	case kafka.OutOfOrderSequenceNumber, kafka.DuplicateSequenceNumber, kafka.UnknownProducerId:
 		base, found, err := p.find(ctx, count)
@@ -148,7 +148,7 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 }
 
 // eachBatch calls fn with every batch from an offset to the end of the log, including open
-// transactions, and returns the offset after them. An error of fn ends it (see StopReading).
+// transactions, and returns the offset after them. An error from fn ends it (see StopReading).
 func (p *Producer) eachBatch(ctx context.Context, offset int64, fn func(b *batch) error) (next int64, err error) {
 	end, err := p.c.listOffset(ctx, p.topic, p.partition, latestTime, readUncommitted)
 	if err == nil && end < offset {
@@ -178,8 +178,8 @@ func (p *Producer) eachBatch(ctx context.Context, offset int64, fn func(b *batch
 	return offset, nil
 }
 
-// batches fetches from an offset, including open transactions. It returns ErrSequence if the log
-// does not have the offset.
+// batches fetches from an offset, including open transactions. It returns ErrSequence if the offset
+// is outside the log.
 func (p *Producer) batches(ctx context.Context, offset int64) ([]byte, error) {
 	_, addr, err := p.c.leaderOf(ctx, p.topic, p.partition)
 	if err != nil {

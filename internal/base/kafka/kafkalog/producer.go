@@ -16,7 +16,7 @@ import (
 )
 
 // Producer appends records to one partition: acknowledged by every in-sync replica, each batch
-// exactly once. For one goroutine at a time, except Close.
+// exactly once. Not for concurrent use, except Close.
 type Producer struct {
 	// AppendTime is the broker's time of the last batch in Unix milliseconds; −1 if the topic has
 	// no append times or the broker has not returned one.
@@ -30,7 +30,7 @@ type Producer struct {
 	id       int64
 	epoch    int16
 	sequence int32     // sequence of the next record
-	next     int64     // no unacknowledged batch of this producer can be below this offset
+	next     int64     // this producer has no unacknowledged batch below this offset
 	failed   error     // set once the outcome of a batch is unknown, or the identity is lost
 	fenced   time.Time // wall-clock time of the last Fence; zero before the first
 	buf      []byte
@@ -39,8 +39,8 @@ type Producer struct {
 	end  context.CancelFunc
 }
 
-// NewProducer gets a producer id and epoch for a partition. With a transactional id it raises that
-// id's epoch; without one ("") the producer is only idempotent. The batches belong to no
+// NewProducer obtains a producer id and epoch for a partition. With a transactional id it raises
+// that id's epoch; without one ("") the producer is only idempotent. The batches belong to no
 // transaction: readers see them at once.
 func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 	transactionalID string) (*Producer, error) {
@@ -62,7 +62,7 @@ func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 	return p, nil
 }
 
-// Identity returns the producer id and epoch that the broker knows this producer by.
+// Identity returns the producer id and epoch by which the broker knows this producer.
 func (p *Producer) Identity() (id int64, epoch int16) { return p.id, p.epoch }
 
 // End returns the offset after the last acknowledged record of the producer, or after its fence.
@@ -83,9 +83,9 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 // AppendOffsets appends msgs in order, in batches of Config.MaxBatchBytes, and returns their
 // offsets; with an error, only the offsets of the leading messages that were acknowledged.
 //
-// After a refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence
-// are final. After any other error the outcome of one batch is unknown, and further appends return
-// ErrUnknownOutcome: its sequence, used again for other bytes, could lose them.
+// After a refusal, the log contains nothing after the acknowledged messages. ErrFenced and
+// ErrSequence are final. After any other error the outcome of one batch is unknown, and further
+// appends return ErrUnknownOutcome: its sequence, used again for other bytes, could lose them.
 func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
 	if p.failed != nil {
 		return nil, p.failed
@@ -120,13 +120,14 @@ func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, 
 	return offsets, nil
 }
 
-// renewAfter is how old a fence may be at an append: far below any transactional.id.expiration.ms.
+// renewAfter is the greatest age of a fence at an append: far below any
+// transactional.id.expiration.ms.
 const renewAfter = time.Hour
 
 // renew repeats an old fence. Appends do not reach the coordinator: it forgets the transactional id
 // of a producer that only appends, and the next producer would not fence this one.
 func (p *Producer) renew(ctx context.Context) error {
-	// The wall clock, because the monotonic one stops while a machine sleeps.
+	// It uses the wall clock, because the monotonic one stops while a machine sleeps.
 	age := time.Now().Round(0).Sub(p.fenced)
 	if p.fenced.IsZero() || age >= 0 && age < renewAfter {
 		return nil
@@ -144,7 +145,7 @@ func (p *Producer) doing() string {
 
 func (p *Producer) wrap(err error) error { return fmt.Errorf("%s: %w", p.doing(), err) }
 
-// transactionTimeout is how long the empty transaction of a Fence may last: then it is aborted.
+// transactionTimeout is how long the empty transaction of a Fence may last before it is aborted.
 const transactionTimeout = 60 * time.Second
 
 func (c *Client) initProducer(ctx context.Context, transactionalID string) (id int64, epoch int16, err error) {

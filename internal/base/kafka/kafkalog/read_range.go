@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// StopReading, returned by a callback of ReadRange, ends the reading without an error.
+// StopReading, when returned by a callback of ReadRange, ends the reading without an error.
 //
 //lint:ignore ST1012 it is not an error, as fs.SkipAll is not
 var StopReading = errors.New("stop reading")
 
 // ReadRange calls fn for every committed record with from ≤ offset < to, in log order. It waits for
-// records that are not there yet. An error of fn ends the reading and is returned as it is, unless
-// it is StopReading. Errors: ErrOffsetOutOfRange if from is outside the log.
+// records that are not there yet. An error from fn ends the reading and is returned unchanged,
+// unless it is StopReading. Errors: ErrOffsetOutOfRange if from is outside the log.
 func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64,
 	fn func(Record) error) error {
 	return c.NewRangeReader(topic, partition).Read(ctx, from, to, fn)
@@ -25,15 +25,15 @@ func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, f
 type RangeReader struct {
 	Topic     string
 	Partition int32
-	MaxBytes  int32 // size of a response to keep; 0: a megabyte
+	MaxBytes  int32 // maximum size of a response; 0 means 1 MiB
 
 	c    *Client
-	from int64    // offset at which kept can be used; −1 if none
+	from int64    // offset from which kept can be used; −1 if there is none
 	kept []Record // at or after from
 	next int64    // offset after kept
 }
 
-// NewRangeReader returns a RangeReader of a partition. It needs no Close.
+// NewRangeReader returns a RangeReader for a partition. It needs no Close.
 func (c *Client) NewRangeReader(topic string, partition int32) *RangeReader {
 	return &RangeReader{Topic: topic, Partition: partition, c: c, from: -1}
 }

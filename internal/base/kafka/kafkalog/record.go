@@ -26,7 +26,7 @@ type Message struct {
 }
 
 // Stamp is the time of a message: At or Now. The zero value is Now, so that a message without a
-// time is not of 1970.
+// time is not dated 1970.
 type Stamp struct {
 	millis int64
 	given  bool
@@ -38,7 +38,7 @@ func At(millis int64) Stamp { return Stamp{millis, true} }
 // Now returns the stamp of the time of appending, by the clock of this process.
 func Now() Stamp { return Stamp{} }
 
-// Millis returns the time in unix ms; false if it is the time of appending.
+// Millis returns the time in unix ms; false means the time of appending.
 func (s Stamp) Millis() (int64, bool) { return s.millis, s.given }
 
 func (s Stamp) or(now int64) int64 {

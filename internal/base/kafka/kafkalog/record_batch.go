@@ -12,26 +12,26 @@ import (
 
 const (
 	batchHeader = 61 // size of the header of a record batch, format version 2
-	crcStart    = 21 // where the checksummed part begins
+	crcStart    = 21 // offset of the checksummed part
 )
 
 type batch struct{ kmsg.RecordBatch }
 
 func (b *batch) last() int64 { return b.FirstOffset + int64(b.LastOffsetDelta) } // as first written
 
-// nextBatch reads the first batch in raw. ok is false if raw has no whole one.
+// nextBatch reads the first batch in raw. ok is false if raw does not contain a complete one.
 func nextBatch(raw []byte) (b batch, rest []byte, ok bool) {
 	if b.ReadFrom(raw) != nil || b.Magic != 2 {
 		return b, nil, false
 	}
-	// No offset is negative, and none overflows.
+	// No valid offset is negative or overflows.
 	sane := b.LastOffsetDelta >= 0 && b.FirstOffset >= 0 && b.FirstOffset < math.MaxInt64-math.MaxInt32
 	return b, raw[batchHeader+len(b.Records):], sane
 }
 
 // appendBatch encodes msgs as one uncompressed, non-transactional record batch and appends it to
-// dst. The broker writes the base offset. now (unix ms) is the time of appending. Deltas of times
-// may wrap around, and so does the sum that a reader makes of them.
+// dst. The broker writes the base offset. now (unix ms) is the time of appending. Time deltas may
+// wrap around, as does the sum that a reader computes from them.
 func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequence int32, now int64) []byte {
 	start := len(dst)
 	first := msgs[0].Timestamp.or(now)
@@ -40,7 +40,7 @@ func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequen
 		last = max(last, msgs[i].Timestamp.or(now))
 	}
 	header := kmsg.RecordBatch{
-		PartitionLeaderEpoch: -1, // the broker's to fill
+		PartitionLeaderEpoch: -1, // filled in by the broker
 		Magic:                2,
 		LastOffsetDelta:      int32(len(msgs) - 1), NumRecords: int32(len(msgs)),
 		FirstTimestamp: first, MaxTimestamp: last,
@@ -75,7 +75,7 @@ func appendRecord(dst []byte, m *Message, timeDelta int64, index int) []byte {
 	return slices.Insert(dst, start, kbin.AppendVarint(size[:0], int32(len(dst)-start))...)
 }
 
-// maxRecordSize bounds the bytes of a message in a batch, whatever its index and time in it.
+// maxRecordSize bounds the size of a message in a batch, whatever its index and time.
 func maxRecordSize(m *Message) int {
 	const number = binary.MaxVarintLen32
 	// size, attributes, time, index, lengths

@@ -20,7 +20,7 @@ const (
 // test compares the two) but reusing memory, and without timestamps beyond the year 2262.
 type recordSet struct {
 	partition  int32
-	next       int64 // records below it are not wanted, or were returned already
+	next       int64 // records below it are not wanted, or have been returned already
 	records    []Record
 	appendTime bool
 	aborted    map[int64][]int64 // first offsets of aborted transactions by producer id, ascending
@@ -56,7 +56,7 @@ func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space
 		}
 		raw = rest
 	}
-	// Bytes without progress would be asked for again for ever.
+	// Bytes without progress would be requested again forever.
 	return s, len(p.RecordBatches) == 0 || s.next > fetch.Offset
 }
 
@@ -89,7 +89,8 @@ func (s *recordSet) add(b *batch, raw []byte) bool {
 	return true
 }
 
-// isAborted reports whether a batch is in an aborted transaction whose marker is later in the log.
+// isAborted reports whether a batch belongs to an aborted transaction whose marker comes later in
+// the log.
 func (s *recordSet) isAborted(b *batch) bool {
 	firsts := s.aborted[b.ProducerID]
 	return b.Attributes&attrTransactional != 0 && len(firsts) > 0 && b.FirstOffset >= firsts[0]
@@ -116,7 +117,7 @@ const (
 	commitMarker = 1
 )
 
-// markerKind returns the kind of the one record of a control batch.
+// markerKind returns the kind of the only record in a control batch.
 func markerKind(b *batch, body []byte) (kind int, ok bool) {
 	var r Record
 	if _, delta, rest, ok := parseRecord(&r, body); !ok || len(rest) != 0 || delta < 0 ||
@@ -129,8 +130,8 @@ func markerKind(b *batch, body []byte) (kind int, ok bool) {
 	return int(binary.BigEndian.Uint16(r.Key[2:])), true
 }
 
-// parse appends the wanted records of a batch. It fails unless the batch has exactly the records
-// that its header announces.
+// parse appends the wanted records of a batch. It fails unless the batch contains exactly the
+// records that its header announces.
 func (s *recordSet) parse(b *batch, body []byte) bool {
 	appended := b.Attributes&attrAppendTime != 0
 	for range b.NumRecords {
@@ -168,7 +169,7 @@ func parseRecord(r *Record, in []byte) (timeDelta, offsetDelta int64, rest []byt
 	timeDelta, offsetDelta = body.Varlong(), int64(body.Varint())
 	r.Key, r.Value = nullable(&body), nullable(&body)
 	n := int(body.Varint())
-	if n < 0 || n > len(body.Src)/2 { // a header takes two bytes at least
+	if n < 0 || n > len(body.Src)/2 { // a header takes at least two bytes
 		return 0, 0, nil, false
 	}
 	if n > 0 {

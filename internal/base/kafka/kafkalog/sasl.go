@@ -47,7 +47,8 @@ func (w *wire) authenticate(ctx context.Context) error {
 		case res.ErrorCode != 0:
 			return fail(codeError(res.ErrorCode), nil)
 		}
-		// The broker closes the connection at the end; another one replaces it earlier.
+		// The broker closes the connection when the session ends; a new one replaces it before
+		// that.
 		if lifetime := time.Duration(res.SessionLifetimeMillis) * time.Millisecond; lifetime > 0 {
 			w.retires = time.Now().Add(lifetime * 4 / 5)
 		}
@@ -58,5 +59,5 @@ func (w *wire) authenticate(ctx context.Context) error {
 	return nil
 }
 
-// Named may be implemented by a SASL mechanism, so that error texts have its user name.
+// Named may be implemented by a SASL mechanism, so that error texts contain its user name.
 type Named interface{ User() string }

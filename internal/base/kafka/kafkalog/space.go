@@ -18,7 +18,7 @@ const (
 )
 
 // space is the memory of one response: its bytes, records and decompressed batches. With Reuse, a
-// link decodes one response after the other into it.
+// link decodes all its responses into the same space.
 type space struct {
 	decompressor kgo.Decompressor
 	frame        []byte
@@ -46,7 +46,7 @@ func (s *space) bytes(n int) []byte {
 	return s.frame[:n]
 }
 
-// giveBack ends the validity of the response in the space, if the space is reused.
+// giveBack invalidates the response in the space if the space is reused.
 func (s *space) giveBack() {
 	if !s.reused {
 		return
@@ -58,7 +58,7 @@ func (s *space) giveBack() {
 	}
 }
 
-// begin makes room for the records that a response announces, but not more than fit in its bytes.
+// begin makes room for the records that a response announces, but no more than its bytes can hold.
 func (s *space) begin(res *kmsg.FetchResponse) {
 	const smallest = 7 // bytes of a record without key, value and headers
 	total := 0

@@ -11,7 +11,7 @@ import (
 const idsFrom = 10
 
 // TopicID returns the id that a topic got when it was created, and the id of the cluster. Both are
-// zero if the brokers are of a version without ids of topics.
+// zero if the brokers' version has no topic ids.
 func (c *Client) TopicID(ctx context.Context, topic string) (cluster string, id [16]byte, err error) {
 	req := franzRequest{newest: idsFrom, make: func() kmsg.Request {
 		req := kmsg.NewPtrMetadataRequest()
@@ -35,13 +35,13 @@ type identity struct {
 	id      [16]byte
 }
 
-// decode reads a flexible response, as far as it is needed; an older one has no ids.
+// decode reads a flexible response as far as needed; an older one has no ids.
 func (t *identity) decode(version int16, body []byte) (ok bool) {
 	if version < idsFrom {
 		return true
 	}
 	r := kbin.Reader{Src: body}
-	tags := func() { // franz-go's own decoder counts tags that are not there
+	tags := func() { // franz-go's own decoder counts tags that do not exist
 		for n := r.Uvarint(); r.Ok() && n > 0; n-- {
 			r.Uvarint()
 			r.Span(int(r.Uvarint()))

@@ -24,8 +24,8 @@ type TopicSpec struct {
 }
 
 // CreateTopics creates the topics and waits until every partition has a leader. After an error some
-// of them may exist. The error joins a *CreateError for every reason, ErrTopicExists for topics
-// that were there before. A broken connection is an error, too: a second call finds out the
+// of them may exist. The error joins a *CreateError for every reason; for existing topics the
+// reason is ErrTopicExists. A broken connection is an error, too: call again to find out the
 // outcome.
 func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 	req := &createtopics.Request{TimeoutMs: int32(requestTimeout.Milliseconds())}
@@ -60,7 +60,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 	if addr == "" {
 		addr = c.addresses()[0]
 	}
-	// After a failure on an idle connection, it would not be known whether the request arrived.
+	// If an idle connection failed, it would be unknown whether the request arrived.
 	res := kmsg.NewPtrCreateTopicsResponse()
 	err := c.onNewConnection(addr, 2*requestTimeout)(ctx, req, res)
 	if errors.As(err, new(*stageError)) {
@@ -101,7 +101,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 	return created, nil
 }
 
-// CreateError is a reason for which CreateTopics did not create some topics.
+// CreateError is a reason why CreateTopics did not create some topics.
 type CreateError struct {
 	Topics []string
 	Err    error

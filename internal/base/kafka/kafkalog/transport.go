@@ -28,16 +28,17 @@ type waits struct {
 	silent        time.Duration // see silentAfter
 }
 
-// newest has the newest version of each request. None has a flexible header (KIP-482).
-// After EndTxn 5 a producer would get another epoch for every transaction (KIP-890); since Fetch
-// 13, topics are ids.
+// newest maps each request to the newest version used. None has a flexible header (KIP-482). From
+// EndTxn 5 on, a producer would get another epoch for every transaction (KIP-890); from Fetch 13
+// on, topics are ids.
 var newest = map[protocol.ApiKey]int16{
 	protocol.Produce: 8, protocol.Fetch: 11, protocol.ListOffsets: 5, protocol.Metadata: 8, protocol.FindCoordinator: 2,
 	protocol.InitProducerId: 1, protocol.AddPartitionsToTxn: 2, protocol.EndTxn: 2, protocol.OffsetForLeaderEpoch: 3,
 	protocol.CreateTopics: 4, protocol.DescribeConfigs: 3, protocol.SaslHandshake: 1, protocol.SaslAuthenticate: 1,
 }
 
-// newTransport returns kafka-go's pool of connections: several per broker, each with one request.
+// newTransport returns kafka-go's connection pool: several connections per broker, each with one
+// request at a time.
 func (c *Client) newTransport() *kafka.Transport {
 	return &kafka.Transport{
 		Dial: c.connect, DialTimeout: c.cfg.waits.dial, IdleTimeout: idleTimeout, MetadataTTL: never,
@@ -55,10 +56,10 @@ type exchange struct {
 	res              any
 	timeout          time.Duration
 	memory           func(n int) []byte   // for the response
-	step             atomic.Pointer[step] // the connection attempt made for it; nil: none
+	step             atomic.Pointer[step] // the connection attempt made for this exchange; nil: none
 }
 
-// step is a step of making a connection, with the Config that has its TLS.
+// step is a step in making a connection, with the Config that holds its TLS settings.
 type step struct {
 	stage
 	cfg *Config
@@ -79,8 +80,8 @@ func (*exchange) Required(map[protocol.ApiKey]int16) bool { return true }
 
 var errRetired = errors.New("the connection is not used any more")
 
-// send sends req to a broker and reads the response into res, which an error may leave
-// half-written.
+// send sends req to a broker and reads the response into res, which may be half-written after an
+// error.
 func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req protocol.Message, res any,
 	timeout time.Duration, memory func(n int) []byte) error {
 	under, cancel := context.WithCancel(ctx)
@@ -152,7 +153,7 @@ func (c *Client) connect(ctx context.Context, _, addr string) (net.Conn, error) 
 		return nil, ErrClosed
 	}
 	x.reach(&step{stageVersions, cfg})
-	// The context given here is cancelled after a good dial, too.
+	// The context given here is also cancelled after a successful dial.
 	w.settled = context.AfterFunc(x.ctx, w.abort)
 	return w, nil
 }
@@ -160,13 +161,13 @@ func (c *Client) connect(ctx context.Context, _, addr string) (net.Conn, error) 
 type wire struct {
 	net.Conn
 	c           *Client
-	cfg         *Config // the client's configuration, with TLS as of the time of connecting
+	cfg         *Config // the client's configuration, with TLS as it was when connecting
 	addr        string
 	settled     func() bool               // ends the abort of the connection with the call that it was made for
 	greeting    []byte                    // the rest of the response to ApiVersions
-	versions    map[protocol.ApiKey]int16 // the newest ones that the broker has
+	versions    map[protocol.ApiKey]int16 // the newest versions that the broker supports
 	correlation int32
-	welcome     bool      // authenticated, if that is needed
+	welcome     bool      // authenticated, if necessary
 	retires     time.Time // shortly before the broker ends its authentication; zero: never
 }
 
@@ -278,7 +279,7 @@ func (w *wire) roundTrip(req protocol.Message, res any, memory func(n int) []byt
 	return nil
 }
 
-// franzRequest makes a request that kafka-go does not have, or not in this version.
+// franzRequest makes a request that kafka-go lacks, at least in this version.
 type franzRequest struct {
 	newest int16
 	make   func() kmsg.Request

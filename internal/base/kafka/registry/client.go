@@ -21,10 +21,10 @@ type Config struct {
 	User         string // for basic authentication, sent only to the server of URL; "" sends none
 	Password     secret.Of[string]
 	PasswordFile string // if set, read for every request; Password is used while it cannot be read
-	CAFile       string // PEM certificates that sign the registry's, which may change; "" trusts the system's
+	CAFile       string // PEM file of CA certificates for the registry, which may change; "" trusts the system's
 
 	Timeout  time.Duration // per request; 0 is 10 seconds
-	Attempts int           // for one question; 0 is 5
+	Attempts int           // per request; 0 is 5
 	Pause    time.Duration // before the second attempt, then doubled each time; 0 is 200 ms
 
 	// Patience is how long a request is retried while the registry responds "too many requests",
@@ -47,8 +47,8 @@ type Client struct {
 	size  int // total size of the known schemas, in bytes
 }
 
-// maxKnown bounds the text that is remembered, in bytes: records may name every schema of a
-// registry that other programs use as well.
+// maxKnown bounds the cached texts, in bytes: records may name every schema of a registry that
+// other programs share.
 const maxKnown = 16 << 20
 
 // New checks the configuration; it does not connect. Errors: *ConfigError.
@@ -72,12 +72,12 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, sr: client, trust: trust, known: make(map[uint32]string)}, nil
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.trust.close() }
 
 // Schema returns the Avro schema with an id. Errors: event.ErrUnknownSchema, event.ErrUnfitSchema
-// (it is not Avro, refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or the error
-// of ctx.
+// (it is not Avro, refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or ctx's
+// error.
 func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	c.mu.Lock()
 	text, ok := c.known[id]
@@ -112,7 +112,7 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 
 // Latest returns the newest Avro schema of a subject, so that the schema of producers can be
 // checked before anything is read: by default the subject of a topic's values is the topic's name
-// followed by "-value". Errors: as Schema.
+// followed by "-value". Errors are those of Schema.
 func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	var s sr.SubjectSchema
 	err := c.try(ctx, func(ctx context.Context) (err error) {

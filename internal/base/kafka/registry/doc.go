@@ -3,17 +3,17 @@
 // of files that are written to a topic.
 //
 // Guarantees:
-//   - The meaning of an id never changes: each schema is requested once, as long as all known
+//   - The meaning of an id never changes: each schema is requested only once, as long as all known
 //     schemas fit in 16 MB.
 //   - event.ErrUnknownSchema is returned only if the registry itself reports that it has no such
 //     schema. A proxy's 404 does not count.
-//   - Requests are tried again after failures that can pass by themselves, with growing pauses,
-//     before ErrUnreachable is returned. After "too many requests" they are tried again with the
-//     pauses that the registry asks for, for up to 15 minutes.
+//   - After transient failures, requests are retried with growing pauses before ErrUnreachable is
+//     returned. After "too many requests" they are retried with the pauses that the registry
+//     requests, for up to 15 minutes.
 //   - event.ErrUnfitSchema means that the registry has something other than one Avro schema of at
 //     most 4 MB under the id: another kind, or one with references to others.
-//   - Only Register registers a schema, and only if it is not registered already.
+//   - Only Register registers a schema, and only if it is not yet registered.
 //   - Errors name the registry and what to check, never a password or the contents of an event.
 //
-// Not guaranteed: that the schema can be read; package schemas/event decides that.
+// The package does not guarantee that the schema can be read; package schemas/event decides that.
 package registry

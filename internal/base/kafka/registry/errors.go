@@ -23,8 +23,8 @@ var (
 	// ErrUnsupported is returned by Register for a text that the registry does not accept as a
 	// schema.
 	ErrUnsupported = errors.New("unsupported schema")
-	// ErrIncompatible is returned when the compatibility rule of a subject refuses a schema: the
-	// topic's readers were promised another one.
+	// ErrIncompatible is returned when a subject's compatibility rule refuses a schema: the topic's
+	// readers were promised compatible ones.
 	ErrIncompatible = errors.New("schema incompatible with those of its subject")
 )
 
@@ -75,7 +75,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	case code == http.StatusUnauthorized && c.cfg.User == "":
 		return fmt.Errorf("%w: %s wants a user and a password: set them", ErrUnauthorized, address), false
 	case code == http.StatusUnauthorized:
-		// A password in a file may be changed there and at the registry one after the other.
+		// A password in a file may be changed there and at the registry at different times.
 		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, address, c.cfg.User),
 			c.cfg.PasswordFile != ""
 	case code == http.StatusForbidden:

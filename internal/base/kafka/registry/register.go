@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Register returns the id of an Avro schema under a subject. A schema that the subject has already
-// is only looked up, so that users who must not register can use it; any other becomes the
+// Register returns the id of an Avro schema under a subject. A schema that the subject already has
+// is only looked up, so that users without permission to register can use it; any other becomes the
 // subject's next version. Errors: ErrIncompatible, ErrUnsupported (the registry does not accept it
-// as a schema), ErrUnreachable, ErrUnauthorized, or the error of ctx.
+// as a schema), ErrUnreachable, ErrUnauthorized, or ctx's error.
 func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, error) {
 	found, err := c.Lookup(ctx, subject, schema)
 	if !errors.Is(err, event.ErrUnknownSchema) {
@@ -30,7 +30,7 @@ func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, 
 }
 
 // Lookup returns the id that an Avro schema has under a subject, and registers nothing. Errors:
-// event.ErrUnknownSchema if the subject does not have it, else as Register.
+// event.ErrUnknownSchema if the subject does not have it, else those of Register.
 func (c *Client) Lookup(ctx context.Context, subject, schema string) (uint32, error) {
 	id := 0
 	err := c.try(ctx, func(ctx context.Context) error {
@@ -41,7 +41,7 @@ func (c *Client) Lookup(ctx context.Context, subject, schema string) (uint32, er
 	return c.checked(id, err, "looking up the schema of", subject)
 }
 
-// checked refuses an id that no registry assigns: ids are 1 to 2^31−1, and a response without one
+// checked rejects an id that no registry assigns: ids are 1 to 2^31−1, and a response without an id
 // is not a registry's.
 func (c *Client) checked(id int, err error, doing, subject string) (uint32, error) {
 	if err == nil && (id < 1 || id > math.MaxInt32) {
@@ -53,8 +53,8 @@ func (c *Client) checked(id int, err error, doing, subject string) (uint32, erro
 	return uint32(id), nil
 }
 
-// explainRefusal returns why a registry refused a schema; nil if the response is about something
-// else.
+// explainRefusal returns the reason why a registry refused a schema; nil if the response is about
+// something else.
 func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	if answer.Method != http.MethodPost {
 		return nil

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// maxAnswer limits the bytes read of a response.
+// maxAnswer limits the bytes read from a response.
 const maxAnswer = 4 << 20
 
 // maxPause bounds the pause between two attempts.
 const maxPause = 5 * time.Second
 
 const (
-	// maxAsked limits a pause that a registry asks for.
+	// maxAsked limits a pause that a registry requests.
 	maxAsked = time.Minute
 	// reportAfter is how long a request waits for a busy registry before Config.Waiting is called.
 	reportAfter = 10 * time.Second
@@ -64,8 +64,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// bounded cuts responses that are too long for a registry's, and turns "too many requests" into a
-// *busyError.
+// bounded truncates responses that are too long for a registry, and turns "too many requests" into
+// a *busyError.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -74,7 +74,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
-		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection serves the next request
+		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be reused
 		_ = resp.Body.Close()
 		return nil, &busyError{retryAfter(resp.Header, time.Now())}
 	}
@@ -85,8 +85,8 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 // errTooLong is wrapped by the error about a JSON object longer than maxAnswer.
 var errTooLong = errors.New("the answer is too long")
 
-// boundedBody ends after maxAnswer bytes: with errTooLong if that cuts an object that the registry
-// gives as a schema, because the next response would be as long.
+// boundedBody ends after maxAnswer bytes: with errTooLong if that truncates a JSON object with a
+// schema, because the next response would be just as long.
 type boundedBody struct {
 	io.ReadCloser
 	left   int
@@ -109,8 +109,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// busyError means that the registry must be asked again after a pause. after is the pause that it
-// asks for; 0 if it names none.
+// busyError means that the request must be repeated after a pause. after is the pause that the
+// registry requests; 0 if it names none.
 type busyError struct{ after time.Duration }
 
 func (e *busyError) Error() string { return "the registry answers with status 429, too many requests" }
@@ -128,11 +128,12 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 }
 
 // try repeats a request until a response arrives, the attempts are used up or ctx ends. "Too many
-// requests" uses up no attempt: records can ask for schemas faster than a registry allows, and it
-// responds once requests are slow enough. Config.Patience ends this for registries that never do.
+// requests" does not count as an attempt: records can need schemas faster than a registry allows,
+// and it responds once requests are slow enough. Config.Patience ends this for registries that
+// never do.
 func (c *Client) try(ctx context.Context, ask func(context.Context) error) error {
 	pause := c.cfg.Pause
-	var waited time.Duration // because the registry asked for it
+	var waited time.Duration // at the registry's request
 	logged := false
 	for attempt := 1; ; {
 		err := ask(ctx)
@@ -167,8 +168,8 @@ func (c *Client) try(ctx context.Context, ask func(context.Context) error) error
 	}
 }
 
-// sleep waits for the time given, or up to half as long again, so that many readers do not ask at
-// once.
+// sleep waits for d plus a random time of up to half of d, so that many readers do not send
+// requests at once.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

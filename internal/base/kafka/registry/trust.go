@@ -16,8 +16,8 @@ import (
 )
 
 // trust sends requests with the current password to the currently trusted registry: both may be in
-// files that change. A file that cannot be read, because it is just being replaced, keeps its last
-// contents. Safe for concurrent use.
+// files that change. While a file cannot be read because it is being replaced, its last contents
+// are used. Safe for concurrent use.
 type trust struct {
 	cfg      Config
 	registry *url.URL
@@ -77,7 +77,7 @@ func (t *trust) password() string {
 	return t.cfg.Password.Reveal()
 }
 
-// current returns the transport for the certificates of the moment.
+// current returns a transport for the current certificates.
 func (t *trust) current() *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,7 +98,7 @@ func (t *trust) close() {
 	t.transport.CloseIdleConnections()
 }
 
-// readCA reads the certificates; nil if the system's are trusted.
+// readCA returns the contents of CAFile; nil if the system's certificates are trusted.
 func (c Config) readCA() ([]byte, error) {
 	if c.CAFile == "" {
 		return nil, nil
@@ -107,7 +107,7 @@ func (c Config) readCA() ([]byte, error) {
 	return bytes.TrimPrefix(ca, []byte("\uFEFF")), err
 }
 
-// transport makes connections to registries that ca has signed.
+// transport returns a transport that trusts registries whose certificates ca has signed.
 func (c Config) transport(ca []byte) (*http.Transport, error) {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: c.Timeout,
 		MaxIdleConns: 2, IdleConnTimeout: 30 * time.Second, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}

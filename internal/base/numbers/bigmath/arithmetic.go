@@ -6,10 +6,10 @@ import (
 )
 
 // Bits is the width of every number here. The worst cancellation of a privacy curve costs about 70
-// bits. Every function of this file is exact to a relative 2^-190 before cancellation.
+// bits. Every function in this file is exact to a relative 2^-190 before cancellation.
 const Bits = 384
 
-// New returns x, which is not NaN, as a number of Bits bits, exactly.
+// New returns exactly x, which is not NaN, as a number with Bits bits.
 func New(x float64) *big.Float { return new(big.Float).SetPrec(Bits).SetFloat64(x) }
 
 // Zero returns 0 with Bits bits, rounding to nearest, to receive a result.
@@ -25,7 +25,7 @@ func Power(x *big.Float, n int) *big.Float {
 }
 
 // Exp returns e^x. The argument is halved until it is small and the result squared back: k halvings
-// cost k bits. |x| stays below 2^26, so that the result's exponent fits.
+// cost k bits. |x| must be below 2^26, so that the result's exponent fits.
 func Exp(x *big.Float) *big.Float {
 	halvings := 16
 	if e := x.MantExp(nil); e > 0 {
@@ -44,7 +44,7 @@ func Exp(x *big.Float) *big.Float {
 	return sum
 }
 
-// Expm1 returns e^x − 1, exact to a relative 2^-190 even for tiny x. |x| stays below 2^26.
+// Expm1 returns e^x − 1, exact to a relative 2^-190 even for tiny x. |x| must be below 2^26.
 func Expm1(x *big.Float) *big.Float {
 	if x.MantExp(nil) > -1 {
 		return Zero().Sub(Exp(x), New(1))

@@ -2,11 +2,11 @@ package bigmath
 
 import "math/big"
 
-// tinyLog bounds ln δ from below: under it a curve is 0 here, and Upward raises it
-// to the least positive float64, an upper bound.
+// tinyLog bounds ln δ from below: a smaller δ counts as 0 here, and Upward raises it to the least
+// positive float64, an upper bound.
 const tinyLog = -745
 
-// certainLoss is the a = ε/μ − μ/2 below which δ is 1 for all purposes.
+// certainLoss is the a = ε/μ − μ/2 below which δ is effectively 1.
 const certainLoss = -100
 
 // GaussianDelta returns δ = Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), the exact privacy curve of μ-GDP
@@ -14,7 +14,7 @@ const certainLoss = -100
 // 2^64 and 0 ≤ ε ≤ 1e9; 0 if it is below the least positive float64.
 //
 // With a = ε/μ − μ/2 and b = a + μ one has e^ε·φ(b) = φ(a), so that δ = φ(a)·(R(a) − R(b)) with the
-// Mills ratio R: nothing overflows and nothing underflows, however far out in the tail.
+// Mills ratio R: nothing overflows or underflows, however far out in the tail.
 func GaussianDelta(mu2, epsilon *big.Float) *big.Float {
 	mu := Zero().Sqrt(mu2)
 	half := Zero().Mul(mu, New(0.5))

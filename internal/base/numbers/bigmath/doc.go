@@ -1,6 +1,6 @@
-// Package bigmath is the arithmetic of privacy guarantees: numbers of 384 bits, wide enough for the
-// cancellation in a privacy curve, and the steps that round such a number to a float64 on the side
-// that promises less.
+// Package bigmath provides the arithmetic for privacy guarantees: 384-bit numbers, wide enough for
+// the cancellation in a privacy curve, and functions that round such a number to a float64 on the
+// side that promises less.
 //
 // # Guarantees
 //
@@ -11,11 +11,11 @@
 //
 // # Limits
 //
-// It checks no argument: the caller keeps to the domains, and results outside are undefined. It has
-// no interval arithmetic: an upper bound needs Upward or an explicit margin. It is slow (tens of
-// microseconds a function) and allocates: do not use it for every record.
+// Functions do not check their arguments: results outside the stated domains are undefined. There
+// is no interval arithmetic: an upper bound needs Upward or an explicit margin. Functions are slow
+// (tens of microseconds per call) and allocate: do not use them for every record.
 //
 // # Concurrency
 //
-// No function keeps or changes its arguments, or has any state.
+// Functions are stateless, and neither retain nor, except Upward, change their arguments.
 package bigmath

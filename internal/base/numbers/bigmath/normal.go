@@ -21,7 +21,7 @@ func NormalDensity(x *big.Float) *big.Float {
 // series for Φ: above, the series loses bits to cancellation; below, the fraction converges slowly.
 const millsSplit = 5
 
-// centralSeries returns (Φ(x) − 1/2)/φ(x) = Σ x^(2n+1)/(2n+1)!!. All terms have one sign, so
+// centralSeries returns (Φ(x) − 1/2)/φ(x) = Σ x^(2n+1)/(2n+1)!!. All terms have the same sign, so
 // nothing cancels.
 func centralSeries(x *big.Float) *big.Float {
 	square := Zero().Mul(x, x)
@@ -34,9 +34,9 @@ func centralSeries(x *big.Float) *big.Float {
 	return sum
 }
 
-// millsFraction returns R(x) = (1 − Φ(x))/φ(x) for x ≥ millsSplit by Laplace's
-// continued fraction 1/(x + 1/(x + 2/(x + 3/(x + …)))), cut at depth n. Successive
-// depths lie on opposite sides of R(x); the distance shrinks like e^(−2x√n).
+// millsFraction returns R(x) = (1 − Φ(x))/φ(x) for x ≥ millsSplit by Laplace's continued fraction
+// 1/(x + 1/(x + 2/(x + 3/(x + …)))), truncated at depth n. Successive depths lie on opposite sides
+// of R(x); the distance shrinks like e^(−2x√n).
 func millsFraction(x *big.Float, depth int) *big.Float {
 	t := Zero().Set(x)
 	q := Zero()
@@ -47,8 +47,8 @@ func millsFraction(x *big.Float, depth int) *big.Float {
 	return t.Quo(New(1), t)
 }
 
-// millsDepth makes 2x√n ≥ 180, a relative error below 2^-220 with the floor of 60
-// for arguments so large that this law is not reached.
+// millsDepth returns an n with 2x√n ≥ 180, for a relative error below 2^-220, and at least 60, for
+// arguments so large that this law does not apply yet.
 func millsDepth(x *big.Float) int {
 	f, _ := x.Float64()
 	return 60 + int(math.Ceil(8100/(f*f)))

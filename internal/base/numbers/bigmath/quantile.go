@@ -5,13 +5,13 @@ import (
 	"math/big"
 )
 
-// QuantileAbove returns a z, exact to about 2^-138 of 1 + |z|, that is not below
-// Φ⁻¹(1 − p), the upper quantile of the normal distribution: 1 − Φ(z) ≤ p. 0 < p < 1;
-// if p is nearer to 1 than 2^-190, negate the quantile of 1 − p instead.
+// QuantileAbove returns a z, exact to about 2^-138 of 1 + |z|, that is not below Φ⁻¹(1 − p), the
+// upper quantile of the normal distribution: 1 − Φ(z) ≤ p. 0 < p < 1; if p is closer to 1 than
+// 2^-190, negate the quantile of 1 − p instead.
 func QuantileAbove(p *big.Float) *big.Float { return quantile(p, 1) }
 
-// quantile moves the result of Newton's iteration in the direction of side until the
-// tail there proves that it is on that side: no convergence is taken for granted.
+// quantile moves the result of Newton's iteration towards side until the tail there proves that it
+// is on that side: convergence is not taken for granted.
 func quantile(p *big.Float, side int) *big.Float {
 	if p.Cmp(New(0.5)) > 0 {
 		// The upper tail at −z is 1 − p.

@@ -9,16 +9,16 @@ import (
 // arithmetic, far below one unit of a float64 or of a budget.
 const marginBits = 140
 
-// Up returns 0 as a number of Bits bits that rounds every result put into it towards +Inf.
+// Up returns 0 as a number with Bits bits that rounds every result stored in it towards +Inf.
 func Up() *big.Float { return Zero().SetMode(big.ToPositiveInf) }
 
-// Down returns 0 as a number of Bits bits that rounds every result put into it towards -Inf.
+// Down returns 0 as a number with Bits bits that rounds every result stored in it towards -Inf.
 func Down() *big.Float { return Zero().SetMode(big.ToNegativeInf) }
 
-// Square returns x², exactly.
+// Square returns exactly x².
 func Square(x float64) *big.Float { return Zero().Mul(New(x), New(x)) }
 
-// Half returns x/2, exactly.
+// Half returns exactly x/2.
 func Half(x *big.Float) *big.Float { return Zero().Mul(x, New(0.5)) }
 
 // Margin returns 2^-140·|x|, the amount that Upward adds to x.
@@ -26,7 +26,7 @@ func Margin(x *big.Float) *big.Float {
 	return Zero().SetMantExp(Zero().Abs(x), -marginBits)
 }
 
-// Upward returns an upper bound of the probability that p approximates with a relative error below
+// Upward returns an upper bound on the probability that p approximates with a relative error below
 // 2^-141: p enlarged by a relative 2^-140, at most 1 and at least the least positive float64. It
 // overwrites p.
 func Upward(p *big.Float) *big.Float {
@@ -42,7 +42,7 @@ func Upward(p *big.Float) *big.Float {
 	return p
 }
 
-// RoundUp returns the least float64 that is not below x; +Inf above all of them.
+// RoundUp returns the least float64 that is not below x; +Inf if there is none.
 func RoundUp(x *big.Float) float64 {
 	f, accuracy := x.Float64()
 	if accuracy == big.Below {
@@ -51,7 +51,7 @@ func RoundUp(x *big.Float) float64 {
 	return f
 }
 
-// RoundDown returns the greatest float64 that is not above x; -Inf below all of them.
+// RoundDown returns the greatest float64 that is not above x; -Inf if there is none.
 func RoundDown(x *big.Float) float64 {
 	f, accuracy := x.Float64()
 	if accuracy == big.Above {

@@ -1,4 +1,4 @@
-// Package int128 has integers of 128 bits: unsigned [Uint] for precisions, probabilities and
+// Package int128 provides 128-bit integers: unsigned [Uint] for precisions, probabilities and
 // privacy losses, and signed [Int] for sums of int64 in any order.
 //
 // Nothing wraps around: overflow is reported, and saturates if the function's comment promises it.

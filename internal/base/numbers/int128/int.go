@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Int is a sum of int64s, two's complement: Hi·2^64 + Lo. Only 2^64 of them can
-// leave its range.
+// Int is a sum of int64 values in two's complement: Hi·2^64 + Lo. Only 2^64 of them can exceed its
+// range.
 type Int struct {
 	Hi int64
 	Lo uint64
@@ -52,7 +52,7 @@ func (a Int) Clamp(least, most int64) int64 {
 	return most
 }
 
-// Parts calls add for int64s that add up to a: one, unless it does not fit.
+// Parts calls add with int64 values that add up to a: a single one if a fits.
 func (a Int) Parts(add func(n int64)) {
 	for !a.fits() {
 		part := int64(math.MaxInt64)

@@ -69,7 +69,7 @@ func (a Uint) Lsh(n uint) Uint {
 	return Uint{a.Hi<<n | a.Lo>>(64-n), a.Lo << n}
 }
 
-// Rsh returns ⌊a/2^n⌋, and whether a bit that was dropped was set.
+// Rsh returns ⌊a/2^n⌋, and whether any dropped bit was set.
 func (a Uint) Rsh(n uint) (shifted Uint, rest bool) {
 	if n >= 64 {
 		return Uint{Lo: a.Hi >> (n - 64)}, a.Lo != 0 || a.Hi&(1<<(n-64)-1) != 0
@@ -117,7 +117,7 @@ func (a Uint) Float(shift int) float64 {
 	return high + low
 }
 
-// SetBig sets dst to a; scratch, another one, is overwritten.
+// SetBig sets dst to a and overwrites scratch, which must be another big.Int.
 func (a Uint) SetBig(dst, scratch *big.Int) *big.Int {
 	dst.SetUint64(a.Hi)
 	dst.Lsh(dst, 64)
@@ -127,7 +127,7 @@ func (a Uint) SetBig(dst, scratch *big.Int) *big.Int {
 // Big returns a as a new value.
 func (a Uint) Big() *big.Int { return a.SetBig(new(big.Int), new(big.Int)) }
 
-// FromBig returns v and true, or 0 and false unless 0 ≤ v < 2^128. v is not kept.
+// FromBig returns v and true, or 0 and false unless 0 ≤ v < 2^128. v is not retained.
 func FromBig(v *big.Int) (Uint, bool) {
 	if v == nil || v.Sign() < 0 || v.BitLen() > 128 {
 		return Uint{}, false
@@ -150,11 +150,11 @@ func FromBytes(b []byte) (Uint, bool) {
 	return Uint{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}, true
 }
 
-// ByteLen returns the number of bytes of a without leading zeros: precisions of
-// interesting size take 9 to 10 of 16.
+// ByteLen returns the number of bytes in a without leading zeros: typical precisions take 9 to 10
+// of 16.
 func (a Uint) ByteLen() int { return (a.Len() + 7) / 8 }
 
-// AppendMinimal appends the ByteLen last bytes of a, big-endian.
+// AppendMinimal appends the last ByteLen bytes of a, big-endian.
 func (a Uint) AppendMinimal(dst []byte) []byte {
 	var b [Size]byte
 	binary.BigEndian.PutUint64(b[:8], a.Hi)

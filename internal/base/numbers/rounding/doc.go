@@ -1,4 +1,4 @@
-// Package rounding does float64 arithmetic that is rounded to one side, for numbers behind a
+// Package rounding provides float64 arithmetic that rounds to one side, for numbers behind a
 // promise: losses are rounded up, allowances down.
 //
 // An exact float64 is returned unchanged, anything else as the nearest one on the requested side,

@@ -2,9 +2,9 @@ package rounding
 
 import "math"
 
-// TwoSum returns a + b, rounded to nearest, and the rest to the exact sum (Knuth, The Art of
-// Computer Programming, volume 2, Section 4.2.2, Theorem B). Arguments may be negative; the rest is
-// NaN if the sum is infinite.
+// TwoSum returns a + b, rounded to nearest, and the difference from the exact sum (Knuth, The Art
+// of Computer Programming, volume 2, Section 4.2.2, Theorem B). Arguments may be negative; the rest
+// is NaN if the sum is infinite.
 func TwoSum(a, b float64) (sum, rest float64) {
 	sum = a + b
 	part := sum - a
@@ -65,9 +65,9 @@ func RootUp(a float64) float64 {
 	return r
 }
 
-// excess has the sign of x·y − z, where x·y and z are one rounding apart, or x is 0.
-// The difference is 0 or at least 2^-107·z, too little for a float64 only if z is
-// below tiny; x is then below 2^200. It is NaN if infinities leave nothing to compare.
+// excess has the sign of x·y − z, where x·y and z are one rounding apart, or x is 0. The difference
+// is 0 or at least 2^-107·z, too small for a float64 only if z is below tiny; x is then below
+// 2^200. The result is NaN if infinities leave nothing to compare.
 func excess(x, y, z float64) float64 {
 	if z < tiny {
 		x, z = x*0x1p600, z*0x1p600

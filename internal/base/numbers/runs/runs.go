@@ -3,13 +3,13 @@ package runs
 
 import "slices"
 
-// fewInRun is the least length that runs must have on average for Sort to merge them: below
-// it, sorting anew is faster.
+// fewInRun is the least average length of runs that Sort merges: below it, sorting from scratch is
+// faster.
 const fewInRun = 16
 
-// Sort sorts items that usually consist of a few ascending runs, one after the other, by
-// merging the runs in pairs: O(n) for one run, O(n·log k) for k. It sorts any other order, too.
-// It is not stable. spare is memory for the merges and may be nil. It returns the sorted items, and
+// Sort sorts items that usually consist of a few ascending runs, one after the other, by merging
+// the runs in pairs: O(n) for one run, O(n·log k) for k. It also sorts items in any other order. It
+// is not stable. spare is memory for the merges and may be nil. It returns the sorted items, and
 // the memory that they do not use.
 func Sort[T any](items, spare []T, compare func(a, b T) int) (sorted, rest []T) {
 	var ends []int

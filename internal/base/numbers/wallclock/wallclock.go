@@ -7,8 +7,8 @@ import (
 	_ "time/tzdata" // for machines without a database of zones
 )
 
-// Load returns the location of a zone's name, or nil for UTC, the zone of an empty name. It refuses
-// Local, which is another zone on every machine. The errors are whole sentences.
+// Load returns the location of the named zone, or nil for UTC, which is also the zone of an empty
+// name. It rejects Local, which differs from machine to machine. Its errors are whole sentences.
 func Load(name string) (*time.Location, error) {
 	switch name {
 	case "", "UTC", "Etc/UTC":
@@ -28,7 +28,7 @@ func Load(name string) (*time.Location, error) {
 // concurrent use.
 type Clock struct {
 	zone *time.Location
-	last atomic.Pointer[stretch] // the most recently used one: times mostly arrive in order
+	last atomic.Pointer[stretch] // the most recently used stretch: times mostly arrive in order
 }
 
 // String returns the name of the zone.
@@ -66,7 +66,7 @@ const (
 	day     = 24 * 60 * 60 * 1000
 )
 
-// Reading returns what the clock shows at a time. It does not decrease in time.
+// Reading returns the clock's reading at a time. It does not decrease in time.
 func (c *Clock) Reading(millis int64) int64 {
 	if c == nil {
 		return millis
@@ -114,7 +114,7 @@ func (c *Clock) stretchOf(millis int64) *stretch {
 	return s
 }
 
-// find computes the stretch of a time.
+// find computes the stretch that contains a time.
 func (c *Clock) find(millis int64) *stretch {
 	local := time.UnixMilli(millis).In(c.zone)
 	_, seconds := local.Zone()
@@ -134,7 +134,8 @@ func (c *Clock) find(millis int64) *stretch {
 	return s
 }
 
-// greatestBefore returns the greatest reading before a time at which the zone's clock is set.
+// greatestBefore returns the greatest reading before the given time, at which the zone's clock is
+// set.
 func (c *Clock) greatestBefore(millis int64) int64 {
 	greatest := int64(never)
 	for instant := millis; instant > millis-catchUp; {
