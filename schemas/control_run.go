@@ -82,8 +82,7 @@ type End struct {
 	Tallies ReadTallies // tallies of the records that no CLOSE has counted; the next run reads them again
 }
 
-// OwedUnknown is End.Owed for a run that was drained before it had read everything it was to
-// settle.
+// OwedUnknown is End.Owed for a run drained before it had read everything it was to settle.
 const OwedUnknown = math.MaxUint64
 
 func (*Reader) controlKind() Kind { return KindReader }

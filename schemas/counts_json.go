@@ -15,8 +15,7 @@ import (
 // the precision is in 1/count². It fails whenever EncodeRelease would.
 func (r Release) MarshalJSON() ([]byte, error) { return r.JSON("") }
 
-// JSON is MarshalJSON with an additional field for the unit of the events' values, unless that is
-// "".
+// JSON is MarshalJSON with an additional field for the unit of the values, unless that is "".
 func (r Release) JSON(valueUnit string) ([]byte, error) {
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)

@@ -18,8 +18,7 @@ var (
 	ErrInvalid = errors.New("invalid value")
 )
 
-// MalformedError names the format that was being decoded and the fault. It contains no data from
-// the record.
+// MalformedError names the format that was being decoded and the fault. It contains no data.
 type MalformedError struct {
 	Kind  Kind
 	What  string // the fault, with its field

@@ -13,8 +13,7 @@ import (
 // LedgerRecord is a Kafka record of a ledger partition; a nil value is a tombstone.
 type LedgerRecord = accounts.LedgerRecord
 
-// LedgerKey is the decoded Kafka key of a ledger record. Kind is KindDeltaPart or
-// KindSnapshotPart.
+// LedgerKey is the decoded Kafka key of a ledger record. Kind is KindDeltaPart or KindSnapshotPart.
 type LedgerKey struct {
 	Kind Kind
 	Slot uint64

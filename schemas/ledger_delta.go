@@ -44,8 +44,8 @@ func (b Bits) Get(i int) bool { return i>>3 < len(b) && b[i>>3]&(1<<(i&7)) != 0 
 // Set adds i, which must be within the capacity.
 func (b Bits) Set(i int) { b[i>>3] |= 1 << (i & 7) }
 
-// Forms of a user's admissions. In most turns, a user is admitted to every metric window and needs
-// no bit field.
+// Forms of a user's admissions. Most users are admitted to every metric window and need no bit
+// field.
 const (
 	admittedNone = 0
 	admittedAll  = 1

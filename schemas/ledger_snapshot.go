@@ -8,8 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Snapshot holds a shard's accounts, charged up to and including Turn, and its slices of open
-// windows.
+// Snapshot holds a shard's accounts, charged up to and including Turn, and its open slices.
 type Snapshot struct {
 	Turn      uint64
 	Epoch     int64            // not part of the body, as in a Delta

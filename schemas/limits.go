@@ -14,8 +14,7 @@ const (
 )
 
 var (
-	// ErrEmptyUser means that a user id has no bytes: all users without an id would share an
-	// account.
+	// ErrEmptyUser means that a user id is empty: all users without an id would share an account.
 	ErrEmptyUser = errors.New("empty user id")
 	// ErrUserTooLong means that a user id is longer than MaxUserBytes.
 	ErrUserTooLong = fmt.Errorf("user id longer than %d bytes", MaxUserBytes)

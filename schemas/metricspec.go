@@ -38,8 +38,7 @@ type MetricSpec struct {
 	// DeltaKey is the probability that a key with a single user may pass for a contribution of 1,
 	// and c² times as much for a contribution of c: see budgets.Budget.KeyDelta.
 	DeltaKey units.Delta
-	// Burst, Refill and Horizon are the metric's accounts.Allowance. Burst 0 means the whole
-	// account.
+	// Burst, Refill and Horizon are the metric's accounts.Allowance. Burst 0 means all of it.
 	Burst, Refill units.Mu2
 	Horizon       int64
 	Period        string // budget period, as time.Duration prints it; "" never ends

@@ -37,8 +37,7 @@ func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	return scale, nil
 }
 
-// EdgeKeys encodes the edges of a histogram as PublicKeys of its nodes: 8 bytes each, in the order
-// of the edges.
+// EdgeKeys encodes the edges of a histogram as PublicKeys of its nodes: 8 bytes each, in order.
 func EdgeKeys(edges []int64) (keys [][]byte) {
 	for _, edge := range edges {
 		keys = append(keys, binary.BigEndian.AppendUint64(nil, uint64(edge)^1<<63))

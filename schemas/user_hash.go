@@ -106,8 +106,7 @@ func (h *Hasher) finish() (out [16]byte) {
 }
 
 // KeyFingerprintOf returns a fingerprint that identifies a secret key without revealing it: two
-// deployments with the same fingerprint for the same label have the same key. label is the purpose
-// of the key.
+// deployments with the same fingerprint for the same label have the same key. label is its purpose.
 func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
 	mac := hmac.New(sha256.New, secret[:])
 	mac.Write(appendString([]byte{domainFingerprint}, label))

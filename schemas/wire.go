@@ -289,8 +289,7 @@ func (w *wire) readUint(most uint64, what string) uint64 {
 	}
 	v, n := binary.Uvarint(b)
 	switch {
-	// A number whose last byte is zero has a shorter form and is rejected, because encodings are
-	// unique.
+	// A number whose last byte is zero has a shorter form and is rejected: encodings are unique.
 	case n <= 0 || b[n-1] == 0:
 		w.fail(what + ": not a number in its shortest form")
 	case v > most:

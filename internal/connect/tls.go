@@ -26,8 +26,7 @@ func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// authorities reads CA certificates from a file; without a file it returns nil, which means the
-// system's.
+// authorities reads CA certificates from a file; without a file it returns nil, for the system's.
 func authorities(field, file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil

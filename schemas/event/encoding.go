@@ -82,8 +82,7 @@ var encodings = [...]Encoding{
 // Encodings returns the table.
 func Encodings() []Encoding { return encodings[:] }
 
-// EncodingOf returns the entry of a format; if the table has no such format, the entry is not
-// Known.
+// EncodingOf returns the entry of a format; if the table has none, it is not Known.
 func EncodingOf(name string) Encoding {
 	return entry(func(e Encoding) bool { return e.Name == name })
 }

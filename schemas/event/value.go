@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// internedTexts keeps short boxed texts, so that fields with few values (a country, a type) need no
+// internedTexts keeps short boxed texts, so fields with few values (a country, a type) need no
 // allocation.
 type internedTexts map[string]any
 

@@ -81,8 +81,7 @@ func meanEvents() Kind {
 	}
 }
 
-// Also returns the names of the statistics that a metric of the kind can release alongside its
-// values.
+// Also returns the names of the statistics that metrics of the kind can release alongside values.
 func (k Kind) Also() (names []string) {
 	if k.Derived() || k.CountTarget() {
 		return nil

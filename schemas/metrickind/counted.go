@@ -31,8 +31,7 @@ func Divide(counted, leftOut, bound uint64) (uint64, uint64) {
 	if all <= bound {
 		return counted, leftOut
 	}
-	// Numbers of events have at most 40 bits and bounds 30, so no product overflows after the
-	// shift.
+	// Numbers of events have at most 40 bits and bounds 30, so no product overflows then.
 	for all >= 1<<32 {
 		counted, all = counted>>1, all>>1
 	}

@@ -120,8 +120,7 @@ func (s *Search) coefficient(x, y *big.Int, n int) *big.Int {
 	return xy.Sub(xy, new(big.Int).Mul(s.Square.Num(), big.NewInt(int64(n))))
 }
 
-// sums returns the noisy numbers of values in the buckets from first to before end, and in all
-// buckets.
+// sums returns the noisy numbers of values in the buckets from first to before end, and in all.
 func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
 	in, all = new(big.Int), new(big.Int)
 	for i := range s.Scale.buckets() {

@@ -46,8 +46,8 @@ type Part struct {
 	Nodes func(b Bounds, edges []int64) (*Scale, error)
 }
 
-// Statistic is computed from the draws of another metric and released alongside it, without its own
-// draws.
+// Statistic is computed from the draws of another metric and released alongside it; it draws
+// nothing.
 type Statistic struct {
 	// Compute returns the value, and whether its error is at most absolute with the stated
 	// probability. b are the bounds of the derived metric.

@@ -48,8 +48,7 @@ func (k Kind) Sums() bool { return k.Values() && k.CountTarget() }
 // CountTarget reports whether the target of a metric of the kind is an error of its counts.
 func (k Kind) CountTarget() bool { return k.Vector == nil && k.Tree == nil }
 
-// Sharing returns the kind of the metric that releases the share of another metric's events that is
-// counted.
+// Sharing returns the kind that releases the share of another metric's events that is counted.
 func Sharing() Kind { return where(func(k *Kind) bool { return k.Share })[0] }
 
 // Admits reports whether metrics of the kind have their own windows and admissions.

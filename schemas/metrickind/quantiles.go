@@ -2,8 +2,7 @@ package metrickind
 
 import "math"
 
-// Quantiles is the kind that releases the number of a key's events and the quantiles of their
-// values.
+// Quantiles is the kind that releases the number of a key's events and quantiles of their values.
 const Quantiles = "quantiles"
 
 // The count of quantiles is the number of events kept. Its further component has a cell for each

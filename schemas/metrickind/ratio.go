@@ -5,8 +5,7 @@ import (
 	"math/big"
 )
 
-// ratio is the mean contribution of one event to a further component, with the ends of its
-// interval.
+// ratio is the mean contribution of one event to a further component, with its interval.
 type ratio struct {
 	value, low, high *big.Rat
 	bounded          bool // if false, the interval is the whole possible range

@@ -17,8 +17,7 @@ type Scale struct {
 	levels   int
 }
 
-// Linear returns a scale for quantiles with a step for each value. It fails if b.Min is above
-// b.Max.
+// Linear returns a scale for quantiles with a step per value. It fails if b.Min is above b.Max.
 func Linear(b Bounds) (*Scale, error) { return scaleOf(b, 64) }
 
 // Logarithmic returns a scale for quantiles whose steps grow with the distance d of a value from

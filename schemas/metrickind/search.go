@@ -41,8 +41,8 @@ func (s *Search) Begin() (all []*big.Int, err error) {
 // For a value x, let D(x) be the number of events with smaller values minus the rank times the
 // number of all events: the quantile is at least x if D(x) < 0. D(x) is (1 − rank) times the events
 // left of x, minus rank times the others. At an edge between a node's children, both are sums of
-// drawn nodes, so D has a known variance. The sums at an edge do not depend on which other nodes
-// are drawn.
+// drawn nodes, so D has a known variance. The sums at an edge do not depend on the other drawn
+// nodes.
 func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) {
 	value, err := s.estimate(rank)
 	if err != nil {

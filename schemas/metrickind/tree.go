@@ -23,8 +23,7 @@ type Tree struct {
 const NodesFiner = 8
 
 // Node is a node in the tree of a metric's values: 1 is the root, and 8n to 8n+7 are the children
-// of node n. Scale divides the values among the leaves. A node contains the values of the leaves
-// below it.
+// of node n. Scale divides the values among the leaves. A node contains its leaves' values.
 type Node uint32
 
 const (

@@ -63,8 +63,7 @@ type Components struct {
 	Beyond bool
 }
 
-// Estimate is a value computed from several components. All numbers except StdDev are multiples of
-// 2^-10.
+// Estimate is a value from several components. All numbers except StdDev are multiples of 2^-10.
 type Estimate struct {
 	Value             int64 // in units of 2^-10
 	StdDev, Low, High float64

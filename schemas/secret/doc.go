@@ -1,5 +1,4 @@
-// Package secret wraps passwords, tokens and keys, so that a value containing them can safely be
-// printed.
+// Package secret wraps passwords, tokens and keys, so that values with them can safely be printed.
 //
 // Guarantees: no verb of package fmt, no text, JSON or YAML encoder, and no logger of package slog
 // shows a secret, even in an unexported field of another value. Only Reveal returns it. Values are

@@ -62,8 +62,7 @@ func (u URL) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, u.String()) 
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // Redact returns an address with Redacted in place of user and password (everything between the
-// scheme and the last @) and of the query, which may contain a token. The address need not be
-// valid.
+// scheme and the last @) and of the query, which may contain a token. It need not be valid.
 func Redact(address string) string {
 	i := strings.LastIndexByte(address, '@')
 	if q := strings.IndexByte(address[i+1:], '?'); q >= 0 {

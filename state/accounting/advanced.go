@@ -111,8 +111,7 @@ func coarsen(x float64) float64 {
 	return math.Float64frombits((math.Float64bits(x) + low) &^ low)
 }
 
-// excessOf returns an upper bound on ε(e^ε − 1)/2, monotone in ε ≥ 0; it is 0 at 0, and +Inf on
-// overflow.
+// excessOf returns an upper bound on ε(e^ε − 1)/2, monotone in ε ≥ 0; 0 at 0, +Inf on overflow.
 func excessOf(epsilon float64) float64 {
 	if epsilon == 0 {
 		return 0

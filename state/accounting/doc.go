@@ -88,6 +88,5 @@
 //
 // # Concurrency
 //
-// Every value belongs to one goroutine at a time, except Mixture and Quantiser, which are
-// immutable.
+// Every value belongs to one goroutine at a time, except the immutable Mixture and Quantiser.
 package accounting

@@ -28,8 +28,7 @@ type Filter[L any] struct {
 	prices []fixed.Amount // scratch
 }
 
-// rule is the halting rule of a theorem: every sum of losses stays within its limit. It is
-// immutable.
+// rule is the halting rule of a theorem: every sum of losses stays within its limit. Immutable.
 type rule[L any] struct {
 	header
 	sums[L]
@@ -47,15 +46,13 @@ type condition[L any] interface {
 	budget() L
 }
 
-// newFilter returns a filter with the limits; parameters are further numbers that identify a stored
-// state.
+// newFilter returns a filter with the limits; parameters also identify a stored state.
 func newFilter[L any](name string, s sums[L], limits []fixed.Amount, parameters ...float64) *Filter[L] {
 	r := &rule[L]{header: newHeader(name, parameters, limits), sums: s, limits: limits}
 	return (&Filter[L]{rule: r}).Fresh()
 }
 
-// Fresh returns an unused filter with the same budget. It is a separate budget: see the package
-// comment.
+// Fresh returns an unused filter with the same budget. It is a separate budget; see the package.
 func (f *Filter[L]) Fresh() *Filter[L] {
 	if f.rule == nil {
 		return &Filter[L]{}
@@ -77,8 +74,8 @@ func (f *Filter[L]) Fits(l L) bool { return f.admit(fixed.Ask, l) == nil }
 // Spend charges l. The error is ErrExceeded if it does not fit, or a *units.RangeError.
 func (f *Filter[L]) Spend(l L) error { return f.admit(fixed.Spend, l) }
 
-// admit applies act to the first sum if l fits, and then spends l's prices in all other sums unless
-// act is Ask.
+// admit applies act to the first sum if l fits, and then, unless act is Ask, spends l's other
+// prices.
 func (f *Filter[L]) admit(act fixed.Act, l L) error {
 	if f.rule == nil {
 		return ErrExceeded

@@ -25,8 +25,7 @@ type claim[L, B any] struct {
 	bound func(sums []fixed.Amount) B
 }
 
-// newOdometer returns an odometer with n sums; parameters are the numbers that identify a stored
-// state.
+// newOdometer returns an odometer with n sums; parameters identify a stored state.
 func newOdometer[L, B any](name string, s sums[L], n int, bound func([]fixed.Amount) B,
 	parameters ...float64) *Odometer[L, B] {
 	return &Odometer[L, B]{
@@ -65,8 +64,7 @@ func (o *Odometer[L, B]) Bound() (b B) {
 	return o.rule.bound(o.recorded)
 }
 
-// Spent returns the recorded sums, rounded up. They are the claim of a total, but not of other
-// odometers.
+// Spent returns the recorded sums, rounded up. Only for a total are they the claim.
 func (o *Odometer[L, B]) Spent() (l L) {
 	if o.rule == nil {
 		return l

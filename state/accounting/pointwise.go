@@ -25,8 +25,7 @@ import (
 // (Rogers et al., 2016, Lemma 2.3, is the case ε′ = 2ε. Its δ′ cannot be less than δ:
 // randomised response reveals everything with probability δ.)
 //
-// The error is a *units.RangeError if l is invalid, epsilon is not above l.Epsilon, or δ′ is not
-// below 1.
+// The error is a *units.RangeError unless l is valid, epsilon above l.Epsilon and δ′ below 1.
 func PointWise(l loss.Approx, epsilon float64) (loss.Approx, error) {
 	if err := l.Validate(); err != nil {
 		return loss.Approx{}, fmt.Errorf("bounding a loss point by point: %w", err)

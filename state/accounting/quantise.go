@@ -10,8 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// maxQuantised bounds the squared norms of quantised vectors, so that a float64 holds every
-// coordinate.
+// maxQuantised bounds squared norms of quantised vectors, so that a float64 holds every coordinate.
 const maxQuantised = 1 << 62
 
 // Quantiser turns vectors of real numbers, such as gradients, into vectors of integers in units of

@@ -69,8 +69,7 @@ func allZero(amounts []fixed.Amount) bool {
 	return !slices.ContainsFunc(amounts, func(a fixed.Amount) bool { return !a.IsZero() })
 }
 
-// MarshalBinary returns the rule, its budget and the spent and reserved amounts; see the package
-// comment.
+// MarshalBinary returns the rule, its budget and the spent and reserved amounts; see the package.
 func (f *Filter[L]) MarshalBinary() ([]byte, error) {
 	if f.rule == nil {
 		return nil, header{name: "Filter"}.refuse("it was not made by a constructor")

@@ -144,8 +144,8 @@ func simpleRho(p loss.Approx) (*big.Float, error) {
 func NewZCDPTotal() *Odometer[loss.ZCDP, loss.ZCDP] { return newTotal("zcdp total", zcdpSums, 2) }
 
 // NewConcentratedOdometer returns an odometer for mechanisms with plain zCDP, including Gaussian
-// and Brownian ones, where a μ counts as ρ = μ²/2. With R = Σρ and a parameter q, the realised loss
-// is at most
+// and Brownian ones, where a μ counts as ρ = μ²/2. With R = Σρ and a parameter q the loss is at
+// most
 //
 //	R + √(2(2R + q)·ln((1/δ)·√((2R + q)/q)))
 //
@@ -159,8 +159,8 @@ func NewZCDPTotal() *Odometer[loss.ZCDP, loss.ZCDP] { return newTotal("zcdp tota
 // Proof. With L the realised loss, e^(θ(L − R) − θ²R) is a supermartingale for every θ > 0, as the
 // Rényi divergence of order 1 + θ of a mechanism is at most (1 + θ)ρ. Mixing θ with the density of
 // |N(0, 1/q)| and bounding its Φ(x) from below by 1/2 for x ≥ 0 gives √(q/(2R + q))·e^((L −
-// R)²/(2(2R + q))) as a lower bound on a supermartingale that begins at 1; Ville's inequality does
-// the rest.
+// R)²/(2(2R + q))) as a lower bound on a supermartingale from 1 on; Ville's inequality does the
+// rest.
 func NewConcentratedOdometer(delta, rho float64) (*Odometer[loss.ZCDP, loss.Approx], error) {
 	if err := budgets.CheckDelta(delta); err != nil {
 		return nil, err

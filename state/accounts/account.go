@@ -36,8 +36,7 @@ func (a Account) IsZero() bool { return a == Account{} }
 // A worst case of 0 always fits.
 //
 // The filter is valid because reservations count at their full worst case (its Σ d²·v includes
-// draws that are decided but not yet settled): if Spent alone decided, two open turns could
-// overspend.
+// draws that are decided but not yet settled): with Spent alone, two open turns could overspend.
 func (a *Account) Fits(b budgets.Budget, worst units.Mu2) bool {
 	return worst <= a.Left(b)
 }

@@ -194,8 +194,8 @@ func (s *Shard) All() iter.Seq[Entry] {
 	}
 }
 
-// find returns the key's slot in the index and its entry number, or the slot at which to insert it
-// and -1.
+// find returns the key's slot in the index and its entry number, or the slot to insert it at and
+// -1.
 func (s *Shard) find(k accountKey) (slot, n int) {
 	h := s.hash(k)
 	mask, tag := len(s.index)-1, slotOf(h, -1)

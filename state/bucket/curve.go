@@ -15,8 +15,8 @@ type Curve struct {
 	total    uint64     // mechanisms composed
 }
 
-// NewCurve returns the curve of no mechanisms, δ(ε) = 0. It takes 24 bytes for every two points of
-// the grid.
+// NewCurve returns the curve of no mechanisms, δ(ε) = 0. It takes 24 bytes for every two grid
+// points.
 func (t *Table) NewCurve() *Curve { return &Curve{table: t} }
 
 // Set makes c the curve of the given counts. The time is proportional to the number of grid points

@@ -27,8 +27,7 @@ func tangentAt(mu, epsilon float64) tangent {
 
 // staysAbove reports whether a curve that is at or above the chord from (ε, from) to (ε + step,
 // to), lowered by slack, at both ends is so on the whole interval. a and b are its tangents at the
-// ends. The curve is above both, and their maximum minus the chord is least at the point where they
-// meet.
+// ends. The curve is above both, and their maximum minus the chord is least where they meet.
 func staysAbove(a, b tangent, step, from, to, slack float64) bool {
 	if from <= slack {
 		return true // to is not greater

@@ -13,12 +13,10 @@ const (
 	MinMu = 0x1p-20
 	MaxMu = 0x1p7
 
-	// MinSlack is the least slack of a cover: below it, the curve's rounding errors would decide
-	// the result.
+	// MinSlack is the least slack of a cover: below it, the curve's rounding errors would decide.
 	MinSlack = 1e-15
 
-	// muBits is the number of bits after the first in a μ on the grid, for relative steps of 2^-13
-	// to 2^-12.
+	// muBits is the number of bits after the first in a μ on the grid: steps of 2^-13 to 2^-12.
 	muBits = 12
 )
 
@@ -111,8 +109,8 @@ func (c cover) between(from, to sample, a, b tangent, refine int) bool {
 //
 // Without slack there is no such μ below √Σ σ̃^-2, however small the sampling probability: in the
 // far tail a subsampled Gaussian mechanism is as bad as one without sampling (its Rényi divergence
-// of order α is at least α/(2σ̃²) + α/(α−1)·ln q), though only with a tiny probability, which slack
-// pays for.
+// of order α is at least α/(2σ̃²) + α/(α−1)·ln q), but with a tiny probability, which slack pays
+// for.
 //
 // Between samples the curve is bounded by chords and δ_μ by tangents, so a μ that covers the curve
 // by less than about 1e-5 of δ may be skipped in favour of the next.

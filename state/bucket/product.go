@@ -53,8 +53,7 @@ func (p *product) set(t *Table, spectra []*spectrum, counts Counts) {
 	p.wrap = overflow(t, spectra, counts, float64(half)*t.options.Interval)
 }
 
-// componentCount returns how many components must be computed, and a bound on the modulus of every
-// other.
+// componentCount returns how many components to compute, and a bound on the modulus of all others.
 func componentCount(spectra []*spectrum, counts Counts, all int) (size int, rest float64) {
 	logBound := func(block int) float64 {
 		sum := 0.0
@@ -101,8 +100,7 @@ func overflow(t *Table, spectra []*spectrum, counts Counts, distance float64) fl
 	return min(1, math.Exp(best)*(1+16*unit))
 }
 
-// deltaAt returns an upper bound on δ(ε) in this direction, and the part of it that is an error
-// bound.
+// deltaAt returns an upper bound on δ(ε) in this direction, and the error bound in it.
 func (p *product) deltaAt(c *circle, epsilon float64) (delta, errBound float64) {
 	errBound = p.infinity + p.wrap
 	w := c.weight(epsilon, p.centre)

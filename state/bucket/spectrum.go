@@ -27,8 +27,7 @@ var lambdas = func() []float64 {
 }()
 
 // spectrum is a pld.Vector prepared to be raised to any power: the logarithm of the discrete
-// Fourier transform of its finite part, shifted by its mean, with error bounds. It is read-only
-// once made.
+// Fourier transform of its finite part, shifted by its mean, with error bounds. Immutable.
 type spectrum struct {
 	shift    int       // lattice steps subtracted from every loss before the transform
 	infinity float64   // mass at +∞

@@ -124,8 +124,7 @@ type Table struct {
 	spectra   [2][]*spectrum    // by pld.Direction; the same pointer in both for a symmetric pair
 	symmetric bool              // whether all pairs are symmetric
 	digest    [sha256.Size]byte // covers options and pairs
-	// for each pair, μ² of a Gaussian pair that covers it without slack, rounded up; +Inf if none
-	// is known
+	// for each pair, μ² of a Gaussian pair that covers it without slack, rounded up; else +Inf
 	squares []float64
 }
 
@@ -143,8 +142,7 @@ func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	r := newRoots(o.Points)
 	t := &Table{options: o, circle: newCircle(r, o.Interval), symmetric: true}
 	b := builder{roots: r}
-	// The digest covers the names of types and fields; a golden file of Filter keeps them as they
-	// are.
+	// The digest covers the names of types and fields; a golden file of Filter fixes them.
 	t.digest = sha256.Sum256(fmt.Appendf(nil, "%#v %#v", o, pairs))
 	for d := range t.spectra {
 		t.spectra[d] = make([]*spectrum, len(pairs))

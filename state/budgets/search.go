@@ -52,8 +52,7 @@ func nearZeroOf(low, high, goal float64, rises bool, log func(x float64) float64
 	return x, (log(x+h) - log(x-h)) / (2 * h)
 }
 
-// logDelta returns ln δ roughly, in float64, as the starting point for a search in exact
-// arithmetic.
+// logDelta returns ln δ roughly, in float64, to start a search in exact arithmetic.
 func logDelta(mu, epsilon float64, a Accountant) float64 {
 	if a != GDP {
 		rho := mu * mu / 2

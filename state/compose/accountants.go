@@ -52,8 +52,7 @@ func accountants() []Accountant {
 	}
 }
 
-// Names returns the names of all accountants, the tightest first if they apply to the same
-// mechanisms.
+// Names returns the names of all accountants, in the order of accountants.
 func Names() []string {
 	var names []string
 	for _, a := range accountants() {

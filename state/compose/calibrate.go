@@ -102,8 +102,7 @@ func (d decimal) value() float64 {
 	return v
 }
 
-// calibration is a search for the least σ from first to last with which the releases are within the
-// budget.
+// calibration is a search for the least σ from first to last that is within the budget.
 type calibration struct {
 	Releases
 	budget      loss.Approx

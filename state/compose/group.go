@@ -14,8 +14,7 @@ const MaxGroup = conversion.MaxGroup
 // ForGroup returns the mechanism for any k individuals together, 1 to MaxGroup. A mechanism that
 // adds noise to a value has k times the sensitivity, which is exact; the exponential mechanism has
 // k times the swing; an (ε, δ)-DP one is converted by conversion.ApproxForGroup, a ρ-zCDP one by
-// conversion.ZCDPForGroup. Randomized response counts as (ε, δ)-DP, with k changes to the one
-// value.
+// conversion.ZCDPForGroup. Randomized response counts as (ε, δ)-DP, with k changes to it.
 //
 // The error is a *NotApplicableError if the mechanism works on a sample, which may include any part
 // of the group: no pair is known for that. It is a *units.RangeError if k times the sensitivity, or

@@ -262,8 +262,8 @@ func plus(sum, value float64, count int) float64 {
 	return rounding.SumUp(sum, rounding.ProductUp(value, float64(count)))
 }
 
-// approximate reports whether the mechanism may fail with some probability; it then has no Rényi
-// divergence.
+// approximate reports whether the mechanism may fail with some probability; then no Rényi
+// divergence exists.
 func (m Mechanism) approximate() bool { return m.fixed != nil && m.fixed.Delta > 0 }
 
 // sample describes the sample of the data that the mechanism uses; "" for all data.

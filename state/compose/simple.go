@@ -10,8 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// maxAsked bounds the number of mechanisms that byAdvanced charges one by one, about fifty times
-// over.
+// maxAsked bounds the number of mechanisms that byAdvanced charges one by one, some fifty times.
 const maxAsked = 100_000
 
 // priced stands for count mechanisms, each of which is (ε, δ)-DP.
@@ -20,8 +19,7 @@ type priced struct {
 	count int
 }
 
-// curves holds, for mechanisms with an ε at every δ, the function from δ to ε, made once for many
-// questions.
+// curves holds, for mechanisms with an ε at every δ, the function from δ to ε, made only once.
 type curves struct {
 	list      []Mechanism
 	epsilonAt []func(delta float64) (float64, error) // nil for a fixed (ε, δ)

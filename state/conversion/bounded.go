@@ -10,8 +10,8 @@ import (
 )
 
 // BoundedRangeToZCDP returns the least ρ for which every ε-bounded range mechanism is ρ-zCDP,
-// rounded up: x − 1 − ln x with x = ε/(1 − e^−ε), about ε²/8 for small ε and ε − 1 − ln ε for large
-// ε.
+// rounded up: x − 1 − ln x with x = ε/(1 − e^−ε), about ε²/8 for small ε and ε − 1 − ln ε for
+// large.
 //
 // A mechanism has ε-bounded range (Durfee and Rogers, "Practical Differentially Private Top-k
 // Selection with Pay-what-you-get Composition", 2019) if, for any two neighbouring inputs, its

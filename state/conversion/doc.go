@@ -19,8 +19,7 @@
 // nor GDP; a δ > 0 at every ε excludes RDP and GDP; and the best GDP or (ε, δ) that ρ-zCDP implies
 // is not known. For an event that is certain no Gaussian is enough: such conversions return errors.
 //
-// Conversions of a μ or a ρ to (ε, δ) call package budgets, so that a budget and a report cannot
-// disagree.
+// Conversions of a μ or a ρ to (ε, δ) call package budgets, so budgets and reports cannot disagree.
 //
 // # Guarantees
 //

@@ -35,8 +35,7 @@ func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 // ApproxForGroup returns the guarantee for any k individuals together that (ε, δ)-DP for each
 // implies, rounded up: (k·ε, δ·(e^(kε) − 1)/(e^ε − 1)), and (0, k·δ) for ε = 0 (Dwork and Roth,
 // 2014, Theorem 2.2, with the sum 1 + e^ε + … + e^((k−1)ε) of Vadhan, 2017, Lemma 2.2). It is exact
-// for randomised response if each of the k individuals adds one more step, but not for Gaussian
-// noise.
+// for randomised response if each of the k individuals adds one step, but not for Gaussian noise.
 //
 // k is from 1 to MaxGroup and k·ε at most budgets.MaxEpsilon; the error is a *units.RangeError,
 // which names group if k·ε is too large or the group's δ is not below 1.

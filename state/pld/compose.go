@@ -18,8 +18,7 @@ type composition struct {
 const coarser = 4
 
 // composeFactors returns the curve of the composition, on the finest grid that Options allow. Every
-// grid is made from the pairs themselves, so that rounding errors do not accumulate from grid to
-// grid.
+// grid is made from the pairs themselves, so that rounding errors do not accumulate.
 func composeFactors(factors []factor, o Options) (curve, error) {
 	factors, err := merged(factors, o)
 	if err != nil {

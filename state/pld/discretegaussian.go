@@ -29,8 +29,7 @@ func (g DiscreteGaussian) Validate() error {
 
 func (g DiscreteGaussian) symmetric() bool { return true }
 
-// loss returns the loss at output x, drawn around 0 and compared with noise around Δ: Δ(Δ −
-// 2x)/2σ².
+// loss returns the loss at output x, drawn around 0 and compared with around Δ: Δ(Δ − 2x)/2σ².
 func (g DiscreteGaussian) loss(x int) float64 {
 	d := float64(g.Sensitivity)
 	return d * (d - 2*float64(x)) / (2 * g.Sigma * g.Sigma)

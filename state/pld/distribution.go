@@ -10,8 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Options sets how finely a distribution is computed. The zero value means the default for every
-// field.
+// Options sets how finely a distribution is computed. Zero fields mean their defaults.
 type Options struct {
 	// Interval is the distance between two losses of the grid, in nats, rounded down to a power of
 	// two. 0 means 2^-13 (1.2e-4). It means less, within 2^19 points, for a pair whose loss has a
@@ -173,8 +172,7 @@ func (d *Distribution) Compose(others ...*Distribution) (*Distribution, error) {
 	return c, nil
 }
 
-// mergeFactors concatenates the lists and merges the entries for the same measure, adding their
-// counts.
+// mergeFactors concatenates the lists and adds up the counts of equal measures.
 func mergeFactors(lists [][]factor) ([]factor, error) {
 	var merged []factor
 	position := make(map[*measure]int)

@@ -1,8 +1,7 @@
 // Package pld computes privacy loss distributions: the distribution of the privacy loss
 // ln(P(o)/Q(o)) for o drawn from P, where (P, Q) is a dominating pair of a mechanism. Composition
 // adds losses, so it convolves distributions; the δ at any ε follows from the result. It is the
-// tightest accounting in this module: only discretisation and rounding loosen it, no inequality
-// does.
+// tightest accounting in this module: only discretisation and rounding loosen it.
 //
 // # Guarantees
 //

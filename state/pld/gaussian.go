@@ -84,8 +84,7 @@ func (m mixtureLine) loss(x float64) float64 {
 }
 
 // boundary returns an x whose loss is close to l, and a bound on the difference. All terms of loss
-// are positive, so loss is exact to a few units of 2^-53 of its parts, and the bound holds for any
-// x.
+// are positive, so loss is exact to a few units of 2^-53 of its parts, and the bound always holds.
 func (m mixtureLine) boundary(l float64) (x, errBound float64) {
 	switch {
 	case m.q == 1:

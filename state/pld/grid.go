@@ -25,8 +25,7 @@ type Grid struct {
 // maxIndex keeps indices exact when converted to float64.
 const maxIndex = 1 << 50
 
-// Validate returns a *units.RangeError that names interval, lowest or size if it is out of its
-// range.
+// Validate returns a *units.RangeError that names interval, lowest or size if it is out of range.
 func (g Grid) Validate() error {
 	fraction, _ := math.Frexp(g.Interval)
 	return cmp.Or(

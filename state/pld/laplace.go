@@ -72,8 +72,8 @@ func (c *intervals) addRising(top, weight float64) {
 
 // BoundedRange is the pair that dominates every mechanism of ε-bounded range, such as the
 // exponential mechanism (Durfee and Rogers, 2019): its privacy losses lie in an interval of length
-// ε. Its loss has the density e^((l − ε)/2)/(2(1 − e^−ε)) on [−ε, ε], like that of Laplace between
-// its ends.
+// ε. Its loss has the density e^((l − ε)/2)/(2(1 − e^−ε)) on [−ε, ε], as of Laplace between its
+// ends.
 //
 // The worst pairs of bounded range have two outcomes, with losses t and t − ε (Dong, Durfee and
 // Rogers, 2020). At e^s = z, with c = e^ε and a = e^(t−ε), such a pair has H_z = (1 − a)(c·a −

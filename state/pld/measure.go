@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// measure is one direction of a discretised pair: mass[k] at the loss (lo + k·stride)·interval. It
-// is immutable.
+// measure is one direction of a discretised pair: mass[k] at the loss (lo + k·stride)·interval.
+// Immutable.
 type measure struct {
 	interval float64
 	lo       int

@@ -19,8 +19,8 @@ func edgeAt(x float64) edge {
 	return edge{x: x, tail: tail, errBound: tail * (elementary + 0x1p-51*(x*x+1))}
 }
 
-// normalMass returns the standard normal probability between a and b, for a.x ≤ b.x, and a bound on
-// its error.
+// normalMass returns the standard normal probability between a and b, a.x ≤ b.x, and a bound on its
+// error.
 func normalMass(a, b edge) (mass, errBound float64) {
 	switch {
 	case a.x >= 0:

@@ -10,8 +10,7 @@ import (
 // Direction selects which of two neighbouring inputs the outputs are drawn from.
 type Direction int
 
-// The directions. A guarantee must hold in both; a symmetric pair has the same distribution in
-// both.
+// The directions. A guarantee must hold in both; a symmetric pair is the same in both.
 const (
 	Remove Direction = iota // outputs drawn with the individual, compared with those without
 	Add                     // outputs drawn without the individual, compared with those with

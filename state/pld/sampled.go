@@ -48,8 +48,7 @@ func (s Sampled) symmetric() bool {
 
 // loss returns the loss on the sample, rounded up, at an output whose loss without sampling is l:
 // ln(1 − q + q·e^l), or in the direction Add −ln(1 − q + q·e^−l). Both rise with l. All terms
-// inside the logarithm are positive, so it is exact to a few units in the last place of those
-// terms.
+// inside the logarithm are positive, so it is exact to a few units in their last place.
 func (s Sampled) loss(d Direction, l float64) float64 {
 	if d == Add {
 		l = -l

@@ -67,8 +67,7 @@ func (c *composition) tilts(s shape) []float64 {
 	return tilts
 }
 
-// smallest returns about the smallest θ between lo and hi with K(θ) − θx ≤ bound, which hi must
-// satisfy.
+// smallest returns about the smallest θ between lo and hi with K(θ) − θx ≤ bound; hi satisfies it.
 func (s shape) smallest(x, bound, lo, hi float64) float64 {
 	for range 20 {
 		mid := (lo + hi) / 2

@@ -10,8 +10,7 @@ import (
 const unitRoundoff = 0x1p-53
 
 // transformError returns a bound on the error of every coefficient that fourier.FFT computes, in
-// either direction, for a sequence of length n (a power of two) whose absolute values add up to
-// norm.
+// either direction, for a sequence of length n (a power of two) with absolute values of sum norm.
 //
 // A coefficient is a sum over the inputs, each multiplied by at most one twiddle factor for every
 // two binary stages (the transform is of radix 4). The arguments of the twiddle factors are below

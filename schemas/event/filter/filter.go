@@ -142,8 +142,8 @@ func (w *walker) binary(n *ast.BinaryNode, absent bool) {
 	w.visit(n.Right, false)
 }
 
-// path records a field or a chain of its members. An event must have the part before the first "?."
-// or index.
+// path records a field or a chain of its members. Events need the part before the first "?." or
+// index.
 func (w *walker) path(node ast.Node, absent bool) {
 	var members []*ast.MemberNode // from the last to the first
 	for {

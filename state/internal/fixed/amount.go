@@ -32,8 +32,7 @@ var (
 // for anything that is not above 0.
 func Up(f float64) Amount { return fromFloat(f, units.RoundUp) }
 
-// Down returns the greatest Amount below Max that is not above f: 0 for NaN and anything that is
-// not above 0.
+// Down returns the greatest Amount below Max that is not above f: 0 for NaN and f ≤ 0.
 func Down(f float64) Amount { return fromFloat(f, units.RoundDown) }
 
 // SquareUp returns the least Amount that is not below the exact f². It returns Max for NaN and from
@@ -43,8 +42,7 @@ func SquareUp(f float64) Amount { return fromSquare(f, units.RoundUp) }
 // SquareDown returns the greatest Amount below Max that is not above the exact f², and 0 for NaN.
 func SquareDown(f float64) Amount { return fromSquare(f, units.RoundDown) }
 
-// BigDown returns the greatest Amount below Max that is not above x: 0 for anything that is not
-// above 0.
+// BigDown returns the greatest Amount below Max that is not above x: 0 for x ≤ 0.
 func BigDown(x *big.Float) Amount {
 	if x.Sign() <= 0 {
 		return Amount{}

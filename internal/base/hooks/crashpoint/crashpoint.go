@@ -54,8 +54,7 @@ func From(ctx context.Context) Hooks {
 
 // Hooks let tests imitate an engine. The zero value changes nothing.
 type Hooks struct {
-	// Forget is called before each turn of a shard and reports whether the process forgets the
-	// shard.
+	// Forget is called before each turn of a shard and reports whether the process forgets it.
 	Forget func(shard int, turn uint64) bool
 	// At is called at every point.
 	At Hook

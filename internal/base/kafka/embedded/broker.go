@@ -47,8 +47,8 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, addr) }),
-		// Retention depends on the timestamps of records: with the default of a week, past events
-		// would vanish.
+		// Retention depends on the timestamps of records: with the default week, old events would
+		// vanish.
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
 	}
 	if o.DataDir != "" {

@@ -12,8 +12,7 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 )
 
-// Config configures the connection to a cluster. The zero value of every field except Brokers is
-// usable.
+// Config configures the connection to a cluster. Zero is usable for all fields except Brokers.
 type Config struct {
 	Brokers  []string       // host:port, tried in order
 	ClientID string         // default "tollgate"

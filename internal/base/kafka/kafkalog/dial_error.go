@@ -152,8 +152,7 @@ func (e *stageError) saslHint() string {
 	return failed
 }
 
-// alert reports whether err is a fatal alert about the client's certificate, judged by crypto/tls's
-// text.
+// alert reports whether err is a fatal alert about the client's certificate, by crypto/tls's text.
 func alert(err error) bool {
 	s := err.Error()
 	return strings.Contains(s, "remote error: tls:") && strings.Contains(s, "certificate")

@@ -18,8 +18,7 @@
 //     id and written to the partition. An owner therefore calls Fence before it trusts its reads.
 //   - Calls retry for Config.RetryFor while leaders change, connections drop or brokers restart.
 //     Connections are replaced before a broker ends their authentication.
-//   - A call ends with its context, and with Close. Error texts and logs never contain keys or
-//     values.
+//   - A call ends with its context, and with Close. Errors and logs never contain keys or values.
 //
 // # Limits
 //

@@ -19,8 +19,7 @@ const (
 )
 
 // readFrame reads one length-prefixed response. memory returns a slice of a given length for it. A
-// large frame grows as its bytes arrive, so a wrong length costs no more memory than the bytes
-// sent.
+// large frame grows as its bytes arrive, so a wrong length costs no more than the bytes sent.
 func readFrame(r io.Reader, memory func(n int) []byte) ([]byte, error) {
 	const step = 16 << 20
 	var head [frameHeader]byte

@@ -33,8 +33,7 @@ func (c *Client) Partitions(ctx context.Context, topic string) ([]int32, error) 
 	return slices.Sorted(maps.Keys(leaders)), err
 }
 
-// Replication returns the least number of replicas of a topic's partitions, and the number of
-// brokers.
+// Replication returns the least number of replicas of a topic's partitions, and that of brokers.
 func (c *Client) Replication(ctx context.Context, topic string) (replicas, brokers int, err error) {
 	leaders, err := c.describe(ctx, topic)
 	if err != nil {

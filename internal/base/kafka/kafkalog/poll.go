@@ -127,8 +127,7 @@ func (p *poll) accept(ctx context.Context, a answer) {
 	p.done = p.done || news
 }
 
-// failed records that a partition has been unreadable since the given time, and schedules the next
-// attempt.
+// failed records that a partition has been unreadable since a given time, and schedules a retry.
 func (p *poll) failed(partition topicPartition, since time.Time, err error) {
 	f := p.f
 	f.c.forget(partition.topic)

@@ -47,8 +47,7 @@ func (w *wire) authenticate(ctx context.Context) error {
 		case res.ErrorCode != 0:
 			return fail(codeError(res.ErrorCode), nil)
 		}
-		// The broker closes the connection when the session ends; a new one replaces it before
-		// that.
+		// The broker closes the connection when the session ends; it is replaced earlier.
 		if lifetime := time.Duration(res.SessionLifetimeMillis) * time.Millisecond; lifetime > 0 {
 			w.retires = time.Now().Add(lifetime * 4 / 5)
 		}

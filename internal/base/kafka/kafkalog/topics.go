@@ -25,8 +25,7 @@ type TopicSpec struct {
 
 // CreateTopics creates the topics and waits until every partition has a leader. After an error some
 // of them may exist. The error joins a *CreateError for every reason; for existing topics the
-// reason is ErrTopicExists. A broken connection is an error, too: call again to find out the
-// outcome.
+// reason is ErrTopicExists. A broken connection is an error, too: call again to learn the outcome.
 func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 	req := &createtopics.Request{TimeoutMs: int32(requestTimeout.Milliseconds())}
 	for _, s := range specs {

@@ -80,8 +80,8 @@ func (*exchange) Required(map[protocol.ApiKey]int16) bool { return true }
 
 var errRetired = errors.New("the connection is not used any more")
 
-// send sends req to a broker and reads the response into res, which may be half-written after an
-// error.
+// send sends req to a broker and reads the response into res, which an error may leave
+// half-written.
 func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req protocol.Message, res any,
 	timeout time.Duration, memory func(n int) []byte) error {
 	under, cancel := context.WithCancel(ctx)

@@ -76,8 +76,7 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) Close() { c.trust.close() }
 
 // Schema returns the Avro schema with an id. Errors: event.ErrUnknownSchema, event.ErrUnfitSchema
-// (it is not Avro, refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or ctx's
-// error.
+// (not Avro, refers to others, or too long), ErrUnreachable, ErrUnauthorized, or ctx's error.
 func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	c.mu.Lock()
 	text, ok := c.known[id]

@@ -64,8 +64,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// bounded truncates responses that are too long for a registry, and turns "too many requests" into
-// a *busyError.
+// bounded truncates responses too long for a registry, and turns "too many requests" into a
+// *busyError.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -129,8 +129,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 
 // try repeats a request until a response arrives, the attempts are used up or ctx ends. "Too many
 // requests" does not count as an attempt: records can need schemas faster than a registry allows,
-// and it responds once requests are slow enough. Config.Patience ends this for registries that
-// never do.
+// and it responds once requests are slow enough. Config.Patience ends this if it never does.
 func (c *Client) try(ctx context.Context, ask func(context.Context) error) error {
 	pause := c.cfg.Pause
 	var waited time.Duration // at the registry's request

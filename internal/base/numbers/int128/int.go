@@ -5,8 +5,7 @@ import (
 	"math/bits"
 )
 
-// Int is a sum of int64 values in two's complement: Hi·2^64 + Lo. Only 2^64 of them can exceed its
-// range.
+// Int is a sum of int64 values in two's complement: Hi·2^64 + Lo. Only 2^64 of them can exceed it.
 type Int struct {
 	Hi int64
 	Lo uint64

@@ -150,8 +150,7 @@ func FromBytes(b []byte) (Uint, bool) {
 	return Uint{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}, true
 }
 
-// ByteLen returns the number of bytes in a without leading zeros: typical precisions take 9 to 10
-// of 16.
+// ByteLen returns the number of bytes in a without leading zeros: precisions often take 9 or 10.
 func (a Uint) ByteLen() int { return (a.Len() + 7) / 8 }
 
 // AppendMinimal appends the last ByteLen bytes of a, big-endian.

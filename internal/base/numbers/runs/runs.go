@@ -3,8 +3,7 @@ package runs
 
 import "slices"
 
-// fewInRun is the least average length of runs that Sort merges: below it, sorting from scratch is
-// faster.
+// fewInRun is the least average length of runs that Sort merges: below it, plain sorting is faster.
 const fewInRun = 16
 
 // Sort sorts items that usually consist of a few ascending runs, one after the other, by merging

@@ -134,8 +134,7 @@ func (c *Clock) find(millis int64) *stretch {
 	return s
 }
 
-// greatestBefore returns the greatest reading before the given time, at which the zone's clock is
-// set.
+// greatestBefore returns the greatest reading before a time at which the zone's clock is set.
 func (c *Clock) greatestBefore(millis int64) int64 {
 	greatest := int64(never)
 	for instant := millis; instant > millis-catchUp; {
