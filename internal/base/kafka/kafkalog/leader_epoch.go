@@ -11,7 +11,8 @@ import (
 // EpochEnd asks the leader of a partition where a leader epoch ended. It returns the greatest epoch
 // in the leader's log that is at most leaderEpoch, and the offset where the next greater one
 // begins, or the end of the log. If every epoch in the log is greater, it returns leaderEpoch
-// itself and the offset where the first one begins; if the log ends before leaderEpoch, −1 and −1.
+// itself and the offset where the first one begins; if the log has nothing after leaderEpoch,
+// −1 and −1.
 //
 // A record of epoch e at offset o is unchanged if and only if EpochEnd(e) returns e and an end
 // above o (or o lies below the beginning of the log): an election that lost it began a greater
