@@ -60,7 +60,7 @@ func trustOf(s *deployment.SASL) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}, err
 }
 
-// tokenTimeout bounds a token request, for which a connection waits.
+// tokenTimeout bounds a token request: a connection waits for it.
 const tokenTimeout = 5 * time.Second
 
 // endpoint requests tokens from an authorization server, with the current secret. Safe for

@@ -100,7 +100,7 @@ func entry(is func(Encoding) bool) Encoding {
 	return Encoding{}
 }
 
-// Names returns the names of the formats for which is returns true.
+// Names returns the names of the formats that satisfy is.
 func Names(is func(Encoding) bool) (names []string) {
 	for _, e := range encodings {
 		if is(e) {

@@ -71,8 +71,8 @@ type Texts struct {
 	Wanted   string
 	Together string // heading of a chart with all statistics of this kind for one metric, {of}
 	Target   string // target of a Statistic in a table: {absolute}, or {percent}, 100 times that
-	// Size is the unit of the number with which noise and target are compared, as in "from 1,000
-	// events"; "" for the count itself.
+	// Size is the unit that noise and target are compared in, as in "from 1,000 events"; "" for the
+	// count itself.
 	Size string
 	Verb string // as in "metric m sums values"; "" for kinds without Values
 }
@@ -126,5 +126,5 @@ func (k Kind) HasUnit() bool {
 // Together is shown instead of the empty key.
 const Together = "all together"
 
-// unlimited is the Range of an unknown kind, for which no account can pay.
+// unlimited is the Range of an unknown kind: no account can pay for it.
 func unlimited(Bounds) (least, greatest int64) { return -math.MaxInt64, math.MaxInt64 }

@@ -35,9 +35,9 @@ func Part(amount units.Mu2, part float64) units.Mu2 {
 	return units.Mu2(new(big.Int).Quo(r.Num(), r.Denom()).Uint64())
 }
 
-// Paid returns the amount by which a bucket that always has room is refilled in elapsed
-// milliseconds, rounded down, modulo 2^64. Only differences matter, so elapsed may count from any
-// time that does not depend on data.
+// Paid returns the refill of a bucket that always has room in elapsed milliseconds, rounded down,
+// modulo 2^64. Only differences matter, so elapsed may count from any time that does not depend on
+// data.
 func (a *Allowance) Paid(elapsed int64) units.Mu2 {
 	if elapsed <= 0 || a.Horizon <= 0 {
 		return 0

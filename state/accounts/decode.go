@@ -67,7 +67,7 @@ func (d *accountDecoder) next() (Entry, error) {
 	return e, nil
 }
 
-// key decodes id and period, and checks that they come after the last account's.
+// key decodes id and period, and checks that they follow the last account's.
 func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 	first, sameID := d.left == d.total, gapForm == gapSameID
 	switch {

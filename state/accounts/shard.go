@@ -214,8 +214,8 @@ func (s *Shard) find(k accountKey) (slot, n int) {
 	}
 }
 
-// slotOf returns the slot value for entry n with the given key hash. The tag comes from the top of
-// the hash, the slot number from the bottom.
+// slotOf returns the slot value for entry n with the given key hash. The tag is the top of the
+// hash, the slot number from the bottom.
 func slotOf(hash uint64, n int) uint32 {
 	return uint32(hash>>32)&^slotMask | uint32(n+1)
 }

@@ -65,8 +65,8 @@ func (l Ladder) Bucket(sigma float64) (int, error) {
 	return i, nil
 }
 
-// Pairs returns the dominating pair of each level: that of the Gaussian mechanism if sampling is 1,
-// else that of the Poisson-subsampled one with that probability (Appendix D.3).
+// Pairs returns the dominating pair of each level: the Gaussian mechanism if sampling is 1, else
+// the Poisson-subsampled one with that probability (Appendix D.3).
 func (l Ladder) Pairs(sampling float64) ([]pld.Pair, error) {
 	if !(sampling > 0 && sampling <= 1) {
 		return nil, &units.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}

@@ -78,8 +78,8 @@ func (s *spectrum) placed(v pld.Vector, n int) []wide {
 	return out
 }
 
-// set stores the logarithm of x + iy as component k. Near 1, the logarithm of the modulus comes
-// from its distance to 1, which is exact to 100 bits.
+// set stores the logarithm of x + iy as component k. Near 1, the logarithm of the modulus uses its
+// distance to 1, which is exact to 100 bits.
 func (s *spectrum) set(k int, x, y wide) {
 	square := x.mul(x).add(y.mul(y))
 	switch off := square.sub(wide{1, 0}).hi; {

@@ -6,10 +6,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// KeyDelta returns the probability with which a private key may pass for a contribution of 1 to a
-// first rung with precision u: the contribution's share of B² times δ_keys, rounded down to a
-// multiple of 2^-80. A contribution c pays at least c² times as much, and may pass with c² times
-// this δ. So an account pays for at most δ_keys, however it is spent.
+// KeyDelta returns the probability that a private key may pass for a contribution of 1 to a first
+// rung with precision u: the contribution's share of B² times δ_keys, rounded down to a multiple of
+// 2^-80. A contribution c pays at least c² times as much, and may pass with c² times this δ. So an
+// account pays for at most δ_keys, however it is spent.
 func (b Budget) KeyDelta(u units.Precision) units.Delta {
 	if b.Mu2 == 0 {
 		return units.Delta{}

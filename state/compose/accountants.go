@@ -198,8 +198,8 @@ type Verdict struct {
 	NotApplicable *NotApplicableError // reason why the accountant does not apply
 }
 
-// Compare runs every accountant. The tightest result comes first; accountants that do not apply
-// come last, in the order of Names. The error is a *units.RangeError as for Compose.
+// Compare runs every accountant. The tightest result is first; accountants that do not apply are
+// last, in the order of Names. The error is a *units.RangeError as for Compose.
 func Compare(list []Mechanism, q Question) ([]Verdict, error) {
 	return ask(accountants(), list, q)
 }

@@ -13,7 +13,7 @@ import (
 // maxAsked bounds the number of mechanisms that byAdvanced charges one by one, some fifty times.
 const maxAsked = 100_000
 
-// priced stands for count mechanisms, each of which is (ε, δ)-DP.
+// priced is count mechanisms that are (ε, δ)-DP each.
 type priced struct {
 	loss.Approx
 	count int

@@ -14,7 +14,7 @@ type composition struct {
 	options  Options
 }
 
-// coarser is the factor by which the interval grows when a grid was too large.
+// coarser is the growth factor of the interval when a grid was too large.
 const coarser = 4
 
 // composeFactors returns the curve of the composition, on the finest grid that Options allow. Every

@@ -38,12 +38,12 @@ func (s shape) cumulants(t float64) (k, mean, variance float64) {
 	return k, mean, variance
 }
 
-// tilts returns the values of θ for which the composition is tilted by e^(θ·loss) before its
-// transform. The first is 0. Let e^C(x), with C(x) = min_θ K(θ) − θx, be Chernoff's bound on the
-// probability of a loss above x. Each further θ is the smallest with K(θ) − θx ≤ C(x) + reach at
-// the point x where the previous θ ceases to be good enough, and so on until e^C(x) is MinDelta.
-// For a normal composition x rises by 2·√(2·reach) standard deviations each time. For a single δ,
-// the θ for its x is enough.
+// tilts returns the values of θ that tilt the composition by e^(θ·loss) before its transform. The
+// first is 0. Let e^C(x), with C(x) = min_θ K(θ) − θx, be Chernoff's bound on the probability of a
+// loss above x. Each further θ is the smallest with K(θ) − θx ≤ C(x) + reach at the point x where
+// the previous θ ceases to be good enough, and so on until e^C(x) is MinDelta. For a normal
+// composition x rises by 2·√(2·reach) standard deviations each time. For a single δ, the θ for its
+// x is enough.
 func (c *composition) tilts(s shape) []float64 {
 	if target := math.Log(c.options.Delta); c.options.Delta > 0 {
 		if best, ok := s.solve(target, 0); ok {

@@ -17,7 +17,7 @@ const FirstID = 100
 // beforehand.
 type Registry struct {
 	*httptest.Server
-	Refuse int // status with which every registration is refused; 0: none is
+	Refuse int // status of every registration; 0: none is refused
 
 	mu       sync.Mutex
 	strict   bool

@@ -49,7 +49,7 @@ func (r *source) Step(ctx context.Context, restriction transforms.Restriction) (
 		r.buffered = r.elements
 	}
 	if elements := step.Elements; len(elements) > 0 {
-		// New elements come first, to expose a stage that mistakes the last OPEN for the newest.
+		// New elements are first, to expose a stage that mistakes the last OPEN for the newest.
 		step.Elements = slices.Concat(elements, r.buffered)
 		r.elements, r.buffered = elements, nil
 	}

@@ -75,7 +75,7 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 	return &Broker{cluster: cluster, addr: addrs[0]}, nil
 }
 
-// Addr returns the host:port to which clients connect.
+// Addr returns the host:port for clients.
 func (b *Broker) Addr() string { return b.addr }
 
 // Close stops the broker and waits for its log to be written. Further calls do nothing.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Trouble is a call that the client keeps retrying, or a response for which it waits.
+// Trouble is a call that the client keeps retrying, or a response that it awaits.
 type Trouble struct {
 	Doing string    // the failing action, in gerund voice: `reading topic "t" partition 3`
 	Since time.Time // first attempt since the last success
@@ -28,7 +28,7 @@ type health struct {
 	appended map[string]time.Time // time of the last acknowledged batch, by topic
 	troubles map[*trouble]Trouble
 	waiting  map[*trouble]Trouble // requests without a response
-	away     map[string]Away      // brokers to which no connection could be made, by address
+	away     map[string]Away      // unreachable brokers, by address
 }
 
 // trouble represents one call, request or partition that may be in trouble.

@@ -62,7 +62,7 @@ func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 	return p, nil
 }
 
-// Identity returns the producer id and epoch by which the broker knows this producer.
+// Identity returns the producer id and epoch.
 func (p *Producer) Identity() (id int64, epoch int16) { return p.id, p.epoch }
 
 // End returns the offset after the last acknowledged record of the producer, or after its fence.

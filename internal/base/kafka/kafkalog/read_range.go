@@ -28,7 +28,7 @@ type RangeReader struct {
 	MaxBytes  int32 // maximum size of a response; 0 means 1 MiB
 
 	c    *Client
-	from int64    // offset from which kept can be used; −1 if there is none
+	from int64    // start of kept; −1 if there is none
 	kept []Record // at or after from
 	next int64    // offset after kept
 }

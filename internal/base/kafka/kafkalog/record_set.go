@@ -89,7 +89,7 @@ func (s *recordSet) add(b *batch, raw []byte) bool {
 	return true
 }
 
-// isAborted reports whether a batch belongs to an aborted transaction whose marker comes later.
+// isAborted reports whether a batch belongs to an aborted transaction whose marker is later.
 func (s *recordSet) isAborted(b *batch) bool {
 	firsts := s.aborted[b.ProducerID]
 	return b.Attributes&attrTransactional != 0 && len(firsts) > 0 && b.FirstOffset >= firsts[0]
