@@ -24,7 +24,7 @@ func protocolMutants() []mutant {
 		{"digest-unchecked", "Engine.applyOrDecide", never("BodyDigest()"), "TestRuleAChangedLogStopsTheRun"},
 		{"last-charge-forgotten", "Engine.acquire", insertBefore("d, ok := deltas[turn]", notCharged),
 			"TestInvariant5CrashBetweenTurns"},
-		{"clip-unkeyed", "clipper.leastRanks", replace("bytes.Compare(…)", "0"),
+		{"clip-unkeyed", "clipper.sortKeysByRank", replace("bytes.Compare(…)", "0"),
 			everyMixedRecord},
 		{"one-more-in-any-order", "water.addOneMore", replace("bytes.Compare(…)", "0"), everyMixedRecord},
 		{"records-beyond-the-allowance-in-any-order", "clipper.affordable", drop("c.rankRecords("),

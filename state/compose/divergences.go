@@ -74,7 +74,8 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 			continue
 		}
 		if m.fixed == nil {
-			return 0, notApplicable("on %s the least ρ is that for all data: leave sampling out, or use pld", m.sample())
+			return 0, notApplicable("on %s the least ρ is that for all data: leave sampling out, or use pld",
+				m.sample())
 		}
 		z, err := conversion.ApproxToZCDP(*m.fixed)
 		if err != nil {

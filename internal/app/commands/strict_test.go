@@ -16,8 +16,8 @@ func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	initialise := []string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1"}
 	code, _, stderr := tollgate(t, append(initialise, "--strict")...)
-	if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-ledger: replication factor is 1, it must "+
-		"be 3: its records are lost if its only broker loses them: three replicas need three brokers, and the cluster "+
+	if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-ledger: replication factor is 1, but must "+
+		"be 3: its records are lost if its only broker loses them: three replicas need three brokers, but the cluster "+
 		"has one broker: add brokers first; then kafka-reassign-partitions.sh") {
 		t.Errorf("init --strict: exit %d, stderr %s", code, stderr)
 	}
@@ -31,7 +31,7 @@ func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	for _, line := range [][]string{{"validate", "--config", cfg, "--strict"}, {"run", "--config", cfg, "--strict",
 		"--until-end"}} {
 		code, _, stderr = tollgate(t, line...)
-		if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-control: replication factor is 1, it "+
+		if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-control: replication factor is 1, but "+
 			"must be 3") {
 			t.Errorf("%s: exit %d, stderr %s", strings.Join(line, " "), code, stderr)
 		}

@@ -50,8 +50,9 @@ func (r *relay) work() {
 	for {
 		r.mu.Lock()
 		if len(r.queue) == 0 && r.dropped > 0 {
-			r.queue = append(r.queue, fmt.Appendf(nil, "(%s left out here: this stream accepted nothing for too long)\n",
-				Count(r.dropped, "message")))
+			r.queue = append(r.queue,
+				fmt.Appendf(nil, "(%s left out here: this stream accepted nothing for too long)\n",
+					Count(r.dropped, "message")))
 			r.dropped = 0
 		}
 		if len(r.queue) == 0 {

@@ -61,7 +61,8 @@ func Compile(c Config) (Config, error) {
 	further := make([][]int, len(c.Metrics))
 	for i, m := range c.Metrics {
 		if further[i] = c.FurtherOf(i); max(uint64(c.Budget), uint64(m.Burst)) >= endless {
-			return c, fmt.Errorf("computing the accounts of metric %q: its budget or burst exceeds 2^62−2 units", m.Name)
+			return c, fmt.Errorf("computing the accounts of metric %q: its budget or burst exceeds 2^62−2 units",
+				m.Name)
 		}
 	}
 	c.ladders, c.further = make([]*ladder, len(c.Metrics)), further

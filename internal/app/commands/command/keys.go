@@ -15,8 +15,8 @@ import (
 func (a *App) generateKeys(file *config.File) (all []string, err error) {
 	noise, userHash := file.KeyFiles()
 	if noise == "" && userHash == "" {
-		return nil, Usage(errors.New("--generate-keys creates key files, but the configuration names none under keys: " +
-			"leave out the flag"))
+		return nil, Usage(errors.New("--generate-keys creates key files, but the configuration names none under " +
+			"keys: leave out the flag"))
 	}
 	for _, key := range [...]struct{ field, path string }{{"keys.noise", noise}, {"keys.user_hash", userHash}} {
 		if key.path == "" { // from the environment or a command

@@ -127,7 +127,8 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	}
 	// The key serves only this choice, whose cost HEADER states before any count is released.
 	found, err := e.Choose(choice.Private{Sizes: f.sizes(), Given: f.setting(), Compile: f.compile,
-		Budget: j.deployment.Budget, Kind: f.kindOf(), Range: f.openValues, Read: string(encoded) + f.skips(), Key: key})
+		Budget: j.deployment.Budget, Kind: f.kindOf(), Range: f.openValues,
+		Read: string(encoded) + f.skips(), Key: key})
 	switch {
 	case errors.Is(err, choice.ErrTooLittle) && f.openValues:
 		return f.noRange("choosing the range of values: the promise is too small for it")

@@ -227,8 +227,8 @@ func (j *job) refuseLong(file *demo.File) error {
 	if turns <= manyTurns || f.allWindows || !f.from.IsZero() && !f.to.IsZero() {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: its events are in %s of %s, which take a long time: %s; or continue with "+
-		"--all-windows",
+	return fmt.Errorf("reading input file %s: its events are in %s of %s, which take a long time: %s; or continue "+
+		"with --all-windows",
 		eventfile.Name(f.input), terminal.Count(turns, "window"), timespan.Text(f.Window), file.Stretched())
 }
 

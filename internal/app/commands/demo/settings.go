@@ -28,8 +28,8 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if f.Window < time.Millisecond {
 		return command.Must("window", "at least 1ms")
 	}
-	if err := cmp.Or(f.checkOverwrite(), command.FlagError(f.Target.Check()), command.CheckTop(f.top, f.format, changed),
-		command.CheckSeparate(f.report, f.trustedReport)); err != nil {
+	if err := cmp.Or(f.checkOverwrite(), command.FlagError(f.Target.Check()),
+		command.CheckTop(f.top, f.format, changed), command.CheckSeparate(f.report, f.trustedReport)); err != nil {
 		return err
 	}
 	if f.input == "" {

@@ -123,8 +123,8 @@ func (a *app) recordBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning)
 	record, err := startrecord.Read(file)
 	if err == nil && !record.Has(b.Incarnation) {
 		_, err = record.Check(b.Incarnation, b.Cluster)
-		err = command.Contents(fmt.Errorf("another init began a deployment with these keys first: %w. Runs will refuse "+
-			"the one that this init began; %s", err, fmt.Sprintf(asSecond, "add")))
+		err = command.Contents(fmt.Errorf("another init began a deployment with these keys first: %w. Runs will "+
+			"refuse the one that this init began; %s", err, fmt.Sprintf(asSecond, "add")))
 	}
 	return err
 }
