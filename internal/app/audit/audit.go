@@ -172,7 +172,8 @@ func (a *auditor) gather(g *generation, t *reference.Turn, deltas []*schemas.Del
 		a.replay.GatherFrom(t, a.membersOf(g.hasher, t, l, deltas[shard]))
 	}
 	if !complete {
-		a.report.skip(t.Number, "admissions, charges and values: neither the events nor the ledger can be read any more")
+		a.report.skip(t.Number,
+			"admissions, charges and values: neither the events nor the ledger can be read any more")
 	}
 	return false, complete
 }

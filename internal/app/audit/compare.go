@@ -185,8 +185,8 @@ func (a *auditor) leftOver(ctx context.Context, topic string) error {
 		case v.turn <= a.control.Last && !a.unreleased[v.turn]:
 			a.report.differ(Difference{Turn: v.turn, What: "a value should not have been published", Metric: v.metric})
 		case v.turn > a.control.Last && !closed:
-			a.report.differ(Difference{Turn: v.turn, What: "a value was published for a turn that control does not have",
-				Metric: v.metric})
+			a.report.differ(Difference{Turn: v.turn, Metric: v.metric,
+				What: "a value was published for a turn that control does not have"})
 		}
 	}
 	return nil

@@ -205,7 +205,7 @@ func (c *Change) checkWindows() error {
 		deployment.ErrOpenWindows, strings.Join(metrics, ", "), remedy)
 }
 
-// If Next has another user-hash key, CheckUserHash returns an error if a user was forgotten
+// CheckUserHash returns an error for another user-hash key in Next if a user was forgotten
 // (deployment.ErrHeaderMismatch), and within a budget period (deployment.ErrOpenPeriod), for which
 // users would get a second account.
 func (c *Change) CheckUserHash(ctx context.Context) error {

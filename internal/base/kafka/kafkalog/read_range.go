@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// StopReading, when returned by a callback of ReadRange, ends the reading without an error.
+// StopReading ends ReadRange without an error when its callback returns it.
 //
 //lint:ignore ST1012 it is not an error, as fs.SkipAll is not
 var StopReading = errors.New("stop reading")
