@@ -109,7 +109,7 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 	must.Succeed(t, os.Rename(key, key+".copy"))
 	code, _, stderr := tollgate(t, "validate", "--config", cfg)
 	if code != command.ExitConfig || strings.Contains(stderr, "fingerprint") || !strings.Contains(stderr,
-		"has begun, but there is no key in "+key+": put the copy") {
+		"has begun, but there is no key in "+key+": restore the backup") {
 		t.Errorf("the noise key is missing: exit %d, %s", code, stderr)
 	}
 	must.Succeed(t, os.Rename(key+".copy", key))

@@ -90,7 +90,7 @@ func TestDemoChoosesTheRangeOfValues(t *testing.T) {
 	}
 	_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "sum", "--value-field", "amount",
 		"--format", "json"}, strings.Fields(ofOrders)...)...)
-	if !strings.Contains(stderr, "values below 0 or above ") || strings.Contains(stderr, "above 1 count") ||
+	if !strings.Contains(stderr, "values outside 0 to ") || strings.Contains(stderr, "outside 0 to 1 count") ||
 		!strings.Contains(stderr, "of the real sum") {
 		t.Error(stderr)
 	}
