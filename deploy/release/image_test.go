@@ -81,14 +81,14 @@ func TestNothingInADockerfileIsPassedOver(t *testing.T) {
 	for text, want := range map[string]string{
 		"FROM debian\n": "FROM scratch", "FROM scratch\nFROM scratch\n": "one stage",
 		"ARG A\nFROM scratch\n": "without arguments",
-		"FROM scratch\nRUN a\n": "line 2: RUN", "FROM scratch\nWORKDIR /b\n": "WORKDIR is not supported",
-		"FROM scratch\nCOPY tollgate /bin/\n":          "one file",
+		"FROM scratch\nRUN a\n": "line 2: RUN", "FROM scratch\nADD a /r\n": "ADD is not",
+		"FROM scratch\nWORKDIR /b\n": "WORKDIR is not supported", "FROM scratch\nCOPY tollgate /bin/\n": "one file",
 		"FROM scratch\nCOPY --chown=1:1 tollgate /r\n": "owner 0:0",
 		"FROM scratch\nCOPY tollgate tollgate /r/\n":   "one file", "FROM scratch\nCOPY gone /r\n": "gone",
 		"FROM scratch\nENTRYPOINT tollgate\n": "no shell", "FROM scratch\nCMD tollgate\n": "no shell",
 		"FROM scratch\nCOPPY a b\n": "unknown instruction", "": "parsing",
-		"FROM scratch\nCOPY --from=x tollgate /r\n": "one file", "FROM scratch\nADD tollgate /r\n": "ADD is not supported",
-		"FROM scratch\nARG A=b\n": "line 2: argument A has no value: give --arg A=",
+		"FROM scratch\nCOPY --from=x tollgate /r\n": "one file",
+		"FROM scratch\nARG A=b\n":                   "line 2: argument A has no value: give --arg A=",
 	} {
 		if _, err := build([]byte(text), files, "amd64", []string{"a:b"}, nil); err == nil ||
 			!strings.Contains(err.Error(), want) {
