@@ -316,14 +316,15 @@ func (f *File) record(o Options) (r *deployment.Record) {
 	return r
 }
 
-// KeyVariables returns the environment variables of the two keys, as KeyFiles returns the files.
-func (f *File) KeyVariables() (noise, userHash string) {
-	return f.document.text("keys.noise.env"), f.document.text("keys.user_hash.env")
-}
-
-// KeyPrograms returns the programs that print the two keys, as KeyFiles returns the files.
-func (f *File) KeyPrograms() (noise, userHash string) {
-	return f.document.text("keys.noise.command"), f.document.text("keys.user_hash.command")
+// KeyPlace describes the place of the key in a field, keys.noise or keys.user_hash.
+func (f *File) KeyPlace(field string) string {
+	if program := f.document.text(field + ".command"); program != "" {
+		return "the key that " + program + " prints"
+	}
+	if variable := f.document.text(field + ".env"); variable != "" {
+		return "the value of the environment variable " + variable
+	}
+	return f.document.text(field + ".file")
 }
 
 // Text returns the text of the file.

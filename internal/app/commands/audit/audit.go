@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,11 +23,12 @@ import (
 // app gives the command access to the process around it.
 type app struct{ *command.App }
 
-// shownDifferences limits the differences in the text for people.
-const shownDifferences = 20
-
-//go:embed audit.txt
-var help string
+var (
+	//go:embed audit.txt
+	help string
+	//go:embed audit_output.txt
+	output string
+)
 
 func Command(c *command.App) *cobra.Command {
 	a := &app{c}
@@ -69,7 +69,7 @@ func (a *app) run(ctx context.Context, path string, past []string, f cli.Format)
 	if err != nil {
 		return d.Explained(withDifferences(ctx, d.Deployment, err))
 	}
-	if err := a.PrintAs(f, r, func(b *strings.Builder) { write(b, r) }); err != nil {
+	if err := a.PrintText(f, r, command.Template(output), r); err != nil {
 		return err
 	}
 	return verdict(r)
@@ -103,51 +103,4 @@ func verdict(r *audit.Report) error {
 			errors.New("auditing: nothing differs, but not everything could be checked"))
 	}
 	return nil
-}
-
-// write writes a report for people; verdict gives the result unless everything is equal.
-func write(b *strings.Builder, r *audit.Report) {
-	line := command.Lines(b, 10)
-	line("deployment", "%s, incarnation %s", terminal.Key(r.Deployment, 60), r.Incarnation)
-	line("checked", "%s of %s: %s and %s are equal", terminal.Count(int(r.Turns), "settled turn"),
-		terminal.Count(r.Generations, "generation"), terminal.Count(r.Values, "value"),
-		terminal.Count(r.Snapshots, "snapshot"))
-	for _, u := range r.Unchecked {
-		line("unchecked", "%s%s", turns(u.From, u.To), u.What)
-	}
-	for _, d := range r.Differences[:min(len(r.Differences), shownDifferences)] {
-		where := turns(d.Turn, d.Turn) + d.What
-		if d.Metric != "" {
-			where += ": " + terminal.Key(d.Metric, 40)
-		}
-		if d.Window != nil {
-			where += ", window of " + d.Window.Format(time.RFC3339)
-		}
-		if d.Key != nil {
-			where += ", key " + terminal.Key(*d.Key, 60)
-		}
-		if d.User != "" {
-			where += ", user " + d.User
-		}
-		line("differs", "%s", where)
-	}
-	switch {
-	case r.Differs > shownDifferences:
-		line("shown", "the first %d differences; --format json has more", shownDifferences)
-	case !r.Whole():
-	case r.Turns == 0:
-		line("result", "no turn is settled yet: there is nothing to check")
-	default:
-		line("result", "everything was checked, nothing differs")
-	}
-}
-
-func turns(from, to uint64) string {
-	switch {
-	case from == 0:
-		return ""
-	case from == to:
-		return fmt.Sprintf("turn %d: ", from)
-	}
-	return fmt.Sprintf("turns %d to %d: ", from, to)
 }

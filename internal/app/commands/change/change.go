@@ -3,8 +3,8 @@ package change
 
 import (
 	"context"
+	_ "embed"
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,47 +24,27 @@ type options struct {
 	format       cli.Format
 }
 
+var (
+	//go:embed change.txt
+	help string
+	//go:embed change_output.txt
+	output string
+)
+
 func Command(a *command.App) *cobra.Command {
 	f := &options{}
-	cmd := &cobra.Command{
-		Use:   "change",
-		Short: "Change a deployment between two runs: metrics, bounds, keys, shards",
-		Long: `Put a changed configuration in force after the last settled turn, as a new generation
-on the control topic; every later run uses it. First end the run (SIGTERM): no turn
-may be open. Accounts stay as they are, and the promise never becomes weaker.
-
-While windows are open, change refuses and names the time when all of them end: run the
-old configuration with --until that time, then change. With --now it gives up the open
-windows: they are never released, and no user pays for them.
-
-You can add and remove metrics; change bounds, ladders, targets, public keys,
-lateness, the noise key and the ledger slots; lower the budget; change the number of
-shards together with the name of the ledger topic; and change the number of release
-shards together with the name of the counts topic. A metric's name always keeps its
-meaning. Metrics with private keys need privacy.delta_keys from the start. The user-hash
-key can be replaced only at the start of a budget period, and with a new ledger topic.
-To rotate the noise key, name a new one under keys.noise with a new id.
-
---dry-run shows, even during a run, every field that differs, and how accurate each
-metric's counts were and would be.`,
-		Example: `  tollgate change --config tollgate.yaml --dry-run
-  tollgate change --config tollgate.yaml --by Ada --why "ticket 1234: counts by country"`,
-		Args: command.NoArguments("--config"),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	a.ConfigPath(cmd, &f.config)
-	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
-	flags.StringVar(&f.by, "by", "", "who makes the change, for tollgate promise; needed unless --dry-run")
-	flags.StringVar(&f.why, "why", "", "the reason, or where it is written down; needed unless --dry-run")
-	flags.BoolVar(&f.now, "now", false, "give up the windows that are open")
-	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
-	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the "+
-		"brokers' setting)")
-	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
-	cli.FormatFlag(cmd, &f.format)
-	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return change(cmd.Context(), a, f) })
-	return cmd
+	return a.New("change", help, func(cmd *cobra.Command) {
+		flags := cmd.Flags()
+		a.ConfigPath(cmd, &f.config)
+		flags.BoolVar(&f.dryRun, "dry-run", false, "")
+		flags.StringVar(&f.by, "by", "", "")
+		flags.StringVar(&f.why, "why", "", "")
+		flags.BoolVar(&f.now, "now", false, "")
+		flags.BoolVar(&f.createTopics, "create-topics", false, "")
+		flags.IntVar(&f.replication, "replication", 0, "")
+		flags.BoolVar(&f.generateKeys, "generate-keys", false, "")
+		cli.FormatFlag(cmd, &f.format)
+	}, func(cmd *cobra.Command) error { return change(cmd.Context(), a, f) })
 }
 
 func change(ctx context.Context, a *command.App, f *options) error {
@@ -100,5 +80,6 @@ func change(ctx context.Context, a *command.App, f *options) error {
 	if err != nil {
 		return d.Explained(err)
 	}
-	return a.PrintAs(f.format, result, func(b *strings.Builder) { write(b, &result, f.dryRun, f.config, d.File) })
+	return a.PrintText(f.format, result, command.Template(output), changeText{&result, f.dryRun, f.config,
+		command.Backups(d.File)})
 }

@@ -6,13 +6,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/tollgate-dp/tollgate/internal/app/words"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
-	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
@@ -42,56 +39,17 @@ func figuresText(f deployment.Figures) string {
 	return strings.Join(parts, ", ")
 }
 
-// write describes a change as text. After a dry run it describes what would change.
-func write(b *strings.Builder, r *pipeline.ChangeResult, dryRun bool, path string, file *config.File) {
-	if len(r.Differences) == 0 {
-		b.WriteString("nothing to change: this configuration is already in force\n")
-		return
-	}
-	verb := "is in force"
-	if dryRun {
-		verb = "would be in force"
-	}
-	fmt.Fprintf(b, "generation %d %s from %s on (turn %d)\n\nchanged:\n", r.Generation, verb,
-		r.From.Format(time.RFC3339), r.FromTurn)
-	for _, d := range r.Differences {
-		fmt.Fprintf(b, "  %s\n", d.What)
-		command.WriteValues(b, "    ", d.Values)
-	}
-	writeEffects(b, r)
-	list := func(what string, names []string) {
-		if len(names) > 0 {
-			fmt.Fprintf(b, "%s: %s\n", what, strings.Join(names, ", "))
-		}
-	}
-	b.WriteString("\n")
-	list("metrics whose open windows are given up", r.GivenUp)
-	if dryRun {
-		switch {
-		case len(r.GivenUp) == 0:
-		case r.AllEnd.IsZero():
-			b.WriteString("change refuses this without --now. There is no time at which all windows end\n")
-		default:
-			fmt.Fprintf(b, "change refuses this without --now. To keep them, first run the configuration in force "+
-				"with --until %s, when all windows end\n", r.AllEnd.Format(time.RFC3339))
-		}
-		if r.UnderWay > 0 {
-			fmt.Fprintf(b, "turn %d is under way and may be published in part. change refuses to skip it: run the "+
-				"old configuration and drain it first\n", r.UnderWay)
-		}
-		return
-	}
-	if r.RetiredKey != "" {
-		fmt.Fprintf(b, "no turn needs noise key %s any more: destroy it, and every copy\n", r.RetiredKey)
-		command.WriteBackupList(b, file)
-		b.WriteString("\n")
-	}
-	list("topics that no run reads any more", r.RetiredTopics)
-	fmt.Fprintf(b, "\nnext: tollgate run --config %s\n", path)
+// changeText is the data of change_output.txt.
+type changeText struct {
+	*pipeline.ChangeResult
+	DryRun  bool
+	Config  string
+	Backups []command.Backup
 }
 
-// writeEffects writes how accurate each metric was and will be, if that differs.
-func writeEffects(b *strings.Builder, r *pipeline.ChangeResult) {
+// Effects describes how accurate each metric was and will be, if that differs.
+func (r changeText) Effects() string {
+	var b strings.Builder
 	texts := map[string]*[2]string{}
 	for side, figures := range [][]deployment.Figures{r.Before, r.After} {
 		for _, f := range figures {
@@ -107,12 +65,13 @@ func writeEffects(b *strings.Builder, r *pipeline.ChangeResult) {
 		if text[0] == text[1] {
 			continue
 		}
-		fmt.Fprintf(b, "%s  %s\n", title, terminal.Key(metric, 40))
+		fmt.Fprintf(&b, "%s  %s\n", title, terminal.Key(metric, 40))
 		title = ""
 		for side, name := range []string{"before", "after"} {
 			if text[side] != "" {
-				fmt.Fprintf(b, "    %-7s %s\n", name, text[side])
+				fmt.Fprintf(&b, "    %-7s %s\n", name, text[side])
 			}
 		}
 	}
+	return b.String()
 }

@@ -53,31 +53,19 @@ func (d *Loaded) ExceptMade() string {
 	return " but " + strings.Join(d.made, " and ")
 }
 
-// WriteBackupList lists the secrets without which a deployment cannot continue, and where they are.
-func WriteBackupList(b *strings.Builder, file *config.File) {
-	noise, userHash := file.KeyFiles()
-	noiseVariable, userHashVariable := file.KeyVariables()
-	noiseProgram, userHashProgram := file.KeyPrograms()
-	type secret struct{ label, path, variable, program string }
-	all := []secret{{"noise key", noise, noiseVariable, noiseProgram},
-		{"user-hash key", userHash, userHashVariable, userHashProgram}}
+// A Backup is a secret without which a deployment cannot continue.
+type Backup struct{ Label, Place string }
+
+// Backups returns the secrets of a deployment.
+func Backups(file *config.File) []Backup {
+	all := []Backup{{"noise key", file.KeyPlace("keys.noise")}, {"user-hash key", file.KeyPlace("keys.user_hash")}}
 	if record, _ := file.RecordPlace(); record != "" && exists(record) {
-		all = append(all, secret{label: "which deployments have begun", path: record})
+		all = append(all, Backup{"which deployments have begun", record})
 	}
-	b.WriteString("\nback these up somewhere as safe as the data itself, and not alongside the topics:\n")
-	for _, one := range all {
-		where := "the value of the environment variable " + one.variable
-		if one.program != "" {
-			where = "the key that " + one.program + " prints"
+	for i, one := range all {
+		if abs, err := filepath.Abs(one.Place); err == nil && exists(abs) {
+			all[i].Place = abs
 		}
-		if one.path != "" {
-			where = one.path
-			if abs, err := filepath.Abs(one.path); err == nil {
-				where = abs
-			}
-		}
-		fmt.Fprintf(b, "  %-28s  %s\n", one.label, where)
 	}
-	b.WriteString("without the user-hash key no run ever starts again; without the noise key an interrupted turn " +
-		"cannot be finished\n")
+	return all
 }

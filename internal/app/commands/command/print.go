@@ -3,18 +3,21 @@ package command
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
-	"github.com/tollgate-dp/tollgate/internal/app/plan"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/app/words"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -45,6 +48,56 @@ func (a *App) PrintAs(f cli.Format, value any, text func(b *strings.Builder)) er
 	return a.Print(b.String())
 }
 
+// PrintText writes a value as a line of JSON, or for people what a template makes of data.
+func (a *App) PrintText(f cli.Format, value any, t *template.Template, data any) error {
+	if f == cli.JSON {
+		return a.PrintAs(f, value, nil)
+	}
+	text, err := Text(t, data)
+	if err != nil {
+		return err
+	}
+	return a.Print(text)
+}
+
+//go:embed output.txt
+var output string
+
+// Template returns a template of a text for people. It can include the templates of output.txt.
+func Template(text string) *template.Template {
+	functions := template.FuncMap{
+		"count":   func(n any, noun string) string { return terminal.Count(uint64(float(n)), noun) },
+		"number":  func(n any) string { return terminal.Number(float(n), 0) },
+		"ceiling": terminal.Ceiling, "rounded": terminal.Rounded, "percent": words.Percent, "digits": words.Digits,
+		"times": func(a, b float64) float64 { return a * b },
+		"name":  terminal.Key, "meaning": deployment.Meaning, "moment": Moment, "target": terminal.Target, "span": timespan.Text,
+		"time":     func(t time.Time) string { return t.Format(time.RFC3339) },
+		"ago":      func(t, now time.Time) string { return timespan.Text(max(0, now.Sub(t)).Round(time.Second)) },
+		"duration": time.ParseDuration,
+		"rows":     func(head ...string) [][]string { return [][]string{head} },
+		"row":      func(rows [][]string, cells ...string) [][]string { return append(rows, cells) },
+		"table":    func(rows [][]string) string { return words.Table(rows...) },
+		"linesOf":  strings.Lines,
+		"join":     func(list []string) string { return strings.Join(list, ", ") },
+		"lines": func(name, text string) string {
+			return fmt.Sprintf("%-9s %s", name, strings.Join(words.Wrap(text, 70), "\n          "))
+		},
+		"paragraph": func(parts ...string) string { return words.Paragraph(strings.Join(parts, "")) },
+	}
+	return template.Must(template.Must(template.New("").Funcs(functions).Parse(output)).Parse(text))
+}
+
+func float(n any) float64 { return reflect.ValueOf(n).Convert(reflect.TypeFor[float64]()).Float() }
+
+// Text returns what a template makes of data.
+func Text(t *template.Template, data any) (string, error) {
+	var b strings.Builder
+	if err := t.Execute(&b, data); err != nil {
+		return "", fmt.Errorf("writing output: %w", err)
+	}
+	return b.String(), nil
+}
+
 // PrintFields writes pairs of a name and a value as a table for people, or as one JSON object with
 // its members in the same order. Values are strings, numbers or Names.
 func (a *App) PrintFields(f cli.Format, pairs []any) error {
@@ -55,13 +108,6 @@ func (a *App) PrintFields(f cli.Format, pairs []any) error {
 		}
 		b.WriteString(words.Table(rows...))
 	})
-}
-
-// Lines returns a function that writes a line: a name, padded to a width, and a text.
-func Lines(b *strings.Builder, width int) func(name, format string, args ...any) {
-	return func(name, format string, args ...any) {
-		fmt.Fprintf(b, "%-*s %s\n", width, name, fmt.Sprintf(format, args...))
-	}
 }
 
 // object is a JSON object: pairs of a name and a value, in the order of its members.
@@ -80,64 +126,10 @@ func (pairs object) MarshalJSON() ([]byte, error) {
 	return append(append([]byte("{"), bytes.TrimPrefix(b.Bytes(), []byte(","))...), '}'), nil
 }
 
-// WriteValues writes one line per field, with its old and its new value.
-func WriteValues(b *strings.Builder, indent string, values []pipeline.Value) {
-	for _, v := range values {
-		fmt.Fprintf(b, "%s%s: %s → %s\n", indent, v.Field, v.Was, v.Is)
-	}
-}
-
 // Names are printed with commas between them; in JSON they are an array.
 type Names []string
 
 func (n Names) String() string { return strings.Join(n, ", ") }
-
-// WritePromise writes what users are promised, with the exact terms if exact is set.
-func WritePromise(b *strings.Builder, p *plan.Plan, exact bool) {
-	line := Lines(b, 9)
-	what := "all of their events, for ever"
-	if p.Period != "" {
-		what = "all of their events in one period of " + p.Period
-	}
-	line("privacy", "released counts %s and", deployment.Meaning(p.Epsilon, p.Delta))
-	line("", "%s: (%s, %s)-differential privacy", what, words.Digits(p.Epsilon), words.Digits(p.Delta))
-	if p.Trust == pipeline.TrustProducer {
-		line("", "if the times in the records are right (producer-time promise)")
-	} else {
-		line("", "whatever times producers write: only the brokers' clocks count (append-time promise)")
-	}
-	if p.Zone != "" {
-		line("windows", "begin at midnight in %s", p.Zone)
-	}
-	for i, n := range p.Periods {
-		if n.Periods > 1 {
-			name := ""
-			if i == 1 {
-				name = "periods"
-			}
-			line(name, "for a user who is active in %d periods, over all of them: (%s, %s)", n.Periods,
-				words.Digits(n.Epsilon), words.Digits(n.Delta))
-		}
-	}
-	if p.Planned > 0 {
-		line("budget", "%s %% of the promise is already spent on choosing settings by the data",
-			words.Digits(100*p.Planned))
-	}
-	if exact {
-		line("exactly", "accountant %s: each user can pay a privacy loss μ of %s (that of one release with Gaussian "+
-			"noise)", p.Accountant, words.Digits(p.Mu))
-		switch {
-		case p.DeltaKeys > 0 && p.HasPrivate():
-			line("", "δ: %s of the %s hides which private keys exist", words.Digits(p.DeltaKeys), words.Digits(p.Delta))
-		case p.DeltaKeys > 0:
-			line("", "δ: %s of the %s is reserved for metrics with private keys that may be added later",
-				words.Digits(p.DeltaKeys), words.Digits(p.Delta))
-		}
-	}
-	for _, text := range p.Notes {
-		line("note", "%s", text)
-	}
-}
 
 // Moment formats a time in UTC, rounded up to a second, with the date unless it is today.
 func Moment(t, now time.Time) string {

@@ -38,7 +38,7 @@ func (f *demoFlags) decided(s choice.Setting) demo.Settings {
 		return c
 	}
 	half, _ := strconv.ParseFloat(strconv.FormatFloat(s.Noise*deviations(f.Target.Confidence), 'g', 2, 64), 64)
-	if f.kindOf().CountTarget() {
+	if f.MetricKind().CountTarget() {
 		c.Target.Absolute = half
 	} else {
 		c.Noise = half
@@ -59,7 +59,7 @@ func finest(s *demo.Settings) float64 {
 
 // noiseFlag returns the name of the flag for the finest noise.
 func (f *demoFlags) noiseFlag() string {
-	if f.kindOf().CountTarget() {
+	if f.MetricKind().CountTarget() {
 		return "absolute"
 	}
 	return "noise"
@@ -88,7 +88,7 @@ func (f *demoFlags) setting() choice.Setting {
 func (f *demoFlags) setProvisional() {
 	s := f.setting()
 	s.Noise = 1000
-	if f.kindOf().Vector != nil {
+	if f.MetricKind().Vector != nil {
 		s.Noise = 30 / f.Epsilon // with more noise, a variance could not have a wide range
 	}
 	if s.Lasts == 0 {
@@ -127,7 +127,7 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	}
 	// The key serves only this choice, whose cost HEADER states before any count is released.
 	found, err := e.Choose(choice.Private{Sizes: f.sizes(), Given: f.setting(), Compile: f.compile,
-		Budget: j.deployment.Budget, Kind: f.kindOf(), Range: f.openValues,
+		Budget: j.deployment.Budget, Kind: f.MetricKind(), Range: f.openValues,
 		Read: string(encoded) + f.skips(), Key: key})
 	switch {
 	case errors.Is(err, choice.ErrTooLittle) && f.openValues:

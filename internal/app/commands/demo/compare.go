@@ -30,7 +30,7 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	f := j.flags
 	from, to := j.source.Range()
 	e, real, size := choice.NewEvents([32]byte{}, max(0, from.UnixMilli()), to.UnixMilli(), ""),
-		choice.NewTally[cell](f.kindOf()), f.Window.Milliseconds()
+		choice.NewTally[cell](f.MetricKind()), f.Window.Milliseconds()
 	defer e.Close() //nolint:errcheck // its temporary files are no longer needed
 	if err := j.events(func(v *event.Event) error {
 		if v.Millis < from.UnixMilli() || v.Millis >= to.UnixMilli() {
@@ -62,11 +62,11 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 // values whose median error this is; "" leaves them out.
 func (c *comparison) text(f *demoFlags, among string) string {
 	compared, forecast := f.realValue()+f.ofValues(), "forecast"
-	if f.kindOf().Tree != nil { // the real ranks and shares are not computed
+	if f.MetricKind().Tree != nil { // the real ranks and shares are not computed
 		return fmt.Sprintf("forecast: %s; %s of the events count", typically(c.now, compared),
 			words.Percent(c.now.Counted))
 	}
-	if kind := f.kindOf(); kind.Vector != nil && kind.Vector.Ratios != 1 {
+	if kind := f.MetricKind(); kind.Vector != nil && kind.Vector.Ratios != 1 {
 		compared, forecast = "the real "+kind.Texts.Label+f.ofValues(), "forecast for the number of events"
 	}
 	return fmt.Sprintf("typically within %s of %s%s; %s: %s, with %s of the events counted", words.Percent(c.typical),
@@ -75,7 +75,7 @@ func (c *comparison) text(f *demoFlags, among string) string {
 
 // ofValues names the field whose mean or other statistic is released; "" for counts.
 func (f *demoFlags) ofValues() string {
-	if kind := f.kindOf(); kind.Values() && kind.Tree == nil {
+	if kind := f.MetricKind(); kind.Values() && kind.Tree == nil {
 		if f.badValues > 0 {
 			return " of " + f.ValueField + " where it can be read"
 		}
@@ -93,7 +93,7 @@ func (j *job) noteComparison(c *comparison) {
 	if f.input == "" {
 		return
 	}
-	j.progress.Note("compared with the file: %s", c.text(f, " ("+medianOf(c.cells, f.kindOf().One())+")"))
+	j.progress.Note("compared with the file: %s", c.text(f, " ("+medianOf(c.cells, f.MetricKind().One())+")"))
 	if c.typical > closeEnough {
 		j.progress.Note("tollgate plan with the same flags for the file shows which settings bring values closer")
 	}

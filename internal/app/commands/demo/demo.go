@@ -25,6 +25,8 @@ var (
 	planHelp string
 	//go:embed flags.txt
 	flagsHelp string
+	//go:embed demo_output.txt
+	demoOutput string
 )
 
 // newCommand returns a command whose help includes the flags that demo and plan share.

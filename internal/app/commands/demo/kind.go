@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// kindOf returns the kind of metric to compute.
-func (f *inputFlags) kindOf() metrickind.Kind { return metrickind.Of(f.Kind) }
+// MetricKind returns the kind of metric to compute.
+func (f *inputFlags) MetricKind() metrickind.Kind { return metrickind.Of(f.Kind) }
 
 // ranged reports whether the range of values was given.
 func (f *inputFlags) ranged() bool { return f.Min != 0 || f.Max != 0 }
@@ -20,7 +20,7 @@ func (f *inputFlags) ranged() bool { return f.Min != 0 || f.Max != 0 }
 // checkKind sets the defaults of the kind. It refuses flags that do not fit the kind if the
 // pipeline does not see them, or would take them for a range that is to be chosen.
 func (f *demoFlags) checkKind(changed func(string) bool) error {
-	k := f.kindOf()
+	k := f.MetricKind()
 	for i := range f.Also {
 		f.Also[i] = strings.TrimSpace(f.Also[i])
 	}
@@ -66,17 +66,17 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 
 // coarseTarget returns the default absolute target for a range of values.
 func (f *demoFlags) coarseTarget(least, most int64) float64 {
-	return deployment.CoarseTarget(f.kindOf(), metrickind.Bounds{Events: 1, Min: least, Max: most}, f.Target.Confidence)
+	return deployment.CoarseTarget(f.MetricKind(), metrickind.Bounds{Events: 1, Min: least, Max: most}, f.Target.Confidence)
 }
 
 // choosesAbsolute reports whether the target is absolute and follows from the range of values.
 func (f *demoFlags) choosesAbsolute() bool {
-	return f.kindOf().Vector != nil && !f.given("relative") && !f.given("absolute")
+	return f.MetricKind().Vector != nil && !f.given("relative") && !f.given("absolute")
 }
 
-// counted names the things that the threshold of private keys counts.
-func (f *inputFlags) counted() string {
-	if f.kindOf().OncePerUser {
+// Counted names the things that the threshold of private keys counts.
+func (f *inputFlags) Counted() string {
+	if f.MetricKind().OncePerUser {
 		return "users"
 	}
 	return "events"

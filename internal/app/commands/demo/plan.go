@@ -82,7 +82,7 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if err := f.checkRange(); err != nil {
 		return command.Usage(err)
 	}
-	if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
+	if f.openValues = f.MetricKind().Values() && !f.ranged(); f.openValues {
 		f.Max = 1 // until the values are read
 	}
 	window := f.Window

@@ -10,6 +10,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -58,29 +59,10 @@ func (f *planFlags) plan(a *choice.Advice) *planAnswer {
 //go:embed plan_output.txt
 var planOutput string
 
-// planned holds the templates "text" (the output), "yaml" (for a configuration) and "target".
-var planned = template.Must(template.New("").Funcs(template.FuncMap{
-	"count": terminal.Count[uint64], "percent": words.Percent, "yaml": yamlOf, "flow": flow,
-	"number":    func(n uint64) string { return terminal.Number(float64(n), 0) },
-	"paragraph": func(parts ...string) string { return words.Paragraph(strings.Join(parts, "")) },
-	"indent": func(lines string) string {
-		return "  " + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n  ") + "\n"
-	},
-	"unusual": func(confidence float64) float64 {
-		if confidence == 0.95 {
-			return 0
-		}
-		return confidence
-	},
-}).Parse(planOutput))
-
-// write returns the text of a template.
+// write returns the text of a template: "text" (the output), "yaml" (for a configuration) or "target".
 func write(name string, data any) (string, error) {
-	var b strings.Builder
-	if err := planned.ExecuteTemplate(&b, name, data); err != nil {
-		return "", fmt.Errorf("writing output: %w", err)
-	}
-	return b.String(), nil
+	t := command.Template("").Funcs(template.FuncMap{"yaml": yamlOf, "flow": flow})
+	return command.Text(template.Must(t.Parse(planOutput)).Lookup(name), data)
 }
 
 // yamlOf returns a value as YAML.
@@ -161,7 +143,7 @@ func typically(o *choice.Outcome, real string) string {
 
 // realValue names the true value to which the errors of a kind are relative.
 func (f *inputFlags) realValue() string {
-	switch kind := f.kindOf(); {
+	switch kind := f.MetricKind(); {
 	case kind.Vector != nil && kind.Vector.Ratios == 1:
 		return "the real " + kind.Texts.Label
 	case kind.Vector != nil || kind.Tree != nil:
@@ -186,7 +168,7 @@ func (a *app) printPlanned(f *planFlags, e *choice.Events, p *planAnswer, broken
 func (f *planFlags) planText(p *planAnswer, broken uint64) (string, error) {
 	needed, beyond := "user, key or time", "outside of --from and --to"
 	place := "the sections privacy and metrics of a configuration"
-	if f.kindOf().Values() {
+	if f.MetricKind().Values() {
 		needed = "user, key, time or value"
 	}
 	if f.from.IsZero() && f.to.IsZero() {
@@ -244,7 +226,7 @@ func (f *demoFlags) why(o *choice.Outcome) string {
 	switch {
 	case o.Threshold > o.Half/1.5:
 		return fmt.Sprintf("a private key is released from about %s on, and half of all %s are in counts of %s or less",
-			terminal.Ceiling(o.Threshold), f.counted(), terminal.Ceiling(o.Half))
+			terminal.Ceiling(o.Threshold), f.Counted(), terminal.Ceiling(o.Half))
 	case o.Counted < 0.75:
 		return "allowances leave many events out, and counting more of them takes more noise"
 	}

@@ -102,7 +102,7 @@ func (f *planFlags) compileMetric(d *command.Loaded, m *pipeline.Metric) choice.
 		i := slices.IndexFunc(cfg.Metrics, func(o pipeline.Metric) bool { return o.Name == m.Name })
 		tried := &cfg.Metrics[i]
 		tried.Window, tried.Slide = s.Window, s.Window
-		if f.kindOf().CountTarget() {
+		if f.MetricKind().CountTarget() {
 			tried.Target.Absolute = c.Target.Absolute
 		} else {
 			tried.Noise = c.Noise

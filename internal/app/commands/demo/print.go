@@ -3,9 +3,7 @@ package demo
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
-	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -152,7 +149,7 @@ func (p *printer) end(result demo.Result) error {
 		return err
 	}
 	rows, drawn := p.rows, len(p.j.deployment.Metrics)
-	tree := p.j.flags.kindOf().Tree
+	tree := p.j.flags.MetricKind().Tree
 	if tree != nil && tree.Edges { // shares have no charts
 		also := p.j.flags.Also
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r terminal.Row) bool {
@@ -192,98 +189,43 @@ func (p *printer) summary(result demo.Result) string {
 // mostCharts limits the number of charts unless --top asks for more.
 const mostCharts = 8
 
+// promiseText is the data of demo_output.txt.
+type promiseText struct {
+	*demoFlags
+	Chosen    string
+	Unnamed   string // the promise for events without a user
+	Format    event.Format
+	Users     deployment.Users
+	Threshold float64
+	LeastMet  float64 // the least count that can meet the target
+}
+
+// MadeUp reports whether the events are made up.
+func (f *demoFlags) MadeUp() bool { return f.input == "" }
+
+// RangeFromData names the ends of the range of windows that follow from the data.
+func (f *demoFlags) RangeFromData() string {
+	switch {
+	case f.from.IsZero() && f.to.IsZero():
+		return "it"
+	case f.from.IsZero():
+		return "its start"
+	case f.to.IsZero():
+		return "its end"
+	}
+	return ""
+}
+
 // promise describes in a few lines what is promised to users and to readers: first the meaning,
 // then the exact terms.
 func (j *job) promise() (string, error) {
-	s, f := j.flags.Settings, j.flags
-	var b strings.Builder
-	line := command.Lines(&b, 9)
-	line("privacy", "released counts %s and all of", deployment.Meaning(s.Epsilon, s.Delta))
-	line("", "their events: (%s, %s)-differential privacy,", words.Digits(s.Epsilon), words.Digits(s.Delta))
-	line("", "if the times in the events are right (producer-time promise)")
-	if s.NoUser == event.NoUserEach {
-		for _, text := range words.Wrap(deployment.UnnamedUnit, 70) {
-			line("", "%s", text)
-		}
-	}
-	if j.flags.input == "" {
-		line("", "but these events are made up and the noise is repeatable: no user is protected")
-	}
-	keys := terminal.Count(len(s.PublicKeys), "public key") + ", released in every window"
-	if s.Private() {
-		keys = "private: a key is released if more than about " +
-			terminal.Ceiling(j.deployment.Metrics[0].Plan.Threshold()) + " of its " + f.counted() + " count"
-	}
-	line("keys", "%s", keys)
-	if s.Private() {
-		line("", "a key near that threshold is released only if its noise is high: such")
-		line("", "counts are too high on average")
-	}
-	line("accuracy", "%s", j.accuracy())
-	if tree := f.kindOf().Tree; tree != nil && tree.Edges && s.Target.Absolute > 0 && s.Target.Absolute < 0.1 {
-		line("", "%s percentage points is very fine: for %s points, give --absolute %s",
-			words.Digits(s.Target.Absolute), words.Digits(100*s.Target.Absolute), words.Digits(100*s.Target.Absolute))
-	}
-	if f.kindOf().Values() {
-		line("", "values outside %s to %s count as the nearer bound", terminal.Number(float64(s.Min), 0),
-			terminal.Number(float64(s.Max), 0))
-		if f.Decimals > 0 {
-			unit := f.layout().ValueUnit()
-			line("", "values of %s are in units of %s: %d is %s", f.ValueField, unit, s.Max,
-				strconv.FormatFloat(float64(s.Max)/math.Pow10(f.Decimals), 'f', -1, 64))
-		}
-	}
-	for _, text := range words.Wrap(j.chosen, 70) {
-		line("", "%s", text)
-	}
-	users, err := deployment.WhoCounts(j.deployment.Budget, j.deployment.Specs(), j.deployment.Metrics[0].Spec.Name)
+	m := j.deployment.Metrics[0]
+	users, err := deployment.WhoCounts(j.deployment.Budget, j.deployment.Specs(), m.Spec.Name)
 	if err != nil {
 		return "", err
 	}
-	for i, text := range words.Wrap(users.String(), 70) {
-		line([]string{"allowance", ""}[min(i, 1)], "%s", text)
-	}
-	line("range", "%s", j.rangeText())
-	return b.String(), nil
-}
-
-// accuracy states the target, and which counts can meet it.
-func (j *job) accuracy() string {
-	t := j.flags.Target
-	targets := terminal.Target(t.Relative, t.Absolute)
-	if targets == "" {
-		return "no target: every value is as exact as --noise allows"
-	}
-	switch tree := j.flags.kindOf().Tree; {
-	case tree == nil:
-	case tree.Edges:
-		targets += " percentage points of each share"
-	default:
-		targets += " of the rank"
-	}
-	text := targets + " at " + words.Digits(t.Confidence*100) + " % confidence"
-	switch from := j.deployment.Metrics[0].Plan.MeetableFrom(); {
-	case from == 0:
-		return text + "; every count can meet this"
-	case math.IsInf(from, 1):
-		return text + "; no count can meet this"
-	default:
-		return text + "; counts of " + terminal.Ceiling(from) + " or more can meet this"
-	}
-}
-
-func (j *job) rangeText() string {
-	switch {
-	case j.flags.input == "":
-		return "the windows of the made-up events"
-	case j.flags.from.IsZero() && j.flags.to.IsZero():
-		return "follows from the data, not protected (--from and --to protect it)"
-	case j.flags.from.IsZero():
-		return "its start follows from the data, not protected (--from protects it)"
-	case j.flags.to.IsZero():
-		return "its end follows from the data, not protected (--to protects it)"
-	}
-	return "as given by --from and --to, so that it is protected"
+	return command.Text(command.Template(demoOutput), promiseText{j.flags, j.chosen, deployment.UnnamedUnit,
+		j.flags.layout(), users, m.Plan.Threshold(), m.Plan.MeetableFrom()})
 }
 
 // statisticOf returns the name of a demo's statistic, given the name of its metric; "" for the

@@ -51,7 +51,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		if err := errors.Join(f.checkRange(), f.checkKind(changed)); err != nil {
 			return command.Usage(err)
 		}
-		if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
+		if f.openValues = f.MetricKind().Values() && !f.ranged(); f.openValues {
 			f.Max = 1 // until a range is chosen
 		}
 	}

@@ -3,11 +3,13 @@
 package initialise
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,8 +38,12 @@ type initFlags struct {
 	by, why         string
 }
 
-//go:embed init.txt
-var help string
+var (
+	//go:embed init.txt
+	help string
+	//go:embed init_output.txt
+	output string
+)
 
 func Command(c *command.App) *cobra.Command {
 	a, f := &app{c}, &initFlags{start: command.TimeValue{Words: []string{"now", "earliest"}, Word: "now"}}
@@ -148,20 +154,8 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *command.Loaded, record
 	if err := a.recordBegun(f, d, b); err != nil {
 		return err
 	}
-	return a.printInit(f, d, start)
-}
-
-// printInit prints the promise and the next step.
-func (a *app) printInit(f *initFlags, d *command.Loaded, start time.Time) error {
-	cfg := d.Config
-	first := deployment.FirstWindow(d.Deployment, start)
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s is initialised on topic %s; time begins at %s\n\n", cfg.Deployment, cfg.Outputs.Control,
-		first.Format(time.RFC3339))
-	command.WritePromise(&b, plan.New(d.Deployment), false)
-	command.WriteBackupList(&b, d.File)
-	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)
-	return a.Print(b.String())
+	return a.printInit("begun", initText{Plan: plan.New(d.Deployment), Loaded: d, Path: f.config,
+		Start: deployment.FirstWindow(d.Deployment, start)})
 }
 
 // earliest returns the earliest timestamp among the first records of the events topic's partitions.
@@ -187,7 +181,9 @@ func earliest(ctx context.Context, cfg pipeline.Config) (time.Time, error) {
 func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.Loaded, record *pipeline.Record,
 	e *pipeline.InitialisedError) error {
 	if len(e.Differences) > 0 {
-		return command.Contents(differsFrom(f, d, e))
+		text, err := command.Text(command.Template(output).Lookup("differs"), initText{Loaded: d, InitialisedError: e,
+			Path: f.config, Start: e.Start})
+		return cmp.Or(err, command.Contents(errors.New(strings.TrimSuffix(text, "\n"))))
 	}
 	if err := pipeline.CheckTopics(ctx, d.Deployment, a.Checking(f.strict)); err != nil {
 		return d.Explained(err)
@@ -195,43 +191,37 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.L
 	if err := a.recordAlready(f, d, record, e); err != nil {
 		return err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s is already initialised on topic %s, with this configuration; nothing was changed%s\n",
-		d.Config.Deployment, e.Topic, d.ExceptMade())
-	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]),
-		e.Generation, e.Start.Format(time.RFC3339))
+	text := initText{Loaded: d, InitialisedError: e, Path: f.config, Start: e.Start}
 	if start := f.start.Moment(d.Config.Time.WindowZone); f.start.Word == "" &&
 		!deployment.FirstWindow(d.Deployment, start).Equal(e.Start) {
-		fmt.Fprintf(&b, "--start %s is ignored: the first init fixed where time begins\n", &f.start)
+		text.Ignored = f.start.String()
 	}
-	command.WriteBackupList(&b, d.File)
-	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)
-	return a.Print(b.String())
+	return a.printInit("already", text)
 }
 
-// differsFrom returns the error for a configuration that differs from the one in force, with the
-// remedy.
-func differsFrom(f *initFlags, d *command.Loaded, e *pipeline.InitialisedError) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s is already initialised on topic %s, with another configuration (generation %d, incarnation "+
-		"%s, time begins at %s); nothing was changed%s. What differs, in force → in %s:\n",
-		d.Config.Deployment, e.Topic, e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339),
-		d.ExceptMade(), f.config)
-	never := false
-	for _, one := range e.Differences {
-		fmt.Fprintf(&b, "  %s\n", one.What)
-		command.WriteValues(&b, "    ", one.Values)
-		if one.Never != "" {
-			never = true
-			fmt.Fprintf(&b, "    this cannot be changed: %s\n", one.Never)
-		}
+// initText is the data of init_output.txt.
+type initText struct {
+	*plan.Plan
+	*command.Loaded
+	*pipeline.InitialisedError
+	Path    string // of the configuration
+	Start   time.Time
+	Ignored string // --start, if the deployment began at another time
+}
+
+func (t initText) Backups() []command.Backup { return command.Backups(t.File) }
+
+func (t initText) ID() string { return hex.EncodeToString(t.Incarnation[:]) }
+
+// Never reports whether one of the differences can never be put in force.
+func (t initText) Never() bool {
+	return slices.ContainsFunc(t.Differences, func(d pipeline.Difference) bool { return d.Never != "" })
+}
+
+func (a *app) printInit(name string, data initText) error {
+	text, err := command.Text(command.Template(output).Lookup(name), data)
+	if err != nil {
+		return err
 	}
-	if never {
-		b.WriteString("put the old values back, or begin a new deployment with new keys, another name (deployment: " +
-			"NAME) and its own topics under outputs")
-	} else {
-		fmt.Fprintf(&b, "put it in force with: tollgate change --config %s (--dry-run shows what would change); or "+
-			"put the old values back", f.config)
-	}
-	return errors.New(b.String())
+	return a.Print(text)
 }

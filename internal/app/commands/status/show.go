@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
@@ -17,9 +16,9 @@ type view struct {
 	format cli.Format
 }
 
-// show prints the result of read as JSON, or for people as write formats it.
+// show prints the result of read as JSON, or for people by a template.
 func show[T any](ctx context.Context, v *view, o config.Options,
-	read func(context.Context, *pipeline.Deployment) (T, error), write func(*strings.Builder, T)) error {
+	read func(context.Context, *pipeline.Deployment) (T, error), output string) error {
 	d, err := v.Reach(ctx, v.path, o)
 	if err != nil {
 		return err
@@ -28,5 +27,5 @@ func show[T any](ctx context.Context, v *view, o config.Options,
 	if err != nil {
 		return d.Explained(err)
 	}
-	return v.PrintAs(v.format, value, func(b *strings.Builder) { write(b, value) })
+	return v.PrintText(v.format, value, command.Template(output), value)
 }

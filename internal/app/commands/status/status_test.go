@@ -5,8 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
+
+func text(t *testing.T, output string, data any) string {
+	got, err := command.Text(command.Template(output), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
 
 // Dead letters are said coarsely, from ten on.
 func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
@@ -17,9 +26,9 @@ func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
 		"some": "broken      some, at least one in a hundred, of the records",
 		"most": "broken      more than half of the records",
 	} {
-		var b strings.Builder
-		writeStatus(&b, &pipeline.Status{DeadLetters: level, DeadLetterTurns: 8}, "letters", time.Now())
-		if got := b.String(); !strings.Contains(got, want) || (want == "") == strings.Contains(got, "broken") {
+		got := text(t, statusOutput, statusText{&pipeline.Status{DeadLetters: level, DeadLetterTurns: 8}, "letters",
+			time.Now()})
+		if !strings.Contains(got, want) || (want == "") == strings.Contains(got, "broken") {
 			t.Errorf("%s: %s", level, got)
 		}
 	}
@@ -28,10 +37,10 @@ func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
 // What is promised to a user in one period is not said as if it were for ever.
 func TestRuleStatusSaysInWhichPeriodThePromiseHolds(t *testing.T) {
 	t.Parallel()
-	var b strings.Builder
-	writeStatus(&b, &pipeline.Status{Epsilon: 4, Delta: 1e-6, PeriodSeconds: 2419200}, "", time.Now())
-	if !strings.Contains(b.String(), "(4, 1e-06)-differential privacy for a user in one period of 28d\n") {
-		t.Error(&b)
+	got := text(t, statusOutput, statusText{&pipeline.Status{Epsilon: 4, Delta: 1e-6, PeriodSeconds: 2419200}, "",
+		time.Now()})
+	if !strings.Contains(got, "(4, 1e-06)-differential privacy for a user in one period of 28d\n") {
+		t.Error(got)
 	}
 }
 
@@ -39,10 +48,9 @@ func TestForgetSaysThatAUserHadNoAccount(t *testing.T) {
 	t.Parallel()
 	for accounts, want := range map[int]string{0: "removed    no account, as the user has none, and",
 		2: "removed    2 accounts of the user and"} {
-		var b strings.Builder
-		writeForgotten(&b, &pipeline.Forgotten{Accounts: accounts, Tombstones: 7})
-		if !strings.Contains(b.String(), want) || !strings.Contains(b.String(), "7 records of the ledger") {
-			t.Errorf("%d accounts: %s", accounts, &b)
+		got := text(t, forgetOutput, &pipeline.Forgotten{Accounts: accounts, Tombstones: 7})
+		if !strings.Contains(got, want) || !strings.Contains(got, "7 records of the ledger") {
+			t.Errorf("%d accounts: %s", accounts, got)
 		}
 	}
 }

@@ -13,10 +13,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// writeMetrics writes a table of the metrics.
-func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
+// validateText is the data of validate_output.txt.
+type validateText struct {
+	*plan.Plan
+	Exact bool
+}
+
+// MetricRows returns a table of the metrics.
+func (p validateText) MetricRows() [][]string {
 	head := []string{"metric", "counts", "window", "keys", "released", "target", "counts that meet it"}
-	if exact {
+	if p.Exact {
 		head = append(head, "first noise σ", "least noise σ")
 	}
 	rows := [][]string{head}
@@ -38,18 +44,16 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 		}
 		row := []string{terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released,
 			targetOf(m), meetableFrom(m)}
-		if exact {
+		if p.Exact {
 			row = append(row, terminal.Rounded(m.FirstSigma), terminal.Rounded(m.TopSigma))
 		}
 		rows = append(rows, row)
 	}
-	b.WriteString("\n" + words.Table(rows...))
-	writeWho(b, p)
+	return rows
 }
 
-// writeWho writes what share of a user's events counts, for users with few and with many events.
-func writeWho(b *strings.Builder, p *plan.Plan) {
-	var rows [][]string
+// UserRows returns the shares of a user's events that count, for users with few and with many events.
+func (p validateText) UserRows() (rows [][]string) {
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
 		if len(m.Users) == 0 {
@@ -67,9 +71,7 @@ func writeWho(b *strings.Builder, p *plan.Plan) {
 		}
 		rows = append(rows, row)
 	}
-	if rows != nil {
-		b.WriteString("\n" + words.Table(rows...))
-	}
+	return rows
 }
 
 // kindText returns the name of a kind for people. The names of derived kinds are for programs.
@@ -115,8 +117,8 @@ func meetableFrom(m *plan.Metric) string {
 	return strings.TrimSpace("from " + terminal.Ceiling(*m.MeetableFrom) + " " + metrickind.Of(m.Kind).Texts.Size)
 }
 
-// writeCounts writes what to expect of counts of several sizes.
-func writeCounts(b *strings.Builder, p *plan.Plan) {
+// CountTables returns what to expect of counts of several sizes.
+func (p validateText) CountTables() (tables []string) {
 	stated := false
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
@@ -146,14 +148,14 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 				rows[i] = slices.Delete(rows[i], 1, 2)
 			}
 		}
-		fmt.Fprintf(b, "\n%s: what becomes of a count\n%s", terminal.Key(m.Name, 40), words.Table(rows...))
+		tables = append(tables, terminal.Key(m.Name, 40)+": what becomes of a count\n"+words.Table(rows...))
 	}
 	if stated {
-		b.WriteString("\n")
-		b.WriteString(words.Paragraph("Typical noise is how far values typically are from counts of that size; a " +
-			"missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan forecasts " +
+		tables = append(tables, words.Paragraph("Typical noise is how far values typically are from counts of that size; a "+
+			"missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan forecasts "+
 			"both from your events."))
 	}
+	return tables
 }
 
 // chance formats a probability roughly.
@@ -167,12 +169,4 @@ func chance(v float64) string {
 		return "always"
 	}
 	return fmt.Sprintf("%.0f %%", 100*v)
-}
-
-// writeLimits writes what is not protected.
-func writeLimits(b *strings.Builder, p *plan.Plan) {
-	b.WriteString("\nnot protected:\n")
-	for _, text := range p.Limits {
-		fmt.Fprintf(b, "- %s\n", text)
-	}
 }

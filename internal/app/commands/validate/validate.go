@@ -30,8 +30,12 @@ type validateFlags struct {
 	format                 cli.Format
 }
 
-//go:embed validate.txt
-var help string
+var (
+	//go:embed validate.txt
+	help string
+	//go:embed validate_output.txt
+	output string
+)
 
 func Command(c *command.App) *cobra.Command {
 	a, f := &app{c}, &validateFlags{}
@@ -64,12 +68,7 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 	if err := p.AddCounts(d.Deployment); err != nil {
 		return err
 	}
-	if err := a.PrintAs(f.format, p, func(b *strings.Builder) {
-		command.WritePromise(b, p, f.exact)
-		writeMetrics(b, p, f.exact)
-		writeCounts(b, p)
-		writeLimits(b, p)
-	}); err != nil {
+	if err := a.PrintText(f.format, p, command.Template(output), validateText{p, f.exact}); err != nil {
 		return err
 	}
 	if err := a.WarnAbout(d, f.strict, false); err != nil {
