@@ -59,7 +59,8 @@ func (f *planFlags) plan(a *choice.Advice) *planAnswer {
 //go:embed plan_output.txt
 var planOutput string
 
-// write returns the text of a template: "text" (the output), "yaml" (for a configuration) or "target".
+// write returns the text of a template: "text" (the output), "yaml" (for a configuration) or
+// "target".
 func write(name string, data any) (string, error) {
 	t := command.Template("").Funcs(template.FuncMap{"yaml": yamlOf, "flow": flow})
 	return command.Text(template.Must(t.Parse(planOutput)).Lookup(name), data)

@@ -52,7 +52,8 @@ func (p validateText) MetricRows() [][]string {
 	return rows
 }
 
-// UserRows returns the shares of a user's events that count, for users with few and with many events.
+// UserRows returns the shares of a user's events that count, for users with few and with many
+// events.
 func (p validateText) UserRows() (rows [][]string) {
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
