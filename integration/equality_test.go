@@ -140,10 +140,6 @@ func TestInvariant7ReadingChangesNothing(t *testing.T) {
 		"CheckTopics": func(ctx context.Context) error {
 			return pipeline.CheckTopics(ctx, d.compiled, pipeline.CheckOptions{Start: true})
 		},
-		"CountedFrom": func(ctx context.Context) error {
-			_, err := pipeline.CountedFrom(ctx, d.compiled)
-			return err
-		},
 		"a dry run of Change": func(ctx context.Context) error {
 			next := d.config
 			next.Time.Lateness += time.Second

@@ -143,22 +143,6 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	return nil
 }
 
-// CountedFrom returns the start of the generation in force. Events before it are not counted.
-// Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
-func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, error) {
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer client.Close()
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots,
-		slog.New(slog.DiscardHandler))
-	if err != nil {
-		return time.Time{}, err
-	}
-	return time.UnixMilli(control.Header.SliceStart).UTC(), nil
-}
-
 // Recover records on control that the operator named by has investigated the deployment's STOP, so
 // that the next run may start. It fails if the deployment has not stopped itself.
 func Recover(ctx context.Context, d *deployment.Deployment, by string) error {

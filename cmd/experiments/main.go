@@ -193,8 +193,7 @@ func (c *command) checkData(e *experiment.Experiment) error {
 // run runs an experiment and shows its progress on stderr.
 func (c *command) run(ctx context.Context, e *experiment.Experiment,
 	o experiment.Options) (*experiment.Result, error) {
-	tty, _ := terminal.Terminal(c.stderr)
-	progress := terminal.NewProgress(c.stderr, tty, time.Now)
+	progress := terminal.NewProgress(c.stderr, time.Now)
 	defer progress.Flush()
 	written, last := time.Now(), ""
 	o.Progress = func(done, total int, what string) {

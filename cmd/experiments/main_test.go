@@ -74,7 +74,7 @@ func TestExperimentsThatCannotRunSayWhy(t *testing.T) {
 	}{
 		{"nothing", `there is no experiment "nothing": it must be year, counts, `, exitUsage},
 		{"counts --size huge", `--size is "huge": it must be small or default`, exitUsage},
-		{"counts --seed x", `--seed is "x": it must be a whole number, at least 0; for example --seed 1`, exitUsage},
+		{"counts --seed x", `--seed is "x": it must be a whole number, at least 0`, exitUsage},
 		{"counts --colour", "see experiments --help", exitUsage},
 		{"counts year", "run one after the other", exitUsage},
 		{"descent-census --data " + file, "is not a directory", exitUsage},

@@ -94,33 +94,7 @@ func explained(flags *pflag.FlagSet, err error) error {
 	default:
 		reason = invalid.Unwrap().Error() // a sentence from the flag's type
 	}
-	return fmt.Errorf("--%s is %q: %s%s", flag.Name, secret.Redact(invalid.GetValue()), reason,
-		Example(flag))
-}
-
-// Example returns an example for a flag that takes a number; "" for other flags, whose errors list
-// the valid values.
-func Example(flag *pflag.Flag) string {
-	value := flag.DefValue
-	switch flag.Value.Type() {
-	case "float64", "int", "int64", "uint64", "duration":
-		if value == "" || value == "0" {
-			value = examples()[flag.Name]
-		}
-		return fmt.Sprintf("; for example --%s %s", flag.Name, value)
-	}
-	return ""
-}
-
-// examples returns values for flags without a default.
-func examples() map[string]string {
-	return map[string]string{
-		"epsilon": "1", "delta": "1e-6", "mu": "0.24", "rho": "0.028", "sigma": "100", "absolute": "50",
-		"relative": "0.1", "rate": "1000", "wait": "10m", "event-partitions": "3", "replication": "3",
-		"releases": "1000", "readers": "4", "window": "1h", "max-keys-per-user": "2", "max-events-per-key": "2",
-		"lasts": "365d", "noise": "50", "min": "0", "max": "500", "decimals": "2", "top": "10", "max-lag": "5m",
-		"delta-keys": "1e-7",
-	}
+	return fmt.Errorf("--%s is %q: %s", flag.Name, secret.Redact(invalid.GetValue()), reason)
 }
 
 // completeValues lets shells complete the values of flags: the words that a flag's type lists, and

@@ -25,32 +25,38 @@ func FormatFlag(cmd *cobra.Command, f *Format) {
 	cmd.Flags().Var(OneOf(f, Table, JSON), "format", "table for people, json for programs")
 }
 
-// OneOf returns a flag value that accepts one of several words. The default is *value.
-func OneOf[T ~string](value *T, words ...T) pflag.Value { return oneOf[T]{value, words} }
-
-type oneOf[T ~string] struct {
-	value *T
-	words []T
+// Parsed returns a flag value of a kind: parse stores a given text, and text returns what is
+// stored.
+func Parsed(kind string, text func() string, parse func(string) error) pflag.Value {
+	return &parsed{kind, text, parse}
 }
 
-// String implements pflag.Value.
-func (v oneOf[T]) String() string { return string(*v.value) }
+type parsed struct {
+	kind  string
+	text  func() string
+	parse func(string) error
+}
 
 // Type implements pflag.Value.
-func (v oneOf[T]) Type() string { return strings.Join(v.names(), "|") }
+func (v *parsed) Type() string { return v.kind }
+
+// String implements pflag.Value.
+func (v *parsed) String() string { return v.text() }
 
 // Set implements pflag.Value.
-func (v oneOf[T]) Set(text string) error {
-	if !slices.Contains(v.words, T(text)) {
-		return errors.New("it must be " + spelling.List(v.names(), " or "))
-	}
-	*v.value = T(text)
-	return nil
-}
+func (v *parsed) Set(text string) error { return v.parse(text) }
 
-func (v oneOf[T]) names() (all []string) {
-	for _, word := range v.words {
-		all = append(all, string(word))
+// OneOf returns a flag value that accepts one of several words. The default is *value.
+func OneOf[T ~string](value *T, words ...T) pflag.Value {
+	var names []string
+	for _, word := range words {
+		names = append(names, string(word))
 	}
-	return all
+	return Parsed(strings.Join(names, "|"), func() string { return string(*value) }, func(text string) error {
+		if !slices.Contains(names, text) {
+			return errors.New("it must be " + spelling.List(names, " or "))
+		}
+		*value = T(text)
+		return nil
+	})
 }

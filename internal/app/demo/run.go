@@ -42,14 +42,9 @@ type Result struct {
 }
 
 // Run loads the source into an embedded broker, runs the pipeline to the end of the source's range
-// and hands out the releases. If the source has no range, the Result only counts its records as
-// dead letters.
+// and hands out the releases. The source must have a range.
 func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Options) (Result, error) {
 	from, to := source.Range()
-	if from.IsZero() || to.IsZero() {
-		t := unreadable(source.Unreadable())
-		return Result{Loaded: t.Read, Tallies: t}, nil
-	}
 	broker, kafka, err := startBroker(opt.Logger)
 	if err != nil {
 		return Result{}, err

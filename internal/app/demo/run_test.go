@@ -127,19 +127,6 @@ func TestTheOrderOfRecordsChangesNothing(t *testing.T) {
 	}
 }
 
-func TestFileWithoutEventsGivesAnEmptyResult(t *testing.T) {
-	for text, dead := range map[string]uint64{"": 0, "user,page,when\n": 0, "user,page,when\nx\ny,y,y\n": 2} {
-		secrets, err := RandomSecrets()
-		if err != nil {
-			t.Fatal(err)
-		}
-		result, out := runAll(t, settings("a"), open(t, options(write(t, text))), secrets)
-		if out != "" || result.Turns != 0 || result.Tallies.Read != dead {
-			t.Errorf("%q: %d turns, tallies %+v, output %q", text, result.Turns, result.Tallies, out)
-		}
-	}
-}
-
 // With --to before the end of the data what lies after it is accounted for, but in
 // no release.
 func TestRecordsAfterTheRangeStayOpen(t *testing.T) {

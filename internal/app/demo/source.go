@@ -23,6 +23,4 @@ type Source interface {
 	Range() (from, to time.Time)
 	// Each calls fn with every record in the order of the topic: timestamps never fall.
 	Each(fn func(kafkalog.Message) error) error
-	// Unreadable returns the numbers of broken records by class, for a source without a range.
-	Unreadable() map[string]uint64
 }

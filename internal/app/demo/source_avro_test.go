@@ -60,7 +60,7 @@ func TestAvroFilesBecomeBareRecordsWithTheirSchema(t *testing.T) {
 	if got := strings.Join(users, ", "); got != "u2 b 00:01, u1 a 02:00" {
 		t.Error(got)
 	}
-	if n := f.Unreadable()[event.ClassNullField]; n != 1 {
+	if n := f.Faults().ByClass()[event.ClassNullField]; n != 1 {
 		t.Errorf("%d records without a user", n)
 	}
 	if from, to := f.Range(); !from.Equal(march) || !to.Equal(march.Add(3*time.Hour)) {

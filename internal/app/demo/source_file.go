@@ -82,7 +82,7 @@ func (f *File) Stretched() string {
 	d := f.data
 	return fmt.Sprintf("the events are spread from %s (%s %d) to %s (%s %d): take larger windows (--window), or leave "+
 		"out what is far away (--from, --to)",
-		stamp(f, d.First), d.Unit, d.FirstLine, stamp(f, d.Last), d.Unit, d.LastLine)
+		f.stamp(d.First), d.Unit, d.FirstLine, f.stamp(d.Last), d.Unit, d.LastLine)
 }
 
 // Close frees the resources for sorting.
@@ -171,9 +171,6 @@ func (f *File) Each(fn func(kafkalog.Message) error) error {
 	return nil
 }
 
-// Unreadable counts the broken records by class.
-func (f *File) Unreadable() map[string]uint64 { return f.faults.ByClass() }
-
 // Faults returns the broken records.
 func (f *File) Faults() *eventfile.Faults { return f.faults }
 
@@ -182,3 +179,12 @@ func (f *File) NoEvents() bool { return f.data.Timed == 0 }
 
 // BeforeTime reports whether every event is before 1970.
 func (f *File) BeforeTime() bool { return f.data.Last < 0 }
+
+// stamp formats a time of an event.
+func (f *File) stamp(millis int64) string {
+	layout := time.RFC3339
+	if f.format.WallZone != "" {
+		layout = "2006-01-02T15:04:05"
+	}
+	return time.UnixMilli(millis).UTC().Format(layout)
+}

@@ -79,7 +79,7 @@ func TestFileBecomesMessagesInOrderOfTime(t *testing.T) {
 	if !from.Equal(march) || !to.Equal(march.Add(3*time.Hour)) {
 		t.Errorf("range %v to %v", from, to)
 	}
-	if got := f.Unreadable(); got["bad_timestamp"] != 1 || got["empty_user"] != 1 || len(got) != 2 {
+	if got := f.Faults().ByClass(); got["bad_timestamp"] != 1 || got["empty_user"] != 1 || len(got) != 2 {
 		t.Errorf("unreadable %v", got)
 	}
 }
@@ -135,7 +135,7 @@ func TestOversizedRecordsAreCut(t *testing.T) {
 	if len(got) != 2 || len(got[1].Value) != MaxRecordBytes+1 || got[1].Timestamp != got[0].Timestamp {
 		t.Fatalf("got %d messages", len(got))
 	}
-	if f.Unreadable()["oversized"] != 1 {
-		t.Errorf("unreadable %v", f.Unreadable())
+	if f.Faults().ByClass()["oversized"] != 1 {
+		t.Errorf("unreadable %v", f.Faults().ByClass())
 	}
 }

@@ -47,6 +47,3 @@ func (g *Generated) Each(fn func(kafkalog.Message) error) error {
 	}
 	return nil
 }
-
-// Unreadable returns nil: a generated stream always has a range.
-func (g *Generated) Unreadable() map[string]uint64 { return nil }

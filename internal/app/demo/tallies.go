@@ -8,16 +8,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// unreadable returns the tallies of broken records by class.
-func unreadable(classes map[string]uint64) pipeline.Tallies {
-	t := pipeline.Tallies{DeadLettered: map[string]uint64{}, Metrics: []pipeline.MetricTallies{{Metric: MetricName}}}
-	for class, n := range classes {
-		t.DeadLettered[class] = n
-		t.Read += n
-	}
-	return t
-}
-
 // ErrTallies means that records are unaccounted for: a fault of the program, never of the data.
 var ErrTallies = errors.New("the tallies do not add up")
 

@@ -140,9 +140,8 @@ func (r *Replay) fail(ctx context.Context, err error) error {
 func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decoded *event.Event) error {
 	user := record.Value // of a broken record, which can go to any partition
 	err := r.decoder.Decode(record.Value, decoded)
-	broken := err != nil
-	recordFault := broken && r.faults.Add(err, record)
-	if !broken {
+	recordFault := err != nil && r.faults.Add(err, record)
+	if err == nil {
 		r.faults.Event(decoded, record)
 	}
 	if r.leavesOut(err) {
@@ -165,7 +164,7 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 		if !r.timed {
 			r.timed = true
 			for _, w := range r.waiting {
-				if err := r.write(ctx, w.Value, w.Value, true); err != nil {
+				if err := r.write(ctx, w.Value, w.Value); err != nil {
 					return err
 				}
 			}
@@ -180,7 +179,7 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 		r.waiting = append(r.waiting, record)
 		return nil
 	}
-	return r.write(ctx, user, record.Value, broken)
+	return r.write(ctx, user, record.Value)
 }
 
 // leavesOut reports whether a record is skipped because of its value.
@@ -193,33 +192,9 @@ func (r *Replay) leavesOut(err error) bool {
 		r.options.SkipBadValues
 }
 
-// write writes a record and counts it if a run would not count it because of its time.
-func (r *Replay) write(ctx context.Context, user, value []byte, broken bool) error {
-	if wait := r.pace.next(time.Now()); wait > 0 {
-		if err := r.partitions.flush(ctx); err != nil {
-			return err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+// write writes a record, and counts it if its broker may soon delete it.
+func (r *Replay) write(ctx context.Context, user, value []byte) error {
 	r.result.Written++
-	if eventTime := time.UnixMilli(r.last); !broken && eventTime.Before(r.options.CountedFrom) {
-		r.result.BeforeStart++
-	}
-	if skew := r.options.Skew; !broken && skew != nil && time.UnixMilli(r.last).After(time.Now().Add(*skew)) {
-		r.result.Future++
-	}
-	if late := r.options.Lateness; !broken && late != nil {
-		partition := r.partitions.index(user)
-		newest, seen := r.newest[partition]
-		if seen && r.last < newest-late.Milliseconds() {
-			r.result.Late++
-		}
-		r.newest[partition] = max(newest, r.last)
-	}
 	if r.last < r.keptFrom {
 		r.result.Expired++
 	}

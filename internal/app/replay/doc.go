@@ -7,8 +7,8 @@
 //   - The records of one user stay in the order of the file.
 //   - A record without a usable time gets the time of the record before it, or the file's first.
 //     The pipeline dead-letters it.
-//   - A topic with append times is refused, unless AcceptLate is set: the broker would replace the
-//     times, and none of the file's events would count.
+//   - A topic with append times is refused: the broker would replace the times, and none of the
+//     file's events would count.
 //
 // Not guaranteed: that records are written only once. A second replay writes them again; after an
 // error, the records before the error. Records longer than demo.MaxRecordBytes are skipped,

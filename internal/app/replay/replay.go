@@ -32,16 +32,6 @@ type Options struct {
 	// schema of bare records, and for other formats.
 	Registry *registry.Client
 
-	PerSecond  float64 // largest rate of records; 0 for no limit
-	AcceptLate bool    // accept a topic with append times
-
-	CountedFrom time.Time      // start of the topic's deployment; zero if unknown
-	Skew        *time.Duration // largest lead of an event over the clock; nil for no limit
-
-	// Lateness is the largest lag of an event behind an earlier record of its partition; nil for no
-	// limit, as in a run with the times of the broker.
-	Lateness *time.Duration
-
 	// OnSchema is called with the id of the file's schema in the registry, before anything is
 	// written; OnProgress every two seconds with the percentage of a regular file that was read.
 	// Both may be nil, and are called by the goroutine of Run.
@@ -56,9 +46,6 @@ type Result struct {
 	FirstLeftOut int64         // number of the first record that was too long; 0 for none
 	Unit         string        // unit of FirstLeftOut: "line" or "record"
 	Drained      bool          // whether the caller ended the replay before the end of the file
-	BeforeStart  int64         // records before Options.CountedFrom
-	Future       int64         // records ahead of the clock by more than Options.Skew
-	Late         int64         // records behind their partition by more than Options.Lateness
 	Expired      int64         // records older than the topic's retention.ms, which its brokers delete
 	Retention    time.Duration // retention of the topic; 0 for no limit
 }
@@ -75,7 +62,6 @@ type Replay struct {
 	decoder    *event.Decoder
 	faults     *eventfile.Faults
 	partitions *partitionWriters
-	pace       pace
 	due        <-chan time.Time // deadline for writing the pending records
 	reported   time.Time        // time of the last OnProgress
 
@@ -83,7 +69,6 @@ type Replay struct {
 	last     int64              // time of the last record that had one
 	timed    bool               // whether a record had a time
 	named    bool               // whether a record had a user
-	newest   map[int]int64      // newest time by partition
 	waiting  []eventfile.Record // records before the first time
 	result   Result
 
@@ -104,8 +89,7 @@ func Open(ctx context.Context, client *kafkalog.Client, o Options) (*Replay, err
 	}
 	r := &Replay{
 		client: client, options: o, file: file, read: &countingReader{r: file},
-		faults: eventfile.NewFaults(o.Format), newest: map[int]int64{}, reported: time.Now(),
-		pace: pace{perSecond: o.PerSecond},
+		faults: eventfile.NewFaults(o.Format), reported: time.Now(),
 	}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		r.size = info.Size()
@@ -160,14 +144,13 @@ func (r *Replay) checkTopic(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading topic %s: %w", topic, err)
 	}
-	appended := settings["message.timestamp.type"] == "LogAppendTime"
-	if appended && !r.options.AcceptLate {
+	if settings["message.timestamp.type"] == "LogAppendTime" {
 		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): old events would all be "+
 			"late, and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: "+
-			"producer, or --accept-late", topic)
+			"producer", topic)
 	}
 	retention, err := strconv.ParseInt(settings["retention.ms"], 10, 64)
-	if err == nil && retention >= 0 && !appended && strings.Contains(settings["cleanup.policy"], "delete") {
+	if err == nil && retention >= 0 && strings.Contains(settings["cleanup.policy"], "delete") {
 		r.keptFrom = time.Now().UnixMilli() - retention
 		r.result.Retention = time.Duration(min(retention, math.MaxInt64/1_000_000)) * time.Millisecond
 	}

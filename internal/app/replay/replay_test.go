@@ -159,29 +159,6 @@ func TestADrainedReplayReportsIt(t *testing.T) {
 	}
 }
 
-// Records that a run would count as late, compared with earlier records of their partition, are
-// reported.
-func TestLateRecordsAreReported(t *testing.T) {
-	minute, hour := time.Minute, time.Hour
-	for name, c := range map[string]struct {
-		lateness *time.Duration
-		want     int64
-	}{"the broker's times": {nil, 0}, "a minute": {&minute, 2}, "an hour": {&hour, 0}} {
-		t.Run(name, func(t *testing.T) {
-			o := options(t, "1700000100,a", "1700000040,a", "1700000039,a", "1700000200,a", "broken", "1700000100,a")
-			o.Lateness = c.lateness
-			r, err := Open(t.Context(), broker(t), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			if result, err := r.Run(t.Context(), nil); err != nil || result.Late != c.want || result.Written != 6 {
-				t.Errorf("%+v, %v, want %d late", result, err, c.want)
-			}
-		})
-	}
-}
-
 // A topic with outputs of a deployment, in its first or its last record, is refused before anything
 // is written, also if its first offsets have no record. Tombstones and events do not matter.
 func TestATopicWithOutputsIsRefused(t *testing.T) {

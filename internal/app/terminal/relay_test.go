@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -49,62 +48,36 @@ func soon(t *testing.T, what string, fn func()) {
 // Neither logs nor settlements wait for a stderr that takes nothing, and what they say
 // comes, as far as it was kept, once it takes something again.
 func TestRuleNoCallerWaitsForAStderrThatTakesNothing(t *testing.T) {
-	for _, terminal := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) { // the relay's pauses take no time
-			w := &stuck{free: make(chan struct{})}
-			now := monday
-			p := NewProgress(w, terminal, func() time.Time { now = now.Add(time.Minute); return now })
-			soon(t, "progress", func() {
-				p.Note("first")
-				for i := range 20_000 {
-					p.Settled(i, 1)
-					fmt.Fprintf(p, "level=WARN msg=%d %s\n", i, strings.Repeat("x", 100))
-					p.Mention("line %d", i)
-				}
-				p.Note("last")
-				p.Done("")
-				if p.out.bytes > maxBacklog {
-					t.Errorf("%d bytes are kept", p.out.bytes)
-				}
-			})
-			close(w.free)
-			written := func() {
-				for p.out.busy() {
-					time.Sleep(time.Millisecond) // soon gives up
-				}
+	synctest.Test(t, func(t *testing.T) { // the relay's pauses take no time
+		w := &stuck{free: make(chan struct{})}
+		now := monday
+		p := NewProgress(w, func() time.Time { now = now.Add(time.Minute); return now })
+		soon(t, "progress", func() {
+			p.Note("first")
+			for i := range 20_000 {
+				p.Settled(i, 1)
+				fmt.Fprintf(p, "level=WARN msg=%d %s\n", i, strings.Repeat("x", 100))
+				p.Mention("line %d", i)
 			}
-			soon(t, "a stream that takes everything", written)
-			p.Mention("again")
-			soon(t, "a stream that takes everything", written)
-			for _, want := range []string{"first\n", "msg=0 ", "line 1\n", "messages left out here", "again\n"} {
-				if !strings.Contains(w.String(), want) {
-					t.Errorf("terminal %v: %q did not come", terminal, want)
-				}
+			p.Note("last")
+			p.Done("")
+			if p.out.bytes > maxBacklog {
+				t.Errorf("%d bytes are kept", p.out.bytes)
 			}
 		})
-	}
-}
-
-// Output to another stream that takes nothing keeps no message from stderr.
-func TestRuleStderrDoesNotWaitForStdout(t *testing.T) {
-	var w bytes.Buffer
-	p := NewProgress(&w, true, time.Now)
-	stdout := &stuck{free: make(chan struct{})}
-	begun, written := make(chan struct{}), make(chan error, 1)
-	go func() {
-		written <- p.Interrupt(stdout, func() error {
-			close(begun)
-			_, err := stdout.Write([]byte("value\n"))
-			return errors.Join(err, errors.New("full"))
-		})
-	}()
-	<-begun
-	soon(t, "a note", func() { p.Note("a note"); p.Settled(1, 1); p.Done("") })
-	if !strings.Contains(w.String(), "a note\n") {
-		t.Errorf("got %q", w.String())
-	}
-	close(stdout.free)
-	if err := <-written; err == nil {
-		t.Error("the error of the function is lost")
-	}
+		close(w.free)
+		written := func() {
+			for p.out.busy() {
+				time.Sleep(time.Millisecond) // soon gives up
+			}
+		}
+		soon(t, "a stream that takes everything", written)
+		p.Mention("again")
+		soon(t, "a stream that takes everything", written)
+		for _, want := range []string{"first\n", "msg=0 ", "line 1\n", "messages left out here", "again\n"} {
+			if !strings.Contains(w.String(), want) {
+				t.Errorf("%q did not come", want)
+			}
+		}
+	})
 }

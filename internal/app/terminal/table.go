@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,11 +26,6 @@ type TableOptions struct {
 	Keys       []string      // all possible keys; nil: not known
 	// Statistics maps the names of the statistics of each key to a short form, or "".
 	Statistics map[string]string
-	// Top limits the keys of a window to those with the largest values; 0: all keys.
-	Top int
-	// Of is the table of a metric's own values if this table has its statistics. With Top, both
-	// show the same keys.
-	Of *Table
 }
 
 // Table writes releases as they arrive. Not safe for concurrent use.
@@ -43,7 +37,6 @@ type Table struct {
 	window    time.Time         // start of the last window that was written
 	begun     bool              // the head was written
 	labels    map[string]string // of statistics
-	written   map[string]bool   // with Top: the keys of the last window that were written
 }
 
 const valueWidth, targetWidth = 12, 10
@@ -123,12 +116,6 @@ func (t *Table) Empty(start, end time.Time, windows int) error {
 
 // rows writes the rows of a window.
 func (t *Table) rows(b *bufio.Writer, rows []Row) {
-	left := 0
-	if t.Top > 0 {
-		groups := groups(rows, keyOf)
-		rows = slices.Concat(t.top(groups)...)
-		left = len(groups) - len(t.written)
-	}
 	if t.Keys == nil {
 		for _, r := range rows {
 			t.fit(r.Key)
@@ -158,24 +145,6 @@ func (t *Table) rows(b *bufio.Writer, rows []Row) {
 		}
 		t.line(b, name, key, Number(r.Value, digits), margin, exactness)
 	}
-	if left > 0 {
-		fmt.Fprintf(b, "%s  and %s with smaller values\n", pad("", t.timeWidth), Count(left, "key"))
-	}
-}
-
-// top returns the keys of a window to write, and remembers them.
-func (t *Table) top(groups [][]Row) [][]Row {
-	if t.Of == nil {
-		largestFirst(groups)
-		groups = groups[:min(len(groups), t.Top)]
-	} else {
-		groups = slices.DeleteFunc(groups, func(g []Row) bool { return !t.Of.written[g[0].Key] })
-	}
-	t.written = map[string]bool{}
-	for _, g := range groups {
-		t.written[g[0].Key] = true
-	}
-	return groups
 }
 
 // line writes one line; there is a last column only with a target. A key that is too long for its

@@ -22,18 +22,3 @@ func Terminal(w io.Writer) (bool, int) {
 	}
 	return true, width
 }
-
-// sameTerminal reports whether two streams are the same terminal.
-func sameTerminal(a, b io.Writer) bool {
-	if a == b {
-		return true
-	}
-	first, ok := raw(a).(*os.File)
-	second, isFile := raw(b).(*os.File)
-	if !ok || !isFile || !term.IsTerminal(int(first.Fd())) || !term.IsTerminal(int(second.Fd())) {
-		return false
-	}
-	firstInfo, err := first.Stat()
-	secondInfo, failed := second.Stat()
-	return err == nil && failed == nil && os.SameFile(firstInfo, secondInfo)
-}

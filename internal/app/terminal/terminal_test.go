@@ -3,7 +3,6 @@ package terminal
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -154,33 +153,28 @@ func statistics(events map[string]float64, keys ...string) (rows []Row) {
 
 // The table has the statistics of a key below it, in the order of their definitions, with their
 // whole names or, if there is no room, a usual short form, and with decimals. It says that they
-// have no target. With Top, it has the keys with the most events, each with all its statistics.
+// have no target.
 func TestStatisticsFollowTheirKey(t *testing.T) {
 	rows := statistics(map[string]float64{"/a": 100, "/b": 3000, "/c": 2000}, "/a", "/b", "/c")
 	for _, tc := range []struct {
-		top, width int
-		want       []string
-	}{
-		{0, 80, []string{"/a ", "std_dev ", "mean ", "/b ", "std_dev ", "mean ", "/c ", "std_dev ", "mean "}},
-		{2, 90, []string{"/b ", "standard_deviation ", "mean ", "/c ", "standard_deviation ", "mean ",
-			"and 1 key with smaller values"}},
-		{1, 120, []string{"/b ", "standard_deviation ", "mean ", "and 2 keys with smaller values"}},
-	} {
-		top, want := tc.top, tc.want
+		width int
+		label string
+	}{{80, "std_dev "}, {120, "standard_deviation "}} {
+		want := []string{"/a ", tc.label, "mean ", "/b ", tc.label, "mean ", "/c ", tc.label, "mean "}
 		var b bytes.Buffer
 		table := NewTable(&b, TableOptions{Width: tc.width, Window: time.Hour, Confidence: 0.95, Target: true,
-			Intervals: true, Statistics: map[string]string{"standard_deviation": "std_dev", "mean": ""}, Top: top})
+			Intervals: true, Statistics: map[string]string{"standard_deviation": "std_dev", "mean": ""}})
 		must.Succeed(t, table.Rows(rows))
 		lines := strings.Split(strings.TrimSpace(b.String()), "\n")[2:]
 		if len(lines) != len(want) {
-			t.Fatalf("%d keys: %d lines\n%s", top, len(lines), &b)
+			t.Fatalf("%d lines\n%s", len(lines), &b)
 		}
 		for i, line := range lines {
 			label := strings.TrimSpace(string([]rune(line)[24:]))
 			statistic := !strings.ContainsAny(want[i][:1], "/a")
 			if !strings.HasPrefix(label, want[i]) || strings.Contains(line, "no target") != statistic ||
 				strings.Contains(line, ".") != statistic || uniseg.StringWidth(line) > tc.width {
-				t.Errorf("%d keys: line %d is %q, want %q", top, i, line, want[i])
+				t.Errorf("line %d is %q, want %q", i, line, want[i])
 			}
 		}
 	}
@@ -198,72 +192,34 @@ func TestKeyCannotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-// clock is a clock that tests move.
-type clock struct{ reading time.Time }
-
-func (c *clock) now() time.Time { return c.reading }
-
-func TestProgressOnATerminalIsOneLine(t *testing.T) {
-	var b bytes.Buffer
-	c := &clock{reading: monday}
-	p := NewProgress(&b, true, c.now)
-	p.Expect(4)
-	for turn := 1; turn <= 4; turn++ {
-		c.reading = c.reading.Add(time.Second)
-		p.Settled(turn, 1)
-		p.out.flush()
-		if turn == 2 {
-			if err := p.Interrupt(&b, func() error { b.WriteString("row\n"); return errors.New("full") }); err == nil {
-				t.Error("the error of the function is lost")
-			}
-		}
-	}
-	p.Done("")
-	if n := strings.Count(b.String(), "\n"); n != 2 {
-		t.Errorf("%d line breaks, want the row's and the last", n)
-	}
-	if want := "\r\x1b[Krow\n██████████░░░░░░░░░░ 2 of 4 turns settled"; !strings.Contains(b.String(), want) {
-		t.Errorf("got %q", b.String())
-	}
-}
-
-// While nothing is settled the status shows that the run goes on: in place on a terminal, at
-// growing intervals elsewhere.
+// While nothing is settled the status shows, at growing intervals, that the run goes on.
 func TestProgressShowsWhatIsWaitedFor(t *testing.T) {
-	for terminal, want := range map[bool]string{
-		false: `0 turns settled, 0 values released, first result at 14:02:05Z, 1s
+	const want = `0 turns settled, 0 values released, first result at 14:02:05Z, 1s
 0 turns settled, 0 values released, first result at 14:02:05Z, 31s
 0 turns settled, 0 values released, first result at 14:02:05Z, 1m31s
 0 turns settled, 0 values released, first result at 14:02:05Z, 3m31s
 1 turn settled, 6 values released, 5m1s
 1 turn settled, 6 values released, next result at 15:02:05Z, 5m2s
 drained
-`,
-		true: "0 turns settled, 0 values released, first result at 14:02:05Z, 1s\r\x1b[K0 turns settled, 0 values " +
-			"released, first result at 14:02:05Z, 2s",
-	} {
-		var b bytes.Buffer
-		c := &clock{reading: monday}
-		p := NewProgress(&b, terminal, c.now)
-		next := func(status string) {
-			c.reading = c.reading.Add(time.Second)
-			p.Status(status)
-			p.out.flush() // a line is left out while another is being written
-		}
-		for range 300 {
-			next("first result at 14:02:05Z")
-		}
-		c.reading = c.reading.Add(time.Second)
-		p.Settled(1, 6)
-		p.out.flush()
-		next("next result at 15:02:05Z")
-		p.Done("drained")
-		if got := b.String(); !terminal && got != want || !strings.Contains(got, want) {
-			t.Errorf("terminal %v: %s", terminal, cmp.Diff(want, got))
-		}
-		if n := strings.Count(b.String(), "\n"); terminal && n != 1 {
-			t.Errorf("%d line breaks on a terminal, want the last one", n)
-		}
+`
+	var b bytes.Buffer
+	reading := monday
+	p := NewProgress(&b, func() time.Time { return reading })
+	next := func(status string) {
+		reading = reading.Add(time.Second)
+		p.Status(status)
+		p.out.flush() // a line is left out while another is being written
+	}
+	for range 300 {
+		next("first result at 14:02:05Z")
+	}
+	reading = reading.Add(time.Second)
+	p.Settled(1, 6)
+	p.out.flush()
+	next("next result at 15:02:05Z")
+	p.Done("drained")
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -274,21 +230,13 @@ func TestNoNameSteersTheTerminal(t *testing.T) {
 	for name, write := range map[string]func(*bytes.Buffer){
 		"writer":   func(b *bytes.Buffer) { fmt.Fprint(Printable(b), evil) },
 		"message":  func(b *bytes.Buffer) { Say(Printable(b), evil) },
-		"progress": func(b *bytes.Buffer) { NewProgress(Printable(b), true, time.Now).Note("%s", evil[:len(evil)-1]) },
-		"done":     func(b *bytes.Buffer) { NewProgress(Printable(b), true, time.Now).Done(evil[:len(evil)-1]) },
+		"progress": func(b *bytes.Buffer) { NewProgress(Printable(b), time.Now).Note("%s", evil[:len(evil)-1]) },
+		"done":     func(b *bytes.Buffer) { NewProgress(Printable(b), time.Now).Done(evil[:len(evil)-1]) },
 	} {
 		var b bytes.Buffer
 		if write(&b); b.String() != want {
 			t.Errorf("%s: %q, want %q", name, b.String(), want)
 		}
-	}
-	var b bytes.Buffer
-	p := NewProgress(Printable(&b), true, time.Now)
-	p.drawn = time.Time{}
-	p.Status(evil)
-	p.Flush()
-	if strings.Count(b.String(), "\x1b") != 1 || !strings.HasPrefix(b.String(), clear) {
-		t.Errorf("progress: %q", b.String())
 	}
 }
 
@@ -330,30 +278,5 @@ func TestWindowText(t *testing.T) {
 		if got := windowText(monday.Add(tc.start), monday.Add(tc.start+tc.size)); got != tc.want {
 			t.Errorf("window %v + %v: got %q, want %q", tc.start, tc.size, got, tc.want)
 		}
-	}
-}
-
-// A table of statistics has the keys that the table of their metric has, not those with the largest
-// statistics.
-func TestTheTopOfStatisticsIsThatOfTheirMetric(t *testing.T) {
-	rows := statistics(map[string]float64{"/a": 100, "/b": 3000, "/c": 2000}, "/a", "/b", "/c")
-	var b, means bytes.Buffer
-	counts := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1})
-	table := NewTable(&means, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1, Of: counts})
-	for _, later := range []time.Duration{0, time.Hour} {
-		var ofOwn, ofMeans []Row
-		for i, r := range rows {
-			r.Start, r.End = r.Start.Add(later), r.End.Add(later)
-			if r.Statistic == "" {
-				ofOwn = append(ofOwn, r)
-			} else if r.Statistic = ""; i%3 == 2 {
-				ofMeans = append(ofMeans, r)
-			}
-		}
-		must.Succeed(t, errors.Join(counts.Rows(ofOwn), table.Rows(ofMeans)))
-	}
-	if text := means.String(); strings.Count(text, "/b ") != 2 || strings.Contains(text, "/a ") ||
-		strings.Count(text, "and 2 keys with smaller values") != 2 {
-		t.Errorf("%s\n%s", &b, text)
 	}
 }

@@ -38,7 +38,7 @@ func (a *app) releases() *cobra.Command {
 	var (
 		epsilon, delta, sigma float64
 		contribution          uint64
-		by                    command.Accountant
+		by                    string
 		f                     cli.Format
 	)
 	return a.New("releases", releasesHelp, func(cmd *cobra.Command) {
@@ -60,7 +60,7 @@ func (a *app) releases() *cobra.Command {
 			return command.FlagError(err)
 		}
 		return a.PrintFields(f, []any{
-			"releases", n, "epsilon", epsilon, "delta", delta, "accountant", string(by),
+			"releases", n, "epsilon", epsilon, "delta", delta, "accountant", by,
 			"sigma", sigma, "contribution", contribution,
 		})
 	})
@@ -100,7 +100,7 @@ func (a *app) calibrate() *cobra.Command {
 func (a *app) convert() *cobra.Command {
 	var (
 		epsilon, delta, mu, rho float64
-		by                      command.Accountant
+		by                      string
 		f                       cli.Format
 	)
 	return a.New("convert", convertHelp, func(cmd *cobra.Command) {

@@ -84,17 +84,24 @@ func (c *composition) list() (list []compose.Mechanism, err error) {
 func (a *app) compose() *cobra.Command {
 	var (
 		c  composition
-		by composer
+		by compose.Accountant // empty if the flag is not given
 	)
 	return a.New("compose", composeHelp, func(cmd *cobra.Command) {
 		c.register(cmd)
-		cmd.Flags().Var(&by, "accountant", "")
+		cmd.Flags().Var(cli.Parsed(strings.Join(compose.Names(), "|"), func() string { return by.Name() },
+			func(text string) (err error) {
+				var ok bool
+				if by, ok = compose.Named(text); !ok {
+					err = errors.New("it must be " + spelling.List(compose.Names(), " or "))
+				}
+				return err
+			}), "accountant", "")
 	}, func(cmd *cobra.Command) error {
 		list, q, err := c.read(cmd)
 		if err != nil {
 			return err
 		}
-		best, others, err := by.answer(list, q)
+		best, others, err := answer(by, list, q)
 		if err != nil {
 			return err
 		}
@@ -179,35 +186,20 @@ func doesNotApply(v compose.Verdict) string { return "does not apply: " + v.NotA
 
 // answer uses the accountant of --accountant. Without one it chooses the tightest and also returns
 // the verdicts of the others.
-func (v *composer) answer(list []compose.Mechanism, q compose.Question) (best compose.Verdict, others []compose.Verdict,
-	err error) {
-	if v.Name() == "" {
+func answer(by compose.Accountant, list []compose.Mechanism, q compose.Question) (best compose.Verdict,
+	others []compose.Verdict, err error) {
+	if by.Name() == "" {
 		best, others, err = compose.Best(list, q)
 		if errors.Is(err, compose.ErrNotApplicable) {
 			return best, others, command.Usage(fmt.Errorf("choosing an accountant: %w", err))
 		}
 		return best, others, err
 	}
-	best.Accountant = v.Accountant
-	best.Loss, err = v.Compose(list, q)
+	best.Accountant = by
+	best.Loss, err = by.Compose(list, q)
 	if errors.Is(err, compose.ErrNotApplicable) {
 		err = command.Usage(fmt.Errorf("--accountant %s does not apply: %w; leave --accountant out for the tightest "+
-			"that does", v.Name(), err))
+			"that does", by.Name(), err))
 	}
 	return best, nil, err
-}
-
-// composer is the value of compose's --accountant flag; empty if the flag is not given.
-type composer struct{ compose.Accountant }
-
-func (v *composer) String() string { return v.Name() }
-func (v *composer) Type() string   { return strings.Join(compose.Names(), "|") }
-
-func (v *composer) Set(text string) error {
-	named, ok := compose.Named(text)
-	if !ok {
-		return errors.New("it must be " + spelling.List(compose.Names(), " or "))
-	}
-	v.Accountant = named
-	return nil
 }

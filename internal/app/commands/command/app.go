@@ -4,7 +4,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -47,28 +46,9 @@ func (a *App) Run(fn func(cmd *cobra.Command) error) func(*cobra.Command, []stri
 	}
 }
 
-// TopFlag adds --top to a command that prints released values.
-func TopFlag(cmd *cobra.Command, top *int) {
-	cmd.Flags().IntVar(top, "top", 0, "table: show only the N keys with the largest values in every window (default: "+
-		"all keys, in order)")
-}
-
-func CheckTop(top int, f cli.Format, changed func(string) bool) error {
-	switch {
-	case !changed("top"):
-		return nil
-	case top < 1:
-		return Must("top", "at least 1")
-	case f != cli.Table:
-		return Usage(errors.New("--top is for the table: leave it out with --format json, which has all values"))
-	}
-	return nil
-}
-
 // Progress returns a writer of notes to stderr while a command works.
 func (a *App) Progress() *terminal.Progress {
-	tty, _ := terminal.Terminal(a.Stderr)
-	return terminal.NewProgress(a.Stderr, tty, time.Now)
+	return terminal.NewProgress(a.Stderr, time.Now)
 }
 
 // NoArguments refuses arguments without a flag. Such an argument is nearly always a value whose
@@ -153,9 +133,6 @@ func Execute(ctx context.Context, a *App, build func(*App) *cobra.Command, args 
 		return ExitOK
 	}
 	text := fmt.Sprintf("error: %v\n", err)
-	if wrong := (*badValue)(nil); errors.As(err, &wrong) {
-		text = fmt.Sprintf("error: %s\n", wrong.explain(cmd.Flag(wrong.flag)))
-	}
 	code := ExitCode(err)
 	if !a.running {
 		code = ExitUsage

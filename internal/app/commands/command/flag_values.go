@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,21 +17,14 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/compose"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// badValue is an error in the value of a flag: must says what it must be. Execute adds the given
-// value and an example.
-type badValue struct{ flag, must string }
-
-func (e *badValue) Error() string { return fmt.Sprintf("--%s must be %s", e.flag, e.must) }
-
 // Must returns the error for a bad value of a flag. The text completes "it must be".
 func Must(flag, format string, args ...any) error {
-	return Usage(&badValue{flag, fmt.Sprintf(format, args...)})
+	return Usage(fmt.Errorf("--%s must be %s", flag, fmt.Sprintf(format, args...)))
 }
 
 // FlagError names the flag in the error for a number that is out of range.
@@ -44,69 +36,38 @@ func FlagError(err error) error {
 	return err
 }
 
-// explain returns the complete text of a badValue.
-func (e *badValue) explain(flag *pflag.Flag) string {
-	if flag == nil {
-		return e.Error()
-	}
-	given := secret.Redact(flag.Value.String())
-	return fmt.Sprintf("--%s is %s: it must be %s%s", e.flag, given, e.must, cli.Example(flag))
-}
-
-// durationValue is the value of a flag that takes a duration, written as in a configuration.
-type durationValue struct{ to *time.Duration }
-
-// DurationFlag adds a flag that takes a duration.
+// DurationFlag adds a flag that takes a duration, written as in a configuration.
 func DurationFlag(flags *pflag.FlagSet, to *time.Duration, name string, initial time.Duration, text string) {
 	*to = initial
-	flags.Var(durationValue{to}, name, text)
+	flags.Var(cli.Parsed("duration", func() string {
+		if *to == 0 {
+			return "0" // so that the help shows no default
+		}
+		return timespan.Text(*to)
+	}, func(text string) (err error) {
+		*to, err = timespan.Parse(text)
+		return err
+	}), name, text)
 }
 
-func (v durationValue) Type() string { return "duration" }
-
-func (v durationValue) String() string {
-	if v.to == nil || *v.to == 0 {
-		return "0" // so that the help shows no default
-	}
-	return timespan.Text(*v.to)
-}
-
-func (v durationValue) Set(text string) error {
-	d, err := timespan.Parse(text)
-	if err == nil {
-		*v.to = d
-	}
-	return err
-}
-
-// Accountant is the value of --accountant in commands that compute a deployment's budget.
-type Accountant budgets.Accountant
-
-func AccountantFlag(flags *pflag.FlagSet, to *Accountant) {
-	*to = Accountant(budgets.GDP)
+// AccountantFlag adds --accountant to a command that computes a deployment's budget.
+func AccountantFlag(flags *pflag.FlagSet, to *string) {
+	*to = string(budgets.GDP)
 	names := budgets.AccountantNames()
+	described := slices.Clone(names)
 	for i, name := range names {
 		if a, ok := compose.Named(name); ok && a.Note() != "" {
-			names[i] += " (" + a.Note() + ")"
+			described[i] += " (" + a.Note() + ")"
 		}
 	}
-	flags.Var(to, "accountant", "how (epsilon, delta) becomes a budget: "+spelling.List(names, " or "))
-}
-
-func (v *Accountant) String() string { return string(*v) }
-
-func (v *Accountant) Type() string { return strings.Join(budgets.AccountantNames(), "|") }
-
-func (v *Accountant) Set(text string) error {
-	parsed, err := budgets.ParseAccountant(text)
-	if err != nil {
-		if budgets.Accountant(text) == budgets.RDP {
-			return err
+	flags.Var(cli.Parsed(strings.Join(names, "|"), func() string { return *to }, func(text string) error {
+		parsed, err := budgets.ParseAccountant(text)
+		*to = string(parsed)
+		if err != nil && budgets.Accountant(text) != budgets.RDP {
+			err = errors.New("it must be " + spelling.List(names, " or "))
 		}
-		return errors.New("it must be " + spelling.List(budgets.AccountantNames(), " or "))
-	}
-	*v = Accountant(parsed)
-	return nil
+		return err
+	}), "accountant", "how (epsilon, delta) becomes a budget: "+spelling.List(described, " or "))
 }
 
 // TimeValue is a point in time; zero until it is given.
@@ -199,16 +160,8 @@ func Listen(address string) (net.Listener, error) {
 			"addresses")
 	}
 	l, err := net.Listen("tcp", address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("--listen %s: another process uses this port: end it, or choose another port", address)
-	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("--listen %s: this user may not use this port: choose one from 1024 up", address)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("--listen %s: this machine does not have this address: choose one that it has, or "+
-			"0.0.0.0 for all", address)
-	case err != nil:
-		return nil, fmt.Errorf("--listen %s: %w", address, err)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w: choose a free port of this machine", address, err)
 	}
 	return l, nil
 }

@@ -70,7 +70,8 @@ func Template(text string) *template.Template {
 		"number":  func(n any) string { return terminal.Number(float(n), 0) },
 		"ceiling": terminal.Ceiling, "rounded": terminal.Rounded, "percent": words.Percent, "digits": words.Digits,
 		"times": func(a, b float64) float64 { return a * b },
-		"name":  terminal.Key, "meaning": deployment.Meaning, "moment": Moment, "target": terminal.Target, "span": timespan.Text,
+		"name":  terminal.Key, "meaning": deployment.Meaning, "moment": Moment, "target": terminal.Target,
+		"span":     timespan.Text,
 		"time":     func(t time.Time) string { return t.Format(time.RFC3339) },
 		"ago":      func(t, now time.Time) string { return timespan.Text(max(0, now.Sub(t)).Round(time.Second)) },
 		"duration": time.ParseDuration,
@@ -171,14 +172,6 @@ func ReleaseLines(d *pipeline.Deployment, releases []schemas.Release, clock *wal
 		b.Write(append(line, '\n'))
 	}
 	return b.Bytes(), nil
-}
-
-// StatisticsOf returns the metric of which spec is a statistic; "" if it is not a statistic.
-func StatisticsOf(spec *schemas.MetricSpec) string {
-	if metrickind.Of(spec.Kind).Statistic == nil {
-		return ""
-	}
-	return spec.Of
 }
 
 // PlacesOf returns the position of each metric in a deployment, from 0.

@@ -85,7 +85,8 @@ type Page struct {
 	saved   time.Time
 }
 
-// OpenPage returns the page of a path, or an error if the path cannot be written.
+// OpenPage returns the page of a path, or an error if the path cannot be written. The page of an
+// empty path keeps and writes nothing.
 func OpenPage(path string, d *pipeline.Deployment) (*Page, error) {
 	if err := cli.CheckOutput("--report", path, 0o644, html.PageKind{}); err != nil {
 		return nil, err
@@ -101,6 +102,9 @@ func (p *Page) Describe(title, source string, notes ...string) {
 
 // Add adds the releases of a turn. end is the end of the turn.
 func (p *Page) Add(generation uint32, end time.Time, releases []schemas.Release) {
+	if p.Path == "" {
+		return
+	}
 	p.Options.Settled.Add(generation, end, end)
 	for _, r := range releases {
 		p.Values.Add(r)
@@ -108,7 +112,7 @@ func (p *Page) Add(generation uint32, end time.Time, releases []schemas.Release)
 }
 
 // Due reports whether it is time to save the page again.
-func (p *Page) Due(now time.Time) bool { return now.Sub(p.saved) >= htmlEvery }
+func (p *Page) Due(now time.Time) bool { return p.Path != "" && now.Sub(p.saved) >= htmlEvery }
 
 // Save writes the page, with everything that has been added so far.
 func (p *Page) Save() error {

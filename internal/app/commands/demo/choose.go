@@ -148,9 +148,7 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	if err := j.compile(); err != nil {
 		return err
 	}
-	if j.page != nil {
-		j.page.Values = html.NewCollector(j.deployment)
-	}
+	j.page.Values = html.NewCollector(j.deployment)
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
-	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -51,7 +50,7 @@ func choosing(t *testing.T, path string, args ...string) demo.Settings {
 	if err != nil {
 		t.Fatal(args, err)
 	}
-	j := &job{flags: f, progress: terminal.NewProgress(io.Discard, false, time.Now)}
+	j := &job{flags: f, page: &command.Page{}, progress: terminal.NewProgress(io.Discard, time.Now)}
 	if err := j.compile(); err != nil {
 		t.Fatal(args, err)
 	}
@@ -180,7 +179,7 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to string
 		text     bool // --time-unit text, the default
-		layout   input.TimeLayout
+		layout   string
 		want     []time.Duration
 	}{
 		"texts, perhaps dates": {text: true, want: choice.Usual[2:]},

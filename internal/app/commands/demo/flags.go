@@ -22,11 +22,9 @@ type demoFlags struct {
 	openValues            bool // the range of values was not given
 	given                 func(flag string) bool
 	flags                 *pflag.FlagSet
-	keys                  keyMode
 	publicKeys            string
 	report, trustedReport string
 	format                cli.Format
-	top                   int
 	strict                bool
 }
 
@@ -42,7 +40,6 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.registerShared(flags, func() {
 		command.DurationFlag(flags, &f.Window, "window", 0, "")
-		flags.Var(cli.OneOf(&f.keys, keysPublic, keysPrivate), "keys", "")
 	})
 	flags.BoolVar(&f.allWindows, "all-windows", false, "")
 	s := &f.stream
@@ -52,7 +49,6 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&s.Keys, "keys-count", s.Keys, "")
 	flags.IntVar(&s.Windows, "windows", s.Windows, "")
 	cli.FormatFlag(cmd, &f.format)
-	command.TopFlag(cmd, &f.top)
 	flags.StringVar(&f.report, "report", "", "")
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "")
 	flags.BoolVar(&f.strict, "strict", false, "")
@@ -73,16 +69,8 @@ func (f *demoFlags) registerShared(flags *pflag.FlagSet, windows func()) {
 	flags.Float64Var(&f.Epsilon, "epsilon", 1, "")
 	flags.Float64Var(&f.Delta, "delta", 1e-6, "")
 	flags.Float64Var(&f.DeltaKeys, "delta-keys", 0, "")
-	command.AccountantFlag(flags, (*command.Accountant)(&f.Accountant))
+	command.AccountantFlag(flags, &f.Accountant)
 	command.DurationFlag(flags, &f.Lasts, "lasts", 0, "")
 	flags.IntVar(&f.MaxKeysPerUser, "max-keys-per-user", 0, "")
 	flags.IntVar(&f.MaxEventsPerKey, "max-events-per-key", 0, "")
 }
-
-// keyMode is the value of --keys; "" until it is given.
-type keyMode string
-
-const (
-	keysPublic  keyMode = "public"
-	keysPrivate keyMode = "private"
-)

@@ -124,7 +124,7 @@ func (f *inputFlags) layout() event.Format {
 // leastWindow returns the smallest window that demo may choose: a day if times may be dates without
 // a time of day.
 func (f *inputFlags) leastWindow() time.Duration {
-	layout := string(f.times.Layout)
+	layout := f.times.Layout
 	if layout == "" && f.times.Unit == event.TimeText || event.OnlyDates(layout) {
 		return 24 * time.Hour
 	}
@@ -164,16 +164,11 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 			return fmt.Errorf("nothing to release: every event of %s is before 1970, and such events do not count: "+
 				"correct %s", eventfile.Name(f.input), input.TimeFlagNames)
 		}
-		input.NoteTimes(j.progress, file.Faults(), &f.from, &f.to)
 		return nil
 	}
 	j.noteFaults(file)
-	text := fmt.Sprintf("nothing to release: no record of %s has a user, a key and a time that can be used",
-		eventfile.Name(f.input))
-	if causes := demo.NoEvents(j.flags.Settings, file); causes != nil {
-		text += ": " + strings.Join(causes, "; ")
-	}
-	return errors.New(text)
+	return fmt.Errorf("nothing to release: no record of %s has a user, a key and a time that can be used: correct "+
+		"--user-field, --key-field, --input-format, %s", eventfile.Name(f.input), input.TimeFlagNames)
 }
 
 // noteFaults reports the records that are broken or incomplete, and whether they count.

@@ -27,7 +27,7 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 	if changed("buckets") {
 		f.Buckets = f.buckets
 	}
-	if k.NotPrivate != "" && (f.keyField != "" || f.keys == keysPrivate) && f.publicKeys == "" {
+	if k.NotPrivate != "" && f.keyField != "" && f.publicKeys == "" {
 		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or count all events "+
 			"together, without --key-field", k.Name, k.NotPrivate)
 	}
@@ -66,7 +66,8 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 
 // coarseTarget returns the default absolute target for a range of values.
 func (f *demoFlags) coarseTarget(least, most int64) float64 {
-	return deployment.CoarseTarget(f.MetricKind(), metrickind.Bounds{Events: 1, Min: least, Max: most}, f.Target.Confidence)
+	return deployment.CoarseTarget(f.MetricKind(), metrickind.Bounds{Events: 1, Min: least, Max: most},
+		f.Target.Confidence)
 }
 
 // choosesAbsolute reports whether the target is absolute and follows from the range of values.

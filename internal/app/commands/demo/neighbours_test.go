@@ -37,7 +37,7 @@ func shownToPublic(t *testing.T, args ...string) (stdout, page string) {
 	f.flags = cmd.Flags()
 	var out, errs bytes.Buffer
 	a := &app{&command.App{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}}
-	j := &job{flags: f, progress: terminal.NewProgress(&errs, false, time.Now)}
+	j := &job{flags: f, progress: terminal.NewProgress(&errs, time.Now)}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -46,8 +46,10 @@ func shownToPublic(t *testing.T, args ...string) (stdout, page string) {
 	}
 	must(f.check(cmd.Flags().Changed))
 	must(j.compile())
-	must(j.openPage())
-	must(j.open())
+	var err error
+	j.page, err = command.OpenPage(path, j.deployment)
+	must(err)
+	must(j.openFile())
 	defer j.source.(*demo.File).Close() //nolint:errcheck // it was only read
 	j.secrets = demo.Secrets{Incarnation: [16]byte{1}, Noise: noisereduction.NoiseKey{ID: "demo",
 		Secret: secret.New([32]byte{2})}, UserHash: secret.New([32]byte{3})}
@@ -57,7 +59,7 @@ func shownToPublic(t *testing.T, args ...string) (stdout, page string) {
 	compared, err := j.compare(result, values)
 	must(err)
 	j.addError(compared)
-	must(j.savePage())
+	must(j.page.Save())
 	must(j.sumUp(result, len(values), compared))
 	text, err := os.ReadFile(path)
 	must(err)
@@ -94,7 +96,7 @@ func TestRuleOneUserChangesNothingPublicButReleasedValues(t *testing.T) {
 	const common = "--header --user-field who --key-field what --time-field when --skip-bad-times --from 2025-03-03 " +
 		"--to 2025-03-05 --epsilon 60 --delta 1e-3"
 	for _, kind := range []string{
-		"--window 1d", "--window 1d --time-zone Europe/Zurich --top 1", "--window 6h --format json",
+		"--window 1d", "--window 1d --time-zone Europe/Zurich", "--window 6h --format json",
 		"--window 1d --kind distinct_users --absolute 20", "--window 1d --kind sum --value-field size --min 0 --max " +
 			"50 --public-keys a,b",
 		"--window 1d --kind mean --value-field size --min 0 --max 50", "--window 1d --kind standard_deviation " +

@@ -21,7 +21,7 @@ import (
 // planFlags are the flags of plan.
 type planFlags struct {
 	demoFlags
-	windows durationList
+	windows []time.Duration
 
 	config, metric string // for the events on a topic instead of a file
 }
@@ -31,7 +31,9 @@ func Plan(c *command.App) *cobra.Command {
 	const window = "size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: chosen)"
 	return a.newCommand("plan", planHelp, window, func(cmd *cobra.Command) {
 		flags := cmd.Flags()
-		f.registerShared(flags, func() { flags.Var(&f.windows, "window", "") })
+		f.registerShared(flags, func() {
+			flags.Var(cli.Parsed("duration", func() string { return "" }, f.addWindow), "window", "")
+		})
 		flags.StringVar(&f.config, "config", "", "")
 		flags.StringVar(&f.metric, "metric", "", "")
 		cli.FormatFlag(cmd, &f.format)
@@ -43,19 +45,13 @@ func Plan(c *command.App) *cobra.Command {
 	})
 }
 
-// durationList is a flag that may be given more than once.
-type durationList []time.Duration
-
-func (l *durationList) String() string { return "" }
-func (l *durationList) Type() string   { return "duration" }
-func (l *durationList) Set(text string) error {
-	d, err := timespan.Parse(text)
-	if err == nil && d < time.Millisecond {
+// addWindow adds a value of --window, which may be given more than once.
+func (f *planFlags) addWindow(text string) error {
+	size, err := timespan.Parse(text)
+	if err == nil && size < time.Millisecond {
 		err = errors.New("it must be at least 1ms")
 	}
-	if err == nil {
-		*l = append(*l, d)
-	}
+	f.windows = append(f.windows, size)
 	return err
 }
 

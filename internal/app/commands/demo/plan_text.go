@@ -111,7 +111,7 @@ func (f *demoFlags) yaml(s demo.Settings) (string, error) {
 		demo.Settings
 		Decimals           int
 		Zone, Keys, Bounds string
-	}{s, f.Decimals, string(f.times.Zone), keys, bounds})
+	}{s, f.Decimals, f.times.Zone, keys, bounds})
 }
 
 // publicKeysYAML returns the field of a configuration for --public-keys.

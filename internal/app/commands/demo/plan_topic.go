@@ -12,7 +12,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
-	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -49,7 +48,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		return err
 	}
 	f.given = changed
-	f.Window, f.times.Zone = f.step(m.Window), input.TimeZone(d.Config.Time.WindowZone)
+	f.Window, f.times.Zone = f.step(m.Window), d.Config.Time.WindowZone
 	if err := f.checkRange(); err != nil {
 		return command.Usage(err)
 	}
@@ -70,7 +69,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	}
 	sizes := f.windows
 	if len(sizes) == 0 {
-		sizes = durationList{m.Window}
+		sizes = []time.Duration{m.Window}
 	}
 	compile := f.compileMetric(d, m)
 	answer, err := f.advise(ctx, progress, e, choice.Question{Sizes: sizes,

@@ -25,9 +25,8 @@ type printer struct {
 	table *terminal.Table
 	width int
 	rows  []terminal.Row
-	met   int    // values that met their target
-	asked int    // values with a target
-	first string // time to the first release
+	met   int // values that met their target
+	asked int // values with a target
 	// values holds the released values, except for statistics.
 	values  map[cell]float64
 	unasked map[string]bool // metrics without a target
@@ -42,9 +41,9 @@ func newPrinter(a *app, j *job) *printer {
 		p.unasked[m.Spec.Name] = !m.Spec.HasTarget()
 	}
 	p.table = terminal.NewTable(a.Stdout, terminal.TableOptions{
-		Width: p.width, Window: j.flags.Window, Zone: string(j.flags.times.Zone),
+		Width: p.width, Window: j.flags.Window, Zone: j.flags.times.Zone,
 		Confidence: j.flags.Target.Confidence, Target: p.hasTarget(), Keys: j.flags.PublicKeys,
-		Statistics: j.statisticNames(), Top: j.flags.top, Intervals: len(j.deployment.Metrics) > 1,
+		Statistics: j.statisticNames(), Intervals: len(j.deployment.Metrics) > 1,
 	})
 	return p
 }
@@ -61,38 +60,30 @@ func (p *printer) begin() error {
 		p.j.progress.Note("%s", strings.TrimRight(text, "\n"))
 		return nil
 	}
-	return p.print(text + "\n")
-}
-
-// print writes to stdout while no progress is on the screen.
-func (p *printer) print(text string) error {
-	return p.j.progress.Interrupt(p.a.Stdout, func() error { return p.a.Print(text) })
+	return p.a.Print(text + "\n")
 }
 
 // turn prints the releases of a turn.
 func (p *printer) turn(t demo.Turn) error {
-	clock := wallclock.Of(string(p.j.flags.times.Zone))
+	clock := wallclock.Of(p.j.flags.times.Zone)
 	// An hour that the zone's clocks skipped never happened.
 	t.Releases = slices.DeleteFunc(t.Releases, func(r schemas.Release) bool {
 		return clock.Time(r.WindowStart) == clock.Time(r.WindowEnd)
 	})
-	if len(t.Releases) > 0 && p.first == "" {
-		p.first = p.j.progress.Elapsed()
-	}
 	for i := range t.Releases {
 		if r := &t.Releases[i]; r.Metric == demo.MetricName {
 			p.values[cell{r.WindowStart, r.Key}] = r.Count()
 		}
 	}
 	p.j.inOrder(t.Releases)
-	p.j.collect(t)
+	p.j.page.Add(0, t.End, t.Releases)
 	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
 	if p.j.flags.format == cli.JSON {
 		text, err := command.ReleaseLines(p.j.deployment, t.Releases, clock)
 		if err != nil {
 			return err
 		}
-		return p.print(string(text))
+		return p.a.Print(string(text))
 	}
 	rows := make([]terminal.Row, len(t.Releases))
 	for i, r := range t.Releases {
@@ -115,12 +106,10 @@ func (p *printer) turn(t demo.Turn) error {
 		return err
 	}
 	p.rows = append(p.rows, rows...)
-	return p.j.progress.Interrupt(p.a.Stdout, func() error {
-		if err := p.table.Rows(rows); err != nil {
-			return fmt.Errorf("writing output: %w", err)
-		}
-		return nil
-	})
+	if err := p.table.Rows(rows); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
 }
 
 // skipped prints a line for the latest windows if they have no values.
@@ -130,9 +119,7 @@ func (p *printer) skipped() error {
 	}
 	windows := p.empty
 	p.empty = 0
-	return p.j.progress.Interrupt(p.a.Stdout, func() error {
-		return p.table.Empty(p.until.Add(-p.j.flags.Window), p.until, windows)
-	})
+	return p.table.Empty(p.until.Add(-p.j.flags.Window), p.until, windows)
 }
 
 // end draws the chart and prints the summary of the run.
@@ -142,9 +129,6 @@ func (p *printer) end(result demo.Result) error {
 		also = "stopped by a signal once the open window was finished; every window up to there is complete"
 	}
 	p.j.progress.Done(also)
-	if p.first != "" {
-		p.j.progress.Note("first release after %s", p.first)
-	}
 	if err := p.skipped(); err != nil || p.j.flags.format == cli.JSON || len(p.rows) == 0 {
 		return err
 	}
@@ -160,10 +144,9 @@ func (p *printer) end(result demo.Result) error {
 	from, _ := p.j.source.Range()
 	chart := terminal.Chart(rows, terminal.ChartOptions{
 		From: from, To: from.Add(time.Duration(result.Turns) * p.j.flags.Window), Window: p.j.flags.Window,
-		Target: p.hasTarget(), Width: p.width, MaxKeys: min(mostCharts, cmp.Or(p.j.flags.top,
-			max(1, mostCharts/drawn))),
+		Target: p.hasTarget(), Width: p.width, MaxKeys: max(1, mostCharts/drawn),
 	})
-	return p.print("\n" + chart + "\n" + p.summary(result) + "\n")
+	return p.a.Print("\n" + chart + "\n" + p.summary(result) + "\n")
 }
 
 // summary states how many values were released, and how many met their target.
@@ -186,7 +169,7 @@ func (p *printer) summary(result demo.Result) string {
 	return text + fmt.Sprintf(", %s of %s as exact as asked", terminal.Number(float64(p.met), 0), asked)
 }
 
-// mostCharts limits the number of charts unless --top asks for more.
+// mostCharts limits the number of charts.
 const mostCharts = 8
 
 // promiseText is the data of demo_output.txt.

@@ -28,7 +28,7 @@ type job struct {
 	source     demo.Source
 	secrets    demo.Secrets
 	progress   *terminal.Progress
-	page       *command.Page // nil: no --report
+	page       *command.Page // of --report
 	chosen     string        // how settings were chosen; "" if they were given
 }
 
@@ -47,10 +47,14 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if err := command.CheckTrusted(f.trustedReport); err != nil {
 		return err
 	}
-	if err := j.openPage(); err != nil {
+	if j.page, err = command.OpenPage(f.report, j.deployment); err != nil {
 		return err
 	}
-	if err := j.open(); err != nil {
+	open := j.openFile
+	if f.input == "" {
+		open = j.openGenerated
+	}
+	if err := open(); err != nil {
 		return err
 	}
 	j.describePage()
@@ -67,7 +71,7 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	}
 	compared, failed := j.compare(result, values)
 	j.addError(compared)
-	if err := j.savePage(); err != nil {
+	if err := j.page.Save(); err != nil {
 		return err
 	}
 	if err := command.SaveTrusted(f.trustedReport, result.Tallies); err != nil {
@@ -91,7 +95,6 @@ func (j *job) compile() (err error) {
 // readPublicKeys sets the public keys; nil if keys are private.
 func (f *demoFlags) readPublicKeys() (err error) {
 	switch {
-	case f.keys == keysPrivate:
 	case f.publicKeys != "":
 		f.PublicKeys, err = readPublicKeys(f.publicKeys)
 	case f.input == "":
@@ -105,15 +108,7 @@ func (f *demoFlags) readPublicKeys() (err error) {
 	return err
 }
 
-// open opens the source and creates the keys.
-func (j *job) open() error {
-	f := j.flags
-	if f.input == "" {
-		return j.openGenerated()
-	}
-	return j.openFile()
-}
-
+// openGenerated opens the source of made-up events, and derives its keys.
 func (j *job) openGenerated() error {
 	c := j.flags.stream
 	c.Window = j.flags.Window
@@ -131,6 +126,7 @@ func (j *job) openGenerated() error {
 	return err
 }
 
+// openFile draws keys, reads the file and chooses the settings that were not given.
 func (j *job) openFile() (err error) {
 	if j.secrets, err = demo.RandomSecrets(); err != nil {
 		return err
@@ -182,12 +178,7 @@ func (f *demoFlags) fileOptions() demo.FileOptions {
 
 // present runs the job, prints its releases, and returns their values.
 func (a *app) present(ctx context.Context, j *job) (demo.Result, map[cell]float64, error) {
-	turns := j.turns()
-	j.progress.Expect(turns)
-	if turns > manyTurns {
-		j.progress.Note("%s take a long time: for fewer, give a larger --window, or --from and --to",
-			terminal.Count(turns, "window"))
-	}
+	j.progress.Expect(j.turns())
 	var loaded atomic.Bool
 	drain, stop := a.DrainOnSignal(j.progress, func() string {
 		if loaded.Load() {
@@ -267,15 +258,8 @@ func (j *job) sumUp(result demo.Result, released int, compared *comparison) erro
 	if result.Drained {
 		return nil
 	}
-	causes := demo.Causes(j.flags.Settings, j.source, result, released)
-	switch {
-	case released == 0 && causes == nil && compared == nil: // otherwise the comparison gives the reason
-		j.progress.Note("nothing was released, and no single cause stands out")
-	case released == 0:
+	if released == 0 {
 		j.progress.Note("nothing was released")
-	}
-	for _, c := range causes {
-		j.progress.Note("why: %s", c)
 	}
 	if compared != nil {
 		j.noteComparison(compared)
@@ -287,21 +271,8 @@ func (j *job) sumUp(result demo.Result, released int, compared *comparison) erro
 	})
 }
 
-// openPage opens the page of --report, if that was given.
-func (j *job) openPage() error {
-	if j.flags.report == "" {
-		return nil
-	}
-	page, err := command.OpenPage(j.flags.report, j.deployment)
-	j.page = page
-	return err
-}
-
 // describePage adds the notes that are special to a demo to the page. The source must be open.
 func (j *job) describePage() {
-	if j.page == nil {
-		return
-	}
 	source, notes := "made-up events", []string{"These events are made up and their noise can be repeated: no user " +
 		"is protected."}
 	j.page.Options.Scope = "in this file"
@@ -316,36 +287,16 @@ func (j *job) describePage() {
 				"in time shows in it.")
 		}
 	}
-	j.page.Options.Zone = string(j.flags.times.Zone)
+	j.page.Options.Zone = j.flags.times.Zone
 	j.page.Describe("Tollgate demo", source, notes...)
 }
 
 // addError adds the error of the values to the page if the events are made up. For a file, the
 // error is as secret as the records, and the page is public.
 func (j *job) addError(c *comparison) {
-	if j.page == nil || c == nil || j.flags.input != "" {
+	if c == nil || j.flags.input != "" {
 		return
 	}
 	text := c.text(j.flags, "")
 	j.page.Options.Error = words.Capital(text) + "."
-}
-
-// collect keeps the releases of a turn for the page.
-func (j *job) collect(t demo.Turn) {
-	if j.page == nil {
-		return
-	}
-	j.page.Add(0, t.End, t.Releases)
-}
-
-// savePage writes the page, even if a signal ended the run.
-func (j *job) savePage() error {
-	if j.page == nil {
-		return nil
-	}
-	if err := j.page.Save(); err != nil {
-		return err
-	}
-	j.progress.Note("report written to %s", j.flags.report)
-	return nil
 }

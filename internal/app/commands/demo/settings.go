@@ -29,7 +29,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		return command.Must("window", "at least 1ms")
 	}
 	if err := cmp.Or(f.checkOverwrite(), command.FlagError(f.Target.Check()),
-		command.CheckTop(f.top, f.format, changed), command.CheckSeparate(f.report, f.trustedReport)); err != nil {
+		command.CheckSeparate(f.report, f.trustedReport)); err != nil {
 		return err
 	}
 	if f.input == "" {
@@ -60,13 +60,6 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		f.setProvisional()
 	} else {
 		f.setMadeUpDefaults(changed)
-	}
-	switch {
-	case f.keys == keysPrivate && f.publicKeys != "":
-		return command.Usage(errors.New("--public-keys is only used with --keys public"))
-	case f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "":
-		return command.Usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A " +
-			"list that was made by looking at the data is not protected"))
 	}
 	if err := input.Readable("input", f.input); err != nil {
 		return err
@@ -110,8 +103,8 @@ func (f *demoFlags) checkOverwrite() error {
 // checkRange refuses a range that does not begin and end with windows, in the time zone or UTC.
 func (f *demoFlags) checkRange() error {
 	size := f.Window.Milliseconds()
-	f.from.In(string(f.times.Zone))
-	f.to.In(string(f.times.Zone))
+	f.from.In(f.times.Zone)
+	f.to.In(f.times.Zone)
 	for _, border := range []struct {
 		name  string
 		value command.TimeValue
@@ -125,7 +118,7 @@ func (f *demoFlags) checkRange() error {
 			}
 			return fmt.Errorf("--%s is %v: it must be the start of a window of %v in %s, for example %v or %v",
 				border.name, &border.value,
-				timespan.Text(f.Window), cmp.Or(string(f.times.Zone), "UTC"), example(before),
+				timespan.Text(f.Window), cmp.Or(f.times.Zone, "UTC"), example(before),
 				example(before.Add(f.Window)))
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -166,47 +165,6 @@ func SeveralFields(text string) (first string, more []string) {
 		return text, nil
 	}
 	return all[0], all[1:]
-}
-
-// NoteTimes notes unusual times in a file: before 1990, ahead of now or over 20 years or more,
-// unless from and to leave them out. Both are nil for a command without --from and --to.
-func NoteTimes(progress *terminal.Progress, faults *eventfile.Faults, from, to *command.TimeValue) {
-	t := faults.Times()
-	open := from == nil || from.IsZero() && to.IsZero()
-	var what, flags []string
-	if t.Early > 0 && (open || from.IsZero()) {
-		what = append(what, terminal.Count(t.Early, "event")+" before 1990")
-		flags = append(flags, "--from "+eventfile.Date(t.UsualFirst))
-	}
-	if t.Ahead > 0 && (open || to.IsZero()) {
-		what = append(what, terminal.Count(t.Ahead, "event")+" ahead of now")
-		flags = append(flags, "--to "+eventfile.Date(t.UsualLast+24*time.Hour.Milliseconds()))
-	}
-	if years := (t.Last - t.First) / (365 * 24 * time.Hour.Milliseconds()); years >= 20 && open {
-		what = append(what, fmt.Sprintf("%d years from %s to %s", years, eventfile.Date(t.First),
-			eventfile.Date(t.Last)))
-	}
-	if what == nil {
-		return
-	}
-	text := "check the times: " + strings.Join(what, ", ")
-	if _, where := faults.OddTimes(); where != "" {
-		text += " (" + where + ")"
-	}
-	text += ". If they are wrong, "
-	setting, settings := "--time-unit ", TimeFlagNames
-	if from == nil { // replay reads a file as the configuration describes it
-		setting, settings = "events.time_unit: ", "events.fields.time, events.time_unit or events.time_layout"
-	}
-	if unit := t.Reading(); unit != nil {
-		text += "most of them need " + setting + unit.String()
-	} else {
-		text += "correct " + settings
-	}
-	if from != nil && flags != nil && t.Usual() > 0 {
-		text += "; to leave them out, give " + strings.Join(flags, " ")
-	}
-	progress.Note("%s", text)
 }
 
 // TimeFlagNames names the flags that determine how times are read.

@@ -11,16 +11,20 @@ import (
 
 // TimeFlags are the flags that determine how times are read.
 type TimeFlags struct {
-	Unit   string
-	Layout TimeLayout
-	Zone   TimeZone
+	Unit, Layout, Zone string
 }
 
 func (f *TimeFlags) Register(flags *pflag.FlagSet) {
 	f.Unit = event.TimeText
 	flags.Var(cli.OneOf(&f.Unit, event.TimeUnits()...), "time-unit", "")
-	flags.Var(&f.Layout, "time-layout", "")
-	flags.Var(&f.Zone, "time-zone", "")
+	checked := func(to *string, kind string, check func(string) error) pflag.Value {
+		return cli.Parsed(kind, func() string { return *to }, func(text string) error {
+			*to = text
+			return check(text)
+		})
+	}
+	flags.Var(checked(&f.Layout, "layout", event.CheckLayout), "time-layout", "")
+	flags.Var(checked(&f.Zone, "zone", event.CheckZone), "time-zone", "")
 }
 
 // Check checks the flags, and sets the default unit for the format of the file.
@@ -35,35 +39,11 @@ func (f *TimeFlags) Check(format event.Encoding, changed func(string) bool) erro
 }
 
 func (f *TimeFlags) Of(layout *event.Format) {
-	layout.TimeUnit, layout.TimeLayout = f.Unit, string(f.Layout)
+	layout.TimeUnit, layout.TimeLayout = f.Unit, f.Layout
 	if f.Unit == event.TimeText {
-		layout.TimeZone = string(f.Zone)
+		layout.TimeZone = f.Zone
 	}
-	layout.WallZone = string(f.Zone)
-}
-
-// TimeLayout and TimeZone are the values of --time-layout and --time-zone.
-type (
-	TimeLayout string
-	TimeZone   string
-)
-
-func (v *TimeLayout) String() string { return string(*v) }
-
-func (v *TimeLayout) Type() string { return "layout" }
-
-func (v *TimeLayout) Set(text string) error {
-	*v = TimeLayout(text)
-	return event.CheckLayout(text) //nolint:wrapcheck // a whole sentence
-}
-
-func (v *TimeZone) String() string { return string(*v) }
-
-func (v *TimeZone) Type() string { return "zone" }
-
-func (v *TimeZone) Set(text string) error {
-	*v = TimeZone(text)
-	return event.CheckZone(text) //nolint:wrapcheck // a whole sentence
+	layout.WallZone = f.Zone
 }
 
 // ValueFlags are the flags that determine how values are read.

@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -34,8 +32,6 @@ type replayFlags struct {
 	input, inputFormat, encoding string
 	header, skipBadValues        bool
 	noUser, noValue              string
-	rate                         float64
-	acceptLate                   bool
 }
 
 //go:embed replay.txt
@@ -52,10 +48,8 @@ func Command(c *command.App) *cobra.Command {
 		flags.BoolVar(&f.header, "header", false, "")
 		input.NoUserFlag(flags, &f.noUser)
 		input.NoValueFlags(flags, &f.noValue, &f.skipBadValues)
-		flags.Float64Var(&f.rate, "rate", 0, "")
-		flags.BoolVar(&f.acceptLate, "accept-late", false, "")
 		cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
-	}, func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f, cmd.Flags().Changed) },
+	}, func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f) },
 		"{formats}", input.AnyFormat(), "{rows}", input.RowFormats(" or "))
 }
 
@@ -66,37 +60,7 @@ type replayTarget struct {
 	registry *registry.Client // for Avro records with schema ids; nil for other records
 }
 
-// countedFrom returns the time before which the deployment counts nothing; zero if there is no
-// deployment yet, or the time is not known.
-func (to replayTarget) countedFrom(ctx context.Context) time.Time {
-	from, err := pipeline.CountedFrom(ctx, to.Deployment)
-	if err != nil {
-		return time.Time{} // a run reports the error
-	}
-	return from
-}
-
-// skew returns how far events may be ahead of the clock; nil if they may be arbitrarily far ahead.
-func (to replayTarget) skew() *time.Duration {
-	if to.Config.Time.NoFuture {
-		return nil
-	}
-	return &to.Config.Time.Skew
-}
-
-// lateness returns how much older an event may be than an earlier record in its partition; nil if
-// the broker's times are used.
-func (to replayTarget) lateness() *time.Duration {
-	if to.Config.Time.Trust != pipeline.TrustProducer {
-		return nil
-	}
-	return &to.Config.Time.Lateness
-}
-
-func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string) bool) error {
-	if changed("rate") && !(f.rate > 0) {
-		return command.Must("rate", "above 0")
-	}
+func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err := input.Readable("input", f.input); err != nil {
 		return err
 	}
@@ -138,12 +102,10 @@ func (f *replayFlags) checkHeader(format event.Format) error {
 func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Client, to replayTarget) error {
 	progress := a.Progress()
 	defer progress.Flush()
-	from := to.countedFrom(ctx)
 	r, err := replay.Open(ctx, client, replay.Options{
 		Path: f.input, Topic: to.Config.Events.Topic, Format: to.format, Header: f.header, Registry: to.registry,
 		SkipNoUser: f.noUser == demo.SkipNoUser, SkipNoValue: f.noValue == event.NoValueSkip,
 		SkipBadValues: f.skipBadValues, UserSetting: "events.fields.user in " + f.config,
-		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from, Skew: to.skew(), Lateness: to.lateness(),
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
 		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
 	})
@@ -157,40 +119,21 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	defer stop()
 	result, err := r.Run(ctx, drain)
 	input.NoteFaults(progress, r.Faults().Texts())
-	input.NoteTimes(progress, r.Faults(), nil, nil)
 	input.NoteUnnamed(progress, "", r.Faults().Unnamed(), 0)
 	input.NoteWithoutValue(progress, to.format.NoValue, r.Faults().WithoutValue())
 	if err != nil {
 		return f.explainFile(err, to.format)
 	}
 	input.NoteUnnamed(progress, cmp.Or(f.noUser, to.format.NoUser), uint64(result.Unnamed), r.Faults().Blank())
-	printReplayed(progress, eventfile.Name(f.input), to.Config.Events.Topic, from, result)
+	printReplayed(progress, eventfile.Name(f.input), to.Config.Events.Topic, result)
 	return nil
 }
 
 // printReplayed notes what was written, and which records will not be counted.
-func printReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
-	if part := share(result.BeforeStart, result.Written); part != "" {
-		progress.Note("warning: %s of the records are from before %s, when the deployment begins, and will not be "+
-			"counted. If they are really newer, correct events.fields.time or events.time_unit; to count them, begin "+
-			"a new deployment with new keys: change deployment and the files under keys in the configuration, then "+
-			"run tollgate init --generate-keys --create-topics --start TIME",
-			part, from.Format(time.RFC3339))
-	}
-	if part := share(result.Future, result.Written); part != "" {
-		progress.Note("warning: %s of the records are more than time.skew ahead of the clock, and a run that reads "+
-			"them now will not count them: check the time field and its unit (events.fields.time, events.time_unit)",
-			part)
-	}
-	if part := share(result.Late, result.Written); part != "" {
-		progress.Note("warning: %s of the records are more than time.lateness older than an earlier record in their "+
-			"partition: a run counts them as late. Sort a file by time before you replay it",
-			part)
-	}
-	if part := share(result.Expired, result.Written); part != "" {
-		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers may "+
-			"delete them before a run reads them; raise its retention.ms",
-			part, timespan.Text(result.Retention), topic)
+func printReplayed(progress *terminal.Progress, input, topic string, result replay.Result) {
+	if result.Expired > 0 {
+		progress.Note("warning: records are older than the %s for which topic %s keeps events: brokers may delete "+
+			"them before a run reads them; raise its retention.ms", timespan.Text(result.Retention), topic)
 	}
 	if result.FirstLeftOut > 0 {
 		progress.Note("left out records longer than %s bytes; the first is in %s %s",
@@ -205,19 +148,6 @@ func printReplayed(progress *terminal.Progress, input, topic string, from time.T
 	default:
 		progress.Note("all of %s is on topic %s after %s", input, topic, progress.Elapsed())
 	}
-}
-
-// share describes roughly what part of all records some are; "" for none.
-func share(some, all int64) string {
-	switch {
-	case some == 0:
-		return ""
-	case some == all:
-		return "all"
-	case 2*some > all:
-		return "more than half"
-	}
-	return "some"
 }
 
 // explainFile adds the configuration field to an error about the input's format.

@@ -9,7 +9,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 const (
@@ -31,15 +30,6 @@ func EngineNames() []string {
 	}
 	return []string{direct, flinkNamed}
 }
-
-// addressValue is the value of a flag for an address, which may contain a password.
-type addressValue struct{ secret.URL }
-
-func (v *addressValue) Set(text string) error {
-	v.URL = secret.NewURL(text)
-	return nil
-}
-func (v *addressValue) Type() string { return "string" }
 
 // checkCluster refuses flags that do not go together.
 func (f *runFlags) checkCluster(changed func(string) bool) error {

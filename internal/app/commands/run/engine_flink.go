@@ -33,7 +33,7 @@ func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.W
 		return nil, fmt.Errorf("finding this program, which workers run: %w", err)
 	}
 	o := flink.Options{
-		URL: f.flink.URL, Parallelism: f.parallelism, Command: program,
+		URL: f.flink, Parallelism: f.parallelism, Command: program,
 		Logger:  a.Logger(progress, slog.LevelWarn),
 		Started: func(job, page string) { progress.Mention("Flink job %s runs the stages: %s", job, page) },
 	}

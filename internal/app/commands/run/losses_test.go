@@ -31,7 +31,7 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 		"the first of its kind": {now: late(51, 49), loud: true},
 	} {
 		var out bytes.Buffer
-		progress := terminal.NewProgress(&out, false, time.Now)
+		progress := terminal.NewProgress(&out, time.Now)
 		l := losses{wanted: !c.unknown, before: c.before}
 		err := l.end(&runFlags{}, c.now, progress)
 		if c.loud && !strings.Contains(out.String(), "most are late") {
@@ -50,12 +50,12 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 		}
 	}
 	l, away := losses{wanted: true, failed: errors.New("no broker answers")}, bytes.Buffer{}
-	if err := l.end(&runFlags{}, late(51, 49), terminal.NewProgress(&away, false, time.Now)); err != nil ||
+	if err := l.end(&runFlags{}, late(51, 49), terminal.NewProgress(&away, time.Now)); err != nil ||
 		!strings.Contains(away.String(), "lost before counting: no broker answers") {
 		t.Errorf("without the tallies of the start: %v, %s", err, &away)
 	}
-	if err := l.end(&runFlags{strict: true}, late(0, 100), terminal.NewProgress(&away, false,
-		time.Now)); !errors.Is(err, l.failed) {
+	err := l.end(&runFlags{strict: true}, late(0, 100), terminal.NewProgress(&away, time.Now))
+	if !errors.Is(err, l.failed) {
 		t.Errorf("with --strict and without the tallies of the start: %v", err)
 	}
 }
@@ -69,7 +69,7 @@ func TestAStrictRunStopsOnValuesThatCannotBeRead(t *testing.T) {
 			"null_field": 9}, Accepted: accepted}
 	}
 	for _, strict := range []bool{false, true} {
-		progress := terminal.NewProgress(new(bytes.Buffer), false, time.Now)
+		progress := terminal.NewProgress(new(bytes.Buffer), time.Now)
 		l := losses{wanted: true, before: bad(50, 10), strict: strict, badValues: make(chan struct{})}
 		if err := l.end(&runFlags{strict: strict}, bad(70, 990), progress); err != nil {
 			t.Errorf("2 %%: %v", err)

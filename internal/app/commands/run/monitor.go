@@ -25,31 +25,21 @@ func (f *monitorFlags) checkMonitor() error {
 	return nil
 }
 
-// watched is the HTTP server of a run with --listen; otherwise its fields are nil.
-type watched struct {
-	set    func(pipeline.RunState)
-	server *monitor.Server
-}
-
-// serve starts the server before the run begins.
-func (f *monitorFlags) serve(a *app, progress *terminal.Progress) (watched, error) {
+// serve starts the HTTP server of --listen before the run begins. It returns functions that pass
+// the state of the run to the server, and stop it.
+func (f *monitorFlags) serve(a *app, progress *terminal.Progress) (set func(pipeline.RunState), stop func(),
+	err error) {
 	if f.listen == "" {
-		return watched{}, nil
+		return func(pipeline.RunState) {}, func() {}, nil
 	}
 	b := a.Build()
 	m := monitor.New(monitor.Options{Version: b.Version, Revision: b.Revision, Trusted: f.trusted,
 		Profiles: f.profiles})
 	l, err := command.Listen(f.listen)
 	if err != nil {
-		return watched{}, err
+		return nil, nil, err
 	}
 	server := monitor.Serve(l, m.Handler())
 	progress.Note("metrics and readiness at http://%s/metrics and /-/ready", server.Addr())
-	return watched{m.Set, server}, nil
-}
-
-func (w *watched) close() {
-	if w.server != nil {
-		w.server.Close() //nolint:errcheck // nothing is lost with it
-	}
+	return m.Set, func() { server.Close() }, nil //nolint:errcheck // nothing is lost with it
 }

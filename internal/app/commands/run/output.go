@@ -42,11 +42,11 @@ type runOutput struct {
 	published int       // number of values in this run's turns
 }
 
-func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress,
+func newRunOutput(a *app, f cli.Format, d *pipeline.Deployment, progress *terminal.Progress,
 	page *command.Page) *runOutput {
 	_, width := terminal.Terminal(a.Stdout)
 	return &runOutput{
-		turnText: newTurnText(d, f, top, min(width, 120), progress), a: a, page: page,
+		turnText: newTurnText(d, f, min(width, 120), progress), a: a, page: page,
 		certain: slices.ContainsFunc(d.Metrics, func(m deployment.CompiledMetric) bool {
 			return m.Spec.KeyMode == schemas.KeysPublic
 		}),
@@ -93,7 +93,7 @@ func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 	if err != nil {
 		return err
 	}
-	return o.progress.Interrupt(o.a.Stdout, func() error { return o.write(ctx, text, len(p.Releases)) })
+	return o.write(ctx, text, len(p.Releases))
 }
 
 // atomicWrite is the most bytes that a pipe takes whole or not at all (PIPE_BUF on Linux).
@@ -161,8 +161,8 @@ func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool)
 		}
 	}
 	if left := o.unprinted(); left > 0 {
-		o.progress.Note("%s published but not printed: read topic %s, which keeps values until its retention ends",
-			were(left), o.outputs().Counts)
+		o.progress.Note("%s were published but not printed: read topic %s, which keeps values until its retention ends",
+			terminal.Count(left, "value"), o.outputs().Counts)
 		if err == nil && !signalled && !result.Superseded {
 			err = fmt.Errorf("printing the published values: %w. The counts topic has all of them",
 				cmp.Or(o.handout.Unread(), errUnprinted))
@@ -185,25 +185,8 @@ func (o *runOutput) unprinted() int {
 	return max(0, o.published-int(o.printed.Load()))
 }
 
-// openPageFor opens the page of --report; nil without that flag.
-func openPageFor(f *runFlags, d *command.Loaded) (*command.Page, error) {
-	if f.report == "" {
-		return nil, nil
-	}
-	page, err := command.OpenPage(f.report, d.Deployment)
-	if err != nil {
-		return nil, err
-	}
-	cfg := d.Config
-	page.Describe(cfg.Deployment, "counts topic "+cfg.Outputs.Counts+", values that this run published")
-	return page, nil
-}
-
 // chart adds a turn to the page, and saves the page if it is due.
 func (o *runOutput) chart(p *pipeline.Published) error {
-	if o.page == nil {
-		return nil
-	}
 	o.pageMu.Lock()
 	defer o.pageMu.Unlock()
 	o.page.Add(p.Generation, p.End, p.Releases)
@@ -215,9 +198,6 @@ func (o *runOutput) chart(p *pipeline.Published) error {
 
 // endPage saves the page. Its file may be a pipe without a reader: endPage waits at most for limit.
 func (o *runOutput) endPage(limit time.Duration) error {
-	if o.page == nil {
-		return nil
-	}
 	saved := make(chan error, 1)
 	go func() {
 		o.pageMu.Lock()

@@ -26,7 +26,7 @@ func newOutput(t *testing.T, f cli.Format) (*runOutput, *bytes.Buffer) {
 	a := &app{&command.App{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}}
 	file := commandtest.Write(t, "tollgate.yaml", commandtest.TwoMetrics)
 	d := must.Have(a.Load(file, config.Options{MissingKeys: true}))
-	return newRunOutput(a, f, 0, d.Deployment, terminal.NewProgress(&errs, false, time.Now), nil), &out
+	return newRunOutput(a, f, d.Deployment, terminal.NewProgress(&errs, time.Now), &command.Page{}), &out
 }
 
 func released(turn uint64, metric, key string) schemas.Release {
@@ -45,8 +45,8 @@ func TestRunPrintsTheDaysOfItsZone(t *testing.T) {
 	r.WindowStart = time.Date(2025, 11, 2, 4, 0, 0, 0, time.UTC).UnixMilli()
 	r.WindowEnd = r.WindowStart + 25*time.Hour.Milliseconds()
 	for format, want := range map[cli.Format]string{cli.Table: "\n2025-11-02 ", cli.JSON: "2025-11-02T04:00:00Z"} {
-		text, err := newRunOutput(a, format, 0, d.Deployment, nil,
-			nil).text(&pipeline.Published{Releases: []schemas.Release{r}})
+		out := newRunOutput(a, format, d.Deployment, nil, &command.Page{})
+		text, err := out.text(&pipeline.Published{Releases: []schemas.Release{r}})
 		if err != nil || !strings.Contains(string(text), want) || format == cli.Table && !strings.Contains(string(text),
 			"window (America/New_York)") {
 			t.Errorf("%s: %v\n%s", want, err, text)

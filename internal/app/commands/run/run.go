@@ -21,6 +21,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // app gives the command access to the process around it.
@@ -33,11 +34,10 @@ type runFlags struct {
 	untilEnd      bool
 	wait          time.Duration
 	format        cli.Format
-	top           int
 	trustedReport string
 	report        string
 	engine        string
-	flink         addressValue
+	flink         secret.URL // of the JobManager
 	parallelism   int
 	readers       int
 	strict        bool
@@ -57,11 +57,13 @@ func Command(c *command.App) *cobra.Command {
 		flags.BoolVar(&f.untilEnd, "until-end", false, "")
 		command.DurationFlag(flags, &f.wait, "wait", 0, "")
 		cli.FormatFlag(cmd, &f.format)
-		command.TopFlag(cmd, &f.top)
 		flags.StringVar(&f.trustedReport, "trusted-report", "", "")
 		flags.StringVar(&f.report, "report", "", "")
 		flags.Var(cli.OneOf(&f.engine, direct, flinkNamed), "engine", "")
-		flags.Var(&f.flink, "flink", "")
+		flags.Var(cli.Parsed("string", func() string { return f.flink.String() }, func(text string) error {
+			f.flink = secret.NewURL(text)
+			return nil
+		}), "flink", "")
 		flags.IntVar(&f.parallelism, "parallelism", 1, "")
 		flags.IntVar(&f.readers, "readers", 0, "")
 		command.StrictFlag(cmd, &f.strict)
@@ -86,7 +88,7 @@ func (f *runFlags) check(changed func(string) bool) error {
 	case changed("wait") && f.wait <= 0:
 		return command.Must("wait", "above 0")
 	}
-	return cmp.Or(command.CheckTop(f.top, f.format, changed), f.checkCluster(changed), f.checkMonitor(),
+	return cmp.Or(f.checkCluster(changed), f.checkMonitor(),
 		command.CheckSeparate(f.report, f.trustedReport))
 }
 
@@ -109,20 +111,21 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err := command.CheckTrusted(f.trustedReport); err != nil {
 		return err
 	}
-	page, err := openPageFor(f, d)
+	page, err := command.OpenPage(f.report, d.Deployment)
 	if err != nil {
 		return err
 	}
+	page.Describe(d.Config.Deployment, "counts topic "+d.Config.Outputs.Counts+", values that this run published")
 	progress := a.Progress()
 	defer progress.Flush()
-	watched, err := f.serve(a, progress)
+	state, stopServer, err := f.serve(a, progress)
 	if err != nil {
 		return err
 	}
-	defer watched.close()
+	defer stopServer()
 	losses := &losses{d: d.Deployment, wanted: f.ends(), strict: f.strict, badValues: make(chan struct{})}
-	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page),
-		losses, watched.set)
+	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, d.Deployment, progress, page),
+		losses, state)
 	var tallies pipeline.Tallies
 	if err == nil && (f.trustedReport != "" || losses.wanted) {
 		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
@@ -191,13 +194,17 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 		return result, false, err
 	}
 	begun.Store(true)
+	var over <-chan time.Time
+	if f.wait > 0 {
+		over = time.After(f.wait)
+	}
 	go func() {
 		select {
 		case <-signalled:
 		case <-out.failed:
 		case <-lost.badValues:
 			out.progress.Mention("%s", command.FinishingTurn)
-		case <-after(f.wait):
+		case <-over:
 			out.progress.Mention("--wait %v is over: %s", f.wait, command.FinishingTurn)
 		case <-ctx.Done():
 			return
@@ -217,13 +224,18 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 			})
 		}, OnProgress: out.expect,
 		OnState: func(s pipeline.RunState) {
-			if lost.observe(s); state != nil {
-				state(s)
-			}
+			lost.observe(s)
+			state(s)
 		},
 	})
 	if out.handout != nil && !errors.Is(err, pipeline.ErrNoBroker) { // without brokers nothing more can be printed
-		out.wait(hurryOf(signalled, err))
+		hurry := signalled
+		if err != nil { // printing fails for the same reason
+			now := make(chan struct{})
+			close(now)
+			hurry = now
+		}
+		out.wait(hurry)
 	}
 	stop()
 	if out.handout != nil {
@@ -233,17 +245,6 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *
 	return result, ended, out.finish(result, err, ended)
 }
 
-// hurryOf returns a channel that is closed once printing should not be waited for much longer: at a
-// signal, or when the run has failed.
-func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
-	if err == nil {
-		return signalled
-	}
-	now := make(chan struct{})
-	close(now)
-	return now
-}
-
 func fired(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -251,13 +252,6 @@ func fired(c <-chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-func were(n int) string {
-	if n == 1 {
-		return "1 value was"
-	}
-	return terminal.Count(n, "value") + " were"
 }
 
 // defaultWaitForBroker is the time that brokers need to restart on a healthy machine.
@@ -282,14 +276,6 @@ func endedBy(ctx context.Context, closed <-chan struct{}, why error) (context.Co
 		}
 	}()
 	return ctx, func() { end(nil) }
-}
-
-// after returns time.After(d), or for 0 a channel that never yields.
-func after(d time.Duration) <-chan time.Time {
-	if d == 0 {
-		return nil
-	}
-	return time.After(d)
 }
 
 // summary describes the end of a run that succeeded or was drained; "" for other runs.
@@ -334,19 +320,14 @@ func unfinished(result pipeline.RunResult, now time.Time) error {
 
 // openTurns describes how many turns are open, until when, and what closes them.
 func openTurns(result pipeline.RunResult, now time.Time) string {
-	text := "1 turn is open"
+	text, o := "1 turn is open", &result.Open
 	if result.OpenTurns > 1 {
 		text = terminal.Number(float64(result.OpenTurns), 0) + " turns are open"
 	}
-	o := &result.Open
 	text += ", the last one until " + command.Moment(o.WindowEnd, now)
-	switch {
-	case now.Before(o.Earliest):
-		return text + fmt.Sprintf("; it closes once every partition has records from %s on; for a silent partition "+
-			"the clock counts instead, at %s", command.Moment(o.Earliest, now), command.Moment(o.Latest, now))
-	case now.Before(o.Latest):
-		return text + fmt.Sprintf("; it closes once every partition has a later record; for a silent partition the "+
-			"clock counts instead, at %s", command.Moment(o.Latest, now))
+	if !now.Before(o.Latest) {
+		return text + "; a run that continues reading will close it"
 	}
-	return text + "; a run that continues reading will close it"
+	return text + fmt.Sprintf("; it closes once every partition has records from %s on; for a silent partition the "+
+		"clock counts instead, at %s", command.Moment(o.Earliest, now), command.Moment(o.Latest, now))
 }

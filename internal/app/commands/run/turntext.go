@@ -30,7 +30,7 @@ type turnText struct {
 	shown      string                     // metric of the last line that was written
 }
 
-func newTurnText(d *pipeline.Deployment, f cli.Format, top, width int, progress *terminal.Progress) *turnText {
+func newTurnText(d *pipeline.Deployment, f cli.Format, width int, progress *terminal.Progress) *turnText {
 	t := &turnText{
 		deployment: d, format: f, progress: progress, clock: wallclock.Of(d.Config.Time.WindowZone),
 		tables: map[string]*terminal.Table{}, keyed: map[string]bool{}, places: command.PlacesOf(d),
@@ -49,7 +49,7 @@ func newTurnText(d *pipeline.Deployment, f cli.Format, top, width int, progress 
 			Width: width, Window: time.Duration(m.Spec.WindowSize) * time.Millisecond, Zone: d.Config.Time.WindowZone,
 			Confidence: m.Spec.Confidence, Target: m.Spec.HasTarget(), Fine: kind.Fine(), Intervals: kind.Statistic !=
 				nil,
-			Keys: keys, Top: top, Of: t.tables[command.StatisticsOf(&m.Spec)],
+			Keys: keys,
 		})
 	}
 	return t

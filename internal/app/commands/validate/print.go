@@ -152,8 +152,8 @@ func (p validateText) CountTables() (tables []string) {
 		tables = append(tables, terminal.Key(m.Name, 40)+": what becomes of a count\n"+words.Table(rows...))
 	}
 	if stated {
-		tables = append(tables, words.Paragraph("Typical noise is how far values typically are from counts of that size; a "+
-			"missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan forecasts "+
+		tables = append(tables, words.Paragraph("Typical noise is how far values typically are from counts of that size; "+
+			"a missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan forecasts "+
 			"both from your events."))
 	}
 	return tables
