@@ -56,7 +56,7 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 		}
 		config.Events.Format.Value = "amount"
 		config.Time.Lateness = time.Duration(random.IntN(3000)) * time.Millisecond
-		config.Time.NoFuture = random.IntN(3) == 0
+		config.Time.AcceptFuture = random.IntN(3) == 0
 		config.Metrics = nil
 		for i := range 1 + random.IntN(6) {
 			config.Metrics = append(config.Metrics, drawMetric(random, &config, numbered("metric", i), unit))

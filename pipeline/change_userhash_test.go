@@ -53,8 +53,8 @@ func rotate(t *testing.T, random *rand.Rand) (refused bool) {
 	const seconds = 30
 	second := func(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 	var events []kafkalog.Message
-	for at := start; at.Before(second(seconds)); at = at.Add(100 * time.Millisecond) {
-		events = append(events, eventOf(fmt.Sprint("u", random.IntN(3)), at))
+	for t := start; t.Before(second(seconds)); t = t.Add(100 * time.Millisecond) {
+		events = append(events, eventOf(fmt.Sprint("u", random.IntN(3)), t))
 	}
 	cfg := deploytest.Config("localhost:1")
 	m := &cfg.Metrics[0]
@@ -66,7 +66,7 @@ func rotate(t *testing.T, random *rand.Rand) (refused bool) {
 	cfg.Privacy.Period, cfg.Privacy.Lasts = time.Duration(3+random.IntN(4))*time.Second, 0
 	deploytest.PayFor(t, &cfg, 1)
 	cfg.Metrics[1].Target = cfg.Metrics[0].Target
-	at, turns := second(1+random.IntN(12)), [2][]string{}
+	end, turns := second(1+random.IntN(12)), [2][]string{}
 	for i, key := range []byte{9, 2} { // another key, and its own
 		cfg.Kafka.Brokers = []string{deploytest.Start(t).Addr()}
 		d := deploy(t, cfg, start, 1)
@@ -77,7 +77,7 @@ func rotate(t *testing.T, random *rand.Rand) (refused bool) {
 		until := func(d *deployment.Deployment, end time.Time) {
 			must.Have(Run(t.Context(), d, RunOptions{Until: end}))
 		}
-		until(d, at)
+		until(d, end)
 		change := func() error {
 			err := CreateTopics(t.Context(), after, TopicOptions{Replication: 1})
 			if err != nil && !errors.Is(err, kafkalog.ErrTopicExists) {
@@ -89,8 +89,8 @@ func rotate(t *testing.T, random *rand.Rand) (refused bool) {
 		err := change()
 		if errors.Is(err, ErrOpenPeriod) {
 			refused = true
-			at = must.Have(time.Parse(time.RFC3339, namedTime.FindStringSubmatch(err.Error())[1]))
-			until(d, at)
+			end = must.Have(time.Parse(time.RFC3339, namedTime.FindStringSubmatch(err.Error())[1]))
+			until(d, end)
 			err = change()
 		}
 		must.Succeed(t, err)
@@ -103,7 +103,7 @@ func rotate(t *testing.T, random *rand.Rand) (refused bool) {
 	}
 	if diff := cmp.Diff(turns[1], turns[0]); diff != "" {
 		t.Errorf("windows of %v, periods of %v, another key after %v (-same key, +another):\n%s", m.Window,
-			cfg.Privacy.Period, at.Sub(start), diff)
+			cfg.Privacy.Period, end.Sub(start), diff)
 	}
 	if !slices.ContainsFunc(turns[0], func(turn string) bool {
 		return regexp.MustCompile(` [1-9]\d* \d+}`).MatchString(turn)

@@ -196,8 +196,8 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Time.Skew":     {nil, func(c *deployment.Config) { c.Time.Skew = time.Second }},
 		"Time.Slack": {func(c *deployment.Config) { c.Time.Trust = deployment.TrustBroker },
 			func(c *deployment.Config) { c.Time.Trust, c.Time.Slack = deployment.TrustBroker, time.Second }},
-		"Time.NoFuture": {nil, func(c *deployment.Config) { c.Time.NoFuture = false }},
-		"Metrics.Name":  {nil, metric(func(m *deployment.Metric) { m.Name = "x" })},
+		"Time.AcceptFuture": {nil, func(c *deployment.Config) { c.Time.AcceptFuture = false }},
+		"Metrics.Name":      {nil, metric(func(m *deployment.Metric) { m.Name = "x" })},
 		"Metrics.Kind": {nil, metric(func(m *deployment.Metric) {
 			m.Kind = metrickind.DistinctUsers
 		})},

@@ -66,9 +66,9 @@ func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.
 	limit := MaxDeadLetters
 	err = readTopic(ctx, client, d.Config.Outputs.DeadLetter, topicrules.RemakeDeadLetter(d), o.From,
 		func(r kafkalog.Record) error {
-			at := time.UnixMilli(r.Timestamp).UTC()
+			written := time.UnixMilli(r.Timestamp).UTC()
 			if limit--; limit < 0 {
-				until = at
+				until = written
 				return kafkalog.StopReading
 			}
 			m := schemas.DeadLetterMessage{Key: r.Key, Value: r.Value}
@@ -76,13 +76,13 @@ func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.
 				m.Headers = append(m.Headers, schemas.RecordHeader{Key: h.Key, Value: h.Value})
 			}
 			letter, ok := schemas.ParseDeadLetter(m)
-			if !ok || at.Before(o.From) || !o.To.IsZero() && !at.Before(o.To) ||
+			if !ok || written.Before(o.From) || !o.To.IsZero() && !written.Before(o.To) ||
 				o.Classes != nil && !slices.Contains(o.Classes, letter.Class) {
 				return nil
 			}
-			more, err := fn(&DeadLetter{DeadLetterRecord: letter, At: at})
+			more, err := fn(&DeadLetter{DeadLetterRecord: letter, At: written})
 			if err == nil && !more {
-				until, err = at, kafkalog.StopReading
+				until, err = written, kafkalog.StopReading
 			}
 			return err
 		})

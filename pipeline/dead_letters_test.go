@@ -26,11 +26,11 @@ func TestRuleADeadLetterIsReplayedOnce(t *testing.T) {
 	appendTo(t, client, "events", 1, append([]kafkalog.Message{newest}, eventsAt(start.Add(time.Hour), 60)...)...)
 	must.Have(Run(t.Context(), d, RunOptions{Until: start.Add(3 * time.Minute)})) // CLOSE has the time of newest
 
-	letter := func(offset int64, at time.Time, value []byte, more ...schemas.RecordHeader) kafkalog.Message {
+	letter := func(offset int64, written time.Time, value []byte, more ...schemas.RecordHeader) kafkalog.Message {
 		if value == nil {
-			value = eventOf(fmt.Sprint("u", offset), at).Value
+			value = eventOf(fmt.Sprint("u", offset), written).Value
 		}
-		origin := schemas.Origin{Topic: "events", Partition: 1, Offset: offset, Timestamp: at.UnixMilli()}
+		origin := schemas.Origin{Topic: "events", Partition: 1, Offset: offset, Timestamp: written.UnixMilli()}
 		m := schemas.DeadLetter(origin, "wrong_type", fmt.Appendf(nil, "key %d", offset), value, more, 4096)
 		out := kafkalog.Message{Key: m.Key, Value: m.Value, Timestamp: kafkalog.Now()}
 		for _, h := range m.Headers {

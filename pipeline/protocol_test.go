@@ -106,7 +106,7 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 	t.Parallel()
 	want := released(t, ran(t, tenTurns(t, func(c *deployment.Config) { c.ReleaseShards = 1 })))
-	for name, at := range map[string]string{"before the first run": "init", "while a run goes on": "run"} {
+	for name, phase := range map[string]string{"before the first run": "init", "while a run goes on": "run"} {
 		t.Run(name, func(t *testing.T) {
 			d := tenTurns(t, func(c *deployment.Config) { c.ReleaseShards = 1 })
 			out := &d.Config.Outputs
@@ -124,12 +124,12 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 					}
 				}
 			}
-			if at == "init" {
+			if phase == "init" {
 				litter()
 			}
 			var once sync.Once
 			hooks := crashpoint.Hooks{At: func(point string, _ int) error {
-				if at == "run" && point == crashpoint.SettledWritten {
+				if phase == "run" && point == crashpoint.SettledWritten {
 					once.Do(litter)
 				}
 				return nil
@@ -148,7 +148,7 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 				}
 			}
 			for _, topic := range []string{out.Control, out.Ledger, out.Counts} {
-				if text := warnings.String(); at == "init" && !strings.Contains(text, "topic "+topic+
+				if text := warnings.String(); phase == "init" && !strings.Contains(text, "topic "+topic+
 					", partition 0: the record at offset ") {
 					t.Errorf("nothing was said of topic %s:\n%s", topic, text)
 				}
@@ -207,8 +207,8 @@ func TestRuleASupersededRunReportsNoLoss(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := tenTurns(t, func(c *deployment.Config) { c.ReleaseShards = 1 })
 			var once sync.Once
-			hooks := crashpoint.Hooks{At: func(at string, _ int) error {
-				if at != point {
+			hooks := crashpoint.Hooks{At: func(reached string, _ int) error {
+				if reached != point {
 					return nil
 				}
 				once.Do(func() {

@@ -266,14 +266,14 @@ func TestRuleCountsWithOtherOffsetsAreRefused(t *testing.T) {
 func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		noFuture bool
-		stray    bool // the record below the restart offset has a time that was read
-		refuses  bool
-		warns    bool
-		strict   bool
-		same     bool // cluster
+		acceptFuture bool
+		stray        bool // the record below the restart offset has a time that was read
+		refuses      bool
+		warns        bool
+		strict       bool
+		same         bool // cluster
 	}{
-		"no stamp is ahead of the clock":              {noFuture: true, refuses: true},
+		"no stamp is ahead of the clock":              {acceptFuture: true, refuses: true},
 		"stamps may be":                               {warns: true},
 		"stamps may be, and one record near is older": {stray: true, strict: true},
 		"stamps may be, and the run is strict":        {refuses: true, strict: true},
@@ -281,7 +281,7 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMoments(t, func(c *deployment.Config) { c.Time.NoFuture = tt.noFuture })
+			m := newMoments(t, func(c *deployment.Config) { c.Time.AcceptFuture = tt.acceptFuture })
 			if !tt.same {
 				m.elsewhere()
 			}

@@ -26,7 +26,7 @@ func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 	end := start.Add(2 * time.Minute)
 	clocks := map[string]deployment.Time{
 		"producers":                   {Trust: deployment.TrustProducer},
-		"producers, future believed":  {Trust: deployment.TrustProducer, NoFuture: true},
+		"producers, future believed":  {Trust: deployment.TrustProducer, AcceptFuture: true},
 		"append times":                {Trust: deployment.TrustBroker},
 		"append times, a little late": {Trust: deployment.TrustBroker, Lateness: time.Second, Skew: time.Minute},
 	}

@@ -16,13 +16,13 @@ type Header struct {
 
 	Shards, ReleaseShards, LedgerSlots uint32
 
-	By, Why     string // author of the generation and reason for it, if the operator stated them
-	Deployment  string // prefix of the transactional ids that fence older runs
-	StartMillis int64  // Unix milliseconds; earlier events belong to no turn
-	EventsTopic string
-	Events      EventIdentity // decoding of the records of EventsTopic
-	Trust       string        // whose event times are trusted
-	NoFuture    bool          // whether event times in the future are accepted
+	By, Why      string // author of the generation and reason for it, if the operator stated them
+	Deployment   string // prefix of the transactional ids that fence older runs
+	StartMillis  int64  // Unix milliseconds; earlier events belong to no turn
+	EventsTopic  string
+	Events       EventIdentity // decoding of the records of EventsTopic
+	Trust        string        // whose event times are trusted
+	AcceptFuture bool          // whether event times in the future are accepted
 	// Zone is the time zone in which windows and budget periods begin (package wallclock); "" is
 	// UTC. The times in a header are instants and do not depend on it.
 	Zone string
@@ -80,7 +80,7 @@ func (h *Header) layout(w *wire) {
 	w.fields("counts topic", &t.Counts, "control topic", &t.Control, "ledger topic", &t.Ledger,
 		"dead-letter topic", &t.DeadLetter, "turns topic", &t.Turns)
 	w.fields("format of counts", (*string)(&h.Counts.Format), "by", &h.By, "why", &h.Why,
-		"schema of counts", &h.Counts.SchemaID, "future test", &h.NoFuture)
+		"schema of counts", &h.Counts.SchemaID, "future test", &h.AcceptFuture)
 	if what := h.Counts.check(); what != "" {
 		w.fail(what)
 	}

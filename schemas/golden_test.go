@@ -88,7 +88,7 @@ func goldenBody(i int, u units.Precision, keys [][]byte, settled []SettledKey) C
 			Events: EventIdentity{Records: "5 columns, at most 1048576 bytes", User: "column 1 of csv",
 				Key:  "column 3 of csv",
 				Time: `column 2 of csv in "ms"`, Value: "column 5 of csv", Filters: []string{`"a" in column 4 of csv`}},
-			NoFuture: true, Topics: Topics{"counts", "control", "ledger", "dead", "turns"},
+			AcceptFuture: true, Topics: Topics{"counts", "control", "ledger", "dead", "turns"},
 			Counts: CountsEncoding{CountsAvro, 7},
 			Metrics: []MetricSpec{{Name: "views", Kind: "events", Filter: "a == 1", Of: "x", KeysFrom: "y", Min: -3,
 				Max: 1000, Period: "24h0m0s", WindowSize: 60000, WindowSlide: 60000, Lateness: 1000,

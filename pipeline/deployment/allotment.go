@@ -184,7 +184,7 @@ func atLeastText(v float64) string {
 // component: all further sums cost the same, and so do all levels of a tree.
 func (m *Metric) costFactor() int64 {
 	scale := m.scale()
-	n := 1 + sumsFiner(scale)*int64(len(m.furtherSums()))
+	n := 1 + sumsFiner(scale)*int64(len(m.extraSums()))
 	if scale != nil {
 		n += metrickind.NodesFiner * int64(scale.Levels())
 	}
@@ -245,8 +245,8 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 // that is more, but at most top.
 func defaultFirst(m *Metric, top *big.Int) *big.Int {
 	first := new(big.Int).Rsh(top, 24)
-	for _, sum := range m.furtherSums() {
-		enough := new(big.Int).Mul(leastFurther.Big(), sum.Square(m.bounds()))
+	for _, sum := range m.extraSums() {
+		enough := new(big.Int).Mul(leastExtra.Big(), sum.Square(m.bounds()))
 		if enough.Lsh(enough, 1).Cmp(first) > 0 {
 			first = enough
 		}
@@ -302,7 +302,7 @@ func checkPayable(m *Metric, top units.Precision, burst *big.Int) error {
 	if metrickind.Of(m.Kind).Sums() {
 		oneEvent.Min, oneEvent.Max = 0, 1
 	}
-	if worst := worstCost(metrickind.Of(m.Kind), oneEvent, m.furtherSums(), m.scale(), top); worst.Cmp(burst) > 0 {
+	if worst := worstCost(metrickind.Of(m.Kind), oneEvent, m.extraSums(), m.scale(), top); worst.Cmp(burst) > 0 {
 		cost, _ := worst.Float64()
 		budget, _ := new(big.Float).SetInt(burst).Float64()
 		path, noise := m.leastNoise(), m.Target.Absolute

@@ -33,11 +33,11 @@ type Deployment struct {
 // CompiledMetric is a metric, or a metric's share of counted events, with the numbers computed for
 // it.
 type CompiledMetric struct {
-	Spec    schemas.MetricSpec // definition
-	Digest  [32]byte           // digest of Spec
-	Plan    *noisereduction.Plan
-	Further []schemas.MetricSpec // further components of its counts
-	Scale   *metrickind.Scale    // scale of the trees of its counts; nil if they have none
+	Spec   schemas.MetricSpec // definition
+	Digest [32]byte           // digest of Spec
+	Plan   *noisereduction.Plan
+	Extra  []schemas.MetricSpec // further components of its counts
+	Scale  *metrickind.Scale    // scale of the trees of its counts; nil if they have none
 }
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, the metrics'
@@ -178,7 +178,7 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	}
 	first, err := compileSpec(spec)
 	if err == nil {
-		first.Further, err = furtherSpecs(m, spec)
+		first.Extra, err = extraSpecs(m, spec)
 		first.Scale = m.scale()
 	}
 	if err != nil {
@@ -213,16 +213,16 @@ func specsBeside(m *Metric, spec schemas.MetricSpec, a allotment) (all []schemas
 	return append(all, m.statistics(spec)...)
 }
 
-// furtherSpecs returns the definitions of the further components of a metric's counts.
-func furtherSpecs(m *Metric, first schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
-	for _, kind := range m.furtherSums() {
+// extraSpecs returns the definitions of the further components of a metric's counts.
+func extraSpecs(m *Metric, first schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
+	for _, kind := range m.extraSums() {
 		sum := partOf(first, kind)
 		if sum.Top, err = units.PrecisionFromBig(topOf(kind, first.Bounds(), first.Top, m.scale())); err != nil {
 			return nil, fmt.Errorf("computing the precision of metric %s: %w", sum.Name, err)
 		}
 		sum.First = sum.Top
-		if least, err := release.FurtherPrecision(&first, &sum, first.First); err != nil ||
-			least.Cmp(leastFurther) < 0 {
+		if least, err := release.ExtraPrecision(&first, &sum, first.First); err != nil ||
+			least.Cmp(leastExtra) < 0 {
 			return nil, Invalid("Max", "the range from min to max is too wide for the budget: give values in a "+
 				"coarser unit, or move min and max closer together")
 		}
@@ -254,7 +254,7 @@ func partOf(first schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
 }
 
 // leastFurther is a little above the least precision at which a further component can be drawn.
-var leastFurther = units.Precision{Lo: 1 << 10}
+var leastExtra = units.Precision{Lo: 1 << 10}
 
 // countedName returns the name under which a metric's share of counted events is released.
 func countedName(metric string) string { return metrickind.Sharing().Beside(metric) }
@@ -285,7 +285,7 @@ func (d *Deployment) Specs() []schemas.MetricSpec {
 		specs[i] = d.Metrics[i].Spec
 	}
 	for i := range d.Metrics {
-		specs = append(specs, d.Metrics[i].Further...)
+		specs = append(specs, d.Metrics[i].Extra...)
 	}
 	return specs
 }

@@ -123,9 +123,9 @@ type Time struct {
 	Slack time.Duration
 	// IdleGrace is how long a partition may be silent before its watermark follows the wall clock,
 	// minus Lateness, Skew and IdleGrace.
-	IdleGrace  time.Duration
-	NoFuture   bool   // no event counts as being from the future; only for files
-	WindowZone string // time zone of windows and budget periods (package wallclock); "": UTC
+	IdleGrace    time.Duration
+	AcceptFuture bool   // whether events from the future count; only for files
+	WindowZone   string // time zone of windows and budget periods (package wallclock); "": UTC
 }
 
 // Values of Time.Trust.

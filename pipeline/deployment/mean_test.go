@@ -56,7 +56,7 @@ func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 		}
 		for _, u := range d.Metrics[0].Plan.Ladder() {
 			for i := 1; i < len(specs); i++ {
-				drawn, err := release.FurtherPrecision(&specs[0], &specs[i], u)
+				drawn, err := release.ExtraPrecision(&specs[0], &specs[i], u)
 				want := new(big.Int).Mul(u.Big(), specs[i].Top.Big())
 				want.Quo(want, specs[0].Top.Big())
 				if err != nil || drawn.Cmp(specs[i].Top) > 0 || drawn.Big().Cmp(want) != 0 {

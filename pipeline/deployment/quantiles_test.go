@@ -99,7 +99,7 @@ func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 		part := rapid.Int64Range(1, 1000).Draw(rt, "part")
 		u, _ := units.PrecisionFromBig(new(big.Int).Div(new(big.Int).Mul(first.Top.Big(), big.NewInt(part)),
 			big.NewInt(1000)))
-		if precision, err := release.FurtherPrecision(&first, &nodes, u); err != nil || precision.Cmp(nodes.Top) > 0 ||
+		if precision, err := release.ExtraPrecision(&first, &nodes, u); err != nil || precision.Cmp(nodes.Top) > 0 ||
 			precision.Big().Cmp(new(big.Int).Mul(u.Big(), big.NewInt(metrickind.NodesFiner))) != 0 {
 			rt.Errorf("N at %v: nodes at %v, %v", u, precision, err)
 		}

@@ -110,7 +110,7 @@ func (m *Metric) checkTree(kind metrickind.Kind) error {
 	if err := check(); err != nil {
 		return err
 	}
-	if power, most := m.widestRange(); len(m.furtherSums()) > 0 && m.Max-m.Min > most {
+	if power, most := m.widestRange(); len(m.extraSums()) > 0 && m.Max-m.Min > most {
 		return m.rangeTooWide(power, most)
 	}
 	return m.checkPrivate(kind)
@@ -266,9 +266,9 @@ func (m *Metric) checkAlso(kind metrickind.Kind) error {
 	return nil
 }
 
-// furtherSums returns the kinds of the sums among the further components of the metric's counts.
-func (m *Metric) furtherSums() []metrickind.Kind {
-	return metrickind.Of(m.Kind).FurtherSums(m.Also)
+// extraSums returns the kinds of the sums among the further components of the metric's counts.
+func (m *Metric) extraSums() []metrickind.Kind {
+	return metrickind.Of(m.Kind).ExtraSums(m.Also)
 }
 
 // statistics returns the definitions of the metrics that release a metric's quantiles, the shares
@@ -305,7 +305,7 @@ func (m *Metric) statistics(first schemas.MetricSpec) (all []schemas.MetricSpec)
 // components, the nodes of its tree, and its statistics.
 func (m *Metric) partNames() (names []string) {
 	kind := metrickind.Of(m.Kind)
-	for _, sum := range m.furtherSums() {
+	for _, sum := range m.extraSums() {
 		names = append(names, sum.Beside(m.Name))
 	}
 	if kind.Tree != nil {

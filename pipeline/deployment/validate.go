@@ -284,7 +284,7 @@ func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64)
 func (m *Metric) widestRange() (power string, most int64) {
 	room := maxSum / 2 / int64(max(m.MaxEventsPerKey, 1))
 	two := metrickind.Bounds{Events: 1, Max: 2} // only a square can exceed 2
-	if slices.ContainsFunc(m.furtherSums(), func(component metrickind.Kind) bool {
+	if slices.ContainsFunc(m.extraSums(), func(component metrickind.Kind) bool {
 		return component.Sensitivity(two) > 2
 	}) {
 		return "(max − min)²", int64(math.Sqrt(float64(room)))

@@ -16,8 +16,8 @@ const maxCause = 4 << 10
 // and otherwise the innermost exception.
 func (f *failure) cause() string {
 	text := f.Stack
-	if at := workerPrefix.FindAllStringIndex(text, -1); len(at) > 0 {
-		text = text[at[len(at)-1][1]:]
+	if prefixes := workerPrefix.FindAllStringIndex(text, -1); len(prefixes) > 0 {
+		text = text[prefixes[len(prefixes)-1][1]:]
 		text, _, _ = strings.Cut(text, "\n\tat ")
 		text, _, _ = strings.Cut(text, "\n\t... ")
 		return shorten(innermost(text))

@@ -25,16 +25,16 @@ func followed(t *testing.T, m *slowJobManager, then func(cancel context.CancelCa
 	t.Helper()
 	s := submissionTo(t, m)
 	s.o.Away = time.Second
-	var told []string
+	var causes []string
 	s.failing = func(cause string) error {
-		told = append(told, cause)
+		causes = append(causes, cause)
 		return failing(cause)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	s.o.Started = func(string, string) { go then(cancel) }
 	err := s.once(ctx)
-	return told, err
+	return causes, err
 }
 
 // Every end of a job is reported as it happened, each failure once and the oldest first, and no job
@@ -48,7 +48,7 @@ func TestAJobIsFollowedToItsEnd(t *testing.T) {
 		failing error
 		is      error
 		says    string
-		told    []string
+		causes  []string
 	}{
 		"finished": {then: func(m *slowJobManager, _ context.CancelCauseFunc) { m.becomes("FINISHED") }},
 		"failed after restarts": {
@@ -57,7 +57,7 @@ func TestAJobIsFollowedToItsEnd(t *testing.T) {
 				later()
 				m.becomes("FAILED", failure{Name: "third", Time: 3})
 			},
-			says: "is FAILED: third", told: []string{"first", "second", "third"},
+			says: "is FAILED: third", causes: []string{"first", "second", "third"},
 		},
 		"cancelled by another": {then: func(m *slowJobManager, _ context.CancelCauseFunc) {
 			m.becomes("CANCELED")
@@ -74,7 +74,7 @@ func TestAJobIsFollowedToItsEnd(t *testing.T) {
 		}, is: ErrUnreachable, says: "may still run"},
 		"not to be tried again": {
 			then:    func(m *slowJobManager, _ context.CancelCauseFunc) { m.becomes("RESTARTING", first) },
-			failing: stop, is: stop, told: []string{"first"},
+			failing: stop, is: stop, causes: []string{"first"},
 		},
 		"the run is over": {then: func(_ *slowJobManager, cancel context.CancelCauseFunc) { cancel(stop) }, is: stop},
 	} {
@@ -84,15 +84,15 @@ func TestAJobIsFollowedToItsEnd(t *testing.T) {
 				t.Skip("half a minute passes until its job is given up")
 			}
 			m := &slowJobManager{}
-			told, err := followed(t, m, func(cancel context.CancelCauseFunc) {
+			causes, err := followed(t, m, func(cancel context.CancelCauseFunc) {
 				c.then(m, cancel)
 			}, func(string) error { return c.failing })
 			if c.is == nil && c.says == "" && err != nil || c.is != nil && !errors.Is(err, c.is) ||
 				c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("it ended with %v; want %v %q", err, c.is, c.says)
 			}
-			if !slices.Equal(told, c.told) {
-				t.Errorf("told %q, want %q", told, c.told)
+			if !slices.Equal(causes, c.causes) {
+				t.Errorf("told %q, want %q", causes, c.causes)
 			}
 			if n := m.running(); n != 0 && name != "away for good" {
 				t.Errorf("%d jobs are left", n)

@@ -6,7 +6,7 @@ type Known struct {
 	Events Estimate // first component, as released
 	// Components returns the first component and the given number of further ones. With their
 	// Width, the intervals of the given number of ratios hold jointly at the stated confidence.
-	Components func(further, ratios int) Components
+	Components func(extra, ratios int) Components
 }
 
 const alsoPrefix = "also_" // prefix for the names of kinds with the value of another kind
@@ -22,7 +22,7 @@ func also(base Kind) Kind {
 			if base.Vector == nil {
 				return known.Events, false, nil
 			}
-			return base.Vector.Join(b, known.Components(len(base.Vector.Further), base.Vector.Ratios)), false, nil
+			return base.Vector.Join(b, known.Components(len(base.Vector.Extra), base.Vector.Ratios)), false, nil
 		}},
 		Texts: Texts{Label: base.Texts.Label, Size: "events", Value: base.Texts.Value},
 	}
@@ -44,14 +44,14 @@ func alsoDeviation() Kind {
 // has the first few of them, or none.
 func SumComponents() []Kind { return []Kind{meanOffset(), meanSquare()} }
 
-// FurtherSums returns the kinds of a count's further components that are sums: as many as its kind,
+// ExtraSums returns the kinds of a count's further components that are sums: as many as its kind,
 // or a kind released alongside it, needs. If there are any, a count with a tree also draws its
 // number of events again, with the precision of the sums, because values computed from the first
 // component would be coarse.
-func (k Kind) FurtherSums(also []string) []Kind {
-	n := len(k.Further())
+func (k Kind) ExtraSums(also []string) []Kind {
+	n := len(k.Extra())
 	for _, name := range also {
-		n = max(n, len(Of(name).Further()))
+		n = max(n, len(Of(name).Extra()))
 	}
 	sums := SumComponents()[:n]
 	if k.Tree != nil && n > 0 {

@@ -18,7 +18,7 @@ func mean() Kind {
 		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
 		Value: one,
 		Vector: &Vector{
-			Further: []string{meanOffset().Name}, Ratios: 1, Aim: aimOfMean, Half: halfOfMean, Join: joinMean,
+			Extra: []string{meanOffset().Name}, Ratios: 1, Aim: aimOfMean, Half: halfOfMean, Join: joinMean,
 			Imitate: imitateMean,
 			Span:    func(low, high float64) (from, to float64) { return low, high },
 			Truth:   func(powers [MaxComponents]float64) float64 { return powers[1] / powers[0] },

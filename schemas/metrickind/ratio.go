@@ -16,8 +16,8 @@ type ratio struct {
 // range, −most to most. The interval is the whole range if N is not significantly above 0, if a
 // component may have been clamped, or if the interval lies outside the range: clamped to a point,
 // it would seem exact.
-func ratioOf(c Components, further int, most *big.Rat) ratio {
-	n, s := c.Of[0], c.Of[further]
+func ratioOf(c Components, extra int, most *big.Rat) ratio {
+	n, s := c.Of[0], c.Of[extra]
 	least := new(big.Rat).Neg(most)
 	within := func(x *big.Rat) *big.Rat { return clamp(x, least, most) }
 	out := ratio{value: new(big.Rat), low: least, high: most}
@@ -46,8 +46,8 @@ func ratioOf(c Components, further int, most *big.Rat) ratio {
 }
 
 // imitateRatio is ratioOf in floating point.
-func imitateRatio(d Drawn, further int, most float64) Imitated {
-	n, s := d.Values[0], d.Values[further]
+func imitateRatio(d Drawn, extra int, most float64) Imitated {
+	n, s := d.Values[0], d.Values[extra]
 	within := func(x float64) float64 { return math.Max(-most, math.Min(most, x)) }
 	k := d.Width * d.Width
 	a := n*n - k*d.Variances[0]
@@ -57,7 +57,7 @@ func imitateRatio(d Drawn, further int, most float64) Imitated {
 	case a <= 0:
 		return Imitated{within(s / n), -most, most}
 	}
-	root := math.Sqrt(k * (d.Variances[further]*a + d.Variances[0]*s*s))
+	root := math.Sqrt(k * (d.Variances[extra]*a + d.Variances[0]*s*s))
 	low, high := (s*n-root)/a, (s*n+root)/a
 	if high < -most || low > most {
 		return Imitated{within(s / n), -most, most}

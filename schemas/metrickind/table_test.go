@@ -59,13 +59,13 @@ func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
 		if k.Share {
 			shares++
 		}
-		for _, further := range k.Further() {
-			if further.Part == nil || further.Value == nil {
-				t.Errorf("%s: %s is no component", k.Name, further.Name)
+		for _, extra := range k.Extra() {
+			if extra.Part == nil || extra.Value == nil {
+				t.Errorf("%s: %s is no component", k.Name, extra.Name)
 			}
 		}
-		if further := k.Further(); len(further) >= MaxComponents || k.Vector != nil && len(further) == 0 {
-			t.Errorf("%s: %d further components", k.Name, len(further))
+		if extra := k.Extra(); len(extra) >= MaxComponents || k.Vector != nil && len(extra) == 0 {
+			t.Errorf("%s: %d further components", k.Name, len(extra))
 		}
 	}
 	if shares != 1 {
@@ -128,7 +128,7 @@ func TestRangeOfValues(t *testing.T) {
 		b := Bounds{Events: rapid.Int64Range(1, 5).Draw(t, "events")}
 		b.Min = rapid.Int64Range(-20, 20).Draw(t, "min")
 		b.Max = rapid.Int64Range(b.Min, 20).Draw(t, "max")
-		for _, c := range append([]Kind{k}, k.Further()...) {
+		for _, c := range append([]Kind{k}, k.Extra()...) {
 			var least, greatest, most int64
 			for n := range b.Events {
 				for value := b.Min; value <= b.Max; value++ {
@@ -161,7 +161,7 @@ func TestAnImitatedVectorIsTheReleasedOne(t *testing.T) {
 			d := Drawn{Width: rapid.Float64Range(0.5, 3).Draw(t, "width")}
 			exact := func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }
 			c := Components{Width: exact(d.Width)}
-			for i, kind := range append([]Kind{k}, k.Further()...) {
+			for i, kind := range append([]Kind{k}, k.Extra()...) {
 				most := float64(kind.Sensitivity(b))
 				d.Values[i] = rapid.Float64Range(-1000*most, 1000*most).Draw(t, "value")
 				if d.Variances[i] = rapid.Float64Range(0.1, 1e4).Draw(t, "variance") * most * most; i == 0 {

@@ -27,7 +27,7 @@ func spread(name, label string, root bool) Kind {
 		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
 		Value: one,
 		Vector: &Vector{
-			Further: []string{meanOffset().Name, meanSquare().Name}, Ratios: 2,
+			Extra: []string{meanOffset().Name, meanSquare().Name}, Ratios: 2,
 			Span: f.span, Aim: f.aim, Half: f.half, Join: f.join, Imitate: f.imitate, Truth: f.truth,
 		},
 		Texts: Texts{

@@ -10,10 +10,10 @@ const MaxComponents = 4
 // single draw, at the same fraction of its top precision that the first one reached. All components
 // have the same maximum cost to a user, except alongside a tree: see Kind.Square and SumsFiner.
 type Vector struct {
-	// Further names the kinds of the further components, in order. One event adds at most the j-th
+	// Extra names the kinds of the further components, in order. One event adds at most the j-th
 	// power of max − min to the j-th of them.
-	Further []string
-	Ratios  int // number of ratios of components whose intervals must hold jointly
+	Extra  []string
+	Ratios int // number of ratios of components whose intervals must hold jointly
 	// Span returns the range of the kind's value if the values of events lie between low and high.
 	Span func(low, high float64) (from, to float64)
 	// Aim returns the relative target of the first component's ladder that meets a target for the
@@ -31,10 +31,10 @@ type Vector struct {
 	Truth func(powers [MaxComponents]float64) float64
 }
 
-// Further returns the kinds of the further components of a kind's counts, in order.
-func (k Kind) Further() (kinds []Kind) {
+// Extra returns the kinds of the further components of a kind's counts, in order.
+func (k Kind) Extra() (kinds []Kind) {
 	if k.Vector != nil {
-		for _, name := range k.Vector.Further {
+		for _, name := range k.Vector.Extra {
 			kinds = append(kinds, Of(name))
 		}
 	}

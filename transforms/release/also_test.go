@@ -42,7 +42,7 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 			}
 			slices.SortFunc(counts, func(a, b cellCount) int { return a.Compare(b.cellID) })
 			must.Succeed(t, r.ladders.refineAll(tasks))
-			must.Have(r.ladders.drawAllFurther(tasks, counts))
+			must.Have(r.ladders.drawAllExtra(tasks, counts))
 			for i := range tasks {
 				if clamped {
 					tasks[i].components[2].Value = big.NewRat(-noisereduction.MaxCount, 1)
@@ -61,9 +61,9 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 						High: t0.result.High}
 					truth, most := 2000.0, math.Inf(1)
 					if v := metrickind.Of(counted).Vector; v != nil {
-						third := len(v.Further) == 2
+						third := len(v.Extra) == 2
 						want = v.Join(specs[0].Bounds(), metrickind.Components{
-							Of: t0.components[:1+len(v.Further)], Width: r.ladders.plans[0].Width(v.Ratios),
+							Of: t0.components[:1+len(v.Extra)], Width: r.ladders.plans[0].Width(v.Ratios),
 							Beyond: clamped && third,
 						})
 						truth = 0

@@ -60,7 +60,7 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 		must.Succeed(t, r.ladders.refineAll(tasks))
 		for i := range tasks {
 			cell := &tasks[i]
-			u := must.Have(FurtherPrecision(&specs[0], &specs[nodesAt], cell.result.Precision))
+			u := must.Have(ExtraPrecision(&specs[0], &specs[nodesAt], cell.result.Precision))
 			n := nodes{ladders: &r.ladders, cell: cell.cellID, precision: u, scale: scale,
 				leaves: []leaf{{first, others + there}}}
 			if n.cell.Metric = uint32(nodesAt); there > 0 {
@@ -138,15 +138,15 @@ func TestAttackOnHistograms(t *testing.T) {
 		for i := range tasks {
 			u := tasks[i].result.Precision
 			sum := u.Float() * 2 * (float64(tasks[i].result.Value)/1024 - 2000 - 1)
-			further := must.Have(FurtherPrecision(&specs[0], &specs[nodesAt], u))
+			extra := must.Have(ExtraPrecision(&specs[0], &specs[nodesAt], u))
 			for _, value := range []int64{1, 9} {
 				leafOf := scale.Leaf(value)
-				n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale,
+				n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: extra, scale: scale,
 					leaves: []leaf{{leafOf, 1000 + there}}}
 				n.cell.Metric = uint32(nodesAt)
 				y := must.Have(n.draw(leafOf))
 				value, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
-				sum += further.Float() * (value - 1000 - 0.5)
+				sum += extra.Float() * (value - 1000 - 0.5)
 			}
 			if sum > epsilon {
 				above++
@@ -186,14 +186,14 @@ func TestAttackOnQuantiles(t *testing.T) {
 			u := tasks[i].result.Precision
 			ratio := func(u units.Precision, y float64) float64 { return u.Float() * (y - 1000 - 0.5) }
 			sum := ratio(u, float64(tasks[i].result.Value)/1024)
-			further := must.Have(FurtherPrecision(&specs[0], &specs[nodesAt], u))
-			n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale,
+			extra := must.Have(ExtraPrecision(&specs[0], &specs[nodesAt], u))
+			n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: extra, scale: scale,
 				leaves: []leaf{{scale.Leaf(value), 1000 + there}}}
 			n.cell.Metric = uint32(nodesAt)
 			for node := scale.Leaf(value); node != metrickind.Root; node = node.Parent() {
 				y := must.Have(n.draw(node))
 				value, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
-				sum += ratio(further, value)
+				sum += ratio(extra, value)
 			}
 			sums = append(sums, sum)
 		}
@@ -251,7 +251,7 @@ func attackOn(t *testing.T, kind string) {
 		}
 		sum := ratio(tasks[0].result.Precision, event[0], float64(tasks[0].result.Value)/1024)
 		for i := 1; i < len(specs); i++ {
-			u := must.Have(FurtherPrecision(&specs[0], &specs[i], tasks[0].result.Precision))
+			u := must.Have(ExtraPrecision(&specs[0], &specs[i], tasks[0].result.Precision))
 			cell.Metric = uint32(i)
 			y := must.Have(r.ladders.draw(cell, u, there*event[i]))
 			value, _ := y.Float64()

@@ -19,7 +19,7 @@ import (
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
-	further [][]int                // by metric: metrics of its additional components
+	extra   [][]int                // by metric: metrics of its additional components
 	widths  [][]*big.Rat           // by metric with additional components: width for 1, 2, … ratios
 	trees   []tree                 // by metric
 	digests [][32]byte             // by metric
@@ -83,7 +83,7 @@ func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Rele
 	}
 	passed := slices.DeleteFunc(tasks, func(t task) bool { return !t.result.Passed })
 	releases, settled := make([]schemas.Release, 0, len(passed)), make([]schemas.SettledKey, len(passed))
-	further, err := l.drawAllFurther(passed, counts)
+	extra, err := l.drawAllExtra(passed, counts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +99,7 @@ func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Rele
 		}
 		settled[i] = settledKey(t.cellID, t.result.Precision)
 	}
-	return releases, slices.Concat(settled, further, nodes), nil
+	return releases, slices.Concat(settled, extra, nodes), nil
 }
 
 func (l *ladders) refineAll(tasks []task) error {

@@ -54,7 +54,7 @@ func New(o Options) (*Releaser, error) {
 	if r.lost == nil {
 		r.lost = func(int64) {}
 	}
-	r.ladders.further = furtherOf(o.Metrics)
+	r.ladders.extra = extraOf(o.Metrics)
 	for i := range o.Metrics {
 		m := &o.Metrics[i]
 		plan, err := o.planOf(i)
@@ -63,7 +63,7 @@ func New(o Options) (*Releaser, error) {
 		}
 		r.ladders.plans, r.ladders.digests = append(r.ladders.plans, plan), append(r.ladders.digests, m.Digest())
 		var widths []*big.Rat
-		if len(r.ladders.further[i]) > 0 {
+		if len(r.ladders.extra[i]) > 0 {
 			for ratios := range metrickind.MaxComponents - 1 {
 				widths = append(widths, plan.Width(1+ratios))
 			}

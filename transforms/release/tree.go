@@ -62,7 +62,7 @@ func (l *ladders) computeStatistics(t *task, counts []cellCount) (settled []sche
 	r, tree := &t.result, &l.trees[t.Metric]
 	known := metrickind.Known{
 		Events:     metrickind.Estimate{Value: r.Value, StdDev: r.StdDev, Low: r.Low, High: r.High},
-		Components: func(further, ratios int) metrickind.Components { return l.components(t, further, ratios) },
+		Components: func(extra, ratios int) metrickind.Components { return l.components(t, extra, ratios) },
 	}
 	cell := t.cellID
 	cell.Metric = uint32(max(tree.nodes, 0))
@@ -95,7 +95,7 @@ func (l *ladders) computeStatistics(t *task, counts []cellCount) (settled []sche
 // earlier nodes (docs/guarantee.md, "Quantiles").
 func (l *ladders) search(t *task, cell cellID, counts []cellCount) (*metrickind.Search, units.Precision, error) {
 	tree := &l.trees[t.Metric]
-	u, err := FurtherPrecision(&l.metrics[t.Metric], &l.metrics[tree.nodes], t.result.Precision)
+	u, err := ExtraPrecision(&l.metrics[t.Metric], &l.metrics[tree.nodes], t.result.Precision)
 	if err != nil {
 		return nil, u, err
 	}

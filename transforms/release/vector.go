@@ -11,37 +11,37 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// furtherOf returns, by metric, the metrics of its additional components that are sums, in order.
-func furtherOf(metrics []schemas.MetricSpec) [][]int {
-	further := make([][]int, len(metrics))
+// extraOf returns, by metric, the metrics of its additional components that are sums, in order.
+func extraOf(metrics []schemas.MetricSpec) [][]int {
+	extra := make([][]int, len(metrics))
 	for i := range metrics {
 		for j := range metrics {
 			kind := metrickind.Of(metrics[j].Kind)
 			if metrics[j].Of == metrics[i].Name && kind.Part != nil && !kind.HasNodes() {
-				further[i] = append(further[i], j)
+				extra[i] = append(extra[i], j)
 			}
 		}
 	}
-	return further
+	return extra
 }
 
-func (l *ladders) drawAllFurther(passed []task, counts []cellCount) ([]schemas.SettledKey, error) {
-	return settleEach(passed, func(metric uint32) bool { return len(l.further[metric]) > 0 },
-		func(t *task) ([]schemas.SettledKey, error) { return l.drawFurther(t, counts) })
+func (l *ladders) drawAllExtra(passed []task, counts []cellCount) ([]schemas.SettledKey, error) {
+	return settleEach(passed, func(metric uint32) bool { return len(l.extra[metric]) > 0 },
+		func(t *task) ([]schemas.SettledKey, error) { return l.drawExtra(t, counts) })
 }
 
 // drawFurther draws the additional components of a count, computes the value from all components,
 // and returns the precisions of the additional ones. These follow from the precision of the first
 // component, which is public: they are successive Gaussian releases (docs/guarantee.md, "Several
 // components").
-func (l *ladders) drawFurther(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
+func (l *ladders) drawExtra(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
 	t.components = append(t.components, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value),
 		big.NewInt(1<<10)), Variance: variance(t.result.Precision)})
-	for _, metric := range l.further[t.Metric] {
+	for _, metric := range l.extra[t.Metric] {
 		cell := t.cellID
 		cell.Metric = uint32(metric)
-		u, err := FurtherPrecision(spec, &l.metrics[metric], t.result.Precision)
+		u, err := ExtraPrecision(spec, &l.metrics[metric], t.result.Precision)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (l *ladders) drawFurther(t *task, counts []cellCount) (settled []schemas.Se
 		settled = append(settled, settledKey(cell, u))
 	}
 	if vector := metrickind.Of(spec.Kind).Vector; vector != nil {
-		joined := vector.Join(spec.Bounds(), l.components(t, len(vector.Further), vector.Ratios))
+		joined := vector.Join(spec.Bounds(), l.components(t, len(vector.Extra), vector.Ratios))
 		t.joined = &joined
 	}
 	return settled, nil
@@ -66,8 +66,8 @@ func (l *ladders) drawFurther(t *task, counts []cellCount) (settled []schemas.Se
 
 // components returns the first component of a count and its drawn additional ones. Their Width is
 // such that the intervals of the given number of ratios all hold.
-func (l *ladders) components(t *task, further, ratios int) metrickind.Components {
-	c := metrickind.Components{Of: t.components[:1+further], Width: l.widths[t.Metric][ratios-1]}
+func (l *ladders) components(t *task, extra, ratios int) metrickind.Components {
+	c := metrickind.Components{Of: t.components[:1+extra], Width: l.widths[t.Metric][ratios-1]}
 	for _, component := range c.Of[1:] {
 		c.Beyond = c.Beyond || beyond(component, c.Width)
 	}
@@ -84,15 +84,15 @@ func (l *ladders) draw(c cellID, u units.Precision, count int64) (*big.Rat, erro
 	return new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), exponent)), nil
 }
 
-// FurtherPrecision returns the precision of an additional component: the same fraction of its top
+// ExtraPrecision returns the precision of an additional component: the same fraction of its top
 // as u is of the first component's top, rounded down.
-func FurtherPrecision(first, further *schemas.MetricSpec, u units.Precision) (units.Precision, error) {
-	scaled := new(big.Int).Mul(u.Big(), further.Top.Big())
+func ExtraPrecision(first, extra *schemas.MetricSpec, u units.Precision) (units.Precision, error) {
+	scaled := new(big.Int).Mul(u.Big(), extra.Top.Big())
 	p, err := units.PrecisionFromBig(scaled.Quo(scaled, first.Top.Big()))
 	switch {
 	case err != nil:
-		return p, fmt.Errorf("computing the precision of %s: %w", further.Name, err)
-	case p.IsZero(), p.Cmp(further.Top) > 0: // pipeline/deployment excludes both
+		return p, fmt.Errorf("computing the precision of %s: %w", extra.Name, err)
+	case p.IsZero(), p.Cmp(extra.Top) > 0: // pipeline/deployment excludes both
 		return p, noisereduction.ErrPrecision
 	}
 	return p, nil

@@ -35,13 +35,13 @@ func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float6
 		MaxEventsPerKey: 1, Min: low, Max: high, LadderKind: "adaptive", First: first, Top: top, Absolute: absolute,
 		Confidence: 0.95, KeyMode: schemas.KeysPublic}
 	specs := []schemas.MetricSpec{m}
-	for _, kind := range metrickind.Of(m.Kind).Further() {
-		further := m
-		further.Name, further.Kind, further.Of, further.KeyMode, further.KeysFrom, further.Absolute = kind.Beside("m"),
+	for _, kind := range metrickind.Of(m.Kind).Extra() {
+		extra := m
+		extra.Name, extra.Kind, extra.Of, extra.KeyMode, extra.KeysFrom, extra.Absolute = kind.Beside("m"),
 			kind.Name, "m", schemas.KeysFrom, "m", 0
-		further.Top = must.Have(units.PrecisionFromBig(new(big.Int).Quo(top.Big(), kind.Square(m.Bounds()))))
-		further.First, further.LadderKind, further.LadderFactor = further.Top, "geometric", 2
-		specs = append(specs, further)
+		extra.Top = must.Have(units.PrecisionFromBig(new(big.Int).Quo(top.Big(), kind.Square(m.Bounds()))))
+		extra.First, extra.LadderKind, extra.LadderFactor = extra.Top, "geometric", 2
+		specs = append(specs, extra)
 	}
 	return specs
 }
@@ -174,7 +174,7 @@ func released(t testing.TB, r *Releaser, components []int64, cells int) []schema
 		}
 	}
 	must.Succeed(t, r.ladders.refineAll(tasks))
-	must.Have(r.ladders.drawAllFurther(tasks, counts))
+	must.Have(r.ladders.drawAllExtra(tasks, counts))
 	for i := range tasks {
 		all[i] = r.ladders.releaseOf(&tasks[i])
 	}

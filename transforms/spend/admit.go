@@ -72,7 +72,7 @@ func (a *admission) admit(u *member) error {
 			a.tallies[i].Add(tally)
 			continue
 		}
-		worst, ok := a.rules.price(m, kept, a.clip.further, a.clip.leaves)
+		worst, ok := a.rules.price(m, kept, a.clip.extra, a.clip.leaves)
 		if !ok || worst > left {
 			tally.Beyond, tally.Counted = tally.Beyond+tally.Counted, 0
 			a.tallies[i].Add(tally)
@@ -163,7 +163,7 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 		case len(kept) == 0:
 			return errNothingKept
 		}
-		worst, ok := a.rules.price(m, kept, a.clip.further, a.clip.leaves)
+		worst, ok := a.rules.price(m, kept, a.clip.extra, a.clip.leaves)
 		if !ok || worst > left {
 			return errOverBudget
 		}

@@ -37,7 +37,7 @@ func (c *clipper) price(i int, n uint64) (units.Mu2, bool) {
 	}
 	_, peaks := c.addUp(&c.userKeys[i], n)
 	sum, ok := units.Charge(peaks[0], m.spec.Top)
-	for j, component := range m.further {
+	for j, component := range m.extra {
 		charge, fits := units.Charge(peaks[j+1], c.rules.metrics[component].spec.Top)
 		sum, ok = addCharge(sum, charge, fits && ok)
 	}

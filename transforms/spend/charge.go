@@ -83,27 +83,27 @@ type prices struct {
 	windows  []schemas.MetricWindow
 	keys     [][]units.Precision   // by window and key
 	released [][]units.Precision   // by window and key: 0 for private keys that were not released
-	further  [][][]units.Precision // by window, additional component and key
+	extra    [][][]units.Precision // by window, additional component and key
 	nodes    [][]drawnNodes        // by window and key, for metrics with trees
 }
 
 func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	n := len(d.delta.Windows)
 	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n),
-		released: make([][]units.Precision, n), further: make([][][]units.Precision, n), nodes: make([][]drawnNodes, n)}
+		released: make([][]units.Precision, n), extra: make([][][]units.Precision, n), nodes: make([][]drawnNodes, n)}
 	for i, window := range d.delta.Windows {
 		m, err := a.metric(window)
 		if err != nil {
 			return nil, err
 		}
 		p.keys[i] = s.precisions(window, d.ended.keysOf(i, m), m.private())
-		if len(m.further) > 0 || m.nodes >= 0 {
+		if len(m.extra) > 0 || m.nodes >= 0 {
 			p.released[i] = s.precisions(window, d.ended.keysOf(i, m), false)
 		}
-		for _, component := range m.further {
+		for _, component := range m.extra {
 			derived := window
 			derived.Metric = uint32(component)
-			p.further[i] = append(p.further[i], s.precisions(derived, d.ended.keysOf(i, m), false))
+			p.extra[i] = append(p.extra[i], s.precisions(derived, d.ended.keysOf(i, m), false))
 		}
 		if m.nodes >= 0 {
 			derived := window
@@ -134,8 +134,8 @@ func (p *prices) cost(all *reservations, r *reservation) (units.Mu2, error) {
 		actual, _ = actual.Add(charge)
 	}
 	for i, k := range all.keptOf(r) {
-		for j, n := range all.furtherOf(r, i, len(m.further)) {
-			u := p.further[window][j][k.key]
+		for j, n := range all.extraOf(r, i, len(m.extra)) {
+			u := p.extra[window][j][k.key]
 			if u.IsZero() != p.released[window][k.key].IsZero() {
 				return 0, errNoPrice
 			}

@@ -34,7 +34,7 @@ type clipper struct {
 	water    water
 
 	kept    []kept
-	further []int64     // by key of kept and additional component: the user's contribution
+	extra   []int64     // by key of kept and additional component: the user's contribution
 	leaves  []leafCount // by key of kept: the leaves of its tree
 	counted []uint64    // by window: the number of counted events; 0 if the user is not admitted
 }
@@ -102,7 +102,7 @@ func (c *clipper) clipWindow(m *metric, e *endedWindows, i int, u *member,
 func (c *clipper) divide(m *metric, matches []bool, u *schemas.ContribUser,
 	counted uint64) ([]kept, schemas.WindowTally) {
 	var tally schemas.WindowTally
-	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
+	c.kept, c.extra, c.leaves = c.kept[:0], c.extra[:0], c.leaves[:0]
 	var all uint64
 	for _, e := range u.Entries {
 		if matches[e.Key] {
@@ -164,7 +164,7 @@ func (c *clipper) clipUser(m *metric, w *contributions, matches []bool, u *schem
 			c.sizes[i] = k.within
 		}
 	}
-	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
+	c.kept, c.extra, c.leaves = c.kept[:0], c.extra[:0], c.leaves[:0]
 	for i, n := range c.affordable(allowance) {
 		k, all := &c.userKeys[i], c.sizes[i]
 		counted := c.eventsOf(k, n, all)
@@ -200,7 +200,7 @@ func (c *clipper) addKept(k *userKey, n uint64) {
 		sums, _ := c.addUp(k, n)
 		total = clamped(sums[0])
 		for _, sum := range sums[1:len(c.m.values)] {
-			c.further = append(c.further, clamped(sum))
+			c.extra = append(c.extra, clamped(sum))
 		}
 		if c.m.nodes >= 0 {
 			c.addLeaves(k, n)

@@ -273,8 +273,8 @@ func (m *model) count(w schemas.MetricWindow) {
 				seen[user] = true
 				add(int(w.Metric), k.Key, k.Count)
 			}
-			for j, metric := range m.rules.FurtherOf(int(w.Metric)) {
-				add(metric, k.Key, k.Further[j])
+			for j, metric := range m.rules.ExtraOf(int(w.Metric)) {
+				add(metric, k.Key, k.Extra[j])
 			}
 			nodes := slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool {
 				return o.Of == m.metrics[w.Metric].Name && metrickind.Of(o.Kind).HasNodes()

@@ -55,12 +55,12 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, shar
 				sums.keys[i][k].Parts(func(n int64) { add(w, keys[k], keys[k], n) })
 			}
 		}
-		for j, component := range m.further {
+		for j, component := range m.extra {
 			derived := w
 			derived.Metric = uint32(component)
 			for k, present := range sums.present[i] {
 				if present {
-					sums.further[i][k*len(m.further)+j].Parts(func(n int64) { add(derived, keys[k], keys[k], n) })
+					sums.extra[i][k*len(m.extra)+j].Parts(func(n int64) { add(derived, keys[k], keys[k], n) })
 				}
 			}
 		}
@@ -76,7 +76,7 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, shar
 // counts holds the admitted counts of a shard in one turn.
 type counts struct {
 	keys    [][]int128.Int             // by window and key
-	further [][]int128.Int             // by window, key and additional component
+	extra   [][]int128.Int             // by window, key and additional component
 	present [][]bool                   // by window and key: whether an admitted user has the key
 	leaves  []map[leafCount]int128.Int // by window; keys of the maps have n = 0
 }
@@ -85,19 +85,19 @@ type counts struct {
 // which are charged separately, but counts once where users are counted.
 func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
-	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), present: make([][]bool, n),
+	c := counts{keys: make([][]int128.Int, n), extra: make([][]int128.Int, n), present: make([][]bool, n),
 		leaves: make([]map[leafCount]int128.Int, n)}
 	for i := range n {
 		m := &a.rules.metrics[d.delta.Windows[i].Metric]
 		keys := len(d.ended.keysOf(i, m))
 		c.keys[i], c.present[i] = make([]int128.Int, keys), make([]bool, keys)
-		c.further[i] = make([]int128.Int, keys*len(m.further))
+		c.extra[i] = make([]int128.Int, keys*len(m.extra))
 	}
 	last := lastUsers(a, d)
 	for i := range d.reservations.list {
 		r := &d.reservations.list[i]
 		lastUser := last[r.window]
-		components := len(a.rules.metrics[d.delta.Windows[r.window].Metric].further)
+		components := len(a.rules.metrics[d.delta.Windows[r.window].Metric].extra)
 		for _, l := range d.reservations.leavesOf(r) {
 			if c.leaves[r.window] == nil {
 				c.leaves[r.window] = map[leafCount]int128.Int{}
@@ -106,8 +106,8 @@ func (a *shardAccounts) counts(d *decision) counts {
 			c.leaves[r.window][cell] = c.leaves[r.window][cell].Add(int64(l.n))
 		}
 		for i, k := range d.reservations.keptOf(r) {
-			for j, n := range d.reservations.furtherOf(r, i, components) {
-				sum := &c.further[r.window][int(k.key)*components+j]
+			for j, n := range d.reservations.extraOf(r, i, components) {
+				sum := &c.extra[r.window][int(k.key)*components+j]
 				*sum = sum.Add(n)
 			}
 			c.present[r.window][k.key] = true

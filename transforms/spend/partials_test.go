@@ -87,10 +87,10 @@ func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
 		switch c.kind {
 		case sum:
 		case quantiles:
-			metrics = append(metrics, furtherOf(&metrics[0])...)
+			metrics = append(metrics, extraOf(&metrics[0])...)
 		default:
 			metrics[0].Kind = quantiles
-			metrics = append(metrics, furtherOf(&metrics[0], c.kind)...)
+			metrics = append(metrics, extraOf(&metrics[0], c.kind)...)
 		}
 		if _, err := NewRules(budgets.Budget{Mu2: 1}, testHashKey, metrics, 1, 1, 4); (err == nil) != c.fits {
 			t.Errorf("%s: %d events from %d to %d: %v", c.kind, c.events, c.min, c.max, err)

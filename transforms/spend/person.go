@@ -23,9 +23,9 @@ type Person struct {
 
 // Part is a user's contribution to the count of a key.
 type Part struct {
-	Key     uint32 // index into the keys of Begin
-	Total   int64
-	Further []int64 // the user's contributions to additional components that are sums
+	Key   uint32 // index into the keys of Begin
+	Total int64
+	Extra []int64 // the user's contributions to additional components that are sums
 }
 
 // NewPerson checks its arguments as NewRules does.
@@ -65,7 +65,7 @@ func (p *Person) Window(metric int, elapsed int64, entries []schemas.KeyCount,
 	if err != nil || len(kept) == 0 {
 		return nil, err
 	}
-	worst, ok := p.rules.price(m, kept, p.clip.further, p.clip.leaves)
+	worst, ok := p.rules.price(m, kept, p.clip.extra, p.clip.leaves)
 	if !ok || worst > left {
 		return nil, nil
 	}
@@ -74,9 +74,9 @@ func (p *Person) Window(metric int, elapsed int64, entries []schemas.KeyCount,
 	}
 	p.entry.Account, p.debts[metric] = purse.Account, purse.Debt
 	p.parts = p.parts[:0]
-	n := len(m.further)
+	n := len(m.extra)
 	for i, k := range kept {
-		p.parts = append(p.parts, Part{k.key, k.total, p.clip.further[i*n : (i+1)*n]})
+		p.parts = append(p.parts, Part{k.key, k.total, p.clip.extra[i*n : (i+1)*n]})
 	}
 	return p.parts, nil
 }

@@ -29,7 +29,7 @@ func drawSettings(t *rapid.T) settings {
 		releaseShards: rapid.IntRange(1, 3).Draw(t, "release shards"),
 		slots:         rapid.SampledFrom([]int{minLedgerSlots, 5, 6, 7, 8, 9, 12, 17}).Draw(t, "slots"),
 	}
-	var further []schemas.MetricSpec
+	var extra []schemas.MetricSpec
 	base := -1 // a metric whose keys another one may take
 	for i := range rapid.IntRange(1, 4).Draw(t, "metrics") {
 		m := drawMetric(t, fmt.Sprintf("m%d", i))
@@ -44,7 +44,7 @@ func drawSettings(t *rapid.T) settings {
 			base = len(s.metrics)
 		}
 		s.metrics = append(s.metrics, m)
-		further = append(further, furtherOf(&m, drawAlso(t, &m)...)...)
+		extra = append(extra, extraOf(&m, drawAlso(t, &m)...)...)
 		if rapid.IntRange(0, 2).Draw(t, "counted") == 0 {
 			share := shareOf(&m, rapid.Uint32Range(1, 12).Draw(t, "events of a share"))
 			share.Top = units.Precision{Lo: rapid.Uint64Range(1, 1<<42).Draw(t, "top of a share")}
@@ -52,7 +52,7 @@ func drawSettings(t *rapid.T) settings {
 			s.metrics = append(s.metrics, share)
 		}
 	}
-	s.metrics = append(s.metrics, further...)
+	s.metrics = append(s.metrics, extra...)
 	s.budget = budgets.Budget{Mu2: units.Mu2(rapid.Uint64Range(1, 1<<12).Draw(t, "B²"))}
 	return s
 }
@@ -76,13 +76,13 @@ func drawAlso(t *rapid.T, m *schemas.MetricSpec) (also []string) {
 	return also
 }
 
-// furtherOf returns the further components of a metric, each with a top of its own, and the kinds
+// extraOf returns the further components of a metric, each with a top of its own, and the kinds
 // released beside it.
-func furtherOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec) {
+func extraOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec) {
 	for _, kind := range also {
 		all = append(all, part(*m, metrickind.AlsoKind(kind).Name))
 	}
-	for i, kind := range metrickind.Of(m.Kind).FurtherSums(also) {
+	for i, kind := range metrickind.Of(m.Kind).ExtraSums(also) {
 		top := units.Precision{Hi: m.Top.Hi, Lo: max(m.Top.Lo>>i, 1)}
 		all = append(all, schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name,
 			KeyMode: schemas.KeysFrom, KeysFrom: m.Route(), Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey,

@@ -23,17 +23,17 @@ type reservation struct {
 	user     uint32 // number of the user, from 1, in all of the user's budget periods
 	window   uint32
 	from, to uint32    // positions of the counted keys in reservations.kept
-	further  uint32    // position in reservations.further
+	extra    uint32    // position in reservations.extra
 	leaves   [2]uint32 // from and to: positions in reservations.leaves
 	worst    units.Mu2
 }
 
 // reservations holds the reservations of a turn, ascending by user, period and window.
 type reservations struct {
-	list    []reservation
-	kept    []kept
-	further []int64 // by key of kept and additional component
-	leaves  []leafCount
+	list   []reservation
+	kept   []kept
+	extra  []int64 // by key of kept and additional component
+	leaves []leafCount
 
 	users uint32
 	last  accounts.ID
@@ -42,9 +42,9 @@ type reservations struct {
 // keptOf returns the counted keys of a reservation.
 func (r *reservations) keptOf(res *reservation) []kept { return r.kept[res.from:res.to] }
 
-// furtherOf returns the contributions to the n additional components of the i-th counted key.
-func (r *reservations) furtherOf(res *reservation, i, n int) []int64 {
-	return r.further[int(res.further)+i*n:][:n]
+// extraOf returns the contributions to the n additional components of the i-th counted key.
+func (r *reservations) extraOf(res *reservation, i, n int) []int64 {
+	return r.extra[int(res.extra)+i*n:][:n]
 }
 
 // leavesOf returns the leaves of the trees of a reservation's counted keys.
@@ -58,11 +58,11 @@ func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 	if r.users == 0 || r.last != u.ID {
 		r.users, r.last = r.users+1, u.ID
 	}
-	from, further, leaf := uint32(len(r.kept)), uint32(len(r.further)), uint32(len(r.leaves))
-	r.kept, r.further, r.leaves = append(r.kept, c.kept...), append(r.further, c.further...),
+	from, extra, leaf := uint32(len(r.kept)), uint32(len(r.extra)), uint32(len(r.leaves))
+	r.kept, r.extra, r.leaves = append(r.kept, c.kept...), append(r.extra, c.extra...),
 		append(r.leaves, c.leaves...)
 	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from,
-		to: uint32(len(r.kept)), further: further, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
+		to: uint32(len(r.kept)), extra: extra, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
 }
 
 // setAccount sets the account's index in the reservations since from; −1 stands for noAccount.
@@ -76,10 +76,10 @@ func (r *reservations) setAccount(account, from int) {
 func (r *reservations) reused(users int) reservations {
 	poison.Fill(r.list, reservation{period: -1, account: noAccount})
 	poison.Fill(r.kept, kept{})
-	poison.Fill(r.further, math.MinInt64)
+	poison.Fill(r.extra, math.MinInt64)
 	poison.Fill(r.leaves, leafCount{key: math.MaxUint32})
 	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users),
-		further: r.further[:0], leaves: r.leaves[:0]}
+		extra: r.extra[:0], leaves: r.leaves[:0]}
 }
 
 // scratch is memory that successive decisions share. Its contents are valid until the next

@@ -38,7 +38,7 @@ type metric struct {
 	filter    uint64              // bit that an event's label must have; 0: no filter
 	public    map[string]struct{} // nil unless keys are public
 	rank      string              // first field of the hash that orders a user's keys
-	further   []int               // metrics of the additional components of its counts
+	extra     []int               // metrics of the additional components of its counts
 	nodes     int                 // metric that counts its trees' nodes; −1: none
 	scale     *metrickind.Scale   // scale of its trees
 	base      int                 // metric whose events this one counts, if it is a share
@@ -142,11 +142,11 @@ func (r *Rules) derive(m *metric) error {
 		}
 		to.nodes, to.scale = len(r.metrics), scale
 	default: // a component
-		if place, sums := len(to.further), r.sumsOf(to); place >= len(sums) || sums[place].Name != m.kind.Name ||
+		if place, sums := len(to.extra), r.sumsOf(to); place >= len(sums) || sums[place].Name != m.kind.Name ||
 			!m.bounded(to) || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
-		to.further, to.values = append(to.further, len(r.metrics)), append(to.values, m.kind.Value)
+		to.extra, to.values = append(to.extra, len(r.metrics)), append(to.values, m.kind.Value)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (m *metric) bounded(base *metric) bool {
 // hasSums reports whether the additional components of a metric are the sums that it needs, in
 // order.
 func (r *Rules) hasSums(m *metric) bool {
-	return slices.EqualFunc(m.further, r.sumsOf(m), func(i int, kind metrickind.Kind) bool {
+	return slices.EqualFunc(m.extra, r.sumsOf(m), func(i int, kind metrickind.Kind) bool {
 		return r.metrics[i].kind.Name == kind.Name
 	})
 }
@@ -174,7 +174,7 @@ func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 			statistics = append(statistics, s.kind.ValueOf())
 		}
 	}
-	return m.kind.FurtherSums(statistics)
+	return m.kind.ExtraSums(statistics)
 }
 
 // share makes m the share of a metric, with the same events.
@@ -243,7 +243,7 @@ func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 // price returns the worst-case cost of a user's contribution to a window of the metric, with the
 // additional components of its counts and all nodes of their trees; ok is false if it exceeds what
 // an account can store.
-func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCount) (worst units.Mu2, ok bool) {
+func (r *Rules) price(m *metric, kept []kept, extra []int64, leaves []leafCount) (worst units.Mu2, ok bool) {
 	for len(leaves) > 0 {
 		var selected []leafCount
 		selected, leaves = firstTree(leaves)
@@ -253,8 +253,8 @@ func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCoun
 			return 0, false
 		}
 	}
-	for i, n := range further {
-		charge, fits := units.Charge(size(n), r.metrics[m.further[i%len(m.further)]].spec.Top)
+	for i, n := range extra {
+		charge, fits := units.Charge(size(n), r.metrics[m.extra[i%len(m.extra)]].spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {
 			return 0, false
 		}

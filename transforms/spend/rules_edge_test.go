@@ -101,7 +101,7 @@ func TestRuleSquaresOfATreeDoNotOverflow(t *testing.T) {
 	} {
 		m := metric1("m")
 		m.Kind, m.Max, m.MaxEventsPerKey, m.Top = metrickind.Quantiles, 1<<32, 1<<30, units.Precision{Lo: c.top}
-		metrics := append([]schemas.MetricSpec{m}, furtherOf(&m)...)
+		metrics := append([]schemas.MetricSpec{m}, extraOf(&m)...)
 		if scale, err := metrics[1].Scale(); err != nil || scale.Levels() != 5 {
 			t.Fatalf("not five levels (%v)", err)
 		}

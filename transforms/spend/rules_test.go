@@ -297,7 +297,7 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 func TestRuleAReleasedValuePaysForAllComponents(t *testing.T) {
 	m := metric1("m")
 	m.Kind, m.Min, m.Max = metrickind.Variance, 0, 3
-	metrics := append([]schemas.MetricSpec{m}, furtherOf(&m)...)
+	metrics := append([]schemas.MetricSpec{m}, extraOf(&m)...)
 	var keys []schemas.SettledKey
 	for i := range metrics {
 		keys = append(keys, schemas.SettledKey{Metric: uint32(i), WindowEnd: 1000, Key: []byte("a"),
@@ -329,7 +329,7 @@ func TestRuleAReleasedValuePaysForAllComponents(t *testing.T) {
 func TestRuleAReleasedTreePaysForItsDrawnNodes(t *testing.T) {
 	m := metric1("m")
 	m.Kind, m.Min, m.Max, m.MaxEventsPerKey = metrickind.Quantiles, 0, 63, 3 // two levels
-	metrics := append([]schemas.MetricSpec{m}, furtherOf(&m)...)
+	metrics := append([]schemas.MetricSpec{m}, extraOf(&m)...)
 	first := schemas.SettledKey{WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}
 	node := func(n metrickind.Node, u uint64) schemas.SettledKey {
 		return schemas.SettledKey{Metric: 1, WindowEnd: 1000, Key: schemas.NodeKey([]byte("a"), n), Precision: unit(u)}

@@ -83,7 +83,7 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 		return a.Digest() == b.Digest()
 	}) ||
 		d.Budget != newest.Budget || d.Config.Time.WindowZone != newest.Zone ||
-		d.Config.Time.NoFuture != newest.NoFuture {
+		d.Config.Time.AcceptFuture != newest.AcceptFuture {
 		return fmt.Errorf("auditing %s, whose newest generation on control is %d: %w", newest.Deployment,
 			newest.Generation, deployment.ErrHeaderMismatch)
 	}
@@ -282,8 +282,8 @@ func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deploy
 	period, _ := time.ParseDuration(first.Period) // "" is a single period that never ends
 	c = reference.Config{
 		Incarnation: h.Incarnation, Generation: h.Generation, Counts: h.Counts, Format: given[0].Config.Events.Format,
-		Budget: int64(h.Budget.Mu2), Period: period.Milliseconds(), Start: h.StartMillis, Lateness: first.Lateness,
-		Skew: first.Skew, Slack: first.Slack, AllowFuture: h.NoFuture, Zone: wallclock.Of(h.Zone), Metrics: h.Metrics,
+		Budget: int64(h.Budget.Mu2), Period: period.Milliseconds(), Start: h.StartMillis, Zone: wallclock.Of(h.Zone),
+		Lateness: first.Lateness, Skew: first.Skew, Slack: first.Slack, AllowFuture: h.AcceptFuture, Metrics: h.Metrics,
 	}
 	if h.Trust == deployment.TrustProducer {
 		c.Latest = time.Now().UnixMilli()

@@ -20,7 +20,7 @@ func TestVariablesAreReplaced(t *testing.T) {
 	m := &c.Metrics[0]
 	_, user := f.KeyFiles()
 	if c.Events.Topic != "visits" || c.Privacy.Epsilon != 1 || m.Name != "views" || m.Window != time.Hour ||
-		m.MaxKeysPerUser != 24 || !c.Time.NoFuture ||
+		m.MaxKeysPerUser != 24 || !c.Time.AcceptFuture ||
 		!slices.Equal(c.Kafka.Brokers, []string{"localhost:9092", "other:9092"}) || !slices.Equal(m.Keys.List,
 		[]string{"costs $5", "$HOME"}) || user != filepath.Join("testdata", "user.key") {
 		t.Errorf("%+v, %s", c, user)

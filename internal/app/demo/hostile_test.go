@@ -100,11 +100,11 @@ func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 					t.Errorf("%s: other tallies (-want +got):\n%s", what, diff)
 				}
 			}
-			for at, place := range []int{0, len(lines) / 2, len(lines)} {
+			for third, place := range []int{0, len(lines) / 2, len(lines)} {
 				var evil, added []string
 				for i, h := range all {
 					evil, added = append(evil, h.line), append(added, h.outcome)
-					if long.On() && i%3 == at {
+					if long.On() && i%3 == third {
 						check(fmt.Sprintf("record %d at line %d", i, place), slices.Insert(slices.Clone(lines), place,
 							h.line), h.outcome)
 					}

@@ -109,7 +109,7 @@ func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options)
 		Follow: func(ctx context.Context, fn func(pipeline.Published) error) error {
 			return pipeline.FollowReleases(ctx, d, pipeline.FollowOptions{From: &pipeline.Position{}}, fn)
 		},
-		Take: func(p pipeline.Published) error {
+		OnTurn: func(p pipeline.Published) error {
 			if opt.OnTurn == nil {
 				return nil
 			}

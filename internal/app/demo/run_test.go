@@ -238,7 +238,7 @@ func TestRuleAReaderThatHangsDoesNotStopADemo(t *testing.T) {
 	}()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, handout.ErrNotTaken) {
+		if !errors.Is(err, handout.ErrOutputStalled) {
 			t.Errorf("got %v", err)
 		}
 	case <-time.After(time.Minute):

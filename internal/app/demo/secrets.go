@@ -45,7 +45,7 @@ func SeededSecrets(s Settings, source *Generated) (Secrets, error) {
 		Format         event.Format
 		From, To       int64
 		Lateness, Skew int64
-		NoFuture       bool
+		AcceptFuture   bool `json:"NoFuture"` // this name is in every seed
 	}{s, traits.Format, from.UnixMilli(), to.UnixMilli(), traits.Lateness.Milliseconds(), traits.Skew.Milliseconds(),
 		traits.AcceptFuture})
 	if err != nil {

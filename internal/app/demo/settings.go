@@ -60,7 +60,7 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 		Privacy: pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, DeltaKeys: s.DeltaKeys,
 			Accountant: s.Accountant, Planned: s.Planned, Lasts: s.Lasts},
 		Time: pipeline.Time{
-			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.AcceptFuture,
+			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, AcceptFuture: traits.AcceptFuture,
 		},
 		Metrics: []pipeline.Metric{{
 			Name: MetricName, Kind: s.Kind, Min: s.Min, Max: s.Max, Statistics: s.Statistics, Window: s.Window,

@@ -19,8 +19,8 @@ type Options struct {
 	// Follow calls a function with each turn, as pipeline.FollowReleases does. Every call begins at
 	// the same position.
 	Follow func(context.Context, func(pipeline.Published) error) error
-	// Take is called with the turns in order, each value once. Its error ends the Handout.
-	Take func(pipeline.Published) error
+	// OnTurn is called with the turns in order, each value once. Its error ends the Handout.
+	OnTurn func(pipeline.Published) error
 	// OnUnread, if set, is called when Follow fails. Follow is then repeated after pauses that grow
 	// from Pause to a minute, and begin again with Pause after a success. Without OnUnread, an
 	// error of Follow ends the Handout.
@@ -30,21 +30,21 @@ type Options struct {
 	OnError func(error)
 }
 
-// ErrNotTaken is returned by Wait if Take does not return.
-var ErrNotTaken = errors.New("handing out releases: the output is not read; is something reading stdout?")
+// ErrOutputStalled is returned by Wait if OnTurn does not return.
+var ErrOutputStalled = errors.New("handing out releases: the output is not read; is something reading stdout?")
 
-// hurried is the time that Wait and Leave allow for a call of Take when the process is in a hurry.
-// A hurried Wait takes at most ten times as long.
+// hurried is the time that Wait and Leave allow for a call of OnTurn when the process is in a
+// hurry. A hurried Wait takes at most ten times as long.
 const hurried = 3 * time.Second
 
 // Handout passes on releases. Its methods are for the goroutine that started it, except for Moved.
 type Handout struct {
 	done   atomic.Uint64 // last turn that was taken
-	moved  atomic.Int64  // time of the last progress of Take, in Unix nanoseconds
+	moved  atomic.Int64  // time of the last progress of OnTurn, in Unix nanoseconds
 	unread atomic.Pointer[error]
 	ended  chan struct{}
 	err    error // set before ended is closed
-	hangs  bool  // whether Wait has given up on Take
+	hangs  bool  // whether Wait has given up on OnTurn
 }
 
 // New returns a Handout of the turns after the given one.
@@ -75,7 +75,7 @@ func (h *Handout) run(ctx context.Context, o Options) error {
 			// The values of a turn whose end is missing come with the next turn.
 			p.Releases = slices.DeleteFunc(slices.Clone(p.Releases),
 				func(r schemas.Release) bool { return r.Turn <= done })
-			if refused = o.Take(p); refused != nil {
+			if refused = o.OnTurn(p); refused != nil {
 				return refused
 			}
 			h.done.Store(p.Turn)
@@ -101,12 +101,12 @@ func (h *Handout) run(ctx context.Context, o Options) error {
 	}
 }
 
-// Moved records progress of Take, so that the limit of Wait starts again.
+// Moved records progress of OnTurn, so that the limit of Wait starts again.
 func (h *Handout) Moved() { h.moved.Store(time.Now().UnixNano()) }
 
 // Wait waits until a turn is taken. It returns the error that ended the Handout before that, or
-// ErrNotTaken if Take makes no progress within limit (0 for no limit). Closing hurry shortens the
-// limit to a few seconds.
+// ErrOutputStalled if OnTurn makes no progress within limit (0 for no limit). Closing hurry
+// shortens the limit to a few seconds.
 func (h *Handout) Wait(turn uint64, limit time.Duration, hurry <-chan struct{}) error {
 	h.Moved()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -118,14 +118,14 @@ func (h *Handout) Wait(turn uint64, limit time.Duration, hurry <-chan struct{}) 
 			if h.done.Load() >= turn {
 				return nil
 			}
-			return cmp.Or(h.err, ErrNotTaken)
+			return cmp.Or(h.err, ErrOutputStalled)
 		case <-hurry:
 			h.Moved()
 			hurry, limit, deadline = nil, hurried, time.Now().Add(10*hurried)
 		case now := <-tick.C:
 			stuck := limit > 0 && now.UnixNano()-h.moved.Load() >= limit.Nanoseconds()
 			if h.hangs = stuck || !deadline.IsZero() && now.After(deadline); h.hangs {
-				return ErrNotTaken
+				return ErrOutputStalled
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func (h *Handout) Unread() error {
 	return nil
 }
 
-// Leave waits until the Handout has ended, but not for a call of Take that hangs.
+// Leave waits until the Handout has ended, but not for a call of OnTurn that hangs.
 func (h *Handout) Leave() {
 	if h.hangs {
 		return

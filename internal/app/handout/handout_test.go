@@ -33,7 +33,7 @@ func TestEachValueIsTakenOnce(t *testing.T) {
 			}
 			return map[bool]error{true: errors.New("no broker responds")}[tries < 3]
 		},
-		Take: func(p pipeline.Published) error {
+		OnTurn: func(p pipeline.Published) error {
 			for _, r := range p.Releases {
 				taken = append(taken, r.Key)
 			}

@@ -43,7 +43,7 @@ func Config(addr string) deployment.Config {
 		Events: deployment.Events{Topic: "events", Format: event.Format{Format: "jsonl", User: "user", Key: "key",
 			Time: "time", TimeUnit: "ms"}},
 		Privacy: deployment.Privacy{Epsilon: 1, Delta: 1e-6, Lasts: 5 * time.Minute},
-		Time:    deployment.Time{Trust: deployment.TrustProducer, NoFuture: true},
+		Time:    deployment.Time{Trust: deployment.TrustProducer, AcceptFuture: true},
 		Metrics: []deployment.Metric{{
 			Name: "views", Window: time.Minute, Keys: deployment.Keys{Mode: deployment.KeysPublic,
 				List: []string{"a", "b", "c"}},

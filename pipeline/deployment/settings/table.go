@@ -67,7 +67,7 @@ func timeFields() []Field {
 		{Name: "idle_grace", Path: "Time.IdleGrace", Kind: Duration, In: within(milli, year), Default: "1m"},
 		{Name: "window_zone", Path: "Time.WindowZone", Kind: Text, Example: "Europe/Zurich", Absent: "UTC",
 			Change: never},
-		{Name: "no_future", Path: "Time.NoFuture", Kind: Boolean, Default: "false", Change: never},
+		{Name: "no_future", Path: "Time.AcceptFuture", Kind: Boolean, Default: "false", Change: never},
 	}
 }
 

@@ -220,9 +220,9 @@ func (c *Change) CheckUserHash(ctx context.Context) error {
 		return nil
 	}
 	remedy := "no period ends together with a turn within a hundred years"
-	if at := turns.NextPeriod(c.settled); at != calendar.Forever {
+	if end := turns.NextPeriod(c.settled); end != calendar.Forever {
 		remedy = fmt.Sprintf("run the configuration in force with --until %s, where one ends, and repeat the change",
-			time.UnixMilli(at).UTC().Format(time.RFC3339))
+			time.UnixMilli(end).UTC().Format(time.RFC3339))
 	}
 	return fmt.Errorf("changing the user-hash key after turn %d: %w, and users would get a second budget in it; %s",
 		c.settled, deployment.ErrOpenPeriod, remedy)

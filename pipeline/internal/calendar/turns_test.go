@@ -81,15 +81,15 @@ func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 		w := testTurns(start, rapid.SampledFrom([]int64{0, 7, 50}).Draw(t, "period"), metrics...)
 		ends := byHand(w, until)
 		turn := uint64(0)
-		for at := start; at < ends[len(ends)-1]; at++ {
-			if at == ends[turn] {
+		for millis := start; millis < ends[len(ends)-1]; millis++ {
+			if millis == ends[turn] {
 				turn++
 			}
-			if got := w.Of(at); got != turn {
-				t.Fatalf("time %d is put to turn %d, not %d", at, got, turn)
+			if got := w.Of(millis); got != turn {
+				t.Fatalf("time %d is put to turn %d, not %d", millis, got, turn)
 			}
-			if got := w.LastEndedBy(at); got != turn-1 {
-				t.Fatalf("by %d, %d turns have ended, not %d", at, got, turn-1)
+			if got := w.LastEndedBy(millis); got != turn-1 {
+				t.Fatalf("by %d, %d turns have ended, not %d", millis, got, turn-1)
 			}
 		}
 		for n, end := range ends {
@@ -212,15 +212,15 @@ func TestRuleNoWindowReachesOverAChange(t *testing.T) {
 			ends = append(ends, w.End(turn))
 		}
 		turn := h.FromTurn - 1
-		for at := h.StartMillis; at < ends[len(ends)-1]; at++ {
-			for at >= h.SliceStart && at == ends[turn] {
+		for millis := h.StartMillis; millis < ends[len(ends)-1]; millis++ {
+			for millis >= h.SliceStart && millis == ends[turn] {
 				turn++
 			}
-			if got := w.Of(at); got != turn {
-				t.Fatalf("time %d is put to turn %d, not %d", at, got, turn)
+			if got := w.Of(millis); got != turn {
+				t.Fatalf("time %d is put to turn %d, not %d", millis, got, turn)
 			}
-			if got := w.LastEndedBy(at); got != turn-1 {
-				t.Fatalf("by %d, %d turns have ended, not %d", at, got, turn-1)
+			if got := w.LastEndedBy(millis); got != turn-1 {
+				t.Fatalf("by %d, %d turns have ended, not %d", millis, got, turn-1)
 			}
 		}
 		for n := h.FromTurn; n < h.FromTurn+20; n++ {
@@ -288,22 +288,22 @@ func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
 			Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}}
 		turns := New(h, 24*time.Hour)
 		turn := uint64(0)
-		for i, at := range begin[:len(begin)-1] {
-			first, last := turns.Of(at), turns.Of(begin[i+1]-1)
+		for i, day := range begin[:len(begin)-1] {
+			first, last := turns.Of(day), turns.Of(begin[i+1]-1)
 			if first != last || i > 0 && first <= turn {
 				t.Errorf("%s, day %d: turns %d to %d, and %d is that of the day before", zone, i, first, last, turn)
 			}
 			turn = first
-			if turns.End(turn) != begin[i+1] || turns.PeriodOf(at) != turns.PeriodOf(begin[i+1]-1) ||
-				turns.PeriodOf(at) == turns.PeriodOf(begin[i+1]) {
+			if turns.End(turn) != begin[i+1] || turns.PeriodOf(day) != turns.PeriodOf(begin[i+1]-1) ||
+				turns.PeriodOf(day) == turns.PeriodOf(begin[i+1]) {
 				t.Errorf("%s, day %d: its turn ends at %d, and its periods are %d to %d", zone, i, turns.End(turn),
-					turns.PeriodOf(at), turns.PeriodOf(begin[i+1]))
+					turns.PeriodOf(day), turns.PeriodOf(begin[i+1]))
 			}
 			ending := turns.Ending(turn)
 			if len(ending) != 1 {
 				t.Fatalf("%s, day %d: windows %v", zone, i, ending)
 			}
-			if from, to := turns.Bounds(ending[0].WindowStart, ending[0].WindowEnd); from != at || to != begin[i+1] {
+			if from, to := turns.Bounds(ending[0].WindowStart, ending[0].WindowEnd); from != day || to != begin[i+1] {
 				t.Errorf("%s, day %d: its window is from %d to %d", zone, i, from, to)
 			}
 			next := *h

@@ -19,7 +19,7 @@ func Header(d *deployment.Deployment) schemas.Header {
 		EventsTopic:   d.Config.Events.Topic,
 		Events:        d.Events,
 		Trust:         d.Config.Time.Trust,
-		NoFuture:      d.Config.Time.NoFuture,
+		AcceptFuture:  d.Config.Time.AcceptFuture,
 		Zone:          d.Config.Time.WindowZone,
 		Topics: schemas.Topics{
 			Counts: d.Config.Outputs.Counts, Control: d.Config.Outputs.Control,

@@ -62,7 +62,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 		"new, empty counts":        func(c *deployment.Config) { c.ReleaseShards = 3 },
 		"this id belongs to":       noiseKey("k1", 77),
 		"with another id":          noiseKey("k7", 1),
-		"time.no_future":           func(c *deployment.Config) { c.Time.NoFuture = !c.Time.NoFuture },
+		"time.no_future":           func(c *deployment.Config) { c.Time.AcceptFuture = !c.Time.AcceptFuture },
 		"time.trust":               func(c *deployment.Config) { c.Time.Trust = deployment.TrustBroker },
 		"the deployment's name":    func(c *deployment.Config) { c.Deployment += "-more" },
 		"choosing bounds":          func(c *deployment.Config) { c.Privacy.Planned = 0.1 },

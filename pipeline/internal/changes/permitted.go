@@ -38,9 +38,9 @@ func Differences(h, want *schemas.Header) []Difference {
 		sameRegistry(was.User, is.User)+other, value("events.fields.user", was.User, is.User))
 	add(periodOf(h) != periodOf(want), "the budget period", "it is the unit of privacy; "+other,
 		value("privacy.period", cmp.Or(periodOf(h), "for life"), cmp.Or(periodOf(want), "for life")))
-	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture,
+	add(h.Trust != want.Trust || h.AcceptFuture != want.AcceptFuture,
 		"whose times are trusted, or whether events of the future count", other,
-		value("time.trust", h.Trust, want.Trust), value("time.no_future", h.NoFuture, want.NoFuture))
+		value("time.trust", h.Trust, want.Trust), value("time.no_future", h.AcceptFuture, want.AcceptFuture))
 	add(h.Zone != want.Zone, "the time zone of windows", "it decides which window and which budget period an event "+
 		"belongs to; "+other, value("time.window_zone", cmp.Or(h.Zone, "UTC"), cmp.Or(want.Zone, "UTC")))
 	add(h.Topics.Control != want.Topics.Control, "the control topic", "it has the deployment's history",

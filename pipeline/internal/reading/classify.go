@@ -67,9 +67,9 @@ func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (clas
 		return classification{Outcome: watch.Late}, nil
 	case ahead:
 		return classification{Outcome: watch.Future}, nil
-	case !by.noFuture && millis > plus(r.Timestamp, by.skew) && r.Timestamp == noTimestamp:
+	case !by.acceptFuture && millis > plus(r.Timestamp, by.skew) && r.Timestamp == noTimestamp:
 		return classification{Outcome: watch.Unstamped}, nil
-	case !by.noFuture && millis > plus(r.Timestamp, by.skew):
+	case !by.acceptFuture && millis > plus(r.Timestamp, by.skew):
 		return classification{Outcome: watch.Future}, nil
 	}
 	v := classification{Outcome: watch.Accepted}
@@ -142,7 +142,7 @@ func allFiltered(d *deployment.Deployment) bool {
 func clockOf(d *deployment.Deployment) clock {
 	t := &d.Config.Time
 	return clock{
-		trustProducer: t.Trust == deployment.TrustProducer, noFuture: t.NoFuture,
+		trustProducer: t.Trust == deployment.TrustProducer, acceptFuture: t.AcceptFuture,
 		lateness: t.Lateness.Milliseconds(), skew: t.Skew.Milliseconds(), slack: t.Slack.Milliseconds(),
 	}
 }

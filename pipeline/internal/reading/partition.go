@@ -64,7 +64,7 @@ func plus(time, d int64) int64 {
 // clock holds the time rules of a generation, in milliseconds.
 type clock struct {
 	trustProducer bool
-	noFuture      bool
+	acceptFuture  bool
 	lateness      int64
 	skew          int64
 	slack         int64
@@ -73,7 +73,7 @@ type clock struct {
 // stampAhead reports whether a producer's timestamp is ahead of this machine's clock. A record
 // below talliedTo keeps its outcome from when it was first read.
 func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
-	if !c.trustProducer || c.noFuture {
+	if !c.trustProducer || c.acceptFuture {
 		return false
 	}
 	if r.Offset < p.talliedTo {

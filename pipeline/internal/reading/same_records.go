@@ -132,7 +132,7 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 		if err != nil {
 			return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 		}
-		exact := !clock.trustProducer || clock.noFuture
+		exact := !clock.trustProducer || clock.acceptFuture
 		switch {
 		case later > 0 && (exact || s.opts.Strict && later == near):
 			return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: records before offset %d are "+

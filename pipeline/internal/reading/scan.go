@@ -109,7 +109,7 @@ func (f *classifier) scanRange(ctx context.Context, client *kafkalog.Client, top
 		return 0, 0, err
 	}
 	from, to = bounds.Start, bounds.LastStable
-	if f.clock.trustProducer || f.clock.noFuture || o.From.IsZero() {
+	if f.clock.trustProducer || f.clock.acceptFuture || o.From.IsZero() {
 		return from, to, nil
 	}
 	offset, found, err := client.OffsetAt(ctx, topic, id, max(0, minus(o.From.UnixMilli(), f.clock.skew)))

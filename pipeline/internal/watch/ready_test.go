@@ -24,10 +24,10 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 			Partitions: []Partition{{ID: 0, Next: 7, High: 7, LastStable: 7, HeldBack: true}}}, now
 	}
 	for _, c := range []struct {
-		name string
-		from time.Time // when it stops moving; zero: never
-		at   func(now time.Time) (p Progress, seen time.Time, settled uint64, troubles []kafkalog.Trouble)
-		want string
+		name  string
+		from  time.Time // when it stops moving; zero: never
+		state func(now time.Time) (p Progress, seen time.Time, settled uint64, troubles []kafkalog.Trouble)
+		want  string
 	}{
 		{"a window that fills up", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, polled := alive(now)
@@ -101,7 +101,7 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 			}
 			r := NewReadiness(rules)
 			for now := start; now.Before(start.Add(3 * time.Minute)); now = now.Add(time.Second) {
-				p, seen, settled, troubles := c.at(now)
+				p, seen, settled, troubles := c.state(now)
 				why := r.Check(now, p, seen, settled, troubles)
 				still := !c.from.IsZero() && now.Sub(c.from) >= 29*time.Second
 				if still && !strings.HasPrefix(why, c.want) || !still && why != "" &&

@@ -181,8 +181,8 @@ func (c *Config) Price(metric int, b Contribution, precision func(metric int, ke
 	sum := int64(0)
 	for _, k := range b.Keys {
 		sum = plus(sum, Charge(k.Count, precision(metric, k.Key)))
-		for j, further := range c.FurtherOf(metric) {
-			sum = plus(sum, Charge(k.Further[j], precision(further, k.Key)))
+		for j, extra := range c.ExtraOf(metric) {
+			sum = plus(sum, Charge(k.Extra[j], precision(extra, k.Key)))
 		}
 		sum = plus(sum, c.chargeTree(metric, k.Key, k.Values, precision))
 	}

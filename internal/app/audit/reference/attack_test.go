@@ -33,7 +33,7 @@ func mixed() Config {
 	scatter := kind(sum(testMetric("scatter", "private", 40), 0, 3), "variance")
 	metrics := []schemas.MetricSpec{visits, share(visits, 4), pages, share(pages, 50), users, spent, taken,
 		share(taken, 2), scatter}
-	metrics = append(metrics, further(scatter)...)
+	metrics = append(metrics, extra(scatter)...)
 	for i := range metrics {
 		metrics[i].Top = costing(int64(5 + i%3))
 	}

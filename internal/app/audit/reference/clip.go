@@ -58,14 +58,14 @@ type Contribution struct {
 
 // KeyContribution is the contribution to one key.
 type KeyContribution struct {
-	Key     string
-	Count   int64   // a number of events, 1 for a user, a signed total
-	Further []int64 // sums of the chosen values, by additional component
-	Values  []int64 // for quantiles and histograms: the chosen values
+	Key    string
+	Count  int64   // a number of events, 1 for a user, a signed total
+	Extra  []int64 // sums of the chosen values, by additional component
+	Values []int64 // for quantiles and histograms: the chosen values
 }
 
 func (k KeyContribution) equal(o KeyContribution) bool {
-	return k.Key == o.Key && k.Count == o.Count && slices.Equal(k.Further, o.Further) && slices.Equal(k.Values,
+	return k.Key == o.Key && k.Count == o.Count && slices.Equal(k.Extra, o.Extra) && slices.Equal(k.Values,
 		o.Values)
 }
 
@@ -179,10 +179,10 @@ func (c *Config) priceOf(metric int, o *OfferedKey, n int64) int64 {
 		return sum
 	}
 	first, kinds := o.Values[:n], c.ComponentsOf(metric)
-	for j, further := range c.FurtherOf(metric) {
+	for j, extra := range c.ExtraOf(metric) {
 		dearest := int64(0)
 		for i := range first {
-			dearest = max(dearest, Charge(component(kinds[j], c.Metrics[metric], first[:i+1]), c.Top(further, "")))
+			dearest = max(dearest, Charge(component(kinds[j], c.Metrics[metric], first[:i+1]), c.Top(extra, "")))
 		}
 		sum = plus(sum, dearest)
 	}
@@ -209,7 +209,7 @@ func (c *Config) contribute(metric int, b *Contribution, o *OfferedKey, n int64)
 	b.Beyond += o.Records - counted
 	if chooses(c.Metrics[metric].Kind) {
 		for _, kind := range c.ComponentsOf(metric) {
-			k.Further = append(k.Further, component(kind, c.Metrics[metric], o.Values[:n]))
+			k.Extra = append(k.Extra, component(kind, c.Metrics[metric], o.Values[:n]))
 		}
 		if hasTree(c.Metrics[metric].Kind) {
 			k.Values = o.Values[:n]

@@ -41,7 +41,7 @@ type Config struct {
 	Below  map[int32]int64
 
 	ladders []*ladder // by metric, set by Compile; nil for components and statistics
-	further [][]int   // by metric, set by Compile: the metrics of its additional components
+	extra   [][]int   // by metric, set by Compile: the metrics of its additional components
 
 	// path, if set, decides instead of the ladders where releases stop: tests replay different
 	// inputs along one path of outputs.
@@ -58,14 +58,14 @@ func Compile(c Config) (Config, error) {
 	if c.ladders != nil {
 		return c, nil
 	}
-	further := make([][]int, len(c.Metrics))
+	extra := make([][]int, len(c.Metrics))
 	for i, m := range c.Metrics {
-		if further[i] = c.FurtherOf(i); max(uint64(c.Budget), uint64(m.Burst)) >= endless {
+		if extra[i] = c.ExtraOf(i); max(uint64(c.Budget), uint64(m.Burst)) >= endless {
 			return c, fmt.Errorf("computing the accounts of metric %q: its budget or burst exceeds 2^62−2 units",
 				m.Name)
 		}
 	}
-	c.ladders, c.further = make([]*ladder, len(c.Metrics)), further
+	c.ladders, c.extra = make([]*ladder, len(c.Metrics)), extra
 	for i, m := range c.Metrics {
 		if isComponent(m) || isStatistic(m) {
 			continue // drawn once, or computed from what was drawn
@@ -126,10 +126,10 @@ func isComponent(m schemas.MetricSpec) bool {
 	return m.Kind == "mean_offset" || m.Kind == "mean_square" || m.Kind == "mean_events" || isNodes(m)
 }
 
-// FurtherOf returns the metrics of the additional components of a metric.
-func (c *Config) FurtherOf(metric int) (all []int) {
-	if c.further != nil {
-		return c.further[metric]
+// ExtraOf returns the metrics of the additional components of a metric.
+func (c *Config) ExtraOf(metric int) (all []int) {
+	if c.extra != nil {
+		return c.extra[metric]
 	}
 	for i, m := range c.Metrics {
 		if isComponent(m) && !isNodes(m) && m.Of == c.Metrics[metric].Name {

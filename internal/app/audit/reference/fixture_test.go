@@ -176,7 +176,7 @@ func from(m schemas.MetricSpec, base string) schemas.MetricSpec {
 }
 
 // further returns the further components of a metric.
-func further(base schemas.MetricSpec) (all []schemas.MetricSpec) {
+func extra(base schemas.MetricSpec) (all []schemas.MetricSpec) {
 	for _, kind := range components(base.Kind) {
 		m := from(base, base.Name)
 		m.Name, m.Kind, m.Of, m.Absolute = base.Name+"."+kind, kind, base.Name, 0

@@ -22,7 +22,7 @@ func (c *Config) shares(metric int, w window, key string, n stop,
 	if c.path != nil { // nothing is published
 		return nil, steps.parents(), nil
 	}
-	u := furtherPrecision(c.Metrics[metric], c.Metrics[nodes], n.precision)
+	u := extraPrecision(c.Metrics[metric], c.Metrics[nodes], n.precision)
 	b := buckets{steps: steps, variance: estimate{precision: u}.variance(), width: c.ladders[metric].width}
 	for i := range steps.edges[1:] {
 		cell := (8 + node(i)).cell(key)

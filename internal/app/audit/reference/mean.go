@@ -27,9 +27,9 @@ func aimOfMean(m schemas.MetricSpec) float64 {
 	return min(0.98*(t/math.Sqrt(one+two)), 0.5)
 }
 
-// furtherPrecision returns ⌊u·top/top₁⌋ for the precision u at which the first component stopped.
-func furtherPrecision(first, further schemas.MetricSpec, u *big.Int) *big.Int {
-	product := new(big.Int).Mul(u, further.Top.Big())
+// extraPrecision returns ⌊u·top/top₁⌋ for the precision u at which the first component stopped.
+func extraPrecision(first, extra schemas.MetricSpec, u *big.Int) *big.Int {
+	product := new(big.Int).Mul(u, extra.Top.Big())
 	return product.Div(product, first.Top.Big())
 }
 

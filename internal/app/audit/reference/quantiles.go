@@ -209,7 +209,7 @@ func (c *Config) quantiles(metric int, w window, key string, n stop,
 	counts map[Cell]int64) (map[int]stop, []node, error) {
 	nodes, spec := c.nodesOf(metric), c.Metrics[metric]
 	t := tree{
-		Config: c, steps: c.stepsOf(metric), nodes: nodes, w: w, key: key, u: furtherPrecision(spec, c.Metrics[nodes],
+		Config: c, steps: c.stepsOf(metric), nodes: nodes, w: w, key: key, u: extraPrecision(spec, c.Metrics[nodes],
 			n.precision),
 		number: big.NewRat(n.value, 1024), counts: counts, drawn: map[node][8]*big.Rat{},
 	}

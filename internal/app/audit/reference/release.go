@@ -31,8 +31,8 @@ func (c *Config) count(members []*Member) map[Cell]int64 {
 				if spec.Kind == "distinct_users" {
 					seen[cell] = true
 				}
-				for j, further := range c.FurtherOf(part.Metric) {
-					counts[Cell{further, k.Key}] += k.Further[j]
+				for j, extra := range c.ExtraOf(part.Metric) {
+					counts[Cell{extra, k.Key}] += k.Extra[j]
 				}
 				if !hasTree(spec.Kind) {
 					continue
@@ -94,15 +94,15 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 		return nil
 	}
 	drawn := []estimate{{big.NewRat(stop.value, 1024), stop.precision}}
-	for _, further := range c.FurtherOf(metric) {
-		extra := Cell{further, key}
-		u := furtherPrecision(spec, c.Metrics[further], stop.precision)
-		t.draw(extra, counts[extra], precisionOf(u), true)
-		one, err := c.drawOnce(further, w, key, counts[extra], u)
+	for _, extra := range c.ExtraOf(metric) {
+		cell := Cell{extra, key}
+		u := extraPrecision(spec, c.Metrics[extra], stop.precision)
+		t.draw(cell, counts[cell], precisionOf(u), true)
+		one, err := c.drawOnce(extra, w, key, counts[cell], u)
 		if err != nil {
 			return err
 		}
-		if c.Metrics[further].Kind == "mean_events" {
+		if c.Metrics[extra].Kind == "mean_events" {
 			drawn[0] = one
 			continue
 		}

@@ -80,7 +80,7 @@ func (c *Config) statistics(metric int, w window, key string, n stop, drawn []es
 	maps.Copy(out, alongside)
 	nodes, stopped := c.nodesOf(metric), map[Cell]units.Precision{}
 	for _, parent := range parents {
-		stopped[Cell{nodes, parent.cell(key)}] = precisionOf(furtherPrecision(spec, c.Metrics[nodes], n.precision))
+		stopped[Cell{nodes, parent.cell(key)}] = precisionOf(extraPrecision(spec, c.Metrics[nodes], n.precision))
 	}
 	return out, stopped, nil
 }

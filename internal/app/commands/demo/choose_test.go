@@ -71,9 +71,9 @@ func TestSettingsAreFoundForEveryEpsilon(t *testing.T) {
 	t.Parallel()
 	path := manyUsers(t, 30)
 	for _, kind := range metrickind.Offered() {
-		of := []string{"--kind", kind.Name}
+		flags := []string{"--kind", kind.Name}
 		if kind.Values() {
-			of = append(of, "--value-field", "value", "--min", "-100", "--max", "400")
+			flags = append(flags, "--value-field", "value", "--min", "-100", "--max", "400")
 		}
 		for _, keys := range [][]string{{"--key-field", "what"}, {"--key-field", "what", "--public-keys",
 			"page0,page1"}} {
@@ -81,7 +81,7 @@ func TestSettingsAreFoundForEveryEpsilon(t *testing.T) {
 				continue
 			}
 			for _, epsilon := range []string{".05", "2", "20"} {
-				args := slices.Concat(of, keys, []string{"--epsilon", epsilon})
+				args := slices.Concat(flags, keys, []string{"--epsilon", epsilon})
 				choosing(t, path, args...)
 				if !long.On() {
 					break
@@ -169,7 +169,7 @@ func TestRuleADemoThatChoosesPaysForThat(t *testing.T) {
 // Windows of a size that is chosen do not reach beyond an end of the range that was given: they
 // would count events that the holder left out, and that the choice does not know.
 func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
-	at := func(text string) (v command.TimeValue) {
+	parse := func(text string) (v command.TimeValue) {
 		if err := v.Set(text); err != nil {
 			t.Fatal(err)
 		}
@@ -201,10 +201,10 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 	} {
 		f := &demoFlags{inputFlags: inputFlags{input: "some.csv"}, given: func(string) bool { return false }}
 		if c.from != "" {
-			f.from = at(c.from)
+			f.from = parse(c.from)
 		}
 		if c.to != "" {
-			f.to = at(c.to)
+			f.to = parse(c.to)
 		}
 		if f.times.Layout = c.layout; c.text {
 			f.times.Unit = event.TimeText

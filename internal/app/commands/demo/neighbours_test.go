@@ -121,13 +121,13 @@ func TestRuleOneUserChangesNothingPublicButReleasedValues(t *testing.T) {
 				`"key":"a"`) {
 				t.Fatalf("little is released:\n%s", stdout)
 			}
-			for _, at := range []int{1, len(lines) / 2, len(lines)} {
-				got, gotPage := show(slices.Insert(slices.Clone(lines), at, evil...))
+			for _, line := range []int{1, len(lines) / 2, len(lines)} {
+				got, gotPage := show(slices.Insert(slices.Clone(lines), line, evil...))
 				if diff := cmp.Diff(stdout, got); diff != "" {
-					t.Errorf("at line %d: another stdout (-want +got):\n%s", at, diff)
+					t.Errorf("at line %d: another stdout (-want +got):\n%s", line, diff)
 				}
 				if gotPage != page {
-					t.Errorf("at line %d: another page:\n%s", at, cmp.Diff(strings.Split(page, "\n"),
+					t.Errorf("at line %d: another page:\n%s", line, cmp.Diff(strings.Split(page, "\n"),
 						strings.Split(gotPage, "\n")))
 				}
 			}
@@ -151,8 +151,8 @@ func TestRuleAnOldRecordTakesNoAllowanceFromOthers(t *testing.T) {
 		return regexp.MustCompile(`(?m)^  counted +[\d,]+`).FindString(stderr)
 	}
 	alone, beside := counted(text), counted(text+"evil,a,2024-12-01T10:00:00Z\n")
-	number := func(of string) (n int) {
-		fmt.Sscan(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(of), "counted"), ",", ""),
+	number := func(text string) (n int) {
+		fmt.Sscan(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(text), "counted"), ",", ""),
 			&n) //nolint:errcheck // 0 is wrong as well
 		return n
 	}

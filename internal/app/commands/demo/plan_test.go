@@ -77,8 +77,8 @@ func TestTheSettingOfPlanIsTaken(t *testing.T) {
 		stdout, stderr = mustRun(t, slices.Concat([]string{"demo", "--format", "json"}, more, fields,
 			strings.Fields(a.Demo))...)
 		shown := strings.Count(stdout, "\n")
-		if said := b.Shown; float64(shown) < said-2 || float64(shown) > said+2 {
-			t.Errorf("%s: %s: %d values, said %.1f\n%s", name, a.Demo, shown, said, stderr)
+		if forecast := b.Shown; float64(shown) < forecast-2 || float64(shown) > forecast+2 {
+			t.Errorf("%s: %s: %d values, said %.1f\n%s", name, a.Demo, shown, forecast, stderr)
 		}
 	}
 }

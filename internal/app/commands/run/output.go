@@ -75,7 +75,7 @@ func (o *runOutput) begin(ctx context.Context, after uint64, pause time.Duration
 	o.handout = handout.New(after)
 	o.handout.Start(ctx, handout.Options{
 		Follow: follow, Pause: pause,
-		Take: func(p pipeline.Published) error { return o.print(ctx, p) },
+		OnTurn: func(p pipeline.Published) error { return o.print(ctx, p) },
 		OnUnread: func(err error) {
 			o.progress.Mention("cannot read topics %s and %s, so printing waits for them; the run continues: %v",
 				o.outputs().Counts, o.outputs().Turns, err)

@@ -171,8 +171,8 @@ func (t *table) add(p *person, events []record, c *cutter, start int64) error {
 		if err := trial.count(p, c.size, start, func(entry int, part spend.Part) {
 			cell := &trial.counted[p.cells[entry]]
 			cell[0] += float64(part.Total)
-			if len(part.Further) > 0 {
-				cell[1] += float64(part.Further[0])
+			if len(part.Extra) > 0 {
+				cell[1] += float64(part.Extra[0])
 			}
 		}); err != nil {
 			return err

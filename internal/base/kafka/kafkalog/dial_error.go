@@ -95,14 +95,14 @@ func (e *stageError) responseHint() string {
 	case alert(e.err):
 		return e.certificateHint()
 	case errors.Is(e.err, ErrCorrupt):
-		return "the answer is not Kafka's protocol: check that this is the port of a Kafka listener"
+		return "the response is not in Kafka's protocol: check that this is the port of a Kafka listener"
 	case hungUp(e.err) && (e.cfg.SASL == nil || e.stage == stageVersions):
 		return "the broker closed the connection: unless it is starting or stopping, check whether the configuration " +
 			"needs SASL or TLS"
 	case hungUp(e.err):
 		return "the broker closed the connection: check whether it is starting or stopping"
 	case e.silent():
-		return "the broker accepted the connection but did not answer: check whether it is overloaded, or " +
+		return "the broker accepted the connection but did not respond: check whether it is overloaded, or " +
 			"another service"
 	}
 	return "the broker did not accept the request"

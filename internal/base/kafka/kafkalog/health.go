@@ -23,12 +23,12 @@ const silentAfter = 5 * time.Second
 
 // health keeps the failures of calls that are being retried. Safe for concurrent use.
 type health struct {
-	mu       sync.Mutex
-	answered time.Time            // time of the last response from any broker
-	appended map[string]time.Time // time of the last acknowledged batch, by topic
-	troubles map[*trouble]Trouble
-	waiting  map[*trouble]Trouble // requests without a response
-	away     map[string]Away      // unreachable brokers, by address
+	mu           sync.Mutex
+	lastResponse time.Time            // from any broker
+	appended     map[string]time.Time // time of the last acknowledged batch, by topic
+	troubles     map[*trouble]Trouble
+	waiting      map[*trouble]Trouble // requests without a response
+	away         map[string]Away      // unreachable brokers, by address
 }
 
 // trouble represents one call, request or partition that may be in trouble.
@@ -36,7 +36,7 @@ type trouble struct{ _ byte } // not of size zero: its address is its identity
 
 func newHealth() *health {
 	return &health{
-		answered: time.Now(), appended: map[string]time.Time{},
+		lastResponse: time.Now(), appended: map[string]time.Time{},
 		troubles: map[*trouble]Trouble{}, waiting: map[*trouble]Trouble{}, away: map[string]Away{},
 	}
 }
@@ -68,7 +68,7 @@ func (h *health) request(addr string) (end func(err error)) {
 	return func(err error) {
 		defer h.lock()()
 		if delete(h.waiting, call); err == nil {
-			h.answered = time.Now()
+			h.lastResponse = time.Now()
 		}
 	}
 }
@@ -86,7 +86,7 @@ func (c *Client) Troubles() []Trouble {
 	return list
 }
 
-var errSilent = errors.New("it has not answered a request: check whether it is stopped or overloaded, and the network")
+var errSilent = errors.New("it does not respond: check whether it is stopped or overloaded, and the network")
 
 // Away is a broker that refuses connections.
 type Away struct {
@@ -131,11 +131,11 @@ func (c *Client) Appended(topic string) time.Time {
 	return c.health.appended[topic]
 }
 
-// Answered returns the time of the last response from any broker; before the first, the time when
-// the client was made.
-func (c *Client) Answered() time.Time {
+// LastResponse returns the time of the last response from any broker; before the first, the time
+// when the client was made.
+func (c *Client) LastResponse() time.Time {
 	defer c.health.lock()()
-	return c.health.answered
+	return c.health.lastResponse
 }
 
 // Ping asks all known brokers at once, on new connections, until one responds.
@@ -153,7 +153,7 @@ func (c *Client) Ping(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("finding a broker that answers: %w", last)
+	return fmt.Errorf("finding a broker that responds: %w", last)
 }
 
 // After goneAfter without a response, Gone asks all brokers and waits for goneAsks: together well
@@ -167,7 +167,7 @@ const (
 // it returns nil when ctx ends.
 func (c *Client) Gone(ctx context.Context) error {
 	for sleep(ctx, goneAfter/20) == nil {
-		last := c.Answered()
+		last := c.LastResponse()
 		if time.Since(last) < goneAfter {
 			continue
 		}
@@ -175,8 +175,8 @@ func (c *Client) Gone(ctx context.Context) error {
 		asked, cancel := context.WithTimeout(ctx, goneAsks)
 		err := c.Ping(asked)
 		cancel()
-		if err != nil && ctx.Err() == nil && c.Answered().Equal(last) {
-			return fmt.Errorf("no broker has answered since %s: %w", last.UTC().Format(time.RFC3339), err)
+		if err != nil && ctx.Err() == nil && c.LastResponse().Equal(last) {
+			return fmt.Errorf("no broker has responded since %s: %w", last.UTC().Format(time.RFC3339), err)
 		}
 	}
 	return nil

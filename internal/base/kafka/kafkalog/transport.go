@@ -269,7 +269,7 @@ func (w *wire) roundTrip(req protocol.Message, res any, memory func(n int) []byt
 	switch {
 	case err != nil:
 	case int32(binary.BigEndian.Uint32(answer[4:])) != w.correlation:
-		err = fmt.Errorf("%w: it is the answer to another request", ErrCorrupt)
+		err = fmt.Errorf("%w: it is the response to another request", ErrCorrupt)
 	default:
 		err = decode(res, version, answer[frameHeader:])
 	}

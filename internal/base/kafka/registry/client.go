@@ -137,7 +137,7 @@ func (c *Client) avroOnly(s sr.Schema) error {
 		return fmt.Errorf("%w: it refers to %d other schemas of the registry: write it as one schema",
 			event.ErrUnfitSchema, len(s.References))
 	case s.Schema == "":
-		return fmt.Errorf("%w: %s answers without a schema, so it is not a registry: check the whole address, with "+
+		return fmt.Errorf("%w: %s responded without a schema, so it is not a registry: check the whole address, with "+
 			"the path before /schemas", ErrUnreachable, c.cfg.URL)
 	}
 	return nil

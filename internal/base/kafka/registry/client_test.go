@@ -263,7 +263,7 @@ func TestSlowRegistriesAreUnreachable(t *testing.T) {
 	s, _ := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) { <-ended })
 	defer close(ended)
 	_, err := client(t, Config{URL: s.URL, Timeout: 20 * time.Millisecond, Attempts: 1}).Schema(t.Context(), 7)
-	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no answer in time") {
+	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no response in time") {
 		t.Error(err)
 	}
 }

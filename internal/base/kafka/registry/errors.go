@@ -58,7 +58,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	}
 	var busy *busyError
 	if errors.As(err, &busy) {
-		return fmt.Errorf("%w: %s answers with status %d, too many requests: allow more, or check whether records "+
+		return fmt.Errorf("%w: status %[3]d from %[2]s, too many requests: allow more, or check whether records "+
 			"name made-up schemas", ErrUnreachable, address, http.StatusTooManyRequests), true
 	}
 	var answer *sr.ResponseError
@@ -82,9 +82,9 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 		return fmt.Errorf("%w: %s does not allow user %q to read a schema: grant read access to every subject, "+
 			"because records may name any", ErrUnauthorized, address, c.cfg.User), false
 	case code >= 500:
-		return fmt.Errorf("%w: %s answers with status %d: read the registry's log", ErrUnreachable, address, code), true
+		return fmt.Errorf("%w: status %[3]d from %[2]s: read the registry's log", ErrUnreachable, address, code), true
 	}
-	return fmt.Errorf("%w: %s answers with status %d, so it is not a registry: check the whole address, with the path "+
+	return fmt.Errorf("%w: status %[3]d from %[2]s, so it is not a registry: check the whole address, with the path "+
 		"before /schemas", ErrUnreachable, address, answer.StatusCode), false
 }
 
@@ -110,7 +110,7 @@ func hint(err error) string {
 	case errors.As(err, &record):
 		return "it does not speak TLS: try http instead of https"
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "no answer in time: check address, port and firewall"
+		return "no response in time: check address, port and firewall"
 	}
 	return err.Error()
 }

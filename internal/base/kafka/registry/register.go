@@ -45,7 +45,7 @@ func (c *Client) Lookup(ctx context.Context, subject, schema string) (uint32, er
 // is not a registry's.
 func (c *Client) checked(id int, err error, doing, subject string) (uint32, error) {
 	if err == nil && (id < 1 || id > math.MaxInt32) {
-		err = fmt.Errorf("%w: %s answers with the id %d, which no schema can have", ErrUnsupported, c.cfg.URL, id)
+		err = fmt.Errorf("%w: %s responded with the id %d, which no schema can have", ErrUnsupported, c.cfg.URL, id)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%s %q: %w", doing, subject, err)

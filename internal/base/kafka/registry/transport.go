@@ -83,7 +83,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // errTooLong is wrapped by the error about a JSON object longer than maxAnswer.
-var errTooLong = errors.New("the answer is too long")
+var errTooLong = errors.New("the response is too long")
 
 // boundedBody ends after maxAnswer bytes: with errTooLong if that truncates a JSON object with a
 // schema, because the next response would be just as long.
@@ -113,7 +113,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 // registry requests; 0 if it names none.
 type busyError struct{ after time.Duration }
 
-func (e *busyError) Error() string { return "the registry answers with status 429, too many requests" }
+func (e *busyError) Error() string { return "status 429 from the registry: too many requests" }
 
 // retryAfter reads a Retry-After header: seconds or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
