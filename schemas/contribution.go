@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/poison"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
@@ -149,7 +151,7 @@ func (r *userRow) readHead(w *wire, u *ContribUser) (form uint64) {
 	copy(u.ID[:], w.next(len(u.ID), "user"))
 	head := w.readUint(math.MaxUint64, "user head")
 	if head&1 != 0 {
-		step := unzigzag(w.readUint(math.MaxUint64, "period"))
+		step := protowire.DecodeZigZag(w.readUint(math.MaxUint64, "period"))
 		w.check(step != 0, "period: a step of 0")
 		r.period += step
 	}

@@ -56,15 +56,6 @@ func (t *ReadTallies) Add(o ReadTallies) {
 	}
 }
 
-// Balanced reports whether every record read has exactly one outcome.
-func (t ReadTallies) Balanced() bool {
-	sum := t.Skipped + t.BeforeStart + t.Late + t.Future + t.Overtaken + t.Accepted
-	for _, n := range t.DeadLettered {
-		sum += n
-	}
-	return sum == t.Read
-}
-
 func (*Close) controlKind() Kind { return KindClose }
 
 func (c *Close) layout(w *wire) {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -264,7 +266,7 @@ func (w *wire) uint32(v *uint32, what string) {
 
 func (w *wire) int(v *int64, what string) {
 	if w.reading {
-		*v = unzigzag(w.readUint(math.MaxUint64, what))
+		*v = protowire.DecodeZigZag(w.readUint(math.MaxUint64, what))
 	} else {
 		w.out = binary.AppendVarint(w.out, *v)
 	}
@@ -272,14 +274,11 @@ func (w *wire) int(v *int64, what string) {
 
 func (w *wire) int32(v *int32, what string) {
 	if w.reading {
-		*v = int32(unzigzag(w.readUint(math.MaxUint32, what)))
+		*v = int32(protowire.DecodeZigZag(w.readUint(math.MaxUint32, what)))
 	} else {
 		w.out = binary.AppendVarint(w.out, int64(*v))
 	}
 }
-
-// unzigzag inverts the encoding of signed numbers in binary.AppendVarint.
-func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
 func (w *wire) readUint(most uint64, what string) uint64 {
 	b := w.rest

@@ -10,11 +10,12 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
 // mechanism returns the configured SASL mechanism.
 func mechanism(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) {
-	if strings.EqualFold(s.Mechanism, deployment.SASLOAuthBearer) {
+	if strings.EqualFold(s.Mechanism, settings.SASLOAuthBearer) {
 		return newBearer(s, logger)
 	}
 	current, err := newReloaded(func() (sasl.Mechanism, error) {
@@ -41,9 +42,9 @@ func passwordOf(s *deployment.SASL) (string, error) {
 func withPassword(s *deployment.SASL, password string) (sasl.Mechanism, error) {
 	algorithm := scram.SHA256
 	switch strings.ToLower(s.Mechanism) {
-	case deployment.SASLPlain:
+	case settings.SASLPlain:
 		return plain.Mechanism{Username: s.User, Password: password}, nil
-	case deployment.SASLScramSHA512:
+	case settings.SASLScramSHA512:
 		algorithm = scram.SHA512
 	}
 	m, err := scram.Mechanism(algorithm, s.User, password)

@@ -266,7 +266,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.Outputs.defaultFormat(c.Events.Registry)
 	if c.Time.Trust == TrustBroker {
-		def(&c.Time.Slack, 5*time.Second)
+		def(&c.Time.Slack, settings.DefaultSlack)
 	}
 	def(&c.LedgerSlots, defaultSlots(c.Metrics))
 	return c
@@ -285,7 +285,6 @@ func (o *Outputs) defaultFormat(events *Registry) {
 // defaultSlots makes snapshots rare if they carry many slices of open windows: an eighth of the
 // longest window then lies between two snapshots.
 func defaultSlots(metrics []Metric) int {
-	const few, many = 64, 1024
 	var least, longest time.Duration
 	for i := range metrics {
 		if m := &metrics[i]; m.Slide > 0 && (least == 0 || m.Slide < least) {
@@ -294,9 +293,9 @@ func defaultSlots(metrics []Metric) int {
 		longest = max(longest, metrics[i].Window)
 	}
 	if least == 0 {
-		return few
+		return settings.FewSlots
 	}
-	return int(min(max(longest/least/4, few), many))
+	return int(min(max(longest/least/4, settings.FewSlots), settings.ManySlots))
 }
 
 // overlapping returns the greatest number of windows that contain a part of one period; each of

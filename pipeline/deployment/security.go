@@ -6,16 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-)
-
-// Values of SASL.Mechanism.
-const (
-	SASLPlain       = "plain"
-	SASLScramSHA256 = "scram-sha-256"
-	SASLScramSHA512 = "scram-sha-512"
-	SASLOAuthBearer = "oauthbearer"
 )
 
 // Check refuses invalid addresses and security settings. It does not read files. Errors:
@@ -54,10 +48,10 @@ func addressFault(address string) string {
 }
 
 func (s *SASL) check() error {
-	const all = SASLPlain + ", " + SASLScramSHA256 + ", " + SASLScramSHA512 + " or " + SASLOAuthBearer
+	all := spelling.List(settings.SASLMechanisms(), " or ")
 	switch strings.ToLower(s.Mechanism) {
-	case SASLPlain, SASLScramSHA256, SASLScramSHA512:
-	case SASLOAuthBearer:
+	case settings.SASLPlain, settings.SASLScramSHA256, settings.SASLScramSHA512:
+	case settings.SASLOAuthBearer:
 		return s.checkToken()
 	case "":
 		return Invalid("Kafka.SASL.Mechanism", "it is missing: give %s", all)
@@ -66,7 +60,7 @@ func (s *SASL) check() error {
 	}
 	if s.TokenFile+s.TokenURL.Reveal()+s.TokenCAFile+s.Audience != "" || len(s.Scopes)+len(s.Extensions) > 0 {
 		return Invalid("Kafka.SASL", "tokens, audience, scopes and extensions are only used with %s",
-			with("Kafka.SASL.Mechanism", SASLOAuthBearer))
+			with("Kafka.SASL.Mechanism", settings.SASLOAuthBearer))
 	}
 	return s.checkUser()
 }

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strconv"
 
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -224,7 +225,7 @@ func (m *Metric) defaultStatistics() {
 	def(&m.Scale, ScaleLinear)
 	if !m.hasEdges() {
 		if len(m.Ranks) == 0 {
-			m.Ranks = []float64{0.5, 0.95, 0.99}
+			m.Ranks = settings.DefaultRanks()
 		}
 		return
 	}

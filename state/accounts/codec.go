@@ -142,6 +142,3 @@ func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 	enc.high, enc.low, enc.period, enc.started = high, low, e.Period, true
 	return dst, nil
 }
-
-// unzigzag inverts the encoding of signed numbers in binary.AppendVarint.
-func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

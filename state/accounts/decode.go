@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -95,7 +97,7 @@ func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 		if !ok || difference == 0 {
 			return d.fail("its period is truncated or not minimal")
 		}
-		period := d.period + unzigzag(difference)
+		period := d.period + protowire.DecodeZigZag(difference)
 		if sameID && period <= d.period {
 			return d.fail("its period does not come after the last one")
 		}

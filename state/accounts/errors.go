@@ -15,7 +15,7 @@ var (
 	// stop, do not clip.
 	ErrSettle = errors.New("settlement does not match the reservation")
 
-	// ErrLowered is returned by Shard.Put when an account would lose something it has spent.
+	// ErrLowered is returned by Shard.PutAt when an account would lose something it has spent.
 	ErrLowered = errors.New("the amount spent in an account cannot be lowered")
 
 	// ErrMoved is returned by Shard.At and PutAt if the index does not belong to the account. No

@@ -59,22 +59,8 @@ func NewShard() *Shard {
 // Len returns the number of accounts that are not zero.
 func (s *Shard) Len() int { return s.count - s.zero }
 
-// Get returns the account, and whether it is not zero. A new user's account is the zero Account.
-func (s *Shard) Get(id ID, period int64) (Account, bool) {
-	_, a := s.Find(id, period)
-	return a, !a.IsZero()
-}
-
-// Put stores the account. A zero account is never added. It returns ErrLowered, and changes
-// nothing, if Spent would fall below the stored value: spent loss is never forgotten. Amortised
-// O(1), whatever the account's history.
-func (s *Shard) Put(id ID, period int64, a Account) error {
-	_, err := s.PutAt(-1, id, period, a)
-	return err
-}
-
-// Find returns the account and its index, or −1 if there is none. Until the next DropBefore, At and
-// PutAt reach the account by its index without a search.
+// Find returns the account and its index; without one, the zero Account of a new user and −1. Until
+// the next DropBefore, At and PutAt reach the account by its index without a search.
 func (s *Shard) Find(id ID, period int64) (index int, a Account) {
 	_, n := s.find(accountKey{id, period})
 	if n < 0 {
@@ -96,9 +82,10 @@ func (s *Shard) holds(index int, id ID, period int64) bool {
 	return index >= 0 && index < s.count && s.entry(index).accountKey == (accountKey{id, period})
 }
 
-// PutAt is Put for an account whose index is known; it searches if the index is −1. It returns the
-// index, or −1 for a zero account that is not stored. It returns the errors of Put, and ErrMoved
-// like At.
+// PutAt stores the account at its index; it searches if the index is −1. It returns the index, or
+// −1 for a zero account, which is never added. It returns ErrLowered, and changes nothing, if Spent
+// would fall below the stored value: spent loss is never forgotten. It returns ErrMoved like At.
+// Amortised O(1), whatever the account's history.
 func (s *Shard) PutAt(index int, id ID, period int64, a Account) (int, error) {
 	if index >= 0 {
 		if !s.holds(index, id, period) {
@@ -282,7 +269,7 @@ func (s *Shard) debtsOf(n int) []units.Mu2 {
 	return debts
 }
 
-// Restore is Put for an account with its debts.
+// Restore is PutAt for an account with its debts.
 func (s *Shard) Restore(e Entry) error {
 	index, err := s.PutAt(-1, e.ID, e.Period, e.Account)
 	if err != nil {

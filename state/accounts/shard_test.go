@@ -14,6 +14,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
+// get returns the account, and whether it is not zero.
+func (s *Shard) get(id ID, period int64) (Account, bool) {
+	_, a := s.Find(id, period)
+	return a, !a.IsZero()
+}
+
+func (s *Shard) put(id ID, period int64, a Account) error {
+	_, err := s.PutAt(-1, id, period, a)
+	return err
+}
+
 // smallKey draws from few ids and periods, so that they repeat, and from ids that agree in one
 // half, so that 64 bits cannot distinguish them.
 func smallKey(t *rapid.T) (id ID, period int64) {
@@ -65,7 +76,7 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 			a := smallAccount(t)
 			k := accountKey{id, period}
 			was := model[k]
-			err := s.Put(id, period, a)
+			err := s.put(id, period, a)
 			lowered := a.Spent < was.Spent
 			if lowered != errors.Is(err, ErrLowered) || !lowered && err != nil {
 				t.Fatalf("Put %+v over %+v: %v", a, was, err)
@@ -87,7 +98,7 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 			t.Fatalf("accounts %v, want %v", got, want)
 		}
 		for _, e := range want {
-			if a, ok := s.Get(e.ID, e.Period); !ok || a != e.Account {
+			if a, ok := s.get(e.ID, e.Period); !ok || a != e.Account {
 				t.Fatalf("Get = %+v, %v, want %+v", a, ok, e.Account)
 			}
 			settled = settled && e.Account.Reserved == 0
@@ -112,28 +123,28 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	s := NewShard()
 	id := ID{1}
-	if err := s.Put(id, 0, Account{}); err != nil || s.Len() != 0 {
+	if err := s.put(id, 0, Account{}); err != nil || s.Len() != 0 {
 		t.Fatalf("a zero account was stored: %v", err)
 	}
 	spent := Account{Spent: 10, Reserved: 5}
-	must(0, s.Put(id, 0, spent))
+	must(0, s.put(id, 0, spent))
 	index, _ := s.Find(id, 0)
 	for _, a := range []Account{{}, {Spent: 9}} {
-		if err := s.Put(id, 0, a); !errors.Is(err, ErrLowered) {
+		if err := s.put(id, 0, a); !errors.Is(err, ErrLowered) {
 			t.Errorf("%+v over %+v: %v", a, spent, err)
 		}
 		if _, err := s.PutAt(index, id, 0, a); !errors.Is(err, ErrLowered) {
 			t.Errorf("%+v over %+v, by its index: %v", a, spent, err)
 		}
 	}
-	if a, ok := s.Get(id, 0); !ok || a != spent {
+	if a, ok := s.get(id, 0); !ok || a != spent {
 		t.Errorf("account is %+v, %v, want %+v", a, ok, spent)
 	}
 	// A reservation returned in full leaves nothing to store, and no trace.
 	other := ID{2}
-	must(0, s.Put(other, 0, Account{Reserved: 7}))
-	must(0, errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10})))
-	if _, ok := s.Get(other, 0); ok || s.Len() != 1 {
+	must(0, s.put(other, 0, Account{Reserved: 7}))
+	must(0, errors.Join(s.put(other, 0, Account{}), s.put(id, 0, Account{Spent: 10})))
+	if _, ok := s.get(other, 0); ok || s.Len() != 1 {
 		t.Errorf("a returned reservation is still an account; Len = %d", s.Len())
 	}
 	if b := encoded(t, s); len(b) != 3+1+16+1 {
@@ -146,15 +157,15 @@ func TestRulePeriodsAreAccountsOfTheirOwn(t *testing.T) {
 	s := NewShard()
 	const periods = 20_000 // enough for hashes to agree wherever an index compares them
 	for period := int64(-periods / 2); period < periods/2; period++ {
-		a, ok := s.Get(ID{1}, period)
+		a, ok := s.get(ID{1}, period)
 		if ok || !a.Fits(b, b.Mu2) {
 			t.Fatalf("period %d begins with %+v", period, a)
 		}
 		a.Spent = b.Mu2
-		must(0, s.Put(ID{1}, period, a))
+		must(0, s.put(ID{1}, period, a))
 	}
 	for period := int64(-periods / 2); period < periods/2; period++ {
-		if a, ok := s.Get(ID{1}, period); !ok || a != (Account{Spent: b.Mu2}) {
+		if a, ok := s.get(ID{1}, period); !ok || a != (Account{Spent: b.Mu2}) {
 			t.Fatalf("period %d goes on with %+v, %v", period, a, ok)
 		}
 	}
@@ -170,20 +181,20 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 		var id ID
 		id[bit/8] = 1 << (bit % 8)
 		ids = append(ids, id)
-		must(0, s.Put(id, 0, Account{Spent: units.Mu2(bit + 1)}))
+		must(0, s.put(id, 0, Account{Spent: units.Mu2(bit + 1)}))
 	}
 	s = decoded(t, encoded(t, s))
 	for bit, id := range ids {
-		if a, ok := s.Get(id, 0); !ok || a.Spent != units.Mu2(bit+1) {
+		if a, ok := s.get(id, 0); !ok || a.Spent != units.Mu2(bit+1) {
 			t.Errorf("bit %d: %+v, %v", bit, a, ok)
 		}
 		one := NewShard()
-		must(0, one.Put(ID{}, 0, Account{Spent: 1}))
+		must(0, one.put(ID{}, 0, Account{Spent: 1}))
 		// The hashes of two ids may agree: the search for one meets the entry of the other.
 		k := accountKey{id, 0}
 		slot, _ := one.find(k)
 		one.index[slot] = slotOf(one.hash(k), 0)
-		if a, ok := one.Get(id, 0); ok {
+		if a, ok := one.get(id, 0); ok {
 			t.Errorf("bit %d, hashes that agree: took over %+v", bit, a)
 		}
 	}
@@ -249,12 +260,12 @@ func BenchmarkAccountUpdate(b *testing.B) {
 			s := manyAccounts(b, 15_625, false)
 			id := ID{1, 2, 3}
 			update := func(actual units.Mu2) {
-				a, _ := s.Get(id, 0)
+				a, _ := s.get(id, 0)
 				must(0, a.Reserve(budget, 1000))
-				must(0, s.Put(id, 0, a))
-				a, _ = s.Get(id, 0)
+				must(0, s.put(id, 0, a))
+				a, _ = s.get(id, 0)
 				must(0, a.Settle(1000, actual))
-				must(0, s.Put(id, 0, a))
+				must(0, s.put(id, 0, a))
 			}
 			for range history {
 				update(1)
@@ -276,7 +287,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 		for range rapid.IntRange(0, 60).Draw(t, "accounts") {
 			id := ID{byte(rapid.IntRange(0, 9).Draw(t, "id"))}
 			period := rapid.Int64Range(-3, 3).Draw(t, "period")
-			if _, known := s.Get(id, period); !known {
+			if _, known := s.get(id, period); !known {
 				kept[period]++
 			}
 			must(0, s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5}, Debts: []units.Mu2{0,
@@ -289,7 +300,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 				!slices.Equal(e.Debts, []units.Mu2{0, units.Mu2(e.ID[0]), 3}) {
 				t.Fatalf("an account of period %d is there: %+v", e.Period, e.Account)
 			}
-			if a, ok := s.Get(e.ID, e.Period); !ok || a != e.Account {
+			if a, ok := s.get(e.ID, e.Period); !ok || a != e.Account {
 				t.Fatalf("an account of period %d is kept and not found: %+v, %v", e.Period, a, ok)
 			}
 			kept[e.Period]--
@@ -301,7 +312,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 		}
 	})
 	s := NewShard()
-	must(0, s.Put(ID{1}, 1, Account{Spent: 1, Reserved: 1}))
+	must(0, s.put(ID{1}, 1, Account{Spent: 1, Reserved: 1}))
 	if err := s.DropBefore(2); !errors.Is(err, ErrReserved) || s.Len() != 1 {
 		t.Errorf("an account with a reservation was dropped: %v", err)
 	}

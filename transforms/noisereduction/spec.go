@@ -24,7 +24,7 @@ const (
 type Target struct {
 	Relative   float64 // 0 (no relative target) or in [1e-6, 0.5]
 	Absolute   float64 // counts; 0 (no absolute target) or in [2^-20, 2^52]
-	Confidence float64 // in [0.8, 0.999]
+	Confidence float64 // from LeastConfidence to MostConfidence
 }
 
 // Check returns a *units.RangeError if "relative", "absolute" or "confidence" is out of range.
@@ -34,8 +34,9 @@ func (t Target) Check() error {
 		return &units.RangeError{Parameter: "relative", Value: t.Relative, Range: "0 (no target) or from 1e-6 to 0.5"}
 	case t.Absolute != 0 && !(t.Absolute >= leastAbsolute && t.Absolute <= MaxCount):
 		return &units.RangeError{Parameter: "absolute", Value: t.Absolute, Range: "0 (no target) or from 2^-20 to 2^52"}
-	case !(t.Confidence >= 0.8 && t.Confidence <= 0.999):
-		return &units.RangeError{Parameter: "confidence", Value: t.Confidence, Range: "from 0.8 to 0.999"}
+	case !(t.Confidence >= LeastConfidence && t.Confidence <= MostConfidence):
+		return &units.RangeError{Parameter: "confidence", Value: t.Confidence,
+			Range: fmt.Sprintf("from %v to %v", LeastConfidence, MostConfidence)}
 	}
 	return nil
 }
@@ -52,7 +53,7 @@ type Private struct {
 // Spec contains the parameters of a ladder.
 type Spec struct {
 	Kind   Kind
-	Factor float64 // geometric: step of the precision in [1.05, 16]; adaptive: unused
+	Factor float64 // geometric: step of the precision, LeastFactor to MostFactor; adaptive: unused
 	First  units.Precision
 	Top    units.Precision // never exceeded
 	Target Target
@@ -67,19 +68,23 @@ func specError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrSpec, fmt.Sprintf(format, args...))
 }
 
+// Ranges of a ladder's factor and of a target.
 const (
-	leastFactor    = 1.05
-	greatestFactor = 16
-	leastRelative  = 1e-6
-	leastAbsolute  = 0x1p-20
+	LeastFactor     = 1.05
+	MostFactor      = 16
+	LeastConfidence = 0.8
+	MostConfidence  = 0.999
+
+	leastRelative = 1e-6
+	leastAbsolute = 0x1p-20
 )
 
 func (s Spec) validate() error {
 	switch {
 	case s.Kind != Adaptive && s.Kind != Geometric:
 		return specError("kind is %q, but must be %q or %q", s.Kind, Adaptive, Geometric)
-	case s.Kind == Geometric && !(s.Factor >= leastFactor && s.Factor <= greatestFactor):
-		return specError("factor is %v, but must be between %v and %v", s.Factor, leastFactor, greatestFactor)
+	case s.Kind == Geometric && !(s.Factor >= LeastFactor && s.Factor <= MostFactor):
+		return specError("factor is %v, but must be between %v and %v", s.Factor, LeastFactor, MostFactor)
 	case s.First.IsZero():
 		return specError("the first precision is 0")
 	case s.First.Cmp(s.Top) > 0:

@@ -42,7 +42,7 @@ type Released struct {
 	Key                    string
 	Value                  float64 // may be negative
 	StdDev                 float64 // standard deviation of the noise
-	Low, High              float64 // enclose the count of admitted users' events with Confidence
+	Low, High              float64 // enclose the count of admitted contributions with Confidence
 	Confidence             float64
 	NoiseKeyID             string
 }
@@ -53,8 +53,9 @@ type Released struct {
 // each key and window. Out: PCollection<Released>, in the same windows; private keys at or below
 // their threshold are missing.
 //
-// Low and High enclose the count of admitted events with the metric's confidence. Once budgets run
-// out, counts are too low, because the events of users who cannot pay are missing.
+// Low and High enclose the exact count, of admitted events or of distinct users with one, with the
+// metric's confidence. Once budgets run out, counts are too low, because the events of users who
+// cannot pay are missing.
 func (t *Transforms) Release(s beam.Scope, counts beam.PCollection) beam.PCollection {
 	return beam.ParDo(s.Scope("plain.Release"), &releaseFn{part: t.part()}, counts)
 }

@@ -59,7 +59,7 @@ func mustDecide(t testing.TB, a *shardAccounts, s settings, cs []contribution) {
 }
 
 func (a *shardAccounts) accountOf(user int) accounts.Account {
-	account, _ := a.store.Get(testID(user), 0)
+	_, account := a.store.Find(testID(user), 0)
 	return account
 }
 

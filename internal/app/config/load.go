@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
 	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -105,7 +106,7 @@ func (doc *document) checkTogether() {
 	}
 	if sasl := doc.config.Kafka.SASL; sasl != nil {
 		doc.checkPassword("kafka.sasl", sasl.Password.Reveal(), sasl.PasswordFile,
-			sasl.Mechanism != deployment.SASLOAuthBearer || sasl.TokenURL.Reveal() != "")
+			sasl.Mechanism != settings.SASLOAuthBearer || sasl.TokenURL.Reveal() != "")
 	}
 	for i, r := range []*deployment.Registry{doc.config.Events.Registry, doc.config.Outputs.Registry} {
 		if r != nil {

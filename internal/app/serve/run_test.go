@@ -26,6 +26,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
@@ -198,7 +199,7 @@ func TestTwoTopicsAreEnough(t *testing.T) {
 	defer cluster.Close()
 	as := func(user string) *pipeline.Deployment {
 		return compiled(t, cluster.ListenAddrs()[0], publicSeconds, func(c *deployment.Config) {
-			c.Kafka.SASL = &deployment.SASL{Mechanism: deployment.SASLPlain, User: user, Password: secret.New("secret")}
+			c.Kafka.SASL = &deployment.SASL{Mechanism: settings.SASLPlain, User: user, Password: secret.New("secret")}
 		})
 	}
 	operator, public := as("operator"), as("public")

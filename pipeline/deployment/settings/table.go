@@ -1,10 +1,12 @@
 package settings
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
@@ -26,8 +28,9 @@ var table = sync.OnceValue(func() []Field {
 		{Name: "release_shards", Path: "ReleaseShards", Kind: Integer, In: within(1, 4096), Default: "1",
 			Change: byChange},
 		{Name: "ledger_slots", Path: "LedgerSlots", Kind: Integer, In: atLeast(4), Example: "64",
-			Absent: "64, or a quarter of the turns in the longest window if that is more, up to 1024",
-			Change: byChange},
+			Change: byChange,
+			Absent: fmt.Sprintf("%d, or a quarter of the turns in the longest window if that is more, up to %d",
+				FewSlots, ManySlots)},
 	}
 	explain(all, "", meanings())
 	return all
@@ -63,7 +66,7 @@ func timeFields() []Field {
 		{Name: "skew", Path: "Time.Skew", Kind: Duration, In: within(0, year), Default: "0s", Example: "1s",
 			Change: byChange},
 		{Name: "slack", Path: "Time.Slack", Kind: Duration, In: within(milli, year), Example: "5s",
-			Absent: "5s with `trust: broker`", Change: byChange},
+			Absent: timespan.Text(DefaultSlack) + " with `trust: broker`", Change: byChange},
 		{Name: "idle_grace", Path: "Time.IdleGrace", Kind: Duration, In: within(milli, year), Default: "1m"},
 		{Name: "window_zone", Path: "Time.WindowZone", Kind: Text, Example: "Europe/Zurich", Absent: "UTC",
 			Change: never},

@@ -6,6 +6,19 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
+// Values of kafka.sasl.mechanism.
+const (
+	SASLPlain       = "plain"
+	SASLScramSHA256 = "scram-sha-256"
+	SASLScramSHA512 = "scram-sha-512"
+	SASLOAuthBearer = "oauthbearer"
+)
+
+// SASLMechanisms returns the values of kafka.sasl.mechanism.
+func SASLMechanisms() []string {
+	return []string{SASLPlain, SASLScramSHA256, SASLScramSHA512, SASLOAuthBearer}
+}
+
 func kafkaFields() []Field {
 	return []Field{
 		{Name: "brokers", Path: "Kafka.Brokers", Kind: List, Needed: true, Example: `["localhost:9092"]`},
@@ -13,8 +26,7 @@ func kafkaFields() []Field {
 			Fields: tlsFields()},
 		{Name: "sasl", Path: "Kafka.SASL", Kind: Object, Absent: "none", Optional: true, Fields: slices.Concat([]Field{
 			{Name: "mechanism", Path: "Kafka.SASL.Mechanism", Kind: Text,
-				OneOf: []string{"plain", "scram-sha-256", "scram-sha-512", "oauthbearer"}, Needed: true,
-				Example: "scram-sha-512"},
+				OneOf: SASLMechanisms(), Needed: true, Example: SASLScramSHA512},
 			{Name: "user", Path: "Kafka.SASL.User", Kind: Text, Example: "tollgate",
 				Absent: "needed, except with `token_file`"},
 		}, passwordFields("Kafka.SASL."), tokenFields())},

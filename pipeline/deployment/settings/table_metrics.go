@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -16,7 +18,8 @@ func metricFields() []Field {
 		{Name: "kind", Path: "Metrics.Kind", Kind: Text, OneOf: metrickind.Names(offered), Default: offered[0].Name,
 			Change: newName},
 		{Name: "ranks", Path: "Metrics.Ranks", Kind: Numbers, In: between(0, 1), Example: "[0.5, 0.95]",
-			Absent: "`[0.5, 0.95, 0.99]` for quantiles", Called: []string{"percentiles"}, Change: byChange},
+			Absent: "`" + strings.ReplaceAll(fmt.Sprint(DefaultRanks()), " ", ", ") + "` for quantiles",
+			Called: []string{"percentiles"}, Change: byChange},
 		{Name: "edges", Path: "Metrics.Edges", Kind: Numbers, Example: "[0, 10, 20, 50]",
 			Absent: "computed from `buckets`", Change: byChange},
 		{Name: "buckets", Path: "Metrics.Buckets", Kind: Integer, In: within(2, metrickind.MostBuckets), Example: "20",
@@ -88,8 +91,8 @@ func ladderFields() []Field {
 		{Name: "kind", Path: "Metrics.Ladder.Kind", Kind: Text, Change: byChange,
 			OneOf:   []string{string(noisereduction.Adaptive), string(noisereduction.Geometric)},
 			Default: string(noisereduction.Adaptive)},
-		{Name: "factor", Path: "Metrics.Ladder.Factor", Kind: Number, In: within(1.05, 16), Default: "2",
-			Change: byChange},
+		{Name: "factor", Path: "Metrics.Ladder.Factor", Kind: Number, Default: "2", Change: byChange,
+			In: within(noisereduction.LeastFactor, noisereduction.MostFactor)},
 	}
 }
 
@@ -100,7 +103,7 @@ func targetFields(in string) []Field {
 			Change: byChange},
 		{Name: "absolute", Path: in + "Absolute", Kind: Number, In: atLeast(0), Default: "0", Example: "50",
 			Change: byChange},
-		{Name: "confidence", Path: in + "Confidence", Kind: Number, In: within(0.8, 0.999), Default: "0.95",
-			Change: byChange},
+		{Name: "confidence", Path: in + "Confidence", Kind: Number, Default: "0.95", Change: byChange,
+			In: within(noisereduction.LeastConfidence, noisereduction.MostConfidence)},
 	}
 }

@@ -222,12 +222,8 @@ func TestBatchesReadBack(t *testing.T) {
 			t.Fatalf("decoded %d of %d records, %v, %v", len(got.Records), len(msgs), err, got.Err)
 		}
 		for i, m := range msgs {
-			millis, given := m.Timestamp.Millis()
-			if !given {
-				millis = now
-			}
-			want := Record{Offset: int64(i), Timestamp: millis, LeaderEpoch: -1, Key: m.Key, Value: m.Value,
-				Headers: m.Headers}
+			want := Record{Offset: int64(i), Timestamp: m.Timestamp.or(now), LeaderEpoch: -1, Key: m.Key,
+				Value: m.Value, Headers: m.Headers}
 			if !cmp.Equal(got.Records[i], want) { // nil and empty bytes differ
 				t.Fatalf("record %d is %+v, want %+v", i, got.Records[i], want)
 			}

@@ -38,9 +38,6 @@ func At(millis int64) Stamp { return Stamp{millis, true} }
 // Now returns the stamp of the time of appending, by the clock of this process.
 func Now() Stamp { return Stamp{} }
 
-// Millis returns the time in unix ms; false means the time of appending.
-func (s Stamp) Millis() (int64, bool) { return s.millis, s.given }
-
 func (s Stamp) or(now int64) int64 {
 	if s.given {
 		return s.millis
