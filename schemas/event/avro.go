@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/twmb/avro"
@@ -218,24 +219,16 @@ func (d *Decoder) decodeAvroText(v reflect.Value, number int) bool {
 	case v.Type() == reflect.TypeFor[[]byte]() && field == fieldUser:
 		text = append(text, v.Bytes()...)
 	case v.Type() == reflect.TypeFor[[16]byte]() && field == fieldUser:
-		uuid := v.Interface().([16]byte)
-		text = appendUUID(text, uuid[:])
+		uuid := v.Interface().([16]byte) // the same user as by its text
+		text = hex.AppendEncode(text, uuid[:])
+		for _, dash := range [...]int{8, 13, 18, 23} {
+			text = slices.Insert(text, dash, '-')
+		}
 	default:
 		return false
 	}
 	d.unquote[number], d.raw[number] = text, text
 	return true
-}
-
-// appendUUID appends the text form of a UUID of 16 bytes: a user is the same in either form.
-func appendUUID(dst, b []byte) []byte {
-	for i, part := range [...][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:16]} {
-		if i > 0 {
-			dst = append(dst, '-')
-		}
-		dst = hex.AppendEncode(dst, part)
-	}
-	return dst
 }
 
 // noTime represents a time out of range.

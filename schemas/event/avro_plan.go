@@ -94,16 +94,12 @@ func lacks(record *avro.SchemaNode, name string) string {
 	if meant := spelling.Nearest(names, name); meant != "" {
 		text += fmt.Sprintf(" (did you mean %q?)", meant)
 	}
-	for i, f := range record.Fields {
-		switch {
-		case i == mostListed:
-			return text + " and more"
-		case i == 0:
-			text += "; it has "
-		default:
-			text += ", "
-		}
-		text += f.Name
+	more := ""
+	if len(names) > mostListed {
+		names, more = names[:mostListed], " and more"
+	}
+	if len(names) > 0 {
+		text += "; it has " + strings.Join(names, ", ") + more
 	}
 	return text
 }
@@ -247,45 +243,28 @@ var errNoUnit = errors.New("it is a number without a timestamp type: set the tim
 
 // timeUnit returns the unit of a time of the type: "ms", "us", "ns", "s" or "rfc3339".
 func timeUnit(t *avro.SchemaNode, unit string) (string, error) {
-	logical := ""
-	switch t.LogicalType {
-	case "":
-	case "timestamp-millis":
-		logical = "ms"
-	case "timestamp-micros":
-		logical = "us"
-	case "timestamp-nanos":
-		logical = "ns"
-	case "local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos":
+	logical, known := map[string]string{"": "", atype.TimestampMillis: "ms", atype.TimestampMicros: "us",
+		atype.TimestampNanos: "ns"}[t.LogicalType]
+	texts := unit == "rfc3339" || unit == TimeText
+	switch {
+	case strings.HasPrefix(t.LogicalType, "local-timestamp-"):
 		return "", fmt.Errorf("it is a %s, a time of no known zone: which moment it is cannot be told; write "+
 			"timestamp-millis or timestamp-micros", t.LogicalType)
-	default:
+	case logical != "" && unit != logical && unit != "":
+		return "", fmt.Errorf("it is a %s, but the time unit is %q: leave the time unit empty", t.LogicalType, unit)
+	case logical != "":
+		return logical, nil
+	case !known, !slices.Contains([]string{atype.String, atype.Int, atype.Long, atype.Double}, t.Type):
 		return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a "+
 			"time unit, or a string of RFC 3339", typeText(t))
+	case t.Type == atype.String && !texts:
+		return "", errors.New("it is a string: set the time unit to rfc3339 or text (--time-unit, or " +
+			"events.time_unit)")
+	case t.Type != atype.String && unit == "":
+		return "", errNoUnit
+	case t.Type != atype.String && texts:
+		return "", fmt.Errorf("it is a %s, but the time unit is of texts: set the time unit to s, ms, us or ns",
+			typeText(t))
 	}
-	switch {
-	case logical != "" && (unit == logical || unit == ""):
-		return logical, nil
-	case logical != "":
-		return "", fmt.Errorf("it is a %s, but the time unit is %q: leave the time unit empty", t.LogicalType, unit)
-	}
-	switch t.Type {
-	case atype.String:
-		if unit != "rfc3339" && unit != TimeText {
-			return "", fmt.Errorf("it is a string: set the time unit to rfc3339 or text (--time-unit, or " +
-				"events.time_unit)")
-		}
-		return unit, nil
-	case atype.Int, atype.Long, atype.Double:
-		if unit == "" {
-			return "", errNoUnit
-		}
-		if unit == "rfc3339" || unit == TimeText {
-			return "", fmt.Errorf("it is a %s, but the time unit is of texts: set the time unit to s, ms, us or ns",
-				typeText(t))
-		}
-		return unit, nil
-	}
-	return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a time "+
-		"unit, or a string of RFC 3339", typeText(t))
+	return unit, nil
 }

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,9 +94,7 @@ func (l *avroLinker) link(n *avro.SchemaNode, namespace string) {
 	case atype.Map:
 		l.link(n.Values, namespace)
 	default:
-		if t := l.named[namespace+"."+n.Type]; t != nil {
-			*n = *t
-		} else if t := l.named[n.Type]; t != nil {
+		if t := cmp.Or(l.named[namespace+"."+n.Type], l.named[n.Type]); t != nil {
 			*n = *t
 		}
 	}
@@ -142,8 +141,7 @@ func fits(n *avro.SchemaNode) bool {
 // typeText names the type for people.
 func typeText(n *avro.SchemaNode) string {
 	text := n.Type
-	switch n.Type {
-	case atype.Record, atype.Enum, atype.Fixed:
+	if n.Name != "" {
 		text += " " + n.Name
 	}
 	if n.LogicalType != "" {

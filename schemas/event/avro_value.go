@@ -63,16 +63,8 @@ func avroAny(v any) any {
 		return string(v)
 	case [16]byte:
 		return string(v[:])
-	case []any:
-		for i := range v {
-			v[i] = avroAny(v[i])
-		}
 	case avroMap:
-		return avroAny(map[string]any(v))
-	case map[string]any:
-		for name := range v {
-			v[name] = avroAny(v[name])
-		}
+		return converted(map[string]any(v), avroAny)
 	}
-	return v
+	return converted(v, avroAny)
 }

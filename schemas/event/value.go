@@ -76,16 +76,22 @@ func (texts internedTexts) jsonAny(v gjson.Result) (any, bool) {
 
 // numbered returns a value whose numbers are boxed by number.
 func numbered(v any) any {
+	if n, ok := v.(json.Number); ok {
+		return number([]byte(n))
+	}
+	return converted(v, numbered)
+}
+
+// converted converts the parts of a list or a map.
+func converted(v any, convert func(any) any) any {
 	switch v := v.(type) {
-	case json.Number:
-		return number([]byte(v))
 	case []any:
 		for i, item := range v {
-			v[i] = numbered(item)
+			v[i] = convert(item)
 		}
 	case map[string]any:
 		for name, member := range v {
-			v[name] = numbered(member)
+			v[name] = convert(member)
 		}
 	}
 	return v
