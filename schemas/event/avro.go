@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/twmb/avro"
 
@@ -20,109 +22,95 @@ type avroSource struct {
 	d    *Decoder
 	bare *avroPlan // nil: records begin with a schema's id
 
-	plans   map[uint32]*avroPlan
-	unknown map[uint32]struct{}
-	unfit   map[uint32]struct{} // at most as many as the registry has schemas
-	last    uint32              // schema id of the last record
-	newest  *avroPlan           // its plan
-
-	plan *avroPlan // of the record that was decoded last
+	plans map[uint32]*avroPlan // by schema id
+	last  uint32               // schema id of plan
+	plan  *avroPlan            // of the last record whose schema fits; nil before the first
 }
+
+// Plans of schemas by which no record can be read.
+var (
+	unknownPlan = &avroPlan{fault: ClassUnknownSchema}
+	unfitPlan   = &avroPlan{fault: ClassUnfitSchema}
+)
 
 // maxUnknownSchemas limits the unknown ids that are remembered: broken records can have any id.
 const maxUnknownSchemas = 1 << 14
 
 // compileAvro compiles the local schema; without one it only checks the paths.
 func compileAvro(d *Decoder, f *Format) (records, error) {
-	a := &avroSource{d: d, plans: make(map[uint32]*avroPlan), unknown: make(map[uint32]struct{}),
-		unfit: make(map[uint32]struct{})}
+	a := &avroSource{d: d, plans: make(map[uint32]*avroPlan)}
 	var err error
 	if f.Schema == "" {
 		_, err = d.paths()
 	} else {
 		a.bare, err = d.planAvro(f.Schema)
+		a.plan = a.bare
 	}
 	return a, err
 }
 
-// planOf returns the plan of a record's schema, and the record without the schema's id.
-func (a *avroSource) planOf(value []byte) (*avroPlan, []byte, error) {
+// body sets the plan of a record's schema, and returns the record without the schema's id.
+func (a *avroSource) body(value []byte) ([]byte, error) {
 	if a.bare != nil {
-		return a.bare, value, nil
+		return value, nil
 	}
 	if len(value) < schemas.RegistryBytes || value[0] != 0 {
-		return nil, nil, a.d.fail(ClassUndecodable, "")
+		return nil, a.d.fail(ClassUndecodable, "")
 	}
-	id := binary.BigEndian.Uint32(value[1:schemas.RegistryBytes])
-	if a.newest != nil && id == a.last {
-		return a.newest, value[schemas.RegistryBytes:], nil
+	id, body := binary.BigEndian.Uint32(value[1:]), value[schemas.RegistryBytes:]
+	if a.plan == nil || id != a.last {
+		p, err := a.planOf(id)
+		if err != nil {
+			return nil, err
+		}
+		a.last, a.plan = id, p
 	}
-	p := a.plans[id]
+	return body, nil
+}
+
+// planOf returns the plan of a schema in the registry. A producer can name any registered schema,
+// so a schema without the fields makes its records dead letters. The schema of an id never changes.
+func (a *avroSource) planOf(id uint32) (*avroPlan, error) {
+	d, p := a.d, a.plans[id]
 	if p == nil {
-		if _, ok := a.unknown[id]; ok {
-			return nil, nil, a.d.fail(ClassUnknownSchema, "")
+		text, err := d.schemas.Schema(d.ctx, id)
+		if err == nil {
+			p, err = d.planAvro(text)
 		}
-		if _, ok := a.unfit[id]; ok {
-			return nil, nil, a.d.fail(ClassUnfitSchema, "")
+		var bad *FormatError
+		switch {
+		case errors.Is(err, ErrUnknownSchema):
+			if p = unknownPlan; len(a.plans) >= maxUnknownSchemas {
+				maps.DeleteFunc(a.plans, func(_ uint32, p *avroPlan) bool { return p == unknownPlan })
+			}
+		case errors.Is(err, ErrUnfitSchema), errors.As(err, &bad):
+			p = unfitPlan
+			d.onUnfit(id, err)
+		case err != nil:
+			return nil, fmt.Errorf("reading events of schema %d: %w", id, err)
 		}
-		var err error
-		if p, err = a.fetchPlan(id); err != nil {
-			return nil, nil, err
-		}
+		a.plans[id] = p
 	}
-	a.last, a.newest = id, p
-	return p, value[schemas.RegistryBytes:], nil
-}
-
-// fetchPlan gets a schema from the registry and compiles it. A producer can name any registered
-// schema, so a schema without the fields makes its records dead letters. The schema of an id never
-// changes.
-func (a *avroSource) fetchPlan(id uint32) (*avroPlan, error) {
-	d := a.d
-	text, err := d.schemas.Schema(d.ctx, id)
-	switch {
-	case errors.Is(err, ErrUnknownSchema):
-		if len(a.unknown) >= maxUnknownSchemas {
-			clear(a.unknown)
-		}
-		a.unknown[id] = struct{}{}
-		return nil, d.fail(ClassUnknownSchema, "")
-	case errors.Is(err, ErrUnfitSchema):
-		return nil, a.failUnfit(id, err)
-	case err != nil:
-		return nil, fmt.Errorf("reading events of schema %d: %w", id, err)
+	if p.fault != "" {
+		return nil, d.fail(p.fault, "")
 	}
-	p, err := d.planAvro(text)
-	if err != nil {
-		return nil, a.failUnfit(id, err)
-	}
-	a.plans[id] = p
 	return p, nil
-}
-
-func (a *avroSource) failUnfit(id uint32, reason error) error {
-	d := a.d
-	a.unfit[id] = struct{}{}
-	if d.onUnfit != nil {
-		d.onUnfit(id, reason)
-	}
-	return d.fail(ClassUnfitSchema, "")
 }
 
 // find implements records. A record with bytes left over was written with another schema and is
 // undecodable.
 func (a *avroSource) find(record []byte) error {
 	d := a.d
-	p, body, err := a.planOf(record)
+	body, err := a.body(record)
 	if err != nil {
 		return err
 	}
-	d.timed = false
-	clear(d.raw)
-	if !a.whole(p, body) {
+	if !a.plan.whole(body) {
 		return d.fail(ClassUndecodable, "")
 	}
-	for i, field := range p.wanted[:fieldCount] {
+	d.timed = false
+	d.raw[fieldUser] = nil // only a user may be missing
+	for i, field := range a.plan.wanted[:fieldCount] {
 		if field == nil {
 			continue
 		}
@@ -136,9 +124,10 @@ func (a *avroSource) find(record []byte) error {
 var avroOptions = []avro.Opt{avro.SkipUnknown(), avro.AliasInput()}
 
 // whole decodes a record and reports whether it takes all of body.
-func (a *avroSource) whole(p *avroPlan, body []byte) bool {
-	a.plan = p
-	p.record.SetZero() // else the library adds to the last record's values
+func (p *avroPlan) whole(body []byte) bool {
+	for _, s := range p.slots {
+		s.place.Set(s.fresh)
+	}
 	rest, err := p.schema.Decode(body, p.decoded, avroOptions...)
 	return err == nil && len(rest) == 0
 }
@@ -153,15 +142,21 @@ func held(v reflect.Value) reflect.Value {
 
 // decodeField sets the bytes or the number of a field, or returns the class of its fault.
 func (a *avroSource) decodeField(number int, field *avroField) (class string) {
-	v := a.plan.record
-	for i, s := range field.path {
+	if text := field.text; text != nil {
+		// The text shares the record's memory. Nothing writes to it before the next call.
+		a.d.raw[number] = unsafe.Slice(unsafe.StringData(*text), len(*text))
+		return ""
+	}
+	for _, record := range field.above {
+		if record.IsNil() {
+			return a.d.nullAbove(number)
+		}
+	}
+	v := field.place
+	for _, s := range field.path[len(field.index):] {
 		v = held(v)
 		if !v.IsValid() {
 			return a.d.nullAbove(number)
-		}
-		if v.Kind() == reflect.Struct {
-			v = v.Field(field.index[i])
-			continue
 		}
 		record, ok := v.Interface().(map[string]any)
 		if !ok || s.item >= 0 {
@@ -208,9 +203,7 @@ func (d *Decoder) decodeAvroValue(v reflect.Value) (ok bool) {
 func (d *Decoder) decodeAvroText(v reflect.Value, number int) bool {
 	field, text := mainField(number), d.unquote[number][:0]
 	switch {
-	case v.Type() == reflect.TypeFor[string]():
-		text = append(text, v.String()...)
-	case v.Type() == reflect.TypeFor[avroSymbol]() && field == fieldKey:
+	case v.Kind() == reflect.String && (field == fieldKey || v.Type() == reflect.TypeFor[string]()):
 		text = append(text, v.String()...)
 	case v.CanInt() && field != fieldTime:
 		text = strconv.AppendInt(text, v.Int(), 10)

@@ -15,18 +15,25 @@ import (
 
 // avroPlan decodes the wanted fields of records of one writer schema and skips the others.
 type avroPlan struct {
+	fault   string // class of all records of the schema; "" if it fits
 	schema  *avro.Schema
 	root    *avro.SchemaNode
-	wanted  []*avroField  // by field number, then by field of the filters; nil: not in the format
-	unit    string        // of the time
-	decoded any           // pointer to the Go struct of a record
-	record  reflect.Value // that struct
+	wanted  []*avroField // by field number, then by field of the filters; nil: not in the format
+	unit    string       // of the time
+	decoded any          // pointer to the Go struct into which records are decoded
+	slots   []avroSlot   // to be set before each record
 }
+
+// avroSlot is a place in the Go struct that the library may change to nil or, in an any, add to.
+type avroSlot struct{ place, fresh reflect.Value }
 
 // avroField is a field to find in records.
 type avroField struct {
 	path  []step
-	index []int // by step: the number of the field in its Go struct
+	index []int           // by step, down to an any: the number of the field in its Go struct
+	above []reflect.Value // pointers to the records that contain it; nil for null
+	place reflect.Value   // where the path's steps with an index lead
+	text  *string         // the value, if it is always a string
 }
 
 // planAvro compiles the reading of records of a schema. Errors are *FormatError.
@@ -67,8 +74,39 @@ func (d *Decoder) planAvro(text string) (*avroPlan, error) {
 	}
 	present := slices.DeleteFunc(slices.Clone(p.wanted), func(f *avroField) bool { return f == nil })
 	record := reflect.New(goType(p.root, present, 0))
-	p.decoded, p.record = record.Interface(), record.Elem()
+	p.decoded = record.Interface()
+	for _, f := range present {
+		p.locate(f, record.Elem())
+	}
+	if !slices.ContainsFunc(p.slots, func(s avroSlot) bool { return s.place.Kind() == reflect.Interface }) {
+		if plain, err := avro.Parse(p.schema.String()); err == nil {
+			p.schema = plain // custom types, which only an any needs, make the library slower
+		}
+	}
 	return p, nil
+}
+
+// locate finds the place of a field in the Go struct of a record. It allocates the memory of
+// pointers, so that decoding need not.
+func (p *avroPlan) locate(f *avroField, record reflect.Value) {
+	f.place = record
+	for _, n := range f.index {
+		if f.place.Kind() == reflect.Pointer {
+			f.above = append(f.above, f.place)
+		}
+		f.place = held(f.place).Field(n)
+		switch t := f.place.Type(); {
+		case t.Kind() == reflect.Interface:
+			p.slots = append(p.slots, avroSlot{f.place, reflect.Zero(t)})
+		case t.Kind() == reflect.Pointer && f.place.IsNil():
+			fresh := reflect.New(t.Elem())
+			f.place.Set(fresh)
+			p.slots = append(p.slots, avroSlot{f.place, fresh})
+		}
+	}
+	if len(f.above) == 0 {
+		f.text, _ = f.place.Addr().Interface().(*string)
+	}
 }
 
 // fieldOf returns the type of a record's field, or nil.

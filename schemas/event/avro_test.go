@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/linkedin/goavro/v2"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // visitSchema has seven fields, a nested record and unions, as producers write them.
@@ -102,7 +104,7 @@ func avroDoubleText(f float64) string {
 func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
 	const ms, micros = `{"type":"long","logicalType":"timestamp-millis"}`,
 		`{"type":"long","logicalType":"timestamp-micros"}`
-	long := avroLongText(1)
+	long, ab := avroLongText(1), avroText("a")+avroText("b")
 	for _, c := range []struct {
 		user, key, time, unit, value string
 		wantUser, wantKey, class     string
@@ -124,16 +126,11 @@ func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
 			avroLongText(-1), "\x00\x01", "k", "", -1},
 		{`["null","string","long"]`, `["string","boolean"]`, `["null",` + ms + `]`, "", avroLongText(2) +
 			avroLongText(9) + avroLongText(1) + "\x00" + avroLongText(1) + long, "9", "false", "", 1},
-		{`"string"`, `"string"`, `"string"`, "rfc3339", avroText("a") + avroText("b") + avroText("now"), "", "",
-			ClassBadTimestamp, 0},
-		{`"string"`, `"string"`, `"double"`, "s", avroText("a") + avroText("b") + avroDoubleText(math.NaN()), "", "",
-			ClassBadTimestamp, 0},
-		{`"string"`, `"string"`, `"double"`, "s", avroText("a") + avroText("b") + avroDoubleText(math.Inf(1)), "", "",
-			ClassBadTimestamp, 0},
-		{`"string"`, `"string"`, `"long"`, "s", avroText("a") + avroText("b") + avroLongText(math.MaxInt64), "", "",
-			ClassBadTimestamp, 0},
-		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + avroLongText(maxMillis+1), "", "",
-			ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"string"`, "rfc3339", ab + avroText("now"), "", "", ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"double"`, "s", ab + avroDoubleText(math.NaN()), "", "", ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"double"`, "s", ab + avroDoubleText(math.Inf(1)), "", "", ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"long"`, "s", ab + avroLongText(math.MaxInt64), "", "", ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, ms, "", ab + avroLongText(maxMillis+1), "", "", ClassBadTimestamp, 0},
 		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + long + "x", "", "", ClassUndecodable, 0},
 		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b"), "", "", ClassUndecodable, 0},
 		{`"string"`, `{"type":"enum","name":"E","symbols":["A"]}`, ms, "", avroText("a") + "\x02" + long, "", "",
@@ -176,6 +173,21 @@ func TestARecordHasOnlyFieldsOfItsBranch(t *testing.T) {
 	f.User, f.Time, f.TimeUnit = "k", "u.t", ""
 	if err := f.Check(); err == nil || !strings.Contains(err.Error(), "in ms and in us") {
 		t.Errorf("times in two units: %v", err)
+	}
+}
+
+// A null record or user does not affect how later records are read.
+func TestANullChangesNothingForLaterRecords(t *testing.T) {
+	f := typedFormat(`["null",{"type":"record","name":"A","fields":[{"name":"u","type":["null","string"]}]}]`,
+		`"string"`, `"long"`, "s")
+	f.User = "u.u"
+	d := newDecoder(t, f)
+	for i, record := range []string{"\x02\x02\x02a", "\x00", "\x02\x02\x02b", "\x02\x00", "\x02\x02\x02c"} {
+		var ev Event
+		class := classOf(t, d.Decode([]byte(record+"\x02k\x02"), &ev))
+		if want := []string{"a", ClassNullField, "b", ClassNullField, "c"}[i]; class+string(ev.User) != want {
+			t.Errorf("record %d: %q of user %q, want %q", i, class, ev.User, want)
+		}
 	}
 }
 
@@ -222,13 +234,8 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 	}}
 	f := typedFormat(s, s, ms, "")
 	f.Schema = ""
-	if err := f.Check(); err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewDecoder(f, WithSchemas(t.Context(), r))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.Check())
+	d := must.Have(NewDecoder(f, WithSchemas(t.Context(), r)))
 	var ev Event
 	for range 3 {
 		if err := d.Decode(wire(7, avroText("u")+avroText("k")+avroLongText(1)), &ev); err != nil ||
@@ -274,11 +281,8 @@ func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 	f := typedFormat(s, s, ms, "")
 	f.Schema = ""
 	reported := map[uint32][]error{}
-	d, err := NewDecoder(f, WithSchemas(t.Context(), r),
-		OnUnfitSchema(func(id uint32, reason error) { reported[id] = append(reported[id], reason) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(NewDecoder(f, WithSchemas(t.Context(), r),
+		OnUnfitSchema(func(id uint32, reason error) { reported[id] = append(reported[id], reason) })))
 	ids := []uint32{8, 9, 10, 11, 12}
 	var ev Event
 	for range 3 {

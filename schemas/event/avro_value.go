@@ -10,7 +10,7 @@ import (
 // filterValue returns nil, bool, int64, float64, string (for bytes, fixed and enum, too), []any or
 // map[string]any; for a union, the value of its branch.
 func (a *avroSource) filterValue(i int) (v any, present bool) {
-	value := held(a.plan.record.Field(a.plan.wanted[fieldCount+i].index[0]))
+	value := held(a.plan.wanted[fieldCount+i].place)
 	if !value.IsValid() {
 		return nil, true
 	}

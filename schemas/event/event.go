@@ -203,8 +203,8 @@ type Decoder struct {
 	texts     internedTexts      // values of filters
 	records   records
 	ctx       context.Context
-	schemas   SchemaSource                  // nil: no registry
-	onUnfit   func(id uint32, reason error) // may be nil
+	schemas   SchemaSource // nil: no registry
+	onUnfit   func(id uint32, reason error)
 
 	// Scratch of Decode.
 	raw     [][]byte           // bytes of the fields, by number
@@ -221,7 +221,8 @@ type Decoder struct {
 
 // Decode decodes a record into ev, or returns an *Error. If there are several faults, the error
 // names the first of: the whole record, the user, the key, the time, the value. A warm decoder
-// allocates only for filters, for escapes in JSON, and in Avro for the values that it extracts.
+// allocates only for filters, for escapes in JSON, and in Avro for values other than strings,
+// integers and doubles.
 //
 // ev.Passes is set even if a field is missing or null: with 0, no filter needs the record.
 //

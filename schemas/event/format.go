@@ -110,7 +110,7 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 		encoding: f.Encoding(), unit: f.TimeUnit, writtenAs: f.TimeLayout,
 		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys),
 		times: 1 + len(f.MoreTimes), unnamed: f.NoUser == NoUserEach, valued: f.NoValue == NoValueSkip,
-		errs: make(map[Error]*Error)}
+		errs: make(map[Error]*Error), onUnfit: func(uint32, error) {}}
 	err := f.checkNames(d.encoding)
 	if err != nil {
 		return nil, err

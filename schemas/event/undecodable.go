@@ -57,7 +57,7 @@ func (d *Decoder) refine(err error, record []byte) error {
 		class = ClassUnframed
 	case avro:
 		// Without the id, the rest must be exactly one record.
-		if a.bare != nil && record[0] == 0 && a.whole(a.bare, record[schemas.RegistryBytes:]) {
+		if a.bare != nil && record[0] == 0 && a.bare.whole(record[schemas.RegistryBytes:]) {
 			class = ClassFramed
 		}
 	case begins("\xff\xfe"), begins("\xfe\xff"), record[0] == 0 && record[1] > 0 && record[2] == 0, record[0] > 0 &&
