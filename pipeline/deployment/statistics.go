@@ -167,8 +167,8 @@ func (m *Metric) checkEdges() error {
 	case m.Scale == ScaleLogarithmic:
 		return Invalid("Scale", "edges already define the buckets: remove the scale, or give buckets instead of edges")
 	case n < 2 || n > metrickind.MostBuckets:
-		return Invalid("Edges", "%d edges are listed, and 3 to %d are possible: add or remove some", n+1,
-			metrickind.MostBuckets+1)
+		return Invalid("Edges", "3 to %d edges are possible, not %d: add or remove some",
+			metrickind.MostBuckets+1, n+1)
 	}
 	if edges := m.edges(); !rising(edges) {
 		return Invalid("Edges", "edges must rise: list each edge once, the least first")

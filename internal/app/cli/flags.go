@@ -20,7 +20,7 @@ import (
 func Prepare(root *cobra.Command) {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cmp.Or(unknownCommand(cmd, cmd.Flags().Args()), explained(cmd.Flags(), err))
+		return cmp.Or(UnknownCommand(cmd, cmd.Flags().Args()), explained(cmd.Flags(), err))
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
 	completeValues(root)
@@ -30,19 +30,22 @@ func Prepare(root *cobra.Command) {
 // unknown name it suggests one of them.
 func Parent(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(commands...)
-	cmd.Args = unknownCommand
+	cmd.Args = UnknownCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return cmd
 }
 
-// unknownCommand refuses the arguments of a parent: the first one is not one of its subcommands.
-func unknownCommand(cmd *cobra.Command, args []string) error {
+// UnknownCommand refuses the arguments of a parent: the first one is not one of its subcommands. It
+// suggests the nearest one, or lists all.
+func UnknownCommand(cmd *cobra.Command, args []string) error {
 	if !cmd.HasSubCommands() || len(args) == 0 {
 		return nil
 	}
 	var names []string
 	for _, sub := range cmd.Commands() {
-		names = append(names, sub.Name())
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
 	}
 	suggested := cmp.Or(spelling.Nearest(names, args[0]), spelling.List(names, " or "))
 	return fmt.Errorf("unknown command %q for %q: is %s meant?", args[0], cmd.CommandPath(), suggested)

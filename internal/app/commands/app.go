@@ -36,7 +36,7 @@ var help string
 // rootCommand returns the command tollgate with all its subcommands.
 func rootCommand(a *command.App) *cobra.Command {
 	root := a.New("tollgate", help, func(*cobra.Command) {}, (*cobra.Command).Help)
-	root.Args = nil // so that cobra suggests a command when one is misspelled
+	root.Args = nil // so that cobra refuses an unknown command before it reads flags
 	root.Version = versionLine(a)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(initialise.Command(a), run.Command(a), serve.Command(a), change.Command(a), status.Command(a),

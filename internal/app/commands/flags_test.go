@@ -62,8 +62,8 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 func TestUnknownCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"frobnicate":    `unknown command "frobnicate" for "tollgate"`,
-		"dmeo --help":   "Did you mean this?\n\tdemo",
+		"frobnicate":    `unknown command "frobnicate" for "tollgate": is audit, budget, `,
+		"dmeo --help":   "is demo meant?",
 		"budget compos": `unknown command "compos" for "tollgate budget"`,
 	} {
 		code, stdout, stderr := tollgate(t, strings.Fields(args)...)

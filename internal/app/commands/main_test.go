@@ -106,7 +106,7 @@ func TestBadCommandLines(t *testing.T) {
 		code int
 		want string
 	}{
-		{"unknown command", []string{"dmeo"}, 2, `unknown command "dmeo"`},
+		{"unknown command", []string{"dmeo"}, 2, `unknown command "dmeo" for "tollgate": is demo meant?`},
 		{"unknown flag", []string{"demo", "--colour"}, 2, "unknown flag: --colour"},
 		{"format as a flag", []string{"demo", "--json"}, 2, "is --format json meant?"},
 		{"directory", []string{"demo", "--input", ".", "--user-field", "user", "--time-field", "when"}, 2,
@@ -129,10 +129,11 @@ func TestBadCommandLines(t *testing.T) {
 		{"file flag without a file", []string{"demo", "--time-unit", "ms"}, 2, "--time-unit is only used with --input"},
 
 		{"generator flag beside a file", with("--events", "3"), 2, "--events is for made-up events"},
-		{"no user field", []string{"demo", "--input", csv, "--header", "--time-field", "when"}, 2,
-			"--user-field is needed"},
-		{"no header and no columns", []string{"demo", "--input", csv, "--user-field", "user", "--time-field", "when"},
-			2, "either --header"},
+		{"no user", []string{"demo", "--input", csv, "--header", "--time-field", "when"}, 2, "give --user-field"},
+		{"no fields and no columns", []string{"plan", "--input", csv, "--kind", "sum"}, 2, "time of the event; --header, " +
+			"if the first record names the columns, or --columns a,b,c\n--kind sum needs --value-field"},
+		{"no delta for keys", with("--delta-keys", "0"), 2, "above 0 and below --delta, 1e-06"},
+		{"no buckets", with("--kind", "histogram", "--buckets", "0"), 2, "--buckets must be from 2 to 50"},
 		{"columns without the user", []string{"demo", "--input", csv, "--columns", "a,when", "--user-field", "user",
 			"--time-field", "when"}, 2, `no column "user"`},
 		{"format not in the name", []string{"demo", "--input", plain, "--user-field", "a", "--time-field", "b"}, 2,
@@ -147,7 +148,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"no further statistics", with("--also", ""), 2, "--also is empty"},
 		{"edges that fall", with("--kind", "histogram", "--value-field", "user", "--edges", "10,5,0"), 2,
 			"--edges: edges must rise"},
-		{"one edge", with("--kind", "histogram", "--value-field", "user", "--edges", "5"), 2, "--edges: 1 edges"},
+		{"one edge", with("--kind", "histogram", "--value-field", "user", "--edges", "5"), 2, "3 to 51 edges are"},
 		{"private sums", with("--kind", "sum", "--value-field", "user"), 2, "needs --public-keys"},
 		{"edges that no number has", with("--kind", "histogram", "--value-field", "user", "--edges", "0,1e300"), 2,
 			"--edges: 1e+300 is out of range"},

@@ -175,8 +175,8 @@ func (f *Faults) Add(err error, r Record) bool {
 	if *broken == wrongValue && f.values != nil {
 		f.values.try(r.Value)
 	}
-	if names := f.format.Encoding().Members; names != nil && broken.Class == event.ClassMissingField &&
-		kind.records < compared {
+	if names := f.format.Encoding().Members; names != nil && kind.records < compared &&
+		(broken.Class == event.ClassMissingField || broken.Class == event.ClassWrongType) {
 		for _, name := range names(r.Value) {
 			kind.fields[name]++
 		}
@@ -298,6 +298,9 @@ func (f *Faults) meant(kind event.Error, t *fault) (text string) {
 		if slices.Contains(fields, name) {
 			continue
 		}
+		if kind.Class == event.ClassWrongType {
+			return ofObject(name, fields, t.records > 1)
+		}
 		text += fmt.Sprintf("; it has no field %s", name)
 		if meant := spelling.Nearest(fields, name); meant != "" {
 			text += fmt.Sprintf(", did you mean %s?", meant)
@@ -307,6 +310,18 @@ func (f *Faults) meant(kind event.Error, t *fault) (text string) {
 		return text
 	}
 	return text + "; its fields are " + listed(fields)
+}
+
+// ofObject describes a field that is an object; "" if it is none.
+func ofObject(name string, fields []string, listed bool) string {
+	inner := slices.DeleteFunc(fields, func(field string) bool { return !strings.HasPrefix(field, name+".") })
+	switch {
+	case len(inner) == 0:
+		return ""
+	case !listed:
+		return "; " + name + " is an object: name a field in it"
+	}
+	return "; " + name + " is an object: name a field in it, such as " + inner[0]
 }
 
 // masked returns the beginning of a record, with every digit replaced by 9 and every letter by x.

@@ -75,6 +75,16 @@ func TestBrokenRecordsAreNamedByTheirLines(t *testing.T) {
 	if got := faults.Texts(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
+	f.User = "user"
+	for text, want := range map[string]string{
+		`{"user":{"id":"ann"},"at":1}`:                                "user is an object: name a field in it",
+		`{"user":{"id":1},"at":1}` + "\n" + `{"user":{"id":2,"x":3}}`: "name a field in it, such as user.id",
+		`{"user":[1],"at":1}`:                                         `{"xxxx":[9],"xx":9}`,
+	} {
+		if got := faultsOf(t, f, text).Texts(); len(got) != 1 || !strings.HasSuffix(got[0], want) {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
 }
 
 // A masked record has the punctuation of the original, but none of its letters and digits.

@@ -3,9 +3,11 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,6 +133,10 @@ func Execute(ctx context.Context, a *App, build func(*App) *cobra.Command, args 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return ExitOK
+	}
+	if parent, rest, unknown := root.Find(args); unknown != nil {
+		isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
+		err = cmp.Or(cli.UnknownCommand(parent, slices.DeleteFunc(rest, isFlag)), err)
 	}
 	text := fmt.Sprintf("error: %v\n", err)
 	code := ExitCode(err)

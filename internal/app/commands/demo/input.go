@@ -86,16 +86,24 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 	if err := f.times.Check(format, changed); err != nil {
 		return err
 	}
+	var missing []string
+	if f.userField == "" {
+		missing = append(missing, "--user-field, the column or path with the user's id")
+	}
+	if f.timeField == "" {
+		missing = append(missing, "--time-field, the column or path with the time of the event")
+	}
+	if format.Tabular() && !f.header && len(f.columns) == 0 {
+		missing = append(missing, "--header, if the first record names the columns, or --columns a,b,c")
+	}
 	switch {
-	case f.userField == "":
-		return errors.New("--user-field is needed: the column or path with the user's id")
-	case f.timeField == "":
-		return errors.New("--time-field is needed: the column or path with the time of the event")
+	case missing != nil:
+		return fmt.Errorf("give %s", strings.Join(missing, "; "))
 	case !format.Tabular() && (f.header || len(f.columns) > 0):
 		return fmt.Errorf("--header and --columns are for %s: other formats name their fields",
 			input.RowFormats(" and "))
-	case format.Tabular() && f.header == (len(f.columns) > 0):
-		return errors.New("give either --header, when the first record names the columns, or --columns a,b,c")
+	case f.header && len(f.columns) > 0:
+		return errors.New("give either --header, if the first record names the columns, or --columns a,b,c")
 	}
 	if len(f.columns) > 0 {
 		if err := eventfile.CheckColumns(f.columns, f.layout().Fields()...); err != nil {

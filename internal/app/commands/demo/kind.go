@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -25,7 +26,9 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		f.Also[i] = strings.TrimSpace(f.Also[i])
 	}
 	if changed("buckets") {
-		f.Buckets = f.buckets
+		if f.Buckets = f.buckets; f.Buckets == 0 {
+			return command.Must("buckets", "from 2 to %d", metrickind.MostBuckets)
+		}
 	}
 	if k.NotPrivate != "" && f.keyField != "" && f.publicKeys == "" {
 		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or count all events "+

@@ -141,12 +141,28 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	if err != nil {
 		return err
 	}
+	if err := f.dropTarget(&advice.Best); err != nil {
+		return err
+	}
 	answer, decided := f.plan(advice), f.decided(advice.Best.Setting)
 	if answer.YAML, err = f.yaml(decided); err != nil {
 		return err
 	}
 	answer.Demo = f.decidedFlags(decided)
 	return a.printPlanned(f, e, answer, file.Faults().Total())
+}
+
+// dropTarget removes the default target of quantiles and histograms if the counts of half of the
+// events are too small to meet it.
+func (f *planFlags) dropTarget(best *choice.Outcome) error {
+	if f.MetricKind().Tree == nil || f.given("absolute") {
+		return nil
+	}
+	d, err := f.compile(best.Setting)
+	if err == nil && best.Half < d.Metrics[0].Plan.MeetableFrom() {
+		f.Target.Absolute = 0
+	}
+	return err
 }
 
 // advise returns the advice for a question, and notes its progress.

@@ -112,6 +112,28 @@ func TestPlanReadsAPipeOnce(t *testing.T) {
 	}
 }
 
+// A default target that the counts are too small for is left out, and so is a time zone that the
+// windows cannot follow.
+func TestAPlanCanBeUsedAsItIs(t *testing.T) {
+	t.Parallel()
+	text := strings.Builder{}
+	for i := range 3000 {
+		fmt.Fprintf(&text, "u%d,%d,2025-03-0%dT00:00:00Z\n", i/2, i%90, 3+i%3)
+	}
+	args := []string{"--input", commandtest.Write(t, "sizes.csv", text.String()), "--columns", "who,size,when",
+		"--user-field", "who", "--time-field", "when", "--value-field", "size", "--min", "0", "--max", "100", "--kind"}
+	if a := planJSON(t, append(args, "quantiles")...); !strings.Contains(a.YAML, "target: {noise: ") ||
+		!strings.HasSuffix(a.Demo, " --absolute 0") {
+		t.Errorf("%s\n%s", a.YAML, a.Demo)
+	}
+	for window, want := range map[string]string{"6h": "# Leave out window_zone: ", "1d": "# Needs window_zone: "} {
+		if a := planJSON(t, append(args, "mean", "--time-zone", "Europe/Zurich", "--window", window)...); !strings.
+			HasPrefix(a.YAML, want) {
+			t.Errorf("%s: %s", window, a.YAML)
+		}
+	}
+}
+
 func TestAPlanSaysWhyNoEventIsLeft(t *testing.T) {
 	t.Parallel()
 	_, fields := fileOf(t)

@@ -111,7 +111,8 @@ func (f *demoFlags) yaml(s demo.Settings) (string, error) {
 		demo.Settings
 		Decimals           int
 		Zone, Keys, Bounds string
-	}{s, f.Decimals, f.times.Zone, keys, bounds})
+		Days               bool // whether windows last whole days
+	}{s, f.Decimals, f.times.Zone, keys, bounds, s.Window%(24*time.Hour) == 0})
 }
 
 // publicKeysYAML returns the field of a configuration for --public-keys.
@@ -128,6 +129,9 @@ func publicKeysYAML(value string, keys []string) string {
 func (f *demoFlags) decidedFlags(s demo.Settings) string {
 	text := "--window " + timespan.Text(s.Window) + " --" + f.noiseFlag() + " " + words.Digits(finest(&s)) +
 		" --lasts " + timespan.Text(s.Lasts)
+	if f.MetricKind().Tree != nil && s.Target.Absolute == 0 {
+		text += " --absolute 0"
+	}
 	if f.openValues {
 		text += " --min " + strconv.FormatInt(s.Min, 10) + " --max " + strconv.FormatInt(s.Max, 10)
 	}

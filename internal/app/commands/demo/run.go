@@ -102,10 +102,15 @@ func (f *demoFlags) readPublicKeys() (err error) {
 	case f.keyField == "":
 		f.PublicKeys = []string{""} // one count of all events, whose existence is no secret
 	}
-	if err == nil && f.PublicKeys != nil && f.given("delta-keys") {
+	switch {
+	case err != nil || !f.given("delta-keys"):
+		return err
+	case f.PublicKeys != nil:
 		return command.Usage(errors.New("--delta-keys is only used with private keys: leave it out"))
+	case f.DeltaKeys == 0:
+		return command.Must("delta-keys", "above 0 and below --delta, %v", f.Delta)
 	}
-	return err
+	return nil
 }
 
 // openGenerated opens the source of made-up events, and derives its keys.

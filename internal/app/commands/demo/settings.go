@@ -45,10 +45,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 				return command.Usage(fmt.Errorf("--%s is for made-up events: leave it out with --input", name))
 			}
 		}
-		if err := f.checkInput(changed); err != nil {
-			return command.Usage(err)
-		}
-		if err := errors.Join(f.checkRange(), f.checkKind(changed)); err != nil {
+		if err := errors.Join(f.checkInput(changed), f.checkRange(), f.checkKind(changed)); err != nil {
 			return command.Usage(err)
 		}
 		if f.openValues = f.MetricKind().Values() && !f.ranged(); f.openValues {
