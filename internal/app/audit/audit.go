@@ -14,50 +14,51 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Options are the options of an audit. All are optional.
+// Options configures an audit. All fields are optional.
 type Options struct {
-	Past     []*deployment.Deployment // configurations of earlier generations, for their keys and formats
+	Past     []*deployment.Deployment // configurations of earlier generations, which supply keys and event formats
 	Logger   *slog.Logger
 	Progress func(percent uint64) // called at 10%, 20%, …
-	// Tail includes the records after the last settled turn in Report.Tallies.
+	// Tail makes Report.Tallies include the records after the last settled turn.
 	Tail bool
-	// Observe is called for every turn once it is charged.
+	// Observe is called after each turn has been charged.
 	Observe func(*reference.Replay, *reference.Turn)
 }
 
 // auditor audits one deployment.
 type auditor struct {
 	Options
-	client      *kafkalog.Client
-	control     *Control
-	report      *Report
-	replay      *reference.Replay
-	generations []generation
-	events      []*events
-	counts      map[string]countsValue
-	countsFrom  map[string]uint64 // by topic with deleted records: the last turn whose values may be gone
-	wholeFrom   uint64            // all events of this turn and later ones can be read
-	unreleased  map[uint64]bool   // turns whose releases could not be recomputed
+	client       *kafkalog.Client
+	control      *Control
+	report       *Report
+	replay       *reference.Replay
+	generations  []generation
+	events       []*events
+	counts       map[string]countsValue
+	deletedUpTo  map[string]uint64 // by topic with deleted records: the last turn whose values may have been deleted
+	completeFrom uint64            // all events of this turn and of later turns can be read
+	unreleased   map[uint64]bool   // turns whose releases could not be recomputed
 }
 
-// generation is a generation of the deployment, with the ledgers and keys that the audit has of it.
+// generation is one generation of the deployment, with its ledgers and with the keys that the audit
+// was given for it.
 type generation struct {
-	header  *schemas.Header
-	ledgers []*Ledger
-	hasher  *schemas.Hasher // nil if the user-hash key is unknown
-	noKey   string          // why the noise key is unknown; "" if it is known
+	header   *schemas.Header
+	ledgers  []*Ledger
+	hasher   *schemas.Hasher // nil if the user-hash key is unknown
+	keyFault string          // the reason why the noise key is unknown; "" if it is known
 }
 
 // events reads one partition of the events topic.
 type events struct {
 	reader *kafkalog.RangeReader
 	start  int64 // offset of the first record that still exists and can be decoded
-	next   int64
+	next   int64 // offset of the next record to read
 	end    int64 // offset after the last record when the audit began
 	id     int32
 }
 
-// countsValue is a published value, of which only the hash is kept.
+// countsValue represents a published value by its hash.
 type countsValue struct {
 	turn   uint64
 	metric string
@@ -74,7 +75,8 @@ func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, err
 	}
 	defer client.Close()
 	a := &auditor{Options: o, client: client, report: &Report{Differences: []Difference{}, Unchecked: []Unchecked{}},
-		counts: map[string]countsValue{}, countsFrom: map[string]uint64{}, unreleased: map[uint64]bool{}, wholeFrom: 1}
+		counts: map[string]countsValue{}, deletedUpTo: map[string]uint64{}, unreleased: map[uint64]bool{},
+		completeFrom: 1}
 	if a.control, err = ReadControl(ctx, client, d.Config.Outputs.Control); err != nil {
 		return nil, err
 	}
@@ -89,7 +91,7 @@ func Run(ctx context.Context, d *deployment.Deployment, o Options) (*Report, err
 			o.Progress(10 * tenth)
 		}
 	}
-	if err := a.leftOver(ctx, d.Config.Outputs.Control); err != nil {
+	if err := a.reportLeftovers(ctx, d.Config.Outputs.Control); err != nil {
 		return nil, err
 	}
 	if o.Tail {
@@ -122,17 +124,17 @@ func (a *auditor) turn(ctx context.Context, turn uint64) error {
 	fromEvents, complete := a.gather(g, t, deltas)
 	a.replay.Decide(t)
 	switch {
-	case complete && g.noKey == "":
+	case complete && g.keyFault == "":
 		if err := a.replay.Release(t); err != nil {
 			return err
 		}
 		a.compareSettled(t)
 		a.compareCounts(g, t)
 	case complete:
-		a.report.skip(turn, "precisions and values: %s", g.noKey)
+		a.report.skip(turn, "precisions and values: %s", g.keyFault)
 		fallthrough
 	default:
-		a.settledStops(t)
+		a.useSettledPrecisions(t)
 		a.unreleased[turn] = true
 	}
 	a.compareDeltas(g, t, deltas, fromEvents)
@@ -145,8 +147,9 @@ func (a *auditor) turn(ctx context.Context, turn uint64) error {
 	return a.compareSnapshots(ctx, g, t)
 }
 
-// gather finds the members of a turn from the events or, if some events of its windows are gone,
-// from the ledger. complete reports whether all members and their accounts are known.
+// gather collects the members of a turn from the events. If events of the turn's windows are gone,
+// it collects them from the ledger instead, and fromEvents is false. complete reports whether all
+// members and their accounts are known.
 func (a *auditor) gather(g *generation, t *reference.Turn, deltas []*schemas.Delta) (fromEvents, complete bool) {
 	windows, known := t.Config.Ending(t.End), true
 	for _, l := range g.ledgers {
@@ -156,14 +159,14 @@ func (a *auditor) gather(g *generation, t *reference.Turn, deltas []*schemas.Del
 	for _, w := range windows {
 		first = min(first, a.replay.TurnAt(w.WindowStart))
 	}
-	if known && first >= a.wholeFrom {
+	if known && first >= a.completeFrom {
 		a.replay.Gather(t)
 		return true, true
 	}
 	complete = true
 	for shard, l := range g.ledgers {
 		if g.hasher == nil || deltas[shard] == nil || !l.has(first, t.Number) {
-			a.lose(g, l)
+			a.dropAccounts(g, l)
 		}
 		if !l.known {
 			complete = false
@@ -178,15 +181,15 @@ func (a *auditor) gather(g *generation, t *reference.Turn, deltas []*schemas.Del
 	return false, complete
 }
 
-// lose drops the accounts of a shard, which are no longer known.
-func (a *auditor) lose(g *generation, l *Ledger) {
+// dropAccounts drops the accounts of a shard, because the audit can no longer compute them.
+func (a *auditor) dropAccounts(g *generation, l *Ledger) {
 	if l.known {
 		l.known = false
 		a.replay.Forget(func(o reference.Owner) bool { return schemas.ShardOf(o.ID, len(g.ledgers)) == l.shard })
 	}
 }
 
-// membersOf returns the members whom the ledger admits to the windows of a turn.
+// membersOf returns the members of a shard whom the ledger admits to any window of a turn.
 func (a *auditor) membersOf(h *schemas.Hasher, t *reference.Turn, l *Ledger,
 	d *schemas.Delta) (members []*reference.Member) {
 	for _, user := range d.Users {
@@ -199,7 +202,7 @@ func (a *auditor) membersOf(h *schemas.Hasher, t *reference.Turn, l *Ledger,
 	return members
 }
 
-// join adds a member's parts in the windows to which the ledger admits it.
+// join adds to m a part for each window to which the ledger admits the user.
 func (a *auditor) join(h *schemas.Hasher, m *reference.Member, t *reference.Turn, l *Ledger, d *schemas.Delta,
 	user schemas.DeltaUser) {
 	for i, w := range d.Windows {
@@ -210,8 +213,8 @@ func (a *auditor) join(h *schemas.Hasher, m *reference.Member, t *reference.Turn
 	}
 }
 
-// settledStops sets t.Stopped to the precisions in the turn's SETTLED record.
-func (a *auditor) settledStops(t *reference.Turn) {
+// useSettledPrecisions sets t.Stopped to the precisions in the turn's SETTLED record.
+func (a *auditor) useSettledPrecisions(t *reference.Turn) {
 	settled := a.control.Settled[t.Number]
 	t.Stopped = map[reference.Cell]units.Precision{}
 	for _, k := range settled.Keys {

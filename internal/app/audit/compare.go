@@ -66,21 +66,22 @@ func (a *auditor) compareDelta(g *generation, t *reference.Turn, l *Ledger, d *s
 		if m == nil || !same || !fromEvents {
 			continue
 		}
-		again := &reference.Member{Owner: o}
-		if a.join(hasher, again, t, l, d, user); sliced && !m.Matches(t.Config, again) {
+		fromLedger := &reference.Member{Owner: o}
+		if a.join(hasher, fromLedger, t, l, d, user); sliced && !m.Matches(t.Config, fromLedger) {
 			a.report.differ(Difference{Turn: t.Number, What: "contributions in the ledger differ", User: userOf(o)})
 		}
 	}
 }
 
-// place adds the turn, metric and window to a difference.
+// place sets the turn, metric and window of a difference.
 func (a *auditor) place(t *reference.Turn, w schemas.MetricWindow, d Difference) Difference {
 	from := time.UnixMilli(t.Config.Zone.Time(w.WindowStart)).UTC()
 	d.Turn, d.Metric, d.Window = t.Number, t.Config.Metrics[w.Metric].Name, &from
 	return d
 }
 
-// hasSlices reports whether the ledger has the slices of all turns of a delta's windows.
+// hasSlices reports whether the ledger holds the slice of every turn that the windows of a delta
+// cover.
 func (a *auditor) hasSlices(t *reference.Turn, l *Ledger, d *schemas.Delta) bool {
 	for _, w := range d.Windows {
 		if !l.has(a.replay.TurnAt(w.WindowStart), t.Number) {
@@ -90,8 +91,8 @@ func (a *auditor) hasSlices(t *reference.Turn, l *Ledger, d *schemas.Delta) bool
 	return true
 }
 
-// readDeltas reads the deltas of a turn by shard, nil if a delta is gone, and drops slices that no
-// window needs any more.
+// readDeltas returns the delta of a turn from each shard, or nil for a shard without one. It also
+// drops the slices that no window needs any more.
 func (a *auditor) readDeltas(ctx context.Context, g *generation, t *reference.Turn) ([]*schemas.Delta, error) {
 	deltas := make([]*schemas.Delta, len(g.ledgers))
 	group, ctx := errgroup.WithContext(ctx)
@@ -152,15 +153,15 @@ func (a *auditor) compareCounts(g *generation, t *reference.Turn) {
 	for _, p := range t.Published {
 		from := time.UnixMilli(p.Release.WindowStart).UTC()
 		d := Difference{Turn: t.Number, Metric: p.Release.Metric, Window: &from}
-		have, there := a.counts[string(p.Key)]
+		published, exists := a.counts[string(p.Key)]
 		delete(a.counts, string(p.Key))
 		switch {
-		case !there && t.Number <= a.countsFrom[g.header.Topics.Counts]:
+		case !exists && t.Number <= a.deletedUpTo[g.header.Topics.Counts]:
 			a.report.skip(t.Number, "values: they have been deleted from %s", g.header.Topics.Counts)
-		case !there:
+		case !exists:
 			d.What = "a value is missing"
 			a.report.differ(d)
-		case have.hash != sha256.Sum256(p.Value):
+		case published.hash != sha256.Sum256(p.Value):
 			d.What, d.Key = "a value differs", &p.Release.Key
 			a.report.differ(d)
 		default:
@@ -169,18 +170,18 @@ func (a *auditor) compareCounts(g *generation, t *reference.Turn) {
 	}
 }
 
-// leftOver reports published values that should not exist. Values of turns that were closed after
-// control was read are allowed.
-func (a *auditor) leftOver(ctx context.Context, topic string) error {
-	now := a.control
+// reportLeftovers reports published values that should not exist. A value is allowed if its turn
+// was closed after the audit read control.
+func (a *auditor) reportLeftovers(ctx context.Context, topic string) error {
+	control := a.control
 	for _, v := range a.counts {
-		if _, closed := now.Closes[v.turn]; !closed && v.turn > a.control.Last && now == a.control {
+		if _, closed := control.Closes[v.turn]; !closed && v.turn > a.control.Last && control == a.control {
 			var err error
-			if now, err = ReadControl(ctx, a.client, topic); err != nil {
+			if control, err = ReadControl(ctx, a.client, topic); err != nil {
 				return err
 			}
 		}
-		_, closed := now.Closes[v.turn]
+		_, closed := control.Closes[v.turn]
 		switch {
 		case v.turn <= a.control.Last && !a.unreleased[v.turn]:
 			a.report.differ(Difference{Turn: v.turn, What: "a value should not have been published", Metric: v.metric})

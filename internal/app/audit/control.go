@@ -11,21 +11,22 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Control holds the contents of the control topic, interpreted without any code of a run.
+// Control holds the contents of the control topic. Package audit interprets them on its own,
+// without the code that a run uses.
 type Control struct {
-	Headers []schemas.Header // of all generations
+	Headers []schemas.Header // of all generations, oldest first
 	Closes  map[uint64]schemas.Close
 	Settled map[uint64]schemas.Settled
-	Last    uint64 // the last turn that is settled, like all turns before it
+	Last    uint64 // the last settled turn; all turns before it are settled too
 	Stops   []schemas.Stop
 	Epochs  []int64
 	Forgets []uint64 // turns after which a user was forgotten
 	// Differences lists records that no correct run writes.
 	Differences []Difference
 
-	epoch, run int64
-	parts      map[uint64][]schemas.Settled
-	ahead      map[int32]map[int64]bool // by partition: records with timestamps ahead of a reader's clock
+	epoch, run int64                        // the epoch in force and the number of the run that began it
+	parts      map[uint64][]schemas.Settled // by turn, until its SETTLED is complete
+	ahead      map[int32]map[int64]bool     // by partition: offsets of records ahead of a reader's clock
 }
 
 // ReadControl reads the control topic. Errors: schemas.ErrMalformed, schemas.ErrVersion, or the
@@ -64,9 +65,9 @@ func (c *Control) differ(turn uint64, what string) {
 	c.Differences = append(c.Differences, Difference{Turn: turn, What: what})
 }
 
-// observe fences by content: a CLOSE, SETTLED or STOP counts only if its epoch is that of the last
-// EPOCH that counts before it. An EPOCH counts unless a run with a greater number has already
-// written one.
+// observe adds one record. It fences by content: a GENERATION, CLOSE, SETTLED, FORGET or STOP is
+// ignored unless it names the epoch in force. An EPOCH comes into force unless a run with a greater
+// number has already written one.
 func (c *Control) observe(offset int64, body any) {
 	switch body := body.(type) {
 	case *schemas.Header:
@@ -88,7 +89,7 @@ func (c *Control) observe(offset int64, body any) {
 		}
 	case *schemas.Epoch:
 		c.checkGap(body.Settled + 1)
-		if body.Run >= c.run { // otherwise from an older run that started slowly
+		if body.Run >= c.run { // otherwise, an older run that started slowly wrote it
 			c.epoch, c.run = offset, body.Run
 			c.Epochs = append(c.Epochs, offset)
 		}
@@ -98,7 +99,7 @@ func (c *Control) observe(offset int64, body any) {
 		}
 	case *schemas.Settled:
 		if body.Epoch == c.epoch {
-			// Parts from another attempt to settle the turn do not belong to this one.
+			// Parts that another attempt to settle the turn wrote do not belong to this attempt.
 			parts := slices.DeleteFunc(c.parts[body.Turn], func(p schemas.Settled) bool {
 				return p.Epoch != body.Epoch || p.Digest != body.Digest
 			})
@@ -117,13 +118,13 @@ func (c *Control) observe(offset int64, body any) {
 }
 
 func (c *Control) close(n schemas.Close) {
-	known, again := c.Closes[n.Turn]
-	if again && !slices.EqualFunc(known.Cuts, n.Cuts, func(a, b schemas.Cut) bool {
+	earlier, duplicate := c.Closes[n.Turn]
+	if duplicate && !slices.EqualFunc(earlier.Cuts, n.Cuts, func(a, b schemas.Cut) bool {
 		return a.Partition == b.Partition && a.Cut == b.Cut
 	}) {
 		c.differ(n.Turn, "the turn was closed twice, with different cuts")
 	}
-	if _, before := c.Closes[n.Turn-1]; n.Turn > 1 && !before {
+	if _, previousClosed := c.Closes[n.Turn-1]; n.Turn > 1 && !previousClosed {
 		c.differ(n.Turn, "the turn was closed, but the turn before it was not")
 	}
 	c.Closes[n.Turn] = n
@@ -138,29 +139,30 @@ func (c *Control) close(n schemas.Close) {
 }
 
 func (c *Control) settle(turn uint64) {
-	whole, err := schemas.JoinSettled(c.parts[turn])
+	joined, err := schemas.JoinSettled(c.parts[turn])
 	if errors.Is(err, schemas.ErrIncomplete) {
 		return
 	}
 	delete(c.parts, turn)
-	known, again := c.Settled[turn]
+	earlier, duplicate := c.Settled[turn]
 	_, closed := c.Closes[turn]
 	switch {
 	case err != nil:
 		c.differ(turn, "SETTLED is damaged")
-	case again && !sameKeys(known.Keys, whole.Keys):
+	case duplicate && !sameKeys(earlier.Keys, joined.Keys):
 		c.differ(turn, "the turn was settled twice, with different keys")
-	case again:
+	case duplicate:
 	case turn != c.Last+1:
 		c.checkGap(turn)
 	case !closed:
 		c.differ(turn, "the turn was settled, but not closed")
 	default:
-		c.Settled[turn], c.Last = whole, turn
+		c.Settled[turn], c.Last = joined, turn
 	}
 }
 
-// checkGap reports a missing SETTLED if a turn does not follow the last settled one.
+// checkGap adds a difference if a SETTLED is missing between the last settled turn and the given
+// turn.
 func (c *Control) checkGap(turn uint64) {
 	d := Difference{Turn: c.Last + 1, What: "control has later records, but no SETTLED for the turn"}
 	if turn > d.Turn && !slices.Contains(c.Differences, d) {

@@ -25,26 +25,28 @@ func (a *auditor) readEvents(ctx context.Context, turn uint64) error {
 	return group.Wait()
 }
 
-func (a *auditor) readTo(ctx context.Context, e *events, to int64) error {
-	if to <= e.next {
+// readTo passes the records of a partition before the offset end to the replay.
+func (a *auditor) readTo(ctx context.Context, e *events, end int64) error {
+	if end <= e.next {
 		return nil
 	}
 	reader := a.replay.Reader(e.id)
-	err := e.reader.Read(ctx, e.next, to, func(r kafkalog.Record) error {
+	err := e.reader.Read(ctx, e.next, end, func(r kafkalog.Record) error {
 		_, err := reader.Read(r.Offset, r.Timestamp, r.Value)
 		return err
 	})
-	e.next = to
+	e.next = end
 	return err
 }
 
-// compareClose compares the number of records in a turn with its CLOSE if the events still exist.
+// compareClose compares the number of accepted records of a turn with the number in its CLOSE. If
+// the numbers differ because events are gone, it marks the turn as unchecked.
 func (a *auditor) compareClose(turn uint64) {
 	want := a.control.Closes[turn].Contributions
 	switch {
 	case a.replay.Arrived(turn) == want:
 	case a.gone(turn):
-		a.wholeFrom = turn + 1
+		a.completeFrom = turn + 1
 		a.report.skip(turn, "which records belong to the turns: events were deleted, or their format or users are "+
 			"unknown")
 	default:
@@ -52,10 +54,10 @@ func (a *auditor) compareClose(turn uint64) {
 	}
 }
 
-// gone reports whether records of a turn may have been deleted, or cannot be decoded.
+// gone reports whether records of a turn may have been deleted or cannot be decoded.
 func (a *auditor) gone(turn uint64) bool {
 	if len(a.control.Forgets) > 0 && turn <= slices.Max(a.control.Forgets) {
-		return true // the user was forgotten
+		return true // records of the forgotten user may have been deleted
 	}
 	before := a.control.Closes[turn-1]
 	for _, e := range a.events {

@@ -12,20 +12,20 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Ledger is one ledger partition: the offsets of its deltas and snapshots, and the slices of open
-// windows.
+// Ledger is the index of one ledger partition: the offsets of its deltas and snapshots. It also
+// keeps the slices of open windows.
 type Ledger struct {
 	topic     string
 	shard     int
-	deltas    map[uint64]extent // complete ones, by turn
-	snapshots map[uint64]extent
+	deltas    map[uint64]extent // complete deltas, by turn
+	snapshots map[uint64]extent // complete snapshots, by turn
 	seal      *schemas.LedgerSeal
 	known     bool // the accounts are known
-	deleted   bool // the first records have been deleted
+	deleted   bool // the oldest records have been deleted
 	slices    map[uint64]*slice
 }
 
-// extent is the range of offsets with the parts of a delta or a snapshot; to is the last one.
+// extent is the range of offsets, from and to included, with the parts of a delta or a snapshot.
 type extent struct {
 	set      schemas.PartSet
 	from, to int64
@@ -35,7 +35,7 @@ type extent struct {
 type slice struct {
 	labels []label
 	users  []schemas.ContribUser // strictly ascending
-	next   int                   // index of the next lookup: users are looked up in order
+	next   int                   // index at which the next lookup begins: users are looked up in order
 }
 
 type label struct {
@@ -43,7 +43,7 @@ type label struct {
 	passes uint64
 }
 
-// user returns an individual's contributions, nil if there are none.
+// user returns an individual's contributions, or nil if there are none.
 func (s *slice) user(o reference.Owner) *schemas.ContribUser {
 	order := func(i int) int { return o.Compare(reference.Owner{ID: s.users[i].ID, Period: s.users[i].Period}) }
 	if s.next > 0 && order(s.next-1) <= 0 {
@@ -58,9 +58,8 @@ func (s *slice) user(o reference.Owner) *schemas.ContribUser {
 	return &s.users[s.next]
 }
 
-// OpenLedger indexes a ledger partition. A later epoch may write a turn again, but only with the
-// same contents, and no record of an earlier epoch may follow one of a later epoch: differ receives
-// the violations.
+// OpenLedger indexes a ledger partition. It calls differ if a later epoch wrote a turn a second
+// time with different contents, or if a record of an earlier epoch follows one of a later epoch.
 func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte, topic string, shard int,
 	differ func(Difference)) (*Ledger, error) {
 	l := &Ledger{topic: topic, shard: shard, seal: schemas.NewLedgerSeal(userHash, shard), deltas: map[uint64]extent{},
@@ -72,14 +71,14 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 	l.deleted = offsets.Start > 0
 	type pieces struct {
 		extent
-		have map[uint32]bool
+		received map[uint32]bool
 	}
 	incomplete := map[schemas.PartSet]*pieces{}
 	newest := int64(-1)
 	err = readAll(ctx, client, topic, int32(shard), func(r kafkalog.Record) error {
 		part, err := l.part(r)
 		if errors.Is(err, schemas.ErrMalformed) {
-			return nil // a foreign record; if it replaced one of ours, that one is missing
+			return nil // a foreign record; if compaction replaced a ledger record with it, that record is missing
 		}
 		if err != nil {
 			return fmt.Errorf("reading record %d of %s: %w", r.Offset, topic, err)
@@ -96,8 +95,8 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 			p = &pieces{extent{part.Set, r.Offset, r.Offset}, map[uint32]bool{}}
 			incomplete[part.Set] = p
 		}
-		p.to, p.have[part.Key.Part] = r.Offset, true
-		if len(p.have) < int(part.Set.Parts) {
+		p.to, p.received[part.Key.Part] = r.Offset, true
+		if len(p.received) < int(part.Set.Parts) {
 			return nil
 		}
 		delete(incomplete, part.Set)
@@ -105,7 +104,7 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 			l.snapshots[part.Set.Turn] = p.extent
 			return nil
 		}
-		if known, again := l.deltas[part.Set.Turn]; again && known.set.Digest != part.Set.Digest {
+		if earlier, duplicate := l.deltas[part.Set.Turn]; duplicate && earlier.set.Digest != part.Set.Digest {
 			differ(Difference{Turn: part.Set.Turn, What: "the turn is on the ledger twice, with different contents"})
 		}
 		l.deltas[part.Set.Turn] = p.extent
@@ -114,7 +113,8 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 	return l, err
 }
 
-// Complete reports whether the ledger has the delta of a turn, or a snapshot that includes it.
+// Complete reports whether the ledger contains the delta of a turn, or a snapshot of that turn or a
+// later one.
 func (l *Ledger) Complete(turn uint64) bool {
 	_, complete := l.deltas[turn]
 	for snapshot := range l.snapshots {
@@ -123,11 +123,12 @@ func (l *Ledger) Complete(turn uint64) bool {
 	return complete
 }
 
-// read reads a delta or a snapshot again; nil if the ledger does not have it.
-func read[T any](ctx context.Context, client *kafkalog.Client, l *Ledger, all map[uint64]extent, turn uint64,
+// read returns the delta or the snapshot of a turn, joined from its parts, or nil if the ledger
+// does not contain all of them.
+func read[T any](ctx context.Context, client *kafkalog.Client, l *Ledger, extents map[uint64]extent, turn uint64,
 	join func(...schemas.LedgerPart) (T, error)) (*T, error) {
-	e, there := all[turn]
-	if !there {
+	e, indexed := extents[turn]
+	if !indexed {
 		return nil, nil
 	}
 	parts := make([]schemas.LedgerPart, e.set.Parts)
@@ -138,13 +139,13 @@ func read[T any](ctx context.Context, client *kafkalog.Client, l *Ledger, all ma
 		return nil
 	})
 	if err != nil || slices.ContainsFunc(parts, func(p schemas.LedgerPart) bool { return p.Chunk == nil }) {
-		return nil, err // compaction has removed it since
+		return nil, err // compaction has removed a part since the ledger was indexed
 	}
-	whole, err := join(parts...)
+	joined, err := join(parts...)
 	if err != nil {
 		return nil, fmt.Errorf("reading turn %d of %s: %w", turn, l.topic, err)
 	}
-	return &whole, nil
+	return &joined, nil
 }
 
 func (l *Ledger) part(r kafkalog.Record) (schemas.LedgerPart, error) {
@@ -155,7 +156,8 @@ func (l *Ledger) part(r kafkalog.Record) (schemas.LedgerPart, error) {
 	return schemas.DecodeLedgerPart(r.Key, value)
 }
 
-// delta reads the delta of a turn and keeps its slices; nil if the ledger does not have it.
+// delta returns the delta of a turn, or nil if the ledger does not contain it. It also keeps the
+// turn's slice.
 func (l *Ledger) delta(ctx context.Context, client *kafkalog.Client, turn uint64) (*schemas.Delta, error) {
 	d, err := read(ctx, client, l, l.deltas, turn, schemas.JoinDelta)
 	if d != nil {
@@ -170,8 +172,8 @@ func (l *Ledger) delta(ctx context.Context, client *kafkalog.Client, turn uint64
 
 func (l *Ledger) keep(turn uint64, labels []schemas.Label, users []schemas.ContribUser) {
 	s := &slice{users: users}
-	for _, one := range labels {
-		s.labels = append(s.labels, label{string(one.Key), one.Passes})
+	for _, entry := range labels {
+		s.labels = append(s.labels, label{string(entry.Key), entry.Passes})
 	}
 	l.slices[turn] = s
 }
@@ -186,7 +188,7 @@ func (l *Ledger) has(first, last uint64) bool {
 	return true
 }
 
-// visits returns an individual's events for a metric in the turns from first to last.
+// visits returns the events that a metric counts of an individual in the turns from first to last.
 func (l *Ledger) visits(c *reference.Config, metric int, o reference.Owner, first, last uint64) []reference.Visit {
 	spec := &c.Metrics[metric]
 	var visits []reference.Visit

@@ -22,7 +22,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// readCounts reads a topic of published values.
+// readCounts reads the published values of one topic.
 func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) error {
 	for partition := range int32(partitions) {
 		offsets, err := a.client.Offsets(ctx, topic, partition)
@@ -42,7 +42,7 @@ func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) 
 			}
 			first = min(first, release.Turn)
 			v := countsValue{release.Turn, release.Metric, sha256.Sum256(r.Value)}
-			if known, again := a.counts[string(r.Key)]; again && known.hash != v.hash {
+			if earlier, duplicate := a.counts[string(r.Key)]; duplicate && earlier.hash != v.hash {
 				a.report.differ(Difference{Turn: release.Turn, What: "a value was published twice, differently",
 					Metric: release.Metric, Key: &release.Key})
 			}
@@ -53,7 +53,7 @@ func (a *auditor) readCounts(ctx context.Context, topic string, partitions int) 
 			return err
 		}
 		if offsets.Start > 0 {
-			a.countsFrom[topic] = max(a.countsFrom[topic], first)
+			a.deletedUpTo[topic] = max(a.deletedUpTo[topic], first)
 		}
 	}
 	return nil
@@ -64,14 +64,14 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 	newest := &a.control.Headers[len(a.control.Headers)-1]
 	a.report.Deployment, a.report.Incarnation = newest.Deployment, hex.EncodeToString(newest.Incarnation[:])
 	a.report.Generations, a.report.Turns = len(a.control.Headers), a.control.Last
-	for _, wrong := range a.control.Differences {
-		a.report.differ(wrong)
+	for _, difference := range a.control.Differences {
+		a.report.differ(difference)
 	}
 	if record := d.Config.Record; record != nil {
-		for _, b := range record.Begun {
-			if b.Incarnation != newest.Incarnation {
-				a.report.skip(0, "incarnation %x, begun at %s under the same keys: its topics are gone", b.Incarnation,
-					b.At.Format(time.RFC3339))
+		for _, begun := range record.Begun {
+			if begun.Incarnation != newest.Incarnation {
+				a.report.skip(0, "incarnation %x, begun at %s under the same keys: its topics are gone",
+					begun.Incarnation, begun.At.Format(time.RFC3339))
 			}
 		}
 	}
@@ -88,8 +88,8 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 			newest.Generation, deployment.ErrHeaderMismatch)
 	}
 	for _, h := range a.control.Headers {
-		b := h.Budget.Whole() // δ_keys is rounded down, which makes B² the same or greater
-		if most, _ := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, b.Keys.Float()); b.Mu2 > most.Mu2 {
+		b := h.Budget.Whole() // δ_keys is rounded down, which can only increase B²
+		if promised, _ := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, b.Keys.Float()); b.Mu2 > promised.Mu2 {
 			a.report.differ(Difference{Turn: h.FromTurn, What: "the budget is greater than promised"})
 		}
 	}
@@ -109,7 +109,7 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 	for i := range configs {
 		g := generation{header: &a.control.Headers[i]}
 		if configs[i].Noise.ID == "" {
-			g.noKey = withoutKey(g.header.NoiseKeys[len(g.header.NoiseKeys)-1], given)
+			g.keyFault = explainMissingKey(g.header.NoiseKeys[len(g.header.NoiseKeys)-1], given)
 		}
 		if schemas.KeyFingerprintOf("user-hash", configs[i].UserHash) == g.header.UserHash {
 			g.hasher = schemas.NewHasher(configs[i].UserHash)
@@ -135,7 +135,8 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 	return a.openTopics(ctx, configs)
 }
 
-// openEvents opens a partition at its first readable record.
+// openEvents opens a partition at its first readable record or, if a CLOSE has a restart offset
+// after that record, at the first such offset.
 func (a *auditor) openEvents(ctx context.Context, topic string, partition int32, unreadable map[int32]int64) error {
 	offsets, err := a.client.Offsets(ctx, topic, partition)
 	if err != nil {
@@ -149,9 +150,9 @@ func (a *auditor) openEvents(ctx context.Context, topic string, partition int32,
 		for _, cut := range a.control.Closes[turn].Cuts {
 			switch {
 			case cut.Partition != partition:
-			case turn == 1 && e.start < cut.Cut: // records before it may have been deleted before the deployment began
+			case turn == 1 && e.start < cut.Cut: // earlier records may have been deleted before the deployment began
 				return nil
-			case cut.Restart >= e.start: // the largest append time before it is known
+			case cut.Restart >= e.start: // the CLOSE contains the largest append time before its restart offset
 				e.next = cut.Restart
 				a.replay.Reader(partition).Resume(cut.AppendTime)
 				return nil
@@ -161,7 +162,7 @@ func (a *auditor) openEvents(ctx context.Context, topic string, partition int32,
 	return nil
 }
 
-// openTopics indexes the ledgers and the values of all generations.
+// openTopics indexes the ledgers of all generations and reads their published values.
 func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) error {
 	ledgers, counts := map[string][]*Ledger{}, map[string]bool{}
 	for i := range a.generations {
@@ -170,7 +171,7 @@ func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) er
 		if g.ledgers = ledgers[topics.Ledger]; g.ledgers == nil {
 			g.ledgers = make([]*Ledger, g.header.Shards)
 			ledgers[topics.Ledger] = g.ledgers
-			group, opening := errgroup.WithContext(ctx) // ends with Wait
+			group, opening := errgroup.WithContext(ctx) // opening is cancelled by Wait
 			for shard := range g.ledgers {
 				group.Go(func() (err error) {
 					if g.ledgers[shard] = (&Ledger{shard: shard}); g.hasher != nil {
@@ -201,7 +202,8 @@ func (a *auditor) openTopics(ctx context.Context, configs []reference.Config) er
 }
 
 // findForgotten finds the turn after which each user of a shard was forgotten. A FORGET on control
-// names nobody, but it lies between the first snapshot with the user's mark and the one before it.
+// does not identify the user. Its turn lies between the last snapshot without the user's mark and
+// the first snapshot with it.
 func (a *auditor) findForgotten(ctx context.Context, l *Ledger) error {
 	if len(a.control.Forgets) == 0 {
 		return nil
@@ -235,9 +237,9 @@ func (a *auditor) findForgotten(ctx context.Context, l *Ledger) error {
 	return nil
 }
 
-// Configs returns the configurations of all generations, with the keys and formats of the given
-// ones. unreadable gives, by partition, the offset below which the format or the user of some
-// records is unknown.
+// Configs returns the configurations of all generations, with the keys and event formats of the
+// given deployments. unreadable is, by partition, the offset below which the format or the user of
+// some records is unknown.
 func (c *Control) Configs(ctx context.Context, given []*deployment.Deployment) (all []reference.Config,
 	unreadable map[int32]int64, err error) {
 	unreadable = map[int32]int64{}
@@ -274,8 +276,9 @@ func (c *Control) cuts(turn uint64) map[int32]int64 {
 	return cuts
 }
 
-// configOf returns the configuration of one generation, without a noise key if no given
-// configuration has it. readable reports whether they have its format and its user-hash key.
+// configOf returns the configuration of one generation. Its noise key is empty if no given
+// deployment has that key. readable reports whether the given deployments have the generation's
+// event format and user-hash key.
 func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deployment) (c reference.Config,
 	readable bool, err error) {
 	first := &h.Metrics[0]
@@ -289,10 +292,10 @@ func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deploy
 		c.Latest = time.Now().UnixMilli()
 	}
 	key := h.NoiseKeys[len(h.NoiseKeys)-1]
-	known := false
+	hasUserHash := false
 	for _, d := range given {
 		if fingerprint(d) == h.UserHash {
-			known, c.UserHash = true, d.Config.Keys.UserHash.Reveal()
+			hasUserHash, c.UserHash = true, d.Config.Keys.UserHash.Reveal()
 		}
 		noise := d.Config.Keys.Noise
 		if schemas.KeyFingerprintOf("noise", noise.Secret.Reveal()) == key.Fingerprint && noise.ID == key.ID {
@@ -311,12 +314,12 @@ func configOf(ctx context.Context, h *schemas.Header, given []*deployment.Deploy
 		}
 	}
 	c.Format.Filters = schemas.Filters(h.Metrics)
-	return c, readable && known, nil
+	return c, readable && hasUserHash, nil
 }
 
-// withoutKey explains why none of the given configurations has a noise key. A key file with the
-// wrong contents must not look like a deployment that published wrong values.
-func withoutKey(key schemas.KeyFingerprint, given []*deployment.Deployment) string {
+// explainMissingKey explains why none of the given configurations has a noise key. The explanation
+// keeps a reader from mistaking a key file with wrong contents for a deployment with wrong values.
+func explainMissingKey(key schemas.KeyFingerprint, given []*deployment.Deployment) string {
 	for _, d := range given {
 		noise := d.Config.Keys.Noise
 		same := schemas.KeyFingerprintOf("noise", noise.Secret.Reveal()) == key.Fingerprint
@@ -324,8 +327,8 @@ func withoutKey(key schemas.KeyFingerprint, given []*deployment.Deployment) stri
 		case same:
 			return fmt.Sprintf("the noise key is given with the id %q: set keys.noise.id to %q", noise.ID, key.ID)
 		case noise.ID == key.ID:
-			return fmt.Sprintf("the secret given for the noise key %q is likely wrong: it is not the deployment's; "+
-				"restore its key file from the backup", key.ID)
+			return fmt.Sprintf("the secret given for the noise key %q is likely wrong, because the deployment "+
+				"used another one: restore its key file from the backup", key.ID)
 		}
 	}
 	return fmt.Sprintf("the noise key %q is in no given configuration", key.ID)
@@ -339,7 +342,7 @@ func fingerprint(d *deployment.Deployment) [32]byte {
 // sameFormat reports whether a configuration has the event format of a generation.
 func sameFormat(d *deployment.Deployment, h *schemas.Header) bool {
 	a, b := d.Events, h.Events
-	if d.Config.Events.Registry == nil { // with a registry, the filters' fields depend on it
+	if d.Config.Events.Registry == nil { // with a registry, its schemas determine the fields of filters
 		format := d.Config.Events.Format
 		format.Filters = schemas.Filters(h.Metrics)
 		if id, err := format.Identity(""); err != nil || !slices.Equal(id.Filters, b.Filters) {

@@ -19,7 +19,7 @@ func TestAWrongNoiseKeyIsNamed(t *testing.T) {
 		`"k1" is in no given`:                                 {ID: "k2", Secret: secret.New([32]byte{2})},
 	} {
 		given := &deployment.Deployment{Config: deployment.Config{Keys: deployment.SecretKeys{Noise: noise}}}
-		if got := withoutKey(key, []*deployment.Deployment{given}); !strings.Contains(got, want) {
+		if got := explainMissingKey(key, []*deployment.Deployment{given}); !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

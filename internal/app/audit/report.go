@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
 )
 
-// Report is the result of an audit. Only the trusted side may see it.
+// Report is the result of an audit. It is confidential: only the trusted side may see it.
 type Report struct {
 	Deployment  string       `json:"deployment"`
 	Incarnation string       `json:"incarnation"`
@@ -27,15 +27,15 @@ type Report struct {
 	mu sync.Mutex
 }
 
-// Difference is one place where a topic differs from the recomputed data. Turn is 0, and Metric,
-// Window, User and Key are empty, if the difference has none.
+// Difference describes one place where a topic differs from the recomputed data. Every field except
+// What is its zero value if it does not apply.
 type Difference struct {
 	Turn   uint64     `json:"turn,omitempty"`
 	What   string     `json:"what"`
 	Metric string     `json:"metric,omitempty"`
-	Window *time.Time `json:"window,omitempty"` // its start
-	User   string     `json:"user,omitempty"`   // first digits of the keyed hash
-	Key    *string    `json:"key,omitempty"`    // if it was released
+	Window *time.Time `json:"window,omitempty"` // start of the window
+	User   string     `json:"user,omitempty"`   // first digits of the user's keyed hash
+	Key    *string    `json:"key,omitempty"`    // set only if the key was released
 }
 
 // Unchecked is a part of the deployment that could not be recomputed.
@@ -45,7 +45,7 @@ type Unchecked struct {
 	What string `json:"what"`
 }
 
-// maxDifferences limits the differences that a report lists.
+// maxDifferences is the maximum number of differences that a report lists.
 const maxDifferences = 100
 
 // Whole reports whether everything was checked and nothing differs.

@@ -9,9 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// compareSnapshots compares the snapshots of a turn with the accounts after it: the snapshots on
-// the generation's ledger and, if the next turn begins a generation with a new ledger, those on the
-// new one. Accounts that are not known are restored from the snapshots.
+// compareSnapshots compares the snapshots of a turn with the accounts after the turn. It reads the
+// generation's ledger and, if the next turn begins a generation with a new ledger, that ledger too.
+// Unknown accounts are restored from the snapshots.
 func (a *auditor) compareSnapshots(ctx context.Context, g *generation, t *reference.Turn) error {
 	ledgers := [][]*Ledger{g.ledgers}
 	for i := range a.generations {
@@ -32,8 +32,8 @@ func (a *auditor) compareSnapshots(ctx context.Context, g *generation, t *refere
 		}
 	}
 	a.replay.DropForgotten(t.Number + 1)
-	for _, all := range ledgers {
-		if err := a.compareLedger(ctx, all, t); err != nil {
+	for _, shards := range ledgers {
+		if err := a.compareLedger(ctx, shards, t); err != nil {
 			return err
 		}
 	}
@@ -42,7 +42,7 @@ func (a *auditor) compareSnapshots(ctx context.Context, g *generation, t *refere
 }
 
 func (a *auditor) compareLedger(ctx context.Context, ledgers []*Ledger, t *reference.Turn) error {
-	there := map[int]map[reference.Owner]bool{} // by shard
+	listedByShard := map[int]map[reference.Owner]bool{} // by shard
 	for shard, l := range ledgers {
 		s, err := read(ctx, a.client, l, l.snapshots, t.Number, schemas.JoinSnapshot)
 		if err != nil {
@@ -51,7 +51,7 @@ func (a *auditor) compareLedger(ctx context.Context, ledgers []*Ledger, t *refer
 		switch {
 		case s == nil:
 		case l.known:
-			there[shard] = a.compareSnapshot(t, s)
+			listedByShard[shard] = a.compareSnapshot(t, s)
 			a.report.Snapshots++
 		default:
 			if err := a.restore(t, l, s); err != nil {
@@ -59,11 +59,11 @@ func (a *auditor) compareLedger(ctx context.Context, ledgers []*Ledger, t *refer
 			}
 		}
 	}
-	if len(there) == 0 {
+	if len(listedByShard) == 0 {
 		return nil
 	}
 	for o := range a.replay.Owners {
-		listed, compared := there[schemas.ShardOf(o.ID, len(ledgers))]
+		listed, compared := listedByShard[schemas.ShardOf(o.ID, len(ledgers))]
 		if compared && !listed[o] && !t.Config.PeriodIsOver(o.Period, t.End) {
 			a.report.differ(Difference{Turn: t.Number, What: "an account is missing from a snapshot", User: userOf(o)})
 		}
@@ -71,15 +71,15 @@ func (a *auditor) compareLedger(ctx context.Context, ledgers []*Ledger, t *refer
 	return nil
 }
 
-// compareSnapshot compares a snapshot's accounts and returns them.
+// compareSnapshot compares a snapshot's accounts with the recomputed ones and returns their owners.
 func (a *auditor) compareSnapshot(t *reference.Turn, s *schemas.Snapshot) map[reference.Owner]bool {
 	if len(s.Forgotten) > 0 && len(a.control.Forgets) == 0 {
 		a.report.differ(Difference{Turn: t.Number, What: "a snapshot has forgotten users, but control has no FORGET"})
 	}
-	there := make(map[reference.Owner]bool, len(s.Accounts))
+	listed := make(map[reference.Owner]bool, len(s.Accounts))
 	for _, e := range s.Accounts {
 		o := reference.Owner{ID: e.ID, Period: e.Period}
-		there[o] = true
+		listed[o] = true
 		d := Difference{Turn: t.Number, User: userOf(o)}
 		account, known := a.replay.Account(o)
 		switch {
@@ -99,10 +99,10 @@ func (a *auditor) compareSnapshot(t *reference.Turn, s *schemas.Snapshot) map[re
 			}
 		}
 	}
-	return there
+	return listed
 }
 
-// bucketOf returns a metric's bucket for an account in a snapshot, from the account's debt.
+// bucketOf computes a metric's bucket from the debt of an account in a snapshot.
 func bucketOf(t *reference.Turn, e accounts.Entry, metric int) reference.Bucket {
 	allowance, debt := t.Config.Metrics[metric].Allowance(), units.Mu2(0)
 	if metric < len(e.Debts) {

@@ -21,7 +21,7 @@ type Owner struct {
 	Period int64
 }
 
-// Compare orders individuals.
+// Compare orders individuals by ID and then by period.
 func (o Owner) Compare(b Owner) int {
 	return cmp.Or(bytes.Compare(o.ID[:], b.ID[:]), cmp.Compare(o.Period, b.Period))
 }
@@ -29,21 +29,21 @@ func (o Owner) Compare(b Owner) int {
 // Account is the account of one individual.
 type Account struct {
 	Spent   int64    // the privacy loss so far, in units of 2^-40
-	Buckets []Bucket // of the metrics that have charged the account
+	Buckets []Bucket // buckets of the metrics that have charged the account
 }
 
 // Bucket is a token bucket.
 type Bucket struct {
 	Metric  string
 	Balance int64
-	At      int64 // time of the balance, in milliseconds since the individual's horizon began
+	At      int64 // time of the balance, as returned by Config.Elapsed
 }
 
-// endless is above every budget and bucket. Higher prices are reduced to it, so that the sum of two
-// prices fits an int64.
-const endless = 1<<62 - 1
+// unaffordable is a price that no account can pay: it exceeds every budget and burst. Higher prices
+// are lowered to it, so that the sum of two prices fits an int64.
+const unaffordable = 1<<62 - 1
 
-func plus(a, b int64) int64 { return min(a+b, endless) }
+func addPrices(a, b int64) int64 { return min(a+b, unaffordable) }
 
 func (a Account) clone() Account { return Account{a.Spent, slices.Clone(a.Buckets)} }
 
@@ -56,7 +56,8 @@ func (c *Config) Elapsed(owner Owner, millis int64) int64 {
 	return millis
 }
 
-// paid returns the total refill of a bucket that never becomes full.
+// paid returns ⌊elapsed·refill/horizon⌋, the amount that flows into a metric's buckets within the
+// elapsed time if they never become full.
 func paid(m *schemas.MetricSpec, elapsed int64) int128.Uint {
 	high, low := bits.Mul64(uint64(max(elapsed, 0)), uint64(m.Refill))
 	horizon := uint64(m.Horizon)
@@ -64,7 +65,8 @@ func paid(m *schemas.MetricSpec, elapsed int64) int128.Uint {
 	return int128.Uint{Hi: high / horizon, Lo: low}
 }
 
-// BucketAt returns the bucket of a metric at a time. A bucket that was never used is full.
+// BucketAt returns the account's bucket of a metric at a time. A bucket that was never used is
+// full.
 func (a *Account) BucketAt(m *schemas.MetricSpec, elapsed int64) Bucket {
 	full := Bucket{m.Name, int64(m.Burst), elapsed}
 	i := a.bucket(m.Name)
@@ -83,8 +85,8 @@ func (a *Account) bucket(metric string) int {
 	return slices.IndexFunc(a.Buckets, func(b Bucket) bool { return b.Metric == metric })
 }
 
-// Available returns the most that a window of a metric may cost: the rest of the budget and, if the
-// metric has a bucket, no more than its balance.
+// Available returns the most that a window of a metric may cost: the rest of the budget or, if the
+// metric has a bucket with a lower balance, that balance.
 func (c *Config) Available(a *Account, metric int, elapsed int64) int64 {
 	left := c.Budget - a.Spent
 	if m := &c.Metrics[metric]; m.Burst != 0 {
@@ -93,9 +95,9 @@ func (c *Config) Available(a *Account, metric int, elapsed int64) int64 {
 	return left
 }
 
-// Pay charges a price to the account and to the bucket of the metric.
+// Pay charges a price to the account and to the metric's bucket.
 func (a *Account) Pay(m *schemas.MetricSpec, elapsed, price int64) {
-	a.Spent = plus(a.Spent, price)
+	a.Spent = addPrices(a.Spent, price)
 	if m.Burst == 0 {
 		return
 	}
@@ -109,7 +111,7 @@ func (a *Account) Pay(m *schemas.MetricSpec, elapsed, price int64) {
 }
 
 // carry converts an account of the previous generation to this one. A metric's new bucket is as far
-// below its burst as the old one was at the change.
+// below its burst as the old bucket was below its own burst when the generation changed.
 func (c *Config) carry(before *Config, owner Owner, a Account) Account {
 	elapsed, carried := c.Elapsed(owner, c.Since), Account{Spent: a.Spent}
 	for _, b := range a.Buckets {
@@ -136,9 +138,9 @@ func Charge(c int64, u units.Precision) int64 {
 	product.Mul(product, product).Mul(product, u.Big())
 	product = ceilDiv(product, big.NewInt(1<<40))
 	if !product.IsInt64() {
-		return endless
+		return unaffordable
 	}
-	return min(product.Int64(), endless)
+	return min(product.Int64(), unaffordable)
 }
 
 // chargeSquares returns ⌈sum·u·2^-40⌉.
@@ -147,10 +149,10 @@ func chargeSquares(sum uint64, u units.Precision) int64 {
 	carry, low := bits.Mul64(sum, u.Lo)
 	high, wrapped := bits.Add64(high, carry, 0)
 	if over > 0 || wrapped > 0 || high >= 1<<38 {
-		return endless
+		return unaffordable
 	}
 	low, carry = bits.Add64(low, 1<<40-1, 0)
-	return min(int64((high+carry)<<24|low>>40), endless)
+	return min(int64((high+carry)<<24|low>>40), unaffordable)
 }
 
 // Member is one individual's part in one turn.
@@ -170,21 +172,22 @@ func (m *Member) Admitted() bool {
 type WindowPart struct {
 	Metric    int
 	offer     Offer  // empty for a share
-	all       uint64 // for a share: the records of its metric
+	events    uint64 // for a share: the records of its metric
 	kept      uint64 // for a share: the records that the cap keeps
-	available int64  // the most that the window could cost when it was decided
+	available int64  // the most that the window could cost when the contribution was decided
 	Contribution
 }
 
-// Price returns the price of a contribution at the given precisions, which are 0 without a draw.
+// Price returns the price of a contribution. precision returns the precision of a key's draw, or 0
+// if the key was not drawn.
 func (c *Config) Price(metric int, b Contribution, precision func(metric int, key string) units.Precision) int64 {
 	sum := int64(0)
 	for _, k := range b.Keys {
-		sum = plus(sum, Charge(k.Count, precision(metric, k.Key)))
+		sum = addPrices(sum, Charge(k.Count, precision(metric, k.Key)))
 		for j, extra := range c.ExtraOf(metric) {
-			sum = plus(sum, Charge(k.Extra[j], precision(extra, k.Key)))
+			sum = addPrices(sum, Charge(k.Extra[j], precision(extra, k.Key)))
 		}
-		sum = plus(sum, c.chargeTree(metric, k.Key, k.Values, precision))
+		sum = addPrices(sum, c.chargeTree(metric, k.Key, k.Values, precision))
 	}
 	return sum
 }
@@ -214,7 +217,7 @@ func (c *Config) contributionOf(m *Member, part *WindowPart) {
 	}
 }
 
-// Part returns a member's part in a metric; nil if it has none.
+// Part returns a member's part in a metric's window, or nil if the member has none.
 func (m *Member) Part(metric int) *WindowPart {
 	for i := range m.Parts {
 		if m.Parts[i].Metric == metric {
@@ -224,14 +227,15 @@ func (m *Member) Part(metric int) *WindowPart {
 	return nil
 }
 
-// Matches computes the contributions of other, which has some of m's visits and a part in each
-// window to which m is admitted, and reports whether they equal those of m.
+// Matches computes the contributions of other and reports whether they equal those of m. other is
+// the same individual with some of m's visits, and has a part in each window to which m is
+// admitted.
 func (m *Member) Matches(c *Config, other *Member) bool {
 	for i := range other.Parts {
 		part := &other.Parts[i]
 		want := m.Part(part.Metric)
-		if slices.EqualFunc(part.offer.Keys, want.offer.Keys, OfferedKey.equal) && part.all == want.all {
-			part.Contribution = want.Contribution // the offer is the same
+		if slices.EqualFunc(part.offer.Keys, want.offer.Keys, OfferedKey.equal) && part.events == want.events {
+			part.Contribution = want.Contribution // the same offer leads to the same contribution
 			continue
 		}
 		part.available = want.available
@@ -243,38 +247,43 @@ func (m *Member) Matches(c *Config, other *Member) bool {
 	return true
 }
 
-// divide returns the contribution to a share, all or nothing. The share's metric must be decided.
+// divide returns a member's contribution to a share. The contribution to the metric whose events
+// the share divides must be decided before.
 func (c *Config) divide(m *Member, share WindowPart, available int64) Contribution {
-	in := uint64(0)
+	included := uint64(0)
 	if part := m.Part(c.countedIn(&c.Metrics[share.Metric])); part != nil {
-		in = part.Counted
+		included = part.Counted
 	}
-	return c.Divide(share.Metric, share.all, in, share.kept, available)
+	return c.Divide(share.Metric, share.events, included, share.kept, available)
 }
 
-// Divide returns the contribution to the two keys of a share, or none if it costs more than is
-// available. Of an individual's events (all), the metric counts in, and the share keeps kept. Of
-// these, ⌊in·kept/all + ½⌋ go to the key "counted": the same ratio, to the nearest event.
-func (c *Config) Divide(share int, all, in, kept uint64, available int64) Contribution {
+// Divide returns an individual's contribution to the two keys of a share, or none if the
+// contribution costs more than is available. events is the number of the individual's events,
+// included the number of events that the base metric counts, and kept the number that the share's
+// cap keeps. The key "counted" receives ⌊included·kept/events + ½⌋ of the kept events: the base
+// metric's ratio, to the nearest event.
+func (c *Config) Divide(metric int, events, included, kept uint64, available int64) Contribution {
 	b := Contribution{Admitted: true, Counted: kept}
 	if kept > 0 {
-		product := bigOf(in)
-		product.Mul(product.Lsh(product, 1), bigOf(kept)).Add(product, bigOf(all)) // (2·in·kept + all) / (2·all)
-		counted := product.Quo(product, new(big.Int).Lsh(bigOf(all), 1)).Int64()
+		product := bigOf(included)
+		// (2·included·kept + events) / (2·events)
+		product.Mul(product.Lsh(product, 1), bigOf(kept)).Add(product, bigOf(events))
+		counted := product.Quo(product, new(big.Int).Lsh(bigOf(events), 1)).Int64()
 		for i, n := range []int64{counted, int64(kept) - counted} {
 			if n > 0 {
 				b.Keys = append(b.Keys, KeyContribution{Key: [...]string{"counted", "left_out"}[i], Count: n})
 			}
 		}
 	}
-	if c.Price(share, b, c.Top) > available {
+	if c.Price(metric, b, c.Top) > available {
 		return Contribution{Beyond: kept}
 	}
 	return b
 }
 
-// settle charges a member for the precision at which each (metric, key) stopped. Every key
-// was drawn except those that another metric did not release, which cost nothing.
+// settle charges a member for the precision at which each (metric, key) stopped. Every key was
+// drawn, except a key that a metric takes from another metric that did not release it. Such a key
+// costs nothing.
 func (c *Config) settle(account *Account, m *Member, elapsed int64, stopped map[Cell]units.Precision) (err error) {
 	for _, part := range m.Parts {
 		if !part.Admitted {

@@ -19,8 +19,8 @@ type Visit struct {
 	Record schemas.RecordID
 }
 
-// Offer is the contribution of one individual to one metric window if the account could pay for all
-// of it: the keys and records that the caps keep.
+// Offer is the contribution that one individual would make to one metric window if the account
+// could pay for all of it. It consists of the keys and records that the caps keep.
 type Offer struct {
 	Keys []OfferedKey // in the order of their ranks
 	// Beyond counts the records beyond the caps.
@@ -32,7 +32,7 @@ type OfferedKey struct {
 	Key     string
 	Total   int128.Int // a number of events, 1 for a user, or a signed total
 	Records uint64
-	Values  []int64 // clamped, in the order in which records are chosen
+	Values  []int64 // clamped values, in the order in which records are chosen
 }
 
 func (o OfferedKey) equal(other OfferedKey) bool {
@@ -52,14 +52,14 @@ func (o *OfferedKey) size() int64 {
 type Contribution struct {
 	Admitted bool
 	Keys     []KeyContribution
-	Counted  uint64 // offered records that count
-	Beyond   uint64 // offered records beyond the allowance
+	Counted  uint64 // number of offered records that count
+	Beyond   uint64 // number of offered records beyond the allowance
 }
 
 // KeyContribution is the contribution to one key.
 type KeyContribution struct {
 	Key    string
-	Count  int64   // a number of events, 1 for a user, a signed total
+	Count  int64   // a number of events, 1 for a user, or a signed total
 	Extra  []int64 // sums of the chosen values, by additional component
 	Values []int64 // for quantiles and histograms: the chosen values
 }
@@ -69,21 +69,21 @@ func (k KeyContribution) equal(o KeyContribution) bool {
 		o.Values)
 }
 
-// chooses reports whether a kind selects records one by one, by their ranks.
-func chooses(kind string) bool { return hasTree(kind) || components(kind) != nil }
+// selectsRecords reports whether a kind selects records one by one, by their ranks.
+func selectsRecords(kind string) bool { return hasTree(kind) || components(kind) != nil }
 
 // Offer applies the caps: the MaxKeysPerUser keys with the least ranks stay, each with
 // MaxEventsPerKey records. 0 means no cap.
 func (c *Config) Offer(h *schemas.Hasher, metric int, owner Owner, visits []Visit) Offer {
 	spec := &c.Metrics[metric]
-	if len(visits) == 1 { // within any caps
+	if len(visits) == 1 { // every cap permits one record
 		return Offer{Keys: []OfferedKey{offerOfKey(h, spec, owner, visits)}}
 	}
 	byKey := map[string][]Visit{}
 	for _, v := range visits {
 		byKey[v.Key] = append(byKey[v.Key], v)
 	}
-	name := cmp.Or(spec.KeysFrom, spec.Name) // a metric keeps the same keys as the one that it takes them from
+	name := cmp.Or(spec.KeysFrom, spec.Name) // a metric that takes its keys from another one keeps the same keys
 	keys := leastFirst(slices.Sorted(maps.Keys(byKey)), func(key string) [16]byte {
 		return h.ClipRank(name, owner.ID, owner.Period, []byte(key))
 	})
@@ -110,7 +110,7 @@ func offerOfKey(h *schemas.Hasher, spec *schemas.MetricSpec, owner Owner, visits
 		o.Records = min(o.Records, uint64(spec.MaxEventsPerKey))
 	}
 	o.Total.Lo = o.Records
-	if spec.Kind != "sum" && !chooses(spec.Kind) {
+	if spec.Kind != "sum" && !selectsRecords(spec.Kind) {
 		return o
 	}
 	visits = leastFirst(visits, func(v Visit) [16]byte {
@@ -130,40 +130,41 @@ func offerOfKey(h *schemas.Hasher, spec *schemas.MetricSpec, owner Owner, visits
 	return o
 }
 
-// Fill chooses the part of an offer that counts. It caps all keys at the same m, the greatest that
-// the account can pay for. Then, in the order of ranks, each key with more than m gets one more if
-// the rest pays for it. A user without any contribution is not admitted.
+// Fill chooses the part of an offer that counts. It caps all keys at m, the greatest common cap
+// that the account can pay for. Then, in the order of ranks, each key with a total above m is
+// raised to m + 1 if the remaining amount pays for it. A user without any contribution is not
+// admitted.
 func (c *Config) Fill(metric int, offer Offer, available int64) Contribution {
 	largest := int64(0)
 	for i := range offer.Keys {
 		largest = max(largest, offer.Keys[i].size())
 	}
-	cost := func(m int64) (all int64) {
+	cost := func(m int64) (sum int64) {
 		for i := range offer.Keys {
 			o := &offer.Keys[i]
-			all = plus(all, c.priceOf(metric, o, min(m, o.size())))
+			sum = addPrices(sum, c.priceOf(metric, o, min(m, o.size())))
 		}
-		return all
+		return sum
 	}
 	m := largest
 	if cost(m) > available { // bisection: m lies in [0, largest)
 		m = 0
-		for above := largest; above-m > 1; {
-			if middle := m + (above-m)/2; cost(middle) <= available {
+		for unpayable := largest; unpayable-m > 1; {
+			if middle := m + (unpayable-m)/2; cost(middle) <= available {
 				m = middle
 			} else {
-				above = middle
+				unpayable = middle
 			}
 		}
 	}
 	b := Contribution{Keys: make([]KeyContribution, 0, len(offer.Keys))}
-	rest := available - cost(m)
+	remaining := available - cost(m)
 	for i := range offer.Keys {
 		o := &offer.Keys[i]
 		n := min(m, o.size())
 		if o.size() > m {
-			if extra := c.priceOf(metric, o, m+1) - c.priceOf(metric, o, n); extra <= rest {
-				n, rest = m+1, rest-extra
+			if extra := c.priceOf(metric, o, m+1) - c.priceOf(metric, o, n); extra <= remaining {
+				n, remaining = m+1, remaining-extra
 			}
 		}
 		c.contribute(metric, &b, o, n)
@@ -171,22 +172,22 @@ func (c *Config) Fill(metric int, offer Offer, available int64) Contribution {
 	return b
 }
 
-// priceOf returns the most that n of a key's total can cost. If the kind selects records, each
-// component costs as much as the most expensive prefix of the first n records.
+// priceOf returns the highest possible price of n of a key's total. If the kind selects records,
+// the price of each component is that of the most expensive prefix of the first n records.
 func (c *Config) priceOf(metric int, o *OfferedKey, n int64) int64 {
 	sum := Charge(n, c.Top(metric, ""))
-	if !chooses(c.Metrics[metric].Kind) {
+	if !selectsRecords(c.Metrics[metric].Kind) {
 		return sum
 	}
 	first, kinds := o.Values[:n], c.ComponentsOf(metric)
 	for j, extra := range c.ExtraOf(metric) {
-		dearest := int64(0)
+		highest := int64(0)
 		for i := range first {
-			dearest = max(dearest, Charge(component(kinds[j], c.Metrics[metric], first[:i+1]), c.Top(extra, "")))
+			highest = max(highest, Charge(component(kinds[j], c.Metrics[metric], first[:i+1]), c.Top(extra, "")))
 		}
-		sum = plus(sum, dearest)
+		sum = addPrices(sum, highest)
 	}
-	return plus(sum, c.chargeTree(metric, o.Key, first, c.Top))
+	return addPrices(sum, c.chargeTree(metric, o.Key, first, c.Top))
 }
 
 // contribute adds n of a key's total to a contribution.
@@ -207,7 +208,7 @@ func (c *Config) contribute(metric int, b *Contribution, o *OfferedKey, n int64)
 	}
 	b.Counted += counted
 	b.Beyond += o.Records - counted
-	if chooses(c.Metrics[metric].Kind) {
+	if selectsRecords(c.Metrics[metric].Kind) {
 		for _, kind := range c.ComponentsOf(metric) {
 			k.Extra = append(k.Extra, component(kind, c.Metrics[metric], o.Values[:n]))
 		}
@@ -218,7 +219,7 @@ func (c *Config) contribute(metric int, b *Contribution, o *OfferedKey, n int64)
 	b.Keys = append(b.Keys, k)
 }
 
-// component returns the sum that clamped values contribute to an additional component.
+// component returns the sum that the clamped values add to an additional component.
 func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64) {
 	for _, v := range values {
 		switch kind {
@@ -234,22 +235,22 @@ func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64)
 	return sum
 }
 
-// leastFirst sorts by rank, in place. The sort is stable.
+// leastFirst sorts all in place by ascending rank. The sort is stable.
 func leastFirst[T any](all []T, rank func(T) [16]byte) []T {
 	type ranked struct {
-		one  T
+		item T
 		rank [16]byte
 	}
 	if len(all) < 2 {
 		return all
 	}
 	list := make([]ranked, len(all))
-	for i, one := range all {
-		list[i] = ranked{one, rank(one)}
+	for i, item := range all {
+		list[i] = ranked{item, rank(item)}
 	}
 	slices.SortStableFunc(list, func(a, b ranked) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 	for i, r := range list {
-		all[i] = r.one
+		all[i] = r.item
 	}
 	return all
 }
@@ -285,9 +286,9 @@ func greatestTotal(m schemas.MetricSpec) *big.Int {
 	return new(big.Int) // a kind that is not computed here
 }
 
-// most returns the most that one individual can add to one key under the caps and with a full
-// bucket.
-func most(m schemas.MetricSpec) *big.Int {
+// greatestPayable returns the most that one individual can add to one key, under the caps and, if
+// the metric has an allowance, from a full bucket.
+func greatestPayable(m schemas.MetricSpec) *big.Int {
 	total := greatestTotal(m)
 	if m.Burst > 0 {
 		paid := new(big.Int).Lsh(bigOf(uint64(m.Burst)), 40)

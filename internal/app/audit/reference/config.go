@@ -10,7 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Config has everything besides the log that determines the releases. Times are in milliseconds.
+// Config contains everything except the log that determines the releases. Times are in
+// milliseconds.
 type Config struct {
 	Incarnation [16]byte
 	Generation  uint32
@@ -43,8 +44,8 @@ type Config struct {
 	ladders []*ladder // by metric, set by Compile; nil for components and statistics
 	extra   [][]int   // by metric, set by Compile: the metrics of its additional components
 
-	// path, if set, decides instead of the ladders where releases stop: tests replay different
-	// inputs along one path of outputs.
+	// path, if set, replaces the ladders: it determines where each release stops. Tests use it to
+	// replay different inputs along the same path of outputs.
 	path func(metric int, w window, key string) stop
 }
 
@@ -52,15 +53,15 @@ type Config struct {
 // A partition or turn that is absent closed after all its records.
 type Cuts map[uint64]map[int32]int64
 
-// Compile computes the ladders of a configuration, which takes up most of the time of a small
-// replay. NewReplay calls it if necessary; the metrics must not change afterwards.
+// Compile computes the ladders of a configuration. A small replay spends most of its time here.
+// NewReplay calls Compile if necessary. The metrics must not change afterwards.
 func Compile(c Config) (Config, error) {
 	if c.ladders != nil {
 		return c, nil
 	}
 	extra := make([][]int, len(c.Metrics))
 	for i, m := range c.Metrics {
-		if extra[i] = c.ExtraOf(i); max(uint64(c.Budget), uint64(m.Burst)) >= endless {
+		if extra[i] = c.ExtraOf(i); max(uint64(c.Budget), uint64(m.Burst)) >= unaffordable {
 			return c, fmt.Errorf("computing the accounts of metric %q: its budget or burst exceeds 2^62−2 units",
 				m.Name)
 		}
@@ -115,7 +116,7 @@ func (c *Config) ComponentsOf(metric int) []string {
 			needed = more
 		}
 	}
-	if hasTree(c.Metrics[metric].Kind) && len(needed) > 0 { // sums are divided by a separately drawn count of events
+	if hasTree(c.Metrics[metric].Kind) && len(needed) > 0 { // sums are divided by an event count drawn separately
 		return append(needed, "mean_events")
 	}
 	return needed

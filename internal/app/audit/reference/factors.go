@@ -11,17 +11,17 @@ import (
 )
 
 // factors are the two constants that simulations determined for a target, to a thousandth: κ of the
-// stop rule and the widening of the interval. They are data, not a computation, so the reference
-// derives them from the public methods of a plan with the same target.
+// stop rule and the widening of the interval. They are data that cannot be computed a second time,
+// so the reference derives them from the public methods of a plan with the same target.
 type factors struct{ kappa, widen *big.Rat }
 
 func fittedFactors(spec schemas.MetricSpec) (factors, error) {
 	if spec.Relative == 0 {
 		return factors{rat(1), rat(1)}, nil
 	}
-	// The only rung has a deviation of 2^16 counts: the interval is more than 10^8 units wide,
-	// enough to determine its width to a thousandth, and an absolute target of 2^-20 counts is out
-	// of reach, so only its presence matters.
+	// The only rung has a deviation of 2^16 counts. The interval is then more than 10^8 units wide,
+	// which is enough to determine its width to a thousandth. An absolute target of 2^-20 counts
+	// cannot be met, so that only its presence matters.
 	only := units.Precision{Lo: 1 << 48}
 	twin := noisereduction.Spec{
 		Kind: noisereduction.Kind(spec.LadderKind), Factor: spec.LadderFactor, First: only, Top: only,

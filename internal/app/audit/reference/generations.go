@@ -9,7 +9,8 @@ func (c *Config) generations() []Config {
 }
 
 // Succeed returns c as the generation that follows before. Its first turn is from, and none of its
-// windows begins earlier. below has, by partition, the offset up to which before had read.
+// windows begins before that turn. below is, by partition, the offset up to which records were read
+// under before.
 func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	c.Before, c.From, c.Below, c.Start, c.Since = &before, from, below, before.Start, before.since()
 	if ends := before.TurnEnds(from - 1); len(ends) > 0 {
@@ -18,7 +19,8 @@ func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	return c
 }
 
-// deciderOf returns the index of the generation that decides a turn: the last that begins by then.
+// deciderOf returns the index of the generation that decides a turn: the last generation whose
+// first turn is not later.
 func deciderOf(all []Config, turn uint64) int {
 	for i := len(all) - 1; i > 0; i-- {
 		if all[i].From <= turn {

@@ -15,14 +15,14 @@ import (
 type ladder struct {
 	spec     schemas.MetricSpec
 	points   []*big.Int       // the precisions that a release may stop at
-	barrier  *big.Int         // stop where ⌊est·√u·2^24⌋ reaches it; nil without a relative target
-	steps    []*big.Int       // the barrier divided by 2^(m/28), by m, as far as computed
+	barrier  *big.Int         // a release stops once ⌊est·√u·2^24⌋ reaches it; nil without a relative target
+	steps    []*big.Int       // by m, as far as computed: the barrier divided by 2^(m/28)
 	floorMet bool             // the last point meets the absolute target
 	width    *big.Rat         // half-width of the interval in standard deviations
 	widen    *big.Rat         // factor of all widths
-	widths   map[int]*big.Rat // the results of together, by n
+	widths   map[int]*big.Rat // by n: the results of jointWidth
 	mu       sync.Mutex       // guards steps and widths
-	limit    *big.Rat         // a private key passes iff its first noisy count exceeds it; nil for public keys
+	limit    *big.Rat         // a private key passes iff its first noisy count exceeds limit; nil for public keys
 }
 
 // stop is the result of a refinement.
@@ -39,7 +39,7 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	if components(spec.Kind) != nil && (spec.Relative != 0 || spec.Absolute != 0) {
 		spec.Relative, spec.Absolute = aim(spec), 0
 	}
-	f, err := fittedFactors(spec)
+	fitted, err := fittedFactors(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	l := &ladder{spec: spec, width: z, widen: rat(1), widths: map[int]*big.Rat{}}
 	kappa := rat(1)
 	if spec.Relative != 0 {
-		kappa, l.widen = f.kappa, f.widen
-		l.width = mul(z, f.widen)
+		kappa, l.widen = fitted.kappa, fitted.widen
+		l.width = mul(z, fitted.widen)
 		// z·σ ≤ κ·r·est, that is, est·√u ≥ z/(κ·r).
 		l.barrier = ceil(scale(quo(z, mul(kappa, exactRat(spec.Relative))), 24))
 	}
@@ -66,8 +66,8 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	return l, nil
 }
 
-// together returns the half-width of n intervals that hold simultaneously. Each n is computed once.
-func (l *ladder) together(n int) *big.Rat {
+// jointWidth returns the half-width of each of n intervals that hold simultaneously.
+func (l *ladder) jointWidth(n int) *big.Rat {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.widths[n] == nil {
@@ -119,7 +119,7 @@ func threshold(spec schemas.MetricSpec) *big.Rat {
 	sigma := scale(ratOf(ceilDiv(power(94), lead.Sqrt(lead))), -54-shift/2)
 	exponent := 10 + max(0, u.BitLen()-79)/2
 	limit := rat(0)
-	for _, c := range []*big.Rat{rat(1), ratOf(most(spec))} {
+	for _, c := range []*big.Rat{rat(1), ratOf(greatestPayable(spec))} {
 		z := quantile(scale(mul(square(c), ratOf(spec.DeltaKey.Big())), -80))
 		above := add(c, scale(ratOf(ceil(scale(mul(z, sigma), exponent))), -exponent))
 		if above.Cmp(limit) > 0 {
@@ -182,8 +182,8 @@ func scoreOf(estimate *big.Rat, u *big.Int) *big.Int {
 	return score
 }
 
-// jump returns the number of points to the next rung of an adaptive ladder: the greatest m ≤ 56
-// (×16) with (est·√u + 2)·2^(m/28) ≤ barrier, at least 1.
+// jump returns the number of points to the next rung. On an adaptive ladder, it is the greatest
+// m ≤ 56 (a factor of 16) with (est·√u + 2)·2^(m/28) ≤ barrier, but at least 1.
 func (l *ladder) jump(score *big.Int) int {
 	switch {
 	case l.spec.LadderKind != string(noisereduction.Adaptive):
@@ -191,15 +191,15 @@ func (l *ladder) jump(score *big.Int) int {
 	case score.Sign() <= 0 || l.barrier == nil:
 		return 56
 	}
-	aim := new(big.Int).Add(score, big.NewInt(2<<24))
+	raised := new(big.Int).Add(score, big.NewInt(2<<24))
 	m := 1
-	for m < 56 && aim.Cmp(l.step(m+1)) <= 0 {
+	for m < 56 && raised.Cmp(l.step(m+1)) <= 0 {
 		m++
 	}
 	return m
 }
 
-// step returns the barrier divided by 2^(m/28), computed once.
+// step returns the barrier divided by 2^(m/28). It computes each quotient once.
 func (l *ladder) step(m int) *big.Int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// aim returns the relative error in the number of events at which a ladder stops, with the float64
-// operations that docs/guarantee.md gives.
+// aim returns the relative error of the number of events at which a ladder stops. It uses exactly
+// the float64 operations that docs/guarantee.md lists.
 func aim(m schemas.MetricSpec) float64 {
 	if m.Kind != "mean" {
 		return aimOfSpread(m)
@@ -19,21 +19,22 @@ func aim(m schemas.MetricSpec) float64 {
 }
 
 func aimOfMean(m schemas.MetricSpec) float64 {
-	least := max(float64(m.Min), -float64(m.Max), 0) // absolute value of a mean
+	least := max(float64(m.Min), -float64(m.Max), 0) // the least absolute value that the mean can have
 	t := max(m.Absolute, m.Relative*least)
 	half := float64(m.Max-m.Min) / 2
-	one := half * half
-	two := (half + t) * (half + t)
-	return min(0.98*(t/math.Sqrt(one+two)), 0.5)
+	inner := half * half
+	outer := (half + t) * (half + t)
+	return min(0.98*(t/math.Sqrt(inner+outer)), 0.5)
 }
 
-// extraPrecision returns ⌊u·top/top₁⌋ for the precision u at which the first component stopped.
+// extraPrecision returns the precision of an additional component: ⌊u·top/top₁⌋, where the first
+// component stopped at u, and top and top₁ are the greatest precisions of the two components.
 func extraPrecision(first, extra schemas.MetricSpec, u *big.Int) *big.Int {
 	product := new(big.Int).Mul(u, extra.Top.Big())
 	return product.Div(product, first.Top.Big())
 }
 
-// estimate is a drawn component with its precision.
+// estimate is the drawn value of a component, with its precision.
 type estimate struct {
 	value     *big.Rat
 	precision *big.Int
@@ -42,13 +43,13 @@ type estimate struct {
 // variance returns 1/u.
 func (e estimate) variance() *big.Rat { return quo(ratOf(power(80)), ratOf(e.precision)) }
 
-// clamped reports whether the interval of an estimate reaches a value at which sums are clamped.
+// clamped reports whether an estimate's interval reaches a value at which sums are clamped.
 func (e estimate) clamped(width *big.Rat) bool {
 	room := sub(new(big.Rat).Abs(e.value), rat(1<<52-1))
 	return room.Sign() >= 0 || square(room).Cmp(mul(square(width), e.variance())) <= 0
 }
 
-// drawOnce draws an additional component, which is a metric itself.
+// drawOnce draws an additional component. metric is the component's own metric.
 func (c *Config) drawOnce(metric int, w window, key string, count int64, u *big.Int) (estimate, error) {
 	if c.path != nil {
 		return estimate{}, nil // nothing is published along a path
@@ -64,8 +65,8 @@ func (c *Config) drawOnce(metric int, w window, key string, count int64, u *big.
 	return estimate{y, u}, nil
 }
 
-// join computes a value from the components of a metric. spec gives the kind, bounds and target of
-// the value.
+// join computes a value from the components of a metric. spec contains the kind, bounds and target
+// of the value.
 func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, drawn []estimate) stop {
 	if components(spec.Kind) == nil || c.path != nil { // along a path, nothing is published
 		return n
@@ -73,16 +74,18 @@ func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, drawn []estim
 	if spec.Kind == "mean" {
 		n = average(spec, c.ladders[metric].width, n, drawn[0], drawn[1])
 	} else {
-		n = spread(spec, c.ladders[metric].together(2), n, drawn)
+		n = spread(spec, c.ladders[metric].jointWidth(2), n, drawn)
 	}
-	aimed := func(truth float64) float64 { return math.Max(spec.Absolute, spec.Relative*math.Abs(truth)) }
+	tolerance := func(truth float64) float64 { return math.Max(spec.Absolute, spec.Relative*math.Abs(truth)) }
 	value := float64(n.value) / 1024
-	n.met = (spec.Absolute != 0 || spec.Relative != 0) && n.high-value <= aimed(n.high) && value-n.low <= aimed(n.low)
+	n.met = (spec.Absolute != 0 || spec.Relative != 0) &&
+		n.high-value <= tolerance(n.high) && value-n.low <= tolerance(n.low)
 	return n
 }
 
-// average computes a mean from its two components. It finds the interval by trial: an end is the
-// first multiple of 2^-10, outwards from the mean, at which Fieller's inequality fails.
+// average computes a mean from its two components. Each end of the interval is the first multiple
+// of 2^-10, outwards from the mean, at which Fieller's inequality fails. The ends are found by
+// trial.
 func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second estimate) stop {
 	number, s, middle := first.value, second.value, big.NewRat(spec.Min+spec.Max, 2)
 	k, vn, vs := square(width), first.variance(), second.variance()
@@ -101,8 +104,8 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 		delta := mul(rat(2), sub(big.NewRat(point, 1024), middle))
 		return square(sub(s, mul(delta, number))).Cmp(mul(k, add(vs, mul(square(delta), vn)))) <= 0
 	}
-	// The unclamped value is inside. Going outwards from it, once the inequality fails, it fails
-	// everywhere. If no possible mean is inside, nothing is known.
+	// The inequality holds for the unclamped value. Outwards from there, it holds up to some point
+	// and fails beyond. If it fails for every possible mean, nothing is known.
 	if value.Cmp(rat(spec.Min)) < 0 && !inside(least) || value.Cmp(rat(spec.Max)) > 0 && !inside(greatest) {
 		return n
 	}
@@ -116,8 +119,8 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 	return n
 }
 
-// end returns the first number that is not inside, going from a number in a direction: it doubles
-// its steps and then bisects.
+// end returns the first number outside, searching from the given number in one direction (1 or −1).
+// It doubles its steps and then bisects.
 func end(from, direction int64, inside func(int64) bool) int64 {
 	in, step := from-direction, int64(1)
 	for inside(from) {

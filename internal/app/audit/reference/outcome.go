@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Outcome is the part of a record's fate that does not depend on its user and key.
+// Outcome is the result of the tests of a record that do not depend on its user and key.
 type Outcome int
 
 // The outcomes, in the order of the tests.
@@ -27,7 +27,7 @@ const (
 type accepted struct {
 	owner  Owner
 	millis int64
-	passes uint64 // bit i: it passes filter i of the generation that decides its turn
+	passes uint64 // bit i: the event passes filter i of the generation that decides its turn
 	visit  Visit
 }
 
@@ -39,8 +39,8 @@ type Reader struct {
 	hashers   []*schemas.Hasher
 	decoded   event.Event
 	keys      map[string]string
-	largest   int64                   // append time so far
-	pending   map[uint64][][]accepted // by turn and part of the individuals
+	largest   int64                   // the largest append time so far
+	pending   map[uint64][][]accepted // by turn and group of individuals
 	tallies   Tallies
 	outcomes  [Accepted + 1]uint64
 }
@@ -59,14 +59,15 @@ func (r *Replay) newReader(partition int32) (*Reader, error) {
 	return reader, nil
 }
 
-// Resume lets the reader begin after records whose largest append time is known.
+// Resume prepares the reader to begin after skipped records. appendTime is the largest append time
+// of the skipped records.
 func (p *Reader) Resume(appendTime int64) { p.largest = appendTime }
 
 // Read decides the outcome of the partition's next record, and keeps it if it is accepted.
 func (p *Reader) Read(offset, timestamp int64, value []byte) (Outcome, error) {
 	all := p.r.all
-	by := judgeOf(all, p.partition, offset)
-	outcome, err := p.judge(&all[by], by, offset, timestamp, value)
+	judging := judgeOf(all, p.partition, offset)
+	outcome, err := p.judge(&all[judging], judging, offset, timestamp, value)
 	if err != nil {
 		return outcome, err
 	}
@@ -76,7 +77,7 @@ func (p *Reader) Read(offset, timestamp int64, value []byte) (Outcome, error) {
 	reading := all[0].Zone.Reading(p.decoded.Millis)
 	turn, _ := turnOf(reading, p.r.ends)
 	decider := deciderOf(all, turn)
-	if decider != by {
+	if decider != judging {
 		if err := p.decoders[decider].Decode(value, &p.decoded); err != nil {
 			return outcome, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", p.partition, offset, turn,
 				err)
@@ -84,7 +85,7 @@ func (p *Reader) Read(offset, timestamp int64, value []byte) (Outcome, error) {
 	}
 	key, known := p.keys[string(p.decoded.Key)]
 	if !known {
-		if len(p.keys) >= manyKeys {
+		if len(p.keys) >= maxSharedKeys {
 			clear(p.keys)
 		}
 		key = string(p.decoded.Key)
@@ -95,30 +96,30 @@ func (p *Reader) Read(offset, timestamp int64, value []byte) (Outcome, error) {
 		id = p.hashers[decider].Account(p.decoded.User)
 	}
 	e := accepted{
-		owner: Owner{id, all[by].periodOf(reading)}, millis: reading, passes: p.decoded.Passes,
+		owner: Owner{id, all[judging].periodOf(reading)}, millis: reading, passes: p.decoded.Passes,
 		visit: Visit{key, p.decoded.Value, p.hashers[decider].Record(value)},
 	}
 	if p.pending[turn] == nil {
 		p.pending[turn] = make([][]accepted, len(p.r.people))
 	}
-	part := p.r.partOf(e.owner)
+	part := p.r.groupOf(e.owner)
 	p.pending[turn][part] = append(p.pending[turn][part], e)
 	p.tallyWindows(decider, reading)
 	return outcome, nil
 }
 
-// manyKeys limits the number of keys that a reader keeps to let equal ones share memory.
-const manyKeys = 1 << 16
+// maxSharedKeys limits the number of keys that a reader keeps so that equal keys share memory.
+const maxSharedKeys = 1 << 16
 
 // judge decides the outcome of a record, and decodes it if it is accepted.
-func (p *Reader) judge(c *Config, by int, offset, timestamp int64, value []byte) (Outcome, error) {
-	// Broken records count toward the largest append time. A producer's timestamp that is ahead of
-	// the reader's clock does not.
+func (p *Reader) judge(c *Config, judging int, offset, timestamp int64, value []byte) (Outcome, error) {
+	// The append times of broken records count toward the largest append time. A producer's
+	// timestamp ahead of the reader's clock does not.
 	ahead := !c.AllowFuture && (c.Ahead[p.partition][offset] || c.Latest != 0 && earlier(c.Latest, timestamp, c.Skew))
 	if !ahead {
 		p.largest = max(p.largest, timestamp)
 	}
-	if err := p.decoders[by].Decode(value, &p.decoded); err != nil {
+	if err := p.decoders[judging].Decode(value, &p.decoded); err != nil {
 		var broken *event.Error
 		if !errors.As(err, &broken) {
 			return 0, fmt.Errorf("decoding partition %d offset %d: %w", p.partition, offset, err)
@@ -157,12 +158,12 @@ func (c *Config) outcome(millis, appended, largest int64) Outcome {
 	return Accepted
 }
 
-// earlier reports whether a < b − d, for d ≥ 0. The time of a record may be any int64; a sum that
-// overflows is later than all of them.
+// earlier reports whether a < b − d, for d ≥ 0. The time of a record may be any int64. If a + d
+// overflows, it is later than every time.
 func earlier(a, b, d int64) bool { return a+d >= a && a+d < b }
 
 // overtaken reports whether the turn that covers an event's time was closed before the record could
-// be read. Such a record is lost even to windows that end later.
+// be read. Such a record does not count even in windows that end with a later turn.
 func overtaken(partition int32, offset, millis int64, cuts Cuts, ends []int64) bool {
 	turn, closed := turnOf(millis, ends)
 	if !closed {

@@ -18,23 +18,23 @@ type tree struct {
 	key    string
 	u      *big.Int
 	width  *big.Rat
-	number *big.Rat // released number of events
+	number *big.Rat // the released number of events
 	counts map[Cell]int64
 	drawn  map[node][8]*big.Rat // by parent
 }
 
-// children returns the children of a node, and draws them if necessary.
+// children returns the noisy counts of a node's children. It draws them at the first call.
 func (t *tree) children(p node) (drawn [8]*big.Rat, err error) {
 	if drawn, known := t.drawn[p]; known {
 		return drawn, nil
 	}
 	for i := range drawn {
 		cell := p.child(i).cell(t.key)
-		one, err := t.drawOnce(t.nodes, t.w, cell, t.counts[Cell{t.nodes, cell}], t.u)
+		component, err := t.drawOnce(t.nodes, t.w, cell, t.counts[Cell{t.nodes, cell}], t.u)
 		if err != nil {
 			return drawn, err
 		}
-		drawn[i] = one.value
+		drawn[i] = component.value
 	}
 	t.drawn[p] = drawn
 	return drawn, nil
@@ -66,7 +66,8 @@ func (t *tree) edge(p node, i int, rank int64) (d, variance *big.Rat) {
 	return d, mul(weight, estimate{precision: t.u}.variance())
 }
 
-// beyond reports whether D has the given sign and is farther from 0 than an interval reaches.
+// beyond reports whether D has the given sign and lies farther from 0 than the half-width of its
+// interval.
 func (t *tree) beyond(p node, i int, rank int64, sign int) bool {
 	d, variance := t.edge(p, i, rank)
 	return d.Sign() == sign && square(d).Cmp(mul(square(t.width), variance)) > 0
@@ -137,13 +138,14 @@ func (t *tree) end(rank int64, upper bool) int64 {
 	return min(least, t.max)
 }
 
-// value returns the quantile of a rank, in units of 2^-10, and draws the nodes that it needs.
+// value returns the quantile of a rank, in units of 2^-10. It draws the nodes on the way to the
+// quantile.
 func (t *tree) value(rank int64) (int64, error) {
 	drawn, err := t.children(root)
 	if err != nil {
 		return 0, err
 	}
-	held := t.number // the estimate of the number of events in p
+	held := t.number // estimate of the number of events in p
 	for _, y := range drawn {
 		held = add(held, y)
 	}
@@ -151,26 +153,27 @@ func (t *tree) value(rank int64) (int64, error) {
 	if held.Sign() < 0 {
 		held = rat(0)
 	}
-	missing := mul(big.NewRat(rank, 1e6), held) // events of p that lie below the quantile
+	below := mul(big.NewRat(rank, 1e6), held) // number of events of p below the quantile
 	for p := root; ; {
 		drawn, err := t.children(p)
 		if err != nil {
 			return 0, err
 		}
 		estimates, i := consistent(drawn, held), 0
-		for missing.Cmp(estimates[i]) > 0 {
-			missing = sub(missing, estimates[i])
+		for below.Cmp(estimates[i]) > 0 {
+			below = sub(below, estimates[i])
 			i++
 		}
 		p, held = p.child(i), estimates[i]
 		if p.level() == t.levels() {
-			return t.inside(p, missing, held), nil
+			return t.inside(p, below, held), nil
 		}
 	}
 }
 
-// consistent returns the numbers nearest to the draws that are not negative and add up to n:
-// max(0, draw − θ). It tries how many of the greatest draws leave a number above 0.
+// consistent returns the numbers max(0, draw − θ), which add up to n. Of all such nonnegative
+// numbers, they are the nearest to the draws. consistent finds by trial how many of the greatest
+// draws stay above θ.
 func consistent(drawn [8]*big.Rat, n *big.Rat) (out [8]*big.Rat) {
 	falling := slices.SortedFunc(slices.Values(drawn[:]), func(a, b *big.Rat) int { return b.Cmp(a) })
 	sum, theta := rat(0), rat(0)
@@ -188,9 +191,9 @@ func consistent(drawn [8]*big.Rat, n *big.Rat) (out [8]*big.Rat) {
 	return out
 }
 
-// inside returns the value in a leaf below which missing of its events lie, if the leaf holds held
-// events, spread evenly over its values.
-func (t *tree) inside(leaf node, missing, held *big.Rat) int64 {
+// inside returns a value in a leaf. It assumes that the leaf holds held events, spread evenly over
+// its values, and returns the value below which below of them lie.
+func (t *tree) inside(leaf node, below, held *big.Rat) int64 {
 	least, greatest := t.valuesAt(leaf)
 	least, greatest = min(max(least, t.min), t.max), min(greatest, t.max)
 	if greatest <= least {
@@ -198,7 +201,7 @@ func (t *tree) inside(leaf node, missing, held *big.Rat) int64 {
 	}
 	part := big.NewRat(1, 2)
 	if held.Sign() > 0 {
-		part = quo(missing, held)
+		part = quo(below, held)
 	}
 	return 1024*least + nearest(scale(mul(part, rat(greatest-least)), 10))
 }
@@ -213,7 +216,7 @@ func (c *Config) quantiles(metric int, w window, key string, n stop,
 			n.precision),
 		number: big.NewRat(n.value, 1024), counts: counts, drawn: map[node][8]*big.Rat{},
 	}
-	t.width = c.ladders[metric].together(t.levels())
+	t.width = c.ladders[metric].jointWidth(t.levels())
 	var parents []node
 	if c.path != nil { // nothing is published: as if all ranks led to the least values
 		for p := root; p.level() < t.levels(); p = p.child(0) {
@@ -253,8 +256,8 @@ func (c *Config) quantiles(metric int, w window, key string, n stop,
 	return out, slices.Collect(maps.Keys(t.drawn)), nil
 }
 
-// near reports whether a value certainly lies between the quantiles of the lowest and the highest
-// rank that the target permits.
+// near reports whether a value meets the target of quantile m: whether it certainly lies between
+// the quantiles of the lowest and the highest rank that the target permits.
 func (t *tree) near(m schemas.MetricSpec, value int64) bool {
 	within := int64(m.Absolute * 1e6)
 	if within == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // count adds up the contributions of members, which are sorted by id. A user who is admitted in two
-// periods adds twice to events and sums, but is one of the distinct users.
+// periods adds twice to events and sums, but only once to distinct users.
 func (c *Config) count(members []*Member) map[Cell]int64 {
 	counts, seen := map[Cell]int64{}, map[Cell]bool{}
 	for i, m := range members {
@@ -49,9 +49,9 @@ func (c *Config) count(members []*Member) map[Cell]int64 {
 	return counts
 }
 
-// Release refines every key of every window that ends along its ladder. The contributors pay for
-// the precision at which it stopped, even if that is the first rung of a private key below its
-// threshold.
+// Release refines every key of every window that ends with the turn, along the ladder of the
+// metric. The contributors pay for the precision at which the refinement stopped, even if it
+// stopped at the first rung because a private key did not exceed its threshold.
 func (r *Replay) Release(t *Turn) error {
 	counts, released := r.count(t), map[Cell]bool{}
 	t.Stopped = map[Cell]units.Precision{}
@@ -62,21 +62,21 @@ func (r *Replay) Release(t *Turn) error {
 			continue
 		}
 		keys := c.releaseKeys(i, counts, released)
-		all, errs := make([]Turn, len(keys)), make([]error, len(keys))
+		results, errs := make([]Turn, len(keys)), make([]error, len(keys))
 		var next atomic.Int64
 		r.each(func(int, *people) {
 			for k := next.Add(1) - 1; k < int64(len(keys)); k = next.Add(1) - 1 {
-				all[k] = Turn{Number: t.Number, Config: c, Stopped: map[Cell]units.Precision{}}
-				errs[k] = all[k].release(i, w, keys[k], counts)
+				results[k] = Turn{Number: t.Number, Config: c, Stopped: map[Cell]units.Precision{}}
+				errs[k] = results[k].release(i, w, keys[k], counts)
 			}
 		})
 		if err := cmp.Or(errs...); err != nil {
 			return fmt.Errorf("releasing metric %q of turn %d: %w", c.Metrics[i].Name, t.Number, err)
 		}
-		for _, one := range all {
-			released[one.Draws[0].Cell] = one.Draws[0].Released
-			t.Draws, t.Published = append(t.Draws, one.Draws...), append(t.Published, one.Published...)
-			maps.Copy(t.Stopped, one.Stopped)
+		for _, result := range results {
+			released[result.Draws[0].Cell] = result.Draws[0].Released
+			t.Draws, t.Published = append(t.Draws, result.Draws...), append(t.Published, result.Published...)
+			maps.Copy(t.Stopped, result.Stopped)
 		}
 	}
 	return nil
@@ -98,15 +98,15 @@ func (t *Turn) release(metric int, w window, key string, counts map[Cell]int64) 
 		cell := Cell{extra, key}
 		u := extraPrecision(spec, c.Metrics[extra], stop.precision)
 		t.draw(cell, counts[cell], precisionOf(u), true)
-		one, err := c.drawOnce(extra, w, key, counts[cell], u)
+		component, err := c.drawOnce(extra, w, key, counts[cell], u)
 		if err != nil {
 			return err
 		}
 		if c.Metrics[extra].Kind == "mean_events" {
-			drawn[0] = one
+			drawn[0] = component
 			continue
 		}
-		drawn = append(drawn, one)
+		drawn = append(drawn, component)
 	}
 	if err := t.publish(spec, w, key, c.join(metric, spec, stop, drawn)); err != nil {
 		return err
@@ -148,9 +148,9 @@ func (c *Config) basesFirst() []int {
 	return append(bases, taken...)
 }
 
-// releaseKeys lists the keys that a metric draws noise for: all public ones; the private ones with
-// an admitted count; or those that the metric it takes them from has released, even if no user
-// contributed to it.
+// releaseKeys lists the keys for which a metric draws noise. These are all its public keys, or the
+// private keys with an admitted count. A metric that takes its keys from another metric draws noise
+// for the keys that the other metric released, even if no user contributed to them.
 func (c *Config) releaseKeys(metric int, counts map[Cell]int64, released map[Cell]bool) []string {
 	spec := c.Metrics[metric]
 	var keys []string

@@ -13,23 +13,23 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Replay computes a deployment turn by turn. It keeps the events of windows that are open, and all
-// accounts. For every turn, call Read with the records below the turn's cuts, and then Begin,
-// Gather, Decide, Release and Charge. Only Read may be called for several partitions concurrently.
+// Replay computes a deployment turn by turn. For every turn, call Reader.Read with the records
+// below the turn's cuts, and then Begin, Gather, Decide, Release and Charge. Only the readers of
+// different partitions may be used concurrently.
 type Replay struct {
 	all     []Config // generations, oldest first
-	ends    []int64  // of the turns that are settled
+	ends    []int64  // ends of the settled turns
 	cuts    Cuts
 	readers map[int32]*Reader
 	people  []*people
-	turn    uint64 // the last one that was gathered
-	current int    // the generation of the accounts
+	turn    uint64 // the last turn that has begun
+	current int    // index of the generation that the accounts belong to
 
 	// Forgotten maps the mark of a forgotten user to the last turn in which the user may count.
 	Forgotten map[schemas.ForgottenMark]uint64
 }
 
-// people are the individuals in one part of the account ids.
+// people holds the state of one group of individuals; the account id determines the group.
 type people struct {
 	hashers  []*schemas.Hasher
 	open     [][]accepted // by turn, back to the oldest open window; sorted by owner and time
@@ -41,10 +41,10 @@ type people struct {
 type Turn struct {
 	Number    uint64
 	End       int64
-	Config    *Config // of the generation that decides the turn
-	Members   [][]*Member
+	Config    *Config     // of the generation that decides the turn
+	Members   [][]*Member // by group of individuals; sorted by owner within a group
 	Published []Published // metrics that take their keys from others come last
-	Draws     []Draw      // published or not
+	Draws     []Draw      // all draws, published or not
 	Stopped   map[Cell]units.Precision
 }
 
@@ -60,7 +60,8 @@ type Published struct {
 	Release    schemas.Release // the decoded Value
 }
 
-// Draw is one count that noise was drawn for, with the precision that its contributors pay for.
+// Draw is one count for which noise was drawn, with the precision that the contributors to the
+// count pay for.
 type Draw struct {
 	Cell
 	Count     int64
@@ -68,9 +69,9 @@ type Draw struct {
 	Released  bool
 }
 
-// NewReplay prepares the replay of a deployment whose first turns turns are settled. Cuts matter
-// only if a clock closed a turn (idle partitions, the forced end of a bounded run); nil stands for
-// none. partitions are those of the events topic.
+// NewReplay prepares the replay of a deployment. turns is the number of settled turns, and
+// partitions are the partitions of the events topic. cuts matter only if a clock closed a turn
+// (idle partitions, the forced end of a bounded run), and may be nil otherwise.
 func NewReplay(c Config, cuts Cuts, turns uint64, partitions ...int32) (*Replay, error) {
 	c, err := Compile(c)
 	if err != nil {
@@ -100,17 +101,17 @@ func (r *Replay) hashers() (all []*schemas.Hasher) {
 // Reader returns the reader of a partition.
 func (r *Replay) Reader(partition int32) *Reader { return r.readers[partition] }
 
-// each calls do for all parts of the individuals concurrently.
-func (r *Replay) each(do func(part int, p *people)) {
+// each calls do for all groups of individuals concurrently.
+func (r *Replay) each(fn func(part int, p *people)) {
 	var all sync.WaitGroup
 	for i, p := range r.people {
-		all.Go(func() { do(i, p) })
+		all.Go(func() { fn(i, p) })
 	}
 	all.Wait()
 }
 
-// partOf returns the index of the part that an individual belongs to.
-func (r *Replay) partOf(o Owner) int { return int(o.ID[0]) % len(r.people) }
+// groupOf returns the index of the group that an individual belongs to.
+func (r *Replay) groupOf(o Owner) int { return int(o.ID[0]) % len(r.people) }
 
 // Arrived returns how many records of a turn have been accepted so far.
 func (r *Replay) Arrived(turn uint64) (n uint64) {
@@ -122,7 +123,8 @@ func (r *Replay) Arrived(turn uint64) (n uint64) {
 	return n
 }
 
-// Begin begins the next turn with the events read so far, and carries accounts to its generation.
+// Begin begins the next turn with the events read so far. It carries all accounts to the turn's
+// generation.
 func (r *Replay) Begin() *Turn {
 	r.turn++
 	next := deciderOf(r.all, r.turn)
@@ -137,7 +139,7 @@ func (r *Replay) Begin() *Turn {
 	oldest := t.Config.OldestOpen(r.beginOf(t.Number))
 	r.each(func(part int, p *people) {
 		if r.all[next].UserHash != r.all[r.current].UserHash {
-			clear(p.accounts) // a new user-hash key starts with a budget period
+			clear(p.accounts) // a new user-hash key comes into force together with a new budget period
 		}
 		if next > r.current {
 			for owner, account := range p.accounts {
@@ -156,30 +158,32 @@ func (r *Replay) Begin() *Turn {
 	return t
 }
 
-// Gather collects the offers of all individuals to the windows that end, from the events.
+// Gather collects, from the events, the offers of all individuals to the windows that end with the
+// turn.
 func (r *Replay) Gather(t *Turn) {
 	r.each(func(part int, p *people) { t.Members[part] = p.gather(r, t) })
 }
 
-// GatherFrom adds members that are not known from the events.
+// GatherFrom adds members that the caller knows from another source than the events.
 func (r *Replay) GatherFrom(t *Turn, members []*Member) {
 	for _, m := range members {
-		part := r.partOf(m.Owner)
+		part := r.groupOf(m.Owner)
 		t.Members[part] = append(t.Members[part], m)
 	}
-	for _, all := range t.Members {
-		slices.SortFunc(all, func(a, b *Member) int { return a.Owner.Compare(b.Owner) })
+	for _, members := range t.Members {
+		slices.SortFunc(members, func(a, b *Member) int { return a.Owner.Compare(b.Owner) })
 	}
 }
 
-// Member returns the part of an individual in a turn; nil if it has none.
+// Member returns the member of a turn for an individual, or nil if the individual has no part in
+// the turn.
 func (r *Replay) Member(t *Turn, o Owner) *Member {
-	all := t.Members[r.partOf(o)]
-	i, found := slices.BinarySearchFunc(all, o, func(m *Member, o Owner) int { return m.Owner.Compare(o) })
+	members := t.Members[r.groupOf(o)]
+	i, found := slices.BinarySearchFunc(members, o, func(m *Member, o Owner) int { return m.Owner.Compare(o) })
 	if !found {
 		return nil
 	}
-	return all[i]
+	return members[i]
 }
 
 func beforeTime(e accepted, millis int64) int { return cmp.Compare(e.millis, millis) }
@@ -225,10 +229,10 @@ func (r *Replay) Decide(t *Turn) {
 		for _, m := range t.Members[part] {
 			account := p.accounts[m.Owner].clone()
 			t.Config.admit(&account, m, t.Config.Elapsed(m.Owner, t.End))
-			for _, one := range m.Parts {
-				tally := p.tallies.metric(t.Config.Metrics[one.Metric].Name)
-				tally.Counted += one.Counted
-				tally.Beyond += one.Beyond
+			for _, part := range m.Parts {
+				tally := p.tallies.metric(t.Config.Metrics[part.Metric].Name)
+				tally.Counted += part.Counted
+				tally.Beyond += part.Beyond
 			}
 		}
 	})
@@ -253,7 +257,7 @@ func (r *Replay) Charge(t *Turn) error {
 
 // Account returns the account of an individual after the last turn that was charged.
 func (r *Replay) Account(o Owner) (Account, bool) {
-	a, known := r.people[r.partOf(o)].accounts[o]
+	a, known := r.people[r.groupOf(o)].accounts[o]
 	return a.clone(), known
 }
 
@@ -269,7 +273,7 @@ func (r *Replay) Owners(yield func(Owner) bool) {
 }
 
 // SetAccount replaces an account.
-func (r *Replay) SetAccount(o Owner, a Account) { r.people[r.partOf(o)].accounts[o] = a }
+func (r *Replay) SetAccount(o Owner, a Account) { r.people[r.groupOf(o)].accounts[o] = a }
 
 // Forgot reports whether a user no longer counts in a turn.
 func (r *Replay) Forgot(h *schemas.Hasher, o Owner, turn uint64) bool {
@@ -298,15 +302,15 @@ func (r *Replay) Forget(selected func(Owner) bool) {
 	})
 }
 
-// gather collects the offers to the windows that end, merging the events of their turns, and
-// tallies the events beyond caps.
+// gather collects the offers to the windows that end with the turn. It merges the events of all
+// turns that these windows cover, and tallies the events beyond the caps.
 func (p *people) gather(r *Replay, t *Turn) (members []*Member) {
 	first := t.Number
 	for _, w := range t.Config.Ending(t.End) {
 		first = min(first, r.TurnAt(w.WindowStart))
 	}
 	turns := slices.Clone(p.open[max(0, len(p.open)-int(t.Number-first)-1):])
-	var events []accepted // of one owner, in the order of their times
+	var events []accepted // all events of one owner, in the order of their times
 	for {
 		var least *Owner
 		for _, all := range turns {
@@ -331,7 +335,8 @@ func (p *people) gather(r *Replay, t *Turn) (members []*Member) {
 	}
 }
 
-// member returns the offers of one individual, from its events in the order of their times.
+// member returns one individual with its offers. events are the individual's events in the order of
+// their times.
 func (p *people) member(r *Replay, t *Turn, events []accepted) *Member {
 	m := &Member{Owner: events[0].owner}
 	forgot := r.Forgot(p.hashers[r.current], m.Owner, t.Number)
@@ -357,14 +362,14 @@ func (p *people) member(r *Replay, t *Turn, events []accepted) *Member {
 	return m
 }
 
-// Join adds an individual's part in a window of a metric, from the visits that the metric selects,
-// and returns how many of them are beyond the caps. A share needs only their number, because the
-// individual already has a part in the share's metric.
+// Join adds an individual's part in a window of a metric, and returns how many visits are beyond
+// the caps. visits are those that the metric selects. For a share, only the number of visits is
+// kept, because the individual already has a part in the share's metric.
 func (m *Member) Join(c *Config, h *schemas.Hasher, metric int, visits []Visit) (beyond uint64) {
 	if c.Metrics[metric].Kind == "counted" {
 		all := uint64(len(visits))
 		kept := c.KeptOfShare(metric, all)
-		m.Parts = append(m.Parts, WindowPart{Metric: metric, all: all, kept: kept})
+		m.Parts = append(m.Parts, WindowPart{Metric: metric, events: all, kept: kept})
 		return all - kept
 	}
 	offer := c.Offer(h, metric, m.Owner, visits)
@@ -374,8 +379,8 @@ func (m *Member) Join(c *Config, h *schemas.Hasher, metric int, visits []Visit) 
 
 // KeptOfShare returns how many of an individual's events the cap of a share keeps.
 func (c *Config) KeptOfShare(share int, events uint64) uint64 {
-	if most := uint64(c.Metrics[share].MaxEventsPerKey); most > 0 {
-		return min(events, most)
+	if limit := uint64(c.Metrics[share].MaxEventsPerKey); limit > 0 {
+		return min(events, limit)
 	}
 	return events
 }
@@ -387,8 +392,8 @@ func within(events []accepted, w window) []accepted {
 	return events[from:to]
 }
 
-// Selects reports whether a metric counts events of a key that pass these filters; bit i of passes
-// stands for filter i of the format.
+// Selects reports whether a metric counts an event with the given key. Bit i of passes is 1 if the
+// event passes filter i of the format.
 func (c *Config) Selects(spec *schemas.MetricSpec, passes uint64, key string) bool {
 	if spec.Filter != "" {
 		if i := slices.Index(c.Format.Filters, spec.Filter); passes>>i&1 == 0 {
@@ -424,8 +429,8 @@ func (r *Replay) count(t *Turn) map[Cell]int64 {
 	parts := make([]map[Cell]int64, len(r.people))
 	r.each(func(part int, _ *people) { parts[part] = t.Config.count(t.Members[part]) })
 	counts := parts[0]
-	for _, more := range parts[1:] {
-		for cell, n := range more {
+	for _, addends := range parts[1:] {
+		for cell, n := range addends {
 			counts[cell] += n
 		}
 	}

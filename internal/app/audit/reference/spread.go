@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// aimOfSpread returns the aim of a variance. A standard deviation is treated as a variance with the
-// square of its target.
+// aimOfSpread returns the aim of a variance or a standard deviation. A standard deviation is
+// treated as a variance whose target is the square of its own.
 func aimOfSpread(m schemas.MetricSpec) float64 {
 	t := m.Absolute
 	if m.Kind == "standard_deviation" {
@@ -32,7 +32,8 @@ type quotient struct {
 	known     bool
 }
 
-// quotientOf finds the interval by bisection, between −span and span.
+// quotientOf returns s/n, clamped to [−span, span]. It finds the interval by bisection in that
+// range.
 func quotientOf(n, s estimate, width *big.Rat, span int64, clamped bool) quotient {
 	const unit = 1 << 20
 	least, most := rat(-span), rat(span)
@@ -53,7 +54,7 @@ func quotientOf(n, s estimate, width *big.Rat, span int64, clamped bool) quotien
 	}
 	points := int(2 * span * unit)
 	point := func(i int) *big.Rat { return big.NewRat(int64(i)-span*unit, unit) }
-	// The last point at or below the interval, and the first at or above it.
+	// Find the last point at or below the interval, and the first point at or above it.
 	i := sort.Search(points+1, func(i int) bool { x := point(i); return x.Cmp(exact) >= 0 || !outside(x) })
 	out.low = point(max(i-1, 0))
 	i = sort.Search(points+1, func(i int) bool { x := point(i); return x.Cmp(exact) > 0 && outside(x) })
@@ -74,7 +75,7 @@ func spread(spec schemas.MetricSpec, width *big.Rat, n stop, components []estima
 		return quo(sub(quo(add(second, rat(span*span)), rat(2)), square(first)), rat(4))
 	}
 	most := big.NewRat(span*span, 4)
-	cut := func(v *big.Rat) *big.Rat { return between(rat(0), v, most) }
+	clamp := func(v *big.Rat) *big.Rat { return between(rat(0), v, most) }
 	least, greatest := first.low, first.high // of the absolute values of first
 	if new(big.Rat).Abs(least).Cmp(new(big.Rat).Abs(greatest)) > 0 {
 		least, greatest = greatest, least
@@ -82,13 +83,13 @@ func spread(spec schemas.MetricSpec, width *big.Rat, n stop, components []estima
 	if first.low.Sign() < 0 && first.high.Sign() > 0 {
 		least = rat(0)
 	}
-	v, root := cut(variance(second.value, first.value)), spec.Kind == "standard_deviation"
+	v, root := clamp(variance(second.value, first.value)), spec.Kind == "standard_deviation"
 	n.value = (unitsOf(v, 2, root) + 1) / 2
 	from, to := variance(second.low, greatest), variance(second.high, least)
 	if to.Sign() < 0 || from.Cmp(most) > 0 { // no possible variance is inside
 		from, to, first.known = rat(0), most, false
 	}
-	low, high := unitsOf(cut(from), 1, root), unitsOf(cut(to), 1, root)+1
+	low, high := unitsOf(clamp(from), 1, root), unitsOf(clamp(to), 1, root)+1
 	top := float64(span) / 2
 	if !root {
 		top *= top
@@ -101,8 +102,7 @@ func spread(spec schemas.MetricSpec, width *big.Rat, n stop, components []estima
 	return n
 }
 
-// unitsOf returns the greatest multiple of 2^-10/parts that is at most a variance, or its root, in
-// those units.
+// unitsOf returns ⌊v·1024·parts⌋ or, if root is set, ⌊√v·1024·parts⌋.
 func unitsOf(v *big.Rat, parts int64, root bool) int64 {
 	return int64(sort.Search(1<<50, func(i int) bool {
 		x := big.NewRat(int64(i)+1, 1024*parts)
@@ -113,7 +113,8 @@ func unitsOf(v *big.Rat, parts int64, root bool) int64 {
 	}))
 }
 
-// deviationOf propagates the deviations of the components through their partial derivatives.
+// deviationOf returns the standard deviation of a variance v, or of its root. It multiplies the
+// deviations of the components by the partial derivatives.
 func deviationOf(v, first, second *big.Rat, root bool, components []estimate) float64 {
 	slopes := []*big.Rat{ // by N, S and Q, times 8N
 		sub(mul(rat(4), square(first)), second), mul(rat(-4), first), rat(1),

@@ -37,7 +37,7 @@ func (n node) cell(key string) string {
 type steps struct {
 	min, max    int64
 	logarithmic bool
-	edges       []int64 // of a histogram; else nil
+	edges       []int64 // edges of a histogram; nil for a tree
 }
 
 // stepsOf returns the steps of a metric of quantiles or of a histogram.
@@ -72,11 +72,11 @@ func (s steps) stepOf(value int64) int64 {
 	return 32*(e-5) + distance/(1<<(e-5))
 }
 
-// number returns how many steps there are.
+// number returns the number of steps.
 func (s steps) number() int64 { return s.stepOf(s.max) + 1 }
 
-// levels returns how many levels a tree has below its root: five, or fewer if that is enough to
-// give each step its own leaf.
+// levels returns the number of levels of a tree below its root: five, or fewer if fewer levels give
+// each step its own leaf.
 func (s steps) levels() int {
 	levels := 1
 	for leaves := int64(8); levels < 5 && leaves < s.number(); leaves *= 8 {
@@ -103,8 +103,8 @@ func (s steps) nodesWith(value int64) (all []node) {
 	return all
 }
 
-// valuesAt returns the least and the greatest value of a node. If the node has no value, the
-// greatest is below the least.
+// valuesAt returns the least and the greatest value of a node. If the node contains no value,
+// greatest is less than least.
 func (s steps) valuesAt(n node) (least, greatest int64) {
 	level := n.level()
 	if level == 0 {

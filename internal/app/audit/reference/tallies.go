@@ -2,17 +2,17 @@ package reference
 
 import "github.com/tollgate-dp/tollgate/schemas"
 
-// MetricTallies count the outcomes of the accepted records for one metric, once for each window of
-// a record.
+// MetricTallies counts the outcomes of accepted records for one metric. A record counts once in
+// each window that contains it.
 type MetricTallies struct {
 	schemas.WindowTally
 	Open, GivenUp uint64
 }
 
-// Tallies account for every record.
+// Tallies accounts for every record.
 type Tallies struct {
 	Records schemas.ReadTallies
-	Metrics map[string]*MetricTallies // by name, of all generations
+	Metrics map[string]*MetricTallies // by name: the metrics of all generations
 }
 
 // metric returns the tallies of a metric.
@@ -37,8 +37,8 @@ func (t *Tallies) add(o Tallies) {
 	}
 }
 
-// tallyWindows counts the windows of an accepted record that have not ended, or that a change has
-// ended early. from is the generation that decides the record.
+// tallyWindows counts the windows of an accepted record that are still open, or that a change ended
+// early. from is the index of the generation that decides the record.
 func (p *Reader) tallyWindows(from int, reading int64) {
 	all := p.r.all
 	last := all[0].since()
@@ -48,11 +48,11 @@ func (p *Reader) tallyWindows(from int, reading int64) {
 	for i := range all[from].Metrics {
 		m := &all[from].Metrics[i]
 		if !admits(m) || floorDivide(reading, m.WindowSlide)*m.WindowSlide+m.WindowSize <= last && from+1 == len(all) {
-			continue // all have ended
+			continue // all windows of the record have ended
 		}
 		for _, w := range all[from].windowsOf(m, reading) {
 			switch {
-			case from+1 < len(all) && w.end > all[from+1].Since: // a change has ended it early
+			case from+1 < len(all) && w.end > all[from+1].Since: // a change ended the window early
 				p.tallies.metric(m.Name).GivenUp++
 			case w.end > last:
 				p.tallies.metric(m.Name).Open++

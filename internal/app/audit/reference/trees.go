@@ -10,10 +10,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// hasTree reports whether a kind counts values in the nodes of trees, or in buckets.
+// hasTree reports whether a kind counts values in the nodes of a tree or in buckets.
 func hasTree(kind string) bool { return kind == "quantiles" || kind == "histogram" }
 
-// isNodes reports whether a metric counts the nodes of another metric's trees, or its buckets.
+// isNodes reports whether a metric counts the events in another metric's tree nodes or buckets.
 func isNodes(m schemas.MetricSpec) bool {
 	return slices.Contains([]string{"quantile_nodes", "quantile_log_nodes", "histogram_buckets"}, m.Kind)
 }
@@ -23,7 +23,7 @@ func isStatistic(m schemas.MetricSpec) bool {
 	return m.Kind == "quantile" || m.Kind == "bucket_share" || strings.HasPrefix(m.Kind, "also_")
 }
 
-// nodesOf returns the index of the metric that counts the nodes of a metric's trees.
+// nodesOf returns the index of the metric that counts the events in a metric's nodes or buckets.
 func (c *Config) nodesOf(metric int) int {
 	return slices.IndexFunc(c.Metrics, func(m schemas.MetricSpec) bool {
 		return isNodes(m) && m.Of == c.Metrics[metric].Name
@@ -44,7 +44,7 @@ func (c *Config) chargeTree(metric int, key string, values []int64,
 			counts[n]++
 		}
 	}
-	squares := uint64(0) // of at most MostEvents in each of five levels
+	squares := uint64(0) // at most 5·MostEvents²: a tree has at most five levels
 	for n, events := range counts {
 		if !drawn(nodes, n.parent().cell(key)).IsZero() {
 			squares += events * events
@@ -59,9 +59,9 @@ func (c *Config) statistics(metric int, w window, key string, n stop, drawn []es
 	counts map[Cell]int64) (map[int]stop, map[Cell]units.Precision, error) {
 	spec, alongside := c.Metrics[metric], map[int]stop{}
 	for i, m := range c.Metrics {
-		if kind, also := strings.CutPrefix(m.Kind, "also_"); also && m.Of == spec.Name && c.path == nil {
+		if kind, isAlongside := strings.CutPrefix(m.Kind, "also_"); isAlongside && m.Of == spec.Name && c.path == nil {
 			s := n
-			s.met = false // it has no target
+			s.met = false // a value released alongside has no target
 			m.Kind = kind
 			alongside[i] = c.join(metric, m, s, drawn)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// window is [start, end) in milliseconds since 1970 by the clock of the zone, like all times here
-// unless stated otherwise. A metric's windows start at multiples of its slide.
+// window is the interval [start, end), in milliseconds since 1970 by the clock of the zone. All
+// times in this file are of that clock. A metric's windows start at multiples of its slide.
 type window struct{ start, end int64 }
 
 // floorDivide returns ⌊a/b⌋ for b > 0, even if a is negative.
@@ -37,7 +37,7 @@ func (c *Config) windowEnding(m *schemas.MetricSpec, end int64) (window, bool) {
 	return w, end%m.WindowSlide == 0 && w.start >= c.since() && c.begins(w.start, m.WindowSlide)
 }
 
-// begins reports whether a window begins at a time: if the zone's clock jumps from there to the
+// begins reports whether a window begins at start. If the zone's clock jumps from start to the
 // metric's next window or beyond, only the later window begins.
 func (c *Config) begins(start, slide int64) bool {
 	return c.Zone == nil || c.Zone.Time(start) < c.Zone.Time(start+slide)
@@ -69,9 +69,9 @@ func (c *Config) nextEnd(after int64) int64 {
 	return slices.Min(candidates)
 }
 
-// turnOf returns the number of the turn that covers an event's time, the first that ends after it,
-// and whether its end is in ends. Turns are numbered from 1.
-func turnOf(millis int64, ends []int64) (uint64, bool) {
+// turnOf returns the number of the turn that covers an event's time: the first turn that ends after
+// that time. known reports whether the turn's end is in ends. Turns are numbered from 1.
+func turnOf(millis int64, ends []int64) (turn uint64, known bool) {
 	i, exact := slices.BinarySearch(ends, millis)
 	if exact { // a turn does not cover its own end
 		i++
@@ -87,8 +87,8 @@ func (c *Config) periodOf(millis int64) int64 {
 	return floorDivide(millis, c.Period)
 }
 
-// PeriodIsOver reports whether every window that overlaps a period has ended by now, so that no
-// window charges it any more.
+// PeriodIsOver reports whether every window that overlaps a period has ended by now. No window
+// charges such a period any more.
 func (c *Config) PeriodIsOver(period, now int64) bool {
 	if c.Period == 0 {
 		return false
