@@ -19,7 +19,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
-// maxBytes is the largest size of a file: thousands of keys belong in a list_file.
+// maxBytes is the maximum size of a configuration file. Thousands of keys belong in a list_file.
 const maxBytes = 1 << 20
 
 // position is a line and a column of the file, both from 1. Columns count characters.
@@ -37,8 +37,8 @@ type document struct {
 	places  map[string]place // positions of the present fields, by path
 	config  deployment.Config
 	metric  int                 // index of the metric that is being read
-	apart   map[string][]string // values that cannot be put into config as they are, by path
-	files   []string            // files named by fields
+	apart   map[string][]string // by path: values that must be converted before they are put into config
+	files   []string            // names of the files that fields name
 	errs    Errors
 
 	environment Environment
@@ -55,7 +55,7 @@ func newDocument(name, dir string, body []byte) *document {
 	}
 }
 
-// text returns a value of apart, or "" if the file does not set it.
+// text returns the only value of a field in apart, or "" if the file does not set the field.
 func (doc *document) text(path string) string {
 	if all := doc.apart[path]; len(all) > 0 {
 		return all[0]
@@ -73,7 +73,7 @@ func (doc *document) failAt(field, format string, args ...any) {
 	doc.fail(doc.place(field).value, field, format, args...)
 }
 
-// newError returns an error with its position, and without secrets.
+// newError returns an error that shows its position but no secrets.
 func (doc *document) newError(pos position, field, reason string) *Error {
 	if o := doc.overrides[field]; o != nil {
 		return &Error{File: "the environment variable " + o.variable, Field: field, Reason: doc.secrets.hide(reason)}
@@ -105,7 +105,7 @@ func (doc *document) place(path string) place {
 func (doc *document) read(body []byte) {
 	switch {
 	case len(body) > maxBytes:
-		doc.fail(position{}, "", "the file has more than %d bytes: long lists of keys go into a list_file", maxBytes)
+		doc.fail(position{}, "", "the file has more than %d bytes: put long lists of keys into a list_file", maxBytes)
 		return
 	case !utf8.Valid(body):
 		doc.fail(position{line: 1 + slices.IndexFunc(doc.lines, func(line string) bool {
@@ -122,8 +122,8 @@ func (doc *document) read(body []byte) {
 	}
 	switch node.(type) {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
-		doc.fail(position{}, "", "nothing is configured in this file. Here is a first one, which is valid; "+
-			"docs/configuration.md has every field:\n\n%s", Minimal())
+		doc.fail(position{}, "", "this file configures nothing. Here is a valid file to start with; "+
+			"docs/configuration.md lists every field:\n\n%s", Minimal())
 		doc.errs[0].Text = ""
 		return
 	}
@@ -140,9 +140,9 @@ func (doc *document) parse(body []byte) (node ast.Node, err error) {
 		}
 	}()
 	file, err := parser.ParseBytes(body, 0, parser.AllowDuplicateMapKey())
-	var broken *yaml.SyntaxError
-	if errors.As(err, &broken) {
-		doc.broken(broken)
+	var syntax *yaml.SyntaxError
+	if errors.As(err, &syntax) {
+		doc.failSyntax(syntax)
 		return nil, nil
 	}
 	if err != nil {
@@ -152,7 +152,7 @@ func (doc *document) parse(body []byte) (node ast.Node, err error) {
 		switch {
 		case part.Body == nil:
 		case node != nil:
-			doc.fail(start(part.Body, position{}), "", "a second document begins here: a file has only one")
+			doc.fail(start(part.Body, position{}), "", "a second document begins here: a file can have only one")
 		default:
 			node = part.Body
 		}
@@ -160,12 +160,12 @@ func (doc *document) parse(body []byte) (node ast.Node, err error) {
 	return node, nil
 }
 
-// openQuote matches a line with a value whose quote is not closed on the line. The parser blames
-// the next quote, which may be many lines below.
+// openQuote matches a line with a quote that is not closed on the same line. The parser would
+// report the next quote, which may be many lines below.
 var openQuote = regexp.MustCompile(`^([^"'#]*[\s:[{,])["'][^"']*$`)
 
-// broken records an error of the parser.
-func (doc *document) broken(err *yaml.SyntaxError) {
+// failSyntax records a syntax error of the parser.
+func (doc *document) failSyntax(err *yaml.SyntaxError) {
 	for i, line := range doc.lines {
 		if m := openQuote.FindStringSubmatch(line); m != nil {
 			doc.fail(position{i + 1, utf8.RuneCountInString(m[1]) + 1}, "",
@@ -192,8 +192,8 @@ func positionOf(t *token.Token) position {
 	return position{t.Position.Line, t.Position.Column}
 }
 
-// start returns the position of a node, or otherwise if it has none.
-func start(n ast.Node, otherwise position) position {
+// start returns the position of a node, or fallback if the node has no position.
+func start(n ast.Node, fallback position) position {
 	switch v := n.(type) {
 	case *ast.MappingNode:
 		if len(v.Values) > 0 && !v.IsFlowStyle {
@@ -207,7 +207,7 @@ func start(n ast.Node, otherwise position) position {
 	if pos := positionOf(n.GetToken()); pos.line > 0 {
 		return pos
 	}
-	return otherwise
+	return fallback
 }
 
 // object reads the fields of an object; a nil node is an empty object.
@@ -229,7 +229,7 @@ func (doc *document) object(path string, fields []settings.Field, node ast.Node,
 		doc.entry(path, fields, entry, seen)
 	}
 	for i := range fields {
-		if _, there := seen[fields[i].Name]; !there {
+		if _, present := seen[fields[i].Name]; !present {
 			doc.absent(join(path, fields[i].Name), &fields[i], parent)
 		}
 	}
@@ -246,14 +246,14 @@ func (doc *document) entry(path string, fields []settings.Field, entry *ast.Mapp
 	f := settings.Find(fields, name)
 	if f == nil {
 		meant, hint := settings.Meant(fields, name)
-		if _, there := seen[meant]; !there {
-			seen[meant] = where.line // one error is enough
+		if _, present := seen[meant]; !present {
+			seen[meant] = where.line // do not report the meant field as missing
 		}
 		doc.fail(where, path, "there is no field %s here%s", settings.Quote(name), hint)
 		return
 	}
 	full := join(path, name)
-	if line, again := seen[name]; again {
+	if line, repeated := seen[name]; repeated {
 		doc.fail(where, full, "this field is given twice, first on line %d", line)
 		return
 	}
@@ -269,7 +269,7 @@ func (doc *document) absent(path string, f *settings.Field, parent position) {
 	switch {
 	case doc.override(path, f, parent):
 	case f.Kind == settings.Object && !f.Optional && (!f.Needed || hasNeeded(f.Fields)):
-		doc.object(path, f.Fields, nil, parent) // reports fields that are needed
+		doc.object(path, f.Fields, nil, parent) // reports the needed fields as missing
 	case f.Needed:
 		doc.fail(parent, path, "%s", f.Missing())
 	}
@@ -279,8 +279,8 @@ func hasNeeded(fields []settings.Field) bool {
 	return slices.ContainsFunc(fields, func(f settings.Field) bool { return f.Needed })
 }
 
-// begin prepares the field of an object that is present. If the field is not a pointer, begin sets
-// the defaults of its fields: without any value, the object would count as absent.
+// begin prepares the field for an object that is present. If the field is not a pointer, begin sets
+// the defaults of the object's fields: an object without any value would count as absent.
 func (doc *document) begin(f *settings.Field) {
 	if !f.Optional {
 		return
@@ -294,7 +294,8 @@ func (doc *document) begin(f *settings.Field) {
 	}
 }
 
-// field returns the field of the configuration, or a new string if there is none.
+// field returns the field of the configuration that f describes, or a new string if f has no such
+// field.
 func (doc *document) field(f *settings.Field) reflect.Value {
 	if f.Path == "" || f.Apart {
 		return reflect.New(reflect.TypeFor[string]()).Elem()

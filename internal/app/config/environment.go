@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
-// Environment provides the variables that a file can use. The zero value is empty.
+// Environment provides the variables that a configuration file can use. The zero value has none.
 type Environment struct {
 	Get   func(name string) string // "" if it is not set
 	Names func() []string          // names of all variables
@@ -41,13 +41,14 @@ func (e Environment) get(name string) string {
 // TOLLGATE__METRICS__0__TARGET__ABSOLUTE.
 const overridePrefix = "TOLLGATE__"
 
-// override is a variable that sets a field.
+// override is a variable that sets a field. used reports whether the field was read.
 type override struct {
 	variable, value string
 	used            bool
 }
 
-// findOverrides collects the variables that set fields, and refuses those without a field.
+// findOverrides collects the variables that set fields. It refuses a variable with overridePrefix
+// that does not name a field.
 func (doc *document) findOverrides() {
 	doc.overrides = map[string]*override{}
 	if doc.environment.Names == nil {
@@ -56,8 +57,8 @@ func (doc *document) findOverrides() {
 	names := doc.environment.Names()
 	slices.Sort(names)
 	for _, name := range names {
-		rest, ours := strings.CutPrefix(name, overridePrefix)
-		if !ours {
+		rest, isOverride := strings.CutPrefix(name, overridePrefix)
+		if !isOverride {
 			continue
 		}
 		path, reason := fieldOf(rest)
@@ -76,8 +77,7 @@ func fieldOf(rest string) (path, reason string) {
 	for part := range strings.SplitSeq(strings.ToLower(rest), "__") {
 		if last != nil && last.Kind == settings.Objects && !strings.HasSuffix(path, "]") {
 			if _, err := strconv.ParseUint(part, 10, 31); err != nil {
-				return "", fmt.Sprintf("%s is a list: which entry is meant? The first one is number 0, as in "+
-					"%s%s__0__%s",
+				return "", fmt.Sprintf("%s is a list: give the number of an entry, 0 for the first, as in %s%s__0__%s",
 					path, overridePrefix, strings.ToUpper(path), strings.ToUpper(fields[0].Name))
 			}
 			path += "[" + part + "]"
@@ -101,13 +101,13 @@ func fieldOf(rest string) (path, reason string) {
 	return path, ""
 }
 
-// override sets a field to the value of its variable. If a variable sets a field of an absent
-// object, override adds the object. It returns false if it did nothing.
+// override sets a field to the value of the variable that overrides it. If a variable sets a field
+// of an absent object, override adds the object. It returns false if it did nothing.
 func (doc *document) override(full string, f *settings.Field, where position) bool {
 	o := doc.overrides[full]
 	if o == nil {
-		_, there := doc.places[full]
-		if there || f.Kind != settings.Object || !f.Optional || !doc.overridden(full+".") {
+		_, present := doc.places[full]
+		if present || f.Kind != settings.Object || !f.Optional || !doc.overridden(full+".") {
 			return false
 		}
 		doc.setObject(full, f, true, where)
@@ -144,12 +144,12 @@ func (doc *document) overridden(prefix string) bool {
 	return false
 }
 
-// refuseUnused refuses variables for list entries that the file does not have.
+// refuseUnused refuses variables for list entries that the file does not contain.
 func (doc *document) refuseUnused() {
 	for path, o := range doc.overrides {
 		if !o.used {
 			doc.errs = append(doc.errs, &Error{File: "the environment variable " + o.variable, Field: path,
-				Reason: "the file has no such entry: variables change entries of lists, and add none"})
+				Reason: "the file has no such entry: variables can change the entries of lists, but not add entries"})
 		}
 	}
 }
@@ -172,20 +172,20 @@ func (doc *document) expand(path, text string, where position) (out string, repl
 		case name == "" && why != "":
 			return found // no variable, but valid text in this field
 		case name == "":
-			why = "${ begins no variable here: write ${NAME}, with letters, digits and _ up to the brace, or $${ for " +
-				"these characters themselves"
+			why = "${ does not begin a variable here: write ${NAME}, with only letters, digits and _ in the name, or " +
+				"$${ for a literal ${"
 		case why != "":
 		case !hasDefault && rest != "":
-			why = fmt.Sprintf("%s is not understood: write ${%s}, or ${%s:-value} with a value for when it is not set",
+			why = fmt.Sprintf("%s is not understood: write ${%s}, or ${%s:-value} with a value for an unset variable",
 				settings.Quote(found), name, name)
 		case value == "" && !hasDefault:
-			why = fmt.Sprintf("the environment variable %s is unset or empty: set it, or write ${%s:-value} with a "+
-				"value for that", name, name)
+			why = fmt.Sprintf("the environment variable %s is unset or empty: set it, or write ${%s:-value} to give a "+
+				"value for that case", name, name)
 		case value == "":
 			value = rest
 		}
 		if _, err := keyfile.ParseSecret(value); err == nil && strings.HasPrefix(path, "keys.") {
-			why = fmt.Sprintf("the environment variable %s has a key itself, not the name of a file: write  env: %s",
+			why = fmt.Sprintf("the environment variable %s contains the key itself, not a file name: write env: %s",
 				name, name)
 		}
 		if why != "" && ok {
@@ -198,26 +198,27 @@ func (doc *document) expand(path, text string, where position) (out string, repl
 	return out, replaced, ok
 }
 
-// notExpanded returns the reason why variables are not replaced in a field, or "" if they are. A
-// secret has another field, which names a variable; keys and filters may contain ${ themselves.
+// notExpanded returns the reason why variables are not replaced in a field, or "" if they are
+// replaced. For a password, another field can name a variable. Keys and filters may contain ${ as
+// ordinary text.
 func notExpanded(path string) string {
 	const refused = "variables such as ${NAME} are not replaced in this field: "
 	field := path[strings.LastIndexByte(path, '.')+1:]
 	switch {
 	case field == "password":
-		return refused + "write  password_env: NAME  in place of this line (a password that really has these " +
-			"characters goes into password_file)"
+		return refused + "write password_env: NAME instead of this line (put a password that really contains these " +
+			"characters into password_file)"
 	case strings.Contains(path, "keys.list["):
-		return refused + "write the key (one that really has these characters goes into list_file)"
+		return refused + "write out the key (put a key that really contains these characters into list_file)"
 	case field == "filter":
-		return refused + "write the value (one that really has these characters can be matched: matches " +
-			"\"[$][{]id[}]\")"
+		return refused + "write out the value (to match a value that really contains these characters, use a regular " +
+			"expression: matches \"[$][{]id[}]\")"
 	}
 	return ""
 }
 
-// variable finds the first reference to a variable in a line, counted from 1. An unquoted ${NAME}
-// can be invalid YAML, and the parser's error does not mention it.
+// variable finds the first reference to an environment variable in a line; lines are numbered from
+// 1. An unquoted ${NAME} can be invalid YAML, and the parser's error does not mention it.
 func (doc *document) variable(line int) (where position, name string, found bool) {
 	if line < 1 || line > len(doc.lines) {
 		return position{}, "", false

@@ -70,7 +70,7 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 		"TOLLGATE__KAFKA__BROKER": "there is no field \"broker\" in kafka; did you mean brokers?",
 		"TOLLGATE__KAFKA": "kafka has fields of its own: set one of them, as in " +
 			"TOLLGATE__KAFKA__",
-		"TOLLGATE__METRICS__VIEWS__WINDOW__SIZE": "metrics is a list: which entry is meant? The first one is number 0",
+		"TOLLGATE__METRICS__VIEWS__WINDOW__SIZE": "metrics is a list: give the number of an entry, 0 for the first",
 		"TOLLGATE__METRICS__7__SHARE":            "metrics[7].share: the file has no such entry",
 		"TOLLGATE__PRIVACY__EPSILON":             "privacy.epsilon: \"x\" is not a number",
 		"TOLLGATE__KAFKA__TLS":                   "kafka.tls: \"x\" is neither true nor false",
@@ -116,7 +116,7 @@ func TestKeysInPlaceOfNamesAreNotShown(t *testing.T) {
 			t.Errorf("%s: accepted: missing %q", variable, f.Missing)
 		}
 		if err == nil || strings.Contains(strings.ToLower(err.Error()), key[:16]) || !strings.Contains(err.Error(),
-			"a key itself") {
+			"the key itself") {
 			t.Errorf("%s: %v", variable, err)
 		}
 	}

@@ -50,10 +50,10 @@ func indent(text string, column int) string {
 	return strings.Join(parts, "\t")
 }
 
-// Errors are the mistakes in a file, in the order of the file. It is never empty.
+// Errors lists the mistakes in a file, in the order of the file. It is never empty.
 type Errors []*Error
 
-// maxShown is the largest number of errors that are shown at once.
+// maxShown is the maximum number of errors that are shown at once.
 const maxShown = 20
 
 // Error returns the errors, one below the other.
@@ -81,7 +81,8 @@ func (e Errors) Unwrap() []error {
 	return out
 }
 
-// maxShownLine is the number of characters shown of a line: a list can have thousands of keys.
+// maxShownLine is the maximum number of characters of a line that are shown. A line can contain a
+// list with thousands of keys.
 const maxShownLine = 160
 
 // excerpt returns the beginning of a line, or "" if the column lies beyond it.
@@ -96,9 +97,9 @@ func excerpt(line string, column int) string {
 	return string(runes[:maxShownLine]) + "…"
 }
 
-// secrets finds secrets in a text: the value of a password, user and password in an address, a long
-// hex number, which may be a key in place of a file name, and the value of an unknown field, which
-// may be a misspelt password.
+// secrets finds four kinds of secrets in a text: the value of a password field, the user and the
+// password in an address, a long hex number (which may be a key in place of a file name), and the
+// value of an unknown field (whose name may be a misspelt "password").
 type secrets struct {
 	password, digits, userinfo, field *regexp.Regexp
 
@@ -115,13 +116,14 @@ func newSecrets() secrets {
 	}
 }
 
-// hide replaces secrets in a text. Text before them keeps its column.
+// hide replaces secrets in a text with "…". The text before the first secret keeps its column.
 func (s secrets) hide(text string) string {
 	text = s.userinfo.ReplaceAllString(text, "$1…@")
 	return s.digits.ReplaceAllString(s.password.ReplaceAllString(text, "$1…"), "…")
 }
 
-// hideLine is hide for a line of the file. It also hides everything after an unknown field name.
+// hideLine replaces secrets in a line of the file. Unlike hide, it also replaces everything after
+// an unknown field name.
 func (s secrets) hideLine(line string) string {
 	for _, span := range s.field.FindAllStringIndex(line, -1) {
 		name, value := strings.Trim(line[span[0]:span[1]], " \t-\"':"), strings.TrimSpace(line[span[1]:])
@@ -133,13 +135,13 @@ func (s secrets) hideLine(line string) string {
 	return s.hide(line)
 }
 
-// knownNames adds the names of all fields, nested ones included.
-func knownNames(to map[string]bool, fields []settings.Field) map[string]bool {
+// knownNames adds the names of all fields to a set, including nested fields, and returns the set.
+func knownNames(names map[string]bool, fields []settings.Field) map[string]bool {
 	for i := range fields {
-		to[fields[i].Name] = true
-		knownNames(to, fields[i].Fields)
+		names[fields[i].Name] = true
+		knownNames(names, fields[i].Fields)
 	}
-	return to
+	return names
 }
 
 // printable replaces characters that would control the terminal.

@@ -18,32 +18,35 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// File is a configuration file that was read. Not for concurrent use.
+// File is a configuration file that was read. It must not be used concurrently.
 type File struct {
 	document *document
 	config   deployment.Config
 	exposed  Errors // secrets that other users can read
-	// Missing lists the key files that do not exist and the variables without a key, and Failed the
-	// commands that printed no key, each with its error; see Options.MissingKeys.
+	// Missing lists the key files that do not exist and the variables that are not set. Failed
+	// lists the commands that printed no key, each with its error. Both are set only with
+	// Options.MissingKeys.
 	Missing, Failed []string
 }
 
-// Options configure Resolve.
+// Options configures Resolve.
 type Options struct {
-	// MissingKeys replaces keys by stand-ins if their file does not exist, their variable is not
-	// set or their command fails, for commands that only check a configuration.
+	// MissingKeys replaces a key by a stand-in if its file does not exist, its variable is not set
+	// or its command fails. Commands that only check a configuration set it.
 	MissingKeys bool
-	// WithoutKeys replaces all keys by stand-ins without reading them, for commands that neither
-	// charge nor release: their user may not be allowed to read the keys.
+	// WithoutKeys replaces all keys by stand-ins without reading them. Commands that neither charge
+	// nor release set it, because their user may not be allowed to read the keys.
 	WithoutKeys bool
-	// WithoutRegistries skips the passwords of schema registries, for commands that use none.
+	// WithoutRegistries skips the passwords of schema registries. Commands that use no registry set
+	// it.
 	WithoutRegistries bool
-	// WithoutRecord skips the record of deployments that have begun, for workers of a run: the
-	// process that submitted the run has already checked it.
+	// WithoutRecord skips the record of deployments that have begun. The workers of a run set it,
+	// because the process that submitted the run has already checked the record.
 	WithoutRecord bool
 }
 
-// Open reads a file, or the standard input if name is "-", but not the files that it names.
+// Open reads a configuration file, or the standard input if name is "-". It does not read the files
+// that the configuration names; Resolve does.
 func Open(name string, e Environment) (*File, error) {
 	file, err := os.Stdin, error(nil)
 	if name != "-" {
@@ -60,17 +63,17 @@ func Open(name string, e Environment) (*File, error) {
 	return Parse(name, body, e)
 }
 
-// missingRemedy returns the remedy for a missing file, or "".
+// missingRemedy returns the remedy for a missing file, or "" for any other error.
 func missingRemedy(err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
-	return "; correct --config (a relative path begins where the command runs), or begin with a copy of " +
+	return "; correct --config (a relative path is relative to the current directory), or start with a copy of " +
 		"docs/example.yaml"
 }
 
-// Parse reads the text of a file. Relative paths begin in the directory of name, or in the current
-// directory if name is the standard input.
+// Parse reads the text of a configuration file. Paths in the text are relative to the directory of
+// name, or to the current directory if name is the standard input.
 func Parse(name string, body []byte, e Environment) (*File, error) {
 	dir := filepath.Dir(name)
 	if strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/") { // the standard input, or <(…) of a shell
@@ -82,7 +85,7 @@ func Parse(name string, body []byte, e Environment) (*File, error) {
 	doc.findOverrides()
 	doc.read(body)
 	if len(doc.errs) == 0 {
-		doc.checkTogether()
+		doc.checkCombinations()
 	}
 	if len(doc.errs) > 0 {
 		return nil, doc.errs
@@ -90,8 +93,9 @@ func Parse(name string, body []byte, e Environment) (*File, error) {
 	return &File{document: doc}, nil
 }
 
-// checkTogether checks rules between fields that the pipeline cannot check.
-func (doc *document) checkTogether() {
+// checkCombinations checks the rules that concern several fields and that the pipeline cannot
+// check.
+func (doc *document) checkCombinations() {
 	for i := range doc.config.Metrics {
 		if path := element("metrics", i) + ".keys"; len(doc.config.Metrics[i].Keys.List) > 0 &&
 			doc.text(path+".list_file") != "" {
@@ -116,8 +120,8 @@ func (doc *document) checkTogether() {
 	}
 }
 
-// checkOutermost refuses a bound of 0 that is not the outermost edge. To the pipeline, 0 means that
-// there is no bound; it refuses all other wrong bounds itself.
+// checkOutermost refuses a bound of 0 that is not the outermost edge. The pipeline refuses all
+// other wrong bounds, but takes 0 for an absent bound.
 func (doc *document) checkOutermost(i int) {
 	m := &doc.config.Metrics[i]
 	if len(m.Edges) == 0 || m.Min != 0 || m.Max != 0 {
@@ -126,7 +130,7 @@ func (doc *document) checkOutermost(i int) {
 	for end, name := range []string{"min", "max"} {
 		path, edge := element("metrics", i)+".bounds."+name, m.Edges[end*(len(m.Edges)-1)]
 		if _, given := doc.places[path]; given && edge != 0 {
-			doc.failAt(path, "it must be the outermost edge, %v: leave it out, or correct it", edge)
+			doc.failAt(path, "it must equal the outermost edge, %v: correct it, or leave it out", edge)
 		}
 	}
 }
@@ -141,25 +145,25 @@ func (doc *document) checkKey(path string) {
 	}
 	switch {
 	case slices.ContainsFunc(command, isKey):
-		doc.failAt(path+".command", "this is a key itself, which others see among the arguments of the command: "+
+		doc.failAt(path+".command", "this is the key itself, and others can see the arguments of a command: "+
 			"give a command that reads the key, and make a new key if others may have read this one")
 	case len(command) > 0 && command[0] == "":
 		doc.failAt(path+".command", "the name of the program is empty")
 	case isKey(filepath.Base(file)):
-		doc.failAt(path+".file", "this is a key itself, not the name of a file: write the key into a file of its own, "+
-			"and make a new one if others may have read this one")
+		doc.failAt(path+".file", "this is the key itself, not a file name: write the key into a file of its own, "+
+			"and make a new key if others may have read this one")
 	case isKey(env):
-		doc.failAt(path+".env", "this is a key itself, not the name of a variable: give the variable the key, and "+
-			"make a new one if others may have read this one")
+		doc.failAt(path+".env", "this is the key itself, not the name of a variable: set a variable to the key, and "+
+			"make a new key if others may have read this one")
 	case given > 1:
 		doc.fail(doc.place(path).key, path, "give only one of file, env and command")
 	case given == 0:
-		doc.fail(doc.place(path).key, path, "where is the key? For example {file: noise.key}, which holds what "+
-			"openssl rand -hex 32 prints, or {env: NAME}, a variable that does")
+		doc.fail(doc.place(path).key, path, "the source of the key is missing: give {file: noise.key}, a file with "+
+			"the output of openssl rand -hex 32, or {env: NAME}, an environment variable with such a key")
 	}
 }
 
-// isKey reports whether a text is a key, which an error must not repeat.
+// isKey reports whether a text is a key. Errors must not repeat keys.
 func isKey(text string) bool {
 	text = strings.TrimSpace(text)
 	_, err := keyfile.ParseSecret(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"))
@@ -174,13 +178,13 @@ func (doc *document) checkPassword(path, value, file string, needed bool) {
 	case len(given) > 1:
 		doc.fail(doc.place(path).key, path, "give only one of password, password_env and password_file")
 	case len(given) == 0 && needed:
-		doc.fail(doc.place(path).key, path, "where is the password? For example  password_env: NAME, a variable of "+
-			"the environment, or password_file")
+		doc.fail(doc.place(path).key, path, "the source of the password is missing: give password_env, the name of "+
+			"an environment variable, or password_file")
 	}
 }
 
-// Resolve reads the files and environment variables that the configuration names. Its error is an
-// Errors.
+// Resolve reads the files and environment variables that the configuration names. The error, if not
+// nil, has the type Errors.
 func (f *File) Resolve(o Options) error {
 	doc := f.document
 	doc.errs, f.exposed, f.Missing, f.Failed = nil, nil, nil, nil
@@ -215,7 +219,7 @@ func (f *File) Resolve(o Options) error {
 	return nil
 }
 
-// firstOf splits names into the first one and the others.
+// firstOf splits names into the first name and the other names, if there are any.
 func firstOf(names []string) (first string, more []string) {
 	if len(names) > 0 {
 		first = names[0]
@@ -232,13 +236,13 @@ func (f *File) withPassword(path string, registry *deployment.Registry, o Option
 	if registry == nil {
 		return nil
 	}
-	with := *registry
+	copied := *registry
 	if o.WithoutRegistries {
-		with.PasswordFile = ""
+		copied.PasswordFile = ""
 	} else {
-		f.password(path, &with.Password, with.PasswordFile)
+		f.password(path, &copied.Password, copied.PasswordFile)
 	}
-	return &with
+	return &copied
 }
 
 // readLists reads the lists of public keys.
@@ -253,7 +257,7 @@ func (f *File) readLists(cfg *deployment.Config) {
 		before := len(f.document.errs)
 		keys.List = slices.DeleteFunc(Lines(f.read(path, name, maxKeys)), func(key string) bool { return key == "" })
 		if len(keys.List) == 0 && len(f.document.errs) == before {
-			f.document.failAt(path, "the file %s has no key in it: write a key on each line", name)
+			f.document.failAt(path, "the file %s contains no keys: write one key on each line", name)
 		}
 	}
 }
@@ -267,7 +271,8 @@ const (
 func (f *File) read(path, name string, limit int64) string {
 	text, err := ReadSmall(name, limit)
 	if err != nil {
-		f.document.failAt(path, "reading %s: %v; a relative name begins where this file is", name, cause(err))
+		f.document.failAt(path, "reading %s: %v; a relative name is relative to the directory of this file", name,
+			cause(err))
 	}
 	return text
 }
@@ -275,15 +280,15 @@ func (f *File) read(path, name string, limit int64) string {
 // Files returns the paths of the configuration file and of all files that it names.
 func (f *File) Files() []string { return append([]string{f.document.name}, f.document.files...) }
 
-// KeyFiles returns the files of the noise key and of the user-hash key, each "" if the key has
-// another source.
+// KeyFiles returns the names of the files of the noise key and of the user-hash key. A name is ""
+// if the key has another source.
 func (f *File) KeyFiles() (noise, userHash string) {
 	return f.document.text("keys.noise.file"), f.document.text("keys.user_hash.file")
 }
 
-// RecordPlace returns the file or the environment variable with the record of the deployments that
-// have begun under the keys. Both are "" if keys.record is missing and the user-hash key is not in
-// a file.
+// RecordPlace returns the name of the file, or of the environment variable, that contains the
+// record of the deployments that have begun under the keys. Both names are "" if keys.record is
+// absent and the user-hash key does not come from a file.
 func (f *File) RecordPlace() (file, variable string) {
 	file, variable = f.document.text("keys.record.file"), f.document.text("keys.record.env")
 	if key := f.document.text("keys.user_hash.file"); file == "" && variable == "" && key != "" {
@@ -292,8 +297,8 @@ func (f *File) RecordPlace() (file, variable string) {
 	return file, variable
 }
 
-// record reads the record of the deployments that have begun. It returns nil if there is none, if
-// this user may not read the keys, or if o excludes it.
+// record reads the record of the deployments that have begun. It returns nil if there is no record,
+// if o excludes it, or if o excludes the keys and the user may not read the record.
 func (f *File) record(o Options) (r *deployment.Record) {
 	if o.WithoutRecord {
 		return nil

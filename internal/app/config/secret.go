@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// key reads a key of 256 bits from the file, variable or command that a field names. Options
-// describes when it returns a stand-in instead.
+// key reads a key of 256 bits from the file, variable or command that a field names. If Options
+// permits it, key returns a stand-in instead.
 func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 	if o.WithoutKeys {
 		return [32]byte{standIn}
@@ -49,12 +49,12 @@ func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 		var err error
 		text, err = ReadSmall(file, 4096)
 		f.warnIfExposed(path, file)
-		switch gone := errors.Is(err, fs.ErrNotExist); {
-		case gone && o.MissingKeys:
+		switch missing := errors.Is(err, fs.ErrNotExist); {
+		case missing && o.MissingKeys:
 			f.Missing = append(f.Missing, file)
 			return [32]byte{standIn}
-		case gone:
-			doc.failAt(path, "%s", noKey(path, file))
+		case missing:
+			doc.failAt(path, "%s", missingKeyText(path, file))
 			return key
 		case err != nil:
 			doc.failAt(path, "reading %s: %v", file, cause(err))
@@ -68,7 +68,7 @@ func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 	return key
 }
 
-// password reads a password from the file or the variable that a field names, if any.
+// password stores a password in *to if a field names a file or a variable that contains it.
 func (f *File) password(path string, to *secret.Of[string], file string) {
 	doc := f.document
 	if variable := doc.text(path + ".password_env"); variable != "" {
@@ -94,10 +94,11 @@ func (f *File) password(path string, to *secret.Of[string], file string) {
 	}
 }
 
-// noKey describes a missing key file and the remedy. Only the noise key can be replaced.
-func noKey(path, file string) string {
+// missingKeyText describes a missing key file and the remedy. Of the two keys, only the noise key
+// can be replaced.
+func missingKeyText(path, file string) string {
 	text := fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the "+
-		"deployment has begun, put the copy of its own key there", file, MakeKey(file))
+		"deployment has already begun, restore its key there from the backup", file, MakeKey(file))
 	if path == "keys.noise.file" {
 		text += ", or make a new noise key with tollgate change --generate-keys"
 	}
@@ -126,17 +127,17 @@ func (f *File) warnIfExposed(path, file string) {
 	}
 }
 
-// Exposed describes a file with a secret that other users can read or change, and the remedy. It
-// returns "" if only the owner can, or if the system cannot tell.
+// Exposed returns a warning, with the remedy, if other users can read or change a file with a
+// secret. It returns "" if only the owner can, or if the operating system does not show it.
 func Exposed(file string) string {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
 		return ""
 	}
-	who := "other users of this machine"
+	others := "other users of this machine"
 	if info.Mode().Perm()&0o007 == 0 {
-		who = "its group"
+		others = "its group"
 	}
-	return fmt.Sprintf("%s is open to %s (mode %04o): chmod 600 %s, and replace what is in it if others may have "+
-		"read it", file, who, info.Mode().Perm(), file)
+	return fmt.Sprintf("%s is open to %s (mode %04o): run chmod 600 %s, and replace the secret if others may have "+
+		"read it", file, others, info.Mode().Perm(), file)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ReadSmall reads a file of at most limit bytes, such as a key, a password or a list of keys, and
-// drops a byte order mark. Its errors name the file but do not show its contents.
+// ReadSmall reads a file of at most limit bytes, such as a key, a password or a list of keys. It
+// drops a byte order mark. Errors name the file but do not show its contents.
 func ReadSmall(path string, limit int64) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -22,13 +22,13 @@ func ReadSmall(path string, limit int64) (string, error) {
 		return "", err
 	}
 	if int64(len(text)) > limit {
-		return "", &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("the file is too long: it may have %d bytes",
-			limit)}
+		return "", &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf(
+			"the file is too long: at most %d bytes are allowed", limit)}
 	}
 	return strings.TrimPrefix(string(text), "\uFEFF"), nil
 }
 
-// Lines returns the lines of a text, empty ones included, without their terminators.
+// Lines returns the lines of a text without their terminators. The result includes empty lines.
 func Lines(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -37,7 +37,7 @@ func Lines(text string) []string {
 	return out
 }
 
-// cause removes the path from an error of ReadSmall; the caller names the file.
+// cause removes the path from an error of ReadSmall, for a caller that names the file itself.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

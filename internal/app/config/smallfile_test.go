@@ -23,7 +23,7 @@ func TestSmallFilesAreReadUpToTheirLimit(t *testing.T) {
 		t.Errorf("with a byte order mark: %q, %v", text, err)
 	}
 	if text, err := config.ReadSmall(path, 7); err == nil || text != "" ||
-		err.Error() != "read "+path+": the file is too long: it may have 7 bytes" {
+		err.Error() != "read "+path+": the file is too long: at most 7 bytes are allowed" {
 		t.Errorf("over the limit: %q, %v", text, err)
 	}
 }

@@ -18,7 +18,7 @@ func (doc *document) value(path string, f *settings.Field, node ast.Node, key po
 	where := start(node, key)
 	switch node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		doc.fail(where, path, "anchors, aliases and tags are not used here: write the value")
+		doc.fail(where, path, "anchors, aliases and tags are not supported: write out the value")
 		return
 	case *ast.NullNode:
 		doc.fail(key, path, "it has no value; %sgive it %s", f.OrLeaveOut(), kindText(f.Kind))
@@ -39,7 +39,8 @@ func (doc *document) value(path string, f *settings.Field, node ast.Node, key po
 	}
 }
 
-// setObject reads true or false in place of an object: true is an object with all defaults.
+// setObject reads true or false in place of an object. true stands for an object with all defaults,
+// and false for an absent object.
 func (doc *document) setObject(path string, f *settings.Field, on bool, key position) {
 	if on {
 		doc.begin(f)
@@ -65,30 +66,30 @@ func (doc *document) entries(path string, f *settings.Field, node ast.Node, wher
 		doc.config.Metrics = make([]deployment.Metric, len(seq.Values))
 	}
 	for i, entry := range seq.Values {
-		full, here := element(path, i), start(entry, where)
-		doc.places[full] = place{here, here}
+		entryPath, here := element(path, i), start(entry, where)
+		doc.places[entryPath] = place{here, here}
 		_, null := entry.(*ast.NullNode)
 		switch {
 		case null:
-			doc.fail(here, full, "the entry is empty")
+			doc.fail(here, entryPath, "the entry is empty")
 		case f.Kind == settings.Objects:
 			doc.metric = i
-			doc.object(full, f.Fields, entry, here)
+			doc.object(entryPath, f.Fields, entry, here)
 		default:
-			doc.scalar(full, f, entry, here)
+			doc.scalar(entryPath, f, entry, here)
 		}
 	}
 }
 
 // scalar reads a single value or an entry of a list.
 func (doc *document) scalar(path string, f *settings.Field, node ast.Node, where position) {
-	textual := slices.Contains([]settings.Kind{settings.Text, settings.File, settings.List}, f.Kind)
+	isText := slices.Contains([]settings.Kind{settings.Text, settings.File, settings.List}, f.Kind)
 	hint := ""
 	switch v := node.(type) {
 	case *ast.StringNode:
 		value, replaced, ok := doc.expand(path, v.Value, where)
 		quoted := v.Token.Type == token.SingleQuoteType || v.Token.Type == token.DoubleQuoteType
-		if textual || replaced || !quoted && f.Kind != settings.Boolean {
+		if isText || replaced || !quoted && f.Kind != settings.Boolean {
 			if ok {
 				doc.set(path, f, value, where)
 			}
@@ -98,14 +99,14 @@ func (doc *document) scalar(path string, f *settings.Field, node ast.Node, where
 			hint = ": leave the quotes out"
 		}
 	case *ast.LiteralNode:
-		if textual {
+		if isText {
 			if value, _, ok := doc.expand(path, v.Value.Value, where); ok {
 				doc.set(path, f, strings.TrimRight(value, "\n"), where)
 			}
 			return
 		}
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
-		if !textual && f.Kind != settings.Boolean {
+		if !isText && f.Kind != settings.Boolean {
 			doc.set(path, f, node.GetToken().Value, where)
 			return
 		}
@@ -115,10 +116,10 @@ func (doc *document) scalar(path string, f *settings.Field, node ast.Node, where
 			return
 		}
 	}
-	if textual {
+	if isText {
 		switch node.(type) {
 		case *ast.MappingNode, *ast.MappingValueNode: // [a:1] within braces
-			hint = ": put a text with a colon into quotes"
+			hint = ": put a value that contains a colon into quotes"
 		case *ast.SequenceNode:
 		default:
 			hint = ": put it into quotes"
@@ -131,7 +132,7 @@ func (doc *document) scalar(path string, f *settings.Field, node ast.Node, where
 	doc.fail(where, path, "%s is needed here, not %s%s", kindText(kind), describe(node), hint)
 }
 
-// set sets a field, or appends an entry to a list.
+// set sets a field or, if the field is a list, appends an entry to it.
 func (doc *document) set(path string, f *settings.Field, text string, where position) {
 	if f.Kind == settings.File && text != "" {
 		if !filepath.IsAbs(text) {
@@ -158,7 +159,7 @@ func describe(n ast.Node) string {
 	case *ast.SequenceNode:
 		return "a list"
 	case *ast.StringNode, *ast.LiteralNode:
-		return "a text"
+		return kindText(settings.Text)
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
 		return "a number"
 	case *ast.BoolNode:
@@ -167,6 +168,7 @@ func describe(n ast.Node) string {
 	return "something else"
 }
 
+// kindText names a kind of field, with its article.
 func kindText(k settings.Kind) string {
 	switch k {
 	case settings.Integer:
@@ -176,9 +178,9 @@ func kindText(k settings.Kind) string {
 	case settings.Boolean:
 		return "true or false"
 	case settings.File:
-		return "the name of a file"
+		return "a file name"
 	case settings.Object:
-		return "an object: fields below it, indented"
+		return "an object: indented fields below it"
 	}
 	return "a " + string(k)
 }

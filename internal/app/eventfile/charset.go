@@ -10,16 +10,16 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// CheckCharset refuses the name of an unknown charset. "" is UTF-8.
+// CheckCharset returns an error if no charset has the given name. "" stands for UTF-8.
 func CheckCharset(name string) error {
 	if _, err := htmlindex.Get(name); name != "" && err != nil {
-		return fmt.Errorf("%q: use latin1, cp1252, utf-16 or another name that web pages use", name)
+		return fmt.Errorf("%q: use latin1, cp1252, utf-16 or any other encoding label of the web", name)
 	}
 	return nil
 }
 
-// decoded returns a reader that converts a text to UTF-8, and the first bytes of the result. A byte
-// order mark overrides charset.
+// decoded returns a reader that converts text in a charset to UTF-8, and the first converted bytes.
+// A byte order mark in the text overrides charset.
 func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byte, error) {
 	if charset == "" {
 		charset = sniff(head)
@@ -27,14 +27,14 @@ func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byt
 	if charset == "" {
 		return r, head, nil
 	}
-	known, err := htmlindex.Get(charset)
+	encoding, err := htmlindex.Get(charset)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrEncoding, err)
 	}
-	if known == unicode.UTF8 {
+	if encoding == unicode.UTF8 {
 		return r, head, nil // a decoder would replace invalid UTF-8
 	}
-	r = bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(known.NewDecoder())), bufferBytes)
+	r = bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(encoding.NewDecoder())), bufferBytes)
 	return r, headOf(r), nil
 }
 

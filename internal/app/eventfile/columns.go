@@ -19,17 +19,19 @@ var ErrColumns = errors.New("the columns cannot be used")
 // ErrNoRecords means that a file has no records.
 var ErrNoRecords = errors.New("there are no records")
 
-// NoRecords returns an ErrNoRecords that mentions a header if there is one.
+// NoRecords returns an ErrNoRecords. header reports whether the file has a header, which the error
+// then mentions.
 func NoRecords(header bool) error {
 	if header {
-		return fmt.Errorf("%w: the file contains only a header; name a file with events after it", ErrNoRecords)
+		return fmt.Errorf("%w: the file contains only a header; give a file that has events after the header",
+			ErrNoRecords)
 	}
-	return fmt.Errorf("%w: the file is empty; name a file with events", ErrNoRecords)
+	return fmt.Errorf("%w: the file is empty; give a file that contains events", ErrNoRecords)
 }
 
 // ColumnError means that a column is missing or appears twice. It is an ErrColumns.
 type ColumnError struct {
-	Column string // requested name
+	Column string // name of the requested column
 	Reason string // a sentence with the fault and its remedy
 }
 
@@ -60,13 +62,14 @@ func ParseHeader(f event.Format, record []byte) ([]string, error) {
 	return names, nil
 }
 
-// missing describes a missing column: it lists the existing ones and suggests the closest.
+// missing returns the error text for a missing column. The text lists the existing columns and
+// suggests the closest name.
 func missing(names []string, field string) string {
-	found := "."
+	ending := "."
 	if meant := spelling.Nearest(names, field); meant != "" {
-		found = fmt.Sprintf(": did you mean %q?", meant)
+		ending = fmt.Sprintf(": did you mean %q?", meant)
 	}
-	return fmt.Sprintf("there is no column %q%s The columns are %s", field, found, listed(names))
+	return fmt.Sprintf("there is no column %q%s The columns are %s", field, ending, listed(names))
 }
 
 // isHeader reports whether a line certainly contains names and not values: it contains one of
@@ -81,31 +84,32 @@ func isHeader(names, fields []string, timeLayout string) bool {
 	return slices.ContainsFunc(names, isField) && !slices.ContainsFunc(names, isValue)
 }
 
-// mostListed is the largest number of names that a text lists.
-const mostListed = 20
+// maxListed is the maximum number of names that a message lists.
+const maxListed = 20
 
 func listed(names []string) string {
-	if len(names) > mostListed {
-		return strings.Join(names[:mostListed], ", ") + fmt.Sprintf(" and %d more", len(names)-mostListed)
+	if len(names) > maxListed {
+		return strings.Join(names[:maxListed], ", ") + fmt.Sprintf(" and %d more", len(names)-maxListed)
 	}
 	return strings.Join(names, ", ")
 }
 
-// CheckHeader is CheckColumns for the first line of a file. Without a header that line is data, so
-// the error shows it only if it is certainly a header. timeLayout is the format's, or "".
+// CheckHeader is like CheckColumns, for names from the first line of a file. If the file has no
+// header, that line is data. The error therefore shows the line only if it is certainly a header.
+// timeLayout is the time layout of the format, or "".
 func CheckHeader(names []string, timeLayout string, fields ...string) error {
 	err := CheckColumns(names, fields...)
-	var wrong *ColumnError
-	if errors.As(err, &wrong) && !slices.Contains(names, wrong.Column) && !isHeader(names, fields, timeLayout) {
-		wrong.Reason = fmt.Sprintf("there is no column %q among the %d columns. The first line may be data, so it is "+
-			"not shown: correct the names of the fields, or if it is data, give --columns with a name for each column "+
-			"in place of --header", wrong.Column, len(names))
+	var columnErr *ColumnError
+	if errors.As(err, &columnErr) && !slices.Contains(names, columnErr.Column) && !isHeader(names, fields, timeLayout) {
+		columnErr.Reason = fmt.Sprintf("there is no column %q among the %d columns. The first line may be data, so it "+
+			"is not shown: correct the names of the fields or, if the first line is data, give --columns with a name "+
+			"for each column instead of --header", columnErr.Column, len(names))
 	}
 	return err
 }
 
-// CheckColumns checks that all names are UTF-8 and that each of fields appears exactly once. Its
-// error is an ErrColumns, and a *ColumnError if one of fields is the reason.
+// CheckColumns checks that all names are UTF-8 and that each of fields appears exactly once among
+// them. The error is an ErrColumns. If one of fields is the reason, it is also a *ColumnError.
 func CheckColumns(names []string, fields ...string) error {
 	for i, name := range names {
 		if !utf8.ValidString(name) {
@@ -118,9 +122,9 @@ func CheckColumns(names []string, fields ...string) error {
 		if column < 0 {
 			return &ColumnError{Column: field, Reason: missing(names, field)}
 		}
-		if again := slices.Index(names[column+1:], field); again >= 0 {
+		if second := slices.Index(names[column+1:], field); second >= 0 {
 			return &ColumnError{Column: field, Reason: fmt.Sprintf("columns %d and %d are both called %q: give one of "+
-				"them another name", column+1, column+again+2, field)}
+				"them another name", column+1, column+second+2, field)}
 		}
 	}
 	return nil

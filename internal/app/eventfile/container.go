@@ -20,8 +20,8 @@ var ErrContainer = errors.New("not a whole Avro container file")
 const maxContainerBlock = 256 << 20 // bytes of one block, compressed or not
 
 // Container reads the records of an Avro object container file. If a record is malformed, Container
-// cannot find the next one and returns the rest of the block as one broken record. Not for
-// concurrent use.
+// cannot find the next record, and returns the rest of the block as one broken record. A Container
+// must not be used concurrently.
 type Container struct {
 	file  *ocf.Reader
 	limit int
@@ -29,9 +29,9 @@ type Container struct {
 	count int64  // number of records returned
 }
 
-// NewContainer reads the head of a container. Next will keep at most limit bytes of a record; limit
-// < 1 means 1 MiB. The error is an ErrContainer, which may wrap an ErrEncoding, an ErrDamaged or a
-// *FormatError.
+// NewContainer reads the head of a container. Next truncates records to limit bytes; a limit below
+// 1 stands for 1 MiB. The error is an ErrContainer, which may wrap an ErrEncoding, an ErrDamaged or
+// a *FormatError.
 func NewContainer(r io.Reader, limit int) (*Container, error) {
 	if limit < 1 {
 		limit = 1 << 20
@@ -43,7 +43,7 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 		err = mismatch(container, head)
 	}
 	if err == nil && !bytes.HasPrefix(head, []byte(container.Mark)) {
-		err = errors.New("it does not begin as one")
+		err = errors.New("it does not begin with the mark of one")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrContainer, err)
@@ -63,17 +63,18 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 	return c, nil
 }
 
-// Schema returns the schema that the records were written with.
+// Schema returns the schema with which the records were written.
 func (c *Container) Schema() string { return c.file.Schema().String() }
 
-// errBlock ends the library's reading of a block whose bytes the Container has: the library would
-// not return the bytes of a record, nor continue after a broken one.
+// errBlock stops the library once the Container has the bytes of a block. The Container decodes the
+// block itself, because the library would neither return the bytes of a record nor continue after a
+// broken one.
 var errBlock = errors.New("a block for the container")
 
-// blockCodec puts unpacked blocks into a Container.
+// blockCodec unpacks blocks and passes their bytes to a Container.
 type blockCodec struct {
 	ocf.Codec
-	to *Container
+	container *Container
 }
 
 // DecompressBounded implements ocf.BoundedDecompressor. The error is never nil.
@@ -84,7 +85,7 @@ func (b blockCodec) DecompressBounded(packed []byte, most int64) (_ []byte, err 
 	if err != nil {
 		return nil, err
 	}
-	b.to.block = packed
+	b.container.block = packed
 	return nil, errBlock
 }
 
@@ -94,8 +95,9 @@ type null struct{ ocf.Codec }
 func (null) Name() string { return "null" }
 func (null) Close() error { return nil }
 
-// Next returns the next record, io.EOF after the last one, or ErrContainer if the file is corrupt
-// beyond a single record. Record.Line is the record's number. The bytes belong to the caller.
+// Next returns the next record. It returns io.EOF after the last record, and ErrContainer if the
+// file is corrupt beyond a single record. Record.Line is the record's number. The bytes belong to
+// the caller.
 func (c *Container) Next() (Record, error) {
 	for len(c.block) == 0 {
 		if err := c.file.Decode(new(any)); errors.Is(err, io.EOF) {

@@ -9,13 +9,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Options configure Open and Scan.
+// Options configures Open and Scan.
 type Options struct {
 	event.Format          // encoding of the text, rows and times; other fields do not matter
-	Header       bool     // whether the first record of a file of rows names the columns
-	Fields       []string // columns that a file of rows must have
-	Limit        int      // bytes kept of one record; 0 for 1 MiB
-	Memory       int      // bytes of records kept in memory; 0 for 64 MiB
+	Header       bool     // whether the first row of a file names the columns
+	Fields       []string // columns that a file with rows must have
+	Limit        int      // maximum size of a record in bytes; 0 for 1 MiB
+	Memory       int      // maximum number of bytes of records in memory; 0 for 64 MiB
 }
 
 // Clock returns the event time of a record in Unix milliseconds. It returns false for a broken
@@ -25,11 +25,11 @@ type Clock func(r Record) (millis int64, ok bool)
 // LeftOut is the time of a record that Each skips.
 const LeftOut = math.MinInt64
 
-// Head holds the description of the records that the file itself contains.
+// Head holds the facts about the records that the file itself contains.
 type Head struct {
-	Empty   bool     // whether even the header is missing
-	Columns []string // of rows: names from the header or the options
-	Schema  string   // of a container: the schema of its records
+	Empty   bool     // whether the file is empty, without even a header
+	Columns []string // for rows: names from the header or the options
+	Schema  string   // for a container: the schema of its records
 	Unit    string   // unit of Record.Line: "line" or "record"
 }
 
@@ -37,12 +37,12 @@ type Head struct {
 func OptionsOf(f event.Format, header bool) Options {
 	o := Options{Format: f, Header: header, Fields: f.Fields()}
 	if f.MaxRecordBytes > 0 {
-		o.Limit = f.MaxRecordBytes + 1 // so that a decoder sees that a record is longer
+		o.Limit = f.MaxRecordBytes + 1 // lets a decoder recognize a record that is too long
 	}
 	return o
 }
 
-// Complete returns a format completed by the file's head.
+// Complete returns f with the columns and the schema from the head of the file.
 func (h Head) Complete(f event.Format) event.Format {
 	f.Columns, f.Schema = h.Columns, h.Schema
 	return f
@@ -51,18 +51,18 @@ func (h Head) Complete(f event.Format) event.Format {
 // Dataset is a file sorted by event time. Close it to free the disk.
 type Dataset struct {
 	Head
-	Records int64 // without the header
-	Timed   int64 // records that have an event time
-	// First and Last are the earliest and the latest event time in Unix milliseconds; FirstLine and
-	// LastLine are the positions of their records. Only valid if Timed is not 0.
+	Records int64 // number of records, not counting the header
+	Timed   int64 // number of records that have an event time
+	// First and Last are the earliest and the latest event time in Unix milliseconds. FirstLine and
+	// LastLine are the positions of their records. All four are valid only if Timed is not 0.
 	First, Last         int64
 	FirstLine, LastLine int64
 	sorter              *Sorter
 }
 
-// Open reads the file at path once and sorts it by event time. It calls clock with the head of the
-// file for the Clock of its records. A record without a time is given the time of the last record
-// before it that has one, or First if there is none.
+// Open reads the file at path once and sorts it by event time. It calls clock once, with the head
+// of the file, and reads the times of records with the Clock that clock returns. A record without a
+// time gets the time of the last earlier record that has one, or First if there is none.
 //
 // Errors name the path and a remedy, and contain no data.
 func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, error) {
@@ -74,15 +74,15 @@ func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, 
 		return func(r Record) error { return d.add(r, timeOf, &last) }, err
 	})
 	if err != nil {
-		d.Close() //nolint:errcheck // the first error counts
+		d.Close() //nolint:errcheck // the caller needs the first error
 		return nil, err
 	}
 	return d, nil
 }
 
 // Scan reads the file at path once, in the order of the file. It calls begin with the head of the
-// file, and the function that begin returns with each record; that function may keep the record's
-// bytes. Errors are those of Open; an error of begin or of its function ends the scan.
+// file, and then calls the returned function with each record. That function may keep the record's
+// bytes. An error of begin or of the function ends the scan. Errors are like those of Open.
 func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)) (err error) {
 	file, err := OpenFile(path)
 	if err != nil {
@@ -146,7 +146,7 @@ func readHead(split *Splitter, opt Options) (h Head, err error) {
 	if opt.Header {
 		first, err := split.Next()
 		if errors.Is(err, io.EOF) {
-			// An empty file has no columns, and no records that need them.
+			// An empty file has no columns, but no records that need columns either.
 			h.Columns, h.Empty = opt.Fields, true
 			return h, nil
 		}
@@ -161,7 +161,7 @@ func readHead(split *Splitter, opt Options) (h Head, err error) {
 	return h, CheckColumns(h.Columns, opt.Fields...)
 }
 
-// add adds a record; last is the last time before it.
+// add adds a record. *last is the time of the last earlier record with a time; add updates it.
 func (d *Dataset) add(record Record, timeOf Clock, last *int64) error {
 	d.Records++
 	millis, ok := timeOf(record)
@@ -181,7 +181,7 @@ func (d *Dataset) add(record Record, timeOf Clock, last *int64) error {
 	return d.sorter.Add(Entry{Millis: *last, Value: record.Value})
 }
 
-// Each calls fn with every record in order of time. An entry's Millis is at least First, or 0 if no
+// Each calls fn with every record in order of time. Entry.Millis is at least First, or 0 if no
 // record has a time.
 func (d *Dataset) Each(fn func(Entry) error) error {
 	return d.sorter.Each(func(e Entry) error {

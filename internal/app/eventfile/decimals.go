@@ -8,15 +8,17 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// wrongValue and noValue are the kinds of records with an unreadable value, and without a value.
+// wrongValue is the kind of faults of records with an unreadable value, and noValue of records
+// without a value.
 var (
 	wrongValue = event.Error{Class: event.ClassBadValue, Field: "value"}
 	noValue    = event.Error{Class: event.ClassNoValue, Field: "value"}
 )
 
-// otherValues counts values by size, to detect whether too many, or too many large ones, are bad.
+// otherValues counts values by size, to detect whether too many values, or too many large values,
+// are unreadable.
 type otherValues struct {
-	decoder *event.Decoder                // with the other decimal sign; nil if the format has no values
+	decoder *event.Decoder                // decoder with the other decimal sign; nil if the format has no values
 	sizes   [65]struct{ all, bad uint64 } // numbers of values, by size
 	commas  uint64                        // unreadable values with a decimal comma
 }
@@ -35,8 +37,8 @@ func newOtherValues(format event.Format) *otherValues {
 // size returns the number of binary digits of a value.
 func size(v int64) int { return bits.Len64(uint64(max(v, -v))) }
 
-// try counts a record whose value could not be read. It takes the size of the value from the digits
-// of the text; a text with more digits than any value counts as size 0.
+// try counts a record whose value could not be read. The digits of the text determine the size. A
+// text with more digits than any value has counts as size 0.
 func (o *otherValues) try(record []byte) {
 	var digits int64
 	if d := o.decoder; d != nil {
@@ -63,9 +65,10 @@ const (
 	mostBad    = 50   // one in fifty of all values, and of the greatest, may be unreadable
 )
 
-// tooMany reports whether so many values are unreadable that the others are not representative.
-// otherwise is the number of records that are broken in other ways, and may have a value.
-func (o *otherValues) tooMany(otherwise uint64) bool {
+// tooMany reports whether so many values are unreadable that the readable ones are not
+// representative. otherBroken is the number of records that are broken in other ways and may have a
+// value.
+func (o *otherValues) tooMany(otherBroken uint64) bool {
 	var total, all, bad uint64
 	for _, s := range o.sizes {
 		total += s.all
@@ -77,5 +80,5 @@ func (o *otherValues) tooMany(otherwise uint64) bool {
 			few = mostBad*bad <= all
 		}
 	}
-	return !few || mostBad*bad > total+otherwise
+	return !few || mostBad*bad > total+otherBroken
 }

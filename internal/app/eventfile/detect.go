@@ -11,15 +11,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// FormatError means that the first records of a file are not of the given format.
+// FormatError means that the first records of a file are not in the given format.
 type FormatError struct {
 	Given     string
-	Fits      string // the format that fits; "" if none does
-	Found     string // description of the beginning of the file, without data, and any remedy
-	Separator string // the Format.Separator that makes the file CSV, or ""
+	Fits      string // the format that fits; "" if no format fits
+	Found     string // description of the beginning of the file, without data, and a remedy if there is one
+	Separator string // the Format.Separator with which the file is CSV, or ""
 }
 
-// Error describes the file; the caller adds the flag to change.
+// Error describes the file. The caller adds the flag that the user must change.
 func (e *FormatError) Error() string {
 	if e.Fits == "" {
 		return fmt.Sprintf("it is not %s: it begins with %s", e.Given, e.Found)
@@ -27,23 +27,23 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("it is not %s but %s: it begins with %s", e.Given, e.Fits, e.Found)
 }
 
-// firstLines is the largest number of lines that are examined.
+// firstLines is the maximum number of lines that are examined.
 const firstLines = 20
 
 // mark is the byte order mark of UTF-8.
 var mark = []byte("\uFEFF")
 
-// headOf returns the first bytes of r that are available, without waiting for more from a pipe. The
-// first Read reports any error of r.
+// headOf returns the first bytes of r that are available without waiting for more from a pipe. It
+// ignores errors of r, because the first Read returns them too.
 func headOf(r *bufio.Reader) []byte {
 	r.Peek(4) //nolint:errcheck // see above
 	head, _ := r.Peek(r.Buffered())
 	return head
 }
 
-// mismatch returns a *FormatError or an ErrEncoding if the file is certainly not of the given
-// format. A few broken records do not suffice: all of the first lines must be of another format,
-// and none of the given one.
+// mismatch returns a *FormatError or an ErrEncoding if the file is certainly not in the given
+// format. A few broken records are not enough: all of the first lines must be in another format,
+// and none of them in the given one.
 func mismatch(given event.Encoding, head []byte) error {
 	for _, f := range foreign {
 		if len(head) > f.offset && bytes.HasPrefix(head[f.offset:], []byte(f.mark)) {
@@ -51,7 +51,7 @@ func mismatch(given event.Encoding, head []byte) error {
 		}
 	}
 	head = bytes.TrimPrefix(head, mark)
-	wrong := func(fits, found string) error {
+	mismatched := func(fits, found string) error {
 		if fits == given.Name {
 			return nil
 		}
@@ -60,19 +60,19 @@ func mismatch(given event.Encoding, head []byte) error {
 	formats := event.Encodings()
 	for _, e := range formats {
 		if e.Contained() && bytes.HasPrefix(head, []byte(e.Mark)) {
-			return wrong(e.Name, e.Begins)
+			return mismatched(e.Name, e.Begins)
 		}
 	}
 	if bytes.HasPrefix(head, []byte("PAR1")) {
-		return wrong("", "the mark of a Parquet file: convert it, for example to "+formats[0].Name)
+		return mismatched("", "the mark of a Parquet file: convert it, for example to "+formats[0].Name)
 	}
 	for _, e := range formats {
 		if spread(e, head) {
-			return wrong(e.Name, e.Begins)
+			return mismatched(e.Name, e.Begins)
 		}
 	}
 	lines := linesOf(head)
-	all := func(is func(line []byte) bool) bool {
+	allLines := func(is func(line []byte) bool) bool {
 		return len(lines) > 0 && !slices.ContainsFunc(lines, func(line []byte) bool { return !is(line) })
 	}
 	if other := separated(given.Separator, lines); given.Tabular() && other != nil {
@@ -81,10 +81,10 @@ func mismatch(given event.Encoding, head []byte) error {
 	if slices.ContainsFunc(lines, given.Lines) {
 		return nil
 	}
-	// The last format is tried first: rows with tabs may have commas in their texts.
+	// The last format is tried first, because rows with tabs may contain commas in their fields.
 	for _, e := range slices.Backward(formats) {
-		if all(e.Lines) && (len(lines) > 1 || !e.Tabular()) { // one row is not enough
-			return wrong(e.Name, e.Begins)
+		if allLines(e.Lines) && (len(lines) > 1 || !e.Tabular()) { // one row is not enough
+			return mismatched(e.Name, e.Begins)
 		}
 	}
 	if other := separated(0, lines); other != nil {
@@ -96,14 +96,14 @@ func mismatch(given event.Encoding, head []byte) error {
 // separator is a character that may separate columns.
 type separator struct {
 	mark   byte
-	begins string // FormatError.Found; "" if a format begins with it
+	begins string // FormatError.Found; "" if the separator belongs to a format
 }
 
 var separators = [...]separator{
 	{';', "columns that are separated by semicolons"},
 	{'|', "columns that are separated by pipes"},
 	{'\t', ""}, {',', ""},
-	{' ', "columns that are separated by spaces: write them with commas, for example with tr -s ' ' ,"},
+	{' ', "columns that are separated by spaces: replace the spaces by commas, for example with tr -s ' ' ,"},
 }
 
 // instead returns the error for a file whose columns are separated by s.
@@ -124,10 +124,11 @@ func (s *separator) instead(given event.Encoding) *FormatError {
 	return out
 }
 
-// separated returns another separator that may be right, or nil; given is 0 for a format without
-// one. If the first line does not contain the given one, it returns one that all lines contain,
-// preferably equally often. If all lines contain another one equally often, and the given one is
-// rarer and varies, as decimal commas do, it returns that one. For lines of JSON, it returns nil.
+// separated returns another separator that may be right, or nil if there is none. given is 0 for a
+// format without separator. There are two cases. If the first line does not contain the given
+// separator, separated returns a separator that all lines contain, preferably equally often. If all
+// lines contain another separator equally often, and the number of given separators is lower and
+// varies, as with decimal commas, it returns the other separator. For lines of JSON it returns nil.
 func separated(given byte, lines [][]byte) (other *separator) {
 	count := func(mark byte) (least, most int) {
 		least = math.MaxInt
@@ -143,10 +144,10 @@ func separated(given byte, lines [][]byte) (other *separator) {
 	if len(lines) == 0 {
 		return nil
 	}
-	none, json := bytes.IndexByte(lines[0], given) < 0, `{["`
-	oneColumn := none && given != 0
+	absent, json := bytes.IndexByte(lines[0], given) < 0, `{["`
+	oneColumn := absent && given != 0
 	if oneColumn {
-		json = `{[` // names of columns may be quoted
+		json = `{[` // a quote may begin the name of a column
 	}
 	if len(lines) < 2 && !oneColumn || slices.ContainsFunc(lines, func(line []byte) bool {
 		return strings.IndexByte(json, line[0]) >= 0
@@ -158,7 +159,7 @@ func separated(given byte, lines [][]byte) (other *separator) {
 		least, most := count(s.mark)
 		switch {
 		case s.mark == given || least < 1 || s.mark == ' ' && (given == 0 || len(lines) < 2):
-		case least == most && (none || s.mark != ' ' && leastGiven < mostGiven && mostGiven < least):
+		case least == most && (absent || s.mark != ' ' && leastGiven < mostGiven && mostGiven < least):
 			return &separators[i]
 		case oneColumn && s.mark != ' ' && other == nil:
 			other = &separators[i]
@@ -168,7 +169,7 @@ func separated(given byte, lines [][]byte) (other *separator) {
 }
 
 // linesOf returns the first complete lines that are not empty. It drops the last line, which may be
-// incomplete, unless there is no other.
+// incomplete, unless it is the only one.
 func linesOf(head []byte) (lines [][]byte) {
 	all := bytes.Split(head, []byte("\n"))
 	if len(all) > 1 {

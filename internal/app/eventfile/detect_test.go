@@ -51,7 +51,7 @@ func TestAFileOfAnotherFormatIsDetected(t *testing.T) {
 
 		{"empty", event.JSONL, "", ""},
 		{"a schema as avro", event.Avro, "{\"type\":\"record\",\n\"name\":\"A\",\n\"fields\":[]}\n",
-			"it does not begin as one"},
+			"it does not begin with the mark of one"},
 		{"broken jsonl", event.JSONL, broken, ""},
 		{"one broken line", event.JSONL, "user, page\n", ""},
 		{"jsonl with one good line", event.JSONL, csv + jsonl, ""},

@@ -17,31 +17,31 @@ import (
 )
 
 const (
-	firstFaults = 3   // positions listed of a kind
-	compared    = 100 // records of a kind whose fields are compared
-	mostKinds   = 3   // kinds listed
-	mostMasked  = 120 // characters of an example
+	firstFaults = 3   // maximum number of positions that are listed for a kind of faults
+	compared    = 100 // maximum number of records of a kind whose fields are compared
+	mostKinds   = 3   // maximum number of kinds that are listed
+	mostMasked  = 120 // maximum number of characters in an example
 )
 
-// Faults collects the records of a file that are not events, with their faults and positions. Its
-// texts contain no value of the file.
+// Faults collects the records of a file that are not events, with their faults and positions. The
+// texts that it returns contain no value from the file.
 type Faults struct {
 	Unit    string // unit of Record.Line
 	format  event.Format
 	kinds   map[event.Error]*fault
 	total   uint64
 	skipped uint64 // skipped records without a value
-	blank   uint64 // events of users like NULL
+	blank   uint64 // events whose user is named NULL or similar
 	times   *Times // nil before Begin
 	values  *otherValues
 }
 
-// fault is one way to break a record.
+// fault describes the records that are broken in one way.
 type fault struct {
 	records uint64
 	lines   []string       // positions of the first records
 	example string         // the first record, masked; "" if it is not text
-	fields  map[string]int // number of records with each field, if the format names fields
+	fields  map[string]int // if the format names fields: the number of records with each field
 }
 
 // NewFaults returns an empty collection for records of a format.
@@ -55,13 +55,13 @@ func (f *Faults) Begin(h Head) {
 	f.times = &Times{format: h.Complete(f.format), now: time.Now().AddDate(0, 0, 1).UnixMilli()}
 }
 
-// badTime is the kind of records whose time cannot be read.
+// badTime is the kind of faults of records whose time cannot be read.
 var badTime = event.Error{Class: event.ClassBadTimestamp, Field: "time"}
 
-// kind returns the fault of a kind, which is empty if there are no such records.
+// kind returns the fault of a kind, or an empty fault if there are no such records.
 func (f *Faults) kind(k event.Error) (found fault) {
-	if known := f.kinds[k]; known != nil {
-		found = *known
+	if recorded := f.kinds[k]; recorded != nil {
+		found = *recorded
 	}
 	return found
 }
@@ -74,36 +74,39 @@ func (f *Faults) sum(match func(event.Error) bool) (n uint64, where string) {
 			continue
 		}
 		if n += fault.records; fault.records > most {
-			most, where = fault.records, f.where(*fault)+f.meant(kind, fault)
+			most, where = fault.records, f.where(*fault)+f.suggestion(kind, fault)
 		}
 	}
 	return n, where
 }
 
-// BadTimes returns the number of records whose time cannot be read, and the first positions.
+// BadTimes returns the number of records whose time cannot be read, and the positions of the first
+// of them.
 func (f *Faults) BadTimes() (n uint64, where string) {
 	times := f.kind(badTime)
 	return times.records, f.where(times)
 }
 
-// Times returns the times of the records; nil before Begin.
+// Times returns the times of the records, or nil before Begin.
 func (f *Faults) Times() *Times { return f.times }
 
-// OddTimes returns the number of events before 1990 or ahead of now, and the first positions.
+// OddTimes returns the number of events before 1990 or in the future, and the positions of the
+// first of them.
 func (f *Faults) OddTimes() (n uint64, where string) {
 	return f.times.odd.records, f.where(f.times.odd)
 }
 
-// NotUTF8 returns the number of records that are broken because they are not UTF-8, and the first
-// positions.
+// NotUTF8 returns the number of records that are broken because they are not UTF-8, and the
+// positions of the first of them.
 func (f *Faults) NotUTF8() (n uint64, where string) {
 	return f.sum(func(kind event.Error) bool {
 		return kind.Class == event.ClassBadKey || kind.Class == event.ClassNotUTF8
 	})
 }
 
-// BadValues returns the number of records whose value is not a number of the format, the first
-// positions, and whether these are too many: more than 2% of all values, or of the greatest tenth.
+// BadValues returns the number of records whose value is not a number in the given format, and the
+// positions of the first of them. tooMany reports whether they are more than 2% of all values, or
+// more than 2% of the greatest tenth of the values.
 func (f *Faults) BadValues() (n uint64, where string, tooMany bool) {
 	values := f.kind(wrongValue)
 	return values.records, f.where(values), f.values != nil &&
@@ -116,8 +119,8 @@ func (f *Faults) DecimalCommas() bool {
 	return f.values != nil && !f.format.DecimalComma && 2*f.values.commas > f.kind(wrongValue).records
 }
 
-// Undecodable returns the number of records that are not of the format at all, or are rows with too
-// few columns, and the first positions.
+// Undecodable returns the number of records that are not in the given format at all, or are rows
+// with too few columns, and the positions of the first of them.
 func (f *Faults) Undecodable() (n uint64, where string) {
 	return f.sum(func(kind event.Error) bool {
 		return kind.Class == event.ClassUndecodable || kind.Class == event.ClassInString ||
@@ -125,10 +128,10 @@ func (f *Faults) Undecodable() (n uint64, where string) {
 	})
 }
 
-// Blank returns the number of events of users like NULL.
+// Blank returns the number of events whose user id is a placeholder such as NULL.
 func (f *Faults) Blank() uint64 { return f.blank }
 
-// BlankUser reports whether a user id is a placeholder for a missing one, like NULL.
+// BlankUser reports whether a user id is a placeholder for a missing id, such as NULL.
 func BlankUser(id []byte) bool {
 	switch strings.ToLower(strings.Trim(string(id), "()<>")) {
 	case "null", "nil", "none", "undefined", "nan", "n/a", `\n`:
@@ -148,7 +151,7 @@ func (f *Faults) Event(e *event.Event, r Record) {
 	}
 }
 
-// WithoutValue returns the number of records without a value, broken or skipped.
+// WithoutValue returns the number of broken and skipped records without a value.
 func (f *Faults) WithoutValue() uint64 { return f.skipped + f.kind(noValue).records }
 
 // Add records an error of a decoder. It reports whether the record caused the error.
@@ -195,18 +198,19 @@ func (t *fault) add(r Record, format event.Format) {
 	}
 }
 
-// commonFields returns the fields that all records have, or that more than half have while the
-// others have null in place of an object around the field, as a delete in a change-data topic does.
-// A name that only some records have may be data, such as a user id that is used as a member name.
+// commonFields returns the fields that all records have. A field also counts if more than half of
+// the records have it and all others have null in place of an object around it, like a delete in a
+// change-data topic. A name that only some records have may be data, such as a user id that is used
+// as a member name.
 func commonFields(records map[string]int, all int) (names []string) {
 	for name, n := range records {
-		around := 0
+		withNull := 0
 		for i := range name {
 			if name[i] == '.' {
-				around += records[name[:i]]
+				withNull += records[name[:i]]
 			}
 		}
-		if n+around == all && 2*n > all {
+		if n+withNull == all && 2*n > all {
 			names = append(names, name)
 		}
 	}
@@ -236,7 +240,7 @@ func (f *Faults) ByClass() map[string]uint64 {
 	return out
 }
 
-// Most returns the most frequent kind of broken records; the zero value if none is broken.
+// Most returns the most frequent kind of broken records, or the zero value if no record is broken.
 func (f *Faults) Most() event.Error { return append(f.mostFrequent(), event.Error{})[0] }
 
 func (f *Faults) mostFrequent() []event.Error {
@@ -252,7 +256,7 @@ func (f *Faults) Texts() (out []string) {
 	for _, kind := range kinds[:min(len(kinds), mostKinds)] {
 		fault := f.kinds[kind]
 		out = append(out, fmt.Sprintf("%s %s: %s%s", terminal.Number(float64(fault.records), 0),
-			strings.TrimSpace(kind.Class+" "+kind.Field), f.where(*fault), f.meant(kind, fault)))
+			strings.TrimSpace(kind.Class+" "+kind.Field), f.where(*fault), f.suggestion(kind, fault)))
 	}
 	if others := kinds[len(out):]; len(others) > 0 {
 		var records uint64
@@ -264,7 +268,8 @@ func (f *Faults) Texts() (out []string) {
 	return out
 }
 
-// where returns the positions of the first records of a fault, and an example; "" for no records.
+// where returns the positions of the first records of a fault, and an example. It returns "" if
+// there are no such records.
 func (f *Faults) where(t fault) (text string) {
 	switch {
 	case t.records == 0:
@@ -282,12 +287,12 @@ func (f *Faults) where(t fault) (text string) {
 	return text
 }
 
-// meant suggests fields for records that lack one. It does not list the fields of a single record,
-// which may be data.
-func (f *Faults) meant(kind event.Error, t *fault) (text string) {
+// suggestion suggests a time unit for unreadable times, and fields for records that lack a field.
+// It does not list the fields of a single record, because their names may be data.
+func (f *Faults) suggestion(kind event.Error, t *fault) (text string) {
 	if kind == badTime && f.times != nil {
 		if unit := f.times.Reading(); unit != nil {
-			return fmt.Sprintf("; most of these times need the unit %v", unit)
+			return fmt.Sprintf("; the unit %v fits most of these times", unit)
 		}
 	}
 	fields := commonFields(t.fields, int(min(t.records, compared)))
@@ -301,7 +306,7 @@ func (f *Faults) meant(kind event.Error, t *fault) (text string) {
 		if kind.Class == event.ClassWrongType {
 			return ofObject(name, fields, t.records > 1)
 		}
-		text += fmt.Sprintf("; it has no field %s", name)
+		text += fmt.Sprintf("; there is no field %s", name)
 		if meant := spelling.Nearest(fields, name); meant != "" {
 			text += fmt.Sprintf(", did you mean %s?", meant)
 		}
@@ -309,7 +314,7 @@ func (f *Faults) meant(kind event.Error, t *fault) (text string) {
 	if t.records == 1 {
 		return text
 	}
-	return text + "; its fields are " + listed(fields)
+	return text + "; the fields are " + listed(fields)
 }
 
 // ofObject describes a field that is an object; "" if it is none.
@@ -324,8 +329,8 @@ func ofObject(name string, fields []string, listed bool) string {
 	return "; " + name + " is an object: name a field in it, such as " + inner[0]
 }
 
-// masked returns the beginning of a record, with every digit replaced by 9 and every letter by x.
-// It shows the form of the record, but not its content.
+// masked returns the beginning of a record with every digit replaced by 9 and every letter by x.
+// The result shows the form of the record, but not its content.
 func masked(record []byte) string {
 	var b strings.Builder
 	n := 0

@@ -70,8 +70,8 @@ func TestBrokenRecordsAreNamedByTheirLines(t *testing.T) {
 	}
 	f = event.Format{Format: event.JSONL, User: "usr", Time: "at", TimeUnit: event.TimeText}
 	faults = faultsOf(t, f, `[{"user":"ann","at":1,"page":2},{"at":"2025-03-03","user":"bob"}]`)
-	want = []string{`2 missing_field user: records 1 and 2; record 1 is like {"xxxx":"xxx","xx":9,"xxxx":9}; it has ` +
-		`no field usr, did you mean user?; its fields are at, user`}
+	want = []string{`2 missing_field user: records 1 and 2; record 1 is like {"xxxx":"xxx","xx":9,"xxxx":9}; there is ` +
+		`no field usr, did you mean user?; the fields are at, user`}
 	if got := faults.Texts(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
@@ -107,13 +107,13 @@ func TestRuleNamesThatOnlySomeRecordsHaveAreNotShown(t *testing.T) {
 	one, other := `{"user":1,"at":2,"seen":{"alice@example.com":{"n":1}}}`, `{"user":1,"at":2,"seen":{"bob":{"n":1}},`+
 		`"carol":4}`
 	for text, want := range map[string]string{
-		one:                      "it has no field usr, did you mean user?",
-		one + "\n" + other:       "it has no field usr, did you mean user?; its fields are at, user",
+		one:                      "there is no field usr, did you mean user?",
+		one + "\n" + other:       "there is no field usr, did you mean user?; the fields are at, user",
 		other + "\n{\"dave\":1}": "",
-		one + "\n" + `{"user":1,"at":2,"seen":null}`: "it has no field usr, did you mean user?; its fields are at, " +
+		one + "\n" + `{"user":1,"at":2,"seen":null}`: "there is no field usr, did you mean user?; the fields are at, " +
 			"user",
 		// A change-data topic with a delete.
-		strings.Repeat(`{"after":{"user":1},"at":2}`+"\n", 2) + `{"after":null,"at":2}`: "it has no field usr; its " +
+		strings.Repeat(`{"after":{"user":1},"at":2}`+"\n", 2) + `{"after":null,"at":2}`: "there is no field usr; the " +
 			"fields are after.user, at",
 	} {
 		got := strings.Join(faultsOf(t, f, text).Texts(), "\n")

@@ -12,12 +12,12 @@ import (
 // line is one physical line.
 type line struct {
 	text   []byte // without the terminator, truncated to the limit
-	end    []byte // "\n", "\r\n", or at the end of the file "\r" or nothing
+	end    []byte // terminator: "\n" or "\r\n"; at the end of the file, "\r" or nothing
 	number int64  // 1-based
 	cut    bool   // whether text is truncated
 }
 
-// kept is a text cut after the first limit bytes.
+// kept is a text that is truncated to limit bytes.
 type kept struct {
 	limit int
 	text  []byte
@@ -39,11 +39,11 @@ func (k *kept) addByte(c byte) {
 type lineReader struct {
 	r       *bufio.Reader
 	format  event.Encoding
-	charset string // "" for UTF-8, or UTF-16 if the first bytes show it
-	limit   int    // bytes kept of one line
+	charset string // "" for UTF-8, or for UTF-16 if the file begins with its byte order mark
+	limit   int    // maximum number of bytes of a line; the others are dropped
 	number  int64
 	peeled  bool // whether peel was called
-	spread  bool // whether the file does not have one record a line: object then reads them
+	spread  bool // whether records are in an array or span several lines; object then reads them
 	arrays  int  // number of open JSON arrays around the next record
 }
 
@@ -51,11 +51,11 @@ type lineReader struct {
 const bufferBytes = 1 << 16
 
 var (
-	// ErrEncoding is returned for an unsupported compression or charset; its text names a command
-	// that converts the file.
+	// ErrEncoding is returned for an unsupported compression or charset. The error text names a
+	// command that converts the file.
 	ErrEncoding = errors.New("unsupported encoding")
 	// ErrDamaged is returned for a corrupt compressed file, or a JSON array that ends early.
-	ErrDamaged = errors.New("the file is not whole")
+	ErrDamaged = errors.New("the file is not complete")
 )
 
 func newLineReader(r io.Reader, f event.Format, limit int) *lineReader {
@@ -64,29 +64,29 @@ func newLineReader(r io.Reader, f event.Format, limit int) *lineReader {
 
 // next returns the next line, or io.EOF. The bytes belong to the caller.
 func (l *lineReader) next() (line, error) {
-	if err := l.peel(); err != nil {
+	if err := l.prepare(); err != nil {
 		return line{}, err
 	}
-	whole, err := kept{limit: l.limit + len("\r\n")}, bufio.ErrBufferFull
+	joined, err := kept{limit: l.limit + len("\r\n")}, bufio.ErrBufferFull
 	for errors.Is(err, bufio.ErrBufferFull) {
 		var part []byte
 		part, err = l.r.ReadSlice('\n')
-		whole.add(part)
+		joined.add(part)
 	}
-	if err != nil && (!errors.Is(err, io.EOF) || len(whole.text) == 0) {
+	if err != nil && (!errors.Is(err, io.EOF) || len(joined.text) == 0) {
 		return line{}, err
 	}
 	l.number++
 	// A last line may end in a single '\r': encoding/csv reads it as a terminator.
-	text := bytes.TrimSuffix(bytes.TrimSuffix(whole.text, []byte("\n")), []byte("\r"))
+	text := bytes.TrimSuffix(bytes.TrimSuffix(joined.text, []byte("\n")), []byte("\r"))
 	n := min(len(text), l.limit)
-	return line{text: text[:n:n], end: whole.text[len(text):], number: l.number, cut: n < len(text)}, nil
+	return line{text: text[:n:n], end: joined.text[len(text):], number: l.number, cut: n < len(text)}, nil
 }
 
-// peel prepares the file once: it decompresses the file, converts its text to UTF-8 and drops a
-// byte order mark. It refuses data that is certainly not text, or not of the file's format:
-// otherwise, every record would count as broken.
-func (l *lineReader) peel() error {
+// peel prepares the file at its first call: it decompresses the file, converts the text to UTF-8
+// and drops a byte order mark. It refuses data that is certainly not text, or certainly not in the
+// given format, so that not every record counts as broken.
+func (l *lineReader) prepare() error {
 	if l.peeled {
 		return nil
 	}

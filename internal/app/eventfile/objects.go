@@ -9,16 +9,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// spread reports whether a file that begins with head does not have one record a line: the records
-// are in an array, or span several lines.
+// spread reports whether the records of a file that begins with head are in an array or span
+// several lines, so that there is not one record per line.
 func spread(format event.Encoding, head []byte) bool {
 	return format.Spread != nil && format.Spread(bytes.TrimPrefix(head, mark))
 }
 
-// object returns the next object of a spread file, or io.EOF. It skips commas, brackets, record
-// separators and white space between objects. An object ends with its closing brace; anything else
-// ends before the next comma, bracket or line break. An array that does not end is an ErrDamaged.
-// Record.Line is the record's number.
+// object returns the next object of a spread file, or io.EOF after the last one. It skips commas,
+// brackets, record separators and white space between objects. An object ends with its closing
+// brace. Anything else ends before the next comma, bracket or line break. object returns an
+// ErrDamaged if the array does not end. Record.Line is the record's number.
 func (l *lineReader) object() (Record, error) {
 	out := kept{limit: l.limit}
 	var depth int

@@ -19,12 +19,12 @@ func OpenFile(path string) (*os.File, error) {
 	}
 	if info, err := file.Stat(); err == nil && info.IsDir() {
 		file.Close() //nolint:errcheck // nothing was read
-		return nil, fmt.Errorf("opening input file: %s is a directory: name one file", path)
+		return nil, fmt.Errorf("opening input file: %s is a directory: give a single file", path)
 	}
 	return file, nil
 }
 
-// Name returns the name of the file at path in messages.
+// Name returns the name that messages use for the file at path.
 func Name(path string) string {
 	if path == Stdin {
 		return "standard input"

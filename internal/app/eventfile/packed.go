@@ -16,7 +16,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// foreign lists unsupported archives and compressions, by bytes near the beginning of a file.
+// foreign lists unsupported archives and compressions. Each is recognized by the bytes at an offset
+// near the beginning of a file.
 var foreign = [...]struct {
 	offset      int
 	mark, found string
@@ -45,7 +46,8 @@ var packings = [...]struct {
 	}},
 }
 
-// EncodingOfFile returns the format that a file's name suggests, ignoring a compression's ending.
+// EncodingOfFile returns the format that a file's name suggests. It ignores the ending of a
+// compression, such as .gz.
 func EncodingOfFile(name string) event.Encoding {
 	ending := filepath.Ext(name)
 	for _, p := range packings {
@@ -56,8 +58,8 @@ func EncodingOfFile(name string) event.Encoding {
 	return event.EncodingOfFile(name)
 }
 
-// unpacked returns a reader of the decompressed file, and its first bytes. The first bytes of r
-// show the compression, if any.
+// unpacked returns a reader of the decompressed file, and the first decompressed bytes. It
+// recognizes the compression by the first bytes of r.
 func unpacked(r *bufio.Reader) (*bufio.Reader, []byte, error) {
 	head := headOf(r)
 	for _, p := range packings {
@@ -74,7 +76,7 @@ func unpacked(r *bufio.Reader) (*bufio.Reader, []byte, error) {
 	return r, head, nil
 }
 
-// unpacking adds the compression and the position to errors.
+// unpacking is a reader of decompressed data that adds the compression and the position to errors.
 type unpacking struct {
 	r    io.Reader
 	name string
@@ -95,6 +97,6 @@ func damaged(name string, after int64, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		fault = "end early"
 	}
-	return fmt.Errorf("%w: the %s data %s after %s unpacked bytes (%w): copy the file again from a whole copy",
+	return fmt.Errorf("%w: the %s data %s after %s unpacked bytes (%w): copy the complete file again",
 		ErrDamaged, name, fault, terminal.Number(float64(after), 0), err)
 }

@@ -9,18 +9,19 @@ import (
 )
 
 // mostTried is the number of records that are tried in every unit. Later records are tried only in
-// the units that fit at least one of those records.
+// the units that fit at least one of the first records.
 const mostTried = 1000
 
-// Nearly all events are later than usualFrom, and nearly all dates later than datesFrom. A time in
-// seconds with at least nine digits is not before secondsFrom.
+// Nearly all events are later than usualFrom, and nearly all dates are later than datesFrom. A time
+// in seconds with at least nine digits is not before secondsFrom. All three are in Unix
+// milliseconds.
 var (
 	usualFrom   = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	datesFrom   = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	secondsFrom = int64(1e11)
 )
 
-// Reading is another unit that may fit the times.
+// Reading is a unit, other than the one of the format, that may fit the times of a file.
 type Reading struct {
 	unit        string
 	from        int64 // earliest plausible time
@@ -29,8 +30,9 @@ type Reading struct {
 	first, last int64  // range of those times
 }
 
-// readings returns the other units that a format could have, the more specific ones first: if two
-// fit equally many times, the first is right. A layout cannot be combined with a unit.
+// readings returns the other units that a format could have. More specific units come first: if two
+// units fit equally many times, the first of them is right. readings returns nil for a format with
+// a time layout, because a layout cannot be combined with a unit.
 func readings(format event.Format) (all []*Reading) {
 	if format.TimeLayout != "" {
 		return nil
@@ -56,10 +58,10 @@ func readings(format event.Format) (all []*Reading) {
 	return all
 }
 
-// Text reports whether the times are texts, not numbers.
+// Text reports whether the times are text and not numbers.
 func (r *Reading) Text() bool { return r.unit == event.TimeText }
 
-// String returns the unit, and the range of dates in this unit.
+// String returns the unit, and the range of dates to which it leads.
 func (r *Reading) String() string {
 	return fmt.Sprintf("%s (%s to %s)", r.unit, Date(r.first), Date(r.last))
 }
@@ -74,18 +76,18 @@ type Times struct {
 	Early       uint64 // times before 1990
 	Ahead       uint64 // times in the future
 
-	UsualFirst, UsualLast int64 // range of the other times
+	UsualFirst, UsualLast int64 // range of the times that are neither early nor in the future
 
 	format event.Format
-	now    int64
-	odd    fault // records with an early time, or with a time in the future
-	others []*Reading
-	tried  uint64
+	now    int64      // later times are in the future
+	odd    fault      // records with an early time, or with a time in the future
+	others []*Reading // units other than the one of the format
+	tried  uint64     // number of records that were tried in other units
 }
 
 // add notes the time of an event.
 func (t *Times) add(millis int64, r Record) {
-	within(t.Events, &t.First, &t.Last, millis)
+	extendRange(t.Events, &t.First, &t.Last, millis)
 	t.Events++
 	switch {
 	case millis < usualFrom:
@@ -93,22 +95,22 @@ func (t *Times) add(millis int64, r Record) {
 	case millis > t.now:
 		t.Ahead++
 	default:
-		within(t.Usual()-1, &t.UsualFirst, &t.UsualLast, millis)
+		extendRange(t.Usual()-1, &t.UsualFirst, &t.UsualLast, millis)
 		return
 	}
 	t.odd.add(r, t.format)
 	t.try(r.Value, usualFrom)
 }
 
-// within adds a time to a range of n times.
-func within(n uint64, first, last *int64, millis int64) {
+// extendRange extends the range of n times by one more time.
+func extendRange(n uint64, first, last *int64, millis int64) {
 	if n == 0 {
 		*first, *last = millis, millis
 	}
 	*first, *last = min(*first, millis), max(*last, millis)
 }
 
-// Usual returns the number of times that are neither early nor ahead of now.
+// Usual returns the number of times that are neither early nor in the future.
 func (t *Times) Usual() uint64 { return t.Events - t.Early - t.Ahead }
 
 // try decodes a record in the other units. Times before from do not count.
@@ -120,7 +122,7 @@ func (t *Times) try(record []byte, from int64) {
 	var e event.Event
 	for _, r := range t.others {
 		if r.decoder.Decode(record, &e) == nil && e.Millis >= max(r.from, from) && e.Millis <= t.now {
-			within(r.reads, &r.first, &r.last, e.Millis)
+			extendRange(r.reads, &r.first, &r.last, e.Millis)
 			r.reads++
 		}
 	}
@@ -129,8 +131,8 @@ func (t *Times) try(record []byte, from int64) {
 	}
 }
 
-// Reading returns the unit that fits most of the odd and unreadable times, or nil if none fits half
-// of them.
+// Reading returns the unit that fits most of the odd and unreadable times, or nil if no unit fits
+// at least half of them.
 func (t *Times) Reading() (best *Reading) {
 	for _, r := range t.others {
 		if 2*r.reads >= t.tried && (best == nil || r.reads > best.reads) {

@@ -8,33 +8,34 @@ import (
 	"slices"
 )
 
-// Entry is a record with its time, the key of the sort.
+// Entry is a record with its time, by which entries are sorted.
 type Entry struct {
 	Millis int64  // Unix milliseconds
-	Value  []byte // original bytes, at most the splitter's limit
+	Value  []byte // original bytes, truncated to the limit of the splitter
 }
 
-// position is the place of an entry's bytes in the order in which they were added.
+// position is the place of an entry's bytes among the bytes of all entries, in the order in which
+// the entries were added.
 type position struct {
 	millis, start int64
 	size          int32
 }
 
-// Sorter sorts entries by time; entries of equal time keep their order. Up to limit bytes of their
-// values stay in memory; further ones go to a file on disk. Their times and positions always stay
-// in memory, 24 bytes an entry. Not for concurrent use.
+// Sorter sorts entries by time. Entries of equal time keep their order. Values stay in memory up to
+// a limit in bytes; later values go to a file on disk. The times and positions of all entries stay
+// in memory, with 24 bytes per entry. A Sorter must not be used concurrently.
 type Sorter struct {
 	dir       string // directory of the file
 	limit     int
 	positions []position
-	memory    []byte   // first values
+	memory    []byte   // the values up to the limit
 	file      *os.File // the values after memory; nil if there are none
 	writer    *bufio.Writer
 	end       int64 // total length of the values
 }
 
-// NewSorter returns a sorter that keeps at most limit bytes of values in memory (64 MiB if limit is
-// less than 1) and writes further ones to dir (os.TempDir() if dir is "").
+// NewSorter returns a sorter that keeps at most limit bytes of values in memory and writes the
+// others to a file in dir. A limit below 1 stands for 64 MiB, and an empty dir for os.TempDir().
 func NewSorter(dir string, limit int) *Sorter {
 	if limit < 1 {
 		limit = 64 << 20
@@ -66,12 +67,12 @@ func (s *Sorter) Add(e Entry) (err error) {
 }
 
 func (s *Sorter) failed(err error) error {
-	return fmt.Errorf("writing a temporary file for sorting in %s (set TMPDIR to a directory with room): %w", s.dir,
-		err)
+	return fmt.Errorf("writing a temporary file for sorting in %s (set TMPDIR to a directory with enough space): %w",
+		s.dir, err)
 }
 
-// Each calls fn with every entry, in order. It can be called again, but no entry can be added after
-// the first call.
+// Each calls fn with every entry, in order of time. Each can be called several times, but no entry
+// can be added after the first call.
 func (s *Sorter) Each(fn func(Entry) error) error {
 	if s.file != nil {
 		if err := s.writer.Flush(); err != nil {
@@ -79,7 +80,7 @@ func (s *Sorter) Each(fn func(Entry) error) error {
 		}
 	}
 	slices.SortFunc(s.positions, func(a, b position) int {
-		// An empty value starts where the next one does.
+		// An empty value starts at the same offset as the next value, but has a smaller size.
 		return cmp.Or(cmp.Compare(a.millis, b.millis), cmp.Compare(a.start, b.start), cmp.Compare(a.size, b.size))
 	})
 	for _, p := range s.positions {
@@ -99,7 +100,7 @@ func (s *Sorter) Each(fn func(Entry) error) error {
 	return nil
 }
 
-// Close removes the file.
+// Close removes the file on disk.
 func (s *Sorter) Close() error {
 	if s.file == nil {
 		return nil

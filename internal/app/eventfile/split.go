@@ -12,23 +12,24 @@ import (
 // Record is one record of a file.
 type Record struct {
 	Value []byte // original bytes without the last line terminator, truncated to the limit
-	Line  int64  // number of its first line, or of the record, from 1: see Splitter.Unit
+	Line  int64  // number of the first line or of the record, from 1; Splitter.Unit returns which
 	Cut   bool   // whether Value is truncated
 }
 
-// Splitter finds the records of a file. Not for concurrent use.
+// Splitter finds the records of a file. It must not be used concurrently.
 //
-// A malformed or unclosed quote breaks only its physical line, not the rest of the file: the lines
-// after it are read again as separate records. Empty lines are not records.
+// A malformed or unclosed quote breaks only its physical line, not the rest of the file, because
+// the lines after it are read again as separate records. Empty lines are not records.
 type Splitter struct {
 	lines   *lineReader
 	quoted  bool
 	limit   int
-	pending []line // lines to read again, after a broken quote
+	pending []line // lines after a broken quote, which are read again
 }
 
-// NewSplitter returns a Splitter of the records in r. It keeps at most limit bytes of each; limit <
-// 1 means 1 MiB. A record that spans lines and exceeds the limit counts as an unclosed quote.
+// NewSplitter returns a Splitter of the records in r. It truncates records to limit bytes; a limit
+// below 1 stands for 1 MiB. A record that spans several lines and exceeds the limit is treated as
+// an unclosed quote.
 func NewSplitter(r io.Reader, f event.Format, limit int) *Splitter {
 	if limit < 1 {
 		limit = 1 << 20
@@ -37,11 +38,11 @@ func NewSplitter(r io.Reader, f event.Format, limit int) *Splitter {
 	return &Splitter{lines: lines, quoted: lines.format.Quoted, limit: limit}
 }
 
-// Begin checks the first bytes, as Next does, but reads no record. The error is an ErrEncoding, an
-// ErrDamaged or a *FormatError.
-func (s *Splitter) Begin() error { return s.lines.peel() }
+// Begin checks the first bytes of the file, like the first call of Next, but reads no record. The
+// error is an ErrEncoding, an ErrDamaged or a *FormatError.
+func (s *Splitter) Begin() error { return s.lines.prepare() }
 
-// Unit returns the unit of Record.Line, line or record. Call Begin or Next first.
+// Unit returns the unit of Record.Line, which is "line" or "record". Call Begin or Next before.
 func (s *Splitter) Unit() string {
 	if s.lines.spread {
 		return "record"
@@ -52,7 +53,7 @@ func (s *Splitter) Unit() string {
 // Next returns the next record, or io.EOF after the last one. The record's bytes belong to the
 // caller.
 func (s *Splitter) Next() (Record, error) {
-	if err := s.lines.peel(); err != nil {
+	if err := s.lines.prepare(); err != nil {
 		return Record{}, err
 	}
 	if s.lines.spread {

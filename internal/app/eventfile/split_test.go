@@ -211,7 +211,7 @@ func FuzzSplitter(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if sniff(file) != "" || newLineReader(bytes.NewReader(file), event.Format{Format: event.CSV}, 1).peel() !=
+		if sniff(file) != "" || newLineReader(bytes.NewReader(file), event.Format{Format: event.CSV}, 1).prepare() !=
 			nil || bytes.HasPrefix(file, []byte("\uFEFF")) {
 			t.Skip()
 		}

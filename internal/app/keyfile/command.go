@@ -12,7 +12,7 @@ import (
 // CommandTime is the longest time that a command may take to print a key.
 const CommandTime = 30 * time.Second
 
-// maxPrinted is the number of bytes of a command's output that are kept.
+// maxPrinted is the maximum number of bytes that are kept of a command's output.
 const maxPrinted = 4096
 
 var (
@@ -20,14 +20,14 @@ var (
 	errTime    = errors.New("it took too long: it must print the key without asking for anything")
 )
 
-// FromCommand returns the text that a command prints, as ParseSecret reads it. No shell interprets
-// the arguments. The command runs in dir, with this process's environment and without standard
-// input, and is killed when ctx ends. Errors contain the beginning of its standard error, and
+// FromCommand returns the text that a command prints, for ParseSecret. No shell interprets the
+// arguments. The command runs in dir, with this process's environment and without standard input,
+// and is killed when ctx ends. Errors contain the beginning of the command's standard error, but
 // nothing of its standard output.
 func FromCommand(ctx context.Context, dir string, argv []string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
-	cmd.WaitDelay = time.Second // for children that keep the pipes open
+	cmd.WaitDelay = time.Second // do not wait longer for child processes that keep the pipes open
 	stdout, stderr := printed{}, printed{cut: true}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -46,8 +46,8 @@ func FromCommand(ctx context.Context, dir string, argv []string) (string, error)
 	return string(stdout.text), nil
 }
 
-// printed keeps the first bytes that a command prints. Beyond them it fails, or, with cut, drops
-// the rest.
+// printed keeps the first maxPrinted bytes that a command prints. If the command prints more, Write
+// fails or, if cut is set, drops the rest.
 type printed struct {
 	text      []byte
 	cut, full bool

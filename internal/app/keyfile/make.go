@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// Make writes 256 random bits to a new file, and makes missing directories. made is false if the
-// file exists, which Make then leaves unchanged. The file appears with the key in it: another
-// process that begins the deployment at the same moment, or after a crash, finds a whole key or no
-// key.
+// Make writes 256 random bits to a new file, and creates missing directories. If the file exists,
+// Make leaves it unchanged and made is false. The file appears together with its contents: another
+// process that begins the deployment at the same moment, or after a crash, finds a complete key or
+// no key.
 func Make(path string) (made bool, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -32,8 +32,8 @@ func Make(path string) (made bool, err error) {
 	if err == nil {
 		err = file.Sync()
 	}
-	if closed := file.Close(); err == nil {
-		err = closed
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
 	}
 	if err != nil {
 		return false, err

@@ -8,7 +8,7 @@ import (
 
 var errDigits = errors.New("the key must be 64 hex digits")
 
-// ParseSecret reads 64 hex digits, with or without white space around them.
+// ParseSecret parses 64 hex digits, with or without white space around them.
 func ParseSecret(text string) ([32]byte, error) {
 	raw, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(raw) != 32 {

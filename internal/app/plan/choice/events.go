@@ -105,7 +105,8 @@ func (e *Events) hash(domain byte, text []byte) uint64 {
 func (e *Events) spill() error {
 	for i := range e.shards {
 		if err := e.shards[i].spill(e.dir); err != nil {
-			return fmt.Errorf("writing a temporary file in %s (set TMPDIR to a directory with room): %w", e.dir, err)
+			return fmt.Errorf("writing a temporary file in %s (set TMPDIR to a directory with enough space): %w", e.dir,
+				err)
 		}
 	}
 	e.memory = 0
