@@ -70,8 +70,8 @@ func TestBrokenRecordsAreNamedByTheirLines(t *testing.T) {
 	}
 	f = event.Format{Format: event.JSONL, User: "usr", Time: "at", TimeUnit: event.TimeText}
 	faults = faultsOf(t, f, `[{"user":"ann","at":1,"page":2},{"at":"2025-03-03","user":"bob"}]`)
-	want = []string{`2 missing_field user: records 1 and 2; record 1 is like {"xxxx":"xxx","xx":9,"xxxx":9}; there is ` +
-		`no field usr, did you mean user?; the fields are at, user`}
+	want = []string{`2 missing_field user: records 1 and 2; record 1 is like {"xxxx":"xxx","xx":9,"xxxx":9}; there ` +
+		`is no field usr, did you mean user?; the fields are at, user`}
 	if got := faults.Texts(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
