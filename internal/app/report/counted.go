@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// CountedShare is the counted share of the events of a metric's window.
+// CountedShare is the share of the events of a metric's window that was counted.
 type CountedShare struct {
 	Metric                 string // metric of the events
 	WindowStart, WindowEnd int64  // Unix milliseconds
@@ -21,8 +21,8 @@ type CountedShare struct {
 	Confidence float64
 }
 
-// CountedShares returns the shares that follow from released values, in the order of the values.
-// The two values of a window need not be next to each other.
+// CountedShares computes the counted shares from released values. A share appears at the place of
+// the second of its two values, which need not follow the first one immediately.
 func CountedShares(d *deployment.Deployment, released []schemas.Release) (all []CountedShare) {
 	metricOf := map[string]string{} // names of metrics by the names of their shares
 	for i := range d.Metrics {
@@ -50,11 +50,11 @@ func CountedShares(d *deployment.Deployment, released []schemas.Release) (all []
 			first[id] = r
 			continue
 		}
-		in, out := other, r
-		if in.Key != metrickind.EventsCounted {
-			in, out = out, in
+		counted, leftOut := other, r
+		if counted.Key != metrickind.EventsCounted {
+			counted, leftOut = leftOut, counted
 		}
-		if share, ok := metrickind.ShareOf(intervalOf(in), intervalOf(out)); ok {
+		if share, ok := metrickind.ShareOf(intervalOf(counted), intervalOf(leftOut)); ok {
 			all = append(all, CountedShare{metric, r.WindowStart, r.WindowEnd, share, twice(r.Confidence)})
 		}
 	}
@@ -65,32 +65,32 @@ func intervalOf(r *schemas.Release) metrickind.Interval {
 	return metrickind.Interval{Value: float64(r.Value) / unit, Low: r.Low, High: r.High}
 }
 
-// twice returns the confidence that two intervals both hold, if each holds with the given
-// confidence.
+// twice returns a lower bound on the probability that two intervals both hold, if each of them
+// holds with the given confidence.
 func twice(confidence float64) float64 {
 	return max(math.Floor((2*confidence-1)*1e9+0.5)/1e9, 0)
 }
 
-// newestShare describes the counted share of events in the newest window, or returns "" if one of
-// its two numbers is missing. s is the series of the share, and m its metric. hidden is set if not
-// all keys are released.
+// newestShare describes the share of the newest window's events that was counted. It returns "" if
+// one of the two numbers of the window is missing. s is the series of the share, and m the share's
+// metric. hidden reports whether some keys may not be released.
 func (s *series) newestShare(m metricFacts, hidden bool) string {
-	var in, out *point
+	var counted, leftOut *point
 	for i := range s.points {
 		p := &s.points[i]
-		side := &out
+		side := &leftOut
 		if s.keys[p.key] == metrickind.EventsCounted {
-			side = &in
+			side = &counted
 		}
 		if *side == nil || p.end > (*side).end {
 			*side = p
 		}
 	}
-	if in == nil || out == nil || in.end != out.end {
+	if counted == nil || leftOut == nil || counted.end != leftOut.end {
 		return ""
 	}
-	end := time.UnixMilli(in.end).UTC().Format("2006-01-02 15:04")
-	share, ok := metrickind.ShareOf(in.interval(), out.interval())
+	end := time.UnixMilli(counted.end).UTC().Format("2006-01-02 15:04")
+	share, ok := metrickind.ShareOf(counted.interval(), leftOut.interval())
 	if !ok || share.Low <= 0 && share.High >= 1 {
 		return "The noise hides which share of the events of the window that ended at " + end +
 			" is counted in these values: there are too few of them."
@@ -99,7 +99,8 @@ func (s *series) newestShare(m metricFacts, hidden bool) string {
 		"(between %.0f and %.0f %%, at %s %% confidence). The others were left out: they are beyond the allowances of "+
 		"their users. In this share, a user with more than %s weighs no more than one with that many. If some users "+
 		"have far more, the real share is usually lower.",
-		100*share.Value, end, math.Floor(100*share.Low), math.Ceil(100*share.High), digits(100*twice(in.confidence)),
+		100*share.Value, end, math.Floor(100*share.Low), math.Ceil(100*share.High),
+		digits(100*twice(counted.confidence)),
 		terminal.Count(uint64(m.MaxEventsPerKey), "event"))
 	if hidden {
 		text += " It includes events of keys that were not released."

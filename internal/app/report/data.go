@@ -10,12 +10,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// metricData is a metric in the page's data block, as page/data.js reads it. Times are Unix
-// milliseconds, and numbers of counts are in 1/1024. All of it was released or configured.
+// metricData is a metric in the page's data block, which page/data.js reads. Times are in Unix
+// milliseconds, and counts are in units of 1/1024. Everything in it was released or configured.
 type metricData struct {
 	Name  string `json:"name"`
 	NoKey string `json:"nokey"` // name of the empty key
-	Fine  bool   `json:"fine"`  // values are not counts, so decimals are meaningful
+	Fine  bool   `json:"fine"`  // the values are not counts, so decimals are meaningful
 	// Lopsided values can be much closer to one end of their interval than to the other.
 	Lopsided bool `json:"lopsided,omitempty"`
 	// Parts are the statistics of a metric that are shown together: ascending quantiles, or the
@@ -25,18 +25,18 @@ type metricData struct {
 	Asked   string     `json:"asked"` // the target, and the values that can meet it; "": unknown
 	Size    int64      `json:"size"`
 	Slide   int64      `json:"slide"`
-	First   int64      `json:"first"`           // start of window 0
+	First   int64      `json:"first"`           // start of the window with the number 0
 	Step    int64      `json:"step"`            // distance between the starts of two windows
 	Windows int64      `json:"windows"`         // number of windows, including settled ones without values
-	Sized   string     `json:"sized,omitempty"` // quantity that orders the keys of a statistic; "": its values
-	Keys    []keyData  `json:"keys"`            // in byte order, for each part
+	Sized   string     `json:"sized,omitempty"` // quantity by which keys are ordered; "": their values
+	Keys    []keyData  `json:"keys"`            // in byte order within each part
 }
 
 // partData is a statistic that is shown together with others.
 type partData struct {
-	Name     string  `json:"name"`               // name of its metric
-	Text     string  `json:"text"`               // difference from the others
-	Quantile float64 `json:"quantile,omitempty"` // rank of a quantile, as a part of 1
+	Name     string  `json:"name"`               // name of the statistic's metric
+	Text     string  `json:"text"`               // text that distinguishes the statistic from the others
+	Quantile float64 `json:"quantile,omitempty"` // rank of a quantile, between 0 and 1
 	Edges    []int64 `json:"edges,omitempty"`    // edges of a bucket
 	Sum      bool    `json:"sum,omitempty"`      // the share of all buckets below the second edge
 }
@@ -46,21 +46,21 @@ type keyData struct {
 	Key        string  `json:"key"`
 	Part       int     `json:"part,omitempty"` // index of a statistic in the metric's parts
 	Size       float64 `json:"size,omitempty"` // size of the key, if the metric is Sized
-	At         runs    `json:"at"`             // numbers of the windows
+	At         runs    `json:"at"`             // ascending numbers of the windows of the values
 	Value      []int64 `json:"value"`
 	Below      []int64 `json:"below"` // value − low
 	Above      []int64 `json:"above"` // high − value
 	Sigma      floats  `json:"sigma"`
 	Rungs      []int64 `json:"rungs"`
 	Missed     runs    `json:"missed"`     // indices in the columns of values that missed the target
-	Confidence floats  `json:"confidence"` // pairs of a confidence and its number of values
+	Confidence floats  `json:"confidence"` // runs of equal confidence: each confidence, and its number of values
 }
 
 func dataOf(s *series, f metricFacts, sizes sizing, all summary) metricData {
 	m := metricData{
 		Name: f.title(), NoKey: metrickind.Together, Aims: f.targeted(),
 		Fine:     !f.known || metrickind.Of(f.Kind).Fine(),
-		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Parts: f.partsData(), Sized: sizes.what,
+		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Parts: f.partsData(), Sized: sizes.quantity,
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	if f.keyed {
@@ -88,7 +88,7 @@ func dataOf(s *series, f metricFacts, sizes sizing, all summary) metricData {
 	return m
 }
 
-// partsData returns the parts shown together.
+// partsData returns the statistics that are shown together.
 func (f metricFacts) partsData() (parts []partData) {
 	texts := f.partTexts()
 	for i, spec := range f.parts {
@@ -103,8 +103,9 @@ func (f metricFacts) partsData() (parts []partData) {
 	return parts
 }
 
-// grid returns the starts of windows: first, and every step after it. first is begin unless older
-// windows were dropped. step is the slide unless releases show that the slide has changed.
+// grid returns the starts of windows as an arithmetic sequence: first, first + step, and so on.
+// first is begin unless older windows were dropped. step is the slide unless releases show that the
+// slide has changed.
 func (s *series) grid(slide, begin int64) (first, step int64) {
 	if len(s.points) == 0 {
 		return 0, max(slide, 1)
@@ -128,6 +129,7 @@ func (s *series) grid(slide, begin int64) (first, step int64) {
 	return first, step
 }
 
+// columns arranges the points of a key in columns.
 func columns(key string, points []point, first, step int64) keyData {
 	k := keyData{Key: key, At: runs{}, Missed: runs{}}
 	for i, p := range points {
@@ -146,7 +148,8 @@ func columns(key string, points []point, first, step int64) keyData {
 	return k
 }
 
-// runs encodes ascending numbers: for each run, its first number and its length.
+// runs encodes ascending numbers as runs of consecutive ones: the first number and the length of
+// each run.
 type runs []int64
 
 func (r runs) with(v int64) runs {
@@ -157,7 +160,7 @@ func (r runs) with(v int64) runs {
 	return append(r, v, 1)
 }
 
-// floats is a column of numbers, which have six digits in JSON.
+// floats is a column of numbers. JSON shows them with six digits.
 type floats []float64
 
 // MarshalJSON implements json.Marshaler.

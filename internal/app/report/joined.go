@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// joinParts joins the statistics of each metric, which one chart shows together: quantiles by rank,
-// or shares of buckets by edge.
+// joinParts joins the statistics of each metric, because one chart shows them together: quantiles
+// in the order of their ranks, or bucket shares in the order of their edges.
 func joinParts(metrics []metricFacts) (out []metricFacts) {
 	for _, m := range metrics {
 		first := slices.IndexFunc(out, func(o metricFacts) bool {
@@ -50,7 +50,7 @@ func (f metricFacts) title() string {
 	return f.Name
 }
 
-// span returns the range of the values of joined shares.
+// span returns the range of values that joined shares cover.
 func (f metricFacts) span() (least, most int64) {
 	least, most = f.Min, f.Max
 	for _, part := range f.parts {
@@ -72,8 +72,8 @@ func (f metricFacts) partTexts() (texts []string) {
 	return texts
 }
 
-// buckets returns the number of parts that are shares of one bucket. They precede the shares below
-// edges.
+// buckets returns the number of parts that are shares of a single bucket. These parts precede the
+// shares of all values below an edge.
 func (f metricFacts) buckets() int {
 	_, most := f.span()
 	return 1 + slices.IndexFunc(f.parts, func(part schemas.MetricSpec) bool { return part.Max == most })
@@ -87,7 +87,7 @@ func (f metricFacts) ranks() string {
 	return strings.Join(f.partTexts(), ", ")
 }
 
-// valuesOf returns the values of a metric or of joined statistics, or nil if none was released.
+// valuesOf returns the values of a metric or of joined statistics, or nil if no value was released.
 func (f metricFacts) valuesOf(released []*series) *series {
 	if !f.joined() {
 		return find(released, f.id())
@@ -112,7 +112,7 @@ func (f metricFacts) valuesOf(released []*series) *series {
 	return out
 }
 
-// find returns the series with an id, or nil.
+// find returns the series with an id, or nil if there is none.
 func find(released []*series, id seriesID) *series {
 	if i := slices.IndexFunc(released, func(s *series) bool { return s.id == id }); i >= 0 {
 		return released[i]
@@ -120,14 +120,15 @@ func find(released []*series, id seriesID) *series {
 	return nil
 }
 
-// sizing holds the sizes of keys.
+// sizing holds the sizes of keys, by which a chart orders them.
 type sizing struct {
-	what string // name of the quantity; "": the values themselves
-	keys map[string]float64
+	quantity string // name of the quantity; "" if the values themselves are the sizes
+	keys     map[string]float64
 }
 
-// sizing returns the sizes of the keys of a statistic. They are the sizes in its metric, so that
-// all charts of a metric begin with the same keys, whatever the units of their values.
+// sizing returns the sizes of the keys of a statistic. It takes them from the metric that the
+// statistic belongs to, so that all charts of the metric begin with the same keys, whatever the
+// units of their values.
 func (p promise) sizing(f metricFacts, released []*series) sizing {
 	index := slices.IndexFunc(p.metrics, func(parent metricFacts) bool { return parent.Name == f.Of })
 	values := find(released, seriesID{f.Of, f.WindowSize})
@@ -142,7 +143,7 @@ func (p promise) sizing(f metricFacts, released []*series) sizing {
 	}
 	parent := metrickind.Of(p.metrics[index].Kind)
 	if parent.Fine() { // a sum of means has no meaning
-		out.what = parent.Texts.Label
+		out.quantity = parent.Texts.Label
 	}
 	for key := range out.keys {
 		if parent.Fine() {

@@ -2,7 +2,7 @@ package report
 
 import "bytes"
 
-// PageKind is the outfile.Kind of pages.
+// PageKind implements outfile.Kind for pages.
 type PageKind struct{}
 
 // String describes a page.

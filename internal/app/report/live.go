@@ -13,26 +13,26 @@ import (
 
 // Live configures the updates of a served page.
 type Live struct {
-	Every time.Duration // approximate interval at which an open page requests a newer one
-	Kept  string        // sentence that describes which published values are on the page
-	Due   *Due          // schedule of the next values; nil: not shown
+	Every time.Duration // approximate interval at which an open page requests a newer page
+	Kept  string        // sentence that states which published values are on the page
+	Due   *Due          // schedule of the next values; nil: the page shows no schedule
 }
 
 // Due is the schedule of values. A window ends at a multiple of Slide, by a clock that is Shift
-// ahead of UTC. Its values are published Wait later, at the next multiple of Grid. The schedule
-// begins with the first values that are due after Since.
+// ahead of UTC. The values are published at the first multiple of Grid that is at least Wait after
+// the end of the window. The schedule begins with the first values that are due after Since.
 type Due struct {
 	Slide, Wait, Grid, Shift time.Duration
 	Since                    time.Time
 }
 
-// Past reports whether the newest windows were published so late that the clock cannot predict the
-// next values, because their events were old.
+// Past reports whether the newest windows were published much later than they ended, because their
+// events were old. The clock then cannot predict the next values.
 func (d *Due) Past(s Settled, published time.Time) bool {
 	return !s.End.IsZero() && published.Sub(s.End) > d.Wait+d.Grid+d.Slide
 }
 
-// DueOf returns the schedule, at time now, of the values of a deployment's shortest windows.
+// DueOf returns the schedule of the most frequent windows of a deployment, as of the time now.
 func DueOf(d *deployment.Deployment, since, now time.Time) *Due {
 	c := &d.Config
 	due := &Due{Since: since, Wait: c.Time.Lateness + c.Time.Skew + c.Time.IdleGrace, Grid: max(c.Outputs.PublishEvery,
@@ -47,12 +47,12 @@ func DueOf(d *deployment.Deployment, since, now time.Time) *Due {
 	return due
 }
 
-// Served holds the contents of headers for a served page.
+// Served holds the header values for a served page.
 type Served struct {
 	// Version changes whenever anything on the page changes. An open page requests its own address
-	// with If-None-Match: W/"Version".
+	// with the header If-None-Match: W/"Version".
 	Version string
-	Policy  string // content security policy, which the page also contains
+	Policy  string // content security policy; the page contains the same policy
 }
 
 // live holds the data of a served page for the template.
@@ -61,7 +61,8 @@ type live struct {
 	Version string
 }
 
-// WriteLive is Write for a server: an open page polls its address for newer values and shows them.
+// WriteLive is like Write, but the page is for a server: while it is open, it polls its address for
+// newer values and shows them.
 func (c *Collector) WriteLive(w io.Writer, o Options, l Live) (Served, error) {
 	o.nothing = "No value is published yet."
 	return c.write(w, o, &live{Live: l})

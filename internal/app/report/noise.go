@@ -11,24 +11,27 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// wholeNoise is noise as large as the value, in the units of typicalNoise.
+// wholeNoise stands for noise that is as large as the value, in the units of typicalNoise.
 const wholeNoise = 10_000
 
-// typicalNoise describes the typical noise relative to the values: its median over the largest
-// values, which make up half of their total. It uses only released numbers, so a public page may
-// show it; they do not reveal how many events are left out. Values that are large only because of
-// their noise would make the noise look too small, so the spread of sizes around the mean of a key
-// is reduced by the part that may be noise. It returns "" for a metric that is unknown, derived or
-// of a kind with several components, and if every value is 0.
+// typicalNoise describes the typical noise relative to the values: the median over the largest
+// values that make up half of the total. It uses only released numbers, so a public page may show
+// the result. Released numbers do not reveal how many events are left out.
+//
+// Values that are large only because of their noise would make the noise look too small. The spread
+// of sizes around the mean of a key is therefore reduced by the part that may be noise.
+//
+// The result is "" if the metric is unknown, derived or of a kind with several components, or if
+// every value is 0.
 func (s *series) typicalNoise(f metricFacts) string {
 	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived() || kind.Vector != nil {
 		return ""
 	}
 	type sums struct{ n, values, squares, noise float64 }
-	keys, whole := make([]sums, len(s.keys)), sums{}
+	keys, total := make([]sums, len(s.keys)), sums{}
 	for _, p := range s.points {
 		v := float64(p.value) / unit
-		for _, k := range []*sums{&keys[p.key], &whole} {
+		for _, k := range []*sums{&keys[p.key], &total} {
 			*k = sums{k.n + 1, k.values + v, k.squares + v*v, k.noise + p.sigma*p.sigma}
 		}
 	}
@@ -36,10 +39,11 @@ func (s *series) typicalNoise(f metricFacts) string {
 	for i, p := range s.points {
 		k := keys[p.key]
 		if k.n == 1 {
-			k = whole
+			k = total
 		}
 		mean := k.values / k.n
-		spread, noise := max(0, k.squares-mean*k.values), k.noise*(1+2*math.Sqrt(2/k.n)) // rarely more
+		// The noise rarely contributes more than this to the spread.
+		spread, noise := max(0, k.squares-mean*k.values), k.noise*(1+2*math.Sqrt(2/k.n))
 		sizes[i] = math.Abs(mean + math.Sqrt(max(0, 1-noise/spread))*(float64(p.value)/unit-mean))
 	}
 	least := choice.LeastOfHalf(slices.Clone(sizes))
@@ -55,9 +59,9 @@ func (s *series) typicalNoise(f metricFacts) string {
 		}
 		return 2*below >= all
 	})
-	if typical > wholeNoise || whole.squares < 1.2*whole.noise { // the values are hardly larger than noise alone
-		return "The noise to expect is typically larger than the values; events left out come on top."
+	if typical > wholeNoise || total.squares < 1.2*total.noise { // the values are hardly larger than noise alone
+		return "The noise is typically larger than the values; events that were left out add to the error."
 	}
-	return fmt.Sprintf("The noise to expect is typically %s of a value; events left out come on top.",
+	return fmt.Sprintf("The noise is typically %s of a value; events that were left out add to the error.",
 		words.Percent(float64(typical)/wholeNoise))
 }

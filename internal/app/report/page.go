@@ -22,7 +22,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// scripts are the parts of the one script, in order.
+// scripts lists the parts of the page's script, in order.
 var scripts = [...]string{
 	"format.js", "shell.js", "data.js", "scale.js", "plot.js", "svg.js", "tooltip.js", "chart.js", "histogram.js",
 	"picker.js", "sort.js", "table.js", "link.js", "main.js",
@@ -49,7 +49,7 @@ func loadAssets(scripts ...string) (*assets, error) {
 			return nil, err
 		}
 		for line := range strings.Lines(string(text)) {
-			code, _, _ := strings.Cut(strings.TrimSpace(line), "// ") // no string in the scripts contains this
+			code, _, _ := strings.Cut(strings.TrimSpace(line), "// ") // no string in the scripts contains "// "
 			if code = strings.TrimRight(code, " "); code != "" {
 				b.WriteString(code + "\n")
 			}
@@ -64,7 +64,7 @@ func loadAssets(scripts ...string) (*assets, error) {
 	return &assets{page: page, script: b.String(), style: string(style)}, err
 }
 
-// policy returns the content security policy of a page: its own script and style, and nothing else.
+// policy returns the content security policy of a page, which allows only its own script and style.
 func (a *assets) policy() string {
 	source := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -79,21 +79,22 @@ type page struct {
 	Title, Generated, Source string
 	Zone                     string // time zone of windows; "": UTC
 	Mark                     string
-	Meaning                  string // meaning of the promise, below "What these values show"
+	Meaning                  string // meaning of the promise, shown below "What these values show"
 	Promised                 []fact
 	Uncovered                []string
-	Biased                   bool // there may be values of private keys
+	Biased                   bool // some values may belong to private keys
 	Lopsided                 bool // some values are closer to one end of their interval than to the other
 	Sections                 []section
 	Data                     json.RawMessage
 	Style                    template.CSS
 	Script                   template.JS
 	Policy                   string
-	Live                     *live // nil: a file, which never changes
-	Settled                  int64 // end of the newest settled window in Unix milliseconds; 0: none
+	Live                     *live // nil for a file, which never changes
+	Settled                  int64 // end of the newest settled window in Unix milliseconds; 0: no window is settled
 }
 
-// section is a metric, with its statistics and its share of counted events.
+// section is the part of the page for one metric, with its statistics and its share of counted
+// events.
 type section struct {
 	ID, Name, Tag string
 	metric        string // name of the metric
@@ -103,10 +104,10 @@ type section struct {
 	Bounds        string // caps on each user; "" if unknown
 	Share         string // counted share of the newest window's events; "" if unknown
 	Nothing       string // text in place of a chart
-	Silent        string // notice that the newest windows have no values, or ""
-	Partial       string // values that are missing on the page; "" if none
+	Silent        string // notice that the newest windows have no values; "" if they have values
+	Partial       string // notice that values are missing on the page; "" if none is missing
 	Gaps          string // meaning of a missing key; "" if no key can be missing
-	Chart         int    // index in the data block; -1: nothing was released
+	Chart         int    // index in the data block; -1 if nothing was released
 	Beside        []section
 }
 
@@ -153,7 +154,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		switch {
 		case parent < 0:
 			out.Sections = append(out.Sections, s)
-		case kind.Statistic != nil && kind.ValueOf() == "": // configured: the events that it needs come after it
+		case kind.Statistic != nil && kind.ValueOf() == "": // a configured statistic precedes the events that it needs
 			events := out.Sections[parent]
 			s.metric, s.Share, s.Beside = events.metric, events.Share, append([]section{events}, events.Beside...)
 			s.Beside[0].Tag, s.Beside[0].Share, s.Beside[0].Beside = "number of events", "", nil
@@ -172,11 +173,12 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	return out, nil
 }
 
-// gaps explains a key that is missing in a window; "" for public keys, which are never missing.
+// gaps explains a key that is missing in a window. It returns "" for public keys, which are never
+// missing.
 func (p promise) gaps(m metricFacts) string {
-	lines := "Where a line breaks"
+	gap := "Where a line breaks"
 	if m.joined() && !m.ranked() {
-		lines = "If a key has no bars"
+		gap = "If a key has no bars"
 	}
 	source := slices.IndexFunc(p.metrics, func(source metricFacts) bool {
 		return m.KeyMode == deployment.KeysFrom && source.Name == m.KeysFrom
@@ -187,7 +189,7 @@ func (p promise) gaps(m metricFacts) string {
 	if !m.known || m.KeyMode == deployment.KeysPublic {
 		return ""
 	}
-	return lines + ", the key was not released in that window: it is absent, not zero."
+	return gap + ", the key was not released in that window: it is absent, not zero."
 }
 
 func (f metricFacts) id() seriesID { return seriesID{f.Name, f.WindowSize} }
@@ -232,8 +234,8 @@ func (f metricFacts) tag() string {
 	return metrickind.Of(f.Kind).Texts.Label
 }
 
-// inUnits returns the end of a tag with the unit of values, if it is not 1. Numbers of events have
-// no unit, and shares have the unit of their edges.
+// inUnits returns the end of a tag that states the unit of values, or "" if the values have none.
+// Numbers of events have no unit, and shares have the unit of their edges.
 func (f metricFacts) inUnits(unit string) string {
 	kind := metrickind.Of(f.Kind)
 	if unit != "" && kind.Tree == nil && strings.Contains(kind.Texts.Value, "{value}") {
@@ -264,7 +266,7 @@ func (s summary) tiles(targeted bool) []fact {
 	)
 }
 
-// partial describes the values of a series that are not on the page.
+// partial states which values of a series are on the page, or returns "" if all of them are.
 func (s *series) partial(all summary) string {
 	if all.count == len(s.points) {
 		return ""

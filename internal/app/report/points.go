@@ -13,21 +13,21 @@ import (
 // unit is the number of units of a released value per count.
 const unit = 1024
 
-// point is a released value of a series, without the names that all its values share. Numbers of
-// counts are in 1/1024.
+// point is a released value of a series, without the names that all values of the series share.
+// Counts are in units of 1/1024.
 type point struct {
-	start, end   int64 // window, by the clock of the deployment's zone
+	start, end   int64 // start and end of the window by the clock of the deployment's zone
 	key          int32 // index into series.keys
 	rungs        uint32
 	value        int64
-	below, above int64 // value − low and high − value, rounded up
+	below, above int64 // value − low, and high − value, both rounded up
 	sigma        float64
 	confidence   float64
 	met          bool
 }
 
-// seriesID identifies a series. It includes the size of the windows, so that releases of an earlier
-// configuration under the same name are another series.
+// seriesID identifies a series. It includes the size of the windows, because an earlier
+// configuration may have used the same name with windows of another size.
 type seriesID struct {
 	name string
 	size int64
@@ -39,10 +39,10 @@ type series struct {
 	keys    []string
 	index   map[string]int32
 	points  []point
-	dropped summary             // figures of dropped points
-	horizon int64               // end of the oldest window that is kept whole; older points are dropped
+	dropped summary             // figures of the dropped points
+	horizon int64               // end of the oldest window that is kept; older points are dropped
 	noise   map[string]struct{} // ids of noise keys
-	parts   []int               // by key: the index of its statistic, if several are joined
+	parts   []int               // by key, if several statistics are joined: the index of the key's statistic
 }
 
 // points holds at most 2·limit releases at a time.
@@ -89,8 +89,9 @@ func (p *points) add(r schemas.Release) {
 	}
 }
 
-// margin returns the distance from a value to one end of its interval, rounded up, so that the
-// interval on the page covers the released one.
+// margin returns the distance from a value to one end of its interval. sign is −1 for the low end
+// and 1 for the high end. The distance is rounded up, so that the interval on the page covers the
+// released interval.
 func margin(value int64, end float64, sign float64) int64 {
 	d := math.Ceil(sign*(end-float64(value)/unit)*unit - 1e-6)
 	switch {
@@ -102,7 +103,7 @@ func margin(value int64, end float64, sign float64) int64 {
 	return int64(d)
 }
 
-// sort sorts points by key and window and drops copies.
+// sort sorts points by key and window, and drops copies.
 func (s *series) sort() error {
 	var err error
 	rank := s.rankKeys()
@@ -133,7 +134,7 @@ func (s *series) rankKeys() []int32 {
 	return rank
 }
 
-// settle drops copies, and points beyond the limit.
+// settle drops copies and the points beyond the limit, and returns all series.
 func (p *points) settle() ([]*series, error) {
 	p.prune()
 	out := make([]*series, 0, len(p.byID))

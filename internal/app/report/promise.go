@@ -11,17 +11,17 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// promise describes the promise of a deployment: public configuration, and numbers computed from
-// it.
+// promise describes the promise of a deployment. It contains public configuration and numbers that
+// are computed from it.
 type promise struct {
 	epsilon, delta, deltaKeys float64
 	mu                        float64 // Gaussian parameter of the whole budget
 	accountant                string
-	period                    time.Duration // 0: for life
+	period                    time.Duration // budget period; 0: a single period that never ends
 	trust                     string
 	zone                      string // time zone of windows; "": UTC
 	valueField, valueUnit     string // field and unit of values
-	unnamed                   bool   // events without a user count
+	unnamed                   bool   // whether events without a user count
 	noiseKeys                 []string
 	metrics                   []metricFacts
 }
@@ -30,12 +30,12 @@ type promise struct {
 type metricFacts struct {
 	schemas.MetricSpec
 	known        bool    // the metric is in the configuration
-	keyed        bool    // its events have keys
+	keyed        bool    // the metric's events have keys
 	threshold    float64 // count from which a private key is released; 0 for other keys
 	meetableFrom float64 // least count that can meet the target; +Inf: no count can
 	sigmaTop     float64
-	subject      string               // field of values, shown in titles instead of a demo's metric; else ""
-	parts        []schemas.MetricSpec // statistics shown together, beginning with this one; nil for one alone
+	subject      string               // field of values that a demo's titles show instead of the metric; else ""
+	parts        []schemas.MetricSpec // statistics shown together, beginning with this one; nil if shown alone
 }
 
 func promiseOf(d *deployment.Deployment) promise {
@@ -53,7 +53,7 @@ func promiseOf(d *deployment.Deployment) promise {
 			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && kind.Keyed(),
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
-		if kind.Statistic != nil { // its target is met whenever the target of the number of events is
+		if kind.Statistic != nil { // meets its target whenever the number of events meets its own
 			parent := slices.IndexFunc(p.metrics, func(parent metricFacts) bool { return parent.Name == m.Spec.Of })
 			f.meetableFrom = p.metrics[parent].meetableFrom
 		}

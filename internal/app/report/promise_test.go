@@ -46,8 +46,8 @@ func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 	if asked := p.metrics[0].wanted(); !strings.HasSuffix(asked, " %, which the target of its quantiles needs,") {
 		t.Errorf("of the number of events, %q is asked for", asked)
 	}
-	if keys := p.metrics[0].keys(); !regexp.MustCompile(`^private: a key is released from about [0-9,]+ ` +
-		`events on`).MatchString(keys) {
+	if keys := p.metrics[0].keys(); !regexp.MustCompile(`^private: a key is released only at about [0-9,]+ ` +
+		`events or more`).MatchString(keys) {
 		t.Errorf("keys: %q", keys) // not from a value: that is a quantile, or a mean
 	}
 	from := ""
@@ -56,7 +56,7 @@ func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 		m := dataOf(&series{}, p.metrics[i], sizing{}, summary{})
 		asked, reached, _ := strings.Cut(m.Asked, " is asked for: ")
 		if from = cmp.Or(from, reached); !strings.HasPrefix(asked, want) || reached != from ||
-			!strings.HasPrefix(reached, "it is reached from about ") || !strings.HasSuffix(reached, " events on") {
+			!strings.HasPrefix(reached, "values of about ") || !strings.HasSuffix(reached, " events or more reach it") {
 			t.Errorf("%s: %q, want %q, %q", p.metrics[i].Name, m.Asked, want, from)
 		}
 	}

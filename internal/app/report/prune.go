@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// prune drops copies and then the oldest windows, so that at most limit points are left. The final
-// result depends only on the set of points: a metric's room only shrinks as points are added, so a
-// window that once did not fit does not fit later with more points.
+// prune drops copies and then the oldest windows, so that at most limit points are left. The result
+// depends only on the set of points, not on their order: a metric's room only shrinks as points are
+// added, so a window that has been dropped would not fit later either.
 func (p *points) prune() {
 	ids := p.ids()
 	for _, id := range ids {
@@ -24,8 +24,8 @@ func (p *points) prune() {
 	}
 }
 
-// share divides the limit among the metrics by the number of points that each has ever had. A
-// metric that needs less than an equal part leaves the rest to the others.
+// share divides the limit equally among the metrics. A metric that has had fewer points than an
+// equal part leaves the rest to the others.
 func (p *points) share(ids []seriesID) []int {
 	rooms, order := make([]int, len(ids)), make([]int, len(ids))
 	for i, id := range ids {
@@ -33,16 +33,16 @@ func (p *points) share(ids []seriesID) []int {
 		rooms[i], order[i] = len(s.points)+s.dropped.count, i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rooms[a], rooms[b]) })
-	left := p.limit
+	remaining := p.limit
 	for i, metric := range order {
-		rooms[metric] = min(rooms[metric], left/(len(order)-i))
-		left -= rooms[metric]
+		rooms[metric] = min(rooms[metric], remaining/(len(order)-i))
+		remaining -= rooms[metric]
 	}
 	return rooms
 }
 
-// keep keeps the newest whole windows that fit into room. If not even the newest window fits, its
-// largest values stay.
+// keep drops all points except those of the newest windows that fit completely into room. If not
+// even the newest window fits, keep leaves the largest values of that window.
 func (s *series) keep(room int) {
 	if len(s.points) <= room {
 		return
@@ -53,8 +53,8 @@ func (s *series) keep(room int) {
 	}
 	ends := slices.Sorted(maps.Keys(count))
 	s.horizon = ends[len(ends)-1]
-	for fits, i := 0, len(ends)-1; i >= 0 && fits+count[ends[i]] <= room; i-- {
-		fits += count[ends[i]]
+	for total, i := 0, len(ends)-1; i >= 0 && total+count[ends[i]] <= room; i-- {
+		total += count[ends[i]]
 		s.horizon = ends[i]
 	}
 	s.points = slices.DeleteFunc(s.points, func(pt point) bool {

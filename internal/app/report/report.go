@@ -13,29 +13,29 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// MaxPoints is the maximum number of released values on a page, over all metrics: about 9 MB of
-// HTML.
+// MaxPoints is the maximum number of released values on a page, in all metrics together. A page
+// with that many values has about 9 MB.
 const MaxPoints = 250_000
 
-// ErrConflict means that two releases of one metric, window and key differ: somebody has tampered
-// with the counts topic.
+// ErrConflict means that two releases for the same metric, window and key differ. Somebody has then
+// tampered with the counts topic.
 var ErrConflict = errors.New("two different values for one metric, window and key")
 
-// Options are texts on a page, and facts about its releases.
+// Options holds texts for a page and facts about its releases.
 type Options struct {
 	Title     string    // default "Tollgate report"
-	Generated time.Time // time at which the page was made; zero: not shown
-	Source    string    // source of the releases; "": not shown
-	Zone      string    // time zone of windows; "": the deployment's
+	Generated time.Time // time at which the page was made; zero: the page does not show it
+	Source    string    // source of the releases; "": the page does not show it
+	Zone      string    // time zone of windows; "": the time zone of the deployment
 	Scope     string    // events that the promise covers, such as "in this file"; "": all events
 	Mark      string    // warning above all values, for example that they are made up
 	Error     string    // typical error of the values, for a page whose events are not secret
-	Notes     []string  // further limits of the promise
-	Settled   Settled   // the settled windows; the page also shows those without values
-	nothing   string    // text for a metric without values; default: nothing was published, and the reasons
+	Notes     []string  // additional limits of the promise
+	Settled   Settled   // the settled windows, including those without values
+	nothing   string    // text for a metric without values; default: a sentence with the possible reasons
 }
 
-// Collector collects releases for one page or for many. Not safe for concurrent use.
+// Collector collects releases for one page or several. It must not be used concurrently.
 type Collector struct {
 	promise promise
 	points  *points
@@ -48,17 +48,17 @@ func newCollector(p promise, limit int) *Collector {
 	return &Collector{promise: p, points: newPoints(limit, wallclock.Of(p.zone))}
 }
 
-// Add adds a release, in any order. A copy of an added release changes nothing.
+// Add adds a release. Releases can be added in any order, and copies of a release change nothing.
 func (c *Collector) Add(r schemas.Release) { c.points.add(r) }
 
-// Write writes a page of the releases added so far; more can be added later. Errors: ErrConflict,
-// and those of w.
+// Write writes a page of the releases added so far. More releases can be added later. Errors:
+// ErrConflict, and the errors of w.
 func (c *Collector) Write(w io.Writer, o Options) error {
 	_, err := c.write(w, o, nil)
 	return err
 }
 
-// write writes a page; l is nil for a file.
+// write writes a page. l is nil if the page is a file.
 func (c *Collector) write(w io.Writer, o Options, l *live) (Served, error) {
 	load, extra := fileAssets, ""
 	if l != nil {

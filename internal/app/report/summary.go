@@ -9,7 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 )
 
-// Settled is the range of settled windows under one configuration. The zero value means unknown.
+// Settled is the range of settled windows under one configuration. The zero value means that the
+// range is unknown.
 type Settled struct {
 	Generation uint32
 	Since, End time.Time // ends of the first and the last window
@@ -23,8 +24,8 @@ func (s *Settled) Add(generation uint32, since, end time.Time) {
 	s.End = end
 }
 
-// windows returns the start of the first settled window of a metric, the end of the last one, and
-// their number; 0 if unknown.
+// windows returns the start of a metric's first settled window, the end of the last settled window,
+// and the number of settled windows. The number is 0 if the windows are unknown.
 func (s Settled) windows(clock *wallclock.Clock, size, slide int64) (first, last, count int64) {
 	if s.End.IsZero() || slide <= 0 {
 		return 0, 0, 0
@@ -35,18 +36,18 @@ func (s Settled) windows(clock *wallclock.Clock, size, slide int64) (first, last
 	return first - size, last, max((last-first)/slide+1, 0)
 }
 
-// summary holds figures of many points.
+// summary holds the figures of many points.
 type summary struct {
 	count, met         int
 	sigmaMin, sigmaMax float64
 	rungsMin, rungsMax uint32
 	windows            map[[2]int64]struct{} // start and end
 	first, last        int64                 // start of the first window, end of the last
-	settled            int                   // number of windows from first to last; 0: unknown
-	silent             int                   // number of the newest settled windows without values
+	settled            int                   // number of settled windows; 0 if unknown
+	silent             int                   // number of settled windows after the last window with values
 }
 
-// extend adds the settled windows of a metric, with values or without.
+// extend adds the settled windows of a metric, whether they have values or not.
 func (s *summary) extend(first, last, count, size, slide int64) {
 	if count == 0 {
 		return
@@ -56,7 +57,7 @@ func (s *summary) extend(first, last, count, size, slide int64) {
 	s.settled = int((s.last-s.first-size)/slide) + 1
 }
 
-// unreleased returns a notice if the newest windows have no values, else "".
+// unreleased returns a notice if the newest windows have no values, and otherwise "".
 func (s *summary) unreleased() string {
 	if s.silent == 0 {
 		return ""
@@ -98,7 +99,7 @@ func (s *summary) merge(o summary) {
 	maps.Copy(s.windows, o.windows)
 }
 
-// summary returns the figures of all points ever added, dropped or not.
+// summary returns the figures of all points that were ever added, including the dropped ones.
 func (s *series) summary() summary {
 	var all summary
 	all.merge(s.dropped)

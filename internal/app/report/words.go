@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// fact is a line of a list of facts. Exact facts are hidden until the reader expands them.
+// fact is a line in a list of facts. Exact facts are hidden until the reader expands them.
 type fact struct {
 	Name, Text string
 	Exact      bool
@@ -24,7 +24,7 @@ type fact struct {
 func plain(name, text string) fact   { return fact{name, text, false} }
 func exactly(name, text string) fact { return fact{name, text, true} }
 
-// promised returns the promise to every user, for ever or for the events in a scope.
+// promised returns the promise to every user. An empty scope stands for all events, for ever.
 func (p promise) promised(scope string) []fact {
 	unit, over := "every user, with all of their events, for ever", "deployment"
 	if scope != "" {
@@ -60,23 +60,23 @@ func (p promise) promised(scope string) []fact {
 // factor describes ε and δ in words: P(S) ≤ e^ε P'(S) + δ for any set S of results and any two
 // inputs that differ in one user.
 func (p promise) factor() string {
-	most := "is at most"
+	relation := "is at most"
 	if f := math.Exp(p.epsilon); f >= deployment.Countless {
-		most = "can be"
+		relation = "can be"
 	}
-	return fmt.Sprintf("the probability of any result with a user %s %s times that without, plus %s; and the other "+
-		"way round", most, deployment.Factor(p.epsilon), digits(p.delta))
+	return fmt.Sprintf("the probability of any result with a user %s %s times that without the user, plus %s; and "+
+		"vice versa", relation, deployment.Factor(p.epsilon), digits(p.delta))
 }
 
 // uncovered returns the limits of the promise.
 func (p promise) uncovered(notes []string) []string {
 	out := append([]string(nil), notes...)
 	if p.trust == deployment.TrustProducer {
-		out = append(out, "Tollgate believes the times in the records: someone who can forge them can decide which "+
+		out = append(out, "Tollgate trusts the times in the records: someone who can forge them can decide which "+
 			"records count.")
 	} else {
-		out = append(out, "Records that become visible after their window was closed are left out. Which ones these "+
-			"are depends on the brokers and their clock, and one person's traffic can influence it.")
+		out = append(out, "Records that become visible after their window was closed are left out. Which records "+
+			"these are depends on the brokers and their clock, and one person's traffic can influence that.")
 	}
 	if p.unnamed {
 		out = append(out, "An"+strings.TrimPrefix(deployment.UnnamedUnit, "an")+".")
@@ -85,7 +85,7 @@ func (p promise) uncovered(notes []string) []string {
 		"A person with several user ids counts as several users; people who share an id count as one.",
 		"Targets, bounds and lists of public keys that were chosen by looking at the data can reveal some of it.",
 		"When a value appears, and whether the deployment runs at all, is visible.",
-		"Anyone who has the noise key can compute the exact counts: noise is as secret as that key.",
+		"Anyone who has the noise key can compute the exact counts: the noise is only as secret as that key.",
 		"What others publish about the same people is not part of this promise.",
 	)
 }
@@ -93,7 +93,7 @@ func (p promise) uncovered(notes []string) []string {
 // zoneName returns the name of the time zone of windows.
 func (p promise) zoneName() string { return cmp.Or(p.zone, "UTC") }
 
-// facts describes a metric.
+// facts returns the list of facts about a metric.
 func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 	if !f.known {
 		return []fact{plain("Definition", "not in this configuration: released under an earlier one")}
@@ -125,6 +125,7 @@ func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 		exactly("Least noise", "standard deviation σ of "+terminal.Rounded(f.sigmaTop)))
 }
 
+// counted describes the quantity that a metric releases.
 func (f metricFacts) counted(valueField, unit string) string {
 	least, most := f.span()
 	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(least), 0), "{max}",
@@ -149,8 +150,8 @@ func (f metricFacts) keys() string {
 		if size := metrickind.Of(f.Kind).Texts.Size; size != "" {
 			from = "about " + terminal.Ceiling(f.threshold) + " " + size
 		}
-		return "private: a key is released from " + from + " on. A key that is not released is absent, which does " +
-			"not mean zero"
+		return "private: a key is released only at " + from + " or more. A key that is not released is absent, which " +
+			"does not mean zero"
 	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
 		return "no keys: everything is counted together"
 	}
@@ -180,12 +181,12 @@ func (f metricFacts) bounds() string {
 // targeted reports whether the metric has, or may have, a target.
 func (f metricFacts) targeted() bool { return !f.known || f.HasTarget() }
 
-// wanted describes the error of the target, or returns "" without a target.
+// wanted describes the error that the target permits, or returns "" if there is no target.
 func (f metricFacts) wanted() string {
 	kind := metrickind.Of(f.Kind)
 	if kind.Statistic == nil || !f.HasTarget() {
 		target := terminal.Target(f.Relative, f.Absolute)
-		if kind.Tree != nil && target != "" { // not configured, but derived
+		if kind.Tree != nil && target != "" { // the target is derived, not configured
 			target += ", which the target of its " + metrickind.Of(kind.Tree.Statistic).Texts.Label + "s needs,"
 		}
 		return target
@@ -201,7 +202,7 @@ func (f metricFacts) wanted() string {
 func (f metricFacts) target() string {
 	confidence := digits(f.Confidence*100) + " % confidence"
 	if metrickind.Of(f.Kind).ValueOf() != "" {
-		return "no target of its own: its noise follows from that of " + f.Of + "; intervals at " + confidence
+		return "no target of its own: the noise follows from the noise of " + f.Of + "; intervals at " + confidence
 	}
 	if !f.HasTarget() {
 		return "every value is as exact as the least noise allows; intervals at " + confidence
@@ -209,8 +210,8 @@ func (f metricFacts) target() string {
 	return f.wanted() + " is asked for, at " + confidence + "; " + f.reached()
 }
 
-// reached describes the values that can meet the target, or returns "" if that is unknown or there
-// is no target.
+// reached describes which values can meet the target. It returns "" if there is no target or if
+// this is unknown.
 func (f metricFacts) reached() string {
 	switch {
 	case !f.known || !f.HasTarget():
@@ -226,7 +227,7 @@ func (f metricFacts) reached() string {
 		size = "events"
 	}
 	from := strings.TrimSpace(terminal.Ceiling(f.meetableFrom) + " " + size)
-	return "it is reached from about " + from + " on"
+	return "values of about " + from + " or more reach it"
 }
 
 // rank formats a rank, given in millionths.
@@ -234,7 +235,7 @@ func rank(millionths int64) string {
 	return digits(float64(millionths)/(metrickind.RankUnit/100)) + " %"
 }
 
-// digits formats a number with six digits, and powers of ten as 10⁻⁶.
+// digits formats a number with six digits. It writes exponents as powers of ten, such as 10⁻⁶.
 func digits(v float64) string {
 	mantissa, exponent, found := strings.Cut(words.Digits(v), "e")
 	if !found {

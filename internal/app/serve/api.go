@@ -14,8 +14,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// releasesResponse returns the response of /v1/releases: values as tollgate run --format json
-// prints them, without the unit; whether there are more; and the cursor for the next page.
+// releasesResponse returns the response of /v1/releases: the values, whether there are more, and
+// the cursor for the next page. Values have the form in which tollgate run --format json prints
+// them, but without the unit.
 func releasesResponse(found []*schemas.Release, more bool) ([]byte, error) {
 	b := make([]byte, 0, 64+384*len(found))
 	b = append(b, `{"releases":[`...)
@@ -39,11 +40,11 @@ func releasesResponse(found []*schemas.Release, more bool) ([]byte, error) {
 func (s *server) releases(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
-		wrong := errorResponse{Error: err.Error()}
+		response := errorResponse{Error: err.Error()}
 		if e := (*badQuery)(nil); errors.As(err, &e) {
-			wrong.Parameter = e.parameter
+			response.Parameter = e.parameter
 		}
-		fail(w, http.StatusBadRequest, wrong)
+		fail(w, http.StatusBadRequest, response)
 		return
 	}
 	v := s.completeView(w)
@@ -55,25 +56,25 @@ func (s *server) releases(w http.ResponseWriter, r *http.Request) {
 			Parameter: "metric"})
 		return
 	}
-	if fresh(w, r, v.tag) {
+	if notModified(w, r, v.tag) {
 		return
 	}
 	text, err := releasesResponse(v.find(q))
 	writeJSON(w, http.StatusOK, text, err)
 }
 
-// completeView returns the served values, or responds that they are still being read and returns
-// nil.
+// completeView returns the current view. If values are still being read, it responds with an error
+// that states this, and returns nil.
 func (s *server) completeView(w http.ResponseWriter) *view {
-	if s.complete.Load() { // before the view, which is replaced first
+	if s.complete.Load() { // must precede view.Load, because show stores the view before complete
 		return s.view.Load()
 	}
 	fail(w, http.StatusServiceUnavailable, errorResponse{
-		Error: "values are still being read: ask again in a few seconds"})
+		Error: "values are still being read: try again in a few seconds"})
 	return nil
 }
 
-// shareResponse is the counted share of the events of a metric's window.
+// shareResponse is the share of the events of a metric's window that was counted.
 type shareResponse struct {
 	Metric      string    `json:"metric"`
 	WindowStart time.Time `json:"window_start"`
@@ -99,12 +100,12 @@ func sharesResponse(all []report.CountedShare) ([]byte, error) {
 }
 
 func (s *server) shares(w http.ResponseWriter, r *http.Request) {
-	if v := s.completeView(w); v != nil && !fresh(w, r, v.tag) {
+	if v := s.completeView(w); v != nil && !notModified(w, r, v.tag) {
 		writeJSON(w, http.StatusOK, v.shares, nil)
 	}
 }
 
-// metricsResponse is the response of /v1/metrics: public configuration.
+// metricsResponse is the response of /v1/metrics. It contains public configuration only.
 type metricsResponse struct {
 	Deployment string           `json:"deployment"`
 	Guarantee  guarantee        `json:"guarantee"`
@@ -117,7 +118,7 @@ type guarantee struct {
 	Epsilon       float64  `json:"epsilon"`
 	Delta         float64  `json:"delta"`
 	Accountant    string   `json:"accountant"`
-	PeriodSeconds *float64 `json:"period_seconds"` // null: unlimited
+	PeriodSeconds *float64 `json:"period_seconds"` // null: a single period that never ends
 }
 
 type metricResponse struct {
@@ -129,11 +130,11 @@ type metricResponse struct {
 	Keys          string   `json:"keys"`
 	KeysFrom      string   `json:"keys_from,omitempty"`
 	Confidence    float64  `json:"confidence"`
-	Relative      *float64 `json:"relative"` // null: no such target
-	Absolute      *float64 `json:"absolute"`
+	Relative      *float64 `json:"relative"` // null: no relative target
+	Absolute      *float64 `json:"absolute"` // null: no absolute target
 }
 
-// describe returns the description of a deployment in /v1/metrics.
+// describe returns the response of /v1/metrics for a deployment.
 func describe(d *deployment.Deployment) ([]byte, error) {
 	nonZero := func(v float64) *float64 {
 		if v == 0 {
@@ -151,7 +152,7 @@ func describe(d *deployment.Deployment) ([]byte, error) {
 		Metrics: make([]metricResponse, 0, len(d.Metrics)),
 	}
 	for _, m := range d.Metrics {
-		if metrickind.Of(m.Spec.Kind).Tree != nil { // its target follows from its statistics' targets
+		if metrickind.Of(m.Spec.Kind).Tree != nil { // the target is derived from the targets of the statistics
 			m.Spec.Relative = 0
 		}
 		out.Metrics = append(out.Metrics, metricResponse{

@@ -14,24 +14,24 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/published"
 )
 
-// feed brings published values to a server. Reading never waits until a page is made.
+// feed passes published values from Kafka to a server. Reading does not wait while a page is made.
 type feed struct {
 	s         *server
 	pause     time.Duration // minimum time between two pages
 	changed   chan struct{} // capacity 1
-	responded atomic.Bool   // Kafka has responded since follow last began to read
+	responded atomic.Bool   // Kafka has responded since the last call of read began
 	after     func(time.Duration) <-chan time.Time
 	read      func(context.Context, *deployment.Deployment, published.Options, func(published.Turn) error) error
 
 	mu        sync.Mutex
 	kept      values
-	turn      uint64 // last turn
+	turn      uint64 // the last turn that was read
 	settled   report.Settled
 	published time.Time // publication time of the last turn
-	current   bool      // everything settled at the start has been read
+	current   bool      // all values that were settled at the start have been read
 }
 
-// together limits how many values of old turns are read at once.
+// together limits the number of values of old turns that are read at once.
 const together = 10_000
 
 func newFeed(s *server, limit int) *feed {
@@ -39,8 +39,8 @@ func newFeed(s *server, limit int) *feed {
 		kept: values{keep: s.options.Keep, limit: limit, clock: wallclock.Of(s.deployment.Config.Time.WindowZone)}}
 }
 
-// follow reads published values until ctx ends. It logs each failure once and retries after pauses
-// that grow to a minute and are reset by a success.
+// follow reads published values until ctx ends. It logs each failure once and tries again after a
+// pause. Pauses grow up to a minute; a response from Kafka resets them.
 func (f *feed) follow(ctx context.Context) error {
 	logged, pause := "", firstPause
 	for {
@@ -49,12 +49,12 @@ func (f *feed) follow(ctx context.Context) error {
 			From: &published.Position{Turn: f.turn}, Together: together, OnResponse: f.onResponse,
 			Logger: f.s.options.Logger,
 		}, f.add)
-		var wrong *deployment.ConfigError
-		if ctx.Err() != nil || errors.As(err, &wrong) {
+		var invalid *deployment.ConfigError
+		if ctx.Err() != nil || errors.As(err, &invalid) {
 			return err
 		}
 		if f.responded.Load() {
-			logged, pause = "", firstPause // a new failure
+			logged, pause = "", firstPause // err is a new failure
 		}
 		if err != nil && err.Error() != logged {
 			logged = err.Error()
@@ -65,14 +65,14 @@ func (f *feed) follow(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		pause = min(2*pause, mostPause)
+		pause = min(2*pause, maxPause)
 	}
 }
 
 // Pauses between attempts to read published values.
 const (
 	firstPause = time.Second
-	mostPause  = time.Minute
+	maxPause   = time.Minute
 )
 
 func (f *feed) add(p published.Turn) error {
@@ -95,12 +95,12 @@ func (f *feed) add(p published.Turn) error {
 	return nil
 }
 
-// clockMargin is how far this machine's clock may be behind the clock of a run.
+// clockMargin is the time by which this machine's clock may be behind the clock of a run.
 const clockMargin = time.Minute
 
-// trustedEnd returns the end of a turn. Whoever can write to the turns topic can forge any time.
-// Instead of a future time, which only made-up event times can cause, trustedEnd returns the last
-// window end of the turn's values, or zero if it has no values.
+// trustedEnd returns the end of a turn. Anyone who can write to the turns topic can forge that
+// time. If it lies in the future, which only forged times can cause, trustedEnd returns the latest
+// window end among the turn's values instead, or the zero time if the turn has no values.
 func (f *feed) trustedEnd(p *published.Turn, now time.Time) (end time.Time) {
 	if !p.End.After(now.Add(f.s.deployment.Config.Time.Skew + clockMargin)) {
 		return p.End
@@ -138,14 +138,14 @@ func (f *feed) update() error {
 	f.mu.Lock()
 	rows, current := f.kept.rows(), f.current
 	f.s.settled, f.s.published = f.settled, f.published
-	if f.kept.dropped { // a window without values may have lost them
+	if f.kept.dropped { // a settled window without values may be one whose values were dropped
 		f.s.settled.Since = f.settled.End
 	}
 	f.mu.Unlock()
 	return f.s.show(rows, current)
 }
 
-// show makes a page after each change, with at most a fifth of a core.
+// show makes a page after each change. Its pauses keep it to at most a fifth of a core.
 func (f *feed) show(ctx context.Context) error {
 	for {
 		select {

@@ -9,7 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/monitor/process"
 )
 
-// metrics are the metrics of this process. Labels contain only the route and status of a request.
+// metrics holds the Prometheus metrics of this process. Labels contain only the route and the
+// status of a request.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -18,7 +19,7 @@ type metrics struct {
 	turn     prometheus.Gauge
 }
 
-// newMetrics returns the metrics. brokerResponse returns the time of Kafka's last response in Unix
+// newMetrics returns new metrics. brokerResponse returns the time of Kafka's last response in Unix
 // seconds.
 func newMetrics(brokerResponse func() float64) *metrics {
 	m := &metrics{
@@ -32,7 +33,7 @@ func newMetrics(brokerResponse func() float64) *metrics {
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
 		}, []string{"route"}),
 		values: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "tollgate_serve_values", Help: "Published values that are kept.",
+			Name: "tollgate_serve_values", Help: "Number of published values that are kept.",
 		}),
 		turn: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tollgate_serve_last_turn_timestamp_seconds", Help: "End of the last turn whose values were " +
@@ -46,13 +47,13 @@ func newMetrics(brokerResponse func() float64) *metrics {
 	return m
 }
 
-// handler serves a scrape.
+// handler returns a handler that serves the metrics to Prometheus.
 func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{DisableCompression: true,
 		MaxRequestsInFlight: 4})
 }
 
-// counted counts a route's responses.
+// counted wraps a handler so that the responses of its route are counted and timed.
 func (m *metrics) counted(route string, h http.Handler) http.Handler {
 	labels := prometheus.Labels{"route": route}
 	return promhttp.InstrumentHandlerDuration(m.duration.MustCurryWith(labels),

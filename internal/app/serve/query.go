@@ -24,40 +24,40 @@ type query struct {
 	limit       int
 }
 
-// badQuery is an error in a parameter. Its text contains the remedy, and no data from the request.
+// badQuery is an error in a parameter. The text contains the remedy, but no data from the request.
 type badQuery struct{ parameter, text string }
 
 func (e *badQuery) Error() string { return e.text }
 
-func bad(parameter, format string, args ...any) error {
+func newBadQuery(parameter, format string, args ...any) error {
 	return &badQuery{parameter, fmt.Sprintf(format, args...)}
 }
 
-// parseQuery reads the parameters of /v1/releases. Its error is a *badQuery.
+// parseQuery parses the parameters of /v1/releases. The error, if not nil, is a *badQuery.
 func parseQuery(raw string) (*query, error) {
 	given, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, bad("", "the query is not valid: write name=value with & between them, and percent-encode names "+
-			"and values")
+		return nil, newBadQuery("", "the query is not valid: write name=value pairs with & between them, and "+
+			"percent-encode names and values")
 	}
 	q := &query{from: math.MinInt64, to: math.MaxInt64, limit: defaultLimit}
 	for name, values := range given {
 		read := parameters[name]
 		switch {
 		case read == nil:
-			return nil, bad("", "there is an unknown parameter: /v1/releases takes metric, key, from, to, "+
+			return nil, newBadQuery("", "there is an unknown parameter: /v1/releases takes metric, key, from, to, "+
 				"limit and after")
 		case len(values) > 1:
-			return nil, bad(name, "%s is given more than once: give it once", name)
+			return nil, newBadQuery(name, "%s is given more than once: give it once", name)
 		case !utf8.ValidString(values[0]):
-			return nil, bad(name, "%s is not UTF-8: encode it as UTF-8, then percent-encode it", name)
+			return nil, newBadQuery(name, "%s is not UTF-8: encode it as UTF-8, then percent-encode it", name)
 		}
 		if err := read(q, values[0]); err != nil {
 			return nil, err
 		}
 	}
 	if q.key != nil && q.metric == nil {
-		return nil, bad("metric", "key is only used with metric: name the metric of the key")
+		return nil, newBadQuery("metric", "key is only used with metric: add the metric of the key")
 	}
 	return q, nil
 }
@@ -82,15 +82,15 @@ var parameters = map[string]func(q *query, text string) error{
 	"limit": func(q *query, text string) (err error) {
 		q.limit, err = strconv.Atoi(text)
 		if err != nil || q.limit < 1 || q.limit > maxLimit {
-			return bad("limit", "limit must be a whole number from 1 to %d: for more values, ask again with after",
-				maxLimit)
+			return newBadQuery("limit", "limit must be a whole number from 1 to %d: for more values, send further "+
+				"requests with after", maxLimit)
 		}
 		return nil
 	},
 	"after": func(q *query, text string) error {
 		after, ok := parseCursor(text)
 		if !ok {
-			return bad("after", "after must be the field next of an earlier response, unchanged")
+			return newBadQuery("after", "after must be the unchanged field next of an earlier response")
 		}
 		q.after = &after
 		return nil
@@ -100,7 +100,8 @@ var parameters = map[string]func(q *query, text string) error{
 func parseTime(name, text string) (int64, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return 0, bad(name, "%s must be a time such as 2025-03-03T12:00:00Z (a + of an offset is written %%2B)", name)
+		return 0, newBadQuery(name,
+			"%s must be a time such as 2025-03-03T12:00:00Z (write the + of an offset as %%2B)", name)
 	}
 	return t.UnixMilli(), nil
 }
@@ -108,13 +109,13 @@ func parseTime(name, text string) (int64, error) {
 // cursor encodes a position for clients.
 func (a position) cursor() string {
 	text, err := json.Marshal([]any{a.windowEnd, a.metric, a.windowStart, a.key})
-	if err != nil { // strings and integers are always written
+	if err != nil { // impossible: encoding strings and integers does not fail
 		return ""
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// parseCursor is the inverse of cursor.
+// parseCursor decodes a position that cursor encoded.
 func parseCursor(text string) (position, bool) {
 	var a position
 	decoded, err := base64.RawURLEncoding.DecodeString(text)

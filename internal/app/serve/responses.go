@@ -9,7 +9,7 @@ import (
 // errorResponse is the body of every error response.
 type errorResponse struct {
 	Error     string `json:"error"`               // the fault and its remedy
-	Parameter string `json:"parameter,omitempty"` // parameter of the query at fault
+	Parameter string `json:"parameter,omitempty"` // name of the query parameter at fault
 }
 
 func fail(w http.ResponseWriter, code int, e errorResponse) {
@@ -21,19 +21,19 @@ func fail(w http.ResponseWriter, code int, e errorResponse) {
 	writeJSON(w, code, text, err)
 }
 
-// writeJSON responds with an object, or with an error if encoding it failed.
+// writeJSON responds with an encoded object or, if err reports that encoding failed, with an error.
 func writeJSON(w http.ResponseWriter, code int, text []byte, err error) {
 	if err != nil {
 		code, text = http.StatusInternalServerError, []byte(`{"error":"the response cannot be written"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	w.Write(append(text, '\n')) //nolint:errcheck // a client that has gone away misses it
+	w.Write(append(text, '\n')) //nolint:errcheck // fails only if the client has gone away
 }
 
-// fresh sets the cache headers, with a maximum age of a second. If the client already has the
+// notModified sets the cache headers, with a maximum age of a second. If the client already has the
 // response, fresh responds with 304 Not Modified and returns true.
-func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
+func notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	h := w.Header()
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "public, max-age=1")
@@ -51,7 +51,7 @@ func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
 // write responds with the body, compressed if the client accepts it.
 func (b body) write(w http.ResponseWriter, r *http.Request, contentType, tag string) {
 	w.Header().Set("Vary", "Accept-Encoding")
-	if fresh(w, r, tag) {
+	if notModified(w, r, tag) {
 		return
 	}
 	text := b.plain
@@ -60,7 +60,7 @@ func (b body) write(w http.ResponseWriter, r *http.Request, contentType, tag str
 		text = b.packed
 	}
 	w.Header().Set("Content-Type", contentType)
-	w.Write(text) //nolint:errcheck // a client that has gone away misses it
+	w.Write(text) //nolint:errcheck // fails only if the client has gone away
 }
 
 // acceptsGzip reports whether a client accepts a response compressed with gzip.

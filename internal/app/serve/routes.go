@@ -19,24 +19,24 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	v.page.write(w, r, "text/html; charset=utf-8", v.tag)
 }
 
-// fixed serves a constant body.
+// fixed returns a handler that serves a constant body.
 func fixed(text []byte, contentType string) (http.HandlerFunc, error) {
 	b, err := newBody(text)
 	tag := tagOf(versionOf(text))
 	return func(w http.ResponseWriter, r *http.Request) { b.write(w, r, contentType, tag) }, err
 }
 
-// maxURL limits the length of a request's path and query: an encoded metric and key, and a cursor
-// with both.
+// maxURL limits the length of a request's path and query. It leaves room for an encoded metric and
+// key, and for a cursor with both.
 const maxURL = 8 << 10
 
-// nothingHere is the page of an unknown address.
+// nothingHere is the page for an unknown address.
 const nothingHere = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Not found</title></head>
-<body><p>Nothing is at this address. <a href="/">To the published values</a></p></body></html>
+<body><p>There is nothing at this address. <a href="/">Go to the published values</a></p></body></html>
 `
 
-// handler routes requests. docs/openapi.yaml describes every path.
+// handler returns a handler that routes requests. docs/openapi.yaml describes every path.
 func (s *server) handler() (http.Handler, error) {
 	described, err := describe(s.deployment)
 	if err != nil {
@@ -66,15 +66,15 @@ func (s *server) handler() (http.Handler, error) {
 			w.Header().Set("Cache-Control", "no-store")
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(http.StatusNotFound)
-			io.WriteString(w, nothingHere) //nolint:errcheck // a client that has gone away misses it
+			io.WriteString(w, nothingHere) //nolint:errcheck // fails only if the client has gone away
 			return
 		}
-		fail(w, http.StatusNotFound, errorResponse{Error: "nothing is at this address: /openapi.yaml lists all " +
-			"addresses"})
+		fail(w, http.StatusNotFound, errorResponse{Error: "there is nothing at this address: /openapi.yaml lists " +
+			"all addresses"})
 	}))
 	refused := func(code int, text string) http.Handler {
 		return s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Connection", "close") // with the rest of the request
+			w.Header().Set("Connection", "close") // do not read the rest of the request
 			fail(w, code, errorResponse{Error: text})
 		}))
 	}
@@ -99,7 +99,8 @@ func (s *server) handler() (http.Handler, error) {
 	}), nil
 }
 
-// secure sets the headers of every response. The page has a separate policy.
+// secure sets the security headers of every response. The page replaces the content security
+// policy.
 func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -108,7 +109,7 @@ func secure(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// noStore forbids caching the response.
+// noStore wraps a handler so that its responses must not be cached.
 func noStore(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -116,7 +117,8 @@ func noStore(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// public lets scripts of any page read the response, which is the same for everybody.
+// public wraps a handler so that scripts of any web page may read its responses. The responses must
+// be the same for everybody.
 func public(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")

@@ -17,10 +17,10 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Options of Run.
+// Options configures Run.
 type Options struct {
 	Title   string        // title of the page; default: the deployment's name
-	Keep    int           // windows kept of each metric; at least 1
+	Keep    int           // number of windows to keep of each metric; at least 1
 	Clients int           // maximum number of connections; at least 1
 	Refresh time.Duration // interval at which an open page requests new values
 	Logger  *slog.Logger
@@ -30,15 +30,16 @@ type Options struct {
 const (
 	headerTime   = 5 * time.Second
 	requestTime  = 10 * time.Second
-	responseTime = 30 * time.Second // 2 MB of a packed page at 0.6 Mbit/s
+	responseTime = 30 * time.Second // enough for a compressed page of 2 MB at 0.6 Mbit/s
 	idleTime     = 30 * time.Second
 	headerBytes  = 16 << 10 // net/http adds 4 kB
 	endTime      = 5 * time.Second
 )
 
-// Run serves a deployment's released values on a listener, which it closes, until ctx ends. While
-// it waits for Kafka it logs the reason. Errors: a *deployment.ConfigError for unusable security
-// settings, report.ErrConflict if a cell has two values on counts, and the listener's errors.
+// Run serves a deployment's released values on a listener until ctx ends, and closes the listener.
+// While it waits for Kafka, it logs the reason. Errors: a *deployment.ConfigError for unusable
+// security settings, report.ErrConflict if counts contains two different values for a cell, and the
+// listener's errors.
 func Run(ctx context.Context, d *deployment.Deployment, l net.Listener, o Options) error {
 	defer l.Close() //nolint:errcheck // it may be closed already
 	s, err := newServer(d, o)
@@ -50,7 +51,7 @@ func Run(ctx context.Context, d *deployment.Deployment, l net.Listener, o Option
 		return err
 	}
 	web := newWeb(handler, o.Logger)
-	l = netutil.LimitListener(small{l}, o.Clients)
+	l = netutil.LimitListener(smallBuffers{l}, o.Clients)
 	group, ctx := errgroup.WithContext(ctx)
 	f := newFeed(s, report.MaxPoints)
 	group.Go(func() error { return f.follow(ctx) })
@@ -84,17 +85,18 @@ func newWeb(handler http.Handler, logger *slog.Logger) *http.Server {
 	}
 }
 
-// sendBytes limits the system's buffer for a client that does not read: the default is megabytes.
+// sendBytes limits the system's buffer for a client that does not read. The default limit is
+// several megabytes.
 const sendBytes = 128 << 10
 
-// small is a listener whose connections have a buffer of sendBytes.
-type small struct{ net.Listener }
+// smallBuffers is a listener whose connections have a buffer of sendBytes.
+type smallBuffers struct{ net.Listener }
 
 // Accept implements net.Listener.
-func (s small) Accept() (net.Conn, error) {
+func (s smallBuffers) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
 	if tcp, ok := c.(*net.TCPConn); ok {
-		tcp.SetWriteBuffer(sendBytes) //nolint:errcheck // without it the system's own limit applies
+		tcp.SetWriteBuffer(sendBytes) //nolint:errcheck // if it fails, the system's own limit applies
 	}
 	return c, err
 }

@@ -279,7 +279,7 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 		}
 	}
 	over := make(chan error, 1)
-	go func() { over <- web.Serve(small{l}) }()
+	go func() { over <- web.Serve(smallBuffers{l}) }()
 	defer func() {
 		web.Close()
 		<-over

@@ -18,18 +18,18 @@ type server struct {
 	deployment *deployment.Deployment
 	options    Options
 	metrics    *metrics
-	configured map[string]bool // names of metrics
+	configured map[string]bool // names of the configured metrics
 
 	view      atomic.Pointer[view]
-	complete  atomic.Bool  // the view contains everything settled at the start
+	complete  atomic.Bool  // the view contains all values that were settled at the start
 	responded atomic.Int64 // time of Kafka's last response, in Unix milliseconds
 	ending    atomic.Bool
 
-	// Used by show only.
+	// Only show uses the following fields.
 	settled   report.Settled
 	published time.Time        // publication time of the newest turn
-	began     map[string]int64 // newest window of each metric when everything had been read
-	since     time.Time        // when everything had been read
+	began     map[string]int64 // by metric: end of its newest window when the view became complete
+	since     time.Time        // time at which the view became complete
 	warned    bool             // the warning about another configuration was logged
 }
 
@@ -43,8 +43,8 @@ func newServer(d *deployment.Deployment, o Options) (*server, error) {
 	return s, s.show(nil, false)
 }
 
-// show replaces the served values with rows. complete is set once everything settled at the start
-// has been read. Not for concurrent use.
+// show replaces the served values with rows. complete reports whether all values that were settled
+// at the start have been read. show must not be called concurrently.
 func (s *server) show(rows []schemas.Release, complete bool) error {
 	text := "Values are still being read."
 	if complete {
@@ -54,13 +54,13 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 	title := cmp.Or(s.options.Title, s.deployment.Config.Deployment)
 	mark := ""
 	if complete {
-		all, behind := s.redefined(rows)
+		all, behind := s.redefinedMetrics(rows)
 		if len(all) > 0 {
-			mark = "The newest values were released under another configuration than the one described here."
+			mark = "The newest values were released under a different configuration from the one described here."
 		}
 		if len(behind) > 0 && !s.warned {
-			s.options.Logger.Warn("the newest values were released under another configuration: start tollgate serve "+
-				"again with the configuration in force", "metrics", behind)
+			s.options.Logger.Warn("the newest values were released under another configuration: restart tollgate "+
+				"serve with the configuration in force", "metrics", behind)
 		}
 		s.warned = len(behind) > 0
 	}
@@ -84,12 +84,12 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 	return nil
 }
 
-// redefined returns all metrics whose newest values were released under another definition (bounds,
-// ladder, filter, target) than the configured one. For those in behind, the configuration is older:
-// earlier values were released under it, or the newest ones appeared while this process was
-// running. For the others it may be newer: right after a change, no value has been released under
-// it yet.
-func (s *server) redefined(rows []schemas.Release) (all, behind []string) {
+// redefined returns in all the names of the metrics whose newest values were released under another
+// definition (bounds, ladder, filter, target) than the configured one. behind lists those of them
+// whose configured definition is older than the newest values: earlier values were released under
+// it, or the newest values appeared while this process was running. For the other metrics, the
+// configured definition may be newer: right after a change, no value has been released under it.
+func (s *server) redefinedMetrics(rows []schemas.Release) (all, behind []string) {
 	newest, known := map[string]*schemas.Release{}, map[[32]byte]bool{}
 	for i := range rows {
 		newest[rows[i].Metric], known[rows[i].MetricDigest] = &rows[i], true
@@ -114,8 +114,8 @@ func (s *server) redefined(rows []schemas.Release) (all, behind []string) {
 	return all, behind
 }
 
-// quiet drops net/http's log lines about clients, who could fill a log, and passes on lines about
-// the server itself.
+// quiet filters the log of net/http. It drops lines about clients, because clients could fill the
+// log, and passes on lines about the server itself.
 type quiet struct{ log func(string) }
 
 // Write implements io.Writer.

@@ -153,16 +153,16 @@ func TestBadQueriesSayWhatToDo(t *testing.T) {
 	for query, want := range map[string]string{
 		"from=yesterday":                 "from must be a time such as 2025-03-03T12:00:00Z",
 		"to=2025-03-03":                  "to must be a time such as",
-		"from=2025-03-03T00:00:00+01:00": "a + of an offset is written %2B",
+		"from=2025-03-03T00:00:00+01:00": "write the + of an offset as %2B",
 		"limit=0":                        "limit must be a whole number from 1 to 1000",
-		"limit=1001":                     "ask again with after",
+		"limit=1001":                     "send further requests with after",
 		"limit=ten":                      "limit must be",
 		"limit=":                         "limit must be",
-		"after=xyz":                      "after must be the field next of an earlier response",
+		"after=xyz":                      "after must be the unchanged field next of an earlier response",
 		"after=":                         "after must be",
 		"after=W10":                      "after must be",
 		"metric=views&metric=views":      "metric is given more than once",
-		"key=home":                       "name the metric of the key",
+		"key=home":                       "add the metric of the key",
 		"metric=views&key=%ff":           "key is not UTF-8",
 		"key=%zz":                        "percent-encode",
 		"a;b":                            "percent-encode",
@@ -323,7 +323,7 @@ func TestAnotherConfigurationIsMarked(t *testing.T) {
 	var log bytes.Buffer
 	s := serveValues(t, windows(0, 3))
 	s.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	const mark = "The newest values were released under another configuration"
+	const mark = "The newest values were released under a different configuration"
 	if page := s.get("/").body; strings.Contains(page, mark) {
 		t.Error("the page of the configuration in force is marked")
 	}

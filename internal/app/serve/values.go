@@ -8,13 +8,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// seriesID identifies a series: a metric's windows of one size.
+// seriesID identifies a series, which consists of the windows of one metric that have the same
+// size.
 type seriesID struct {
 	metric string
 	size   int64
 }
 
-// seriesOf returns the series of a value. By its clock, all days of a time zone have the same size.
+// seriesOf returns the series of a value. It measures windows by the clock of the time zone, by
+// which all days have the same length.
 func (v *values) seriesOf(r *schemas.Release) seriesID {
 	return seriesID{r.Metric, v.clock.Begins(r.WindowEnd) - v.clock.Begins(r.WindowStart)}
 }
@@ -36,19 +38,19 @@ func (a position) compare(b position) int {
 		b.windowStart), cmp.Compare(a.key, b.key))
 }
 
-// values are the kept released values, in order. Not for concurrent use; results of rows never
-// change.
+// values holds the released values that are kept, in order. It must not be used concurrently, but a
+// result of rows never changes.
 type values struct {
-	keep  int // windows to keep of a series
-	limit int // maximum number of values, but the last window of each series is always kept
+	keep  int // number of windows to keep of each series
+	limit int // maximum number of values; the last window of each series is kept even beyond it
 	clock *wallclock.Clock
 	all   []schemas.Release
 
 	dropped bool // values have been dropped
 }
 
-// add adds the values of a turn. At most twice the limit is kept until rows is called, unless a
-// single turn contains more.
+// add adds the values of a turn. Until rows is called, values holds at most twice the limit, unless
+// a single turn contains more.
 func (v *values) add(releases []schemas.Release) {
 	order := func(a, b schemas.Release) int { return positionOf(&a).compare(positionOf(&b)) }
 	added := max(len(v.all)-1, 0)
@@ -68,8 +70,8 @@ func (v *values) rows() []schemas.Release {
 	return slices.Clip(v.all)
 }
 
-// trim drops the oldest windows of each series beyond keep, and then, while there are more values
-// than the limit, the oldest window of the series with the most values.
+// trim drops all but the newest keep windows of each series. While there are still more values than
+// limit, it drops the oldest window of the series with the most values.
 func (v *values) trim() {
 	series := map[seriesID]*windowCounts{}
 	for i := range v.all {
@@ -81,31 +83,31 @@ func (v *values) trim() {
 		}
 		s.add(end)
 	}
-	left := 0
+	remaining := 0
 	for _, s := range series {
 		for len(s.counts) > v.keep {
 			s.drop()
 		}
-		left += s.values
+		remaining += s.values
 	}
-	for left > v.limit {
-		var most *windowCounts
+	for remaining > v.limit {
+		var largest *windowCounts
 		for _, s := range series {
-			if len(s.counts) > 1 && (most == nil || s.values > most.values || s.values == most.values &&
-				s.ends[0] < most.ends[0]) {
-				most = s
+			if len(s.counts) > 1 && (largest == nil || s.values > largest.values || s.values == largest.values &&
+				s.ends[0] < largest.ends[0]) {
+				largest = s
 			}
 		}
-		if most == nil {
+		if largest == nil {
 			break
 		}
-		left -= most.drop()
+		remaining -= largest.drop()
 	}
-	if left == len(v.all) {
+	if remaining == len(v.all) {
 		return
 	}
 	v.dropped = true
-	kept := make([]schemas.Release, 0, left)
+	kept := make([]schemas.Release, 0, remaining)
 	for i := range v.all {
 		if r := &v.all[i]; r.WindowEnd >= series[v.seriesOf(r)].ends[0] {
 			kept = append(kept, *r)

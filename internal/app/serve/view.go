@@ -13,15 +13,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// view holds the responses of one moment. Read-only.
+// view holds the responses as of one moment. It never changes.
 type view struct {
 	tag      string // ETag of responses that depend on values
 	policy   string // content security policy of the page
 	page     body
-	rows     []schemas.Release // in the order of position
-	byMetric map[string][]int32
-	byKey    map[label][]int32
-	shares   []byte // the response of /v1/shares
+	rows     []schemas.Release  // in the order of position
+	byMetric map[string][]int32 // indices of rows
+	byKey    map[label][]int32  // indices of rows
+	shares   []byte             // the response of /v1/shares
 }
 
 // label is a key of a metric.
@@ -40,7 +40,7 @@ func newBody(plain []byte) (body, error) {
 	return body{plain, b.Bytes()}, err
 }
 
-// tagOf returns the weak ETag of a version, which plain and compressed responses share.
+// tagOf returns the weak ETag of a version. Plain and compressed responses have the same ETag.
 func tagOf(version string) string { return `W/"` + version + `"` }
 
 // versionOf returns a digest of constant bytes.
@@ -49,7 +49,7 @@ func versionOf(b []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// newView makes the page and the index of the kept values.
+// newView makes the page and indexes the kept values.
 func newView(d *deployment.Deployment, rows []schemas.Release, o report.Options, l report.Live) (*view, error) {
 	v := &view{rows: rows, byMetric: map[string][]int32{}, byKey: map[label][]int32{}}
 	collector := report.NewCollector(d)
@@ -76,25 +76,25 @@ func newView(d *deployment.Deployment, rows []schemas.Release, o report.Options,
 	return v, nil
 }
 
-// find returns the first values that match a query, and whether there are more.
+// find returns the first values that match a query. more reports whether further values match.
 func (v *view) find(q *query) (found []*schemas.Release, more bool) {
-	n, row := len(v.rows), func(i int) *schemas.Release { return &v.rows[i] }
+	n, rowAt := len(v.rows), func(i int) *schemas.Release { return &v.rows[i] }
 	if q.metric != nil {
 		list := v.byMetric[*q.metric]
 		if q.key != nil {
 			list = v.byKey[label{*q.metric, *q.key}]
 		}
-		n, row = len(list), func(i int) *schemas.Release { return &v.rows[list[i]] }
+		n, rowAt = len(list), func(i int) *schemas.Release { return &v.rows[list[i]] }
 	}
 	first := sort.Search(n, func(i int) bool {
-		r := row(i)
+		r := rowAt(i)
 		return r.WindowEnd > q.from && (q.after == nil || positionOf(r).compare(*q.after) > 0)
 	})
-	for i := first; i < n && row(i).WindowEnd <= q.to; i++ {
+	for i := first; i < n && rowAt(i).WindowEnd <= q.to; i++ {
 		if len(found) == q.limit {
 			return found, true
 		}
-		found = append(found, row(i))
+		found = append(found, rowAt(i))
 	}
 	return found, false
 }

@@ -77,7 +77,7 @@ func TestRuleThePageOfAFileComparesNothingWithTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bytes.Contains(text, []byte("real count")) || !bytes.Contains(text,
-		[]byte(`<strong class="error">The noise to expect is typically `)) || !strings.Contains(stderr,
+		[]byte(`<strong class="error">The noise is typically `)) || !strings.Contains(stderr,
 		"of the real count") {
 		t.Errorf("stderr %s, page %s", stderr,
 			regexp.MustCompile(`<strong class="error">.*|.*real count.*`).FindAll(text, -1))
