@@ -11,24 +11,27 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Count is the forecast for a count of a given size, from the distribution of its noise.
+// Count is the forecast for a count of a given size. It is computed from the distribution of the
+// noise.
 type Count struct {
 	Count float64 `json:"count"`
-	// Typical is the median relative noise; an unpublished value counts as 1. Nil with a Vector.
+	// Typical is the median relative noise, where an unpublished value counts as 1. It is nil for a
+	// kind with a Vector.
 	Typical *float64 `json:"typical_noise,omitempty"`
-	Shown   float64  `json:"shown"` // probability of publication: 1 for public keys
-	Error   float64  `json:"error"` // mean half-width of the interval, if the count is published
-	Met     float64  `json:"met"`   // probability that it meets the target, if it is published
+	Shown   float64  `json:"shown"` // probability that the count is published; 1 for public keys
+	Error   float64  `json:"error"` // mean half-width of the interval of a published count
+	Met     float64  `json:"met"`   // probability that a published count meets the target
 }
 
-// sizes returns the sizes of the forecast counts. For a sum, they are multiples of the power of ten
-// of its greatest value, because the noise grows with that value.
+// sizes returns the sizes of the counts to forecast. For a sum, they are multiples of the greatest
+// power of ten that does not exceed the sum's greatest value, because the noise grows with that
+// value.
 func sizes(m *schemas.MetricSpec) []float64 {
 	value := 1.0
 	if !metrickind.Of(m.Kind).Sums() {
-		m = &schemas.MetricSpec{} // its sizes are numbers of events
+		m = &schemas.MetricSpec{} // the sizes are numbers of events
 	}
-	for most := float64(max(m.Max, -m.Min)); 10*value <= most; {
+	for greatest := float64(max(m.Max, -m.Min)); 10*value <= greatest; {
 		value *= 10
 	}
 	return []float64{10 * value, 100 * value, 1000 * value, 10_000 * value, 100_000 * value, 1_000_000 * value}
@@ -40,7 +43,7 @@ func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 	for i := range d.Metrics {
 		kind := metrickind.Of(d.Metrics[i].Spec.Kind)
 		if kind.Statistic != nil {
-			continue // its base metric shows the number of events that it needs
+			continue // the base metric shows the number of events that a statistic needs
 		}
 		p.Metrics[i].Expected = countsOf(&d.Metrics[i])
 		if p.Metrics[i].Users, err = deployment.WhoCounts(d.Budget, d.Specs(), d.Metrics[i].Spec.Name); err != nil {
@@ -50,7 +53,7 @@ func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 	return nil
 }
 
-// countsOf imitates 2,000 releases of each size, with the same noise in every run. At 99%
+// countsOf simulates 2,000 releases of each size. Every call draws the same noise. At 99%
 // confidence, probabilities are accurate to 0.03 and means to 3%.
 func countsOf(m *deployment.CompiledMetric) (out []Count) {
 	const draws = 2000

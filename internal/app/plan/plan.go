@@ -19,7 +19,8 @@ type Plan struct {
 	Accountant string  `json:"accountant"`
 	Mu         float64 `json:"mu"`         // √B²: the privacy loss that an account may spend
 	DeltaKeys  float64 `json:"delta_keys"` // the part of delta that private keys may spend
-	// Planned is the part of the promise spent on choosing bounds; Mu and DeltaKeys are the rest.
+	// Planned is the part of the promise that was spent on choosing bounds. Mu and DeltaKeys do not
+	// include it.
 	Planned float64  `json:"planned,omitempty"`
 	Trust   string   `json:"trust"`
 	Zone    string   `json:"window_zone,omitempty"` // time zone of windows and periods; absent: UTC
@@ -48,8 +49,8 @@ type Metric struct {
 	PublicKeys int     `json:"public_keys,omitempty"`
 	FirstSigma float64 `json:"first_sigma"` // standard deviation of a count's first release, in the metric's unit
 	TopSigma   float64 `json:"top_sigma"`   // least standard deviation of a release
-	// Threshold must be exceeded by the first noisy count of a private key; nil if keys are not
-	// private.
+	// Threshold is the number that the first noisy count of a private key must exceed; nil if keys
+	// are not private.
 	Threshold *float64 `json:"threshold"`
 
 	Relative   float64 `json:"relative"`
@@ -58,8 +59,8 @@ type Metric struct {
 	// MeetableFrom is the least count that can meet the target; nil if no count can.
 	MeetableFrom *float64 `json:"meetable_from"`
 
-	Users    deployment.Users `json:"users,omitempty"`    // counted share of users with even habits: see AddCounts
-	Expected []Count          `json:"expected,omitempty"` // by size of the count: see AddCounts
+	Users    deployment.Users `json:"users,omitempty"`    // counted share of users with even habits; set by AddCounts
+	Expected []Count          `json:"expected,omitempty"` // forecasts by size of the count; set by AddCounts
 }
 
 // New returns the plan of a deployment without contacting a broker.
@@ -76,7 +77,7 @@ func New(d *deployment.Deployment) *Plan {
 	}
 	for i, m := range d.Metrics {
 		p.Metrics = append(p.Metrics, planMetric(&m))
-		// The target of a statistic is met whenever the target of its base metric is.
+		// A statistic meets its target whenever its base metric meets its own target.
 		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() {
 			base := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
 			p.Metrics[i].MeetableFrom = p.Metrics[base].MeetableFrom
@@ -86,7 +87,7 @@ func New(d *deployment.Deployment) *Plan {
 	return p
 }
 
-// overPeriods returns the promise to a user who is active in several periods.
+// overPeriods returns the promises to a user who is active in 1, 2, 12 and 52 periods.
 func overPeriods(d *deployment.Deployment) []Period {
 	var out []Period
 	for _, n := range []int{1, 2, 12, 52} {
@@ -117,7 +118,7 @@ func planMetric(m *deployment.CompiledMetric) Metric {
 
 func deviation(p units.Precision) float64 { return 1 / math.Sqrt(p.Float()) }
 
-// finite returns nil for an infinite number.
+// finite returns a pointer to v, or nil if v is infinite or not a number.
 func finite(v float64) *float64 {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return nil

@@ -18,13 +18,14 @@ type person struct {
 	id      accounts.ID
 	names   [][]byte // the user's keys, ascending
 	windows []window
-	entries []schemas.KeyCount // of all windows, in order, as are the records
-	cells   []int              // by entry: the number of the cell
-	truth   []float64          // by entry: the amount to count
-	records []schemas.RecordValue
+	entries []schemas.KeyCount    // of all windows, in the order of the windows
+	cells   []int                 // by entry: the number of the cell
+	truth   []float64             // by entry: the amount to count
+	records []schemas.RecordValue // of all windows, in the order of the windows
 	events  uint64
 }
 
+// window holds the ranges of a person's entries and records that belong to one window.
 type window struct {
 	number        int64
 	entries, recs [2]int
@@ -38,19 +39,19 @@ type place struct {
 
 // cutter cuts users' events into windows of one size and numbers the cells.
 type cutter struct {
-	size  int64
-	kind  metrickind.Kind
-	cells map[place]int
-	p     person
-	keys  []uint64
-	in    []record // events of a window, by key and value
+	size   int64
+	kind   metrickind.Kind
+	cells  map[place]int
+	p      person
+	keys   []uint64
+	sorted []record // events of one window, sorted by key and value
 }
 
 func newCutter(size time.Duration, kind metrickind.Kind) *cutter {
 	return &cutter{size: size.Milliseconds(), kind: kind, cells: map[place]int{}}
 }
 
-// cut returns a user's windows. They are valid until the next call.
+// cut cuts a user's events into windows. The result is valid until the next call.
 func (c *cutter) cut(events []record) *person {
 	p := &c.p
 	p.windows, p.entries, p.cells, p.truth, p.records, p.names = p.windows[:0], p.entries[:0], p.cells[:0], p.truth[:0],
@@ -79,14 +80,14 @@ func (c *cutter) cut(events []record) *person {
 
 func (c *cutter) addWindow(number int64, events []record) {
 	p := &c.p
-	c.in = append(c.in[:0], events...)
-	slices.SortFunc(c.in, func(a, b record) int {
+	c.sorted = append(c.sorted[:0], events...)
+	slices.SortFunc(c.sorted, func(a, b record) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.value,
 			b.value))
 	})
 	w := window{number: number, entries: [2]int{len(p.entries)}, recs: [2]int{len(p.records)}}
-	for i, r := range c.in {
-		if i == 0 || r.key != c.in[i-1].key {
+	for i, r := range c.sorted {
+		if i == 0 || r.key != c.sorted[i-1].key {
 			key, _ := slices.BinarySearch(c.keys, r.key)
 			cellPlace := place{number, r.key}
 			cell, known := c.cells[cellPlace]
@@ -115,7 +116,8 @@ func (c *cutter) addWindow(number int64, events []record) {
 	p.windows = append(p.windows, w)
 }
 
-// addRecord adds a value to the records of a window, which begin at from, or to an equal one.
+// addRecord adds a value to the records of a window, which begin at index from. If the last record
+// has the same key and value, it only increments the number of that record.
 func (c *cutter) addRecord(key uint32, value int64, from int) {
 	p := &c.p
 	if n := len(p.records); n > from && p.records[n-1].Key == key && p.records[n-1].Value == value {

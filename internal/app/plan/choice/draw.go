@@ -17,18 +17,18 @@ import (
 // ErrTooLittle means that the planned part of the budget cannot pay for a choice.
 var ErrTooLittle = errors.New("the planned part of the budget is too small")
 
-// drawer makes the random decisions of one choice. The randomness of each follows from the key, the
-// arguments of the choice, the decision's number and its exact numbers.
+// drawer makes the random decisions of one choice. The randomness of a decision follows from the
+// key, the arguments of the choice, the number of the decision and the exact numbers behind it.
 type drawer struct {
 	key       noisereduction.NoiseKey
 	arguments [32]byte
 	n         uint64
 	planned   units.Mu2
-	used      int // spent parts of planned, out of allParts
+	used      int // number of parts of planned that are spent, out of allParts
 }
 
-// decision is one draw. moves is the influence of one user, who changes number i by d_i: √Σ d_i²
-// for released numbers, and the largest d_i minus the smallest for scores.
+// decision describes one draw. moves is the influence of one user. If the user changes number i by
+// d_i, it is √Σ d_i² for released numbers, and the largest d_i minus the smallest for scores.
 type decision struct {
 	parts int // cost, out of allParts
 	moves int
@@ -40,7 +40,7 @@ type exact struct {
 	numbers []int64
 }
 
-// spend spends the cost of a decision and returns it.
+// spend spends the cost of a decision, and returns that part of the budget.
 func (d *drawer) spend(cost decision) (units.Mu2, error) {
 	if d.used += cost.parts; d.used > allParts {
 		return 0, errors.New("choosing a setting: the decisions cost more than is planned")
@@ -48,7 +48,7 @@ func (d *drawer) spend(cost decision) (units.Mu2, error) {
 	return d.planned / allParts * units.Mu2(cost.parts), nil
 }
 
-// seed returns the randomness of the next decision.
+// seed returns the seed of the randomness of the next decision.
 func (d *drawer) seed(numbers []int64) [32]byte {
 	d.n++
 	return secret.HMAC(d.key.Secret.Reveal(), "tollgate choice v1", d.arguments[:], binary.BigEndian.AppendUint64(nil,
@@ -90,11 +90,12 @@ const (
 	furthest   = 40  // exponent of e beyond which scores are equally bad
 )
 
-// pick returns the index of a score by the exponential mechanism: i with probability proportional
-// to r^(max − scores[i]), up to a relative error of 2^-100. A user changes each score by a number
-// between some a and a + moves, so no test detects the user better than one of N(0, 1) against N(μ,
-// 1) with μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10). r is chosen so that μ² is at
-// most the share; the margin of 1e-9 covers rounding.
+// pick chooses the index of a score by the exponential mechanism: index i with a probability
+// proportional to r^(max − scores[i]), up to a relative error of 2^-100. For some a, a user changes
+// each score by a number between a and a + moves. Therefore no test detects the user better than a
+// test of N(0, 1) against N(μ, 1) with μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10). r
+// is chosen so that μ² is at most the decision's share of the budget. The margin of 1e-9 covers
+// rounding.
 func (d *drawer) pick(scored exact) (int, error) {
 	share, err := d.spend(scored.decision)
 	if err != nil {
@@ -122,8 +123,9 @@ func (d *drawer) pick(scored exact) (int, error) {
 	return 0, errors.New("choosing a setting: the weights do not add up")
 }
 
-// weight returns 2^weightBits·(ratio/2^ratioBits)^n. Results of at least 2^128 have a relative
-// error below 2^-100: powers are off by at most 2n·2^-weightBits, with n < 2^38.
+// weight returns 2^weightBits·(ratio/2^ratioBits)^n, rounded down. Results of at least 2^128 have a
+// relative error below 2^-100, because powers have a relative error of at most 2n·2^-weightBits,
+// and n < 2^38.
 func weight(ratio, n int64) *big.Int {
 	number := func() *big.Float { return new(big.Float).SetPrec(weightBits) }
 	power, square := number().SetMantExp(number().SetInt64(1), weightBits),

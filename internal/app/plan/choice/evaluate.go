@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Setting holds the settings to choose; the rest of a deployment is given.
+// Setting holds the settings that can be chosen. All other settings of a deployment are given.
 type Setting struct {
 	Window  time.Duration `json:"-"`
-	Noise   float64       `json:"noise"` // deviation of the finest noise, in events or a sum's unit
+	Noise   float64       `json:"noise"` // deviation of the finest noise, in events or in the unit of a sum
 	Epsilon float64       `json:"epsilon"`
 	Lasts   time.Duration `json:"-"`             // horizon of the promise
 	Min     int64         `json:"min,omitempty"` // least clamped value, for kinds with a range
@@ -28,7 +28,8 @@ type option struct {
 	d *deployment.Deployment
 }
 
-// options compiles a setting with each noise and omits impossible ones.
+// options compiles a setting with each of the noises. It omits noises with which compile fails, and
+// returns an error if that leaves none.
 func options(compile Compile, s Setting, noises ...float64) (all []option, err error) {
 	for _, s.Noise = range noises {
 		d, failed := compile(s)
@@ -49,15 +50,15 @@ type Compile func(Setting) (*deployment.Deployment, error)
 // Outcome is the forecast for a setting.
 type Outcome struct {
 	Setting
-	// Typical is the median of |value − real value| / real value over the largest cells, which
-	// together hold half of the countable amount; a cell without a value counts as 1.
+	// Typical is the median of |value − real value| / real value over the largest cells that
+	// together hold half of the countable amount. A cell without a value counts as 1.
 	Typical   float64 `json:"typical_error"`
 	Counted   float64 `json:"counted"`   // counted share of the countable amount
-	Cells     float64 `json:"cells"`     // pairs of window and key
-	Shown     float64 `json:"shown"`     // published cells
+	Cells     float64 `json:"cells"`     // number of (window, key) pairs
+	Shown     float64 `json:"shown"`     // number of published cells
 	Within    float64 `json:"within"`    // share of the countable amount in published cells
 	Threshold float64 `json:"threshold"` // threshold of private keys
-	Half      float64 `json:"half"`      // least size among the largest cells, which hold half
+	Half      float64 `json:"half"`      // least size among the largest cells that hold half of the amount
 }
 
 // trial holds the counts of a tried deployment.
@@ -84,8 +85,8 @@ func newTrials(all []option) (trials []*trial, err error) {
 // finest returns the deviation of a deployment's finest noise.
 func finest(d *deployment.Deployment) float64 { return 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float()) }
 
-// count calls add with a user's contribution to each entry. The horizon begins with window number
-// start.
+// count calls add with a user's contribution to each entry. The horizon begins with the window
+// whose number is start.
 func (t *trial) count(p *person, size, start int64, add func(entry int, part spend.Part)) error {
 	t.person.Begin(accounts.Entry{ID: p.id}, p.names)
 	for _, w := range p.windows {
@@ -107,21 +108,22 @@ func (t *trial) count(p *person, size, start int64, add func(entry int, part spe
 
 // table holds the counts of settings with the same windows and different noise.
 type table struct {
-	rate   float64 // examined share of the users
+	rate   float64 // share of the users whose events were examined
 	trials []*trial
 	truth  [][components]float64 // by cell: the countable amount, and for means the sum of values
-	half   float64               // least size among the largest cells, which hold half
-	total  float64
+	half   float64               // least size among the largest cells that hold half of the amount
+	total  float64               // the countable amount of all cells
 	kind   metrickind.Kind
 	values map[int64]uint64 // number of events by coarse value
 	spread spread
-	near   *table // the second round, with noises near the best of the first; may be nil
+	near   *table // the second round, with noises near the best noise of the first round; may be nil
 }
 
 // ErrNothing means that there are no events.
 var ErrNothing = errors.New("there are no events to plan for")
 
-// mostEntries limits the examined triples of user, window and key; beyond it, users are sampled.
+// mostEntries limits the number of examined (user, window, key) triples. Beyond it, only a sample
+// of the users is examined.
 const mostEntries = 1 << 20
 
 // try returns the counts of settings with windows of the given size.
@@ -191,8 +193,8 @@ func (t *table) finish() {
 	t.half = LeastOfHalf(sizes)
 }
 
-// LeastOfHalf returns the least of the largest numbers that make up half of the sum; +Inf if all
-// are 0. It sorts the numbers.
+// LeastOfHalf returns the least of the largest numbers that together make up half of the sum, or
+// +Inf if all numbers are 0. It sorts the numbers.
 func LeastOfHalf(sizes []float64) float64 {
 	slices.Sort(sizes)
 	all, sum := 0.0, 0.0
@@ -207,7 +209,8 @@ func LeastOfHalf(sizes []float64) float64 {
 	return math.Inf(1)
 }
 
-// normal holds quantiles of the standard normal distribution, which represent the noise of a cell.
+// normal holds evenly spaced quantiles of the standard normal distribution. They represent the
+// noise of a cell.
 var normal = func() (z [24]float64) {
 	for i := range z {
 		z[i] = math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(len(z))-1)
@@ -215,8 +218,8 @@ var normal = func() (z [24]float64) {
 	return z
 }()
 
-// outcome forecasts an option that counts the same events as trial n: if noise and budget differ,
-// they differ by the same factor.
+// outcome returns the forecast for an option that counts the same events as trial n: if the noise
+// and the budget of the two differ, they differ by the same factor.
 func (t *table) outcome(n int, tried option) Outcome {
 	trial, sigma, threshold := t.trials[n], finest(tried.d), tried.d.Metrics[0].Plan.Threshold()
 	o := Outcome{Setting: tried.Setting, Cells: float64(len(t.truth)), Threshold: max(0, threshold), Half: t.half}
@@ -256,16 +259,16 @@ func (t *table) errorOf(tried *trial, cell int, y, threshold, sigma float64) flo
 		return 1
 	}
 	// The noise of the sum is max − min times the noise of the number of events.
-	found := float64(b.Min+b.Max)/2 + tried.counted[cell][1]/n/2
-	spread := sigma * math.Hypot(half, found-float64(b.Min+b.Max)/2) / (n / t.rate)
+	estimate := float64(b.Min+b.Max)/2 + tried.counted[cell][1]/n/2
+	spread := sigma * math.Hypot(half, estimate-float64(b.Min+b.Max)/2) / (n / t.rate)
 	z := (y - n/t.rate) / sigma
-	return math.Abs(found+z*spread-mean) / t.spread.scale(mean)
+	return math.Abs(estimate+z*spread-mean) / t.spread.scale(mean)
 }
 
 // normalBelow returns the standard normal distribution function at z.
 func normalBelow(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
-// Median sorts the numbers and returns their median, or 0 without numbers.
+// Median sorts the numbers and returns their median, or 0 if there are no numbers.
 func Median(numbers []float64) float64 {
 	if len(numbers) == 0 {
 		return 0

@@ -14,14 +14,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Events stores users' events, in memory up to a limit and beyond it in temporary files. They
-// arrive in any order and are read user by user. Not for concurrent use. Close it.
+// Events stores users' events. Up to a limit, events stay in memory; beyond it, they go to
+// temporary files. Events are added in any order and read user by user. Events must not be used
+// concurrently, and must be closed.
 type Events struct {
 	key    [32]byte
-	limit  int // records in memory
+	limit  int // maximum number of records in memory
 	dir    string
 	shards [shards]shard
-	memory int
+	memory int               // number of records in memory
 	hashes map[string]uint64 // cache
 	text   []byte
 
@@ -46,8 +47,8 @@ type shard struct {
 	spilled int
 }
 
-// record is an event with hashes of user and key. Two of 10⁸ users merge with probability 3e-4,
-// which weakens no guarantee.
+// record is an event with hashes of the user and the key. Among 10⁸ users, two have the same hash
+// with probability 3e-4. They then count as one user, which weakens no guarantee.
 type record struct {
 	user, key     uint64
 	millis, value int64
@@ -58,14 +59,15 @@ func (r record) compare(o record) int {
 		cmp.Compare(r.value, o.value))
 }
 
-// NewEvents returns a store for the events in [from, to), Unix milliseconds; to 0 means no limit.
-// The secret key determines the order of users. Temporary files are in dir; "" is the default.
+// NewEvents returns a store for the events in [from, to), in Unix milliseconds. If to is 0, there
+// is no upper limit. The secret key determines the order of users. Temporary files are created in
+// dir; an empty dir stands for os.TempDir().
 func NewEvents(key [32]byte, from, to int64, dir string) *Events {
 	return &Events{key: key, from: from, to: to, dir: cmp.Or(dir, os.TempDir()), limit: defaultLimit, Dates: true,
 		hashes: map[string]uint64{}}
 }
 
-// Add adds an event. It does not keep user or key.
+// Add adds an event. It does not keep the slices user and key.
 func (e *Events) Add(user, key []byte, millis, value int64) error {
 	if millis < e.from || e.to != 0 && millis >= e.to {
 		e.Outside++
@@ -101,7 +103,7 @@ func (e *Events) hash(domain byte, text []byte) uint64 {
 	return hash
 }
 
-// spill moves all records to files.
+// spill moves all records in memory to files.
 func (e *Events) spill() error {
 	for i := range e.shards {
 		if err := e.shards[i].spill(e.dir); err != nil {
@@ -118,7 +120,7 @@ func (s *shard) spill(dir string) (err error) {
 		if s.file, err = os.CreateTemp(dir, "tollgate-plan-*"); err != nil {
 			return err
 		}
-		// Raw records must not survive a kill: a file without a name ends with the process.
+		// Raw records must not survive a kill: an unlinked file disappears with the process.
 		os.Remove(s.file.Name()) //nolint:errcheck // best effort, Close tries again
 	}
 	w := bufio.NewWriter(s.file)
@@ -158,8 +160,8 @@ func (s *shard) load() ([]record, error) {
 	return all, nil
 }
 
-// each calls fn with the events of each user, in the order of hashes, until fn returns false. part
-// is the estimated share of users before this one.
+// each calls fn with the events of each user, in the order of the users' hashes, until fn returns
+// false. part is the estimated share of the users that come before this one.
 func (e *Events) each(fn func(events []record, part float64) (bool, error)) error {
 	for i := range e.shards {
 		all, err := e.shards[i].load()
@@ -186,7 +188,7 @@ func (e *Events) Close() error {
 	for i := range e.shards {
 		if file := e.shards[i].file; file != nil {
 			errs = append(errs, file.Close())
-			os.Remove(file.Name()) //nolint:errcheck // already removed if the system allows it
+			os.Remove(file.Name()) //nolint:errcheck // fails if spill could unlink the open file
 		}
 	}
 	return errors.Join(errs...)

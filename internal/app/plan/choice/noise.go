@@ -8,11 +8,12 @@ import (
 )
 
 const (
-	span     = 1 << 14    // ratio of the greatest to the least noise tried
-	gridStep = math.Sqrt2 // factor between the noises tried for a private choice
+	span     = 1 << 14    // ratio of the greatest tried noise to the least
+	gridStep = math.Sqrt2 // factor between neighbouring noises of a private choice
 )
 
-// best finds the best noise for windows of the given size, in two rounds, unless it is given.
+// best finds the best noise for windows of the given size, in two rounds. If the noise is given, it
+// only returns the outcome.
 func (e *Events) best(q *Question) (Outcome, *table, error) {
 	all, err := e.wide(q)
 	if err != nil {
@@ -37,7 +38,8 @@ func (e *Events) best(q *Question) (Outcome, *table, error) {
 	return best, t, err
 }
 
-// wide returns settings whose noises cover every useful amount of noise, or the given noise.
+// wide returns settings for the first round: their noises cover every useful amount of noise. If
+// the noise is given, it returns the setting with that noise.
 func (e *Events) wide(q *Question) ([]option, error) {
 	s := q.Given
 	if s.Noise > 0 {
@@ -79,8 +81,8 @@ func (e *Events) most(kind metrickind.Kind) (most uint64, err error) {
 	})
 }
 
-// payable compiles a setting with as much noise as possible, so that users can pay. Means of wide
-// ranges, and private keys with a large budget and a small δ, cannot have very much noise.
+// payable compiles a setting with as much noise as possible, so that users can pay. Means with wide
+// ranges do not permit very much noise, nor do private keys with a large budget and a small δ.
 func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
 	for s.Noise = 1e6; s.Noise >= 1; s.Noise /= 2 {
 		if d, err = compile(s); err == nil {
@@ -90,9 +92,10 @@ func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
 	return nil, err
 }
 
-// grid returns settings with ascending noises, each step times the last. With the greatest, users
-// with the largest amount are fully counted in any window. The least is the greatest divided by
-// span or, if that is more and values are not summed, the noise at which a user pays for one event.
+// grid returns settings with ascending noises; each noise is step times the one before it. With the
+// greatest noise, even users with the amount most are fully counted in any window. The least noise
+// is the greatest divided by span. If values are not summed, it is at least the noise at which a
+// user can pay for one event.
 func grid(compile Compile, s Setting, most, span, step float64) ([]option, error) {
 	d, err := payable(compile, s)
 	if err != nil {
@@ -103,23 +106,23 @@ func grid(compile Compile, s Setting, most, span, step float64) ([]option, error
 	if spec.Burst > 0 {
 		burst = spec.Burst
 	}
-	one := 1 / math.Sqrt(burst.Float()) // noise at which users pay for one event; more for several components
-	for s.Noise = 1.1 * one; s.Noise < finest(d); s.Noise *= 1.1 {
+	noiseOfOne := 1 / math.Sqrt(burst.Float()) // noise at which users pay for one event; more for several components
+	for s.Noise = 1.1 * noiseOfOne; s.Noise < finest(d); s.Noise *= 1.1 {
 		if _, err := compile(s); err == nil {
 			break
 		}
-		one *= 1.1
+		noiseOfOne *= 1.1
 	}
-	least := most * one / span
+	least := most * noiseOfOne / span
 	if !metrickind.Of(spec.Kind).Sums() {
-		least = max(one*1.001, least)
+		least = max(noiseOfOne*1.001, least)
 	}
 	var noises []float64
-	for n := least; n < 1.5*most*one; n *= step {
+	for n := least; n < 1.5*most*noiseOfOne; n *= step {
 		noises = append(noises, n)
 	}
 	all, err := options(compile, s, noises...)
-	if err != nil { // possible noises lie between two steps
+	if err != nil { // all possible noises lie between two steps
 		return options(compile, s, finest(d))
 	}
 	return all, nil

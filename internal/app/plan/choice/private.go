@@ -14,12 +14,13 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Private holds the arguments of a choice that users pay for. All except the key are public.
+// Private holds the arguments of a choice that users pay for. All arguments except the key are
+// public.
 type Private struct {
-	Sizes   []time.Duration // window sizes to choose from, ascending; a single one is given
+	Sizes   []time.Duration // window sizes to choose from, ascending; a single size is not chosen but used
 	Given   Setting         // Noise and Lasts are chosen if they are 0
 	Compile Compile         // must not depend on the data
-	Budget  budgets.Budget  // its planned part is spent
+	Budget  budgets.Budget  // the choice spends its planned part
 	Kind    metrickind.Kind
 	Range   bool   // whether the range of values is also chosen
 	Read    string // identifies the source, the format and everything else that determines the events
@@ -30,11 +31,11 @@ type Private struct {
 type Found struct {
 	Setting
 	Users, UsersDeviation float64 // noisy number of users
-	Few                   bool    // too few users for a choice: the setting does not depend on the data
-	Useful                bool    // about two thirds or more of the amount in large cells are above the noise
+	Few                   bool    // there are too few users for a choice: the setting does not depend on the data
+	Useful                bool    // at least about two thirds of the large cells' amount exceed the noise
 }
 
-// allParts is the total cost of the decisions.
+// allParts is the sum of the costs of all decisions.
 const allParts = 22
 
 // The decisions of a choice. docs/guarantee.md, section 10, derives a user's influence on them.
@@ -48,23 +49,26 @@ var (
 
 const (
 	whole = 1 << 20 // maximum contribution of one user to all cells
-	steps = 32      // steps of a score for that contribution
-	// Large cells exceed the size s for which Σ max(0, cell − s) is large quarters of the countable
-	// amount. In a score, the part of this sum above the noise counts half beyond enough; beyond
-	// useful, a setting is useful: both limits in 64ths of the countable amount.
-	large          = 3
+	steps = 32      // number of steps by which that contribution changes a score
+	// Large cells exceed the size s for which Σ max(0, cell − s) is large/4 of the countable
+	// amount.
+	large = 3
+	// In a score, the part of that sum that exceeds the noise counts half beyond the limit enough.
+	// If that part exceeds the limit useful, the setting is useful. Both limits are in 64ths of the
+	// countable amount.
 	enough, useful = 40, 29
 	lengthHolds    = 54 // part of the users' events that a horizon must contain, in 64ths
-	// aboveNoise is subtracted from a count, in deviations of the noise. It is more than the
-	// typical error, because a private key must pass a threshold.
+	// aboveNoise is the number of deviations of the noise that is subtracted from a count. It is
+	// more than the typical error, because a private key must exceed a threshold.
 	aboveNoise = 1.5
 	// longer is the additional share of the large cells' amount that windows of twice the size must
-	// show to be chosen; beyond is added if fewer than four of them fit into the horizon.
+	// show to be chosen. beyond is added to it if fewer than four such windows fit into the
+	// horizon.
 	longer, beyond = .03, .02
-	limitCost      = 100 // cost of each unit of the limit on a user's amount, which the noise follows
+	limitCost      = 100 // cost of each unit of the limit on a user's amount: the noise grows with the limit
 	mostWindows    = 400 // maximum number of windows in a horizon if their size is chosen
 	rows           = 28  // rows of users by their amount, in powers of 2
-	visible        = 3.5 // least number in a row that is not taken for noise, in deviations
+	visible        = 3.5 // least number of deviations with which a row's number is not taken for noise
 )
 
 // lengths are the possible horizons.
@@ -76,14 +80,14 @@ var lengths = func() (all []time.Duration) {
 	return all
 }()
 
-// chooser is a choice in progress. Except for the events, it holds released numbers only.
+// chooser holds the state of a choice. All its numbers except the events are released.
 type chooser struct {
 	*Private
 	*drawer
 	events       *Events
 	limit        float64 // maximum counted amount of one user
-	counts       float64 // counted amount of all users with the limit
-	countedShare float64 // its share of the whole amount
+	counts       float64 // amount of all users that counts under the limit
+	countedShare float64 // counts as a share of the whole amount
 	found        *Found
 }
 
@@ -117,8 +121,8 @@ func (e *Events) Choose(p Private) (*Found, error) {
 	return c.found, c.chooseSetting()
 }
 
-// countUsers counts users by their amount, and derives their number and the limit on the amount of
-// one user.
+// countUsers counts users by their amount. From the noisy table it derives the number of users and
+// the limit on the amount of one user.
 func (c *chooser) countUsers() error {
 	table, err := c.table()
 	if err != nil {
@@ -150,7 +154,7 @@ func (c *chooser) countUsers() error {
 	return nil
 }
 
-// table counts users by their amount: each user is in one row.
+// table counts users by their amount. Each user is in exactly one row.
 func (c *chooser) table() (exact, error) {
 	table := make([]int64, rows)
 	return exact{usersDecision, table}, c.events.each(func(events []record, _ float64) (bool, error) {
@@ -159,8 +163,9 @@ func (c *chooser) table() (exact, error) {
 	})
 }
 
-// clearHidden clears the rows of a noisy table that are not visible, or behind two such rows, seen
-// from the greatest: a visible row far away is only noise and suggests users with huge amounts.
+// clearHidden clears the rows of a noisy table with a number below least. It also clears all rows
+// that are separated from the greatest row by at least two such rows: a visible row that far away
+// is likely noise, and would suggest users with huge amounts.
 func clearHidden(noisy []float64, least float64) {
 	top := 0
 	for i, n := range noisy {
@@ -181,7 +186,7 @@ func clearHidden(noisy []float64, least float64) {
 // inRow returns the middle amount of a row.
 func inRow(row int) float64 { return 1.5*math.Exp2(float64(row)) - .5 }
 
-// amount returns a user's countable amount; at least 1.
+// amount returns a user's countable amount, which is at least 1.
 func (c *chooser) amount(events []record) uint64 {
 	if !c.Kind.Sums() {
 		return uint64(len(events))
@@ -197,7 +202,8 @@ func (c *chooser) amount(events []record) uint64 {
 	return sum
 }
 
-// chooseUsual chooses a usual setting, because there are too few users for another choice.
+// chooseUsual chooses a usual setting that does not depend on the data. It is called if there are
+// too few users for a choice.
 func (c *chooser) chooseUsual() error {
 	f := c.found
 	f.Window = c.Sizes[0]
@@ -228,7 +234,7 @@ func (c *chooser) chooseLength() error {
 	return err
 }
 
-// scoreLengths scores horizons, each at its best position.
+// scoreLengths returns the score of each horizon at its best position in time.
 func (c *chooser) scoreLengths() (exact, error) {
 	held := make([]map[int64]int64, len(lengths))
 	for i := range held {
@@ -271,5 +277,5 @@ func (c *chooser) scoreLengths() (exact, error) {
 	return exact{lengthDecision, scores}, nil
 }
 
-// eighths is the number of parts of a horizon; it can start at the start of any part.
+// eighths is the number of parts of a horizon. A horizon can begin at the start of any part.
 const eighths = 8

@@ -9,27 +9,27 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// score converts a number of 64ths of a user's maximum contribution to steps of a score, rounded
-// down.
+// score converts n, in 64ths of a user's maximum contribution, to steps of a score, rounded down.
 func score(n int64) int64 { return floor(n, 64*whole/steps) }
 
-// width returns the greatest difference between a user's changes of two scores, if the numbers
-// behind them, in 64ths of a user's maximum contribution, change by −below to above.
+// width returns the greatest difference between the changes that one user causes in two scores. A
+// user changes the numbers behind the scores by −below to above, in 64ths of a user's maximum
+// contribution.
 func width(below, above int) int { return ((below+above)*steps+63)/64 + 1 }
 
 // candidate is a setting with its exact results. It never leaves the package.
 type candidate struct {
 	option
-	shown int64 // part of the large cells' amount above the noise
-	all   int64 // the whole countable amount
+	shown int64 // the part of the large cells' amount that exceeds the noise
+	all   int64 // the countable amount of all cells
 }
 
-// score rates a candidate; penalty is for the size of its windows.
+// score rates a candidate. penalty is subtracted for the size of the candidate's windows.
 func (t *candidate) score(penalty int64) int64 {
 	return score(min(32*t.shown, enough/2*t.all) + 32*t.shown - penalty)
 }
 
-// use returns a number that is above 0 if a candidate shows enough to be useful.
+// use returns a number that is positive if a candidate shows enough to be useful.
 func (t *candidate) use() exact { return exact{useDecision, []int64{score(64*t.shown - useful*t.all)}} }
 
 // chooseSetting chooses the window and the noise together.
@@ -39,7 +39,7 @@ func (c *chooser) chooseSetting() error {
 		return err
 	}
 	if !c.Range {
-		scores.parts += valuesDecision.parts // no table of values is made
+		scores.parts += valuesDecision.parts // no table of values was paid for
 	}
 	picked, err := c.pick(scores)
 	if err != nil {
@@ -51,7 +51,8 @@ func (c *chooser) chooseSetting() error {
 	return err
 }
 
-// candidates scores noises in windows of the given sizes, ascending.
+// candidates returns the candidates for windows of the given sizes, which must be ascending, and
+// their scores.
 func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exact, err error) {
 	scores.decision = settingDecision
 	for _, size := range sizes {
@@ -86,14 +87,15 @@ func (c *chooser) sizes() (all []time.Duration) {
 	return all
 }
 
-// try counts as a run would, with the grid's noises in windows of one size. Each user's amount is
-// scaled to at most whole. Every second noise is tried and the others are interpolated.
+// try counts events like a run, in windows of one size with each noise of the grid. Each user's
+// amount is scaled to at most whole. Only every second noise is tried; the results of the others
+// are interpolated.
 func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	s := c.found.Setting
 	s.Window = size
 	var all []option
 	var err error
-	if s.Noise > 0 { // it is given
+	if s.Noise > 0 { // the noise is given
 		all, err = options(c.Compile, s, s.Noise)
 	} else {
 		all, err = grid(c.Compile, s, 8*c.limit, 1<<7, gridStep)
@@ -142,7 +144,7 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	})
 	level := aboveNoise * c.countedShare * whole / c.limit
 	if c.Kind.Vector != nil {
-		level *= 2.25 // for a mean a quarter of the range from its end, with the noise of both components
+		level *= 2.25 // noise of both components for a mean that lies a quarter of the range from one end
 	}
 	from, tried := largeFrom(real, sum), make([]candidate, len(all))
 	for i, o := range all {
@@ -156,7 +158,7 @@ func (c *chooser) try(size time.Duration) ([]candidate, error) {
 // cellSize is the size a/b of a cell.
 type cellSize struct{ a, b int64 }
 
-// largeFrom returns the size s for which Σ max(0, cell − s) is large quarters of all; 0 if the
+// largeFrom returns the size s for which Σ max(0, cell − s) is large/4 of all. It returns 0 if the
 // cells add up to less than that.
 func largeFrom(cells []int64, all int64) cellSize {
 	cells = slices.Sorted(slices.Values(cells))
@@ -174,12 +176,13 @@ func largeFrom(cells []int64, all int64) cellSize {
 	return cellSize{0, 1}
 }
 
-// above returns Σ max(0, count − noise − size) for counts two fifths of the way from one to other,
-// which has twice the noise: allowances pay for about that much with √2 times the noise.
-func (s cellSize) above(one, other []int64, noise int64) int64 {
+// above returns Σ max(0, count − noise − size) for counts that lie two fifths of the way from
+// counts to noisier. If noisier has twice the noise of counts, allowances pay for about that much
+// with √2 times the noise.
+func (s cellSize) above(counts, noisier []int64, noise int64) int64 {
 	sum, many, least := int64(0), uint64(0), 5*s.a/s.b
-	for i, n := range one {
-		if n = 3*n + 2*other[i] - 5*noise; n > least {
+	for i, n := range counts {
+		if n = 3*n + 2*noisier[i] - 5*noise; n > least {
 			sum, many = sum+n, many+5
 		}
 	}

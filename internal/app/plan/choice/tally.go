@@ -13,8 +13,8 @@ type Real struct{ Size, Value, Scale float64 }
 type Tally[K comparable] struct {
 	kind   metrickind.Kind
 	cells  map[K]*[metrickind.MaxComponents]float64 // sums of the powers of values
-	users  map[cellUser[K]]struct{}                 // for kinds that count a user once
-	values map[int64]uint64
+	users  map[cellUser[K]]struct{}                 // counted users, for kinds that count a user once
+	values map[int64]uint64                         // number of events by coarse value, for kinds with a Vector
 }
 
 type cellUser[K comparable] struct {
@@ -22,7 +22,7 @@ type cellUser[K comparable] struct {
 	user string
 }
 
-// NewTally returns a tally without events for values of a kind.
+// NewTally returns an empty tally for a kind.
 func NewTally[K comparable](kind metrickind.Kind) *Tally[K] {
 	return &Tally[K]{kind: kind, cells: map[K]*[metrickind.MaxComponents]float64{}, users: map[cellUser[K]]struct{}{},
 		values: map[int64]uint64{}}
@@ -74,8 +74,8 @@ func (t *Tally[K]) Real() map[K]Real {
 	return out
 }
 
-// TypicalError returns Outcome.Typical of released values. cells is the number of the largest
-// cells, which together hold half of the amount.
+// TypicalError computes Outcome.Typical for released values. cells is the number of the largest
+// cells that together hold half of the amount.
 func TypicalError[K comparable](real map[K]Real, values map[K]float64) (typical float64, cells int) {
 	var sizes, errors []float64
 	for _, r := range real {

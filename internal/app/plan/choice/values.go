@@ -7,10 +7,11 @@ import (
 	"slices"
 )
 
-// valueSteps is the number of rows of values on each side of 0; each row doubles the values.
+// valueSteps is the number of rows of values on each side of 0. The values of a row are twice those
+// of the row before it.
 const valueSteps = 36
 
-// chooseRange chooses a range that contains 0 and nine in ten values of most users.
+// chooseRange chooses a range that contains 0 and, for most users, nine in ten of their values.
 func (c *chooser) chooseRange() error {
 	table, err := c.valueTable()
 	if err != nil {
@@ -40,7 +41,7 @@ func (c *chooser) chooseRange() error {
 }
 
 // valueTable counts users by the least power of 2 that nine in ten of their values do not exceed in
-// size, and by the sign of most of their values: each user is in one row.
+// size, and by the sign of most of their values. Each user is in exactly one row.
 func (c *chooser) valueTable() (exact, error) {
 	table := make([]int64, 2*valueSteps+1)
 	var steps []int
@@ -73,7 +74,8 @@ func spreadOf(values map[int64]uint64) spread {
 	return spread{float64(low), float64(high)}
 }
 
-// middle returns the range of values without 1/parts of the events at either end.
+// middle returns the range of values that is left after 1/parts of the events are removed at each
+// end.
 func middle(values map[int64]uint64, parts uint64) (low, high int64) {
 	all, sum := uint64(0), uint64(0)
 	for _, n := range values {
@@ -91,8 +93,9 @@ func middle(values map[int64]uint64, parts uint64) (low, high int64) {
 	return low, high
 }
 
-// scale returns the scale of a value's errors: its size, but at most the range, and at least a
-// quarter of the range if 0 is inside, else a hundredth.
+// scale returns the scale of a value's errors. It is the size of the value, but not more than the
+// width of the range. It is at least a quarter of that width if the range contains 0, and otherwise
+// at least a hundredth.
 func (s spread) scale(value float64) float64 {
 	size := s.high - s.low
 	if size == 0 {

@@ -12,13 +12,13 @@ import (
 var Usual = []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day, 30 * day, 90 * day, 365 * day}
 
 const (
-	// Useful is the greatest typical error of useful values. The smallest window size with an error
-	// of at most good is recommended.
+	// Useful is the greatest typical error with which values are useful. The smallest window size
+	// whose typical error is at most good is recommended.
 	Useful, good   = 0.25, 0.1
 	plannedWindows = 1500 // maximum number of windows of events if their size is not given
 )
 
-// Question asks for the best setting.
+// Question describes the settings among which Advise searches.
 type Question struct {
 	Sizes    []time.Duration // window sizes to choose from; nil: Usual
 	Given    Setting         // Noise and Lasts are chosen if they are 0
@@ -29,14 +29,14 @@ type Question struct {
 // Advice is the result of Advise.
 type Advice struct {
 	Best    Outcome
-	Sizes   []Outcome // the best of each size tried, ascending
-	Epsilon []Outcome // the best in the same window with half, twice, four and eight times ε
-	Rate    float64   // examined share of the users
+	Sizes   []Outcome // the best outcome for each tried window size, by ascending size
+	Epsilon []Outcome // the best outcome for the best window with half, twice, four and eight times ε
+	Rate    float64   // share of the users whose events were examined
 }
 
-// Advise searches for the best noise in windows of each size, and for the best size, with a run's
-// counting code. The result is not protected: it is for the trusted side only. Errors: ErrNothing,
-// ctx's, and those of Compile if no setting is possible.
+// Advise searches for the best noise in windows of each size, and for the best size. It uses the
+// counting code of a run. The result is not protected: it is for the trusted side only. Errors:
+// ErrNothing, the error of ctx, and the error of Compile if no setting is possible.
 func (e *Events) Advise(ctx context.Context, q Question) (*Advice, error) {
 	if e.Count == 0 {
 		return nil, ErrNothing
@@ -50,7 +50,7 @@ func (e *Events) Advise(ctx context.Context, q Question) (*Advice, error) {
 			return nil, err
 		}
 	}
-	a, tables, failed := &Advice{}, []*table{}, error(nil)
+	a, tables, compileErr := &Advice{}, []*table{}, error(nil)
 	for _, size := range slices.Backward(e.sizes(&q)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -58,16 +58,16 @@ func (e *Events) Advise(ctx context.Context, q Question) (*Advice, error) {
 		q.Given.Window = size
 		o, t, err := e.best(&q)
 		if err != nil {
-			failed = err
+			compileErr = err
 			continue
 		}
 		a.Sizes, tables = append(a.Sizes, o), append(tables, t)
 		if o.Typical > good && len(a.Sizes) > 1 && q.Sizes == nil && a.least(good) != nil {
-			break // smaller windows are worse still
+			break // smaller windows have even greater errors
 		}
 	}
 	if len(a.Sizes) == 0 {
-		return nil, failed
+		return nil, compileErr
 	}
 	slices.Reverse(a.Sizes)
 	slices.Reverse(tables)
@@ -111,10 +111,10 @@ func (e *Events) sizes(q *Question) (all []time.Duration) {
 	if q.Sizes != nil {
 		return slices.Sorted(slices.Values(q.Sizes))
 	}
-	long := time.Duration(e.Last-e.First) * time.Millisecond
+	duration := time.Duration(e.Last-e.First) * time.Millisecond
 	for _, size := range Usual {
 		ms := size.Milliseconds()
-		fits := long/size <= plannedWindows && size <= long*3/2 && e.from%ms == 0 && e.to%ms == 0
+		fits := duration/size <= plannedWindows && size <= duration*3/2 && e.from%ms == 0 && e.to%ms == 0
 		if fits && (size >= day || !e.Dates) {
 			all = append(all, size)
 		}
@@ -125,8 +125,8 @@ func (e *Events) sizes(q *Question) (all []time.Duration) {
 	return all
 }
 
-// stay returns the time after a user's first event within which 19 in 20 events happen: a budget
-// paid out over more time than users stay is never paid out in full.
+// stay returns the time after a user's first event within which 19 in 20 events happen. A budget
+// that is paid out over a longer time than users stay is never paid out in full.
 func (e *Events) stay() (time.Duration, error) {
 	after := map[int64]uint64{}
 	err := e.each(func(events []record, _ float64) (bool, error) {
@@ -138,8 +138,9 @@ func (e *Events) stay() (time.Duration, error) {
 	return time.Duration(spreadOf(after).high)*time.Millisecond/day*day + day, err
 }
 
-// epsilons returns the outcomes of other ε in the same windows. The same events count if the noise
-// and the root of the budget change by inverse factors; if the noise is given, other events count.
+// epsilons returns the outcomes for other values of ε in the same windows. If the noise is not
+// given, it changes inversely to the root of the budget, so that the same events count. If the
+// noise is given, other events count.
 func (e *Events) epsilons(q *Question, t *table, best *Outcome) (all []Outcome) {
 	base := t.trials[0].d.Budget.Mu2.Float()
 	for _, times := range []float64{.5, 2, 4, 8} {
