@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
 // The exit codes, which tollgate.txt explains.
@@ -53,16 +54,16 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// RefuseLosses calls warn if more than half of the records were lost before counting. With strict
-// it returns an error with exit code 4 instead.
-func RefuseLosses(l outcomes.Loss, strict bool, warn func()) error {
+// RefuseLosses notes, without numbers, that more than half of the records were lost before
+// counting. With strict it returns an error with exit code 4 instead.
+func RefuseLosses(l outcomes.Loss, strict bool, progress *terminal.Progress) error {
+	text := "more than half of the records were lost before counting: " + l.Why()
 	switch {
 	case !l.Most():
 	case strict:
-		return Coded(ExitLosses, fmt.Errorf("more than half of the records were lost before counting, which --strict "+
-			"refuses: %s", l.Why()))
+		return Coded(ExitLosses, fmt.Errorf("%s; --strict refuses that", text))
 	default:
-		warn()
+		progress.Note("warning: %s", text)
 	}
 	return nil
 }

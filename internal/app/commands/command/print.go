@@ -63,8 +63,9 @@ func (a *App) PrintText(f cli.Format, value any, t *template.Template, data any)
 //go:embed output.txt
 var output string
 
-// Template returns a template of a text for people. It can include the templates of output.txt.
-func Template(text string) *template.Template {
+// Template returns a template of a text for people, with more functions. It can include the
+// templates of output.txt.
+func Template(text string, more ...template.FuncMap) *template.Template {
 	functions := template.FuncMap{
 		"count":   func(n any, noun string) string { return terminal.Count(uint64(float(n)), noun) },
 		"number":  func(n any) string { return terminal.Number(float(n), 0) },
@@ -85,7 +86,11 @@ func Template(text string) *template.Template {
 		},
 		"paragraph": func(parts ...string) string { return words.Paragraph(strings.Join(parts, "")) },
 	}
-	return template.Must(template.Must(template.New("").Funcs(functions).Parse(output)).Parse(text))
+	t := template.New("").Funcs(functions)
+	for _, m := range more {
+		t.Funcs(m)
+	}
+	return template.Must(template.Must(t.Parse(output)).Parse(text))
 }
 
 func float(n any) float64 { return reflect.ValueOf(n).Convert(reflect.TypeFor[float64]()).Float() }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
-	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -67,24 +66,12 @@ func (f *planFlags) check(changed func(string) bool) error {
 		return err
 	}
 	f.given = changed
-	if err := errors.Join(f.checkInput(changed), f.checkKind(changed)); err != nil {
-		return command.Usage(err)
-	}
 	least := choice.Usual[0]
 	if f.times.Zone != "" {
 		least = 24 * time.Hour // a configuration has only whole days in a zone
 	}
 	f.Window = f.step(least)
-	if err := f.checkRange(); err != nil {
-		return command.Usage(err)
-	}
-	if f.openValues = f.MetricKind().Values() && !f.ranged(); f.openValues {
-		f.Max = 1 // until the values are read
-	}
-	window := f.Window
-	f.setProvisional()
-	f.Window = window
-	if err := input.Readable("input", f.input); err != nil {
+	if err := f.checkFile(changed); err != nil {
 		return err
 	}
 	return f.readPublicKeys()

@@ -59,11 +59,10 @@ func (f *planFlags) plan(a *choice.Advice) *planAnswer {
 //go:embed plan_output.txt
 var planOutput string
 
-// write returns the text of a template: "text" (the output), "yaml" (for a configuration) or
-// "target".
-func write(name string, data any) (string, error) {
-	t := command.Template("").Funcs(template.FuncMap{"yaml": yamlOf, "flow": flow})
-	return command.Text(template.Must(t.Parse(planOutput)).Lookup(name), data)
+// planTemplate returns a template of plan_output.txt: "text" (the output), "yaml" (for a
+// configuration) or "target".
+func planTemplate(name string) *template.Template {
+	return command.Template(planOutput, template.FuncMap{"yaml": yamlOf, "flow": flow}).Lookup(name)
 }
 
 // yamlOf returns a value as YAML.
@@ -107,7 +106,7 @@ func (f *demoFlags) yaml(s demo.Settings) (string, error) {
 	if bounds = strings.TrimSuffix(bounds, ", "); bounds != "" {
 		bounds = "{" + bounds + "}"
 	}
-	return write("yaml", struct {
+	return command.Text(planTemplate("yaml"), struct {
 		demo.Settings
 		Decimals           int
 		Zone, Keys, Bounds string
@@ -162,52 +161,13 @@ func (f *inputFlags) realValue() string {
 // printPlanned prints the output of plan.
 func (a *app) printPlanned(f *planFlags, e *choice.Events, p *planAnswer, broken uint64) error {
 	p.Events, p.Outside, p.From, p.To = e.Count, e.Outside, time.UnixMilli(e.First).UTC(), time.UnixMilli(e.Last).UTC()
-	text, err := f.planText(p, broken)
-	if err != nil {
-		return err
-	}
-	return a.PrintAs(f.format, p, func(b *strings.Builder) { b.WriteString(text) })
-}
-
-// planText formats the output of plan for people.
-func (f *planFlags) planText(p *planAnswer, broken uint64) (string, error) {
-	needed, beyond := "user, key or time", "outside of --from and --to"
-	place := "the sections privacy and metrics of a configuration"
-	if f.MetricKind().Values() {
-		needed = "user, key, time or value"
-	}
-	if f.from.IsZero() && f.to.IsZero() {
-		beyond = "before 1970, which do not count"
-	}
-	if f.config != "" {
-		place = "these fields in " + f.config
-	}
-	table := func(head string, all []plannedSetting, first func(*plannedSetting) string) string {
-		rows := [][]string{{head, "finest noise", "typical error", "counted", "values shown", "with"}}
-		for i := range all {
-			o := &all[i]
-			shown := terminal.Number(o.Shown, 0) + " of " + terminal.Number(o.Cells, 0)
-			rows = append(rows, []string{
-				first(o), "± " + o.Within, words.Percent(o.Typical), words.Percent(o.Counted), shown,
-				words.Percent(o.Outcome.Within),
-			})
-		}
-		return words.Table(rows...)
-	}
-	epsilons := ""
-	if len(p.Epsilon) > 0 {
-		epsilons = table("ε, in windows of "+p.Best.Window, p.Epsilon, func(o *plannedSetting) string {
-			return words.Digits(o.Epsilon)
-		})
-	}
-	return write("text", struct {
+	return a.PrintText(f.format, p, planTemplate("text"), struct {
 		*planAnswer
-		Broken, BadValues                                             uint64
-		Needed, RealValue, Beyond, Place, Typically, Why, Life, Sizes string
-		Epsilons                                                      string
-	}{p, broken, f.badValues, needed, f.realValue(), beyond, place, typically(&p.Best.Outcome, f.realValue()),
-		f.why(&p.Best.Outcome), f.lifeWarning(p),
-		table("window", p.Windows, func(o *plannedSetting) string { return o.Window }), epsilons})
+		Broken, BadValues                       uint64
+		Values, Ranged                          bool
+		Config, RealValue, Typically, Why, Life string
+	}{p, broken, f.badValues, f.MetricKind().Values(), f.inRange() != "", f.config, f.realValue(),
+		typically(&p.Best.Outcome, f.realValue()), f.why(&p.Best.Outcome), f.lifeWarning(p)})
 }
 
 // lifeWarning returns a warning if a deployment would run for longer than the range of the events.

@@ -82,7 +82,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		return err
 	}
 	out := f.plan(answer)
-	target, err := write("target", f.decided(answer.Best.Setting))
+	target, err := command.Text(planTemplate("target"), f.decided(answer.Best.Setting))
 	if err != nil {
 		return err
 	}

@@ -270,10 +270,7 @@ func (j *job) sumUp(result demo.Result, released int, compared *comparison) erro
 		j.noteComparison(compared)
 	}
 	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)
-	return command.RefuseLosses(loss, j.flags.strict, func() {
-		j.progress.Note("warning: %s of %s (%s) were lost before counting", terminal.Number(loss.Lost, 0),
-			terminal.Count(int(loss.Records), "record"), outcomes.Share(loss.Lost, loss.Records))
-	})
+	return command.RefuseLosses(loss, j.flags.strict, j.progress)
 }
 
 // describePage adds the notes that are special to a demo to the page. The source must be open.

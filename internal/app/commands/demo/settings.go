@@ -39,29 +39,32 @@ func (f *demoFlags) check(changed func(string) bool) error {
 					"layout", name))
 			}
 		}
+		f.setMadeUpDefaults(changed)
 	} else {
 		for _, name := range generatorFlags() {
 			if changed(name) {
 				return command.Usage(fmt.Errorf("--%s is for made-up events: leave it out with --input", name))
 			}
 		}
-		if err := errors.Join(f.checkInput(changed), f.checkRange(), f.checkKind(changed)); err != nil {
-			return command.Usage(err)
+		if err := f.checkFile(changed); err != nil {
+			return err
 		}
-		if f.openValues = f.MetricKind().Values() && !f.ranged(); f.openValues {
-			f.Max = 1 // until a range is chosen
-		}
-	}
-	f.chooses = f.input != "" && (f.openValues || !changed("window") || !f.noiseGiven() || f.setting().Lasts == 0)
-	if f.input != "" {
-		f.setProvisional()
-	} else {
-		f.setMadeUpDefaults(changed)
-	}
-	if err := input.Readable("input", f.input); err != nil {
-		return err
+		f.chooses = f.openValues || !changed("window") || !f.noiseGiven() || f.setting().Lasts == 0
 	}
 	return f.readPublicKeys()
+}
+
+// checkFile checks the flags that describe a file and what to compute from it, and sets what
+// follows from them.
+func (f *demoFlags) checkFile(changed func(string) bool) error {
+	if err := errors.Join(f.checkInput(changed), f.checkRange(), f.checkKind(changed)); err != nil {
+		return command.Usage(err)
+	}
+	if f.openValues = f.MetricKind().Values() && !f.ranged(); f.openValues {
+		f.Max = 1 // until a range is chosen
+	}
+	f.setProvisional()
+	return input.Readable("input", f.input)
 }
 
 // setMadeUpDefaults sets the defaults for made-up events.

@@ -72,8 +72,5 @@ func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progr
 	if f.strict && lost.BadValues() {
 		return errBadValues
 	}
-	return command.RefuseLosses(lost, f.strict, func() {
-		progress.Note("warning: more than half of the records of this run were lost before counting: %s; "+
-			"--trusted-report FILE has the tallies", lost.Why())
-	})
+	return command.RefuseLosses(lost, f.strict, progress)
 }

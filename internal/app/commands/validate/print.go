@@ -19,39 +19,6 @@ type validateText struct {
 	Exact bool
 }
 
-// MetricRows returns a table of the metrics.
-func (p validateText) MetricRows() [][]string {
-	head := []string{"metric", "counts", "window", "keys", "released", "target", "counts that meet it"}
-	if p.Exact {
-		head = append(head, "first noise σ", "least noise σ")
-	}
-	rows := [][]string{head}
-	for i := range p.Metrics {
-		m := &p.Metrics[i]
-		window := m.Window
-		if m.Slide != "" {
-			window += " every " + m.Slide
-		}
-		keys, released := m.Keys, "in every window"
-		switch {
-		case m.KeysFrom != "":
-			keys, released = "those of "+m.KeysFrom, "if released there"
-		case m.PublicKeys > 0:
-			keys = fmt.Sprintf("%s %s", terminal.Number(float64(m.PublicKeys), 0), m.Keys)
-		}
-		if m.Threshold != nil {
-			released = "above " + terminal.Ceiling(*m.Threshold)
-		}
-		row := []string{terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released,
-			targetOf(m), meetableFrom(m)}
-		if p.Exact {
-			row = append(row, terminal.Rounded(m.FirstSigma), terminal.Rounded(m.TopSigma))
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 // UserRows returns the shares of a user's events that count, for users with few and with many
 // events.
 func (p validateText) UserRows() (rows [][]string) {
@@ -152,8 +119,8 @@ func (p validateText) CountTables() (tables []string) {
 		tables = append(tables, terminal.Key(m.Name, 40)+": what becomes of a count\n"+words.Table(rows...))
 	}
 	if stated {
-		tables = append(tables, words.Paragraph("Typical noise is how far values typically are from counts of that size; "+
-			"a missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan forecasts "+
+		tables = append(tables, words.Paragraph("Typical noise is how far values typically are from counts of that "+
+			"size; a missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan forecasts "+
 			"both from your events."))
 	}
 	return tables

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/template"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,8 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 	if err := p.AddCounts(d.Deployment); err != nil {
 		return err
 	}
-	if err := a.PrintText(f.format, p, command.Template(output), validateText{p, f.exact}); err != nil {
+	if err := a.PrintText(f.format, p, command.Template(output, template.FuncMap{"kind": kindText,
+		"targetOf": targetOf, "meetableFrom": meetableFrom}), validateText{p, f.exact}); err != nil {
 		return err
 	}
 	if err := a.WarnAbout(d, f.strict, false); err != nil {
