@@ -147,6 +147,10 @@ func (a *avroSource) decodeField(number int, field *avroField) (class string) {
 		a.d.raw[number] = unsafe.Slice(unsafe.StringData(*text), len(*text))
 		return ""
 	}
+	if n := field.number; n != nil && number == fieldTime {
+		a.d.timed, a.d.millis = true, millisOf(*n, a.plan.unit)
+		return ""
+	}
 	for _, record := range field.above {
 		if record.IsNil() {
 			return a.d.nullAbove(number)

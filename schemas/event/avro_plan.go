@@ -29,11 +29,12 @@ type avroSlot struct{ place, fresh reflect.Value }
 
 // avroField is a field to find in records.
 type avroField struct {
-	path  []step
-	index []int           // by step, down to an any: the number of the field in its Go struct
-	above []reflect.Value // pointers to the records that contain it; nil for null
-	place reflect.Value   // where the path's steps with an index lead
-	text  *string         // the value, if it is always a string
+	path   []step
+	index  []int           // by step, down to an any: the number of the field in its Go struct
+	above  []reflect.Value // pointers to the records that contain it; nil for null
+	place  reflect.Value   // where the path's steps with an index lead
+	text   *string         // the value, if it is always a string
+	number *int64          // the value, if it is always an integer
 }
 
 // planAvro compiles the reading of records of a schema. Errors are *FormatError.
@@ -106,6 +107,7 @@ func (p *avroPlan) locate(f *avroField, record reflect.Value) {
 	}
 	if len(f.above) == 0 {
 		f.text, _ = f.place.Addr().Interface().(*string)
+		f.number, _ = f.place.Addr().Interface().(*int64)
 	}
 }
 

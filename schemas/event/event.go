@@ -237,7 +237,9 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 		return d.fail(ClassOversized, "")
 	}
 	d.value = 0
-	d.poison()
+	if poison.On {
+		d.poison()
+	}
 	if err := d.records.find(value); err != nil {
 		if class := classIn(err); d.filter != nil && !d.encoding.Tabular() && (class == ClassNullField ||
 			class == ClassMissingField) {
