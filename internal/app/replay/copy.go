@@ -1,9 +1,11 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"time"
 
@@ -56,7 +58,7 @@ func (r *Replay) next(ctx context.Context, drain <-chan struct{}, records <-chan
 			return eventfile.Record{}, errDrained
 		default:
 		}
-		switch waiting := r.partitions.records > 0; {
+		switch waiting := r.partitions.Records > 0; {
 		case !waiting:
 			r.due = nil
 		case r.due == nil:
@@ -67,7 +69,7 @@ func (r *Replay) next(ctx context.Context, drain <-chan struct{}, records <-chan
 		case <-ctx.Done():
 			return eventfile.Record{}, ctx.Err()
 		case <-r.due:
-			if err := r.partitions.flush(ctx); err != nil {
+			if err := r.partitions.Flush(ctx); err != nil {
 				return eventfile.Record{}, err
 			}
 		case next := <-records:
@@ -89,7 +91,7 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 		}
 		if errors.Is(err, errDrained) {
 			r.result.Drained = true
-			return r.partitions.flush(ctx)
+			return r.partitions.Flush(ctx)
 		}
 		if errors.Is(err, eventfile.ErrContainer) {
 			return r.fail(ctx, err)
@@ -121,7 +123,7 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 	case r.result.Written == 0 && r.result.FirstLeftOut == 0:
 		return eventfile.NoRecords(r.options.Header)
 	}
-	return r.partitions.flush(ctx)
+	return r.partitions.Flush(ctx)
 }
 
 // fail ends a replay with an error, after writing the records read before it.
@@ -129,7 +131,7 @@ func (r *Replay) fail(ctx context.Context, err error) error {
 	if r.result.Written == 0 {
 		return err
 	}
-	if flushed := r.partitions.flush(ctx); flushed != nil {
+	if flushed := r.partitions.Flush(ctx); flushed != nil {
 		return errors.Join(err, flushed)
 	}
 	return fmt.Errorf("%w; the records before it (%s) are on the topic", err,
@@ -192,13 +194,16 @@ func (r *Replay) leavesOut(err error) bool {
 		r.options.SkipBadValues
 }
 
-// write writes a record, and counts it if its broker may soon delete it.
+// write writes a record to the partition of a user, and counts it if a broker may soon delete it.
 func (r *Replay) write(ctx context.Context, user, value []byte) error {
 	r.result.Written++
 	if r.last < r.keptFrom {
 		r.result.Expired++
 	}
-	return r.partitions.add(ctx, user, kafkalog.Message{Value: r.framed(value), Timestamp: kafkalog.At(r.last)})
+	h := fnv.New64a()
+	h.Write(user) //nolint:errcheck // a hash never fails
+	return r.partitions.Add(ctx, h.Sum64(), kafkalog.Message{Value: bytes.Clone(r.framed(value)),
+		Timestamp: kafkalog.At(r.last)})
 }
 
 // reportProgress calls OnProgress every two seconds.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
@@ -61,7 +62,7 @@ type Replay struct {
 	source     source
 	decoder    *event.Decoder
 	faults     *eventfile.Faults
-	partitions *partitionWriters
+	partitions *demo.Writers
 	due        <-chan time.Time // deadline for writing the pending records
 	reported   time.Time        // time of the last OnProgress
 
@@ -118,7 +119,7 @@ func (r *Replay) prepare(ctx context.Context) error {
 	if err := r.register(ctx); err != nil {
 		return err
 	}
-	r.partitions, err = newPartitionWriters(ctx, r.client, r.options.Topic, partitions)
+	r.partitions, err = demo.NewWriters(ctx, r.client, r.options.Topic, partitions)
 	return err
 }
 
@@ -128,7 +129,7 @@ func (r *Replay) Faults() *eventfile.Faults { return r.faults }
 // Close closes the file and the producers.
 func (r *Replay) Close() {
 	if r.partitions != nil {
-		r.partitions.close()
+		r.partitions.Close()
 	}
 	r.file.Close()
 }

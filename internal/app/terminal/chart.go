@@ -13,7 +13,6 @@ import (
 type ChartOptions struct {
 	From, To time.Time     // settled windows
 	Window   time.Duration // size of a window
-	Target   bool          // the metric has a target: the chart counts the values that met it
 	Width    int           // columns
 	MaxKeys  int           // the most keys to draw; the largest ones are drawn
 }
@@ -45,7 +44,7 @@ func Chart(rows []Row, opt ChartOptions) string {
 			if values[0].Statistic != "" {
 				title += ", " + values[0].Statistic
 			}
-			fmt.Fprintf(&b, "\n%s\n%s\n%s\n", title, bars(values, opt, windows, group), figures(values, opt.Target))
+			fmt.Fprintf(&b, "\n%s\n%s\n%s\n", title, bars(values, opt, windows, group), figures(values))
 		}
 	}
 	if left := len(keys) - opt.MaxKeys; left > 0 {
@@ -55,14 +54,10 @@ func Chart(rows []Row, opt ChartOptions) string {
 }
 
 // figures summarizes the values of a key or of one of its statistics.
-func figures(values []Row, target bool) string {
-	met, margins, least, most := 0, []float64(nil), math.Inf(1), math.Inf(-1)
+func figures(values []Row) string {
+	margins, least, most := []float64(nil), math.Inf(1), math.Inf(-1)
 	for _, r := range values {
 		least, most, margins = min(least, r.Value), max(most, r.Value), append(margins, r.margin())
-		target = target && !r.Unasked
-		if r.Met {
-			met++
-		}
 	}
 	fine := values[0].Lopsided
 	rangeOf := func(low, high float64) string {
@@ -73,11 +68,7 @@ func figures(values []Row, target bool) string {
 		}
 		return from + " to " + to
 	}
-	text := fmt.Sprintf("%s, noise ± %s", rangeOf(least, most), rangeOf(slices.Min(margins), slices.Max(margins)))
-	if target {
-		text += fmt.Sprintf(", as asked in %d of %d", met, len(values))
-	}
-	return text
+	return fmt.Sprintf("%s, noise ± %s", rangeOf(least, most), rangeOf(slices.Min(margins), slices.Max(margins)))
 }
 
 // bars returns a bar for each group of windows. The scale reaches from 0, or from the least value

@@ -48,7 +48,7 @@ func day(n int, size time.Duration) []Row {
 
 func options(n int, size time.Duration) ChartOptions {
 	return ChartOptions{
-		From: monday, To: monday.Add(time.Duration(n) * size), Window: size, Width: 80, Target: true, MaxKeys: 8,
+		From: monday, To: monday.Add(time.Duration(n) * size), Window: size, Width: 80, MaxKeys: 8,
 	}
 }
 

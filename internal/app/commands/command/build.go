@@ -24,14 +24,9 @@ func (a *App) Build() build {
 	b := build{
 		Module:   cmp.Or(info.Main.Path, "github.com/tollgate-dp/tollgate"),
 		Version:  cmp.Or(a.Release.Version, info.Main.Version, "(devel)"),
-		Revision: cmp.Or(a.Release.Revision, settings["vcs.revision"]),
+		Revision: cmp.Or(a.Release.Revision, settings["vcs.revision"], "unknown"),
 	}
-	switch {
-	case b.Revision == "" && b.Version != "(devel)":
-		b.Revision = "the one of this version"
-	case b.Revision == "":
-		b.Revision = "unknown: go records it with -buildvcs=true in a git tree"
-	case a.Release.Revision == "" && settings["vcs.modified"] == "true":
+	if a.Release.Revision == "" && settings["vcs.modified"] == "true" {
 		b.Revision += " with uncommitted changes"
 	}
 	return b

@@ -144,7 +144,7 @@ func (p *printer) end(result demo.Result) error {
 	from, _ := p.j.source.Range()
 	chart := terminal.Chart(rows, terminal.ChartOptions{
 		From: from, To: from.Add(time.Duration(result.Turns) * p.j.flags.Window), Window: p.j.flags.Window,
-		Target: p.hasTarget(), Width: p.width, MaxKeys: max(1, mostCharts/drawn),
+		Width: p.width, MaxKeys: max(1, mostCharts/drawn),
 	})
 	return p.a.Print("\n" + chart + "\n" + p.summary(result) + "\n")
 }
