@@ -20,9 +20,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// app gives the command access to the process around it.
-type app struct{ *command.App }
-
 var (
 	//go:embed audit.txt
 	help string
@@ -30,8 +27,7 @@ var (
 	output string
 )
 
-func Command(c *command.App) *cobra.Command {
-	a := &app{c}
+func Command(a *command.App) *cobra.Command {
 	var (
 		path string
 		past []string
@@ -41,10 +37,10 @@ func Command(c *command.App) *cobra.Command {
 		a.ConfigPath(cmd, &path)
 		cmd.Flags().StringArrayVar(&past, "past", nil, "")
 		cli.FormatFlag(cmd, &f)
-	}, func(cmd *cobra.Command) error { return a.run(cmd.Context(), path, past, f) })
+	}, func(cmd *cobra.Command) error { return run(cmd.Context(), a, path, past, f) })
 }
 
-func (a *app) run(ctx context.Context, path string, past []string, f cli.Format) error {
+func run(ctx context.Context, a *command.App, path string, past []string, f cli.Format) error {
 	d, err := a.Reach(ctx, path, config.Options{})
 	if err != nil {
 		return err

@@ -194,7 +194,10 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 	if !tooMany || f.SkipBadValues {
 		return nil
 	}
-	cure := "Correct --value-field or the file"
+	number, cure := "a whole number", "Correct --value-field or the file"
+	if f.Decimals > 0 {
+		number = "a number"
+	}
 	switch comma := faults.DecimalCommas(); {
 	case comma && f.Decimals > 0:
 		cure = "They have a decimal comma: give --decimal-comma"
@@ -204,17 +207,15 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 	case f.Decimals == 0:
 		cure = "If they have decimals, give --decimals 2 for two of them, and --min and --max in hundredths"
 	}
-	return fmt.Errorf("reading input file %s: %s have a value that is not %s: %s. %s; to leave such records out, add "+
-		"--skip-bad-values",
-		eventfile.Name(f.input), outcomes.Part(n, records, "record"), f.number(), where, cure)
+	return f.refused(n, records, "have a value that is not "+number+": "+where, cure+"; to leave such records out, "+
+		"add --skip-bad-values")
 }
 
-// number returns the description of a valid value.
-func (f *demoFlags) number() string {
-	if f.Decimals > 0 {
-		return "a number"
-	}
-	return "a whole number"
+// refused returns the error for a file with n records that may be misread, or whose loss would
+// leave a sample that is not representative.
+func (f *inputFlags) refused(n, records uint64, what, cure string) error {
+	return fmt.Errorf("reading input file %s: %s %s. %s", eventfile.Name(f.input), outcomes.Part(n, records, "record"),
+		what, cure)
 }
 
 // refuseCharset returns an error if more than one in a hundred records of a file are not UTF-8:
@@ -224,9 +225,7 @@ func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) err
 	if 100*bad <= records {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: %s are not text in UTF-8: %s. Give its encoding, for example --encoding "+
-		"cp1252",
-		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), where)
+	return f.refused(bad, records, "are not text in UTF-8: "+where, "Give its encoding, for example --encoding cp1252")
 }
 
 // refuseUndecodable returns an error if more than 2 % of a file's records cannot be decoded: the
@@ -236,9 +235,8 @@ func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64)
 	if f.skipUndecodable || 50*bad <= records || bad == records {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: %s cannot be read as %s: %s. Correct the file, or leave such records "+
-		"out with --skip-undecodable",
-		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), f.inputFormat, where)
+	return f.refused(bad, records, "cannot be read as "+f.inputFormat+": "+where, "Correct the file, or leave such "+
+		"records out with --skip-undecodable")
 }
 
 // refuseTimes returns an error if more than a tenth of a file's records have a time that cannot be
@@ -267,13 +265,12 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error
 	if f.skipBadTimes && times.Events > 0 || most*n <= records {
 		return nil
 	}
-	text := fmt.Sprintf("reading input file %s: %s have a time %s: %s. ", eventfile.Name(f.input),
-		outcomes.Part(n, records, "record"), what, where)
+	cure = "To read them, " + cure
 	if unit != nil && !unit.Text() && 100*times.Usual() > records {
-		return fmt.Errorf("%sThe file mixes units: these times need --time-unit %v, and the others do not. Write all "+
-			"times in one unit; to %s, add --skip-bad-times", text, unit, skip)
+		cure = fmt.Sprintf("The file mixes units: these times need --time-unit %v, and the others do not. Write all "+
+			"times in one unit", unit)
 	}
-	return fmt.Errorf("%sTo read them, %s; to %s, add --skip-bad-times", text, cure, skip)
+	return f.refused(n, records, "have a time "+what+": "+where, cure+"; to "+skip+", add --skip-bad-times")
 }
 
 const maxKeyFile = 64 << 20

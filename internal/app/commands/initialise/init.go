@@ -22,9 +22,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// app gives the command access to the process around it.
-type app struct{ *command.App }
-
 // initFlags are the flags of init as they were given.
 type initFlags struct {
 	config          string
@@ -45,8 +42,8 @@ var (
 	output string
 )
 
-func Command(c *command.App) *cobra.Command {
-	a, f := &app{c}, &initFlags{start: command.TimeValue{Words: []string{"now", "earliest"}, Word: "now"}}
+func Command(a *command.App) *cobra.Command {
+	f := &initFlags{start: command.TimeValue{Words: []string{"now", "earliest"}, Word: "now"}}
 	return a.New("init", help, func(cmd *cobra.Command) {
 		a.ConfigPath(cmd, &f.config)
 		flags := cmd.Flags()
@@ -60,7 +57,7 @@ func Command(c *command.App) *cobra.Command {
 		flags.StringVar(&f.by, "by", "", "")
 		flags.StringVar(&f.why, "why", "", "")
 		command.StrictFlag(cmd, &f.strict)
-	}, func(cmd *cobra.Command) error { return a.runInit(cmd.Context(), f) })
+	}, func(cmd *cobra.Command) error { return runInit(cmd.Context(), a, f) })
 }
 
 func (f *initFlags) check() error {
@@ -78,7 +75,7 @@ func (f *initFlags) check() error {
 	return nil
 }
 
-func (a *app) runInit(ctx context.Context, f *initFlags) error {
+func runInit(ctx context.Context, a *command.App, f *initFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -91,11 +88,11 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 	}
 	d, record := d.Unrecorded()
 	if err = a.AwaitAnswer(ctx, d.Config.Kafka); err == nil {
-		err = a.begin(ctx, f, d, record)
+		err = begin(ctx, a, f, d, record)
 	}
 	var already *pipeline.InitialisedError
 	if errors.As(err, &already) {
-		return a.initialisedAlready(ctx, f, d, record, already)
+		return initialisedAlready(ctx, a, f, d, record, already)
 	}
 	if err != nil {
 		return d.Explained(err)
@@ -104,7 +101,7 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 }
 
 // begin creates topics and writes the HEADER.
-func (a *app) begin(ctx context.Context, f *initFlags, d *command.Loaded, record *pipeline.Record) error {
+func begin(ctx context.Context, a *command.App, f *initFlags, d *command.Loaded, record *pipeline.Record) error {
 	if err := pipeline.Initialised(ctx, d.Deployment); err != nil {
 		return err // a lost topic of a deployment must not be created again
 	}
@@ -151,10 +148,10 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *command.Loaded, record
 		Why: f.why, Commit: commit}); err != nil {
 		return err
 	}
-	if err := a.recordBegun(f, d, b); err != nil {
+	if err := recordBegun(a, f, d, b); err != nil {
 		return err
 	}
-	return a.printInit("begun", initText{Plan: plan.New(d.Deployment), Loaded: d, Path: f.config,
+	return printInit(a, "begun", initText{Plan: plan.New(d.Deployment), Loaded: d, Path: f.config,
 		Start: deployment.FirstWindow(d.Deployment, start)})
 }
 
@@ -178,7 +175,7 @@ func earliest(ctx context.Context, cfg pipeline.Config) (time.Time, error) {
 // initialisedAlready finishes an init that found a HEADER. It succeeds if the HEADER matches the
 // configuration and the topics are set up correctly, so that scripts can repeat init, and operators
 // can after a crash.
-func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.Loaded, record *pipeline.Record,
+func initialisedAlready(ctx context.Context, a *command.App, f *initFlags, d *command.Loaded, record *pipeline.Record,
 	e *pipeline.InitialisedError) error {
 	if len(e.Differences) > 0 {
 		text, err := command.Text(command.Template(output).Lookup("differs"), initText{Loaded: d, InitialisedError: e,
@@ -188,7 +185,7 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.L
 	if err := pipeline.CheckTopics(ctx, d.Deployment, a.Checking(f.strict)); err != nil {
 		return d.Explained(err)
 	}
-	if err := a.recordAlready(f, d, record, e); err != nil {
+	if err := recordAlready(a, f, d, record, e); err != nil {
 		return err
 	}
 	text := initText{Loaded: d, InitialisedError: e, Path: f.config, Start: e.Start}
@@ -196,7 +193,7 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *command.L
 		!deployment.FirstWindow(d.Deployment, start).Equal(e.Start) {
 		text.Ignored = f.start.String()
 	}
-	return a.printInit("already", text)
+	return printInit(a, "already", text)
 }
 
 // initText is the data of init_output.txt.
@@ -218,7 +215,7 @@ func (t initText) Never() bool {
 	return slices.ContainsFunc(t.Differences, func(d pipeline.Difference) bool { return d.Never != "" })
 }
 
-func (a *app) printInit(name string, data initText) error {
+func printInit(a *command.App, name string, data initText) error {
 	text, err := command.Text(command.Template(output).Lookup(name), data)
 	if err != nil {
 		return err

@@ -96,7 +96,7 @@ func recordIntent(d *command.Loaded, b pipeline.Beginning) error {
 
 // recordBegun records that control has the HEADER of a deployment. If another process has meanwhile
 // begun a deployment under the same keys, this one does not count.
-func (a *app) recordBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning) error {
+func recordBegun(a *command.App, f *initFlags, d *command.Loaded, b pipeline.Beginning) error {
 	file, variable := d.File.RecordPlace()
 	if _, userHash := d.File.KeyFiles(); userHash != "" && file != startrecord.Path(userHash) {
 		// Without keys.record, commands look for the record beside the key.
@@ -131,7 +131,7 @@ func (a *app) recordBegun(f *initFlags, d *command.Loaded, b pipeline.Beginning)
 
 // recordAlready records a deployment that control already has: an earlier version, or an init that
 // was interrupted, began it.
-func (a *app) recordAlready(f *initFlags, d *command.Loaded, record *pipeline.Record,
+func recordAlready(a *command.App, f *initFlags, d *command.Loaded, record *pipeline.Record,
 	e *pipeline.InitialisedError) error {
 	b := pipeline.Beginning{Cluster: e.Cluster, Deployment: d.Config.Deployment, Control: e.Topic,
 		Incarnation: e.Incarnation, At: time.Now()}
@@ -148,7 +148,7 @@ func (a *app) recordAlready(f *initFlags, d *command.Loaded, record *pipeline.Re
 		return command.Contents(fmt.Errorf("%w. Nothing was written%s; with the same keys, each of two deployments "+
 			"gives the same people a full budget; to accept that, add --begin-second-promise", err, d.ExceptMade()))
 	}
-	return a.recordBegun(f, d, b)
+	return recordBegun(a, f, d, b)
 }
 
 // InitRefusal returns why an init without flags would not begin a deployment, if control is empty

@@ -23,9 +23,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// app gives the command access to the process around it.
-type app struct{ *command.App }
-
 // replayFlags are the flags of replay as they were given.
 type replayFlags struct {
 	config                       string
@@ -37,8 +34,8 @@ type replayFlags struct {
 //go:embed replay.txt
 var help string
 
-func Command(c *command.App) *cobra.Command {
-	a, f := &app{c}, &replayFlags{}
+func Command(a *command.App) *cobra.Command {
+	f := &replayFlags{}
 	return a.New("replay", help, func(cmd *cobra.Command) {
 		flags := cmd.Flags()
 		flags.StringVar(&f.input, "input", "", "")
@@ -49,7 +46,7 @@ func Command(c *command.App) *cobra.Command {
 		input.NoUserFlag(flags, &f.noUser)
 		input.NoValueFlags(flags, &f.noValue, &f.skipBadValues)
 		cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
-	}, func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f) },
+	}, func(cmd *cobra.Command) error { return runReplay(cmd.Context(), a, f) },
 		"{formats}", input.AnyFormat(), "{rows}", input.RowFormats(" or "))
 }
 
@@ -60,11 +57,11 @@ type replayTarget struct {
 	registry *registry.Client // for Avro records with schema ids; nil for other records
 }
 
-func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
+func runReplay(ctx context.Context, a *command.App, f *replayFlags) error {
 	if err := input.Readable("input", f.input); err != nil {
 		return err
 	}
-	to, err := a.target(f)
+	to, err := target(a, f)
 	if err != nil {
 		return err
 	}
@@ -86,7 +83,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return to.Explained(err)
 	}
 	defer client.Close()
-	return a.writeFile(ctx, f, client, to)
+	return writeFile(ctx, a, f, client, to)
 }
 
 // checkHeader refuses --header if the topic's format has no header.
@@ -99,7 +96,7 @@ func (f *replayFlags) checkHeader(format event.Format) error {
 }
 
 // writeFile writes the file to the topic, and reports its progress on stderr.
-func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Client, to replayTarget) error {
+func writeFile(ctx context.Context, a *command.App, f *replayFlags, client *kafkalog.Client, to replayTarget) error {
 	progress := a.Progress()
 	defer progress.Flush()
 	r, err := replay.Open(ctx, client, replay.Options{
@@ -161,7 +158,7 @@ func (f *replayFlags) explainFile(err error, format event.Format) error {
 }
 
 // target returns the target that the configuration names.
-func (a *app) target(f *replayFlags) (to replayTarget, err error) {
+func target(a *command.App, f *replayFlags) (to replayTarget, err error) {
 	if to.Loaded, err = a.Load(f.config, config.Options{WithoutKeys: true}); err != nil {
 		return to, err
 	}

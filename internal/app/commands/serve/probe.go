@@ -21,8 +21,7 @@ import (
 //go:embed probe.txt
 var probeHelp string
 
-func Probe(c *command.App) *cobra.Command {
-	a := &app{c}
+func Probe(a *command.App) *cobra.Command {
 	var (
 		address string
 		wait    time.Duration

@@ -18,9 +18,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/serve"
 )
 
-// app gives the commands of this package access to the process around them.
-type app struct{ *command.App }
-
 // serveFlags are the flags of serve as they were given.
 type serveFlags struct {
 	config, listen, title string
@@ -31,8 +28,8 @@ type serveFlags struct {
 //go:embed serve.txt
 var serveHelp string
 
-func Command(c *command.App) *cobra.Command {
-	a, f := &app{c}, &serveFlags{}
+func Command(a *command.App) *cobra.Command {
+	f := &serveFlags{}
 	cmd := a.New("serve", serveHelp, func(cmd *cobra.Command) {
 		a.ConfigPath(cmd, &f.config)
 		flags := cmd.Flags()
@@ -41,7 +38,7 @@ func Command(c *command.App) *cobra.Command {
 		flags.IntVar(&f.keep, "keep", 500, "")
 		flags.IntVar(&f.clients, "max-clients", 1000, "")
 		command.DurationFlag(flags, &f.refresh, "refresh", 5*time.Second, "")
-	}, func(cmd *cobra.Command) error { return a.runServe(cmd.Context(), f) })
+	}, func(cmd *cobra.Command) error { return runServe(cmd.Context(), a, f) })
 	a.LogFlag(cmd)
 	return cmd
 }
@@ -58,7 +55,7 @@ func (f *serveFlags) check() error {
 	return nil
 }
 
-func (a *app) runServe(ctx context.Context, f *serveFlags) error {
+func runServe(ctx context.Context, a *command.App, f *serveFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}

@@ -21,9 +21,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// app gives the command access to the process around it.
-type app struct{ *command.App }
-
 // validateFlags are the flags of validate as they were given.
 type validateFlags struct {
 	config                 string
@@ -38,18 +35,18 @@ var (
 	output string
 )
 
-func Command(c *command.App) *cobra.Command {
-	a, f := &app{c}, &validateFlags{}
+func Command(a *command.App) *cobra.Command {
+	f := &validateFlags{}
 	return a.New("validate", help, func(cmd *cobra.Command) {
 		a.ConfigPath(cmd, &f.config)
 		cmd.Flags().BoolVar(&f.offline, "offline", false, "")
 		cmd.Flags().BoolVar(&f.exact, "exact", false, "")
 		command.StrictFlag(cmd, &f.strict)
 		cli.FormatFlag(cmd, &f.format)
-	}, func(cmd *cobra.Command) error { return a.runValidate(cmd.Context(), f) })
+	}, func(cmd *cobra.Command) error { return runValidate(cmd.Context(), a, f) })
 }
 
-func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
+func runValidate(ctx context.Context, a *command.App, f *validateFlags) error {
 	d, err := a.Load(f.config, config.Options{MissingKeys: true})
 	if err != nil {
 		return err
@@ -79,11 +76,11 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 	if f.offline {
 		return a.WarnAboutBeginning(d, f.strict)
 	}
-	return a.validateTopics(ctx, d, f.strict)
+	return validateTopics(ctx, a, d, f.strict)
 }
 
 // validateTopics checks the topics as a run does before it reads.
-func (a *app) validateTopics(ctx context.Context, d *command.Loaded, strict bool) error {
+func validateTopics(ctx context.Context, a *command.App, d *command.Loaded, strict bool) error {
 	var refusal *initialise.Refusal
 	check := a.Checking(strict)
 	check.Start = true
