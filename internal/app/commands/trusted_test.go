@@ -34,7 +34,7 @@ func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
 	} {
 		for _, args := range [][]string{commandtest.Small(), {"run", "--config", config}} {
 			code, stdout, stderr := tollgate(t, append(args, "--report", paths[0], "--trusted-report", paths[1])...)
-			if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, "name the same file") {
+			if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, ", which --report names") {
 				t.Errorf("%s with %q: exit %d, stderr %q", args[0], paths, code, stderr)
 			}
 		}
@@ -45,7 +45,7 @@ func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
 	must(os.WriteFile("tallies.json", nil, 0o600))
 	for _, paths := range [][2]string{{"page.html", "tallies.json"}, {"new.html", "here/new.html"},
 		{"new.html", "newer.html"}} {
-		if err := command.CheckSeparate(paths[0], paths[1]); err != nil {
+		if err := command.CheckOverwrite(command.Reports(paths[0], paths[1])); err != nil {
 			t.Errorf("%q are two files: %v", paths, err)
 		}
 	}

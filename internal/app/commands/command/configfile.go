@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +22,7 @@ func (a *App) ConfigPath(cmd *cobra.Command, to *string) {
 		if cmd.Flags().Changed("config") {
 			return nil
 		}
-		if *to = a.usualPath(); *to == "" {
+		if *to = a.UsualPath(); *to == "" {
 			return Usage(errors.New("--config is needed: TOLLGATE_CONFIG is not set, and there is no " + UsualConfig +
 				" here"))
 		}
@@ -31,22 +30,13 @@ func (a *App) ConfigPath(cmd *cobra.Command, to *string) {
 	}
 }
 
-// usualPath returns the path of the configuration to use without --config: the one in
+// UsualPath returns the path of the configuration to use without --config: the one in
 // TOLLGATE_CONFIG, else UsualConfig if it exists, else "".
-func (a *App) usualPath() string {
+func (a *App) UsualPath() string {
 	if path := a.Getenv("TOLLGATE_CONFIG"); path != "" || !exists(UsualConfig) {
 		return path
 	}
 	return UsualConfig
-}
-
-// OrUsual returns the configuration of a command that does not always need one: the given path, or
-// the usual one unless one of the flags in replace was given.
-func (a *App) OrUsual(config string, changed func(string) bool, replace []string) string {
-	if config != "" || slices.ContainsFunc(replace, changed) {
-		return config
-	}
-	return a.usualPath()
 }
 
 func exists(path string) bool {
@@ -75,28 +65,32 @@ func (a *App) Reach(ctx context.Context, path string, o config.Options) (*Loaded
 
 // Load reads, resolves and compiles a configuration. Errors in its contents, unlike a missing file,
 // have the exit code ExitConfig.
-func (a *App) Load(path string, o config.Options) (*Loaded, error) {
-	file, err := config.Open(path, a.environment())
+func (a *App) Load(path string, o config.Options) (*Loaded, error) { return a.prepare(path, false, o) }
+
+// Prepare loads a configuration that is to be put in force. With generateKeys it first creates the
+// missing key files that the configuration names.
+func (a *App) Prepare(path string, generateKeys bool) (*Loaded, error) {
+	return a.prepare(path, generateKeys, config.Options{})
+}
+
+func (a *App) prepare(path string, generateKeys bool, o config.Options) (*Loaded, error) {
+	file, err := config.Open(path, config.Environment{Get: a.Getenv, Names: a.Variables})
 	if err != nil {
 		return nil, inFile(err)
 	}
-	return a.compile(file, o)
-}
-
-// environment returns the variables that a configuration can use.
-func (a *App) environment() config.Environment {
-	return config.Environment{Get: a.Getenv, Names: a.Variables}
-}
-
-func (a *App) compile(file *config.File, o config.Options) (*Loaded, error) {
-	if err := file.Resolve(o); err != nil {
-		return nil, inFile(err)
+	loaded := &Loaded{File: file}
+	if generateKeys {
+		if loaded.made, err = a.generateKeys(file); err != nil {
+			return nil, err
+		}
 	}
-	d, err := file.Compile()
+	if err = file.Resolve(o); err == nil {
+		loaded.Deployment, err = file.Compile()
+	}
 	if err != nil {
 		return nil, inFile(err)
 	}
-	return &Loaded{Deployment: d, File: file}, nil
+	return loaded, nil
 }
 
 // inFile marks errors in a file's contents.
@@ -141,25 +135,4 @@ func (d *Loaded) Unrecorded() (*Loaded, *pipeline.Record) {
 	without := *d.Deployment
 	without.Config.Record = nil
 	return &Loaded{Deployment: &without, File: d.File, made: d.made}, d.Config.Record
-}
-
-// Prepare loads a configuration that is to be put in force. With generateKeys it first creates the
-// missing key files that the configuration names.
-func (a *App) Prepare(path string, generateKeys bool) (*Loaded, error) {
-	file, err := config.Open(path, a.environment())
-	if err != nil {
-		return nil, inFile(err)
-	}
-	var made []string
-	if generateKeys {
-		if made, err = a.generateKeys(file); err != nil {
-			return nil, err
-		}
-	}
-	d, err := a.compile(file, config.Options{})
-	if err != nil {
-		return nil, err
-	}
-	d.made = made
-	return d, nil
 }

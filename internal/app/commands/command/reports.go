@@ -2,11 +2,11 @@ package command
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
@@ -16,23 +16,19 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// CheckSeparate returns an error if both reports have the same file: the exact tallies would
-// replace the page that is meant for publication.
-func CheckSeparate(page, trusted string) error {
-	if page == "" || trusted == "" || !outfile.Same(page, trusted) {
-		return nil
-	}
-	return Usage(errors.New("--report and --trusted-report name the same file: one is public, the other is not: give " +
-		"each its own file"))
-}
-
 // NamedFile is a file and the flag that names it; or the configuration does.
 type NamedFile struct{ By, Path string }
 
-// CheckOverwrite returns an error if an output would overwrite an input.
+// Reports returns the files of --report and --trusted-report.
+func Reports(page, trusted string) []NamedFile {
+	return []NamedFile{{"--report", page}, {"--trusted-report", trusted}}
+}
+
+// CheckOverwrite returns an error if an output would overwrite an input or another output: the
+// exact tallies must not replace the page that is meant for publication.
 func CheckOverwrite(outputs []NamedFile, inputs ...NamedFile) error {
-	for _, out := range outputs {
-		for _, in := range inputs {
+	for i, out := range outputs {
+		for _, in := range slices.Concat(outputs[:i], inputs) {
 			if out.Path != "" && in.Path != "" && outfile.Same(out.Path, in.Path) {
 				return Usage(fmt.Errorf("%s would overwrite %s, which %s names: give it its own file", out.By,
 					in.Path, in.By))

@@ -6,19 +6,14 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
-	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
-
-// closeEnough is the largest typical error at which the demo does not suggest tollgate plan.
-const closeEnough = 0.1
 
 // comparison holds the error of the released values against the real counts, and a forecast.
 type comparison struct {
 	now     *choice.Outcome // forecast for the settings
 	typical float64         // typical error of the released values
-	cells   int             // number of the largest cells that hold half of the events
 }
 
 // compare reads the source once more and compares. It returns nil if the source has nothing that
@@ -54,57 +49,33 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 		return nil, err
 	}
 	out := &comparison{now: now}
-	out.typical, out.cells = choice.TypicalError(real.Real(), shown)
+	out.typical, _ = choice.TypicalError(real.Real(), shown)
 	return out, nil
 }
 
-// text describes the typical error of the released values, and the forecast error. among names the
-// values whose median error this is; "" leaves them out.
-func (c *comparison) text(f *demoFlags, among string) string {
-	compared, forecast := f.realValue()+f.ofValues(), "forecast"
-	if f.MetricKind().Tree != nil { // the real ranks and shares are not computed
+// text describes the typical error of the released values, and the forecast error.
+func (c *comparison) text(f *demoFlags) string {
+	compared, forecast, kind := f.realValue(), "forecast", f.MetricKind()
+	if kind.Tree != nil { // the real ranks and shares are not computed
 		return fmt.Sprintf("forecast: %s; %s of the events count", typically(c.now, compared),
 			words.Percent(c.now.Counted))
 	}
-	if kind := f.MetricKind(); kind.Vector != nil && kind.Vector.Ratios != 1 {
-		compared, forecast = "the real "+kind.Texts.Label+f.ofValues(), "forecast for the number of events"
+	if kind.Vector != nil && kind.Vector.Ratios != 1 {
+		compared, forecast = "the real "+kind.Texts.Label, "forecast for the number of events"
 	}
-	return fmt.Sprintf("typically within %s of %s%s; %s: %s, with %s of the events counted", words.Percent(c.typical),
-		compared, among, forecast, words.Percent(c.now.Typical), words.Percent(c.now.Counted))
-}
-
-// ofValues names the field whose mean or other statistic is released; "" for counts.
-func (f *demoFlags) ofValues() string {
-	if kind := f.MetricKind(); kind.Values() && kind.Tree == nil {
-		if f.badValues > 0 {
-			return " of " + f.ValueField + " where it can be read"
-		}
-		return " of " + f.ValueField
-	}
-	return ""
+	return fmt.Sprintf("typically within %s of %s; %s: %s, with %s of the events counted", words.Percent(c.typical),
+		compared, forecast, words.Percent(c.now.Typical), words.Percent(c.now.Counted))
 }
 
 // noteComparison tells the owner of a file how far the released values are from the real ones.
 func (j *job) noteComparison(c *comparison) {
-	f := j.flags
 	if c.typical > choice.Useful {
-		j.progress.Note("why: %s", f.why(c.now))
+		j.progress.Note("why: %s", j.flags.why(c.now))
 	}
-	if f.input == "" {
-		return
+	if j.flags.input != "" {
+		j.progress.Note("compared with the file: %s; tollgate plan with the same flags shows other settings",
+			c.text(j.flags))
 	}
-	j.progress.Note("compared with the file: %s", c.text(f, " ("+medianOf(c.cells, f.MetricKind().One())+")"))
-	if c.typical > closeEnough {
-		j.progress.Note("tollgate plan with the same flags for the file shows which settings bring values closer")
-	}
-}
-
-// medianOf names the n values whose median error is the typical error.
-func medianOf(n int, one string) string {
-	if n == 1 {
-		return "one " + one + " with at least half of the events"
-	}
-	return "the median of " + terminal.Count(n, one) + " that hold half of the events"
 }
 
 // cell is a key in a window.

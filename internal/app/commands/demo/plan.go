@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,10 @@ func Plan(c *command.App) *cobra.Command {
 		flags.StringVar(&f.metric, "metric", "", "")
 		cli.FormatFlag(cmd, &f.format)
 	}, func(cmd *cobra.Command) error {
-		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, settingFlags()); f.config != "" {
+		if f.config == "" && !slices.ContainsFunc(settingFlags(), cmd.Flags().Changed) {
+			f.config = a.UsualPath()
+		}
+		if f.config != "" {
 			return a.runPlanTopic(cmd.Context(), f, cmd.Flags().Changed)
 		}
 		return a.runPlan(cmd.Context(), f, cmd.Flags().Changed)

@@ -299,6 +299,6 @@ func (j *job) addError(c *comparison) {
 	if c == nil || j.flags.input != "" {
 		return
 	}
-	text := c.text(j.flags, "")
+	text := c.text(j.flags)
 	j.page.Options.Error = words.Capital(text) + "."
 }

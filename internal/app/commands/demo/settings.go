@@ -28,8 +28,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if f.Window < time.Millisecond {
 		return command.Must("window", "at least 1ms")
 	}
-	if err := cmp.Or(f.checkOverwrite(), command.FlagError(f.Target.Check()),
-		command.CheckSeparate(f.report, f.trustedReport)); err != nil {
+	if err := cmp.Or(f.checkOverwrite(), command.FlagError(f.Target.Check())); err != nil {
 		return err
 	}
 	if f.input == "" {
@@ -96,8 +95,7 @@ func (f *demoFlags) baseWindow() time.Duration {
 // checkOverwrite returns an error if a report would overwrite an input.
 func (f *demoFlags) checkOverwrite() error {
 	inputs := []command.NamedFile{{By: "--input", Path: f.input}, {By: "--public-keys", Path: f.publicKeys}}
-	return command.CheckOverwrite([]command.NamedFile{{By: "--report", Path: f.report}, {By: "--trusted-report",
-		Path: f.trustedReport}}, inputs...)
+	return command.CheckOverwrite(command.Reports(f.report, f.trustedReport), inputs...)
 }
 
 // checkRange refuses a range that does not begin and end with windows, in the time zone or UTC.

@@ -89,7 +89,7 @@ func (f *runFlags) check(changed func(string) bool) error {
 		return command.Must("wait", "above 0")
 	}
 	return cmp.Or(f.checkCluster(changed), f.checkMonitor(),
-		command.CheckSeparate(f.report, f.trustedReport))
+		command.CheckOverwrite(command.Reports(f.report, f.trustedReport)))
 }
 
 func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(string) bool) error {
@@ -101,8 +101,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 		return err
 	}
 	f.until = command.TimeValue{Time: f.until.Moment(d.Config.Time.WindowZone)}
-	if err := d.CheckOverwrite(command.NamedFile{By: "--report", Path: f.report},
-		command.NamedFile{By: "--trusted-report", Path: f.trustedReport}); err != nil {
+	if err := d.CheckOverwrite(command.Reports(f.report, f.trustedReport)...); err != nil {
 		return err
 	}
 	if err := a.WarnAbout(d, f.strict, true); err != nil {
