@@ -66,7 +66,7 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 
 	taken := strings.TrimPrefix(base, "http://")
 	code, _, stderr := tollgate(t, "serve", "--config", alone, "--listen", taken)
-	if code != command.ExitError || !strings.Contains(stderr, "--listen "+taken+": another process uses this port") {
+	if code != command.ExitError || !strings.Contains(stderr, "--listen: listen tcp "+taken) {
 		t.Errorf("a taken port: exit %d, stderr %s", code, stderr)
 	}
 	if strings.Contains(errs.String()+out.String()+values, "person-") {

@@ -161,7 +161,7 @@ func Listen(address string) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w: choose a free port of this machine", address, err)
+		return nil, fmt.Errorf("--listen: %w: choose a free port of this machine", err)
 	}
 	return l, nil
 }

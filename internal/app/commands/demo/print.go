@@ -186,15 +186,15 @@ type promiseText struct {
 // MadeUp reports whether the events are made up.
 func (f *demoFlags) MadeUp() bool { return f.input == "" }
 
-// RangeFromData names the ends of the range of windows that follow from the data.
+// RangeFromData says which ends of the range of windows follow from the data; "" for none.
 func (f *demoFlags) RangeFromData() string {
 	switch {
 	case f.from.IsZero() && f.to.IsZero():
-		return "it"
+		return "follows"
 	case f.from.IsZero():
-		return "its start"
+		return "its start follows"
 	case f.to.IsZero():
-		return "its end"
+		return "its end follows"
 	}
 	return ""
 }

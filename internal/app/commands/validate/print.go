@@ -120,8 +120,8 @@ func (p validateText) CountTables() (tables []string) {
 	}
 	if stated {
 		tables = append(tables, words.Paragraph("Typical noise is how far values typically are from counts of that "+
-			"size; a missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan forecasts "+
-			"both from your events."))
+			"size; a missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan "+
+			"forecasts both from your events."))
 	}
 	return tables
 }
