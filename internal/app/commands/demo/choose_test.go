@@ -122,7 +122,7 @@ func TestADemoFindsTheNoiseThatAVarianceCanHave(t *testing.T) {
 	code, _, stderr := run(t, "demo", "--input", manyUsers(t, 4000), "--header", "--user-field", "who", "--time-field",
 		"when",
 		"--kind", "variance", "--value-field", "value", "--min", "0", "--max", "25000")
-	if code != command.ExitOK || !strings.Contains(stderr, "of the real variance of value") || !strings.Contains(stderr,
+	if code != command.ExitOK || !strings.Contains(stderr, "of the real variance; ") || !strings.Contains(stderr,
 		"forecast for the number of events") {
 		t.Errorf("exit %d\n%s", code, stderr)
 	}
