@@ -130,8 +130,8 @@ func TestBadCommandLines(t *testing.T) {
 
 		{"generator flag beside a file", with("--events", "3"), 2, "--events is for made-up events"},
 		{"no user", []string{"demo", "--input", csv, "--header", "--time-field", "when"}, 2, "give --user-field"},
-		{"no fields and no columns", []string{"plan", "--input", csv, "--kind", "sum"}, 2, "time of the event; --header, " +
-			"if the first record names the columns, or --columns a,b,c\n--kind sum needs --value-field"},
+		{"no fields and no columns", []string{"plan", "--input", csv, "--kind", "sum"}, 2, "time of the event; " +
+			"--header, if the first record names the columns, or --columns a,b,c\n--kind sum needs --value-field"},
 		{"no delta for keys", with("--delta-keys", "0"), 2, "above 0 and below --delta, 1e-06"},
 		{"no buckets", with("--kind", "histogram", "--buckets", "0"), 2, "--buckets must be from 2 to 50"},
 		{"columns without the user", []string{"demo", "--input", csv, "--columns", "a,when", "--user-field", "user",
