@@ -52,7 +52,7 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 	_, unreadable := reading.NewDecoder(ctx, d, o.Logger)
 	options := topicrules.Options{Logger: o.Logger, Strict: o.Strict}
 	if o.Existing {
-		options.Made = func(string) bool { return true }
+		options.WillCreate = func(string) bool { return true }
 	}
 	rules := topicrules.Check(ctx, d, client, options)
 	return errors.Join(rules, unreadable, checkDeployment(ctx, d, client, o, rules == nil))

@@ -64,7 +64,7 @@ func EachDeadLetter(ctx context.Context, d *deployment.Deployment, o DeadLetterC
 func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, o DeadLetterChoice,
 	fn func(*DeadLetter) (more bool, err error)) (until time.Time, err error) {
 	limit := MaxDeadLetters
-	err = readTopic(ctx, client, d.Config.Outputs.DeadLetter, topicrules.RemakeDeadLetter(d), o.From,
+	err = readTopic(ctx, client, d.Config.Outputs.DeadLetter, topicrules.RecreateDeadLetter(d), o.From,
 		func(r kafkalog.Record) error {
 			written := time.UnixMilli(r.Timestamp).UTC()
 			if limit--; limit < 0 {

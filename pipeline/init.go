@@ -52,7 +52,7 @@ func CheckMissingTopics(ctx context.Context, d *deployment.Deployment, o TopicOp
 	}
 	defer client.Close()
 	specs := topicrules.Specs(d, o.EventPartitions, o.Replication)
-	return topicrules.Check(ctx, d, client, topicrules.Options{Made: func(topic string) bool {
+	return topicrules.Check(ctx, d, client, topicrules.Options{WillCreate: func(topic string) bool {
 		return slices.ContainsFunc(specs, func(s kafkalog.TopicSpec) bool { return s.Name == topic })
 	}})
 }

@@ -158,8 +158,8 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		}
 		defer client.Close()
 	}
-	defer func() { err = watch.Named(client, err) }()
-	stalls := watch.New(watch.RulesOf(d, opts.Bounded).After(crashpoint.From(ctx).StallAfter), opts.Logger)
+	defer func() { err = watch.WithUnreachable(client, err) }()
+	stalls := watch.New(watch.RulesOf(d, opts.Bounded).WithStallAfter(crashpoint.From(ctx).StallAfter), opts.Logger)
 	monitor := watch.Start(ctx, client, stalls, opts.Drain, cancel)
 	defer monitor.Stop()
 	// Closing the connections makes every stage of a cancelled run return, even if its engine
@@ -168,7 +168,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	control, err := begin(ctx, d, client, topicrules.Options{Logger: opts.Logger, Strict: opts.Strict,
 		Disposable: opts.Disposable})
 	if err != nil {
-		return RunResult{}, watch.UnlessEnded(ctx, err)
+		return RunResult{}, watch.CauseOr(ctx, err)
 	}
 	if opts.OnTakeOver != nil {
 		from := ""
@@ -182,11 +182,11 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		}
 	}
 	if err := countslog.CheckIntact(ctx, d, client, control); err != nil {
-		return RunResult{}, watch.UnlessEnded(ctx, err)
+		return RunResult{}, watch.CauseOr(ctx, err)
 	}
 	terms, err := termsOf(ctx, d, client, control, opts)
 	if err != nil {
-		return RunResult{}, watch.UnlessEnded(ctx, err)
+		return RunResult{}, watch.CauseOr(ctx, err)
 	}
 	r := &run{stages: newStages(ctx, d, client, control, terms, opts.Logger)}
 	defer r.close() //nolint:errcheck // on the first call there is already an error
@@ -211,7 +211,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	if opts.OnStart != nil {
 		from, err := r.position(ctx)
 		if err != nil {
-			return RunResult{}, watch.UnlessEnded(ctx, err)
+			return RunResult{}, watch.CauseOr(ctx, err)
 		}
 		opts.OnStart(from)
 	}

@@ -72,7 +72,7 @@ const brokerAway = 10 * time.Second
 
 // allRespond reports whether the client reaches every broker in use and gets responses in time.
 func allRespond(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time) bool {
-	return len(watch.Asked(away, now)) == 0 && !slices.ContainsFunc(troubles, func(t kafkalog.Trouble) bool {
+	return len(watch.StillUsed(away, now)) == 0 && !slices.ContainsFunc(troubles, func(t kafkalog.Trouble) bool {
 		return now.Sub(t.Since) >= brokerAway
 	})
 }

@@ -289,7 +289,7 @@ func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Ti
 	for id, cut := range cuts {
 		atEnd = atEnd && cut >= ends[id]
 		p.Partitions = append(p.Partitions, watch.Partition{ID: id, Next: cut, High: ends[id], LastStable: ends[id],
-			Asked: now.UnixMilli(), AppendTime: times[id]})
+			RequestedAt: now.UnixMilli(), AppendTime: times[id]})
 	}
 	if atEnd {
 		p.Behind = calendar.Forever

@@ -46,7 +46,7 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	begin := time.Now()
 	terminate(t)
 	if code := <-r.over; code != command.ExitError || !strings.Contains(r.stderr.String(),
-		"no broker answers: the run ended with unfinished work, which the next run repeats") ||
+		"no broker answers: the run ended with unfinished work, which the next run will redo") ||
 		time.Since(begin) > 20*time.Second {
 		t.Errorf("a signal without a broker, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}

@@ -22,29 +22,29 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Change makes one change of a deployment. Its steps are ReadState; MakeNext, CheckSize, WindUp,
-// CheckUnused and WriteSnapshots as a rehearsal that does not write; CheckUnmoved; TakeEpoch;
-// MakeNext, WindUp and WriteSnapshots again; and WriteGeneration. Not safe for concurrent use.
+// Change makes one change of a deployment. Its steps are ReadState; a rehearsal without writing of
+// MakeNext, CheckSize, WindUp, CheckUnused and WriteSnapshots; CheckUnmoved; TakeEpoch; MakeNext,
+// WindUp and WriteSnapshots again; and WriteGeneration. Not safe for concurrent use.
 type Change struct {
-	Now      bool                   // gives up open windows
+	Now      bool                   // give up open windows
 	dep      *deployment.Deployment // with the new configuration
 	client   *kafkalog.Client
 	control  *controllog.Log
-	Old      *schemas.Header     // the generation in force
-	Next     schemas.Header      // the next generation, after MakeNext
-	epoch    int64               // offset of the change's own EPOCH; −1 before
+	Old      *schemas.Header     // header of the generation in force
+	Next     schemas.Header      // header of the next generation, set by MakeNext
+	epoch    int64               // offset of the EPOCH that TakeEpoch wrote; −1 before
 	settled  uint64              // the last settled turn, set by ReadState
-	last     *controllog.Closing // the CLOSE of that turn
+	last     *controllog.Closing // the CLOSE of turn settled
 	standing controllog.Standing // set by ReadState
 }
 
-// NewChange prepares a change from the generation in force when control was opened to the
+// NewChange returns a Change from the generation that was in force when control was opened to the
 // configuration of d.
 func NewChange(d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) *Change {
 	return &Change{dep: d, client: client, control: control, Old: control.Header, epoch: -1}
 }
 
-// ReadState copies the state of the deployment from the part of control read so far. Errors:
+// ReadState copies the deployment's state, as far as control has been read. Errors:
 // deployment.ErrStopped.
 func (c *Change) ReadState() error {
 	var stop *schemas.Stop
@@ -57,8 +57,8 @@ func (c *Change) ReadState() error {
 	return nil
 }
 
-// CheckUnmoved reads control and returns deployment.ErrSuperseded if a run has changed its state
-// since ReadState: the run is active, or started after the change did.
+// CheckUnmoved reads control and returns deployment.ErrSuperseded if a run has changed the state
+// since ReadState. Such a run is active, or started after the change did.
 func (c *Change) CheckUnmoved(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
@@ -71,8 +71,8 @@ func (c *Change) CheckUnmoved(ctx context.Context) error {
 	return nil
 }
 
-// CheckUnused returns an error if a new ledger or counts topic contains records, except from an
-// interrupted change.
+// CheckUnused returns an error if a new ledger or counts topic contains records that no interrupted
+// change can have written.
 func (c *Change) CheckUnused(ctx context.Context) error {
 	out := &c.dep.Config.Outputs
 	if out.Ledger != c.Old.Topics.Ledger {
@@ -95,8 +95,8 @@ func (c *Change) CheckUnused(ctx context.Context) error {
 }
 
 // checkUnusedLedger returns an error if a new ledger topic contains decisions, or snapshots of
-// turns that are not settled: a shard restored from them would give users other users' accounts.
-// Snapshots of settled turns may belong to an interrupted change; WriteSnapshots detects any
+// turns that are not settled. A shard restored from them would give users the accounts of others.
+// Snapshots of settled turns may be those of an interrupted change; WriteSnapshots detects any
 // others.
 func (c *Change) checkUnusedLedger(ctx context.Context, topic string) error {
 	ids, err := c.client.Partitions(ctx, topic)
@@ -132,8 +132,8 @@ func foreignLedger(topic string, err error) error {
 		Fix: "name a ledger topic that is empty", Err: err}
 }
 
-// TakeEpoch announces the change and starts an epoch, so that no run continues, and reads the state
-// of the deployment at that point. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
+// TakeEpoch announces the change and starts an epoch, so that no run continues. It then reads the
+// state of the deployment at that point. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
 // deployment.ErrLogFault, or the broker's error.
 func (c *Change) TakeEpoch(ctx context.Context) error {
 	if err := c.control.Announce(ctx); err != nil {
@@ -157,23 +157,23 @@ func (c *Change) checkOwnEpoch(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
 	}
-	stopped := c.ReadState()
+	stopErr := c.ReadState()
 	var headerAt int64
 	c.control.WithView(func(v *controllog.View) { headerAt = v.HeaderAt })
 	if c.standing.Epoch != c.epoch || headerAt != c.control.HeaderAt {
 		return c.superseded()
 	}
-	return stopped
+	return stopErr
 }
 
-// superseded returns deployment.ErrSuperseded, for a run or change that has begun since.
+// superseded returns deployment.ErrSuperseded, for a run or change that began after this one.
 func (c *Change) superseded() error {
 	return fmt.Errorf("changing the deployment: %w, or another change has: drain the run if there is one, then "+
 		"repeat the change", deployment.ErrSuperseded)
 }
 
-// OpenWindows returns the metrics with open windows after the settled turn, and the next time at
-// which all windows have ended; zero if there is none.
+// OpenWindows returns the metrics that have open windows after the settled turn, and the next time
+// at which all windows have ended; zero if there is none.
 func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 	turns := c.turns()
 	for i := range c.Old.Metrics {
@@ -189,8 +189,8 @@ func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 
 func (c *Change) turns() *calendar.Turns { return calendar.New(c.Old, c.dep.Config.Privacy.Period) }
 
-// checkWindows returns deployment.ErrOpenWindows if windows are open, unless the change gives them
-// up.
+// checkWindows returns deployment.ErrOpenWindows if windows are open and the change does not give
+// them up.
 func (c *Change) checkWindows() error {
 	metrics, allEnd := c.OpenWindows()
 	if len(metrics) == 0 || c.Now {
@@ -205,9 +205,9 @@ func (c *Change) checkWindows() error {
 		deployment.ErrOpenWindows, strings.Join(metrics, ", "), remedy)
 }
 
-// CheckUserHash returns an error for another user-hash key in Next if a user was forgotten
-// (deployment.ErrHeaderMismatch), and within a budget period (deployment.ErrOpenPeriod), for which
-// users would get a second account.
+// CheckUserHash returns an error if Next has another user-hash key and the key may not change now:
+// deployment.ErrHeaderMismatch if a user was forgotten, or deployment.ErrOpenPeriod within a budget
+// period, for which users would get a second account.
 func (c *Change) CheckUserHash(ctx context.Context) error {
 	if !c.newAccounts() {
 		return nil
@@ -228,11 +228,11 @@ func (c *Change) CheckUserHash(ctx context.Context) error {
 		c.settled, deployment.ErrOpenPeriod, remedy)
 }
 
-// newAccounts reports whether the accounts of Next are not those of Old.
+// newAccounts reports whether Next has other accounts than Old.
 func (c *Change) newAccounts() bool { return c.Next.UserHash != c.Old.UserHash }
 
-// MakeNext sets Next, the generation that begins after the settled turn. want is the changes.Header
-// of the new configuration.
+// MakeNext sets Next, the header of the generation that begins after the settled turn. want is the
+// changes.Header of the new configuration.
 func (c *Change) MakeNext(want *schemas.Header) {
 	c.Next = changes.Succeed(c.Old, want, c.settled+1, c.turns().End(c.settled), c.last)
 }
@@ -248,7 +248,7 @@ func (c *Change) CheckSize() error {
 	if err != nil {
 		return fmt.Errorf("encoding the new generation: %w", err)
 	}
-	const room = kafkalog.DefaultBatchBytes - 1<<10 // the rest is for framing and back references
+	const room = kafkalog.DefaultBatchBytes - 1<<10 // 1 KiB is left for framing and back references
 	if len(value) > room {
 		return fmt.Errorf("changing the deployment: the configuration needs a record of %d bytes, and topic %s takes "+
 			"%d: give metrics fewer public keys: %w", len(value), c.control.Topic, room, kafkalog.ErrTooLarge)
@@ -256,8 +256,8 @@ func (c *Change) CheckSize() error {
 	return nil
 }
 
-// ledger opens a ledger topic; before TakeEpoch only for reading, so as not to disturb a run. The
-// returned function closes it.
+// ledger opens a ledger topic. Before TakeEpoch it opens the topic only for reading, so that no run
+// is disturbed. The returned function closes it.
 func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 	if c.epoch < 0 {
 		return ledgerlog.ReadOn(c.client, c.control, c.dep, topic), func() {}
@@ -266,9 +266,9 @@ func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 	return store, store.Close
 }
 
-// WindUp charges every shard of the old generation for the settled turns, and returns the shards'
-// snapshots, which contain no accounts if the user-hash key changes. It returns an error while a
-// later turn is under way or published, or windows are open. Errors: deployment.ErrOpenPeriod,
+// WindUp charges every shard of the old generation for the settled turns, and returns the snapshots
+// of the shards, which are empty if the user-hash key changes. It returns an error while a later
+// turn is under way or published, or windows are open. Errors: deployment.ErrOpenPeriod,
 // deployment.ErrOpenWindows, deployment.ErrInterruptedTurn, deployment.ErrSuperseded,
 // deployment.ErrLogFault, *spend.StopError, or the broker's error.
 func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
@@ -279,17 +279,17 @@ func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
 	if err == nil {
 		err = c.checkWindows()
 	}
-	return snapshots, c.cause(ctx, err)
+	return snapshots, c.supersededOr(ctx, err)
 }
 
-// cause returns deployment.ErrSuperseded instead of err if a run has changed the state meanwhile,
-// because its writes look like lost records.
-func (c *Change) cause(ctx context.Context, err error) error {
+// supersededOr returns err, or deployment.ErrSuperseded if a run has changed the state meanwhile:
+// what such a run has written looks like lost records.
+func (c *Change) supersededOr(ctx context.Context, err error) error {
 	if err == nil || c.epoch < 0 && errors.Is(err, deployment.ErrInterruptedTurn) {
 		return err
 	}
-	if moved := c.CheckUnmoved(ctx); errors.Is(moved, deployment.ErrSuperseded) {
-		return moved
+	if stateErr := c.CheckUnmoved(ctx); errors.Is(stateErr, deployment.ErrSuperseded) {
+		return stateErr
 	}
 	return err
 }
@@ -301,13 +301,13 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	}
 	snapshots := make([]schemas.Snapshot, c.Old.Shards)
 	if c.newAccounts() {
-		return snapshots, c.beginAnew(ctx, snapshots)
+		return snapshots, c.emptySnapshots(ctx, snapshots)
 	}
-	engine, done, err := c.oldEngine()
+	engine, closeLedger, err := c.oldEngine()
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer closeLedger()
 	for n := range snapshots {
 		if snapshots[n], err = engine.Checkpoint(ctx, n, c.epoch, c.settled); err != nil {
 			return nil, c.interrupted(err)
@@ -316,15 +316,15 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	return snapshots, nil
 }
 
-// beginAnew fills snapshots without accounts. The accounts of the old generation belong to periods
-// that no later window can charge. Its ledger cannot be read without the old key, so control must
-// show that no turn is under way: no shard decides a turn before its CLOSE.
-func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) error {
+// emptySnapshots fills snapshots with empty ones, because no later window can charge the budget
+// periods of the old accounts. The ledger of the old generation cannot be read without the old key.
+// So control must show that no turn is under way: no shard decides a turn before its CLOSE.
+func (c *Change) emptySnapshots(ctx context.Context, snapshots []schemas.Snapshot) error {
 	if err := c.CheckUserHash(ctx); err != nil {
 		return err
 	}
 	if c.standing.Closed > c.settled {
-		return fmt.Errorf("changing the user-hash key after turn %d: turn %d is closed, and may be partly published: "+
+		return fmt.Errorf("changing the user-hash key after turn %d: turn %d is closed, and may already be partly published: "+
 			"run the configuration in force to the end of a period with --until, and repeat the change: %w",
 			c.settled, c.standing.Closed, deployment.ErrInterruptedTurn)
 	}
@@ -342,7 +342,7 @@ func (c *Change) beginAnew(ctx context.Context, snapshots []schemas.Snapshot) er
 	return nil
 }
 
-// checkNobodyForgotten returns an error if a user was forgotten: the mark on the ledger is valid
+// checkNobodyForgotten returns an error if a user was forgotten. The mark on the ledger is valid
 // only under the old user-hash key, so under another key the user would count again.
 func (c *Change) checkNobodyForgotten(ctx context.Context) error {
 	bounds, err := c.client.Offsets(ctx, c.control.Topic, 0)
@@ -363,32 +363,32 @@ func (c *Change) checkNobodyForgotten(ctx context.Context) error {
 	return nil
 }
 
-// oldEngine returns the engine of the generation in force. The returned function closes its ledger.
+// oldEngine returns the engine of the generation in force, and a function that closes its ledger.
 func (c *Change) oldEngine() (*spend.Engine, func(), error) {
 	rules, err := changes.Rules(c.dep, c.Old)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.settled+1 == c.Old.FromTurn { // no turn of it is settled: Old.Before still applies
+	if c.settled+1 == c.Old.FromTurn { // no turn of the generation is settled: Old.Before applies
 		rules.Before = nil
 	}
-	from, done := c.ledger(c.Old.Topics.Ledger)
+	from, closeLedger := c.ledger(c.Old.Topics.Ledger)
 	turns := c.turns()
 	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control,
 		Ending: turns.Ending, Windows: turns})
-	return engine, done, err
+	return engine, closeLedger, err
 }
 
-// WriteSnapshots writes the snapshots from WindUp to the ledger of Next; before TakeEpoch it only
+// WriteSnapshots writes the snapshots from WindUp to the ledger of Next. Before TakeEpoch it only
 // checks that this is possible. Errors: deployment.ErrInterruptedTurn, *deployment.TopicError for a
 // new ledger that is not empty, or the broker's error.
 func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapshot) (err error) {
 	hasMarks := func(s schemas.Snapshot) bool { return len(s.Forgotten) > 0 }
 	if c.settled == 0 && !slices.ContainsFunc(snapshots, hasMarks) {
-		return nil // no user has an account yet, and none was forgotten
+		return nil // no user has an account or was forgotten
 	}
-	to, done := c.ledger(c.Next.Topics.Ledger)
-	defer done()
+	to, closeLedger := c.ledger(c.Next.Topics.Ledger)
+	defer closeLedger()
 	if c.Next.Shards != c.Old.Shards {
 		if snapshots, err = spend.Reshard(snapshots, int(c.Next.Shards)); err != nil {
 			return fmt.Errorf("changing the number of shards: %w", err)
@@ -396,18 +396,18 @@ func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapsho
 	}
 	for n := range snapshots {
 		if err := spend.Store(ctx, to, n, snapshots[n]); err != nil {
-			return c.cause(ctx, c.interrupted(err))
+			return c.supersededOr(ctx, c.interrupted(err))
 		}
 	}
 	return nil
 }
 
-// interrupted wraps an error of winding up. If a turn is under way or the ledger is foreign, it
-// adds the remedy.
+// interrupted wraps an error of WindUp or WriteSnapshots. If a turn is under way or the ledger is
+// foreign, it adds the remedy.
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
-		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published "+
-			"in part: start a run with the old configuration, drain it, then repeat the change: %w", c.settled,
+		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may already "+
+			"be partly published: start a run with the old configuration, drain it, then repeat the change: %w", c.settled,
 			deployment.ErrInterruptedTurn)
 	}
 	if errors.Is(err, spend.ErrForeignLedger) && c.Next.Topics.Ledger != c.Old.Topics.Ledger {
@@ -451,19 +451,19 @@ func (c *Change) WriteGeneration(ctx context.Context) error {
 	return nil
 }
 
-// checkUnpublished returns an error if values of an unsettled turn are published. The ledger has
-// then lost the decisions about them, and no run would compare the values of the next generation
-// with them.
+// checkUnpublished returns an error if values of an unsettled turn are published. Then the ledger
+// has lost the decisions about these values, and no run would compare the values of the next
+// generation with them.
 func (c *Change) checkUnpublished(ctx context.Context) error {
 	old := changes.InForce(c.dep, c.Old)
 	if err := countslog.CheckIntact(ctx, old, c.client, c.control); err != nil {
 		return err
 	}
-	found, err := countslog.PublishedAfter(ctx, c.client, old, c.control, c.settled)
+	published, err := countslog.PublishedAfter(ctx, c.client, old, c.control, c.settled)
 	if err != nil {
 		return err
 	}
-	if found {
+	if published {
 		return fmt.Errorf("changing the deployment after turn %d: topic %s has values of a later turn, but topic %s "+
 			"does not have the decisions about them. Restore that topic if it lost records; if another program wrote "+
 			"to counts, begin a new deployment with new keys: %w", c.settled, old.Config.Outputs.Counts,

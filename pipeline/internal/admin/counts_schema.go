@@ -13,8 +13,8 @@ import (
 )
 
 // RegisterCounts returns the encoding of counts under a configuration. For schemas.CountsAvro it
-// registers the schema of releases under the subject of the counts topic, unless it is registered
-// already. Errors: registry.ErrIncompatible, registry.ErrUnsupported, registry.ErrUnauthorized,
+// registers the schema of releases under the subject of the counts topic if necessary. Errors:
+// registry.ErrIncompatible, registry.ErrUnsupported, registry.ErrUnauthorized,
 // registry.ErrUnreachable, or the error of ctx.
 func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.CountsEncoding, error) {
 	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
@@ -27,8 +27,8 @@ func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.Coun
 	})
 }
 
-// LookUpCounts is like RegisterCounts, but does not register: the SchemaID is 0 if the schema of
-// releases is not registered under the subject of the counts topic.
+// LookUpCounts is RegisterCounts without registering. The SchemaID is 0 if the schema of releases
+// is not registered under the subject of the counts topic.
 func LookUpCounts(ctx context.Context, d *deployment.Deployment) (schemas.CountsEncoding, error) {
 	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
 		id, err := client.Lookup(ctx, subject, schemas.ReleaseSchema())
@@ -40,15 +40,15 @@ func LookUpCounts(ctx context.Context, d *deployment.Deployment) (schemas.Counts
 }
 
 // CheckCounts returns deployment.ErrCountsSchema if the configured registry does not return the
-// schema of releases for the id in h: consumers could not read counts. Other errors are those of
-// RegisterCounts. Runs do not contact the registry about counts.
+// schema of releases for the id in h, because consumers could then not read counts. Other errors
+// are those of RegisterCounts. Runs do not contact the registry about counts.
 func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Header) error {
 	if h.Counts.Format != schemas.CountsAvro || d.Config.Outputs.Registry == nil {
 		return nil
 	}
 	_, err := countsEncoding(d, func(client *registry.Client, _ string) (uint32, error) {
 		text, err := client.Schema(ctx, h.Counts.SchemaID)
-		same, _ := event.SameSchema(schemas.ReleaseSchema(), text) // perhaps reformatted by the registry
+		same, _ := event.SameSchema(schemas.ReleaseSchema(), text) // the registry may have reformatted it
 		problem := "has no schema with that id"
 		switch {
 		case errors.Is(err, event.ErrUnfitSchema), err == nil && !same:
@@ -64,8 +64,8 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 	return err
 }
 
-// countsEncoding returns the encoding of counts under a configuration, with the schema id that idOf
-// returns for the subject of the counts topic.
+// countsEncoding returns the encoding of counts under a configuration. Its schema id is the one
+// that idOf returns for the subject of the counts topic.
 func countsEncoding(d *deployment.Deployment,
 	idOf func(client *registry.Client, subject string) (uint32, error)) (schemas.CountsEncoding, error) {
 	out := &d.Config.Outputs
@@ -84,5 +84,5 @@ func countsEncoding(d *deployment.Deployment,
 	return enc, nil
 }
 
-// countsSubject returns the default subject of the schema of a topic's values.
+// countsSubject returns the registry's default subject for the values of a topic.
 func countsSubject(topic string) string { return topic + "-value" }

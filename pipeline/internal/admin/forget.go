@@ -14,22 +14,21 @@ import (
 )
 
 // Forget starts an epoch, records on control who removes a user and why, and removes the user from
-// the ledger as of the last settled turn, which it returns. It can be repeated. Errors:
-// deployment.ErrHeaderMismatch unless the configuration is in force, deployment.ErrInterruptedTurn,
+// the ledger as of the last settled turn. It returns that turn, and can be repeated. Errors:
+// deployment.ErrHeaderMismatch if the configuration is not in force, deployment.ErrInterruptedTurn,
 // and those of TakeEpoch.
 func (c *Change) Forget(ctx context.Context, user []byte, by, why string) (spend.Removed, uint64, error) {
 	var removed spend.Removed
-	// Forget writes accounts. With another budget period, the accounts of everybody in the shard
-	// would be dropped, and under another name of the deployment, the broker would not fence off
-	// older runs.
+	// Forget writes accounts. With another budget period, it would drop the accounts of everybody
+	// in the shard. With another deployment name, the broker would not fence off older runs.
 	if err := cmp.Or(c.checkAccounts(), changes.Agrees(c.dep, c.Old)); err != nil {
 		return removed, 0, err
 	}
 	if err := c.TakeEpoch(ctx); err != nil {
 		return removed, 0, err
 	}
-	// Control must contain the FORGET before the ledger contains the mark, because the mark would
-	// have no effect under another user-hash key.
+	// The FORGET must be on control before the mark is on the ledger, because the mark has no
+	// effect under another user-hash key.
 	w, err := controllog.NewWriter(ctx, c.control)
 	if err != nil {
 		return removed, 0, err
@@ -38,17 +37,17 @@ func (c *Change) Forget(ctx context.Context, user []byte, by, why string) (spend
 	if _, err := w.Append(ctx, &schemas.Forget{Epoch: c.epoch, Turn: c.settled, By: by, Why: why}); err != nil {
 		return removed, 0, err
 	}
-	engine, done, err := c.oldEngine()
+	engine, closeLedger, err := c.oldEngine()
 	if err != nil {
 		return removed, 0, err
 	}
-	defer done()
+	defer closeLedger()
 	id := schemas.NewHasher(c.dep.Config.Keys.UserHash.Reveal()).Account(user)
 	removed, err = engine.Forget(ctx, id, c.epoch, c.settled)
 	if errors.Is(err, spend.ErrInterrupted) {
 		err = Interrupted(c.settled)
 	}
-	if err := c.cause(ctx, err); err != nil {
+	if err := c.supersededOr(ctx, err); err != nil {
 		return removed, 0, fmt.Errorf("removing the user from the ledger: %w", err)
 	}
 	return removed, c.settled, nil
@@ -60,7 +59,7 @@ func Interrupted(settled uint64) error {
 		settled, deployment.ErrInterruptedTurn)
 }
 
-// Restarts returns the first offset that a run needs, by partition of the events topic.
+// Restarts returns, by partition of the events topic, the first offset that a run needs.
 func (c *Change) Restarts() map[int32]int64 {
 	restarts := map[int32]int64{}
 	if c.last != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Standings returns the accounts of one user as of the last settled turn, whether the user was
-// forgotten, and the end of that turn, in Unix milliseconds. It does not disturb a run. Errors:
+// Standings returns the accounts of a user as of the last settled turn, whether the user was
+// forgotten, and the end of that turn in Unix milliseconds. It does not disturb a run. Errors:
 // deployment.ErrHeaderMismatch for another user-hash key or budget period, deployment.ErrLogFault,
 // *spend.StopError, or the broker's error.
 func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standing, forgotten bool, asOf int64,
@@ -29,8 +29,8 @@ func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standi
 	return all, forgotten, asOf, err
 }
 
-// Spent returns how much every account has spent, by budget period. asOf and the errors are those
-// of Standings.
+// Spent returns how much each account has spent, by budget period. asOf and the errors are those of
+// Standings.
 func (c *Change) Spent(ctx context.Context) (all map[int64][]units.Mu2, asOf int64, err error) {
 	asOf, err = c.asOf(ctx, func(e *spend.Engine, _ int64) error {
 		all = map[int64][]units.Mu2{}
@@ -44,8 +44,8 @@ func (c *Change) Spent(ctx context.Context) (all map[int64][]units.Mu2, asOf int
 	return all, asOf, err
 }
 
-// checkAccounts returns deployment.ErrHeaderMismatch if the user-hash key or the budget period,
-// which determine the accounts, is not the deployment's.
+// checkAccounts returns deployment.ErrHeaderMismatch if the configuration does not have the
+// deployment's user-hash key and budget period, which determine the accounts.
 func (c *Change) checkAccounts() error {
 	want, fault := changes.Header(c.dep), ""
 	if c.Old.Metrics[0].Period != want.Metrics[0].Period {
@@ -60,8 +60,8 @@ func (c *Change) checkAccounts() error {
 	return nil
 }
 
-// asOf calls read with an engine and the end of the last settled turn, which it returns. If a run
-// has settled turns meanwhile, it tries again. If no turn is settled, it does not call read.
+// asOf calls read with an engine and the end of the last settled turn, and returns that end. If a
+// run settles turns meanwhile, asOf tries again. If no turn is settled, it does not call read.
 func (c *Change) asOf(ctx context.Context, read func(e *spend.Engine, end int64) error) (end int64, err error) {
 	if err := c.checkAccounts(); err != nil {
 		return 0, err
@@ -82,17 +82,17 @@ func (c *Change) asOf(ctx context.Context, read func(e *spend.Engine, end int64)
 		if end = c.turns().End(c.settled); c.settled == 0 {
 			return end, nil
 		}
-		engine, done, err := c.oldEngine()
+		engine, closeLedger, err := c.oldEngine()
 		if err != nil {
 			return 0, err
 		}
 		err = read(engine, end)
-		done()
-		moved := c.CheckUnmoved(ctx)
-		if errors.Is(moved, deployment.ErrSuperseded) {
+		closeLedger()
+		stateErr := c.CheckUnmoved(ctx)
+		if errors.Is(stateErr, deployment.ErrSuperseded) {
 			continue
 		}
-		if err = cmp.Or(err, moved); err != nil {
+		if err = cmp.Or(err, stateErr); err != nil {
 			err = fmt.Errorf("reading accounts as of turn %d: %w", c.settled, err)
 		}
 		return end, err

@@ -17,37 +17,39 @@ const (
 	Forever = math.MaxInt64 // after every other time
 )
 
-// MaxSlides limits the number of slides that Coarse returns for a deployment, because the number of
-// a turn is computed by inclusion and exclusion over them.
+// MaxSlides is the maximum number of slides that Coarse may return for a deployment. The number of
+// a turn is computed by inclusion and exclusion over them, in time exponential in their number.
 const MaxSlides = 6
 
 // Turns numbers the slices of event time between the ends of a generation's windows. Turn w covers
 // [End(w−1), End(w)); the ends are the multiples of all slides after the start of the generation.
-// Its first turn has the number after the last turn of the previous generation. No window begins
-// before that start, and all earlier time counts as one turn, the last one of the previous
-// generation. All times are Unix milliseconds; turns are numbered from 1, metrics by their indexes
-// in the header. It implements spend.Windows. It is read-only, and safe for concurrent use.
+// The first turn of a generation follows the last turn of the previous one. No window begins before
+// the start of the generation, and all earlier time counts as one turn, the last one of the
+// previous generation. All times are Unix milliseconds. Turns are numbered from 1, metrics by their
+// indexes in the header. Turns implements spend.Windows. It is read-only, and safe for concurrent
+// use.
 //
-// Windows, slides and periods have constant lengths by the clock of the deployment's time zone. So
-// all numbers are computed from readings of that clock, and do not depend on when it is changed:
-// metric windows begin and end at readings. Methods take and return readings unless their comments
-// say that they use times.
+// Windows, slides and periods have constant lengths by the clock of the deployment's time zone, and
+// windows begin and end at readings of that clock. All numbers are computed from readings, so they
+// do not depend on when the clock is changed. Methods take and return readings unless their
+// comments say that they use times.
 type Turns struct {
 	Start   int64 // start of the deployment; earlier events do not belong to a turn
 	clock   *wallclock.Clock
 	first   uint64 // the generation's first turn
 	start   int64  // reading at the start of the first turn
 	terms   []term
-	metrics []windowed
+	metrics []windowSpec
 	period  int64 // budget period in milliseconds; 0 for life
 }
 
-// term is a term of inclusion and exclusion: every is a common multiple of slides, and its
-// multiples count with the sign.
+// term is a term of inclusion and exclusion. every is a common multiple of slides; each of its
+// multiples counts as sign, which is 1 or −1.
 type term struct{ every, sign int64 }
 
-// windowed describes a metric's windows; size is 0 if it shares another metric's windows.
-type windowed struct{ size, slide int64 }
+// windowSpec describes the windows of a metric. size is 0 if the metric shares those of another
+// metric.
+type windowSpec struct{ size, slide int64 }
 
 // New returns the turns of the generation with header h. period is the budget period; 0: for life.
 func New(h *schemas.Header, period time.Duration) *Turns {
@@ -56,9 +58,9 @@ func New(h *schemas.Header, period time.Duration) *Turns {
 		period: period.Milliseconds()}
 	var slides []int64
 	for i := range h.Metrics {
-		var m windowed
+		var m windowSpec
 		if spec := &h.Metrics[i]; metrickind.Of(spec.Kind).Admits() {
-			m = windowed{spec.WindowSize, spec.WindowSlide}
+			m = windowSpec{spec.WindowSize, spec.WindowSlide}
 			slides = append(slides, m.slide)
 		}
 		t.metrics = append(t.metrics, m)
@@ -67,7 +69,7 @@ func New(h *schemas.Header, period time.Duration) *Turns {
 	return t
 }
 
-// Coarse returns the distinct slides that are not multiples of another, ascending. All must be > 0.
+// Coarse returns, ascending, the distinct slides > 0 that are not multiples of another slide.
 func Coarse(slides []int64) []int64 {
 	slides = slices.Clone(slides)
 	slices.Sort(slides)
@@ -95,7 +97,7 @@ func terms(slides []int64) []term {
 	return out
 }
 
-// lcm returns the least common multiple, or math.MaxInt64 on overflow, which no time reaches.
+// lcm returns the least common multiple; on overflow math.MaxInt64, which no time reaches.
 func lcm(a, b int64) int64 {
 	x, y := a, b
 	for y != 0 {
@@ -118,7 +120,7 @@ func floorDivide(a, b int64) int64 {
 	return q
 }
 
-// ends counts the turns of the generation that end at or before a reading.
+// ends returns the number of turns of the generation that end at or before a reading.
 func (t *Turns) ends(reading int64) int64 {
 	var n int64
 	for _, m := range t.terms {
@@ -127,7 +129,7 @@ func (t *Turns) ends(reading int64) int64 {
 	return n
 }
 
-// End returns the time when a turn ends; End(0) is the start.
+// End returns the time at which a turn ends. End(0) is the start.
 func (t *Turns) End(turn uint64) int64 { return t.clock.Time(t.end(turn)) }
 
 // end returns the reading at the end of a turn.
@@ -139,14 +141,14 @@ func (t *Turns) end(turn uint64) int64 {
 	if len(t.terms) == 1 {
 		return Align(t.start, t.terms[0].every) + n*t.terms[0].every
 	}
-	// The number of turns is at least the number that the least slide alone would give.
+	// The other slides only add ends, so turn ends no later than with the least slide alone.
 	least := t.terms[0].every
 	limit := Align(t.start, least) + n*least - t.start
-	after := sort.Search(int(limit), func(ms int) bool { return t.ends(t.start+int64(ms)) >= n })
-	return t.start + int64(after)
+	offset := sort.Search(int(limit), func(ms int) bool { return t.ends(t.start+int64(ms)) >= n })
+	return t.start + int64(offset)
 }
 
-// Of returns the turn that covers a time, which must not be before the start.
+// Of returns the turn that covers a time. The time must not be before Start.
 func (t *Turns) Of(millis int64) uint64 { return t.turnAt(t.clock.Reading(millis)) }
 
 func (t *Turns) turnAt(reading int64) uint64 {
@@ -156,7 +158,7 @@ func (t *Turns) turnAt(reading int64) uint64 {
 	return t.first + uint64(t.ends(reading))
 }
 
-// LastEndedBy returns the last turn that ends at or before a time; 0 if there is none.
+// LastEndedBy returns the last turn that ends at or before a time, or 0 if there is none.
 func (t *Turns) LastEndedBy(millis int64) uint64 {
 	if millis < t.Start {
 		return 0
@@ -164,13 +166,13 @@ func (t *Turns) LastEndedBy(millis int64) uint64 {
 	return t.Of(millis) - 1
 }
 
-// Bounds converts the readings at the start and end of a window to times.
+// Bounds converts the readings at which a window starts and ends to times.
 func (t *Turns) Bounds(start, end int64) (from, to int64) {
 	return t.clock.Time(start), t.clock.Time(end)
 }
 
 // Ending returns the metric windows that end with a turn, in the order of admission. It leaves out
-// windows that would begin before the generation, or that do not begin at all.
+// windows that would begin before the generation, and those that do not begin at all: see begins.
 func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	end := t.end(turn)
 	var windows []schemas.MetricWindow
@@ -183,14 +185,14 @@ func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	return windows
 }
 
-// begins reports whether a window begins at a reading: if the clock jumps from there to the start
-// of the metric's next window, only the next window begins. So no two windows of a metric begin at
-// the same time.
+// begins reports whether a window begins at a reading. If the clock jumps from there to the start
+// of the metric's next window, only that one begins: no two windows of a metric begin at the same
+// time.
 func (t *Turns) begins(start, slide int64) bool {
 	return t.clock == nil || t.clock.Time(start) < t.clock.Time(start+slide)
 }
 
-// NextEnd returns the end of the metric window that ends first after a turn. It ignores windows
+// NextEnd returns the time of the first end of a metric window after a turn. It ignores windows
 // that would begin before the generation.
 func (t *Turns) NextEnd(turn uint64) int64 {
 	end, next := t.end(turn), int64(Forever)
@@ -205,22 +207,22 @@ func (t *Turns) NextEnd(turn uint64) int64 {
 	return t.clock.Time(next)
 }
 
-// First implements spend.Windows: it returns the first turn of a metric window.
+// First implements spend.Windows. It returns the first turn of a metric window.
 func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.turnAt(p.WindowStart) }
 
-// Open implements spend.Windows: it reports whether some window of a metric contains a turn's slice
+// Open implements spend.Windows. It reports whether a window of a metric contains a turn's slice
 // and ends after the turn.
 func (t *Turns) Open(metric uint32, turn uint64) bool {
-	_, open := t.open(int(metric), turn)
+	_, open := t.firstOpen(int(metric), turn)
 	return open
 }
 
 // earliest returns the reading at the start of a metric's first window.
-func (t *Turns) earliest(m windowed) int64 { return Align(t.start-1, m.slide) + m.slide }
+func (t *Turns) earliest(m windowSpec) int64 { return Align(t.start-1, m.slide) + m.slide }
 
-// open returns the start of a metric's earliest window that contains a turn's slice and ends after
-// the turn, and whether there is such a window.
-func (t *Turns) open(metric int, turn uint64) (int64, bool) {
+// firstOpen returns the start of the earliest window of a metric that contains a turn's slice and
+// ends after the turn. It returns false if there is no such window.
+func (t *Turns) firstOpen(metric int, turn uint64) (int64, bool) {
 	m := t.metrics[metric]
 	if m.size == 0 || turn < t.first {
 		return 0, false
@@ -231,23 +233,23 @@ func (t *Turns) open(metric int, turn uint64) (int64, bool) {
 	return first, first <= begin
 }
 
-// Needed implements spend.Windows: it returns the first turn whose slice is part of a window that
+// Needed implements spend.Windows. It returns the first turn whose slice is part of a window that
 // ends after the given turn.
 func (t *Turns) Needed(turn uint64) uint64 {
 	needed := turn + 1
 	for i := range t.metrics {
-		if first, open := t.open(i, turn); open {
+		if first, open := t.firstOpen(i, turn); open {
 			needed = min(needed, t.turnAt(first))
 		}
 	}
 	return needed
 }
 
-// farthest limits how far AllEnd and NextPeriod search, in milliseconds.
+// farthest is how far ahead AllEnd and NextPeriod search, in milliseconds: a hundred years.
 const farthest = 100 * 365 * 24 * 60 * 60 * 1000
 
-// AllEnd returns the first time, at or after the end of a turn, when a turn ends and no window is
-// open; Forever if there is none within a hundred years, or ever, because windows overlap.
+// AllEnd returns the first time, at or after the end of a turn, at which a turn ends and no window
+// is open. It returns Forever if there is none within a hundred years.
 func (t *Turns) AllEnd(turn uint64) int64 {
 	end, every := t.end(turn), int64(1)
 	if t.Needed(turn) > turn {
@@ -264,7 +266,7 @@ func (t *Turns) AllEnd(turn uint64) int64 {
 	return t.clock.Time(Align(end, every) + every)
 }
 
-// WindowsOf returns the number of windows of a metric that contain a turn's slice.
+// WindowsOf returns how many windows of a metric contain a turn's slice.
 func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
 	m := t.metrics[metric]
 	if m.size == 0 {
@@ -285,8 +287,8 @@ func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
 	return n
 }
 
-// MostWindows returns the greatest number of windows of a metric that contain one slice; 0 for a
-// metric without its own windows.
+// MostWindows returns the maximum number of windows of a metric that contain the same slice. It
+// returns 0 for a metric without windows of its own.
 func (t *Turns) MostWindows(metric int) uint64 {
 	m := t.metrics[metric]
 	if m.size == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-func testTurns(start, period int64, metrics ...windowed) *Turns {
+func testTurns(start, period int64, metrics ...windowSpec) *Turns {
 	var slides []int64
 	for _, m := range metrics {
 		if m.size > 0 {
@@ -51,10 +51,10 @@ var zones = []string{"", "Europe/Zurich", "America/Havana", "Australia/Lord_Howe
 func TestTurnsOfAllYears(t *testing.T) {
 	const first, last = -62135596800000, 253402300799999
 	rapid.Check(t, func(t *rapid.T) {
-		var metrics []windowed
+		var metrics []windowSpec
 		for range rapid.IntRange(1, MaxSlides).Draw(t, "metrics") {
 			slide := rapid.Int64Range(1, 366*86_400_000).Draw(t, "slide")
-			metrics = append(metrics, windowed{size: slide, slide: slide})
+			metrics = append(metrics, windowSpec{size: slide, slide: slide})
 		}
 		w := testTurns(rapid.Int64Range(first, last-2*86_400_000).Draw(t, "start"), 0, metrics...)
 		w.inZone(rapid.SampledFrom(zones).Draw(t, "zone"))
@@ -70,12 +70,12 @@ func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const until = 400
 		start := rapid.Int64Range(-200, 200).Draw(t, "start")
-		var metrics []windowed
+		var metrics []windowSpec
 		for range rapid.IntRange(1, 4).Draw(t, "metrics") {
 			slide := rapid.Int64Range(1, 30).Draw(t, "slide")
-			metrics = append(metrics, windowed{size: slide * rapid.Int64Range(1, 5).Draw(t, "slides"), slide: slide})
+			metrics = append(metrics, windowSpec{size: slide * rapid.Int64Range(1, 5).Draw(t, "slides"), slide: slide})
 			if rapid.Bool().Draw(t, "derived") {
-				metrics = append(metrics, windowed{})
+				metrics = append(metrics, windowSpec{})
 			}
 		}
 		w := testTurns(start, rapid.SampledFrom([]int64{0, 7, 50}).Draw(t, "period"), metrics...)
@@ -242,11 +242,11 @@ func TestRuleNoWindowReachesOverAChange(t *testing.T) {
 func TestTheNextWindowToEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := rapid.Int64Range(-200, 200).Draw(t, "start")
-		var metrics []windowed
+		var metrics []windowSpec
 		for range rapid.IntRange(1, 3).Draw(t, "metrics") {
 			slide := rapid.Int64Range(1, 20).Draw(t, "slide")
-			metrics = append(metrics, windowed{},
-				windowed{size: slide * rapid.Int64Range(1, 6).Draw(t, "times"), slide: slide})
+			metrics = append(metrics, windowSpec{},
+				windowSpec{size: slide * rapid.Int64Range(1, 6).Draw(t, "times"), slide: slide})
 		}
 		w := testTurns(start, 0, metrics...)
 		for turn := range uint64(20) {

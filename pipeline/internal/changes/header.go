@@ -6,7 +6,7 @@ import (
 )
 
 // Header returns the header of a deployment that begins with a configuration. Init or Succeed fill
-// in the incarnation and the start, and the registry assigns Counts.SchemaID.
+// in the incarnation and the start. The registry assigns Counts.SchemaID.
 func Header(d *deployment.Deployment) schemas.Header {
 	h := schemas.Header{
 		Generation:    1,
@@ -36,8 +36,7 @@ func Header(d *deployment.Deployment) schemas.Header {
 	return h
 }
 
-// InForce returns the configuration d with the topics and numbers of partitions of the generation
-// h.
+// InForce returns the deployment d with the topics and numbers of partitions of generation h.
 func InForce(d *deployment.Deployment, h *schemas.Header) *deployment.Deployment {
 	old := *d
 	old.Config.Outputs.Ledger, old.Config.Outputs.Counts = h.Topics.Ledger, h.Topics.Counts

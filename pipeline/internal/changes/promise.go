@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// budgetDifferences compares the budget in force with another one. No part may rise. For the proof,
-// and the cost of a rise, see docs/guarantee.md, "Several budgets".
+// budgetDifferences compares the budget in force, h, with want. No part may rise: see
+// docs/guarantee.md, "Several budgets", for the proof and the cost of a rise.
 func budgetDifferences(h, want *budgets.Budget) []Difference {
 	if h.Accountant != want.Accountant || h.Whole() == want.Whole() {
 		return nil
@@ -37,15 +37,15 @@ func budgetDifferences(h, want *budgets.Budget) []Difference {
 		never = fmt.Sprintf("%s would rise from %v to %v; a promise can be made stronger, never weaker",
 			raised.Parameter, raised.From, raised.To)
 	}
-	return []Difference{{What: what, Never: never, Values: differing([]Value{
+	return []Difference{{What: what, Never: never, Values: onlyDiffering([]Value{
 		value("privacy.epsilon", h.Epsilon, want.Epsilon), value("privacy.delta", h.Delta, want.Delta),
 		value("privacy.delta_keys", was, is),
 	})}}
 }
 
-// keysText returns δ_keys as in a configuration: the shortest number that gives this budget.
+// keysText returns δ_keys as in a configuration: the shortest number that gives budget b.
 func keysText(b *budgets.Budget) string {
-	whole := b.Whole() // a configuration has the whole promise
+	whole := b.Whole() // a configuration contains the whole promise
 	b = &whole
 	for digits := 1; digits < 17; digits++ {
 		text := strconv.FormatFloat(b.Keys.Float(), 'g', digits, 64)
@@ -56,7 +56,7 @@ func keysText(b *budgets.Budget) string {
 		if keys, err := units.DeltaFromFloat(value); err != nil || keys != b.Keys {
 			continue
 		}
-		if again, err := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, value); err == nil && again == *b {
+		if parsed, err := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, value); err == nil && parsed == *b {
 			return text
 		}
 	}

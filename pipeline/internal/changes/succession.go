@@ -7,9 +7,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Succeed returns the header of the generation that follows h with the configuration of want. from
-// is its first turn, sliceStart the start of that turn in Unix milliseconds, and last the CLOSE of
-// the previous turn, or nil.
+// Succeed returns the header of the generation that follows h with the configuration of want. Its
+// first turn is from, which starts at sliceStart in Unix milliseconds. last is the CLOSE of the
+// previous turn, or nil.
 func Succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *controllog.Closing) schemas.Header {
 	next := *want
 	next.Incarnation, next.StartMillis = h.Incarnation, h.StartMillis
@@ -25,9 +25,9 @@ func Succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *contr
 		next.Before = h.Before
 	}
 	next.NoiseKeys = slices.Clone(h.NoiseKeys)
-	if now := NewestKey(want); now.Fingerprint != NewestKey(h).Fingerprint {
-		now.FromTurn = from
-		next.NoiseKeys = append(next.NoiseKeys, now)
+	if newKey := NewestKey(want); newKey.Fingerprint != NewestKey(h).Fingerprint {
+		newKey.FromTurn = from
+		next.NoiseKeys = append(next.NoiseKeys, newKey)
 	}
 	return next
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// value returns a field with the texts of its old and new value.
+// value returns a field with its old and new value as text.
 func value[T any](field string, was, is T) Value {
-	return Value{Field: field, Was: shown(was), Is: shown(is)}
+	return Value{Field: field, Was: textOf(was), Is: textOf(is)}
 }
 
-func shown(v any) string {
+func textOf(v any) string {
 	text := fmt.Sprint(v)
 	if text == "" {
 		return "none"
@@ -28,8 +28,8 @@ func shown(v any) string {
 	return text
 }
 
-// differing removes values that are equal.
-func differing(values []Value) []Value {
+// onlyDiffering removes the fields whose old and new value are equal.
+func onlyDiffering(values []Value) []Value {
 	return slices.DeleteFunc(values, func(v Value) bool { return v.Was == v.Is })
 }
 
@@ -38,54 +38,54 @@ func fingerprint(hash [32]byte) string {
 	return "the key with fingerprint " + hex.EncodeToString(hash[:4])
 }
 
-// metricValues compares two definitions of a metric in every field of schemas.MetricSpec except the
-// name.
+// metricValues returns the fields of schemas.MetricSpec, other than the name, in which two
+// definitions of a metric differ.
 func metricValues(was, is *schemas.MetricSpec) []Value {
 	millis := func(field string, was, is int64) Value {
 		return value(field, time.Duration(was)*time.Millisecond, time.Duration(is)*time.Millisecond)
 	}
-	events, most := "bounds.max_events_per_key", "bounds.max"
+	events, maximum := "bounds.max_events_per_key", "bounds.max"
 	if metrickind.Of(is.Kind).Share {
-		events, most = "counted.max_events", "windows for which a part of budgets is kept"
+		events, maximum = "counted.max_events", "windows for which a part of budgets is kept"
 	}
 	relative := "target.relative"
-	if metrickind.Of(is.Kind).Tree != nil { // not configured: it follows from the target of its statistics
+	if metrickind.Of(is.Kind).Tree != nil { // not configured, but computed from the target of the metric's statistics
 		relative = "relative error of the number of events, from target.absolute"
 	}
 	keys := "keys.list"
-	if metrickind.Of(is.Kind).HasNodes() { // its public keys are the edges of a histogram
+	if metrickind.Of(is.Kind).HasNodes() { // the public keys are the edges of a histogram
 		keys = "edges"
 	}
-	return differing([]Value{
+	return onlyDiffering([]Value{
 		value("kind", was.Kind, is.Kind), value("filter", was.Filter, is.Filter), value("of", was.Of, is.Of),
 		millis("window.size", was.WindowSize, is.WindowSize), millis("window.slide", was.WindowSlide, is.WindowSlide),
 		millis("time.lateness", was.Lateness, is.Lateness), millis("time.skew", was.Skew, is.Skew), millis("time.slack",
 			was.Slack, is.Slack),
 		value("bounds.max_keys_per_user", capOf(was.MaxKeysPerUser), capOf(is.MaxKeysPerUser)),
 		value(events, capOf(was.MaxEventsPerKey), capOf(is.MaxEventsPerKey)),
-		value("bounds.min", was.Min, is.Min), value(most, was.Max, is.Max),
+		value("bounds.min", was.Min, is.Min), value(maximum, was.Max, is.Max),
 		value("ladder.kind", was.LadderKind, is.LadderKind), value("ladder.factor", was.LadderFactor, is.LadderFactor),
 		value(relative, was.Relative, is.Relative), value("target.absolute", was.Absolute, is.Absolute),
 		value("target.confidence", was.Confidence, is.Confidence),
 		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom),
-		lists(keys, was.PublicKeys, is.PublicKeys),
+		keyLists(keys, was.PublicKeys, is.PublicKeys),
 		deviations("σ of the first rung", was.First, is.First), deviations("σ of the top", was.Top, is.Top),
 		shares("δ per event of a key", was.DeltaKey, is.DeltaKey),
-		apart("burst of the allowance (B²)", was.Burst != is.Burst, was.Burst.Float(), is.Burst.Float()),
-		apart("refill of the allowance (B²)", was.Refill != is.Refill, was.Refill.Float(), is.Refill.Float()),
+		distinct("burst of the allowance (B²)", was.Burst != is.Burst, was.Burst.Float(), is.Burst.Float()),
+		distinct("refill of the allowance (B²)", was.Refill != is.Refill, was.Refill.Float(), is.Refill.Float()),
 		millis("horizon of the allowance", was.Horizon, is.Horizon), value("privacy.period", was.Period, is.Period),
 	})
 }
 
-// capOf returns the text of a cap; "" if there is none.
-func capOf(most uint32) string {
-	if most == 0 {
+// capOf returns a cap as text, or "" if there is none.
+func capOf(limit uint32) string {
+	if limit == 0 {
 		return ""
 	}
-	return strconv.FormatUint(uint64(most), 10)
+	return strconv.FormatUint(uint64(limit), 10)
 }
 
-// scaleValues compares the scales of a metric's trees, which follow from the kinds of their nodes.
+// scaleValues compares the scales of a metric's trees, which follow from the kinds of the nodes.
 func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	tree := metrickind.Of(m.Kind).Tree
 	if tree == nil {
@@ -99,29 +99,29 @@ func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 		}
 		return deployment.ScaleLinear
 	}
-	return differing([]Value{value("scale", scale(was), scale(is))})
+	return onlyDiffering([]Value{value("scale", scale(was), scale(is))})
 }
 
-// placeValues compares where the fields that a metric reads are in a record.
+// placeValues compares the positions in a record of the fields that a metric reads.
 func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key),
 		value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
 	if metrickind.Of(m.Kind).Values() {
 		places = append(places, value("events.fields.value, events.decimals", was.Events.Value, is.Events.Value))
 	}
-	return differing(places)
+	return onlyDiffering(places)
 }
 
-// deviations compares precisions, as standard deviations with enough digits to distinguish them.
+// deviations shows precisions as standard deviations, with enough digits to distinguish them.
 func deviations(field string, was, is units.Precision) Value {
-	return apart(field, was != is, 1/math.Sqrt(was.Float()), 1/math.Sqrt(is.Float()))
+	return distinct(field, was != is, 1/math.Sqrt(was.Float()), 1/math.Sqrt(is.Float()))
 }
 
 func shares(field string, was, is units.Delta) Value {
-	return apart(field, was != is, was.Float(), is.Float())
+	return distinct(field, was != is, was.Float(), is.Float())
 }
 
-func apart(field string, differ bool, was, is float64) Value {
+func distinct(field string, differ bool, was, is float64) Value {
 	v := Value{Field: field}
 	for digits := 3; digits <= 17; digits++ {
 		v.Was, v.Is = strconv.FormatFloat(was, 'g', digits, 64), strconv.FormatFloat(is, 'g', digits, 64)
@@ -135,10 +135,10 @@ func apart(field string, differ bool, was, is float64) Value {
 	return v
 }
 
-// lists compares lists of public keys, or of edges, by their lengths and the numbers of added and
-// removed elements. It does not show keys, because no log may contain them.
-func lists(field string, was, is [][]byte) Value {
-	only := func(in, notIn [][]byte) (n int) {
+// keyLists compares lists of public keys, or of edges. It shows only their lengths and how many
+// elements were added and removed, because no log may contain keys.
+func keyLists(field string, was, is [][]byte) Value {
+	missing := func(in, notIn [][]byte) (n int) {
 		for _, k := range in {
 			if _, found := slices.BinarySearchFunc(notIn, k, slices.Compare[[]byte]); !found {
 				n++
@@ -148,7 +148,7 @@ func lists(field string, was, is [][]byte) Value {
 	}
 	what, _, _ := strings.Cut(field, ".")
 	v := Value{Field: field, Was: fmt.Sprintf("%d %s", len(was), what), Is: fmt.Sprintf("%d %s", len(is), what)}
-	if gone, added := only(was, is), only(is, was); gone+added > 0 {
+	if gone, added := missing(was, is), missing(is, was); gone+added > 0 {
 		v.Is += fmt.Sprintf(" (%d added, %d removed)", added, gone)
 	}
 	return v

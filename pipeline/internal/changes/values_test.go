@@ -65,7 +65,7 @@ func TestListsOfKeysAreComparedWithoutKeys(t *testing.T) {
 		}
 		return list
 	}
-	got := fmt.Sprint(lists("keys.list", keys("a", "b", "c"), keys("a", "b", "f")))
+	got := fmt.Sprint(keyLists("keys.list", keys("a", "b", "c"), keys("a", "b", "f")))
 	if want := `{keys.list 3 keys 3 keys (1 added, 1 removed)}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

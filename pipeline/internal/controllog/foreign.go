@@ -2,11 +2,11 @@ package controllog
 
 import "fmt"
 
-// NotOurs is the reason to pass to ReportForeign if no version of this program wrote the record.
+// NotOurs is the text for ReportForeign if no version of this program wrote the record.
 const NotOurs = "was not written by Tollgate and is ignored: check who may write to the topic"
 
-// ReportForeign logs a warning about an ignored record, once, with the reason. It logs the first
-// ten such records of a partition, and then one in a thousand.
+// ReportForeign logs one warning about an ignored record. what says, as a predicate, why it is
+// ignored. Only the first ten such records of a partition are logged, and then one in a thousand.
 func (l *Log) ReportForeign(topic string, partition int32, offset int64, what string) {
 	l.foreignMu.Lock()
 	defer l.foreignMu.Unlock()
@@ -19,20 +19,20 @@ func (l *Log) ReportForeign(topic string, partition int32, offset int64, what st
 	reported.n++
 	l.foreign[partitionName] = reported
 	switch {
-	case reported.n <= foreignNamed:
+	case reported.n <= foreignAll:
 		l.log.Warn(fmt.Sprintf("%s: the record at offset %d %s", partitionName, offset, what))
-	case reported.n%foreignCounted == 0:
+	case reported.n%foreignOneIn == 0:
 		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is number %d of these; only one in %d is logged",
-			partitionName, offset, reported.n, foreignCounted))
+			partitionName, offset, reported.n, foreignOneIn))
 	}
 }
 
 const (
-	foreignNamed   = 10
-	foreignCounted = 1000
+	foreignAll   = 10
+	foreignOneIn = 1000
 )
 
-// reportedForeign counts the reported records of a partition, and holds the last one's offset.
+// reportedForeign holds how many records of a partition were reported, and the offset of the last.
 type reportedForeign struct {
 	n    int
 	last int64

@@ -19,8 +19,8 @@ import (
 const (
 	// Partition is the only partition of the control topic.
 	Partition = 0
-	// MaxRecord limits a record of control, in bytes, to less than the usual message limit. A
-	// larger SETTLED is written in parts.
+	// MaxRecord is the maximum size of a record of control in bytes, which is less than the usual
+	// message limit. A larger SETTLED is written in parts.
 	MaxRecord = 900 << 10
 )
 
@@ -37,20 +37,20 @@ type Log struct {
 	foreignMu sync.Mutex
 	foreign   map[string]reportedForeign // by topic and partition
 
-	mu    sync.Mutex
-	view  *View
-	moved chan struct{} // closed and replaced when the view has changed
-	// Header is the header in force when the Log was opened, and HeaderAt the offset of
-	// its record. The View has those in force now.
+	mu      sync.Mutex
+	view    *View
+	changed chan struct{} // closed and replaced when the view changes
+	// Header is the header that was in force when the Log was opened, and HeaderAt is the offset of
+	// its record. The View holds those in force now.
 	Header   *schemas.Header
 	HeaderAt int64
-	// Run is the number of the run or change: the offset of its RUN record. RunID is its name, 128
-	// random bits. Announce sets both, or a worker copies them from its run.
+	// Run is the number of the run or change: the offset of its RUN record. RunID is its name,
+	// which consists of 128 random bits. Announce sets both, or a worker copies them from its run.
 	Run   int64
 	RunID [16]byte
 }
 
-// Missing adds the remedy to the error for a control topic that cannot be read.
+// Missing wraps the error of reading control. It adds the remedy if the topic does not exist.
 func Missing(err error) error {
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		err = fmt.Errorf("%w: begin the deployment with tollgate init --create-topics, or correct deployment or "+
@@ -60,14 +60,14 @@ func Missing(err error) error {
 }
 
 // Open reads the control log to its current end. It begins with the oldest record that a start
-// needs: the newest record points back to it. ledgerSlots sets the number of turns to remember
-// until the HEADER has been read. log receives warnings about foreign records. Errors:
+// needs, to which the newest record points back. ledgerSlots sets how many turns to remember until
+// the HEADER has been read. log receives warnings about foreign records. Errors:
 // deployment.ErrNotInitialised without a HEADER, deployment.ErrLogFault for a damaged or shortened
 // topic, or the broker's error.
 func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
 	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]reportedForeign{}, view: NewView(ledgerSlots),
-		moved: make(chan struct{})}
-	l.view.foreign = func(offset int64, what string) { l.ReportForeign(l.Topic, Partition, offset, what) }
+		changed: make(chan struct{})}
+	l.view.reportForeign = func(offset int64, what string) { l.ReportForeign(l.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, l.Topic, Partition)
 	if err != nil {
 		return nil, Missing(err)
@@ -80,7 +80,7 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 		return nil, fmt.Errorf("reading control: topic %s begins at offset %d, so its HEADER is lost: the topic must "+
 			"have no retention: %w", l.Topic, bounds.Start, deployment.ErrLogFault)
 	}
-	first, err := l.last(ctx, 0, 1)
+	first, err := l.lastOwn(ctx, 0, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +88,11 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 		return nil, fmt.Errorf("reading control: topic %s does not begin with a HEADER: check that it is this "+
 			"deployment's control topic: %w", l.Topic, deployment.ErrNotInitialised)
 	}
-	last, err := l.newest(ctx, bounds.LastStable)
+	last, err := l.newestOwn(ctx, bounds.LastStable)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.generation(ctx, last.Generation); err != nil {
+	if err := l.beginGeneration(ctx, last.Generation); err != nil {
 		return nil, err
 	}
 	epoch, err := l.EpochAt(ctx, last.BackEpoch)
@@ -107,8 +107,8 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	return l, nil
 }
 
-// generation puts the generation at an offset in force, because reading may begin after its record.
-func (l *Log) generation(ctx context.Context, offset int64) error {
+// beginGeneration puts the generation recorded at an offset in force. Reading may begin after it.
+func (l *Log) beginGeneration(ctx context.Context, offset int64) error {
 	c, err := l.record(ctx, offset)
 	if err != nil {
 		return err
@@ -127,8 +127,8 @@ func (l *Log) generation(ctx context.Context, offset int64) error {
 	return nil
 }
 
-// EpochAt returns the EPOCH at an offset. For offset −1, before the first EPOCH, it returns one of
-// run −1.
+// EpochAt returns the EPOCH at an offset. Offset −1 stands for the time before the first EPOCH, for
+// which EpochAt returns an EPOCH of run −1.
 func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error) {
 	if offset < 0 {
 		return &schemas.Epoch{Run: -1}, nil
@@ -145,9 +145,9 @@ func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error)
 	return e, nil
 }
 
-// record returns the record at an offset, which this program must have written.
+// record returns the record at an offset. It returns an error if this program did not write it.
 func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error) {
-	c, err := l.last(ctx, offset, offset+1)
+	c, err := l.lastOwn(ctx, offset, offset+1)
 	if err == nil && c.Body == nil {
 		err = fmt.Errorf("reading control at offset %d: there is no record of Tollgate: check that the topic was not "+
 			"compacted: %w", offset, deployment.ErrLogFault)
@@ -155,8 +155,8 @@ func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error)
 	return c, err
 }
 
-// WrittenAt returns the timestamp of the record at an offset: the append time, if the topic has
-// append times.
+// WrittenAt returns the timestamp of the record at an offset. If the topic has append times, that
+// is the append time.
 func (l *Log) WrittenAt(ctx context.Context, offset int64) (written time.Time, err error) {
 	err = l.client.ReadRange(ctx, l.Topic, Partition, offset, offset+1, func(r kafkalog.Record) error {
 		written = time.UnixMilli(r.Timestamp).UTC()
@@ -168,11 +168,11 @@ func (l *Log) WrittenAt(ctx context.Context, offset int64) (written time.Time, e
 	return written, nil
 }
 
-// newest returns the last record before an offset that this program wrote.
-func (l *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
-	const atOnce = 64 // foreign records are rare
-	for to := end; to > 0; to -= atOnce {
-		if c, err := l.last(ctx, max(0, to-atOnce), to); err != nil || c.Body != nil {
+// newestOwn returns the last record before offset end that this program wrote.
+func (l *Log) newestOwn(ctx context.Context, end int64) (schemas.Control, error) {
+	const batch = 64 // foreign records are rare
+	for to := end; to > 0; to -= batch {
+		if c, err := l.lastOwn(ctx, max(0, to-batch), to); err != nil || c.Body != nil {
 			return c, err
 		}
 	}
@@ -180,9 +180,9 @@ func (l *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
 		deployment.ErrLogFault)
 }
 
-// last returns the last record at the offsets [from, to) that this program wrote, without a body if
-// there is none.
-func (l *Log) last(ctx context.Context, from, to int64) (c schemas.Control, err error) {
+// lastOwn returns the last record at the offsets [from, to) that this program wrote. If there is
+// none, the result has no body.
+func (l *Log) lastOwn(ctx context.Context, from, to int64) (c schemas.Control, err error) {
 	err = l.client.ReadRange(ctx, l.Topic, Partition, from, to, func(r kafkalog.Record) error {
 		if next, ours, err := Decode(&r); err != nil || ours {
 			c = next
@@ -210,22 +210,22 @@ func (l *Log) Update(ctx context.Context) error {
 
 // wake wakes the goroutines that wait for the view to change.
 func (l *Log) wake() {
-	close(l.moved)
-	l.moved = make(chan struct{})
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
-// sharedRead is how long AwaitSettled waits for another stage to read control.
+// sharedRead is how long AwaitSettled waits for another stage to read control before it does.
 const sharedRead = 100 * time.Millisecond
 
 // AwaitSettled waits until control contains a valid SETTLED of a turn, which no later record
-// revokes. It returns false if control, read to its current end, contains none: then the SETTLED
+// revokes. It returns false if control, read to its current end, contains none. Then the SETTLED
 // that the caller wrote does not count, because a newer run had started an epoch.
 func (l *Log) AwaitSettled(ctx context.Context, turn uint64) (bool, error) {
 	timer := time.NewTimer(sharedRead)
 	defer timer.Stop()
 	for {
 		l.mu.Lock()
-		settled, moved := l.view.Settled >= turn, l.moved
+		settled, moved := l.view.Settled >= turn, l.changed
 		l.mu.Unlock()
 		if settled {
 			return true, nil
@@ -242,10 +242,10 @@ func (l *Log) AwaitSettled(ctx context.Context, turn uint64) (bool, error) {
 	}
 }
 
-// Await waits until the view changes. After limit it reads control to its end itself.
+// Await waits until the view changes. After limit, it reads control to its end and returns.
 func (l *Log) Await(ctx context.Context, limit time.Duration) error {
 	l.mu.Lock()
-	moved := l.moved
+	moved := l.changed
 	l.mu.Unlock()
 	select {
 	case <-moved:
@@ -257,7 +257,7 @@ func (l *Log) Await(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// readTo reads control up to, but not including, an existing offset.
+// readTo reads control up to, but not including, offset end, which must exist.
 func (l *Log) readTo(ctx context.Context, end int64) error {
 	if l.view.Next >= end {
 		return nil
@@ -269,7 +269,7 @@ func (l *Log) readTo(ctx context.Context, end int64) error {
 	return nil
 }
 
-// apply passes a new record of control to the view.
+// apply passes a record of control to the view, unless the view contains it.
 func (l *Log) apply(r kafkalog.Record) error {
 	if r.Offset < l.view.Next {
 		return nil
@@ -286,8 +286,8 @@ func (l *Log) apply(r kafkalog.Record) error {
 	return l.view.Observe(r.Offset, c)
 }
 
-// Feed applies fetched records of control, which must be in the order of their offsets. It first
-// reads missing earlier records, and skips known ones.
+// Feed applies records of control that the caller has fetched, in the order of their offsets. It
+// first reads missing earlier records. It skips records that the view contains.
 func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -306,16 +306,16 @@ func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	return nil
 }
 
-// WithView calls fn with the view of the part of control read so far. fn holds the Log's lock: it
-// must neither call the Log nor keep the View or its maps.
+// WithView calls fn with the view of control as far as it has been read. fn runs under the Log's
+// lock, so it must not call the Log. It must not keep the View or its maps.
 func (l *Log) WithView(fn func(v *View)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fn(l.view)
 }
 
-// Announce writes a RUN record, whose offset is the number of the run or change. Call it once,
-// before the run reads anything that another run could change.
+// Announce writes a RUN record. The offset of this record is the number of the run or change. Call
+// it once, before the run reads anything that another run could change.
 func (l *Log) Announce(ctx context.Context) error {
 	if _, err := rand.Read(l.RunID[:]); err != nil {
 		return fmt.Errorf("naming the run: %w", err)
@@ -333,7 +333,7 @@ func (l *Log) Announce(ctx context.Context) error {
 	return nil
 }
 
-// NewEpoch returns the EPOCH of the run after a settled turn.
+// NewEpoch returns the EPOCH that the run writes after a settled turn.
 func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
 	host, err := os.Hostname()
 	if err != nil {
@@ -342,26 +342,26 @@ func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
 	return &schemas.Epoch{RunID: l.RunID, Run: l.Run, Settled: settled, Host: host, Began: time.Now().UnixMilli()}
 }
 
-// OnSettled registers fn, which is called with every turn that is settled later, in order. fn holds
-// the Log's lock, like the function of WithView.
+// OnSettled registers fn, which is called for every turn that is settled later, in order. fn runs
+// under the Log's lock, like the function of WithView.
 func (l *Log) OnSettled(fn OnSettled) {
 	l.WithView(func(v *View) { v.onSettled = fn })
 }
 
-// SupersededLimit limits how long Superseded waits for control, because a run that ends without a
+// SupersededLimit is how long Superseded waits for control at most. A run that ends without a
 // broker has already waited.
 const SupersededLimit = 10 * time.Second
 
 // Superseded reads control and reports whether a run newer than the announced run or change has
-// started an epoch, and which epoch is in force. It gives up after SupersededLimit.
-func (l *Log) Superseded(ctx context.Context) (over bool, epoch int64, err error) {
+// started an epoch. It also returns the epoch in force. It gives up after SupersededLimit.
+func (l *Log) Superseded(ctx context.Context) (superseded bool, epoch int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, SupersededLimit)
 	defer cancel()
 	if err := l.Update(ctx); err != nil {
 		return false, 0, err
 	}
-	l.WithView(func(v *View) { over, epoch = v.Run > l.Run, v.Epoch })
-	return over, epoch, nil
+	l.WithView(func(v *View) { superseded, epoch = v.Run > l.Run, v.Epoch })
+	return superseded, epoch, nil
 }
 
 // IsNewest reads control and reports whether epoch, the offset of an EPOCH, is the epoch in force.
@@ -374,8 +374,8 @@ func (l *Log) IsNewest(ctx context.Context, epoch int64) (bool, error) {
 	return newest, nil
 }
 
-// CountsFrom returns the end of the last settled turn on counts: an offset for each partition, 0
-// before the first turn.
+// CountsFrom returns where the last settled turn ends on counts, as an offset for each partition.
+// Before the first turn, all offsets are 0.
 func (l *Log) CountsFrom(shards int) []int64 {
 	from := make([]int64, shards)
 	l.WithView(func(v *View) { copy(from, v.CountsEnd[v.Settled]) })

@@ -31,14 +31,14 @@ type state struct {
 func observed(t *testing.T, records ...schemas.ControlBody) (got state) {
 	t.Helper()
 	v := NewView(8)
-	v.foreign = func(int64, string) { got.Strays++ }
+	v.reportForeign = func(int64, string) { got.Strays++ }
 	feedView(t, v, records...)
 	got.Header, got.Epoch, got.Run, got.Stop, got.Closed, got.Settled = v.HeaderAt, v.Epoch, v.Run, -1, v.Closed,
 		v.Settled
 	if v.Stop != nil {
 		got.Stop = v.StopAt
 	}
-	got.Part, got.Groups, got.Ended, got.Lost = v.part, v.Groups, v.Ended, v.Lost
+	got.Part, got.Groups, got.Ended, got.Lost = v.members, v.Groups, v.Ended, v.Lost
 	if r := v.readers[v.Run]; r != nil {
 		got.Joining = r.last
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// controlPoints returns the crash points before and after writing a record to control.
+// controlPoints returns the crash points before and after a record is written to control.
 func controlPoints(b schemas.ControlBody) (before, after string) {
 	switch b.(type) {
 	case *schemas.Epoch:
@@ -31,9 +31,9 @@ func controlPoints(b schemas.ControlBody) (before, after string) {
 	return "", ""
 }
 
-// Decode decodes a record of control. ours is false for a foreign record, which has no effect. A
-// damaged record, or one of another version, is a deployment.ErrLogFault with its offset and a
-// remedy: a run cannot continue without knowing its meaning.
+// Decode decodes a record of control. ours is false for a foreign record, which has no effect. For
+// a damaged record, or one of another version, Decode returns deployment.ErrLogFault with the
+// offset and a remedy: a run cannot continue without knowing the meaning of the record.
 func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	if !schemas.Ours(r.Value) {
 		return c, false, nil
@@ -44,8 +44,8 @@ func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	return c, true, unreadable(r.Offset, err)
 }
 
-// unreadable returns the deployment.ErrLogFault, with a remedy, for a record that cannot be
-// decoded, or joined with its previous parts.
+// unreadable returns the deployment.ErrLogFault, with a remedy, of a record that cannot be decoded,
+// or cannot be joined with its previous parts.
 func unreadable(offset int64, err error) error {
 	remedy := ""
 	if !errors.Is(err, schemas.ErrVersion) {

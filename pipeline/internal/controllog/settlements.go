@@ -10,10 +10,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Settlement implements spend.Settlements: it returns the releases of a turn. It keeps the
-// settlements of the last few turns, and reads older ones again. It returns deployment.ErrLogFault
-// if control does not contain the turn, with spend.ErrForgotten if the turn is settled but no
-// longer remembered.
+// Settlement implements spend.Settlements: it returns the releases of a turn. It keeps the last few
+// settlements in memory, and reads older ones again. It returns deployment.ErrLogFault if control
+// does not contain the turn. If the turn is settled but no longer remembered, that error also wraps
+// spend.ErrForgotten.
 func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 	return nil, err
 }
 
-// settledFrom reads the settlement of a turn from the offset of its first part.
+// settledFrom reads the settlement of a turn. offset is that of its first part.
 func (l *Log) settledFrom(ctx context.Context, turn uint64, offset int64) (*spend.Settlement, error) {
 	var parts []schemas.Settled
 	err := l.client.ReadRange(ctx, l.Topic, Partition, offset, l.view.Next, func(r kafkalog.Record) error {
@@ -67,9 +67,9 @@ func (l *Log) settledFrom(ctx context.Context, turn uint64, offset int64) (*spen
 	if err != nil {
 		return nil, fmt.Errorf("reading control for turn %d: %w", turn, err)
 	}
-	whole, err := schemas.JoinSettled(parts)
+	settled, err := schemas.JoinSettled(parts)
 	if err != nil {
 		return nil, fmt.Errorf("reading control for turn %d: %w", turn, err)
 	}
-	return spend.NewSettlement(whole), nil
+	return spend.NewSettlement(settled), nil
 }

@@ -18,8 +18,8 @@ type Closing struct {
 	lastEpoch int64 // offset of the last EPOCH that counts before it
 }
 
-// View is the state of the control log up to the last record read. Every reader applies these rules
-// to one record after another (docs/design-notes.md contains them as a table):
+// View is the state of the control log up to the last record read. Every reader applies the
+// following rules to one record after another (docs/design-notes.md contains them as a table):
 //
 //   - A HEADER counts at offset 0 and nowhere else.
 //   - An EPOCH counts unless a run with a greater number has started one before it.
@@ -30,43 +30,43 @@ type Closing struct {
 //     started an epoch before it.
 //   - A RECOVER lifts the STOP that it names.
 //
-// Its exported fields are for reading. Not safe for concurrent use: Log.WithView locks it.
+// Its exported fields are only for reading. Not safe for concurrent use: Log.WithView locks it.
 type View struct {
 	Standing
 	Next     int64 // next offset of control to read
 	anchored bool  // control was read from its beginning
 	Run      int64 // number of the run that started the epoch; −1 before the first
-	// host and start of the run in force, as a text; "" if there is none
-	Worker  string
-	Stop    *schemas.Stop                   // STOP that is not lifted; nil: none
-	StopAt  int64                           // offset of Stop
-	Lost    bool                            // a stage has lost a partition in the epoch
-	Ended   *schemas.End                    // END of the epoch; nil before
-	Turns   int64                           // number of turns settled in the epoch
-	Epochs  int64                           // number of EPOCHs that counted since reading began
-	Groups  map[uint32]*Group               // progress in the epoch, by group of partitions
-	readers map[int64]*readers              // by run number: the run in force, and those that may follow it
-	part    map[uint32]int64                // the reader that belongs to the epoch, by group except 0
-	drained map[int64]struct{}              // numbers of the runs with a DRAIN
-	begun   int64                           // first offset of control that was read
-	foreign func(offset int64, what string) // logs an ignored record
+	// describes the run in force by its host and start; "" if there is none
+	Worker        string
+	Stop          *schemas.Stop                   // STOP that is not lifted; nil: none
+	StopAt        int64                           // offset of Stop
+	Lost          bool                            // a stage lost a partition in the epoch
+	Ended         *schemas.End                    // END of the epoch; nil before
+	Turns         int64                           // number of turns settled in the epoch
+	Epochs        int64                           // number of EPOCHs that have counted since reading began
+	Groups        map[uint32]*Group               // progress in the epoch, by group of partitions
+	readers       map[int64]*readers              // by run number, for the run in force and those that may follow
+	members       map[uint32]int64                // the reader in the epoch, by group, except group 0
+	drained       map[int64]struct{}              // numbers of the runs with a DRAIN
+	begun         int64                           // first offset of control that was read
+	reportForeign func(offset int64, what string) // logs an ignored record
 
 	started bool                // a CLOSE or GENERATION has counted
 	oldest  uint64              // turn of the first CLOSE that counted
 	Closes  map[uint64]*Closing // CLOSEs of the remembered turns
-	Parts   []schemas.Settled   // parts read so far of the next turn's SETTLED
+	Parts   []schemas.Settled   // parts of the next turn's SETTLED, as far as read
 	partsAt int64               // offset of the first part
 
 	SettledAt   map[uint64]int64             // offset of the first part of the SETTLED, by turn
-	Header      *schemas.Header              // header of the generation in force; nil if unread
-	HeaderAt    int64                        // offset of its record
-	CountsEnd   map[uint64][]int64           // ends on the partitions of counts, by turn
-	settlements map[uint64]*spend.Settlement // the newest few, by turn
+	Header      *schemas.Header              // header of the generation in force; nil: not read yet
+	HeaderAt    int64                        // offset of the record with Header
+	CountsEnd   map[uint64][]int64           // end offsets of the partitions of counts, by turn
+	settlements map[uint64]*spend.Settlement // the few newest, by turn
 	history     uint64                       // number of remembered turns up to the settled one
 	onSettled   OnSettled                    // may be nil
 }
 
-// Standing is the part of the state that a run changes: while it stays the same, no run is active.
+// Standing is the part of the state that runs change: while it stays the same, no run is active.
 type Standing struct {
 	Announced int64  // number of the last announced run
 	Epoch     int64  // offset of the last EPOCH that counts; −1 before the first
@@ -74,29 +74,29 @@ type Standing struct {
 	Settled   uint64 // last settled turn; 0 before the first
 }
 
-// OnSettled is called with a settled turn, the tallies of its CLOSE, and the number of the run that
-// settled it.
+// OnSettled is a function that is called with a settled turn, the tallies of the turn's CLOSE, and
+// the number of the run that settled the turn.
 type OnSettled func(s schemas.Settled, read schemas.ReadTallies, run int64)
 
-// keepSettlements limits the decoded settlements in memory. A restore charges one turn after
+// keepSettlements is how many decoded settlements stay in memory. A restore charges one turn after
 // another, in every shard.
 const keepSettlements = 4
 
-// NewView returns a View at the beginning of control. It remembers twice ledgerSlots turns until a
-// generation sets another number.
+// NewView returns a View at the beginning of control. Until a generation sets another number, it
+// remembers twice ledgerSlots turns.
 func NewView(ledgerSlots int) *View {
 	return &View{
 		Standing: Standing{Epoch: -1}, Run: -1, anchored: true, Groups: map[uint32]*Group{},
-		readers: map[int64]*readers{}, part: map[uint32]int64{},
-		drained: map[int64]struct{}{}, foreign: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
+		readers: map[int64]*readers{}, members: map[uint32]int64{},
+		drained: map[int64]struct{}{}, reportForeign: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
 		Closes: map[uint64]*Closing{}, SettledAt: map[uint64]int64{},
 		CountsEnd: map[uint64][]int64{}, settlements: map[uint64]*spend.Settlement{},
 	}
 }
 
 // BeginAt makes the view begin at an offset of control: 0, or the Back of a record. lastEpoch is
-// the offset of the last EPOCH that counts before it, and run the number of its run; −1 if there is
-// none.
+// the offset of the last EPOCH that counts before that offset, and run is the number of that
+// epoch's run. Both are −1 if there is no such EPOCH.
 func (v *View) BeginAt(offset, lastEpoch, run int64) {
 	v.Next, v.Epoch, v.Run, v.anchored, v.begun = offset, lastEpoch, run, offset == 0, offset
 }
@@ -104,14 +104,14 @@ func (v *View) BeginAt(offset, lastEpoch, run int64) {
 // inForce reports whether epoch is the last EPOCH that counts.
 func (v *View) inForce(epoch int64) bool { return epoch >= 0 && epoch == v.Epoch }
 
-// Drained reports whether there is a DRAIN for a run and no newer run has started an epoch.
+// Drained reports whether a run has a DRAIN and no newer run has started an epoch.
 func (v *View) Drained(run int64) bool {
 	_, drained := v.drained[run]
 	return drained
 }
 
-// Observe applies the record c at an offset of control. Records must be applied in the order of
-// their offsets. Records that do not count are ignored without an error.
+// Observe applies the record c, which is at the given offset of control. Records must be applied in
+// the order of their offsets. Observe ignores a record that does not count, without an error.
 func (v *View) Observe(offset int64, c schemas.Control) error {
 	v.Next = offset + 1
 	switch b := c.Body.(type) {
@@ -153,7 +153,7 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 		}
 	case *schemas.Header:
 		if offset != 0 {
-			v.foreign(offset,
+			v.reportForeign(offset,
 				"is a HEADER of an init that came too late, and is ignored: only the one at offset 0 counts")
 			return nil
 		}
@@ -187,11 +187,11 @@ func (v *View) observeClose(offset int64, c *schemas.Close) {
 	v.Closed = c.Turn
 	v.Closes[c.Turn] = &Closing{Close: *c, offset: offset, lastEpoch: v.Epoch}
 	for _, g := range v.Groups {
-		g.Tallies = schemas.ReadTallies{} // now in the CLOSE
+		g.Tallies = schemas.ReadTallies{} // the CLOSE contains them now
 	}
 }
 
-// observeGeneration puts the next generation in force, if every earlier turn is settled. It revokes
+// observeGeneration puts the next generation in force if every earlier turn is settled. It revokes
 // the CLOSEs of later turns, of which nothing was published.
 func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 	h := &g.Header
@@ -210,8 +210,8 @@ func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 	v.history = 2 * uint64(h.LedgerSlots)
 }
 
-// follows reports whether a generation is the next one of the same deployment, so that a change
-// that was written twice counts once.
+// follows reports whether generation h is the next one of the same deployment. A change that was
+// written twice therefore counts once.
 func follows(before, h *schemas.Header) bool {
 	return before == nil || h.Generation == before.Generation+1 && h.Incarnation == before.Incarnation
 }
@@ -225,7 +225,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 		return nil
 	}
 	if v.Closes[s.Turn] == nil && (v.anchored || v.started && s.Turn >= v.oldest) {
-		return nil // the turn has no CLOSE that counts, and none can be below v.begun
+		return nil // no CLOSE of the turn counts, and none can be below v.begun
 	}
 	if len(v.Parts) > 0 && (v.Parts[0].Turn != s.Turn || v.Parts[0].Digest != s.Digest) {
 		v.Parts = nil
@@ -237,7 +237,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 	if int(s.Part)+1 != int(s.Parts) {
 		return nil
 	}
-	whole, err := schemas.JoinSettled(v.Parts)
+	settled, err := schemas.JoinSettled(v.Parts)
 	v.Parts = nil
 	switch {
 	case errors.Is(err, schemas.ErrIncomplete) && !known:
@@ -246,13 +246,13 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 		return unreadable(offset, err)
 	}
 	v.Turns++
-	v.settle(whole)
+	v.settle(settled)
 	if v.onSettled != nil {
 		read := schemas.ReadTallies{}
-		if c := v.Closes[whole.Turn]; c != nil {
+		if c := v.Closes[settled.Turn]; c != nil {
 			read = c.Tallies
 		}
-		v.onSettled(whole, read, v.Run)
+		v.onSettled(settled, read, v.Run)
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 func (v *View) settle(s schemas.Settled) {
 	v.Settled = s.Turn
 	for _, g := range v.Groups {
-		g.settled(s.Turn)
+		g.dropSettled(s.Turn)
 	}
 	v.CountsEnd[s.Turn] = s.CountsEnd
 	v.remember(spend.NewSettlement(s))
@@ -283,8 +283,8 @@ func (v *View) remember(s *spend.Settlement) {
 	}
 }
 
-// back returns the offset where a later reader must begin to reach the same state, that of the
-// oldest remembered CLOSE or 0, and the last EPOCH before it.
+// back returns the offset at which a later reader must begin to reach the same state, and the last
+// EPOCH before it. The offset is that of the oldest remembered CLOSE, or 0.
 func (v *View) back() (offset, lastEpoch int64) {
 	var oldest *Closing
 	if v.Settled > v.history {
@@ -296,7 +296,7 @@ func (v *View) back() (offset, lastEpoch int64) {
 	return oldest.offset, oldest.lastEpoch
 }
 
-// Stopped returns the deployment.ErrStopped for a STOP.
+// Stopped returns the deployment.ErrStopped of a STOP.
 func Stopped(s *schemas.Stop) error {
 	return fmt.Errorf("%w at turn %d: %s: find the cause, then run tollgate recover --by NAME", deployment.ErrStopped,
 		s.Turn, s.Reason)

@@ -8,13 +8,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Writer appends to the control log. Not safe for concurrent use.
+// Writer appends to the control log. It is not safe for concurrent use.
 type Writer struct {
 	log      *Log
 	producer *kafkalog.Producer
 }
 
-// NewWriter returns a Writer to the control log that l follows. The caller closes it.
+// NewWriter returns a Writer to the control log that l follows. The caller must close it.
 func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
 	p, err := l.client.NewProducer(ctx, l.Topic, Partition, "")
 	if err != nil {
@@ -26,8 +26,8 @@ func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
 // Close closes the writer's connections.
 func (w *Writer) Close() { w.producer.Close() }
 
-// AppendTime returns the append time of the last Append, in Unix milliseconds; −1 if the topic does
-// not have append times.
+// AppendTime returns the append time of the last Append in Unix milliseconds, or −1 if the topic
+// does not have append times.
 func (w *Writer) AppendTime() int64 { return w.producer.AppendTime }
 
 // Append writes one or more records durably, in order, and returns their offsets. Each record

@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// CheckIntact returns deployment.ErrLogFault if topics disagree with control, because one was
-// restored from an older copy, recreated, or copied with other offsets. Every shard writes to the
-// ledger in every turn, SETTLED records contain the ends of counts, and the turns topic contains
-// only turns that control has settled.
+// CheckIntact returns deployment.ErrLogFault if a topic disagrees with control, because it was
+// restored from an older copy, recreated, or copied with other offsets. The check relies on three
+// facts: every shard writes to the ledger in every turn, SETTLED records contain the end offsets of
+// counts, and the turns topic contains only turns that control has settled.
 func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	control *controllog.Log) error {
 	if err := checkControlIsNewest(ctx, client, control); err != nil {
@@ -46,8 +46,8 @@ func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog
 }
 
 // checkLength returns the start of a partition. It returns an error if the partition ends before
-// the offset want, which it had reached when the turn settled was settled: offsets only grow, even
-// if compaction or retention removes records.
+// want, an offset that it had reached when turn settled was settled. Compaction and retention
+// remove records, but never lower the end.
 func checkLength(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64,
 	settled uint64) (start int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, partition)
@@ -63,15 +63,16 @@ func checkLength(ctx context.Context, client *kafkalog.Client, topic string, par
 	return bounds.Start, nil
 }
 
-// checkSameOffsets returns an error if a partition of counts contains a value of a later turn
-// between start and end, where the settled turn ended: the search for published values of the open
-// turn begins at end, so the run would publish such a value a second time.
+// checkSameOffsets returns an error if a partition of counts contains a value of a turn after
+// settled at offsets from start up to end, which is where turn settled ended. The search for
+// published values of the open turn begins at end, so the run would publish such a value a second
+// time.
 func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64,
 	settled uint64) error {
-	const atOnce = 256
+	const batch = 256
 	var newest uint64 // 0 if retention has left no value
-	for to := end; to > start && newest == 0; to -= atOnce {
-		err := EachValue(ctx, client.NewRangeReader(topic, partition), max(start, to-atOnce), to, IgnoreForeign,
+	for to := end; to > start && newest == 0; to -= batch {
+		err := EachValue(ctx, client.NewRangeReader(topic, partition), max(start, to-batch), to, IgnoreForeign,
 			func(r schemas.Release, _, _ []byte) error {
 				newest = max(newest, r.Turn)
 				return nil
@@ -88,20 +89,20 @@ func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string
 	return nil
 }
 
-// newestEnds is the number of records read from the end of the turns topic, in case foreign records
-// follow the newest end.
+// newestEnds is how many of the last records of the turns topic are read, because foreign records
+// may follow the newest end of a turn.
 const newestEnds = 64
 
-// checkControlIsNewest returns an error if the control topic is older than the turns topic: a run
-// writes the end of a turn only after its SETTLED. Otherwise published turns would be decided
-// again, and released a second time with other noise. It ignores ends that this deployment cannot
+// checkControlIsNewest returns an error if the control topic is older than the turns topic, to
+// which a run writes only turns that are settled. The run would decide published turns again, and
+// release them a second time with other noise. The check ignores ends that this deployment cannot
 // have written.
 func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control *controllog.Log) error {
 	h := control.Header
 	topic := h.Topics.Turns
 	bounds, err := client.Offsets(ctx, topic, 0)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return nil // package topicrules reports that
+		return nil // package topicrules reports the missing topic
 	}
 	if err != nil {
 		return fmt.Errorf("comparing topic %s with control: %w", topic, err)

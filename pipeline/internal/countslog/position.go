@@ -9,16 +9,16 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
 
-// Position is a published.Position.
+// Position holds the fields of a published.Position.
 type Position struct {
 	Turn   uint64
 	Counts []int64
 	Ends   int64
 }
 
-// CurrentPosition returns the Position after the last settled turn. It calls read, which reads
-// control to its current end, after it has found the end of the turns topic: the ends of turns that
-// are not settled then are at this offset or later.
+// CurrentPosition returns the Position after the last settled turn. It first finds the end of the
+// turns topic, and then calls read, which must read control to its current end. In this order, the
+// ends of turns that are not settled cannot lie before the Position.
 func CurrentPosition(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment,
 	read func() (*controllog.Log, error)) (Position, error) {
 	bounds, err := client.Offsets(ctx, d.Config.Outputs.Turns, 0)

@@ -11,10 +11,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// openRange returns the offsets between which a counts partition may contain values of turns after
-// the settled one. Retention may have removed values of settled turns, but must not have removed
-// later ones, because redrawn values are compared with them. Before the first settled turn, the
-// range begins at 0, because counts is empty when a deployment begins.
+// openRange returns the offsets of a counts partition that may contain values of turns after
+// settled. Retention may have removed settled values. It must not have removed later ones, because
+// values that a run draws again are compared with them. Before the first settled turn, the range
+// begins at 0, because counts is empty when a deployment begins.
 func openRange(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
 	shard int, settled uint64) (from, end int64, err error) {
 	topic := d.Config.Outputs.Counts
@@ -39,9 +39,9 @@ func openRange(ctx context.Context, client *kafkalog.Client, d *deployment.Deplo
 	return from, bounds.LastStable, nil
 }
 
-// ReadTo calls fn with every value of a counts partition after the settled turn and before the
-// offset to, and with the record's key and value. It reports foreign records to control. Errors:
-// deployment.ErrLogFault if such values are gone, the error of fn, or the broker's.
+// ReadTo calls fn for every release in a counts partition that belongs to a turn after settled and
+// lies before offset to, with the record's key and value. It reports foreign records to control.
+// Errors: deployment.ErrLogFault if such releases are gone, the error of fn, or the broker's.
 func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int,
 	settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
 	from, _, err := openRange(ctx, client, d, control, shard, settled)
@@ -52,8 +52,8 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 		control.ReportForeign, fn)
 }
 
-// PublishedAfter reports whether counts contains a value of a turn after the settled one. Its
-// errors are those of ReadTo.
+// PublishedAfter reports whether counts contains a value of a turn after settled. Its errors are
+// those of ReadTo.
 func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
 	settled uint64) (found bool, err error) {
 	for shard := 0; shard < d.Config.ReleaseShards && !found && err == nil; shard++ {
@@ -70,12 +70,12 @@ func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.
 	return found, err
 }
 
-// OnForeign is called with foreign records, like controllog.Log.ReportForeign.
+// OnForeign is a function to call for each foreign record, such as controllog.Log.ReportForeign.
 type OnForeign func(topic string, partition int32, offset int64, what string)
 
-// EachValue calls fn with every value of a partition in the offsets [from, to), and with the
-// record's key and value; it calls foreign with skipped records. It returns an error for a value of
-// another version of this program, the error of fn, or the broker's.
+// EachValue calls fn for every release at the offsets [from, to) of a partition, with the record's
+// key and value, and foreign for every record that claims to be a release but is not ours. It
+// returns an error for a release of another version of Tollgate, the error of fn, or the broker's.
 func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to int64, foreign OnForeign,
 	fn func(r schemas.Release, key, value []byte) error) error {
 	err := partition.Read(ctx, from, to, func(rec kafkalog.Record) error {
@@ -91,9 +91,9 @@ func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to in
 	return nil
 }
 
-// valueOf decodes a value; ok is false for any other record. It also skips a record with the type
-// of a value that cannot be decoded: if it is a damaged value of ours, a run draws the value again,
-// with the same result.
+// valueOf decodes a release. ok is false for any other record, and for a record that is marked as a
+// release but cannot be decoded: if it is a damaged one of ours, a run draws the value again, with
+// the same result.
 func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas.Release, ok bool, err error) {
 	if TypeOf(rec) != schemas.TypeRelease {
 		return rel, false, nil
@@ -107,14 +107,14 @@ func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas
 		foreign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
 		return rel, false, nil
 	}
-	return rel, false, fmt.Errorf("offset %d: %w: another version of Tollgate wrote it, or another program in its "+
-		"name: use that version, and drain it before you use this one", rec.Offset, err)
+	return rel, false, fmt.Errorf("offset %d: %w: it was written by another version of Tollgate, or by a program that "+
+		"poses as one: drain the deployment with that version before you use this one", rec.Offset, err)
 }
 
 // IgnoreForeign is an OnForeign that does nothing.
 func IgnoreForeign(string, int32, int64, string) {}
 
-// TypeOf returns the declared type of a record of counts, such as schemas.TypeRelease, or "".
+// TypeOf returns the type in the header of a record of counts, such as schemas.TypeRelease, or "".
 func TypeOf(r *kafkalog.Record) string {
 	for _, h := range r.Headers {
 		if h.Key == schemas.HeaderType {

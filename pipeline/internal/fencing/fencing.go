@@ -12,12 +12,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Fence acquires partitions of the ledger or of counts, when a stage receives the first element of
-// an epoch for a partition. Safe for concurrent use.
+// Fence acquires partitions of the ledger or of counts. A stage acquires a partition when it
+// receives the partition's first element of an epoch. A Fence is safe for concurrent use.
 type Fence struct {
 	Client  *kafkalog.Client
 	Control *controllog.Log // knows the newest epoch
-	Prefix  string          // LedgerIDs or CountsIDs: a transactional id is the prefix and the partition
+	Prefix  string          // LedgerIDs or CountsIDs; a transactional id is the prefix and the partition
 	Topic   string          // the topic of the partitions
 }
 
@@ -27,14 +27,14 @@ func LedgerIDs(d *deployment.Deployment) string { return d.Config.Deployment + "
 // CountsIDs returns the prefix of the transactional ids of a deployment's counts.
 func CountsIDs(d *deployment.Deployment) string { return d.Config.Deployment + "/counts-" }
 
-// acquireAttempts limits how often a run acquires a partition if a late older run acquires it, too.
+// acquireAttempts limits the attempts to acquire a partition that a late older run acquires, too.
 const acquireAttempts = 5
 
-// AcquirePartition returns the partition's new producer, which the caller closes, and the offset of
-// its fence, which is a marker: all records of older producers are below it. It returns
+// AcquirePartition returns a new producer for the partition, which the caller must close, and the
+// offset of its fence: a marker with all records of older producers below it. It returns
 // accounts.ErrSuperseded if epoch, the offset of an EPOCH, is not the newest. An older run that
-// checked its epoch before ours began can still raise the producer's epoch above ours. It notices
-// that ours is newer and drops its element, and we acquire the partition again.
+// checked its epoch before ours began can still raise the producer's epoch above ours. It then
+// notices that our epoch is newer and drops its element, and we acquire the partition again.
 func (f *Fence) AcquirePartition(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	for try := 1; ; try++ {
 		p, offset, err := f.tryAcquire(ctx, partition, epoch)
@@ -78,7 +78,7 @@ func (f *Fence) tryAcquire(ctx context.Context, partition int, epoch int64) (*ka
 }
 
 // AsSuperseded adds accounts.ErrSuperseded to the error of a producer that was fenced, or that was
-// closed because a newer epoch of this process has acquired the partition. It returns other errors
+// closed because a newer epoch of this process acquired the partition. It returns other errors
 // unchanged.
 func AsSuperseded(err error) error {
 	if errors.Is(err, kafkalog.ErrFenced) || errors.Is(err, kafkalog.ErrClosed) {
@@ -87,8 +87,8 @@ func AsSuperseded(err error) error {
 	return err
 }
 
-// Background starts fn in a goroutine. The returned function waits for fn and returns its error, or
-// that of ctx if ctx ends first. It may be called several times, from any goroutine.
+// Background starts fn in a goroutine. The returned function waits for fn and returns the error of
+// fn, or that of ctx if ctx ends first. It may be called several times, from any goroutine.
 func Background(fn func() error) func(context.Context) error {
 	done := make(chan struct{})
 	var err error

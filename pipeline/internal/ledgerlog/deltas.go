@@ -12,10 +12,10 @@ import (
 )
 
 // Decided reports whether a shard's partition of the ledger contains the delta of the turn after
-// the settled one. It reads the partition without fencing its owner, and reports foreign records to
-// control. It returns deployment.ErrLogFault if the newest turn of the partition is neither of the
-// two: SPEND writes every turn to every shard, and decides a turn only after the previous one is
-// settled.
+// settled. It reads the partition without fencing its owner, and reports foreign records to
+// control. SPEND writes every turn to every shard, and decides a turn only after the previous one
+// is settled. So if the newest turn of the partition is not one of these two, Decided returns
+// deployment.ErrLogFault.
 func Decided(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
 	shard int32, settled uint64) (bool, error) {
 	var ledger schemas.LedgerReader
@@ -30,8 +30,8 @@ func Decided(ctx context.Context, client *kafkalog.Client, control *controllog.L
 	return slices.Contains(deltas, settled+1), nil
 }
 
-// checkSameMoment returns an error if the newest turn of a partition is before the settled one or
-// after the next one: then the ledger or control was restored from an older copy than the other.
+// checkSameMoment returns an error if the newest turn of a partition is neither the settled turn
+// nor the next one. Then the ledger or control was restored from an older copy than the other.
 func checkSameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard int32, settled uint64) error {
 	var newest uint64
 	for _, s := range l.Snapshots() {

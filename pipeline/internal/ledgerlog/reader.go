@@ -13,19 +13,19 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Reader implements accounts.LedgerStore on a ledger topic without acquiring its partitions: it
-// does not disturb the run that owns them, and does not write.
+// Reader implements accounts.LedgerStore on a ledger topic without acquiring partitions. It does
+// not write, and does not disturb the run that owns the partitions.
 type Reader struct {
 	fence    fencing.Fence
 	userHash secret.Of[[32]byte]
 }
 
-// ReadOn returns the Reader of a ledger topic.
+// ReadOn returns a Reader of a ledger topic.
 func ReadOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, topic string) *Reader {
 	return &Reader{fencing.Fence{Client: client, Control: control, Topic: topic}, d.Config.Keys.UserHash}
 }
 
-// Acquire implements accounts.LedgerStore: it only reads the partition of a shard.
+// Acquire implements accounts.LedgerStore. It only reads the partition of the shard.
 func (r *Reader) Acquire(ctx context.Context, shard int, _ int64,
 	each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	bounds, err := r.fence.Client.Offsets(ctx, r.fence.Topic, int32(shard))
@@ -39,7 +39,7 @@ func (r *Reader) Acquire(ctx context.Context, shard int, _ int64,
 // discard implements accounts.LedgerWriter.
 type discard struct{}
 
-// Append implements accounts.LedgerWriter: it drops the records.
+// Append implements accounts.LedgerWriter. It drops the records.
 func (discard) Append(context.Context, []accounts.LedgerRecord) func(context.Context) error {
 	return func(context.Context) error { return nil }
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Store implements accounts.LedgerStore on a ledger topic. Safe for concurrent use.
+// Store implements accounts.LedgerStore on a ledger topic. It is safe for concurrent use.
 type Store struct {
 	fencing.Fence
 	userHash secret.Of[[32]byte]
@@ -25,12 +25,12 @@ type Store struct {
 	writers map[int]*kafkalog.Producer
 }
 
-// New returns the store of the deployment's ledger. The caller closes it.
+// New returns a Store of the deployment's ledger. The caller must close it.
 func New(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment) *Store {
 	return NewOn(client, control, d, d.Config.Outputs.Ledger)
 }
 
-// NewOn returns the store of another generation's ledger.
+// NewOn returns a Store of the ledger of another generation.
 func NewOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, topic string) *Store {
 	return &Store{
 		Fence:    fencing.Fence{Client: client, Control: control, Prefix: fencing.LedgerIDs(d), Topic: topic},
@@ -62,7 +62,7 @@ func (s *Store) Acquire(ctx context.Context, shard int, epoch int64,
 	return &ledgerWriter{producer: p, seal: seal, hook: s.Control.At, shard: shard}, nil
 }
 
-// read calls each with the decrypted records of a ledger partition in the offsets [from, to).
+// read calls each for the records at the offsets [from, to) of a ledger partition, decrypted.
 func read(ctx context.Context, f *fencing.Fence, seal *schemas.LedgerSeal, shard int, from, to int64,
 	each func(accounts.LedgerRecord) error) error {
 	err := f.Client.ReadRange(ctx, f.Topic, int32(shard), from, to, func(r kafkalog.Record) error {
@@ -79,9 +79,9 @@ func read(ctx context.Context, f *fencing.Fence, seal *schemas.LedgerSeal, shard
 	return nil
 }
 
-// Record handles an error in decoding a ledger record. It reports a foreign record to control and
-// skips it: if it has replaced a record of ours, the code that needs that record detects this. It
-// returns the error for a record of another version of this program, which no run may skip.
+// Record handles err, the error of decoding a ledger record. It reports a foreign record to control
+// and skips it: if that has replaced a record of ours, the code that needs ours detects this. It
+// returns the error of a record of another version of this program, which no run may skip.
 func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error) error {
 	if errors.Is(err, schemas.ErrMalformed) {
 		control.ReportForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
@@ -93,7 +93,7 @@ func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error
 	return nil
 }
 
-// Close closes the producers of all acquired partitions: their pending appends fail.
+// Close closes the producers of all acquired partitions. Their pending appends fail.
 func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ type ledgerWriter struct {
 	shard    int
 }
 
-// Append implements accounts.LedgerWriter. It does not wait for the records to be written; the
+// Append implements accounts.LedgerWriter. It does not wait until the records are written. The
 // returned function does, and may be called several times.
 func (w *ledgerWriter) Append(ctx context.Context, records []accounts.LedgerRecord) func(context.Context) error {
 	msgs := make([]kafkalog.Message, len(records))

@@ -10,24 +10,24 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// maxBatchUsers limits the users of one packed batch, and so the size of an element.
+// maxBatchUsers limits the users in a packed batch, and so the size of an element.
 const maxBatchUsers = 32 << 10
 
-// maxSpareBytes limits the memory of buffers that wait to be reused.
+// maxSpareBytes limits the memory of the buffers that a Pool keeps for reuse.
 const maxSpareBytes = 64 << 20
 
-// Pool creates buffers and reuses them. Not safe for concurrent use.
+// Pool creates buffers and reuses them. It is not safe for concurrent use.
 type Pool struct {
 	shards int
-	seed   maphash.Seed // for hashing labels, because users choose their keys
+	seed   maphash.Seed // for hashing labels; random, because users choose the keys
 	spare  []*Buffer
 	bytes  int     // bytes in the spare buffers
-	uses   uint64  // number of uses of all buffers so far
-	before *Buffer // the last new buffer; the next turn probably has as many events
+	uses   uint64  // how often a buffer was handed out so far
+	newest *Buffer // the last buffer that was created; the next turn probably has as many events
 	pack   packer
 }
 
-// NewPool returns a Pool for a deployment with a number of account shards.
+// NewPool returns a Pool for a deployment with the given number of account shards.
 func NewPool(shards int) *Pool { return &Pool{shards: shards, seed: maphash.MakeSeed()} }
 
 // Buffer returns an empty buffer for a turn that probably has as many events as the last one.
@@ -36,36 +36,36 @@ func (p *Pool) Buffer() *Buffer {
 		b := p.spare[last]
 		p.spare = p.spare[:last]
 		p.bytes -= b.size()
-		return p.used(b)
+		return p.beginUse(b)
 	}
 	b := p.Distant()
-	if b.like = p.before; b.like != nil {
-		b.like.like = nil // so that a buffer keeps at most one other in memory
+	if b.similar = p.newest; b.similar != nil {
+		b.similar.similar = nil // so that a buffer keeps at most one other buffer in memory
 	}
-	p.before = b
+	p.newest = b
 	return b
 }
 
-// Distant returns an empty buffer for a turn in the distant future: it stays in memory for long,
-// but needs memory only for its few events.
+// Distant returns an empty buffer for a turn in the distant future. It stays in memory for long, so
+// it reserves no memory for more events than it receives.
 func (p *Pool) Distant() *Buffer {
-	return p.used(&Buffer{pool: p, shards: make([]*shardBuffer, p.shards), First: map[int32]Mark{}})
+	return p.beginUse(&Buffer{pool: p, shards: make([]*shardBuffer, p.shards), First: map[int32]Mark{}})
 }
 
-func (p *Pool) used(b *Buffer) *Buffer {
+func (p *Pool) beginUse(b *Buffer) *Buffer {
 	p.uses++
 	b.use, b.last = p.uses, -1
 	return b
 }
 
-// Put returns a buffer to the pool. Do not use it afterwards; slices from Contributions stay valid.
+// Put takes back a buffer, which must not be used afterwards. Slices from Contributions stay valid.
 func (p *Pool) Put(b *Buffer) {
 	for _, s := range b.shards {
 		if s != nil {
 			s.reset()
 		}
 	}
-	b.Records, b.like = 0, nil
+	b.Records, b.similar = 0, nil
 	clear(b.First)
 	if size := b.size(); p.bytes+size <= maxSpareBytes {
 		p.bytes += size
@@ -73,27 +73,27 @@ func (p *Pool) Put(b *Buffer) {
 	}
 }
 
-// Buffer collects the events of one turn that is not open yet. Not safe for concurrent use.
+// Buffer collects the events of a turn that is not open yet. It is not safe for concurrent use.
 type Buffer struct {
 	Records uint64 // number of events added
 	pool    *Pool
 	use     uint64
 	shards  []*shardBuffer // nil before the first event of a shard
 	last    int32          // partition of the last event; −1 before the first
-	like    *Buffer        // a buffer that probably has as many events; nil: none
-	// First is the position of the first event, by partition. A restart reads from there.
+	similar *Buffer        // a buffer that probably has as many events; nil: none
+	// First is the position of the first event of each partition. A restart reads from there.
 	First map[int32]Mark
 }
 
-// Mark is a position of a partition where reading can restart.
+// Mark is a position of a partition from which reading can restart.
 type Mark struct {
 	Offset     int64
-	AppendTime int64 // largest append time before it, Unix milliseconds; calendar.Never if there is none
+	AppendTime int64 // largest append time before Offset, in Unix milliseconds; calendar.Never: none
 }
 
-// shardBuffer holds the contributions of one shard's users: a row for each user and budget period,
-// with its first entry and a chain of further entries. A user may have several rows, which SPEND
-// adds up. No result shares its memory, because batches are encoded from it.
+// shardBuffer holds the contributions of one shard's users. It has a row for each user and budget
+// period, with a first entry and a chain of further entries. A user may have several rows; SPEND
+// adds them up. No result shares this memory, because batches are encoded from it.
 type shardBuffer struct {
 	records uint64
 	labels  labels
@@ -108,13 +108,13 @@ type row struct {
 	entry
 }
 
-// entry is a number of events with one label. more is the index of the row's next entry; −1: none.
+// entry is a number of events with one label. next is the index of the next entry; −1: none.
 type entry struct {
 	label, n uint32
-	more     int32
+	next     int32
 }
 
-// valueOfRow is a record that a sum may include, with its row.
+// valueOfRow is a record that a sum may include, and the row to which it belongs.
 type valueOfRow struct {
 	row int32
 	schemas.RecordValue
@@ -124,14 +124,14 @@ type valueOfRow struct {
 type Contribution struct {
 	User   User
 	Period int64            // budget period of the event, see calendar.Turns.PeriodOf
-	Label  schemas.Label    // key, and filters that the event passes; Add copies the key
+	Label  schemas.Label    // key of the event, and the filters that it passes; Add copies the key
 	Sums   bool             // a sum may include the event, so Value and ID are kept
 	Value  int64            // meaningless unless Sums
 	ID     schemas.RecordID // meaningless unless Sums
 }
 
-// Add adds an event from a position of a partition. Add the events of a partition in the order of
-// their offsets.
+// Add adds an event that is at a position of a partition. The events of a partition must be added
+// in the order of their offsets.
 func (b *Buffer) Add(c *Contribution, partition int32, position Mark) {
 	b.Records++
 	if partition != b.last {
@@ -148,12 +148,12 @@ func (b *Buffer) Add(c *Contribution, partition int32, position Mark) {
 	s.add(b, c)
 }
 
-// newShard returns a shard's buffer, with as much room as the shard needed before.
+// newShard returns the buffer of a shard, with the capacity that the shard used in b.similar.
 func (b *Buffer) newShard(shard int) *shardBuffer {
 	s := &shardBuffer{}
-	if b.like != nil && b.like.shards[shard] != nil {
-		like := b.like.shards[shard]
-		s.rows, s.entries = make([]row, 0, len(like.rows)), make([]entry, 0, len(like.entries))
+	if b.similar != nil && b.similar.shards[shard] != nil {
+		similar := b.similar.shards[shard]
+		s.rows, s.entries = make([]row, 0, len(similar.rows)), make([]entry, 0, len(similar.entries))
 	}
 	b.shards[shard] = s
 	return s
@@ -175,19 +175,19 @@ func (s *shardBuffer) add(b *Buffer, c *Contribution) {
 		return
 	}
 	r := &s.rows[number]
-	// The search is limited: a row with many labels may have two entries with one label.
+	// The search is limited, so a row with many labels may have two entries with the same label.
 	for e, tries := &r.entry, 0; tries < 16; tries++ {
 		if e.label == label && e.n < 1<<31 {
 			e.n++
 			return
 		}
-		if e.more < 0 {
+		if e.next < 0 {
 			break
 		}
-		e = &s.entries[e.more]
+		e = &s.entries[e.next]
 	}
-	s.entries = append(s.entries, entry{label, 1, r.more})
-	r.more = int32(len(s.entries) - 1)
+	s.entries = append(s.entries, entry{label, 1, r.next})
+	r.next = int32(len(s.entries) - 1)
 }
 
 func (s *shardBuffer) reset() {
@@ -199,7 +199,7 @@ func (s *shardBuffer) reset() {
 	s.rows, s.entries, s.values = s.rows[:0], s.entries[:0], s.values[:0]
 }
 
-// size estimates the memory of a buffer in bytes.
+// size returns an estimate of the buffer's memory in bytes.
 func (b *Buffer) size() int {
 	n := 8 * len(b.shards)
 	for _, s := range b.shards {
@@ -211,9 +211,9 @@ func (b *Buffer) size() int {
 	return n
 }
 
-// Contributions appends the turn's contributions to out, packed in batches for every shard,
-// ascending by account id and period within and across batches. epoch is the offset of the EPOCH in
-// which the turn is opened.
+// Contributions appends the turn's contributions to out, packed in batches for every shard. They
+// ascend by account id and period, within a batch and from batch to batch. epoch is the offset of
+// the EPOCH in which the turn is opened.
 func (b *Buffer) Contributions(out []transforms.Element, epoch int64, turn uint64) ([]transforms.Element, error) {
 	for n, s := range b.shards {
 		if s == nil || s.records == 0 {

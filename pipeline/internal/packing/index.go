@@ -1,16 +1,16 @@
 package packing
 
-// index finds positions by a hash, with open addressing and linear probing in slots without
-// pointers. A slot consists of a tag, the lower half of the hash, and a position plus one; 0 is a
-// free slot. Positions are below 2^32−1. The caller compares the values at positions.
+// index finds positions by a hash. It uses open addressing and linear probing in slots without
+// pointers. A slot consists of a tag, which is the lower half of the hash, and a position plus one;
+// 0 is a free slot. Positions are below 2^32−1. The caller compares the values at the positions.
 type index struct {
-	slots []uint64 // a power of two, at most three quarters full
+	slots []uint64 // their number is a power of two; at most three quarters are used
 	count int
 }
 
 const leastSlots = 16
 
-// find returns the position with the given tag for which same returns true.
+// find returns the position that has the given tag and for which same returns true.
 func (x *index) find(tag uint32, same func(position uint32) bool) (position uint32, found bool) {
 	if len(x.slots) == 0 {
 		return 0, false
@@ -31,17 +31,17 @@ func (x *index) put(tag, position uint32) {
 		x.slots = make([]uint64, max(leastSlots, 2*len(old)))
 		for _, s := range old {
 			if s != 0 {
-				x.slots[x.free(uint32(s>>32))] = s
+				x.slots[x.freeSlot(uint32(s>>32))] = s
 			}
 		}
 	}
-	x.slots[x.free(tag)] = uint64(tag)<<32 | uint64(position+1)
+	x.slots[x.freeSlot(tag)] = uint64(tag)<<32 | uint64(position+1)
 	x.count++
 }
 
-// free returns the slot for a new tag. The first slot to try follows from the tag alone, so that
-// growing needs no hashes.
-func (x *index) free(tag uint32) uint32 {
+// freeSlot returns the free slot for a new tag. The first slot to try depends only on the tag, so
+// growing the index needs no hashes.
+func (x *index) freeSlot(tag uint32) uint32 {
 	mask := uint32(len(x.slots) - 1)
 	slot := tag & mask
 	for x.slots[slot] != 0 {
@@ -50,7 +50,7 @@ func (x *index) free(tag uint32) uint32 {
 	return slot
 }
 
-// remove deletes an existing position. Later slots move up, so that no search ends early.
+// remove deletes an existing position. It moves later slots up, so that no search ends early.
 func (x *index) remove(tag, position uint32) {
 	mask := uint32(len(x.slots) - 1)
 	slot := tag & mask
@@ -68,7 +68,7 @@ func (x *index) remove(tag, position uint32) {
 	x.count--
 }
 
-// reset empties the index. It keeps the slots, unless only a few of them were used.
+// reset empties the index. It keeps the slots unless only a few of them were used.
 func (x *index) reset() {
 	if len(x.slots) > leastSlots && 8*x.count < len(x.slots) {
 		x.slots = nil

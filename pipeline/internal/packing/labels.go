@@ -9,15 +9,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// labels is a dictionary of the labels of a shard's events in a turn.
+// labels is a dictionary of the labels that a shard's events of a turn have.
 type labels struct {
 	list  []schemas.Label
-	keys  []byte // contains the labels' keys
+	keys  []byte // memory of the labels' keys
 	index index  // index of the labels by their hashes
 }
 
-// number returns a label's number in the dictionary. If the label is new, it adds it, with a copy
-// of its key. The cost does not depend on other labels of the key.
+// number returns the number of a label in the dictionary. It adds a new label, with a copy of its
+// key. The cost does not depend on other labels of the key.
 func (l *labels) number(seed maphash.Seed, label schemas.Label) uint32 {
 	h := maphash.Bytes(seed, label.Key)
 	if label.Passes != 0 {

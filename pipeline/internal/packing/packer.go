@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// packer packs the rows of a shard; it reuses its memory.
+// packer packs the rows of a shard. It reuses its memory.
 type packer struct {
 	order   []rowAt
 	sorted  []rowAt
@@ -23,13 +23,13 @@ type packer struct {
 	entries []schemas.KeyCount
 	values  []schemas.RecordValue
 
-	batch   uint32          // number of the batch
-	labels  []schemas.Label // labels of the batch
+	batch   uint32          // number of the current batch
+	labels  []schemas.Label // labels of the current batch
 	all     []schemas.Label // labels of the shard
 	numbers []labelNumber   // by label of the shard
 }
 
-// labelNumber is a label's number in the last batch that contains it.
+// labelNumber is the number of a label in the last batch that contains the label.
 type labelNumber struct{ batch, number uint32 }
 
 // rowAt is the index of a row, with the first bytes of its account id.
@@ -38,7 +38,7 @@ type rowAt struct {
 	row  uint32
 }
 
-// batches appends the shard's rows in batches, with the other fields of batch.
+// batches appends the rows of a shard to out, in batches. batch holds the other fields of each.
 func (p *packer) batches(out []transforms.Element, s *shardBuffer,
 	batch schemas.Contributions) ([]transforms.Element, error) {
 	slices.SortStableFunc(s.values, func(a, b valueOfRow) int { return cmp.Compare(a.row, b.row) })
@@ -53,20 +53,20 @@ func (p *packer) batches(out []transforms.Element, s *shardBuffer,
 			return nil, fmt.Errorf("packing turn %d: %w", batch.Turn, err)
 		}
 		out = append(out, transforms.Element{Shard: int(batch.Shard), Data: data})
-		batch.Records = 0 // counted once, with the first batch
-		p.releaseMemory()
+		batch.Records = 0 // only the first batch counts the records
+		p.poisonMemory()
 	}
 	return out, nil
 }
 
-// collect collects the users of rows, and a dictionary of their labels.
+// collect collects the users of rows for a batch, with a dictionary of their labels.
 func (p *packer) collect(s *shardBuffer, order []rowAt) {
 	p.begin(s.labels.list)
 	for _, o := range order {
 		r := &s.rows[o.row]
 		entries := len(p.entries)
 		p.entries = append(p.entries, schemas.KeyCount{Key: p.number(r.label), N: r.n})
-		for entry := r.more; entry >= 0; entry = s.entries[entry].more {
+		for entry := r.next; entry >= 0; entry = s.entries[entry].next {
 			p.entries = append(p.entries, schemas.KeyCount{Key: p.number(s.entries[entry].label),
 				N: s.entries[entry].n})
 		}
@@ -87,15 +87,15 @@ func (p *packer) collect(s *shardBuffer, order []rowAt) {
 	}
 }
 
-// releaseMemory poisons the collected users, contributions and labels, which are no longer valid.
-func (p *packer) releaseMemory() {
+// poisonMemory poisons the collected users, contributions and labels, which are no longer valid.
+func (p *packer) poisonMemory() {
 	poison.Fill(p.users, schemas.ContribUser{Period: -1})
 	poison.Fill(p.entries, schemas.KeyCount{Key: math.MaxUint32})
 	poison.Fill(p.values, schemas.RecordValue{Key: math.MaxUint32})
 	poison.Fill(p.labels, schemas.Label{Key: []byte("given back")})
 }
 
-// begin starts an empty batch. all are the labels of the shard.
+// begin starts an empty batch. all holds the labels of the shard.
 func (p *packer) begin(all []schemas.Label) {
 	if len(p.numbers) < len(all) {
 		p.numbers = make([]labelNumber, len(all))
@@ -105,7 +105,7 @@ func (p *packer) begin(all []schemas.Label) {
 	p.users, p.entries, p.values = p.users[:0], p.entries[:0], p.values[:0]
 }
 
-// number returns the batch's number for a label of the shard.
+// number returns the number that a label of the shard has in the batch.
 func (p *packer) number(label uint32) uint32 {
 	if n := p.numbers[label]; n.batch == p.batch {
 		return n.number
@@ -120,9 +120,9 @@ func (p *packer) addLabel(label uint32) uint32 {
 	return n
 }
 
-// sort returns the rows in ascending order of account id, period and position. As account ids are
-// uniformly distributed, it first divides the rows by leading bits into about as many ranges as
-// there are rows, and then sorts within the ranges.
+// sort returns the rows in ascending order of account id, period and position. Account ids are
+// uniformly distributed. So sort first divides the rows, by their leading bits, into about as many
+// ranges as there are rows, and then sorts within each range.
 func (p *packer) sort(rows []row) []rowAt {
 	width := max(bits.Len(uint(len(rows)))-1, 1)
 	p.starts = append(p.starts[:0], make([]uint32, 1<<width+1)...)

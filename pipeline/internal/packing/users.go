@@ -9,28 +9,28 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Users caches the account ids of users, because hashing a user id costs more than looking it up. A
-// user needs 30 bytes plus the user id, rounded up to a multiple of 8, and 11 to 21 bytes of an
-// index. The memory contains no pointers for the garbage collector to follow, and grows in small
-// steps.
+// Users caches the account ids of users, because hashing a user id costs more than looking it up.
+// For a user it needs 30 bytes plus the user id, rounded up to a multiple of 8, and 11 to 21 bytes
+// of an index. The memory contains no pointers for the garbage collector to follow, and grows in
+// small steps.
 //
-// Its memory is limited, whatever the ids' lengths. At the limit new users replace known ones,
-// about a thousand at a time, chosen at random: if N users recur and there is room for R, it finds
-// about R in N, and hashes the others again. The cache does not change results. Nobody can choose
-// ids that collide, because a user's position is a hash under a key of this process. Not safe for
-// concurrent use.
+// The memory is limited, whatever the lengths of the ids. At the limit, new users replace about a
+// thousand known ones at a time, chosen at random. If N users recur and there is room for R, the
+// cache finds about R in N, and hashes the others again. It does not change results. Nobody can
+// choose ids that collide, because a user's position is a hash under a key of this process. A Users
+// is not safe for concurrent use.
 type Users struct {
-	hasher *schemas.Hasher
-	shards int
-	most   int // bytes
-	seed   maphash.Seed
-	parts  [userParts]index // by the top bits of the hash, so that growing one takes little time
-	slots  int              // over all parts
-	chunks []chunk
-	full   int // number of chunks with memory
-	open   int // the chunk for new users
-	vacant []int
-	once   [userName]byte // result of Unnamed
+	hasher     *schemas.Hasher
+	shards     int
+	maxBytes   int // maximum memory in bytes
+	seed       maphash.Seed
+	parts      [userParts]index // by the top bits of the hash: growing one part takes little time
+	slots      int              // total number in all parts
+	chunks     []chunk
+	withMemory int            // number of chunks with memory
+	open       int            // index of the chunk for new users
+	vacant     []int          // indexes of the chunks without memory
+	unnamed    [userName]byte // result of Unnamed
 }
 
 const (
@@ -39,13 +39,13 @@ const (
 	chunkUnits = chunkBytes / 8
 )
 
-// chunk contains users' records one after another, each at a multiple of 8 bytes.
+// chunk contains the records of users one after another, each at a multiple of 8 bytes.
 type chunk struct {
 	bytes []byte // nil: the chunk was dropped
 	used  int
 }
 
-// User is a user's record in Users, valid until the next call of Of or Unnamed:
+// User is the record of a user in Users, valid until the next call of Of or Unnamed:
 //
 //	0  account id
 //	16 the use of a buffer in which the user's row was last written, and the shard (16 bits)
@@ -53,7 +53,7 @@ type chunk struct {
 //	28 length of the user id
 //	30 user id
 //
-// The row is stored here because in most input, a user's events of a turn are close together.
+// The row is stored here because, in most input, a user's events of a turn are close together.
 type User []byte
 
 const (
@@ -63,13 +63,13 @@ const (
 	userName  = 30
 )
 
-// NewUsers returns an empty Users that uses at most `most` bytes, but at least 64 KiB. hasher
-// computes the account ids; shards is the deployment's number of shards.
-func NewUsers(hasher *schemas.Hasher, shards, most int) *Users {
-	return &Users{hasher: hasher, shards: shards, most: most, seed: maphash.MakeSeed()}
+// NewUsers returns an empty Users that uses at most maxBytes bytes, but at least 64 KiB. hasher
+// computes the account ids. shards is the deployment's number of shards.
+func NewUsers(hasher *schemas.Hasher, shards, maxBytes int) *Users {
+	return &Users{hasher: hasher, shards: shards, maxBytes: maxBytes, seed: maphash.MakeSeed()}
 }
 
-// Of returns the user of a user id, which must have passed schemas.ValidateUser.
+// Of returns the user with a user id, which must have passed schemas.ValidateUser.
 func (t *Users) Of(id []byte) User {
 	h := maphash.Bytes(t.seed, id)
 	p := t.part(h)
@@ -90,9 +90,9 @@ func (t *Users) Of(id []byte) User {
 // record has the same user.
 func (t *Users) Unnamed(partition int32, offset int64) User {
 	account := t.hasher.Unnamed(partition, offset)
-	copy(t.once[:], account[:])
-	binary.LittleEndian.PutUint64(t.once[userUse:], uint64(schemas.ShardOf(account, t.shards)))
-	return t.once[:]
+	copy(t.unnamed[:], account[:])
+	binary.LittleEndian.PutUint64(t.unnamed[userUse:], uint64(schemas.ShardOf(account, t.shards)))
+	return t.unnamed[:]
 }
 
 func (t *Users) part(h uint64) *index { return &t.parts[h>>58] }
@@ -102,7 +102,7 @@ func (t *Users) user(position uint32) User {
 }
 
 // bytes returns the number of used bytes.
-func (t *Users) bytes() int { return t.full*chunkBytes + t.slots*8 }
+func (t *Users) bytes() int { return t.withMemory*chunkBytes + t.slots*8 }
 
 func (t *Users) add(h uint64, id []byte) User {
 	size := (userName + len(id) + 7) &^ 7
@@ -122,14 +122,14 @@ func (t *Users) add(h uint64, id []byte) User {
 	c.used += size
 	if grown := len(p.slots) - before; grown > 0 {
 		t.slots += grown
-		t.bound(h, 0, 1)
+		t.makeRoom(h, 0, 1)
 	}
 	return u
 }
 
-// extend starts a chunk, with the memory of another one if the limit is reached.
+// extend starts a new chunk. At the memory limit, it reuses the memory of another chunk.
 func (t *Users) extend(h uint64) {
-	memory := t.bound(h, chunkBytes, 0)
+	memory := t.makeRoom(h, chunkBytes, 0)
 	if memory == nil {
 		memory = make([]byte, chunkBytes)
 	}
@@ -140,16 +140,16 @@ func (t *Users) extend(h uint64) {
 		t.chunks = append(t.chunks, chunk{})
 	}
 	t.chunks[t.open] = chunk{bytes: memory}
-	t.full++
+	t.withMemory++
 }
 
-// bound drops chunks until there is room for more bytes, and returns the memory of the last one. h,
-// which no user can predict, selects the chunk. The open chunk is dropped last, and at least
-// `least` chunks stay.
-func (t *Users) bound(h uint64, more, least int) (memory []byte) {
-	for t.full > least && t.bytes()+more > t.most {
+// makeRoom drops chunks until there is room for more bytes, and returns the memory of the last
+// dropped one. h selects the chunks; no user can predict it. The open chunk is dropped last, and at
+// least `least` chunks stay.
+func (t *Users) makeRoom(h uint64, more, least int) (memory []byte) {
+	for t.withMemory > least && t.bytes()+more > t.maxBytes {
 		chunk := int(h % uint64(len(t.chunks)))
-		for t.chunks[chunk].bytes == nil || chunk == t.open && t.full > 1 {
+		for t.chunks[chunk].bytes == nil || chunk == t.open && t.withMemory > 1 {
 			chunk = (chunk + 1) % len(t.chunks)
 		}
 		memory = t.drop(chunk)
@@ -158,7 +158,7 @@ func (t *Users) bound(h uint64, more, least int) (memory []byte) {
 	return memory
 }
 
-// drop removes the users of a chunk, and returns its memory.
+// drop removes a chunk's users from the index, and returns the chunk's memory.
 func (t *Users) drop(number int) []byte {
 	c := &t.chunks[number]
 	for from := 0; from < c.used; {
@@ -171,7 +171,7 @@ func (t *Users) drop(number int) []byte {
 	poison.Bytes(memory)
 	*c = chunk{}
 	t.vacant = append(t.vacant, number)
-	t.full--
+	t.withMemory--
 	return memory
 }
 
@@ -185,7 +185,8 @@ func (u User) ID() accounts.ID { return accounts.ID(u[:userUse]) }
 // shard returns the account's shard.
 func (u User) shard() int { return int(binary.LittleEndian.Uint16(u[userUse:])) }
 
-// row returns the user's last row, if it was set for this use of a buffer. Uses are below 2^48.
+// row returns the user's last row; written: it was set in this use of a buffer. Uses are below
+// 2^48.
 func (u User) row(use uint64) (row int32, written bool) {
 	return int32(binary.LittleEndian.Uint32(u[userRow:])), binary.LittleEndian.Uint64(u[userUse:])>>16 == use
 }

@@ -110,7 +110,7 @@ func TestRuleTheBoundOfKnownUsersIsNoCliff(t *testing.T) {
 	id := func(n int) []byte { return fmt.Appendf(nil, "user%07d", n) }
 	users := NewUsers(testHasher(), 16, most)
 	room := 0
-	for ; users.full == 0 || users.bytes()+chunkBytes <= most; room++ {
+	for ; users.withMemory == 0 || users.bytes()+chunkBytes <= most; room++ {
 		users.Of(id(room))
 	}
 	for _, c := range []struct{ more, found float64 }{{0.9, 1}, {1.1, 0.6}, {1.25, 0.4}, {2, 0.1}} {

@@ -13,35 +13,35 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// turnEnds writes the ends of turns to their topic in the background, so that no turn waits for
-// that. It writes an end only after control contains the turn's SETTLED. So readers of the topic
-// never see a turn that a later start could treat as unpublished, even if the turn released no
-// value.
+// turnEnds writes the ends of turns to the turns topic. It does so in the background, so that no
+// turn waits for it. It writes an end only after control contains the turn's SETTLED. So readers of
+// the topic never see a turn that a later start could treat as unpublished, even if the turn
+// released no value.
 type turnEnds struct {
 	client     *kafkalog.Client
 	control    *controllog.Log
 	producer   *kafkalog.Producer
 	grid       grid
 	turns      *calendar.Turns
-	counts     string
+	counts     string // the counts topic
 	generation uint32
 
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu      sync.Mutex
-	waiting []schemas.TurnEnd
-	closed  bool
-	more    chan struct{} // receives an element when waiting or closed has changed
-	err     error
+	mu     sync.Mutex
+	queue  []schemas.TurnEnd
+	closed bool
+	wake   chan struct{} // receives an element when waiting or closed changes
+	err    error
 }
 
-// endsOnGrid is the number of instants for ends of turns per instant for counts. So an end appears
-// soon after the values, and its time reveals no more than theirs.
-const endsOnGrid = 16
+// endsPerInstant is how many instants for ends of turns there are per instant for counts. An end
+// appears soon after the turn's values, and its time reveals no more than theirs.
+const endsPerInstant = 16
 
-// newTurnEnds first queues the end of the last settled turn, in case the run that settled the turn
-// died before it could write the end.
+// newTurnEnds returns a turnEnds. It queues the end of the last settled turn, in case the run that
+// settled the turn died before it wrote the end.
 func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
 	turns *calendar.Turns) (*turnEnds, error) {
 	producer, err := client.NewProducer(ctx, d.Config.Outputs.Turns, 0, "")
@@ -50,12 +50,12 @@ func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controll
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	e := &turnEnds{client: client, control: control, producer: producer,
-		grid: grid{d.Config.Outputs.PublishEvery / endsOnGrid, control.Clock}, turns: turns,
+		grid: grid{d.Config.Outputs.PublishEvery / endsPerInstant, control.Clock}, turns: turns,
 		counts: d.Config.Outputs.Counts, generation: control.Header.Generation,
-		cancel: cancel, done: make(chan struct{}), more: make(chan struct{}, 1)}
+		cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	var settled uint64
 	control.WithView(func(v *controllog.View) { settled = v.Settled })
-	if settled >= control.Header.FromTurn { // values of an earlier generation may be on another topic
+	if settled >= control.Header.FromTurn { // the values of an earlier generation may be on another topic
 		err = e.add(settled, control.CountsFrom(d.Config.ReleaseShards))
 	}
 	go e.write(ctx)
@@ -63,11 +63,11 @@ func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controll
 }
 
 // add queues the end of a turn whose SETTLED is on control. It returns the error of writing an
-// earlier end.
+// earlier end, if any.
 func (e *turnEnds) add(turn uint64, countsEnd []int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.waiting = append(e.waiting, schemas.TurnEnd{Turn: turn, End: e.turns.End(turn), Generation: e.generation,
+	e.queue = append(e.queue, schemas.TurnEnd{Turn: turn, End: e.turns.End(turn), Generation: e.generation,
 		Counts: e.counts, CountsEnd: countsEnd})
 	e.signal()
 	return e.err
@@ -75,7 +75,7 @@ func (e *turnEnds) add(turn uint64, countsEnd []int64) error {
 
 func (e *turnEnds) signal() {
 	select {
-	case e.more <- struct{}{}:
+	case e.wake <- struct{}{}:
 	default:
 	}
 }
@@ -96,13 +96,13 @@ func (e *turnEnds) write(ctx context.Context) {
 	defer close(e.done)
 	for {
 		select {
-		case <-e.more:
+		case <-e.wake:
 		case <-ctx.Done():
 			return
 		}
 		e.mu.Lock()
-		batch, closed := e.waiting, e.closed
-		e.waiting = nil
+		batch, closed := e.queue, e.closed
+		e.queue = nil
 		e.mu.Unlock()
 		err := e.append(ctx, batch)
 		if err != nil && ctx.Err() == nil {
@@ -116,7 +116,7 @@ func (e *turnEnds) write(ctx context.Context) {
 	}
 }
 
-// append writes the ends of a batch whose SETTLEDs count.
+// append writes the ends in a batch, up to the first whose SETTLED does not count.
 func (e *turnEnds) append(ctx context.Context, batch []schemas.TurnEnd) error {
 	var msgs []kafkalog.Message
 	for _, end := range batch {
@@ -125,7 +125,7 @@ func (e *turnEnds) append(ctx context.Context, batch []schemas.TurnEnd) error {
 			return err
 		}
 		if !settled {
-			break // a newer run has started an epoch, and writes the end itself
+			break // a newer run has started an epoch, and writes this end itself
 		}
 		value, err := schemas.EncodeTurnEnd(end)
 		if err != nil {

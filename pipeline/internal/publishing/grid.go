@@ -8,17 +8,17 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 )
 
-// grid selects the instants at which counts may appear: the multiples of every since the Unix
-// epoch; if every is 0, at once. Without a grid, the time when a value appears reveals how long its
-// turn took, and so how many records there were.
+// grid selects the instants at which counts may appear: the multiples of interval since the Unix
+// epoch, or any time if interval is 0. Without a grid, the time at which a value appears reveals
+// how long its turn took, and so how many records there were.
 type grid struct {
-	every time.Duration
-	clock crashpoint.Clock // nil: the machine's clock
+	interval time.Duration
+	clock    crashpoint.Clock // nil: this machine's clock
 }
 
-// next returns the first instant of the grid at or after a time.
+// next returns the first instant of the grid that is not before now.
 func (g grid) next(now time.Time) time.Time {
-	every := int64(g.every)
+	every := int64(g.interval)
 	nanos := now.UnixNano()
 	if rest := nanos % every; rest > 0 {
 		nanos += every - rest
@@ -26,10 +26,10 @@ func (g grid) next(now time.Time) time.Time {
 	return time.Unix(0, nanos)
 }
 
-// wait returns at the next instant of the grid. It returns an error if ctx ends or, because the
-// engine's context outlives a cancelled run, if the client is closed.
+// wait returns at the next instant of the grid. It returns an error if ctx ends. It also returns
+// one if the client is closed, because the engine's context outlives a cancelled run.
 func (g grid) wait(ctx context.Context, closed <-chan struct{}) error {
-	if g.every <= 0 {
+	if g.interval <= 0 {
 		return nil
 	}
 	if g.clock == nil {

@@ -15,13 +15,13 @@ func TestInstantsOfTheGrid(t *testing.T) {
 		{time.Second, 0, 0}, {time.Second, 1, time.Second}, {time.Second, 999 * time.Millisecond, time.Second},
 		{time.Second, time.Second, time.Second}, {time.Minute, 61 * time.Second, 2 * time.Minute},
 	} {
-		if got := (grid{every: c.every}).next(time.Unix(0, int64(c.now))); got != time.Unix(0, int64(c.want)) {
+		if got := (grid{interval: c.every}).next(time.Unix(0, int64(c.now))); got != time.Unix(0, int64(c.want)) {
 			t.Errorf("every %v, at %v: next is %v", c.every, c.now, got.UnixNano())
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := (grid{every: time.Hour * 24 * 365 * 50}).wait(ctx, nil); !errors.Is(err, context.Canceled) {
+	if err := (grid{interval: time.Hour * 24 * 365 * 50}).wait(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting after the end: %v", err)
 	}
 	if err := (grid{}).wait(ctx, nil); err != nil {
@@ -36,7 +36,7 @@ func TestAWaitEndsAtTheNextInstant(t *testing.T) {
 		for work := time.Duration(1); work < 2*every; work += 7 * time.Millisecond {
 			time.Sleep(work)
 			ready := time.Now()
-			err := (grid{every: every}).wait(t.Context(), nil)
+			err := (grid{interval: every}).wait(t.Context(), nil)
 			if now := time.Now(); err != nil || now.UnixNano()%int64(every) != 0 || now.Sub(ready) >= every {
 				t.Errorf("ready at %v, it waited until %v, %v", ready, now, err)
 			}

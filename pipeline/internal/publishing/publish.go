@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// publisher implements release.Publisher: it acquires partitions of counts and appends to them.
+// publisher implements release.Publisher. It acquires partitions of counts and appends to them.
 type publisher struct {
 	dep  *deployment.Deployment
 	grid grid
@@ -46,7 +46,7 @@ func (p *publisher) Acquire(ctx context.Context, shard int, epoch int64, settled
 	return &countsWriter{publisher: p, shard: shard, producer: producer}, nil
 }
 
-// countsWriter implements release.CountsWriter: it appends to an acquired partition of counts.
+// countsWriter implements release.CountsWriter. It appends to an acquired partition of counts.
 type countsWriter struct {
 	*publisher
 	shard    int
@@ -82,7 +82,7 @@ func (w *countsWriter) Append(ctx context.Context, turn uint64,
 	}
 }
 
-// Close closes the partition's producer: its pending appends fail.
+// Close closes the producer of the partition. Its pending appends fail.
 func (w *countsWriter) Close() error {
 	w.producer.Close()
 	return nil

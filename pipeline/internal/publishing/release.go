@@ -9,9 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// NewReleaser returns RELEASE and PUBLISH for a deployment, in the generation in force when control
-// was opened. When another writer has acquired a partition of counts, it calls lost with the
-// partition's epoch. The result implements io.Closer.
+// NewReleaser returns RELEASE and PUBLISH for a deployment, in the generation that was in force
+// when control was opened. It calls lost with the epoch of a partition of counts that another
+// producer has acquired. The result implements io.Closer.
 func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns,
 	lost func(epoch int64)) (transforms.Releaser, error) {
 	h := control.Header

@@ -18,7 +18,7 @@ type settlements struct {
 	ends    *turnEnds
 }
 
-// NewSettler returns SETTLE for a deployment, which writes SETTLED to control, and then the end of
+// NewSettler returns SETTLE for a deployment. SETTLE writes SETTLED to control, and then the end of
 // the turn to the turns topic. The result implements io.Closer.
 func NewSettler(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
 	turns *calendar.Turns) (transforms.Settler, error) {
@@ -50,7 +50,7 @@ func (s *settlements) WriteSettlement(ctx context.Context, settled schemas.Settl
 	return s.ends.add(settled.Turn, settled.CountsEnd)
 }
 
-// Close writes the queued ends of turns, and closes the connections.
+// Close writes the queued ends of turns and closes the connections.
 func (s *settlements) Close() error {
 	s.control.Close()
 	return s.ends.close()

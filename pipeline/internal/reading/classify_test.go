@@ -15,13 +15,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-func testFates(t *testing.T, c clock) *classifier {
+func testFates(t *testing.T, c timeRules) *classifier {
 	t.Helper()
 	decoder := must.Have(event.NewDecoder(event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time",
 		TimeUnit: "ms"}))
 	h := &schemas.Header{StartMillis: 1000, FromTurn: 1, SliceStart: 1000,
 		Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}
-	return &classifier{decoder: decoder, clock: c, turns: calendar.New(h, 0)}
+	return &classifier{decoder: decoder, rules: c, turns: calendar.New(h, 0)}
 }
 
 // Records that are not events by design are not dead letters: a tombstone, a delete of a
@@ -56,8 +56,8 @@ func TestDeletesAndUnaskedRecordsAreSkipped(t *testing.T) {
 		"Avro: no filter asks": {filtered(avro), []byte("\x02d\x02\x00\x02\x02"), watch.Skipped},
 	} {
 		decoder := must.Have(event.NewDecoder(c.format))
-		f := testFates(t, clock{acceptFuture: true, lateness: 1 << 40, slack: 1 << 40})
-		f.decoder, f.asked = decoder, len(c.format.Filters) > 0
+		f := testFates(t, timeRules{acceptFuture: true, lateness: 1 << 40, slack: 1 << 40})
+		f.decoder, f.filtered = decoder, len(c.format.Filters) > 0
 		f.event.Passes = 0 // as the record before may have left it
 		v, err := f.classify(newPartition(), &kafkalog.Record{Timestamp: 2000, Value: c.value}, 2000)
 		if err != nil || v.Outcome != c.want {
@@ -94,9 +94,9 @@ func judgeOne(t *testing.T, f *classifier, p *partition, offset, stamp, event, n
 // A record below the cuts of an earlier generation is classified by that generation's clock, even
 // if it is read again; the first one at the cut is not.
 func TestARecordIsJudgedByTheClockThatReadItFirst(t *testing.T) {
-	f := testFates(t, clock{lateness: 100, slack: 500})
-	f.past = []pastClock{{clock{lateness: 1000, slack: 500}, map[int32]int64{0: 2}},
-		{clock{lateness: 300, slack: 500}, map[int32]int64{0: 4}}}
+	f := testFates(t, timeRules{lateness: 100, slack: 500})
+	f.past = []pastTimeRules{{timeRules{lateness: 1000, slack: 500}, map[int32]int64{0: 2}},
+		{timeRules{lateness: 300, slack: 500}, map[int32]int64{0: 4}}}
 	for offset, on := range []int64{1000, 1000, 300, 300, 100, 100} {
 		p := newPartition()
 		if got := judgeOne(t, f, p, int64(offset), 5000, 5000-on, 0); got == "late" {
@@ -111,7 +111,7 @@ func TestARecordIsJudgedByTheClockThatReadItFirst(t *testing.T) {
 // TestRuleLatenessIsAPropertyOfOneRecord: below the slack, another record's effect on the
 // partition's append time decides nothing.
 func TestRuleLatenessIsAPropertyOfOneRecord(t *testing.T) {
-	f := testFates(t, clock{lateness: 100, skew: 50, slack: 500})
+	f := testFates(t, timeRules{lateness: 100, skew: 50, slack: 500})
 	for _, jump := range []int64{0, 1, 499, 500} {
 		p := newPartition()
 		judgeOne(t, f, p, 0, 5000+jump, 5000, 0) // another user's record, with a leader whose clock is ahead
@@ -128,7 +128,7 @@ func TestRuleLatenessIsAPropertyOfOneRecord(t *testing.T) {
 
 // TestRuleFatesFromTheRecordsOwnTimes: the borders of every time rule.
 func TestRuleFatesFromTheRecordsOwnTimes(t *testing.T) {
-	f := testFates(t, clock{lateness: 100, skew: 50, slack: 500})
+	f := testFates(t, timeRules{lateness: 100, skew: 50, slack: 500})
 	for _, test := range []struct {
 		stamp, event int64
 		want         string
@@ -150,7 +150,7 @@ func TestRuleFatesFromTheRecordsOwnTimes(t *testing.T) {
 // this machine's clock and skew is of the future and does not move the
 // watermark; read again later, it keeps its verdict.
 func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
-	f := testFates(t, clock{trustProducer: true, lateness: 100, skew: 50})
+	f := testFates(t, timeRules{trustProducer: true, lateness: 100, skew: 50})
 	p := newPartition()
 	judgeOne(t, f, p, 0, 5000, 5000, 6000)
 	if got := judgeOne(t, f, p, 1, 4102444800000, 4102444800000, 6000); got != "future" {
@@ -178,7 +178,7 @@ func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
 // record has the outcome that it would have without it.
 func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
 	const now = 6000
-	c := clock{trustProducer: true, lateness: 100, skew: 50}
+	c := timeRules{trustProducer: true, lateness: 100, skew: 50}
 	spec := schemas.MetricSpec{Lateness: c.lateness}
 	for _, stamp := range []int64{calendar.Never, calendar.Never + 1, calendar.Never + 99, calendar.Never + 100,
 		-62135596800000, -1, 0, 1, calendar.Forever, calendar.Forever - 1, calendar.Forever - 50, 253402300799999} {
@@ -199,7 +199,7 @@ func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
 
 // TestRuleNoRecordStopsTheProcess: whatever a record holds, it has an outcome.
 func TestRuleNoRecordStopsTheProcess(t *testing.T) {
-	f := testFates(t, clock{})
+	f := testFates(t, timeRules{})
 	for _, value := range []string{"", "x", "{}", `{"user":null}`, `{"user":"","key":"k","time":1}`,
 		`{"user":"u","key":"k","time":"soon"}`,
 		`{"user":"u","key":"k","time":9e99}`, "\x00\xff", `[1,2]`, `{"user":{},"key":"k","time":1}`} {

@@ -10,11 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// closeTurns writes the CLOSEs of all turns that every partition has passed, up to closeAhead turns
-// ahead of settlement. It reports whether it wrote any.
+// closeTurns writes the CLOSE of each turn that every partition has passed, but of no more than
+// closeAhead turns after the settled one. It reports whether it wrote any.
 func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if s.closeWritten > s.closed || !s.caughtUp() {
-		return false, nil // our last CLOSE is not read back yet, or a closed turn is not read up to its cut
+		return false, nil // our last CLOSE is not read back, or a closed turn is not read to its cut
 	}
 	s.fixLastTurn()
 	last := s.lastClosable(settled)
@@ -61,17 +61,16 @@ func (s *Source) closeOf(turn uint64) *schemas.Close {
 	return c
 }
 
-// caughtUp reports whether all records before the cuts of the last CLOSE have been read. Otherwise
-// a new cut would be lower than an old one.
+// caughtUp reports whether all records before the cuts of the last CLOSE have been read. Until
+// then, a new cut would be lower than an old one.
 func (s *Source) caughtUp() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < p.talliedTo })
 }
 
-// hasPassed reports whether a turn can be closed: the run is allowed to close it, and the watermark
-// of every partition has reached its end. A bounded run closes its last turn once it has read
-// everything.
+// hasPassed reports whether a turn can be closed: the run may close it, and the watermark of every
+// partition has reached its end. A bounded run closes its last turn only after reading all input.
 func (s *Source) hasPassed(turn uint64) bool {
-	if s.unwritten || turn > s.lastOwed() {
+	if s.noRecords || turn > s.lastOwed() {
 		return false
 	}
 	if s.lastKnown && turn == s.last {
@@ -79,9 +78,9 @@ func (s *Source) hasPassed(turn uint64) bool {
 			return false
 		}
 	}
-	others := true
-	s.eachGroup(func(g *controllog.Group) { others = others && g.Turn >= turn })
-	if !others {
+	othersPassed := true
+	s.eachGroup(func(g *controllog.Group) { othersPassed = othersPassed && g.Turn >= turn })
+	if !othersPassed {
 		return false
 	}
 	for _, p := range s.partitions {
@@ -109,7 +108,7 @@ func (s *Source) restartMark(p *partition, turn uint64) *packing.Mark {
 	return lowest
 }
 
-// lowestNeeded returns the lowest offset of a partition that may have to be read again.
+// lowestNeeded returns the lowest offset of a partition that a restart may have to read again.
 func (s *Source) lowestNeeded(p *partition) int64 {
 	if m := s.restartMark(p, s.opened); m != nil {
 		return m.Offset

@@ -15,15 +15,15 @@ import (
 )
 
 // deadLetters writes records that cannot be decoded to the dead-letter topic, with their original
-// bytes, origin and class. They are durable before a CLOSE counts them; after a crash in between,
-// some are written twice, with the same origin.
+// bytes, origin and class. Dead letters are durable before a CLOSE counts them. After a crash
+// between the two, some are written twice, with the same origin.
 type deadLetters struct {
 	client   *kafkalog.Client
 	topic    string
 	fix      string // command that recreates the topic
 	log      *slog.Logger
 	producer *kafkalog.Producer
-	waiting  []kafkalog.Message
+	pending  []kafkalog.Message
 
 	checkedAt time.Time    // time of the last check of the topic
 	gone      watch.Repeat // when to log that the topic is gone
@@ -31,7 +31,7 @@ type deadLetters struct {
 
 func newDeadLetters(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment,
 	log *slog.Logger) (*deadLetters, error) {
-	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RemakeDeadLetter(d),
+	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RecreateDeadLetter(d),
 		log: log, checkedAt: time.Now()}
 	return letters, letters.prepare(ctx)
 }
@@ -45,10 +45,10 @@ func (d *deadLetters) prepare(ctx context.Context) error {
 	return nil
 }
 
-// topicCheckLimit limits the duration of a topic check, which is not worth more time.
+// topicCheckLimit limits how long a check of the topic may delay the poll.
 const topicCheckLimit = 2 * time.Second
 
-// checkTopic checks from time to time whether the topic was deleted, so that the operator knows
+// checkTopic checks from time to time whether the topic was deleted. The operator then learns it
 // before the next broken record ends the run, perhaps days later. Until then the run continues:
 // nothing is lost, because no CLOSE includes a record that the run cannot write.
 func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
@@ -56,9 +56,9 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	d.checkedAt = now
-	patient, cancel := context.WithTimeout(ctx, topicCheckLimit)
+	checkCtx, cancel := context.WithTimeout(ctx, topicCheckLimit)
 	defer cancel()
-	_, err := d.client.Partitions(patient, d.topic)
+	_, err := d.client.Partitions(checkCtx, d.topic)
 	switch {
 	case errors.Is(err, kafkalog.ErrUnknownTopic):
 		if !d.gone.Due(now) {
@@ -67,7 +67,7 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		d.log.Warn(fmt.Sprintf("the dead-letter topic %s no longer exists and its records are gone: the run "+
 			"will stop at the next broken record. %s", d.topic, d.fix))
 	case err == nil && d.gone.Reported():
-		// The new topic does not know the old producer.
+		// The broker of the new topic does not know the old producer.
 		d.producer.Close()
 		if err := d.prepare(ctx); err != nil {
 			return err
@@ -78,11 +78,11 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 	return nil // package watch logs other problems with brokers
 }
 
-// maxDeadLetter limits the bytes of the record in a dead letter.
+// maxDeadLetter limits the bytes of the original record in a dead letter.
 const maxDeadLetter = 512 << 10
 
-// add keeps a record until flush. The dead letter shares the record's memory, which the next poll
-// overwrites.
+// add keeps a dead letter of a record until flush. It shares the memory of the record, which the
+// next poll overwrites.
 func (d *deadLetters) add(topic string, r *kafkalog.Record, class string) {
 	origin := schemas.Origin{Topic: topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp}
 	headers := make([]schemas.RecordHeader, len(r.Headers))
@@ -94,19 +94,19 @@ func (d *deadLetters) add(topic string, r *kafkalog.Record, class string) {
 	for _, h := range m.Headers {
 		msg.Headers = append(msg.Headers, kafkalog.Header{Key: h.Key, Value: h.Value})
 	}
-	d.waiting = append(d.waiting, msg)
+	d.pending = append(d.pending, msg)
 }
 
-// flush writes the added messages durably.
+// flush writes the added dead letters, which are then durable.
 func (d *deadLetters) flush(ctx context.Context) error {
-	if len(d.waiting) == 0 {
+	if len(d.pending) == 0 {
 		return nil
 	}
-	_, err := d.producer.Append(ctx, d.waiting)
+	_, err := d.producer.Append(ctx, d.pending)
 	if errors.Is(err, kafkalog.ErrSequence) { // the topic was recreated between two checks
 		d.producer.Close()
 		if err = d.prepare(ctx); err == nil {
-			_, err = d.producer.Append(ctx, d.waiting)
+			_, err = d.producer.Append(ctx, d.pending)
 		}
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
@@ -120,11 +120,11 @@ func (d *deadLetters) flush(ctx context.Context) error {
 	return nil
 }
 
-// forget drops the dead letters of a poll that failed before it wrote them. That poll ends the
-// epoch without a CLOSE that counts these records, so the next epoch reads them again.
+// forget drops the dead letters that a failed poll did not write. The failure ends the epoch before
+// a CLOSE counts their records, so the next epoch reads these records again.
 func (d *deadLetters) forget() {
-	clear(d.waiting)
-	d.waiting = d.waiting[:0]
+	clear(d.pending)
+	d.pending = d.pending[:0]
 }
 
 func (d *deadLetters) close() {

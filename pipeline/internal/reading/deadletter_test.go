@@ -65,8 +65,8 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	if !errors.Is(err, kafkalog.ErrUnknownTopic) || !strings.Contains(err.Error(), "--create --topic "+topic) {
 		t.Errorf("writing to no topic: %v", err)
 	}
-	if len(letters.waiting) != 1 {
-		t.Errorf("%d letters wait, want the one that could not be written", len(letters.waiting))
+	if len(letters.pending) != 1 {
+		t.Errorf("%d letters wait, want the one that could not be written", len(letters.pending))
 	}
 
 	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err !=

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// NewDecoder returns the decoder for the deployment's events, which reads new schemas from a
-// registry until ctx ends. log receives warnings about schemas. Errors: *event.FormatError if the
+// NewDecoder returns the decoder for the deployment's events. Until ctx ends, the decoder reads new
+// schemas from the registry. log receives warnings about schemas. Errors: *event.FormatError if the
 // newest schema in the registry lacks a configured field, or the registry's error.
 func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*event.Decoder, error) {
 	g := d.Config.Events.Registry
@@ -37,10 +37,10 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 	return event.NewDecoder(d.Config.Events.Format, event.WithSchemas(ctx, client), event.OnUnfitSchema(unfit))
 }
 
-// checkNewest returns an error, before any record is read, if the registry does not respond, or if
-// its newest schema lacks a configured field or the time has another type. It checks the subject
-// that producers use by default, if the registry contains it. Any other schema affects only the
-// records that refer to it.
+// checkNewest returns an error if the registry does not respond, or if its newest schema lacks a
+// configured field or has another type for the time. It checks only the subject that producers use
+// by default, if the registry contains it. Any other schema affects only the records that refer to
+// it.
 func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry.Client) error {
 	subject := d.Config.Events.Topic + "-value"
 	text, err := client.Latest(ctx, subject)

@@ -1,8 +1,8 @@
-// Package reading implements READ: it starts an epoch, reads the events topic and the control log
+// Package reading implements READ. READ starts an epoch, reads the events topic and the control log
 // with one poll, decides the outcome of every record (classify.go), closes turns (closing.go), and
 // opens them for the account shards (open.go). At every start it determines where to continue
-// (restart.go), and in every step whether the run ends, by a drain or at the end of the input
-// (run_end.go).
+// (restart.go). In every step it decides whether the run ends, because of a drain or the end of the
+// input (run_end.go).
 //
 // Guarantees: a CLOSE fixes which records belong to a turn before anything about the turn is
 // decided, and reading again gives the same contributions or an error. Every record has exactly one

@@ -20,14 +20,14 @@ type Forecast struct {
 	parts      map[int32]*partition
 }
 
-// NewForecast returns the forecast for a deployment and its control log.
+// NewForecast returns a Forecast for a deployment with the given control log.
 func NewForecast(ctx context.Context, d *deployment.Deployment, control *controllog.Log,
 	log *slog.Logger) (*Forecast, error) {
 	decoder, err := NewDecoder(ctx, d, log)
 	if err != nil {
 		return nil, err
 	}
-	f := &Forecast{classifier: classifier{decoder: decoder, asked: allFiltered(d), clock: clockOf(d),
+	f := &Forecast{classifier: classifier{decoder: decoder, filtered: allFiltered(d), rules: timeRulesOf(d),
 		turns: calendar.New(control.Header, d.Config.Privacy.Period)}, parts: map[int32]*partition{}}
 	control.WithView(func(v *controllog.View) {
 		f.closed = v.Closed
@@ -51,19 +51,19 @@ func (f *Forecast) part(id int32) *partition {
 	return f.parts[id]
 }
 
-// From returns the first offset of a partition that Observe needs: control contains the latest time
-// of the records before it.
+// From returns the first offset of a partition whose record Observe must receive. The latest time
+// of the records before it is in control.
 func (f *Forecast) From(partition int32) int64 { return f.part(partition).next }
 
-// Observe records the time of a record on the topic. now is this machine's time, Unix milliseconds.
+// Observe records the timestamp of a record on the topic. now is this machine's Unix milliseconds.
 func (f *Forecast) Observe(r *kafkalog.Record, now int64) {
 	p := f.part(r.Partition)
-	if r.Offset >= p.next && !p.stampAhead(r, &f.classifier.clock, now) {
+	if r.Offset >= p.next && !p.stampAhead(r, &f.classifier.rules, now) {
 		p.appendTime = max(p.appendTime, r.Timestamp)
 	}
 }
 
-// Of returns the outcome of a record.
+// Of returns the outcome that a record would have if it were appended now.
 func (f *Forecast) Of(r *kafkalog.Record, now int64) (watch.Outcome, error) {
 	v, err := f.classifier.classify(&partition{id: r.Partition, appendTime: f.part(r.Partition).appendTime}, r, now)
 	if v.Outcome == watch.Accepted && v.turn <= f.closed {
@@ -72,7 +72,7 @@ func (f *Forecast) Of(r *kafkalog.Record, now int64) (watch.Outcome, error) {
 	return v.Outcome, err
 }
 
-// Explain returns the reason why a value is not an event; nil if it is one.
+// Explain returns the reason why a value is not an event, or nil if it is one.
 func Explain(decoder *event.Decoder, value []byte) (why *event.Error, err error) {
 	var e event.Event
 	if err = decoder.Decode(value, &e); errors.As(err, &why) {

@@ -14,19 +14,19 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Several readers share a topic by groups of partitions (docs/design-notes.md, "Readers"). The
-// reader of group 0 works like a single reader, but knows the other groups' partitions only from
-// the PASSED records of their readers.
+// Several readers can share a topic; each reads one group of partitions (docs/design-notes.md,
+// "Readers"). The reader of group 0 works like a single reader, but knows the progress of the other
+// groups only from the PASSED records of their readers.
 
-// passedState is the content of a reader's newest PASSED.
+// passedState is what a reader's newest PASSED says. any reports whether there is one.
 type passedState struct {
-	any   bool
-	turn  uint64
-	atEnd bool
-	last  uint64
+	written bool
+	turn    uint64
+	atEnd   bool
+	last    uint64
 }
 
-// allTurns is the passed turn of a reader that has read all of its input.
+// allTurns is the passed turn of a reader that has read all its input.
 const allTurns = math.MaxUint64
 
 // ownsPartition reports whether a partition belongs to this group.
@@ -39,8 +39,8 @@ func (s *Source) ownPartitions(ids []int32) []int32 {
 	return ids
 }
 
-// beginReading starts reading in this process, for the first time or again. Group 0 then starts an
-// epoch; a reader of another group announces itself and joins later epochs.
+// beginReading starts reading in this process, for the first time or again. In group 0, the next
+// step then starts an epoch. In another group, the reader announces itself and joins later epochs.
 func (s *Source) beginReading(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (s *Source) beginReading(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// join joins the epoch of group 0, once it includes this reader and group 0 has announced whether
-// it redoes a turn from the ledger. Until then join waits for records on control.
+// join joins the epoch of group 0 once that epoch includes this reader, and group 0 has announced
+// whether it redoes a turn from the ledger. Until then, join waits for records on control.
 func (s *Source) join(ctx context.Context) error {
 	ready, epoch, redoTurn := false, int64(-1), uint64(0)
 	err := s.checkMayRun(func(v *controllog.View) {
@@ -88,8 +88,8 @@ func (s *Source) join(ctx context.Context) error {
 }
 
 // readersAssembled reports whether the readers of all other groups have announced themselves since
-// the run's last EPOCH, or since its RUN, so that one epoch serves them all. After a limited wait
-// it returns true anyway.
+// the run's last EPOCH or, before there is one, its RUN, so that one epoch serves them all. After a
+// limited wait it returns true anyway.
 func (s *Source) readersAssembled() bool {
 	limit := readersWait
 	if s.epoch.Load() >= 0 {
@@ -109,7 +109,7 @@ func (s *Source) readersAssembled() bool {
 	return joined == s.opts.Groups-1
 }
 
-// stepLimits returns the time limits of a step with an open turn, and without one.
+// stepLimits returns the time limits of a step: with an open turn, and without one.
 func (s *Source) stepLimits() (open, idle time.Duration) {
 	if s.opts.Crowded {
 		return openStep / 4, PollWait / 5
@@ -118,7 +118,7 @@ func (s *Source) stepLimits() (open, idle time.Duration) {
 }
 
 // announceRedo writes to control whether group 0 redoes a turn from the ledger. The readers of the
-// other groups wait for that.
+// other groups wait for this announcement.
 func (s *Source) announceRedo(ctx context.Context) error {
 	if s.opts.Group > 0 || s.opts.Groups == 1 {
 		return nil
@@ -129,9 +129,9 @@ func (s *Source) announceRedo(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// writePassed writes a PASSED if there is news. That is the first PASSED of the epoch, once all
-// records before the last CLOSE's cuts have been read; more passed turns, once all turns of earlier
-// PASSED records are closed, so that every turn has one cut in the group; or the end of the input.
+// writePassed writes a PASSED if it has something new to report: the first PASSED of an epoch, once
+// all records before the last CLOSE's cuts have been read; more passed turns, once all turns of
+// earlier PASSEDs are closed, so that every turn has one cut in the group; or the end of the input.
 // The tallies cover all records read after the last cuts, because END needs them, too.
 func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) {
 	if !s.caughtUp() {
@@ -140,31 +140,31 @@ func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) 
 	if !s.opts.Until.IsZero() {
 		s.fixLastTurn() // so that the tallies of the last turn include all records
 	}
-	now := passedState{any: true, turn: s.lastPassed.turn}
-	now.atEnd, now.last = s.ownEnd()
-	fresh := !s.lastPassed.any || s.lastPassed.turn <= s.closed
-	if fresh {
-		now.turn = s.passedUpTo()
+	current := passedState{written: true, turn: s.lastPassed.turn}
+	current.atEnd, current.last = s.ownEnd()
+	morePassed := !s.lastPassed.written || s.lastPassed.turn <= s.closed
+	if morePassed {
+		current.turn = s.passedUpTo()
 	}
-	if now == s.lastPassed {
+	if current == s.lastPassed {
 		return false, nil
 	}
-	p := &schemas.Passed{Epoch: s.epoch.Load(), Group: uint32(s.opts.Group), Reader: s.reader, Turn: now.turn,
-		Tallies: s.tallies, AtEnd: now.atEnd, Last: now.last}
-	if fresh {
+	p := &schemas.Passed{Epoch: s.epoch.Load(), Group: uint32(s.opts.Group), Reader: s.reader, Turn: current.turn,
+		Tallies: s.tallies, AtEnd: current.atEnd, Last: current.last}
+	if morePassed {
 		s.describe(p, settled)
 	}
 	if _, err := s.append(ctx, p); err != nil {
 		return false, err
 	}
-	s.lastPassed = now
+	s.lastPassed = current
 	if len(p.Cuts) > 0 {
 		s.markTallied()
 	}
 	return true, nil
 }
 
-// passedUpTo returns the last turn that the group has passed, at most s.closed + lookahead.
+// passedUpTo returns the last turn that the group has passed; at most s.closed + lookahead.
 func (s *Source) passedUpTo() uint64 {
 	turn := s.closed
 	for turn < s.closed+lookahead && s.hasPassed(turn+1) {
@@ -176,8 +176,8 @@ func (s *Source) passedUpTo() uint64 {
 	return turn
 }
 
-// lastBuffered returns the last unopened turn of the records read, even if only their positions are
-// kept; 0: none.
+// lastBuffered returns the last unopened turn that contains a record that was read, even if only
+// the record's position is kept; 0: none.
 func (s *Source) lastBuffered() (last uint64) {
 	last = s.unneeded.last
 	for turn := range s.buffers {
@@ -186,8 +186,8 @@ func (s *Source) lastBuffered() (last uint64) {
 	return last
 }
 
-// describe adds to p the group's number of records in each turn up to p.Turn and, unless all of
-// these turns are closed, its cuts.
+// describe adds to p how many records the group has in each turn up to p.Turn. Unless all of these
+// turns are closed, it also adds the group's cuts.
 func (s *Source) describe(p *schemas.Passed, settled uint64) {
 	done := max(settled, s.opened, s.fromLedger)
 	for _, turn := range slices.Sorted(maps.Keys(s.buffers)) {
@@ -204,9 +204,9 @@ func (s *Source) describe(p *schemas.Passed, settled uint64) {
 }
 
 // groupCut returns the cut of a partition for the turns up to passed. It contains only marks of
-// these turns, so it is short however far ahead the partition has been read.
+// these turns, so it stays short even if the partition has been read far ahead.
 func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
-	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // with the lowest restart offset
+	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // has the lowest restart offset
 	g.Restart, g.AppendTime = g.Cut.Cut, p.appendTime
 	if m := s.restartMark(p, passed); m != nil {
 		g.Restart, g.AppendTime = m.Offset, m.AppendTime
@@ -219,17 +219,17 @@ func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
 	return g
 }
 
-// markTallied records that control contains the tallies of all records read.
+// markTallied records that the tallies of all records read so far are on control.
 func (s *Source) markTallied() {
 	s.tallies = newTallies()
 	for _, p := range s.partitions {
 		p.talliedTo = p.next
-		p.ahead = slices.DeleteFunc(p.ahead, below(s.lowestNeeded(p)))
+		p.aheadOffsets = slices.DeleteFunc(p.aheadOffsets, below(s.lowestNeeded(p)))
 	}
 }
 
-// ownEnd reports whether the group has read all of its input, and returns the last turn with an
-// event of the group. In a bounded run, the turn is 0 before the end.
+// ownEnd reports whether the group has read all its input, and returns the last turn that contains
+// one of its events. In a bounded run, that turn is 0 before the end of the input.
 func (s *Source) ownEnd() (atEnd bool, last uint64) {
 	switch {
 	case s.opts.UntilEnd:
@@ -240,7 +240,7 @@ func (s *Source) ownEnd() (atEnd bool, last uint64) {
 	return true, max(s.closed, s.opened, s.lastBuffered())
 }
 
-// eachGroup calls fn, in group 0, with the progress of every other group. In other groups it does
+// eachGroup calls fn with the progress of every other group if this is group 0; otherwise it does
 // nothing. A reader without a PASSED has not passed any turn.
 func (s *Source) eachGroup(fn func(*controllog.Group)) {
 	if s.opts.Groups <= 1 || s.opts.Group > 0 {
@@ -268,7 +268,7 @@ func (s *Source) allTallies() schemas.ReadTallies {
 	return all
 }
 
-// recordsOf returns the number of a turn's records in all groups.
+// recordsOf returns how many records a turn has in all groups.
 func (s *Source) recordsOf(turn uint64) (records uint64) {
 	if b := s.buffers[turn]; b != nil {
 		records = b.Records
@@ -277,8 +277,9 @@ func (s *Source) recordsOf(turn uint64) (records uint64) {
 	return records
 }
 
-// compareCounts reports whether every group has read the turn of a CLOSE, and compares their
-// numbers of records with it. In groups other than 0 it returns true.
+// compareCounts reports whether every group has read the turn of a CLOSE. If so, it returns an
+// error unless they have as many records as the CLOSE counts. In groups other than 0 it returns
+// true.
 func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 	if s.opts.Group > 0 {
 		return true, nil

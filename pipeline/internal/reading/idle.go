@@ -6,45 +6,45 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// applyIdleRule sets the watermark of a partition that was read to its end, and has no open
-// transaction, by the clock at the time of sending the fetch. Producers' times may be far behind
-// that clock; with them, the rule applies only to a partition that has been silent for the grace
-// period, and subtracts the partition's lag from the clock. With append times the partition need
-// not be silent, because the next append time is at most the skew behind the clock.
+// applyIdleRule sets the watermark of a partition by the clock at the time of sending the fetch g.
+// The partition must have been read to its end and have no open transaction. Producers' times may
+// be far behind that clock. With them, the rule applies only once the partition has been silent for
+// the grace period, and it subtracts the partition's lag from the clock. With append times the
+// partition need not be silent, because the next append time is at most the skew behind the clock.
 func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	t := &s.dep.Config.Time
 	grace := t.IdleGrace.Milliseconds()
 	switch {
-	case p.asked > 0 && g.Asked-p.asked > unansweredLimit.Milliseconds():
-		p.arrived = g.Asked // a time without responses is not a silence
-	case p.news && (p.atEnd || p.next == g.High && s.endless()):
-		// For a record that has waited on the topic, the lag would be too long.
-		p.lag.observe(p.appendTime, p.arrived, grace)
-	case p.arrived == calendar.Never:
-		p.arrived = g.Asked - grace
+	case p.fetchedAt > 0 && g.Asked-p.fetchedAt > unansweredLimit.Milliseconds():
+		p.silentSince = g.Asked // time without responses does not count as silence
+	case p.silenceEnded && (p.atEnd || p.next == g.High && s.endless()):
+		// A record that has waited on the topic would show too long a lag.
+		p.lag.observe(p.appendTime, p.silentSince, grace)
+	case p.silentSince == calendar.Never:
+		p.silentSince = g.Asked - grace
 	}
-	p.idleUntil, p.news, p.atEnd = calendar.Never, false, p.next == g.High
-	p.fetched, p.high, p.lastStable, p.asked = g.High >= 0, g.High, g.LastStable, g.Asked
-	if s.answered == nil {
-		s.answered = map[int32]int64{}
+	p.idleUntil, p.silenceEnded, p.atEnd = calendar.Never, false, p.next == g.High
+	p.fetched, p.high, p.lastStable, p.fetchedAt = g.High >= 0, g.High, g.LastStable, g.Asked
+	if s.answeredAt == nil {
+		s.answeredAt = map[int32]int64{}
 	}
-	s.answered[p.id] = p.asked
+	s.answeredAt[p.id] = p.fetchedAt
 	if s.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
 		return
 	}
-	now := g.Asked
+	byClock := g.Asked
 	if t.Trust == deployment.TrustProducer {
-		silence := now - p.arrived
+		silence := byClock - p.silentSince
 		if silence < grace {
 			return
 		}
-		now -= p.lag.after(silence, grace)
+		byClock -= p.lag.afterSilence(silence, grace)
 	}
-	p.idleUntil = now - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - grace
+	p.idleUntil = byClock - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - grace
 }
 
 // endless reports whether the run continues until it is stopped. A run with an end ignores a lag
-// seen only in a backlog, because its producers may have ended.
+// that it saw only in a backlog, because the producers may have ended since.
 func (s *Source) endless() bool {
 	return !s.opts.Bounded && !s.opts.UntilEnd && s.opts.Until.IsZero()
 }

@@ -26,8 +26,8 @@ func newSilence(t *testing.T, trust string) *silence {
 	config := deployment.Config{Time: deployment.Time{Trust: trust, Lateness: 10 * time.Second, Skew: 20 * time.Second,
 		IdleGrace: 30 * time.Second}}
 	d := &deployment.Deployment{Config: config, Metrics: make([]deployment.CompiledMetric, 1)}
-	s := &silence{t: t, s: &Source{dep: d}, f: testFates(t, clockOf(d)), p: newPartition(), now: 1e9}
-	s.p.arrived = s.now
+	s := &silence{t: t, s: &Source{dep: d}, f: testFates(t, timeRulesOf(d)), p: newPartition(), now: 1e9}
+	s.p.silentSince = s.now
 	return s
 }
 
@@ -156,7 +156,7 @@ func TestRuleTheNewestCloseSaysWhetherAPartitionIsSilent(t *testing.T) {
 		s := newSilence(t, deployment.TrustProducer)
 		s.record(time.Hour)
 		s.record(time.Hour)
-		s.p.news = false
+		s.p.silenceEnded = false
 		s.p.restore(&schemas.Cut{Cut: 1, Idle: !idle}, s.now)
 		s.p.restore(&schemas.Cut{Cut: 2, Idle: idle}, s.now)
 		if got := s.look(time.Second); (got >= 0) != idle {

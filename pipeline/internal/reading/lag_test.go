@@ -30,10 +30,10 @@ func newStreams(t *testing.T, trust string) *streams {
 		IdleGrace: 5 * time.Second}}
 	spec := schemas.MetricSpec{Lateness: 2000, Skew: 1000}
 	d := &deployment.Deployment{Config: config, Metrics: []deployment.CompiledMetric{{Spec: spec}}}
-	w := &streams{t: t, now: 1e9, s: &Source{dep: d, classifier: *testFates(t, clockOf(d)), opts: Options{Groups: 1}}}
+	w := &streams{t: t, now: 1e9, s: &Source{dep: d, classifier: *testFates(t, timeRulesOf(d)), opts: Options{Groups: 1}}}
 	for id := range int32(3) {
 		p := newPartition()
-		p.id, p.arrived = id, w.now
+		p.id, p.silentSince = id, w.now
 		w.s.partitions = append(w.s.partitions, p)
 	}
 	w.s.closed = w.s.classifier.turns.Of(w.now - (2 * time.Hour).Milliseconds())
@@ -158,22 +158,22 @@ func TestRuleNoStampMovesTheLagWithoutBound(t *testing.T) {
 		w := newSilence(t, deployment.TrustProducer)
 		w.look(time.Second) // the record has not waited on the topic
 		w.record(bad)
-		if w.look(time.Minute); w.p.lag.by != 0 {
-			t.Errorf("%s: the lag is %d ms", name, w.p.lag.by)
+		if w.look(time.Minute); w.p.lag.millis != 0 {
+			t.Errorf("%s: the lag is %d ms", name, w.p.lag.millis)
 		}
 	}
 	w := newSilence(t, deployment.TrustProducer)
 	w.look(time.Second)
 	w.now += time.Hour.Milliseconds() // the reader was away
 	w.record(time.Hour)
-	if w.look(time.Minute); w.p.lag.by != 0 {
-		t.Errorf("a record that was written before the reader came back: the lag is %d ms", w.p.lag.by)
+	if w.look(time.Minute); w.p.lag.millis != 0 {
+		t.Errorf("a record that was written before the reader came back: the lag is %d ms", w.p.lag.millis)
 	}
 	w.record(time.Hour)
 	w.look(time.Second)
 	w.record(0)
-	if w.look(time.Second); w.p.lag.by > 1000 {
-		t.Errorf("the stream has caught up: the lag is %d ms", w.p.lag.by)
+	if w.look(time.Second); w.p.lag.millis > 1000 {
+		t.Errorf("the stream has caught up: the lag is %d ms", w.p.lag.millis)
 	}
 }
 
@@ -215,8 +215,8 @@ func TestRuleABriefLagEndsWithARestart(t *testing.T) {
 	s := newSilence(t, deployment.TrustProducer)
 	s.look(time.Second)
 	s.record(23 * time.Hour)
-	if s.look(time.Second); s.p.lag.by == 0 || s.p.cut(nil).Lag != 0 {
-		t.Errorf("a single record has the lag %d, and a restart has %d", s.p.lag.by, s.p.cut(nil).Lag)
+	if s.look(time.Second); s.p.lag.millis == 0 || s.p.cut(nil).Lag != 0 {
+		t.Errorf("a single record has the lag %d, and a restart has %d", s.p.lag.millis, s.p.cut(nil).Lag)
 	}
 }
 
@@ -226,18 +226,18 @@ func TestRuleEverySilenceBeginsWithTheFirstRecord(t *testing.T) {
 	var now int64 = 1.7e12
 	s.clock = newTrustedTime(time.Second, slog.New(slog.DiscardHandler))
 	s.clock.read = func() (int64, int64) { return now, 0 }
-	s.unwritten = true
+	s.noRecords = true
 	for _, p := range s.partitions {
-		p.next, p.arrived, p.idleUntil = 0, now-time.Hour.Milliseconds(), now
+		p.next, p.silentSince, p.idleUntil = 0, now-time.Hour.Milliseconds(), now
 	}
-	if s.awaitFirstRecord(); !s.unwritten || s.hasPassed(s.closed+1) {
+	if s.awaitFirstRecord(); !s.noRecords || s.hasPassed(s.closed+1) {
 		t.Error("windows close before the topic has a record")
 	}
 	s.partitions[1].next = 1
 	s.awaitFirstRecord()
 	for _, p := range s.partitions {
-		if s.unwritten || p.arrived != now || p.idleUntil != calendar.Never {
-			t.Errorf("partition %d is silent since %d ms before the first record", p.id, now-p.arrived)
+		if s.noRecords || p.silentSince != now || p.idleUntil != calendar.Never {
+			t.Errorf("partition %d is silent since %d ms before the first record", p.id, now-p.silentSince)
 		}
 	}
 }

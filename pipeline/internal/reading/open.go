@@ -11,9 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// settleOverdue reports whether the open turn has exceeded its limit, so that group 0 must start a
-// new epoch. The limit doubles with every epoch given up for the same turn, so that a large turn,
-// or one on a slow machine, settles eventually.
+// settleOverdue reports whether the open turn has exceeded its time limit, so that group 0 must
+// start a new epoch. The limit doubles with every epoch that was given up for the same turn. So
+// even a large turn, or a turn on a slow machine, settles eventually.
 func (s *Source) settleOverdue(settled uint64) bool {
 	limit := s.opts.StallLimit
 	if settled == s.stalledAfter && limit < maxStallLimit {
@@ -26,9 +26,9 @@ func (s *Source) settleOverdue(settled uint64) bool {
 	return s.opts.Group == 0 && s.opened > settled && time.Since(s.openedAt) > limit
 }
 
-// open opens the turn after the settled one, once control contains its CLOSE and every partition
-// has been read up to its cut; in group 0, every partition of all groups. The tick in Beam's time
-// is the epoch plus the number of turns settled in it. It is the same for all groups, and later
+// open opens the turn after the settled one once control contains its CLOSE and every partition has
+// been read up to its cut; in group 0, also the partitions of the other groups. The tick in Beam's
+// time is the epoch plus the number of turns settled in it. It is the same in all groups, and later
 // than in any earlier epoch, because every EPOCH and SETTLED is a record with its own offset.
 func (s *Source) open(settled uint64) (transforms.Step, error) {
 	turn := settled + 1
@@ -50,7 +50,7 @@ func (s *Source) open(settled uint64) (transforms.Step, error) {
 		return transforms.Step{}, nil // the epoch or the settled turn has changed
 	}
 	if c == nil {
-		return transforms.Step{}, fmt.Errorf("opening turn %d: control calls it closed, but its CLOSE is missing: %w",
+		return transforms.Step{}, fmt.Errorf("opening turn %d: control says that it is closed, but its CLOSE is missing: %w",
 			turn, deployment.ErrLogFault)
 	}
 	open := schemas.Open{Epoch: s.epoch.Load(), Turn: turn, Contributions: c.Contributions, SettledAt: settledAt,
@@ -84,7 +84,7 @@ func (s *Source) open(settled uint64) (transforms.Step, error) {
 	return step, nil
 }
 
-// readTo reports whether every partition has been read up to a CLOSE's cuts.
+// readTo reports whether every partition has been read up to the cuts of a CLOSE.
 func (s *Source) readTo(cuts []schemas.Cut) bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < cutOf(cuts, p.id) })
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// poll reads control and the needed partitions with one fetch, which waits for a first record.
+// poll reads control and the needed partitions with one fetch. wait is how long it may take.
 func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) error {
 	if err := s.refreshPartitions(ctx); err != nil {
 		return err
@@ -31,10 +31,10 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 	}
 	var from int64
 	s.control.WithView(func(v *controllog.View) { from = v.Next })
-	wants, byID := s.nextFetches(from, settled)
+	fetches, byID := s.nextFetches(from, settled)
 	defer s.dead.forget()
 	s.needed = s.lastNeeded()
-	fetched, err := s.fetcher.Poll(ctx, wants, 1, wait)
+	fetched, err := s.fetcher.Poll(ctx, fetches, 1, wait)
 	if err != nil {
 		return fmt.Errorf("fetching: %w", err)
 	}
@@ -56,38 +56,38 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 	s.clock.report(time.Now())
 	s.reportProgress(settled)
 	for _, p := range s.partitions {
-		s.opts.Losses.Observe(time.Now(), &p.read)
+		s.opts.Losses.Observe(time.Now(), &p.outcomes)
 	}
 	return s.dead.flush(ctx)
 }
 
 // nextFetches returns the fetches of control and of the partitions to read, and these partitions by
 // number. Brokers fill a response in the order of the request, so the partition with the lowest
-// watermark, which the turn waits for, comes first. No partition starves: if it gets no records,
-// its watermark stays while the others' advance, until it is first.
+// watermark, for which the turn waits, comes first. No partition starves: while it gets no records,
+// its watermark stays and those of the others advance, until it comes first.
 func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, map[int32]*partition) {
 	byID := map[int32]*partition{}
-	var wanted []*partition
+	var toRead []*partition
 	for _, p := range s.partitions {
 		if s.shouldRead(p, settled) {
 			byID[p.id] = p
-			wanted = append(wanted, p)
+			toRead = append(toRead, p)
 		}
 	}
 	spec := s.dep.Metrics[0].Spec
-	slices.SortStableFunc(wanted, func(a, b *partition) int {
+	slices.SortStableFunc(toRead, func(a, b *partition) int {
 		return cmp.Compare(a.watermark(spec), b.watermark(spec))
 	})
 	fetches := []kafkalog.Fetch{{Topic: s.control.Topic, Partition: controllog.Partition, Offset: control,
 		MaxBytes: fetchBytes}}
-	for _, p := range wanted {
+	for _, p := range toRead {
 		fetches = append(fetches,
 			kafkalog.Fetch{Topic: s.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
 	}
 	return fetches, byID
 }
 
-// cloneRecords copies records of control, whose memory the next poll overwrites.
+// cloneRecords copies records of control, because the next poll overwrites their memory.
 func cloneRecords(records []kafkalog.Record) []kafkalog.Record {
 	out := slices.Clone(records)
 	for i := range out {
@@ -96,8 +96,8 @@ func cloneRecords(records []kafkalog.Record) []kafkalog.Record {
 	return out
 }
 
-// shouldRead reports whether to read more of a partition. It limits reading ahead by event time
-// and, on partitions that no turn waits for, also by the number of events.
+// shouldRead reports whether to read more of a partition. Reading ahead is limited by event time.
+// On partitions that no turn waits for, it is also limited by the number of buffered events.
 func (s *Source) shouldRead(p *partition, settled uint64) bool {
 	if p.readToEnd() {
 		return false
@@ -109,7 +109,7 @@ func (s *Source) shouldRead(p *partition, settled uint64) bool {
 		return true // the run waits only for the end of the input
 	}
 	if p.idleUntil != calendar.Never && s.dep.Config.Time.Trust == deployment.TrustProducer {
-		return true // only further responses show that it is still silent
+		return true // only further responses show that the partition is still silent
 	}
 	if s.opts.UntilEnd && p.next < s.opts.Ends[p.id] && s.owed <= s.closed {
 		return true // no turn can close before another event is read
@@ -123,7 +123,7 @@ func (s *Source) shouldRead(p *partition, settled uint64) bool {
 	return holdsBack || w < s.classifier.turns.End(settled+1+lookahead)
 }
 
-// readFetched reads the fetched records of partition p; p is nil if it was not to be fetched.
+// readFetched reads the fetched records of partition p; p is nil if it was not requested.
 func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	if p == nil {
 		return nil
@@ -137,10 +137,10 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	}
 	if n := len(g.Records); n > 0 && g.AppendTime && p.atEnd {
 		now, _ := s.clock.now()
-		s.clock.hear(g.Records[n-1].Timestamp, now-p.asked)
+		s.clock.setBroker(g.Records[n-1].Timestamp, now-p.fetchedAt)
 	}
 	now, latest := s.clock.now()
-	g.Asked, s.classifier.doubt = now-age, latest-now
+	g.Asked, s.classifier.uncertainty = now-age, latest-now
 	for i := range g.Records {
 		rec := &g.Records[i]
 		if rec.Offset < p.next {
@@ -159,8 +159,8 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// checkFetched returns the error of a fetch, or one for producers' times if the broker's are
-// trusted.
+// checkFetched returns the error of a fetch, or an error if the records have producers' times but
+// the deployment trusts the broker's.
 func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
 	place := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {
@@ -177,7 +177,7 @@ func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// readRecord classifies one record, tallies it, and buffers its contribution.
+// readRecord classifies a record, tallies it, and buffers its contribution.
 func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error {
 	before := packing.Mark{Offset: rec.Offset, AppendTime: p.appendTime}
 	p.leaderEpoch = rec.LeaderEpoch
@@ -190,7 +190,7 @@ func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error
 	}
 	if rec.Offset >= p.talliedTo { // no run has tallied it
 		v.tally(&s.tallies)
-		p.read.Count(v.Outcome, v.class)
+		p.outcomes.Count(v.Outcome, v.class)
 		if v.Outcome == watch.DeadLettered {
 			s.dead.add(s.dep.Config.Events.Topic, rec, v.class)
 		}

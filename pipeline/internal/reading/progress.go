@@ -16,7 +16,7 @@ func (s *Source) reportProgress(settled uint64) {
 	}
 	p := watch.Progress{End: calendar.Forever, Result: s.classifier.turns.NextEnd(settled), Behind: calendar.Forever}
 	next := s.closed + 1
-	if !s.unwritten && next <= s.lastOwed() {
+	if !s.noRecords && next <= s.lastOwed() {
 		p.End = s.classifier.turns.End(next)
 	}
 	if s.opened > settled {
@@ -27,11 +27,11 @@ func (s *Source) reportProgress(settled uint64) {
 	for _, part := range s.partitions {
 		if part.fetched {
 			state := watch.Partition{ID: part.id, Next: part.next, High: part.high, LastStable: part.lastStable,
-				Asked: part.asked, HeldBack: part.watermark(spec) <
+				RequestedAt: part.fetchedAt, HeldBack: part.watermark(spec) <
 					p.End, AppendTime: part.appendTime, SilentFrom: calendar.Never}
-			delayed := false // records behind the clock prevent it from closing the turn
+			delayed := false // the clock cannot close the turn yet, because records are behind it
 			if t := &s.dep.Config.Time; t.Trust == deployment.TrustProducer {
-				state.SilentFrom, state.Delay = part.arrived, time.Duration(part.lag.by)*time.Millisecond
+				state.SilentFrom, state.Delay = part.silentSince, time.Duration(part.lag.millis)*time.Millisecond
 				delayed = state.HeldBack &&
 					p.End < minus(now.UnixMilli(), (t.Lateness+t.Skew+t.IdleGrace).Milliseconds())
 			}

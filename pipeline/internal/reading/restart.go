@@ -21,9 +21,9 @@ import (
 // partitionsRefresh is the interval between checks for new partitions of the events topic.
 const partitionsRefresh = 10 * time.Second
 
-// start begins a new epoch and determines from control, ledger and counts alone where to continue.
-// Every start, whether after a crash, an upgrade or an engine's restore, takes this path. It
-// returns deployment.ErrSuperseded if a newer run has started.
+// start begins a new epoch, and determines from control, ledger and counts alone where to continue.
+// Every start takes this path: after a crash, an upgrade or an engine's restore. It returns
+// deployment.ErrSuperseded if a newer run has started.
 func (s *Source) start(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -32,16 +32,16 @@ func (s *Source) start(ctx context.Context) error {
 	if err := s.checkMayRun(func(v *controllog.View) { settled = v.Settled }); err != nil {
 		return err
 	}
-	taken := s.control.NewEpoch(settled)
+	record := s.control.NewEpoch(settled)
 	var err error
-	if taken.Cluster, taken.EventsID, err = s.client.TopicID(ctx, s.dep.Config.Events.Topic); err != nil {
+	if record.Cluster, record.EventsID, err = s.client.TopicID(ctx, s.dep.Config.Events.Topic); err != nil {
 		return fmt.Errorf("finding the events topic: %w", err)
 	}
-	offsets, err := s.append(ctx, taken)
+	offsets, err := s.append(ctx, record)
 	if err != nil {
 		return err
 	}
-	s.taken = taken
+	s.epochRecord = record
 	epoch := offsets[0]
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (s *Source) start(ctx context.Context) error {
 	return s.resume(ctx, epoch, func(settled uint64) (interruption, error) { return s.interrupted(ctx, settled) })
 }
 
-// checkMayRun calls read with the state of control, and returns an error if this run must end
-// because of it.
+// checkMayRun calls read with the state of control. It returns an error if that state means that
+// this run must end.
 func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 	s.control.WithView(func(v *controllog.View) {
 		read(v)
@@ -74,8 +74,8 @@ func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 	return err
 }
 
-// interruption is an earlier epoch's progress with the turn after the settled one. begun: the
-// ledger contains decisions of some shards. redo: it contains decisions of all shards, so that this
+// interruption is how far an earlier epoch got with the turn after the settled one. begun: the
+// ledger contains decisions of some shards. redo: it contains decisions of all shards, so this
 // epoch redoes the turn from the ledger.
 type interruption struct{ begun, redo bool }
 
@@ -89,17 +89,17 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 		settled, closes, fresh.closed = v.Settled, maps.Clone(v.Closes), v.Closed
 	})
 	fresh.opened, fresh.closeWritten = settled, fresh.closed
-	before, err := interrupted(settled)
+	earlier, err := interrupted(settled)
 	if err != nil {
 		return err
 	}
-	base, err := baseOf(before, settled, closes)
+	base, err := baseOf(earlier, settled, closes)
 	if err != nil {
 		return err
 	}
-	if before.redo {
+	if earlier.redo {
 		fresh.fromLedger = base
-		if s.opts.UntilEnd { // its events are not read again, but may be the last ones below the ends
+		if s.opts.UntilEnd { // its events are not read again, but may be the last before the ends
 			s.owed = max(s.owed, base)
 		}
 	}
@@ -107,23 +107,23 @@ func (s *Source) resume(ctx context.Context, epoch int64,
 	if err != nil {
 		return err
 	}
-	fresh.unwritten = fresh.closed == 0 && s.dep.Config.Time.Trust == deployment.TrustProducer && s.endless()
+	fresh.noRecords = fresh.closed == 0 && s.dep.Config.Time.Trust == deployment.TrustProducer && s.endless()
 	s.session = fresh
 	if !s.opts.Until.IsZero() {
 		s.fixLastTurn() // READ buffers no contribution to later turns
 	}
-	if before.begun && closes[settled+1] != nil {
+	if earlier.begun && closes[settled+1] != nil {
 		s.underWay = max(s.underWay, settled+1)
 	}
 	s.epoch.Store(epoch)
 	s.refreshed = time.Now()
-	s.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", before.redo, "group",
+	s.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", earlier.redo, "group",
 		s.opts.Group)
 	return s.announceRedo(ctx)
 }
 
-// baseOf returns the last turn that is not read again: the settled turn, or the next one if it is
-// redone from the ledger.
+// baseOf returns the last turn whose events are not read again: the settled turn, or the next one
+// if that is redone from the ledger.
 func baseOf(before interruption, settled uint64, closes map[uint64]*controllog.Closing) (uint64, error) {
 	if !before.redo {
 		return settled, nil
@@ -141,22 +141,22 @@ func baseOf(before interruption, settled uint64, closes map[uint64]*controllog.C
 // Compare compares ledger, counts and events with control as a run does when it starts, without
 // writing. It returns deployment.ErrLogFault if topics were restored from different moments or have
 // lost records. underWay is the unsettled turn with decisions on the ledger; 0: none. If control
-// changes during the comparison, a run is active and has compared the topics itself; Compare then
+// changes during the comparison, a run is active and has made the comparison itself, so Compare
 // returns 0 and nil.
 func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	log *slog.Logger) (underWay uint64, err error) {
 	s := &Source{dep: d, client: client, control: control, log: log, clock: newTrustedTime(d.Config.Time.Skew, log),
-		opts: Options{Groups: 1}, classifier: classifier{clock: clockOf(d)}}
+		opts: Options{Groups: 1}, classifier: classifier{rules: timeRulesOf(d)}}
 	var before, now controllog.Standing
 	var closes map[uint64]*controllog.Closing
 	control.WithView(func(v *controllog.View) { before, closes = v.Standing, maps.Clone(v.Closes) })
 	var base uint64
-	found, err := s.interrupted(ctx, before.Settled)
+	earlier, err := s.interrupted(ctx, before.Settled)
 	if err == nil {
-		base, err = baseOf(found, before.Settled, closes)
+		base, err = baseOf(earlier, before.Settled, closes)
 	}
 	if err == nil {
-		if found.begun {
+		if earlier.begun {
 			underWay = before.Settled + 1
 		}
 		_, err = s.positions(ctx, base, before.Closed, closes)
@@ -173,28 +173,28 @@ func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 	return underWay, err
 }
 
-// interrupted counts the shards with a ledger delta for the turn after the settled one. If all
-// shards have one, the turn may be published already, and is redone from the ledger. If counts
-// contains values of the turn although a shard lacks a delta, records were lost, because a turn is
-// released only after all of its deltas are durable.
+// interrupted determines the interruption from the ledger deltas for the turn after the settled
+// one. If all shards have a delta, the turn may be published already and is redone from the ledger.
+// If a shard lacks its delta but counts contains values of the turn, records were lost, because a
+// turn is released only after all its deltas are durable.
 func (s *Source) interrupted(ctx context.Context, settled uint64) (interruption, error) {
-	// Counts must be read before the ledger: an older run may still be writing, but the ledger
-	// contains the deltas of all values that it has published by now.
+	// Counts must be read before the ledger. An older run may still be writing, but the ledger then
+	// contains the deltas of all values that were on counts.
 	published, err := countslog.PublishedAfter(ctx, s.client, s.dep, s.control, settled)
 	if err != nil {
 		return interruption{}, err
 	}
-	have := 0
+	decidedShards := 0
 	for shard := range s.dep.Config.Shards {
 		decided, err := ledgerlog.Decided(ctx, s.client, s.control, s.dep, int32(shard), settled)
 		if err != nil {
 			return interruption{}, err
 		}
 		if decided {
-			have++
+			decidedShards++
 		}
 	}
-	if have == s.dep.Config.Shards {
+	if decidedShards == s.dep.Config.Shards {
 		return interruption{begun: true, redo: true}, nil
 	}
 	if published {
@@ -202,12 +202,12 @@ func (s *Source) interrupted(ctx context.Context, settled uint64) (interruption,
 			"have no ledger record for it: the ledger was restored from an older copy than counts or has lost "+
 			"records, or another program wrote to counts. Restore control, ledger and counts as they were at one "+
 			"moment, or begin a new deployment with new keys (docs/failover.md): %w", settled+1,
-			s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
+			s.dep.Config.Shards-decidedShards, s.dep.Config.Shards, deployment.ErrLogFault)
 	}
-	return interruption{begun: have > 0}, nil
+	return interruption{begun: decidedShards > 0}, nil
 }
 
-// positions returns the partitions with the offsets where reading starts: the restart offsets of
+// positions returns the partitions with the offsets at which reading starts: the restart offsets of
 // the CLOSE of turn base, or the start of the topic if no turn is closed yet.
 func (s *Source) positions(ctx context.Context, base, closed uint64,
 	closes map[uint64]*controllog.Closing) ([]*partition, error) {
@@ -259,32 +259,31 @@ func (s *Source) positions(ctx context.Context, base, closed uint64,
 }
 
 // restore applies the state of a partition in a CLOSE, at time now. Call it with older CLOSEs
-// first, because the newest one decides whether the partition is silent. A bounded run reads at
-// least up to the cuts, because an earlier run may have written the CLOSE after the ends were
-// determined.
+// first: the newest decides whether the partition is silent. A bounded run reads at least up to the
+// cuts, because an earlier run may have written the CLOSE after the ends were determined.
 func (p *partition) restore(c *schemas.Cut, now int64) {
 	p.talliedTo, p.end = max(p.talliedTo, c.Cut), max(p.end, c.Cut)
-	if p.arrived = now; c.Idle {
-		p.arrived = calendar.Never // silent until a record after the cut is read
+	if p.silentSince = now; c.Idle {
+		p.silentSince = calendar.Never // the partition is silent until a record after the cut is read
 	}
-	p.lag = lag{by: c.Lag, lasting: true}
+	p.lag = lag{millis: c.Lag, lasting: true}
 	for _, o := range c.Ahead {
 		if !p.replayed[o] {
 			p.replayed[o] = true
-			p.ahead = append(p.ahead, o)
+			p.aheadOffsets = append(p.aheadOffsets, o)
 		}
 	}
-	slices.Sort(p.ahead)
+	slices.Sort(p.aheadOffsets)
 }
 
-// newPartition returns an unread partition, at time now. It keeps the time of the last fetch with a
-// response in earlier epochs, because the new epoch may begin after a long outage.
+// newPartition returns the state of a partition of which nothing has been read, at time now. It
+// keeps when earlier epochs last got a response, because the new epoch may follow a long outage.
 func (s *Source) newPartition(id int32, now int64) *partition {
-	return &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: now,
-		asked: s.answered[id], end: calendar.Forever, replayed: map[int64]bool{}}
+	return &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, silentSince: now,
+		fetchedAt: s.answeredAt[id], end: calendar.Forever, replayed: map[int64]bool{}}
 }
 
-// position returns a partition with the offset where its reading starts.
+// position returns a partition with the offset at which reading starts.
 func (s *Source) position(ctx context.Context, id int32, base uint64,
 	closes map[uint64]*controllog.Closing) (*partition, error) {
 	now, _ := s.clock.now()
@@ -313,15 +312,15 @@ func (s *Source) position(ctx context.Context, id int32, base uint64,
 	return p, nil
 }
 
-// refreshPartitions adds new partitions of the events topic. They are read from their beginning,
-// and are part of the next CLOSE. It returns an error for a recreated topic.
+// refreshPartitions adds new partitions of the events topic. They are read from their beginning and
+// are part of the next CLOSE. It returns an error if the topic was recreated.
 func (s *Source) refreshPartitions(ctx context.Context) error {
 	if s.opts.Bounded || time.Since(s.refreshed) < partitionsRefresh {
 		return nil
 	}
 	s.refreshed = time.Now()
 	if s.opts.Group == 0 {
-		if err := s.checkTopicOf(ctx, s.taken); err != nil {
+		if err := s.checkTopicOf(ctx, s.epochRecord); err != nil {
 			return err
 		}
 	}
@@ -344,7 +343,7 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 		s.partitions = append(s.partitions, p)
 	}
 	slices.SortFunc(s.partitions, func(a, b *partition) int { return int(a.id - b.id) })
-	if s.unwritten && s.opts.Groups > 1 { // the first record may be in another group
+	if s.noRecords && s.opts.Groups > 1 { // the first record may be in another group
 		ends, err := Ends(ctx, s.client, s.dep.Config.Events.Topic)
 		if err != nil {
 			return err
@@ -358,21 +357,21 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 	return nil
 }
 
-// awaitFirstRecord starts the silence of partitions once the topic contains its first record. Until
+// awaitFirstRecord begins the silence of all partitions once the topic contains a record. Until
 // then, an endless run with producers' times keeps all windows open, because the first record may
 // be old.
 func (s *Source) awaitFirstRecord() {
-	if s.unwritten && slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next > 0 }) {
+	if s.noRecords && slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next > 0 }) {
 		s.beginSilence()
 	}
 }
 
-// beginSilence starts every partition's silence, so that each has a grace period for a first
-// record.
+// beginSilence makes every partition's silence begin now, so that each has a grace period for its
+// first record.
 func (s *Source) beginSilence() {
-	s.unwritten = false
+	s.noRecords = false
 	now, _ := s.clock.now()
 	for _, p := range s.partitions {
-		p.arrived, p.idleUntil = now, calendar.Never
+		p.silentSince, p.idleUntil = now, calendar.Never
 	}
 }

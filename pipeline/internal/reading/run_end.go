@@ -28,7 +28,7 @@ func Ends(ctx context.Context, client *kafkalog.Client, topic string) (map[int32
 }
 
 // finished reports whether the run can end: all opened turns are settled, and no more will be
-// opened, because of a drain or the end of the input. Group 0 decides; the other groups read END.
+// opened, because of a drain or the end of the input. Group 0 decides; the others read its END.
 func (s *Source) finished(settled uint64) bool {
 	drained, ended := false, false
 	s.control.WithView(func(v *controllog.View) {
@@ -53,9 +53,9 @@ func (s *Source) finished(settled uint64) bool {
 	return s.lastKnown && settled >= s.last && all
 }
 
-// lastOwed returns the last turn that the run may close. A run with an end does not close turns
-// after the last one that, by what it has read so far, it must settle: they stay open for later
-// records.
+// lastOwed returns the last turn that the run may close. A run with an end closes no turn after the
+// last one that it must settle according to the records read so far. Later turns stay open for
+// later records.
 func (s *Source) lastOwed() uint64 {
 	switch {
 	case s.lastKnown:
@@ -63,13 +63,13 @@ func (s *Source) lastOwed() uint64 {
 	case s.opts.UntilEnd && s.opts.Group == 0:
 		_, last := s.allAtEnd()
 		return last
-	case s.opts.UntilEnd || s.opts.Bounded || s.opts.Until.IsZero(): // group 0 decides for the other groups
+	case s.opts.UntilEnd || s.opts.Bounded || s.opts.Until.IsZero(): // group 0 decides for the others
 		return allTurns
 	}
 	return s.owed
 }
 
-// end writes the END of the run, once.
+// end writes the END of the run, unless control contains it already.
 func (s *Source) end(ctx context.Context) error {
 	e := &schemas.End{Epoch: s.epoch.Load()}
 	ended := false
@@ -102,8 +102,8 @@ func (s *Source) atEnd() bool {
 }
 
 // fixLastTurn fixes the last turn of a bounded run: with Until at once, and otherwise once all
-// input has been read, as the last turn with an event. If untallied records are left, it is the
-// turn after that, because records without a turn must be in the tallies of a CLOSE, too.
+// input has been read, as the last turn with an event. If that turn is closed and untallied records
+// are left, it is the next turn: records without a turn must be in the tallies of a CLOSE, too.
 func (s *Source) fixLastTurn() {
 	if !s.opts.Bounded || s.lastKnown {
 		return

@@ -13,10 +13,10 @@ import (
 )
 
 // CheckSameRecords returns deployment.ErrLogFault if the records below the cuts of the last CLOSE
-// are not the ones that were read: after an unclean leader election, or in a recreated topic, other
+// are not those that were read. After an unclean leader election, or in a recreated topic, other
 // records can have the same offsets. It compares only the newest cuts, because a log that contains
-// a record of a leader epoch also contains all records that the epoch's leader had before it.
-// newest may be nil.
+// a record of a leader epoch also contains all earlier records of the epoch's leader. newest may be
+// nil.
 func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
@@ -29,7 +29,7 @@ func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string
 	return nil
 }
 
-// CheckSameRecordsBelow is CheckSameRecords for one partition, with cut c of the CLOSE of a turn.
+// CheckSameRecordsBelow is CheckSameRecords for one partition. c is its cut in the CLOSE of turn.
 func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64,
 	c *schemas.Cut) error {
 	if c.LeaderEpoch < 0 || c.Cut == 0 {
@@ -63,26 +63,26 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	case end >= c.Cut:
 		return nil
 	}
-	// A later leader has written below the cut. That is no fault if it wrote only markers, aborted
-	// records or batches that are empty now, which READ does not see.
+	// A later leader has written below the cut. That is no fault if READ does not see what it
+	// wrote: markers, aborted records or batches that are empty now.
 	from := max(end, bounds.Start)
-	other := false
+	otherRecord := false
 	err = client.ReadRange(ctx, topic, c.Partition, from, c.Cut, func(kafkalog.Record) error {
-		other = true
+		otherRecord = true
 		return kafkalog.StopReading
 	})
 	switch {
 	case err != nil:
 		return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
-	case other:
+	case otherRecord:
 		return fault(fmt.Sprintf("leader epoch %d ended at offset %d, but its records were read up to %d",
 			c.LeaderEpoch, end, c.Cut))
 	}
 	return nil
 }
 
-// checkKnownEpoch handles a broker that does not know the end of the cut's epoch. That is normal if
-// no later leader has written, and a fault if the partition has not reached that epoch.
+// checkKnownEpoch handles a broker that does not know where the cut's epoch ends. That is normal if
+// no later leader has written. It is a fault if the partition has not reached that epoch.
 func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut,
 	fault func(string) error) error {
 	present, err := client.LeaderEpoch(ctx, topic, c.Partition)
@@ -96,21 +96,20 @@ func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string,
 	return nil
 }
 
-// nearRestart is the number of records below a restart offset that are compared with the cut's
-// time.
+// nearRestart is how many of the records below a restart offset are compared with the cut's time.
 const nearRestart = 64
 
 // checkSameOffsets returns an error if the records below the restart offsets of the last CLOSE are
 // not those that were read. On a copy with other offsets, such as a mirror, the run would skip
-// records. The cut contains the latest time of the records below the restart offset, so a later
-// time proves that a record is another one. But if producers' timestamps may be ahead of the clock,
-// the cut's time ignores these. Then checkSameOffsets only warns, or returns an error if the run is
-// strict, and only if all records near the offset are later.
+// records. The cut contains the latest time of the records below the restart offset, so a record
+// with a later time is not one of them. But if producers' timestamps may be ahead of the clock, the
+// cut's time ignores those that are. Then a fault is suspected only if all records near the offset
+// are later, and is an error only in a strict run; otherwise it is logged.
 func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
 	}
-	topic, clock := s.dep.Config.Events.Topic, &s.classifier.clock
+	topic, rules := s.dep.Config.Events.Topic, &s.classifier.rules
 	for i := range newest.Cuts {
 		c := &newest.Cuts[i]
 		bounds, err := s.client.Offsets(ctx, topic, c.Partition)
@@ -132,7 +131,7 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 		if err != nil {
 			return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 		}
-		exact := !clock.trustProducer || clock.acceptFuture
+		exact := !rules.trustProducer || rules.acceptFuture
 		switch {
 		case later > 0 && (exact || s.opts.Strict && later == near):
 			return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: records before offset %d are "+
@@ -149,30 +148,30 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 }
 
 // checkSameTopic returns an error if the events topic does not have the id that is in the epoch of
-// the last CLOSE: it was recreated, perhaps with as many records. On another cluster it ignores the
-// id, because a copy of the topic has its own.
+// the last CLOSE: it was recreated, perhaps with as many records. The id is ignored on another
+// cluster, because a copy of the topic has an id of its own.
 func (s *Source) checkSameTopic(ctx context.Context, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
 	}
-	was, err := s.control.EpochAt(ctx, newest.Epoch)
+	old, err := s.control.EpochAt(ctx, newest.Epoch)
 	if err != nil {
 		return err
 	}
-	return s.checkTopicOf(ctx, was)
+	return s.checkTopicOf(ctx, old)
 }
 
-func (s *Source) checkTopicOf(ctx context.Context, was *schemas.Epoch) error {
+func (s *Source) checkTopicOf(ctx context.Context, old *schemas.Epoch) error {
 	cluster, id, err := s.client.TopicID(ctx, s.dep.Config.Events.Topic)
 	switch unknown := [16]byte{}; {
 	case err != nil:
 		return fmt.Errorf("finding the events topic: %w", err)
-	case was.EventsID == unknown || id == unknown || was.Cluster != cluster || was.EventsID == id:
+	case old.EventsID == unknown || id == unknown || old.Cluster != cluster || old.EventsID == id:
 		return nil
 	}
 	name := base64.RawURLEncoding.EncodeToString
 	return fmt.Errorf("comparing topic %s with the one that was read: its id is %s, but %s was read: it was deleted "+
 		"and created again, and the run would skip its first records. "+
 		"Restore the old topic, or begin a new deployment with new keys (docs/failover.md): %w",
-		s.dep.Config.Events.Topic, name(id[:]), name(was.EventsID[:]), deployment.ErrLogFault)
+		s.dep.Config.Events.Topic, name(id[:]), name(old.EventsID[:]), deployment.ErrLogFault)
 }

@@ -20,11 +20,11 @@ func TestARunRefusesATopicThatWasCreatedAgainMeanwhile(t *testing.T) {
 	t.Cleanup(cluster.Close)
 	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()}))
 	t.Cleanup(client.Close)
-	s := &Source{client: client, dep: &deployment.Deployment{}, taken: &schemas.Epoch{}, opts: Options{Groups: 1},
+	s := &Source{client: client, dep: &deployment.Deployment{}, epochRecord: &schemas.Epoch{}, opts: Options{Groups: 1},
 		session: session{partitions: []*partition{{}}}}
 	s.dep.Config.Events.Topic = "events"
 	var err error
-	s.taken.Cluster, s.taken.EventsID, err = client.TopicID(t.Context(), "events")
+	s.epochRecord.Cluster, s.epochRecord.EventsID, err = client.TopicID(t.Context(), "events")
 	must.Succeed(t, err)
 	refresh := func() error {
 		s.refreshed = time.Time{}

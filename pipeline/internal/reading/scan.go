@@ -15,18 +15,18 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ScanOptions are pipeline.ScanOptions.
+// ScanOptions has the fields of pipeline.ScanOptions.
 type ScanOptions struct {
 	From, To time.Time
 	Logger   *slog.Logger
 	Progress func(read uint64)
 }
 
-// ScanCounts are pipeline.ScanCounts.
+// ScanCounts has the fields of pipeline.ScanCounts.
 type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
-// Scan implements pipeline.ScanEvents. It reads one partition after another. An event is valid
-// until fn returns, and an event.Namer has named its user.
+// Scan implements pipeline.ScanEvents. It reads one partition after another. The event that fn
+// receives is valid until fn returns, and has a user name from an event.Namer.
 func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ScanOptions,
 	fn func(*event.Event) error) (ScanCounts, error) {
 	var seen ScanCounts
@@ -34,12 +34,12 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	if err != nil {
 		return seen, err
 	}
-	f := classifier{decoder: decoder, asked: allFiltered(d), clock: clockOf(d)}
+	f := classifier{decoder: decoder, filtered: allFiltered(d), rules: timeRulesOf(d)}
 	named := withNames(&d.Config.Events.Format, &seen.Read, fn)
 	topic := d.Config.Events.Topic
 	partitions, err := client.Partitions(ctx, topic)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return seen, &deployment.TopicError{Topic: topic, Got: "does not exist", Fix: topicrules.MakeEvents, Err: err}
+		return seen, &deployment.TopicError{Topic: topic, Got: "does not exist", Fix: topicrules.CreateEvents, Err: err}
 	}
 	if err != nil {
 		return seen, fmt.Errorf("scanning topic %s: %w", topic, err)
@@ -62,7 +62,7 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	return seen, nil
 }
 
-// withNames returns fn with named users: a user of a single record is named by the record's number.
+// withNames returns fn, called with named users. The position names a user who has only one record.
 func withNames(format *event.Format, position *uint64, fn func(*event.Event) error) func(*event.Event) error {
 	var namer event.Namer
 	return func(e *event.Event) error {
@@ -98,10 +98,10 @@ func (f *classifier) scan(r *kafkalog.Record, o ScanOptions, seen *ScanCounts, f
 	return nil
 }
 
-// scanRange returns offsets between which a partition contains all events that scan accepts. With
-// append times, records before the start of the range minus the skew are in the future, or outside
-// the range. The offsets always extend to the end of the partition, because append times need not
-// be in order.
+// scanRange returns a range of offsets of a partition that contains all events that scan accepts.
+// With append times, records more than the skew before the start of the time range are in the
+// future or outside that range. The offsets always extend to the end of the partition, because
+// append times need not be in order.
 func (f *classifier) scanRange(ctx context.Context, client *kafkalog.Client, topic string, id int32,
 	o ScanOptions) (from, to int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, id)
@@ -109,10 +109,10 @@ func (f *classifier) scanRange(ctx context.Context, client *kafkalog.Client, top
 		return 0, 0, err
 	}
 	from, to = bounds.Start, bounds.LastStable
-	if f.clock.trustProducer || f.clock.acceptFuture || o.From.IsZero() {
+	if f.rules.trustProducer || f.rules.acceptFuture || o.From.IsZero() {
 		return from, to, nil
 	}
-	offset, found, err := client.OffsetAt(ctx, topic, id, max(0, minus(o.From.UnixMilli(), f.clock.skew)))
+	offset, found, err := client.OffsetAt(ctx, topic, id, max(0, minus(o.From.UnixMilli(), f.rules.skew)))
 	if err != nil {
 		return 0, 0, err
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// Source implements transforms.Source as READ for one group of partitions: it reads events and
+// Source implements transforms.Source as READ for one group of partitions. It reads events and
 // control, decides every record's outcome, and emits the contributions to opened turns. The Source
-// of group 0 starts epochs and closes turns; the Sources of other groups join its epochs
-// (groups.go). Safe for concurrent use; only one Step runs at a time.
+// of group 0 starts epochs and closes turns. The Sources of other groups join its epochs
+// (groups.go). A Source is safe for concurrent use, but only one Step runs at a time.
 type Source struct {
 	dep        *deployment.Deployment
 	client     *kafkalog.Client
@@ -42,27 +42,27 @@ type Source struct {
 	callMu   sync.Mutex // guards calls and stopStep
 	calls    int64
 	stopStep context.CancelFunc
-	step     sync.Mutex // held by the running step
+	stepMu   sync.Mutex // held by the running step
 
-	epoch  atomic.Int64   // beginStep reads it during a step; −1: outside an epoch
-	reader int64          // number of the reader, except in group 0
-	taken  *schemas.Epoch // in group 0: the newest EPOCH that it wrote
-	// assembling is when group 0 started to wait for the readers of other groups.
+	epoch       atomic.Int64   // −1 outside an epoch; atomic, because beginStep reads it during a step
+	reader      int64          // number of the reader, except in group 0
+	epochRecord *schemas.Epoch // the newest EPOCH that this Source wrote, in group 0
+	// assembling is when group 0 began to wait for the readers of other groups.
 	assembling time.Time
 	session
-	// underWay is the last turn that a drain must finish: one that this run opened in any epoch, or
-	// that an earlier run left with decisions on the ledger.
+	// underWay is the last turn that a drain must finish. Either this run opened it, in any epoch,
+	// or an earlier run left it with decisions on the ledger.
 	underWay uint64
-	// owed is the last turn that the run has to settle; with UntilEnd, the last one with an event
-	// of this group that has been read below the ends.
+	// owed is the last turn that the run must settle. With UntilEnd, it is the last turn with an
+	// event of this group that has been read below the ends.
 	owed uint64
-	// stalledEpochs is the number of epochs given up since the turn stalledAfter was settled.
+	// stalledEpochs is how many epochs were given up since the turn stalledAfter was settled.
 	stalledEpochs int
 	stalledAfter  uint64
-	// answered is when the last answered fetch of any epoch was sent, by partition, in Unix ms.
-	answered map[int32]int64
-	users    *packing.Users
-	spare    *packing.Pool
+	// answeredAt is when the last fetch with a response was sent, in Unix ms, by partition.
+	answeredAt map[int32]int64
+	users      *packing.Users
+	spare      *packing.Pool
 }
 
 // session is the state of READ within one epoch.
@@ -71,23 +71,23 @@ type session struct {
 	buffers      map[uint64]*packing.Buffer
 	buffered     uint64
 	unneeded     unneededTurns
-	needed       uint64 // lastNeeded as of the last poll
-	unwritten    bool   // the topic has no record yet, so no window is closed: see awaitFirstRecord
+	needed       uint64 // lastNeeded at the last poll
+	noRecords    bool   // the topic has had no record, so no window is closed: see awaitFirstRecord
 	opened       uint64 // last turn opened in this epoch, or settled before
 	openedAt     time.Time
 	fromLedger   uint64      // turn to be redone from the ledger; 0: none
-	closed       uint64      // last turn closed on control, as far as control has been read
+	closed       uint64      // last turn closed on control, as far as control was read
 	closeWritten uint64      // last turn of a CLOSE that this run wrote
-	lastPassed   passedState // except in group 0: the newest PASSED
+	lastPassed   passedState // the newest PASSED, except in group 0
 	tallies      schemas.ReadTallies
-	last         uint64 // bounded runs: last turn, once lastKnown
+	last         uint64 // last turn of a bounded run, valid once lastKnown
 	lastKnown    bool
 	refreshed    time.Time
 }
 
 // Options configure READ. Fields without a comment are those of pipeline.RunOptions.
 type Options struct {
-	// Group is the number of this group, which reads every Groups-th partition, starting with
+	// Group is the number of this group, which reads every Groups-th partition, beginning with
 	// partition Group. Groups 0 means 1.
 	Group, Groups int
 	// Crowded is set if the engine may run the steps of several groups one after another.
@@ -95,8 +95,8 @@ type Options struct {
 	Bounded  bool
 	Until    time.Time
 	UntilEnd bool
-	// Ends are the last stable offsets of the events topic when the run began, by partition, for
-	// Bounded and UntilEnd: the result of the function Ends.
+	// Ends are the last stable offsets of the events topic when the run began, by partition.
+	// Bounded and UntilEnd need them; the function Ends returns them.
 	Ends       map[int32]int64
 	StallLimit time.Duration // includes Outputs.PublishEvery; no default
 	Strict     bool          // see checkSameOffsets
@@ -105,7 +105,7 @@ type Options struct {
 	Losses     *watch.Losses // receives the outcomes of records; may be nil
 }
 
-// check returns an error for options that would make a reader end at once, never end, or leave out
+// check returns an error for options with which a reader would end at once, never end, or leave out
 // records.
 func (o *Options) check() error {
 	switch {
@@ -119,7 +119,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// New returns READ for a run that was announced on control. The caller closes it.
+// New returns READ for a run that was announced on control. The caller must close it.
 func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	opts Options) (*Source, error) {
 	opts.Groups = max(opts.Groups, 1)
@@ -134,9 +134,9 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 		dep: d, client: client, control: control, run: control.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
 		clock:  newTrustedTime(d.Config.Time.Skew, opts.Logger),
 		hasher: schemas.NewHasher(d.Config.Keys.UserHash.Reveal()), reader: -1, spare: packing.NewPool(d.Config.Shards),
-		classifier: classifier{decoder: decoder, asked: allFiltered(d),
-			turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d),
-			past: pastClocks(control.Header, clockOf(d))},
+		classifier: classifier{decoder: decoder, filtered: allFiltered(d),
+			turns: calendar.New(control.Header, d.Config.Privacy.Period), rules: timeRulesOf(d),
+			past: pastTimeRulesOf(control.Header, timeRulesOf(d))},
 	}
 	s.users = packing.NewUsers(s.hasher, d.Config.Shards, knownUsersBytes)
 	if !opts.Bounded && !opts.Until.IsZero() {
@@ -151,16 +151,16 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 		return nil, err
 	}
 	s.fetcher = client.NewFetcher()
-	s.fetcher.Reuse = true // nothing of an event's record is kept after the poll
+	s.fetcher.Reuse = true // no memory of an event's record is kept after the poll
 	return s, nil
 }
 
-// Step implements transforms.Source. If the position differs from the last Step's, the engine has
-// restored an earlier state, and READ starts a new epoch.
+// Step implements transforms.Source. If from is not the position that the last Step returned, the
+// engine has restored an earlier state, and READ starts a new epoch.
 func (s *Source) Step(ctx context.Context, from transforms.Restriction) (transforms.Step, error) {
 	ctx, calls, expected := s.beginStep(ctx, from)
-	s.step.Lock()
-	defer s.step.Unlock()
+	s.stepMu.Lock()
+	defer s.stepMu.Unlock()
 	if ctx.Err() != nil {
 		return transforms.Step{}, ctx.Err()
 	}
@@ -181,8 +181,8 @@ func (s *Source) Step(ctx context.Context, from transforms.Restriction) (transfo
 	return step, nil
 }
 
-// beginStep registers a call and interrupts a running one, which the engine has abandoned. expected
-// reports whether the position is the last call's.
+// beginStep registers a call and interrupts a running one, because the engine has abandoned it.
+// expected reports whether from is the position that the last call returned.
 func (s *Source) beginStep(ctx context.Context, from transforms.Restriction) (context.Context, int64, bool) {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
@@ -195,11 +195,11 @@ func (s *Source) beginStep(ctx context.Context, from transforms.Restriction) (co
 	return ctx, s.calls, expected
 }
 
-// errReplaced means that another process of this run reads the group. The engine either has
-// abandoned this process or must restart the job.
+// errReplaced means that another process of this run reads the group. Either the engine has
+// abandoned this process, or it must restart the job.
 var errReplaced = errors.New("another process of this run has started to read the same partitions")
 
-// endStep ends reading without an error if another run has superseded this one, or after a STOP.
+// endStep ends reading: without an error if another run has superseded this one, or after a STOP.
 func (s *Source) endStep(from transforms.Restriction, err error) (transforms.Step, error) {
 	if errors.Is(err, deployment.ErrSuperseded) || errors.Is(err, deployment.ErrStopped) {
 		from.Done = true
@@ -209,18 +209,18 @@ func (s *Source) endStep(from transforms.Restriction, err error) (transforms.Ste
 }
 
 // advance reads and closes turns until it can open a turn, reading is over, or the step's time is
-// up. In the step's Next, it sets only Done and, if it opens a turn, Tick.
+// up. In the Next of the step, it sets only Done and, if it opens a turn, Tick.
 func (s *Source) advance(ctx context.Context) (transforms.Step, error) {
 	openStep, idleStep := s.stepLimits()
 	for began := time.Now(); ; {
-		settled, anew, err := s.catchUp()
+		settled, needsEpoch, err := s.catchUp()
 		switch {
 		case err != nil:
 			return transforms.Step{}, err
 		case s.finished(settled):
 			return transforms.Step{Next: transforms.Restriction{Done: true}}, s.end(ctx)
-		case anew || s.settleOverdue(settled):
-			if !anew {
+		case needsEpoch || s.settleOverdue(settled):
+			if !needsEpoch {
 				s.log.Warn("a turn has not settled in time: starting a new epoch", "turn", s.opened)
 				if settled != s.stalledAfter {
 					s.stalledEpochs, s.stalledAfter = 0, settled
@@ -246,31 +246,31 @@ func (s *Source) advance(ctx context.Context) (transforms.Step, error) {
 			}
 			continue
 		}
-		left := idleStep - time.Since(began)
+		remaining := idleStep - time.Since(began)
 		if s.opened > settled {
-			left = openStep - time.Since(began)
+			remaining = openStep - time.Since(began)
 		}
-		if left <= 0 {
+		if remaining <= 0 {
 			return transforms.Step{}, nil
 		}
-		if err := s.poll(ctx, settled, min(left, PollWait)); err != nil {
+		if err := s.poll(ctx, settled, min(remaining, PollWait)); err != nil {
 			return transforms.Step{}, err
 		}
 	}
 }
 
-// append writes to control, and passes the append time to the clock.
+// append writes to control, and tells the clock the append time.
 func (s *Source) append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
 	_, before := s.clock.read()
 	offsets, err := s.writer.Append(ctx, bodies...)
 	if err == nil {
 		_, after := s.clock.read()
-		s.clock.hear(s.writer.AppendTime(), after-before)
+		s.clock.setBroker(s.writer.AppendTime(), after-before)
 	}
 	return offsets, err
 }
 
-// writeCloseOrPassed writes the turns that this reader has passed: as CLOSEs in group 0, as a
+// writeCloseOrPassed writes which turns this reader has passed: as CLOSEs in group 0, and as a
 // PASSED in other groups.
 func (s *Source) writeCloseOrPassed(ctx context.Context, settled uint64) (wrote bool, err error) {
 	if s.opts.Group > 0 {
@@ -279,8 +279,9 @@ func (s *Source) writeCloseOrPassed(ctx context.Context, settled uint64) (wrote 
 	return s.closeTurns(ctx, settled)
 }
 
-// catchUp copies the state of control. anew reports whether a new epoch is needed.
-func (s *Source) catchUp() (settled uint64, anew bool, err error) {
+// catchUp copies the state of control. needsEpoch reports whether READ must start or join a new
+// epoch.
+func (s *Source) catchUp() (settled uint64, needsEpoch bool, err error) {
 	var stop *schemas.Stop
 	epoch := s.epoch.Load()
 	s.control.WithView(func(v *controllog.View) {
@@ -293,19 +294,19 @@ func (s *Source) catchUp() (settled uint64, anew bool, err error) {
 		case s.opts.Group > 0 && v.Replaced(s.run, uint32(s.opts.Group), s.reader):
 			err = errReplaced
 		case epoch < 0: // READ is outside an epoch
-			anew = true
+			needsEpoch = true
 		case s.opts.Group > 0:
-			anew = v.Epoch != epoch
+			needsEpoch = v.Epoch != epoch
 		case v.Epoch != epoch:
 			err = errReplaced
 		default:
-			anew = v.Lost || joining
+			needsEpoch = v.Lost || joining
 		}
 	})
 	if err == nil && stop != nil {
 		err = controllog.Stopped(stop)
 	}
-	return settled, anew, err
+	return settled, needsEpoch, err
 }
 
 // renew starts a new epoch in group 0, and joins the epoch of group 0 in other groups.

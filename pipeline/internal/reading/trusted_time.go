@@ -7,28 +7,28 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
 
-// trustedTime compares this machine's clock with the time elapsed since the run began and with the
-// broker's clock. While no two of the three agree, the earliest closes windows and the latest
-// decides which records are in the future. The elapsed time excludes the time during which the
-// machine slept, and so does a broker's time that was received before the clocks began to differ;
-// such a time does not decide which records are in the future. Times are in milliseconds. An offset
-// is a time minus the elapsed time.
+// trustedTime compares three times: this machine's wall clock, the time elapsed since the run
+// began, and the broker's clock. While no two of them agree, the earliest closes windows, and the
+// latest decides which records are in the future. The elapsed time excludes the time during which
+// the machine slept. So does a broker's time that was received before the clocks began to differ,
+// which therefore does not decide which records are in the future. Times are in milliseconds. An
+// offset is a time minus the elapsed time.
 type trustedTime struct {
-	read      func() (wall, passed int64)
+	read      func() (wall, elapsed int64)
 	tolerance int64
-	steady    *int64 // offset of the wall clock when last confirmed
-	broker    *int64
-	heard     int64 // passed time when the broker's time was last heard
-	since     int64 // passed time when the clocks began to differ
+	steady    *int64 // offset of the wall clock when it was last confirmed; nil: never
+	broker    *int64 // offset of the broker's clock; nil: unknown
+	brokerAt  int64  // elapsed time when the broker's time was last received
+	since     int64  // elapsed time when the clocks began to differ
 	differ    bool
 	logged    watch.Repeat
 	log       *slog.Logger
 }
 
 const (
-	// clocksDiffer is the time by which clocks may differ, in addition to the skew.
+	// clocksDiffer is how far clocks may differ, in addition to the skew.
 	clocksDiffer = 5 * time.Second
-	// adoptAfter is how long a clock is not trusted after it was set, if the broker's time is
+	// adoptAfter is how long a wall clock that was set is not trusted while the broker's time is
 	// unknown.
 	adoptAfter = time.Hour
 )
@@ -41,43 +41,44 @@ func newTrustedTime(skew time.Duration, log *slog.Logger) *trustedTime {
 	}}
 }
 
-// hear records a broker's append time with its greatest possible age.
-func (c *trustedTime) hear(stamp, age int64) {
+// setBroker records an append time of the broker. age is the longest time that may have passed
+// since.
+func (c *trustedTime) setBroker(stamp, age int64) {
 	if stamp <= 0 || age > clocksDiffer.Milliseconds() {
 		return
 	}
-	_, passed := c.read()
-	offset := stamp - passed
+	_, elapsed := c.read()
+	offset := stamp - elapsed
 	if c.broker == nil && c.steady != nil && !c.agree(*c.steady, offset) {
-		c.steady = nil // it was never confirmed
+		c.steady = nil // no broker had confirmed it
 	}
-	c.broker, c.heard = &offset, passed
+	c.broker, c.brokerAt = &offset, elapsed
 }
 
 func (c *trustedTime) agree(a, b int64) bool { return max(a, b)-min(a, b) <= c.tolerance }
 
-// now returns the time that closes windows, and the time after which records are in the future if
-// they exceed it by more than the skew.
+// now returns two times. earliest is the time that closes windows. Records that exceed latest by
+// more than the skew are in the future.
 func (c *trustedTime) now() (earliest, latest int64) {
-	wall, passed := c.read()
-	offset := wall - passed
+	wall, elapsed := c.read()
+	offset := wall - elapsed
 	low, high := offset, offset
 	for _, other := range []*int64{c.steady, c.broker} {
 		if other != nil {
 			low, high = min(low, *other), max(high, *other)
 		}
 	}
-	was := c.differ
+	differed := c.differ
 	c.differ = high-low > c.tolerance
-	if c.differ && !was {
-		c.since = passed
+	if c.differ && !differed {
+		c.since = elapsed
 	}
 	steady := c.steady != nil && c.agree(offset, *c.steady)
 	switch {
 	case !c.differ, steady, c.broker != nil && c.agree(offset, *c.broker), c.broker == nil &&
-		passed-c.since > adoptAfter.Milliseconds():
+		elapsed-c.since > adoptAfter.Milliseconds():
 		low, high = offset, offset
-		// A clock may be slow within the tolerance, so a record is in the future only if no
+		// The wall clock may be slow within the tolerance, so a record is in the future only if no
 		// agreeing clock has reached its time.
 		for _, other := range []*int64{c.steady, c.broker} {
 			if other != nil && c.agree(offset, *other) {
@@ -86,11 +87,11 @@ func (c *trustedTime) now() (earliest, latest int64) {
 		}
 		c.steady = &offset
 	case c.broker != nil && c.steady != nil && c.agree(*c.steady, *c.broker):
-		if low = *c.steady; c.heard >= c.since {
+		if low = *c.steady; c.brokerAt >= c.since {
 			high = low
 		}
 	}
-	return low + passed, high + passed
+	return low + elapsed, high + elapsed
 }
 
 // report logs when the clocks differ, and when they agree again.

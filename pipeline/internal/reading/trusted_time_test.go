@@ -42,7 +42,7 @@ func TestRuleAWrongClockDoesNotDecide(t *testing.T) {
 		}
 		for ; passed < 75*second; passed += second {
 			if c.broker && passed%(10*second) == 0 {
-				clock.hear(noon+passed, 100)
+				clock.setBroker(noon+passed, 100)
 			}
 			earliest, latest := clock.now()
 			clock.report(time.UnixMilli(noon + passed))
@@ -90,7 +90,7 @@ func TestRuleFetchedRecordsAreJudgedByTheTrustedClock(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.next, p.asked = 0, noon
+		p.next, p.fetchedAt = 0, noon
 		s.clock.now()
 		wall += c.step
 		stamp := noon + c.stamp
@@ -102,9 +102,9 @@ func TestRuleFetchedRecordsAreJudgedByTheTrustedClock(t *testing.T) {
 		if got := p.idleUntil; c.trust == deployment.TrustBroker && (got > want || got < want-5000) {
 			t.Errorf("%+v: windows up to %d ms after noon close, want %d", c, got-noon, want-noon)
 		}
-		s.unwritten = true
-		if s.awaitFirstRecord(); p.arrived != noon+c.clock {
-			t.Errorf("%+v: the silence after the first record begins %d ms after noon", c, p.arrived-noon)
+		s.noRecords = true
+		if s.awaitFirstRecord(); p.silentSince != noon+c.clock {
+			t.Errorf("%+v: the silence after the first record begins %d ms after noon", c, p.silentSince-noon)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestRuleAMachineThatSleptCallsNoRecordOfTheFuture(t *testing.T) {
 	var passed, asleep int64
 	clock := newTrustedTime(time.Second, slog.New(slog.DiscardHandler))
 	clock.read = func() (int64, int64) { return noon + passed + asleep, passed }
-	clock.hear(noon, 10)
+	clock.setBroker(noon, 10)
 	clock.now()
 	passed = 20_000
 	clock.now()
@@ -128,12 +128,12 @@ func TestRuleAMachineThatSleptCallsNoRecordOfTheFuture(t *testing.T) {
 				latest-noon)
 		}
 	}
-	clock.hear(noon+passed+slept, clocksDiffer.Milliseconds()+1) // too old
-	clock.hear(-1, 10)                                           // none
+	clock.setBroker(noon+passed+slept, clocksDiffer.Milliseconds()+1) // too old
+	clock.setBroker(-1, 10)                                           // none
 	if earliest, _ := clock.now(); earliest != noon+passed {
 		t.Errorf("a time that was not heard now is believed")
 	}
-	clock.hear(noon+passed+slept, 10)
+	clock.setBroker(noon+passed+slept, 10)
 	if earliest, latest := clock.now(); earliest != noon+passed+slept || latest != earliest {
 		t.Errorf("the broker confirms the clock, and the time is %d to %d ms after noon", earliest-noon, latest-noon)
 	}

@@ -2,8 +2,8 @@ package reading
 
 import "github.com/tollgate-dp/tollgate/pipeline/internal/packing"
 
-// unneededTurns holds the positions of events in turns that this run does not settle. The run does
-// not keep their contributions.
+// unneededTurns holds the positions of events in turns that this run does not settle. Their
+// contributions are not kept.
 type unneededTurns struct {
 	first map[int32]packing.Mark // position of the first such event, by partition
 	last  uint64                 // last turn of such an event; 0: none
@@ -20,8 +20,8 @@ func (s *Source) skipEvent(partition int32, turn uint64, position packing.Mark) 
 	s.unneeded.last = max(s.unneeded.last, turn)
 }
 
-// lastNeeded returns the last turn whose contributions this run may need, because it may close the
-// turn or an earlier run has closed it.
+// lastNeeded returns the last turn whose contributions this run may need: it may close the turn, or
+// an earlier run has closed it.
 func (s *Source) lastNeeded() uint64 {
 	if all, _ := s.allAtEnd(); s.opts.UntilEnd && !all {
 		return allTurns // later records may belong to later turns

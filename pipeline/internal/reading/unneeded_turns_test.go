@@ -25,7 +25,7 @@ func newFeeder(t *testing.T, opts Options) *feeder {
 	const shards = 16
 	hasher := schemas.NewHasher([32]byte{3})
 	s := &Source{
-		classifier: *testFates(t, clock{acceptFuture: true}), opts: opts, hasher: hasher,
+		classifier: *testFates(t, timeRules{acceptFuture: true}), opts: opts, hasher: hasher,
 		dep:   &deployment.Deployment{Metrics: make([]deployment.CompiledMetric, 1)},
 		users: packing.NewUsers(hasher, shards, 64<<20), spare: packing.NewPool(shards),
 	}

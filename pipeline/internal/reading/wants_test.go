@@ -12,7 +12,7 @@ import (
 // together, although a broker serves partitions in order until the response is full.
 func TestRuleNoPartitionStarves(t *testing.T) {
 	const partitions, chunks, room = 64, 50, 8
-	f := testFates(t, clock{})
+	f := testFates(t, timeRules{})
 	s := &Source{classifier: *f, control: &controllog.Log{Topic: "control"},
 		dep: &deployment.Deployment{Metrics: make([]deployment.CompiledMetric, 1)}}
 	s.dep.Config.Events.Topic = "events"

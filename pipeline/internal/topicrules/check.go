@@ -13,25 +13,26 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Check checks all topics of a deployment and returns all faults, joined: one
-// *deployment.TopicError for each wrong setting, and one that wraps deployment.ErrLogFault for each
-// topic that does not belong with the others. It logs possible improvements to o.Logger. Other
-// errors are the broker's.
+// Check checks all topics of a deployment and returns all faults, joined. A wrong setting is a
+// *deployment.TopicError. A topic that does not belong with the others is one that wraps
+// deployment.ErrLogFault. Check logs possible improvements to o.Logger. Other errors are the
+// broker's.
 func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o Options) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	var found []error
+	var faults []error
 	rules := rulesOfTopics(d)
-	seen, err := describeTopics(ctx, d, client, rules)
-	if err == nil && len(seen.apart) > 0 {
-		// An init or a run may have written between two requests, so only lasting faults count.
-		seen, err = describeTopics(ctx, d, client, rules)
+	topics, err := describeTopics(ctx, d, client, rules)
+	if err == nil && len(topics.mismatched) > 0 {
+		// An init or a run may have written between two requests, so only a fault that persists
+		// counts.
+		topics, err = describeTopics(ctx, d, client, rules)
 	}
 	if err != nil {
 		return err
 	}
-	for i, t := range seen.states {
+	for i, t := range topics.states {
 		if t == nil {
-			found = append(found, seen.wrong[i])
+			faults = append(faults, topics.failed[i])
 			continue
 		}
 		for _, rule := range rules[i].rules {
@@ -40,44 +41,44 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		for _, w := range t.warnings {
 			o.Logger.Warn(w)
 		}
-		found = append(found, t.found...)
+		faults = append(faults, t.faults...)
 	}
-	leaveOutMissing := func(selected func(topic string) bool) {
-		found = slices.DeleteFunc(found, func(err error) bool {
+	dropMissing := func(selected func(topic string) bool) {
+		faults = slices.DeleteFunc(faults, func(err error) bool {
 			t, ok := errors.AsType[*deployment.TopicError](err)
 			return ok && selected(t.Topic) && errors.Is(err, kafkalog.ErrUnknownTopic)
 		})
 	}
-	for _, one := range seen.apart {
-		// This error is more specific than a missing topic, and has another remedy.
-		leaveOutMissing(func(topic string) bool { return topic == one.Topic })
-		found = append(found, one)
+	for _, fault := range topics.mismatched {
+		// This error is more specific than that of a missing topic, and has another remedy.
+		dropMissing(func(topic string) bool { return topic == fault.Topic })
+		faults = append(faults, fault)
 	}
-	if o.Made != nil {
-		leaveOutMissing(o.Made)
+	if o.WillCreate != nil {
+		dropMissing(o.WillCreate)
 	}
-	otherFaults := len(found) > 0 // strictness is not the only reason
-	for _, w := range weaknesses(seen.states, o) {
+	otherFaults := len(faults) > 0 // the check fails even without Strict
+	for _, w := range weaknesses(topics.states, o) {
 		if otherFaults {
 			w.Err = nil
 		}
-		found = append(found, w)
+		faults = append(faults, w)
 	}
-	if len(found) == 0 {
+	if len(faults) == 0 {
 		return nil
 	}
-	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
+	return fmt.Errorf("checking the topics: %w", errors.Join(faults...))
 }
 
-// described holds the state of each topic, or its error.
+// described holds, for each topic, its state or the error of describing it.
 type described struct {
-	states []*state
-	wrong  []*deployment.TopicError
-	apart  []*deployment.TopicError // topics that cannot belong to one deployment
+	states     []*state
+	failed     []*deployment.TopicError
+	mismatched []*deployment.TopicError // topics that are gone or belong to another deployment
 }
 
-// describeTopics describes all topics concurrently, because the client waits a little for each
-// missing one: brokers learn of new topics late.
+// describeTopics describes all topics concurrently. For a missing topic the client waits a little,
+// because brokers learn of new topics late.
 func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	rules []rulesOfTopic) (*described, error) {
 	s := &described{make([]*state, len(rules)), make([]*deployment.TopicError, len(rules)), nil}
@@ -87,29 +88,29 @@ func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafka
 		all.Go(func() { s.states[i], failures[i] = describeTopic(ctx, d, client, rules[i].topic) })
 	}
 	all.Wait()
-	missing, unseen := map[string]bool{}, false
+	missing, forbidden := map[string]bool{}, false
 	for i, err := range failures {
-		if err != nil && !errors.As(err, &s.wrong[i]) {
+		if err != nil && !errors.As(err, &s.failed[i]) {
 			return nil, err
 		}
 		if err != nil {
 			missing[rules[i].topic] = errors.Is(err, kafkalog.ErrUnknownTopic)
-			unseen = unseen || errors.Is(err, kafkalog.ErrForbidden)
+			forbidden = forbidden || errors.Is(err, kafkalog.ErrForbidden)
 		}
 	}
-	if unseen {
+	if forbidden {
 		return s, nil
 	}
 	var err error
-	s.apart, err = checkSameDeployment(ctx, d, client, missing)
+	s.mismatched, err = checkSameDeployment(ctx, d, client, missing)
 	return s, err
 }
 
-// MakeEvents is the remedy if the events topic does not exist.
-const MakeEvents = "create it, let tollgate init --create-topics --event-partitions N make it, or correct events.topic"
+// CreateEvents is the remedy for a missing events topic.
+const CreateEvents = "create it, let tollgate init --create-topics --event-partitions N make it, or correct events.topic"
 
-// describeTopic requests everything that the rules need. It returns a *deployment.TopicError if the
-// topic does not exist, or the broker denies access.
+// describeTopic requests what the rules need to know about a topic. It returns a
+// *deployment.TopicError if the topic does not exist or the broker denies access.
 func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	name string) (*state, error) {
 	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
@@ -117,7 +118,7 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		fix := "create it with tollgate init --create-topics, or correct its name under outputs"
 		if name == d.Config.Events.Topic {
-			fix = MakeEvents
+			fix = CreateEvents
 		}
 		return nil, &deployment.TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: kafkalog.ErrUnknownTopic}
 	}
@@ -125,14 +126,14 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 		t.partitions = len(ids)
 		t.replicas, t.brokers, err = client.Replication(ctx, name)
 	}
-	right := "Describe"
+	right, refused := "Describe", "describe it"
 	if err == nil {
-		right = "DescribeConfigs"
+		right, refused = "DescribeConfigs", "read its settings"
 		t.settings, err = client.TopicConfig(ctx, name)
 	}
 	if errors.Is(err, kafkalog.ErrForbidden) {
-		return nil, &deployment.TopicError{Topic: name, Got: "does not allow this user to read it",
-			Fix: fmt.Sprintf("allow the user %s on the topic", right), Err: err}
+		return nil, &deployment.TopicError{Topic: name, Got: "does not let this user " + refused,
+			Fix: fmt.Sprintf("grant the user %s on the topic", right), Err: err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checking the topics: %w", err)
@@ -140,8 +141,8 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 	return t, nil
 }
 
-// checkSameDeployment looks for topics that cannot belong to one deployment: one is empty or
-// missing although another contains records that are written later.
+// checkSameDeployment returns the topics that are gone, or that cannot belong to the same
+// deployment because one is empty although another contains records of a later time.
 func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	missing map[string]bool) ([]*deployment.TopicError, error) {
 	out := &d.Config.Outputs
@@ -153,19 +154,19 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 	if missing[out.Control] {
 		state = "does not exist"
 	}
-	var apart []*deployment.TopicError
-	gone := func(topic, fix string) {
-		apart = append(apart, &deployment.TopicError{Topic: topic,
+	var mismatched []*deployment.TopicError
+	addMissing := func(topic, fix string) {
+		mismatched = append(mismatched, &deployment.TopicError{Topic: topic,
 			Got: fmt.Sprintf("does not exist, but topic %s holds records", out.Control), Err: deployment.ErrLogFault,
 			Fix: fix})
 	}
 	if topic := d.Config.Events.Topic; control && missing[topic] {
-		gone(topic, "if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise "+
+		addMissing(topic, "if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise "+
 			"correct events.topic")
 	}
-	for _, topic := range []string{out.Turns, out.DeadLetter} { // no run needs their old records
+	for _, topic := range []string{out.Turns, out.DeadLetter} { // no run needs the records of these topics
 		if control && missing[topic] {
-			apart = append(apart,
+			mismatched = append(mismatched,
 				&deployment.TopicError{Topic: topic, Got: "does not exist any more", Err: kafkalog.ErrUnknownTopic,
 					Fix: "recreate it with tollgate change --create-topics; no run needs the lost records"})
 		}
@@ -178,19 +179,19 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 		case hasRecords && !control:
 			return []*deployment.TopicError{{Topic: out.Control,
 				Got: fmt.Sprintf("%s, but topic %s holds records", state, topic), Err: deployment.ErrLogFault,
-				Fix: "control was lost, or they belong to different deployments: restore control, or begin a new " +
-					"deployment with new keys with topics of other names"}}, nil
+				Fix: "control was lost, or the topics belong to different deployments: restore control, or begin a " +
+					"new deployment with new keys and with new topic names"}}, nil
 		case control && missing[topic] && topic != out.Turns:
-			gone(topic, "if the name is new, create the topic with tollgate change --create-topics; if the topic was "+
+			addMissing(topic, "if the name is new, create the topic with tollgate change --create-topics; if the topic was "+
 				"lost, restore it, or begin a new deployment with new keys, because an empty topic does not contain "+
 				"what was published or decided")
 		}
 	}
-	return apart, nil
+	return mismatched, nil
 }
 
-// HoldsRecords reports whether a topic has ever contained records. It returns false for topics in
-// missing, which may be nil.
+// HoldsRecords reports whether a topic has ever contained records. For topics in missing, which may
+// be nil, it returns false.
 func HoldsRecords(ctx context.Context, client *kafkalog.Client, topic string, missing map[string]bool) (bool, error) {
 	if missing[topic] {
 		return false, nil

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// minRetention and retentionFactor determine the least retention of records that a restart may
-	// read again: see neededRetention.
+	// minRetention and retentionFactor determine how long the records that a restart may read again
+	// must be kept: see neededRetention.
 	minRetention    = time.Hour
 	retentionFactor = 3
 )
 
-// neededRetention returns the least retention of events. A restart reads from the cut of the last
-// settled turn, which covers the open turn, its late events and the wait for silent partitions. The
-// retention is three times that, and at least an hour, so that an operator has time to restart the
-// run.
+// neededRetention returns the minimum retention of events. A restart reads from the cut of the last
+// settled turn, so it needs the open turn, the late events of that turn and the wait for silent
+// partitions. The retention is three times that, and at least an hour, to give an operator time to
+// restart the run.
 func neededRetention(d *deployment.Deployment) time.Duration {
 	turn := time.Duration(deployment.LeastSlide(d)) * time.Millisecond
 	t := &d.Config.Time
@@ -35,7 +35,7 @@ func retentionRule(retention time.Duration) topicRule {
 			return
 		}
 		want := strconv.FormatInt(retention.Milliseconds(), 10)
-		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, retention, forEver),
+		t.addFault(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, retention, forEver),
 			"a restart could miss records that it needs: "+t.alter(Retention, want))
 	}
 }
@@ -46,23 +46,23 @@ func keptForEver(t *state) {
 	}
 	for _, s := range []string{Retention, RetentionBytes} {
 		if v := t.setting(s); v != forEver {
-			t.wrong(s, forEver, "control must keep its records forever: "+t.alter(s, forEver))
+			t.addFault(s, forEver, "control must keep its records forever: "+t.alter(s, forEver))
 		}
 	}
 }
 
-// bytesRule reports a limit in bytes, because it leaves the retention time unknown.
+// bytesRule reports a limit in bytes, because such a limit leaves the retention time unknown.
 func bytesRule(instead string) topicRule {
 	return func(t *state) {
 		if t.limitedInBytes() {
-			t.wrong(RetentionBytes, forEver,
+			t.addFault(RetentionBytes, forEver,
 				"a restart could miss records that it needs: "+t.alter(RetentionBytes, forEver)+instead)
 		}
 	}
 }
 
-// eventBytesRule is bytesRule for the events topic, unless the configuration accepts such a limit,
-// because the topic may belong to another team.
+// eventBytesRule is bytesRule for the events topic. It only warns if the configuration accepts a
+// limit in bytes, because the topic may belong to another team.
 func eventBytesRule(d *deployment.Deployment) topicRule {
 	return func(t *state) {
 		switch {

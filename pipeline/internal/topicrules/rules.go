@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// minMaxMessage is the largest batch that the client writes.
+	// minMaxMessage is the size of the largest batch that the client writes.
 	minMaxMessage = kafkalog.DefaultBatchBytes
-	// roomForMessages is Kafka's own default for max.message.bytes.
-	roomForMessages = "1048588"
+	// defaultMaxMessage is Kafka's own default for max.message.bytes.
+	defaultMaxMessage = "1048588"
 )
 
 // kafkaDefault returns Kafka's default for a setting, for brokers that do not report the setting.
 func kafkaDefault(setting string) string {
 	return map[string]string{
 		CleanupPolicy: "delete", Retention: "604800000", RetentionBytes: forEver, TimestampType: "CreateTime",
-		MaxMessageBytes: roomForMessages, UncleanElections: "false", MinInSync: "1",
+		MaxMessageBytes: defaultMaxMessage, UncleanElections: "false", MinInSync: "1",
 	}[setting]
 }
 
-// state is a topic as described by the broker, and its faults.
+// state is what the broker says about a topic, and the faults found.
 type state struct {
 	name       string
-	broker     string // for commands in texts
+	broker     string // bootstrap server of the commands in messages
 	partitions int
-	replicas   int // of the partition with the fewest; 0: unknown
-	brokers    int // in the cluster
+	replicas   int // of the partition with the fewest replicas; 0: unknown
+	brokers    int // number in the cluster
 	settings   map[string]string
-	found      []error
+	faults     []error
 	weaknesses []*deployment.TopicError
 	warnings   []string
 }
@@ -47,7 +47,7 @@ type rulesOfTopic struct {
 	rules []topicRule
 }
 
-// rulesOfTopics returns the rules for every topic of the deployment, which docs/runbook.md contains
+// rulesOfTopics returns the rules for every topic of the deployment. docs/runbook.md contains them
 // as a table.
 func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	out, retention := &d.Config.Outputs, neededRetention(d)
@@ -62,29 +62,29 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 				"before init, name another topic under outputs.control; once the deployment has begun, restore this "+
 					"topic from a copy (docs/failover.md)"),
 			notCompacted("compaction would remove parts of the control log"), keptForEver,
-			safeElections, roomRule, durable,
+			safeElections, maxMessageRule, durable,
 		}},
 		{out.Ledger, []topicRule{
 			partitionsRule(d.Config.Shards,
 				"before init, set shards to that number; later, name another topic under outputs.ledger and make the "+
 					"change with tollgate change --create-topics"),
-			onlyCompacted, safeElections, roomRule, durable,
+			onlyCompacted, safeElections, maxMessageRule, durable,
 		}},
 		{out.Counts, []topicRule{
 			partitionsRule(d.Config.ReleaseShards,
 				"before init, set release_shards to that number; later, name another topic under outputs.counts and "+
 					"make the change with tollgate change --create-topics"),
 			// The topic may be compacted, because the value of a key never changes.
-			retentionRule(retention), bytesRule(""), roomRule, durable,
+			retentionRule(retention), bytesRule(""), maxMessageRule, durable,
 		}},
 		{out.Turns, []topicRule{
 			partitionsRule(1,
 				"name another topic under outputs.turns; once the deployment has begun, make the change with "+
 					"tollgate change --create-topics"),
-			notCompacted("compaction would keep the end of only one turn"), roomRule, durable,
+			notCompacted("compaction would keep the end of only one turn"), maxMessageRule, durable,
 		}},
 		{out.DeadLetter, []topicRule{
-			notCompacted("a compacted topic refuses records without a key"), roomRule, durable,
+			notCompacted("a compacted topic refuses records without a key"), maxMessageRule, durable,
 		}},
 	}
 }
@@ -108,21 +108,21 @@ func (t *state) policies() []string {
 
 func (t *state) compacted() bool { return slices.Contains(t.policies(), "compact") }
 
-// alter returns the command that sets a setting.
+// alter returns the shell command that changes a setting of the topic.
 func (t *state) alter(setting, value string) string {
 	return fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s "+
 		"--add-config %s=%s", t.broker, t.name, setting, value)
 }
 
-func (t *state) wrong(setting, want, fix string) {
+func (t *state) addFault(setting, want, fix string) {
 	got := cmp.Or(t.setting(setting), "empty")
-	t.found = append(t.found, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix})
+	t.faults = append(t.faults, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix})
 }
 
 func timestampRule(d *deployment.Deployment) topicRule {
 	return func(t *state) {
 		if d.Config.Time.Trust == deployment.TrustBroker && t.setting(TimestampType) != appendTimes {
-			t.wrong(TimestampType, appendTimes+" with time.trust: broker",
+			t.addFault(TimestampType, appendTimes+" with time.trust: broker",
 				t.alter(TimestampType, appendTimes)+" (existing records keep their times: start after them); before "+
 					"init, you can set time.trust: producer instead, which is a weaker promise")
 		}
@@ -132,15 +132,15 @@ func timestampRule(d *deployment.Deployment) topicRule {
 func notCompacted(why string) topicRule {
 	return func(t *state) {
 		if t.compacted() {
-			t.wrong(CleanupPolicy, "delete", why+": "+t.alter(CleanupPolicy, "delete"))
+			t.addFault(CleanupPolicy, "delete", why+": "+t.alter(CleanupPolicy, "delete"))
 		}
 	}
 }
 
-// onlyCompacted reports deletion by age or size, because the records of inactive accounts are old.
+// onlyCompacted reports deletion by age or size, which would delete accounts of inactive users.
 func onlyCompacted(t *state) {
 	if p := t.policies(); len(p) != 1 || p[0] != "compact" {
-		t.wrong(CleanupPolicy, "compact and nothing else",
+		t.addFault(CleanupPolicy, "compact and nothing else",
 			"otherwise accounts are lost: "+t.alter(CleanupPolicy, "compact"))
 	}
 }
@@ -148,25 +148,25 @@ func onlyCompacted(t *state) {
 func partitionsRule(want int, fix string) topicRule {
 	return func(t *state) {
 		if t.partitions != want {
-			t.found = append(t.found, &deployment.TopicError{Topic: t.name, Setting: partitionCount,
+			t.faults = append(t.faults, &deployment.TopicError{Topic: t.name, Setting: partitionCount,
 				Got: strconv.Itoa(t.partitions), Want: strconv.Itoa(want), Fix: fix, Err: deployment.ErrHeaderMismatch})
 		}
 	}
 }
 
-// safeElections reports unclean elections, which can lose the ledger records of a published turn,
-// so that no user is charged for it.
+// safeElections reports that unclean elections are allowed. They can lose the ledger records of a
+// published turn, so that its users are never charged.
 func safeElections(t *state) {
 	if t.setting(UncleanElections) == "true" {
-		t.wrong(UncleanElections, "false", "an unclean election could lose records of published values: "+
+		t.addFault(UncleanElections, "false", "an unclean election could lose records of published values: "+
 			t.alter(UncleanElections, "false"))
 	}
 }
 
-func roomRule(t *state) {
+func maxMessageRule(t *state) {
 	if n, err := strconv.Atoi(t.setting(MaxMessageBytes)); err != nil || n < minMaxMessage {
 		want := strconv.Itoa(minMaxMessage)
-		t.wrong(MaxMessageBytes, want+" or more", "a large turn could not be written: "+t.alter(MaxMessageBytes, want))
+		t.addFault(MaxMessageBytes, want+" or more", "a large turn could not be written: "+t.alter(MaxMessageBytes, want))
 	}
 }
 

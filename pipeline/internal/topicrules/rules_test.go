@@ -23,19 +23,19 @@ func TestAbsentSettingsAreKafkasDefaults(t *testing.T) {
 		}
 		// a week's retention; not compacted
 		want := map[string]int{"tollgate-control": 1, "tollgate-ledger": 1}[rules.topic]
-		if len(state.found) != want || len(state.warnings) != 0 {
-			t.Errorf("%s: %v, %v", rules.topic, errors.Join(state.found...), state.warnings)
+		if len(state.faults) != want || len(state.warnings) != 0 {
+			t.Errorf("%s: %v, %v", rules.topic, errors.Join(state.faults...), state.warnings)
 		}
 	}
 	none := &state{settings: map[string]string{CleanupPolicy: ""}}
 	keptForEver(none)
 	retentionRule(time.Hour)(none)
-	if len(none.found) != 0 {
-		t.Errorf("a topic that is never cleaned up: %v", none.found)
+	if len(none.faults) != 0 {
+		t.Errorf("a topic that is never cleaned up: %v", none.faults)
 	}
 	onlyCompacted(none)
-	if len(none.found) != 1 || !strings.Contains(none.found[0].Error(), "cleanup.policy is empty") {
-		t.Errorf("a ledger that is never cleaned up: %v", none.found)
+	if len(none.faults) != 1 || !strings.Contains(none.faults[0].Error(), "cleanup.policy is empty") {
+		t.Errorf("a ledger that is never cleaned up: %v", none.faults)
 	}
 }
 

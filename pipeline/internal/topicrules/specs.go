@@ -23,12 +23,12 @@ const (
 	forEver     = "-1"
 )
 
-// Specs returns the deployment's topics with all settings that a restart needs, even Kafka's
-// defaults, because a broker's defaults may differ or change. With eventPartitions 0, the events
-// topic is left out; with replication 0, the broker's default applies.
+// Specs returns the deployment's topics with all settings that a restart needs, even those that
+// equal Kafka's defaults, because a broker's defaults may differ or change. eventPartitions 0
+// leaves out the events topic; replication 0 uses the broker's default.
 func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalog.TopicSpec {
 	out := &d.Config.Outputs
-	base := map[string]string{MaxMessageBytes: roomForMessages}
+	base := map[string]string{MaxMessageBytes: defaultMaxMessage}
 	if replication >= 3 {
 		base[MinInSync] = "2"
 	}
@@ -62,10 +62,10 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 	return specs
 }
 
-// RemakeDeadLetter returns the remedy for a deleted dead-letter topic: the command that recreates
-// it.
-func RemakeDeadLetter(d *deployment.Deployment) string {
+// RecreateDeadLetter returns the remedy for a deleted dead-letter topic, with the command that
+// recreates the topic.
+func RecreateDeadLetter(d *deployment.Deployment) string {
 	return fmt.Sprintf("recreate it: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 1 "+
 		"--config %s=%s --config %s=%s --config %s=%s", d.Config.Kafka.Brokers[0], d.Config.Outputs.DeadLetter,
-		Retention, forEver, RetentionBytes, forEver, MaxMessageBytes, roomForMessages)
+		Retention, forEver, RetentionBytes, forEver, MaxMessageBytes, defaultMaxMessage)
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// ForEver means no limit.
+// ForEver, as a limit, means that AwaitBroker waits until ctx ends.
 const ForEver = time.Duration(math.MaxInt64)
 
 // awaitEvery is the interval between attempts to reach a broker that does not respond.
 const awaitEvery = time.Second
 
-// slowAfter is how long AwaitBroker waits before it logs that a broker is slow: a frozen broker
-// accepts connections, so an attempt to use it fails only after ten seconds.
+// slowAfter is how long an attempt may take before AwaitBroker logs that it waits. A frozen
+// broker\naccepts connections, so an attempt to use it fails only after ten seconds.
 const slowAfter = 2 * time.Second
 
-// AwaitBroker implements pipeline.AwaitBroker. The first attempt ends only by its own timeouts,
-// even after limit.
+// AwaitBroker implements pipeline.AwaitBroker. Only its own timeouts end the first attempt, even if
+// that takes longer than limit.
 func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 	log *slog.Logger) (*kafkalog.Client, error) {
 	begin := time.Now()
@@ -32,17 +32,17 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 		}
 		return " for up to " + max(0, limit-time.Since(begin)).Round(100*time.Millisecond).String()
 	}
-	slow := false // whether a slow broker was logged
+	slow := false // the wait was logged because an attempt is slow
 	attempt := func(ctx context.Context) (client *kafkalog.Client, err error) {
-		over := make(chan struct{})
+		done := make(chan struct{})
 		go func() {
-			defer close(over)
+			defer close(done)
 			if client, err = kafkalog.Dial(ctx, cfg); err != nil {
 				err = fmt.Errorf("connecting to Kafka: %w", err)
 			}
 		}()
 		select {
-		case <-over:
+		case <-done:
 			return client, err
 		case <-time.After(slowAfter):
 		}
@@ -50,7 +50,7 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 			slow = true
 			log.Warn("no broker has answered yet, waiting for one" + upTo())
 		}
-		<-over
+		<-done
 		return client, err
 	}
 	client, err := attempt(ctx)
@@ -80,10 +80,10 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 		case <-time.After(min(awaitEvery, limit-waited)):
 		}
 		within, cancel := context.WithDeadline(ctx, begin.Add(limit))
-		var again error
-		client, again = attempt(within)
-		if within.Err() == nil || again == nil || ctx.Err() != nil { // otherwise it is only the error of the deadline
-			err = again
+		var attemptErr error
+		client, attemptErr = attempt(within)
+		if within.Err() == nil || attemptErr == nil || ctx.Err() != nil { // otherwise only the deadline ended it
+			err = attemptErr
 		}
 		cancel()
 	}

@@ -13,34 +13,34 @@ import (
 )
 
 const (
-	// awayAfter is how long a broker must be unreachable before this is logged: long enough for a
-	// restart that delays nothing.
+	// awayAfter is how long a broker must be unreachable before it is logged. A restart of a broker
+	// that delays no run is shorter.
 	awayAfter = 2 * time.Second
-	// awayAsked limits the age of the last attempt: a broker that the client no longer uses is not
-	// logged again. A dial that times out takes 10 s.
-	awayAsked = 15 * time.Second
+	// maxAttemptAge is the maximum age of the last attempt to reach a broker that is logged. The
+	// client has stopped using brokers that it has not tried since. A dial times out after 10 s.
+	maxAttemptAge = 15 * time.Second
 )
 
 // brokers logs which brokers cannot be reached, and which can be reached again.
 type brokers struct {
 	log  *slog.Logger
-	away map[string]*lasting // by address
+	away map[string]*condition // by address
 }
 
 func newBrokers(log *slog.Logger) brokers {
-	return brokers{log: log, away: map[string]*lasting{}}
+	return brokers{log: log, away: map[string]*condition{}}
 }
 
-// update is called every second. If quiet, it logs a broker only once.
-func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
-	for i := range away {
-		a := &away[i]
+// update logs the brokers that are due, every second. If quiet, it logs each broker only once.
+func (b *brokers) update(now time.Time, unreachable []kafkalog.Away, quiet bool) {
+	for i := range unreachable {
+		a := &unreachable[i]
 		t := b.away[a.Broker]
 		if t == nil {
-			t = &lasting{since: a.Since}
+			t = &condition{since: a.Since}
 			b.away[a.Broker] = t
 		}
-		if now.Sub(a.Since) < awayAfter || now.Sub(a.Asked) >= awayAsked || t.Reported() && quiet {
+		if now.Sub(a.Since) < awayAfter || now.Sub(a.Asked) >= maxAttemptAge || t.Reported() && quiet {
 			continue
 		}
 		if t.Due(now) {
@@ -48,7 +48,7 @@ func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 		}
 	}
 	for broker, t := range b.away {
-		if slices.ContainsFunc(away, func(a kafkalog.Away) bool { return a.Broker == broker }) {
+		if slices.ContainsFunc(unreachable, func(a kafkalog.Away) bool { return a.Broker == broker }) {
 			continue
 		}
 		if delete(b.away, broker); t.Reported() {
@@ -57,8 +57,8 @@ func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 	}
 }
 
-// Brokers logs, until ctx ends, which brokers a client cannot reach, other reasons why Kafka does
-// not respond, and the end of each condition.
+// Brokers logs which brokers a client cannot reach, any other reason why Kafka does not respond,
+// and the end of each such condition. It returns when ctx ends.
 func Brokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) {
 	s, second := New(Rules{}, log), time.NewTicker(time.Second)
 	defer second.Stop()
@@ -76,20 +76,21 @@ func awayText(a *kafkalog.Away) string {
 	return fmt.Sprintf("broker %s unreachable since %s: %s", a.Broker, clockTime(a.Since), a.Why)
 }
 
-// Named adds the unreachable brokers to the error of a run, which may mention only a call that took
-// too long. deployment.ErrNoBroker already names them.
-func Named(client *kafkalog.Client, err error) error {
+// WithUnreachable adds the unreachable brokers to the error of a run, which may mention only a call
+// that took too long. It leaves deployment.ErrNoBroker as it is, because that error already names
+// them.
+func WithUnreachable(client *kafkalog.Client, err error) error {
 	if err == nil || errors.Is(err, deployment.ErrNoBroker) {
 		return err
 	}
-	for _, a := range Asked(client.Away(), time.Now()) {
+	for _, a := range StillUsed(client.Away(), time.Now()) {
 		err = fmt.Errorf("%w; %s", err, awayText(&a))
 	}
 	return err
 }
 
-// Asked returns the unreachable brokers that the client still uses. The client may know a broker by
-// a second address, or by an old one, and have stopped using it.
-func Asked(away []kafkalog.Away, now time.Time) []kafkalog.Away {
-	return slices.DeleteFunc(away, func(a kafkalog.Away) bool { return now.Sub(a.Asked) >= awayAsked })
+// StillUsed returns the brokers of away that the client still uses. The others may be addresses
+// that the client has stopped using, because a broker moved or has a second address.
+func StillUsed(away []kafkalog.Away, now time.Time) []kafkalog.Away {
+	return slices.DeleteFunc(away, func(a kafkalog.Away) bool { return now.Sub(a.Asked) >= maxAttemptAge })
 }

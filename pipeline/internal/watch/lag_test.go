@@ -16,23 +16,23 @@ func TestLagGrowsWhileNoBrokerAnswers(t *testing.T) {
 		want  time.Duration
 		known bool
 	}{
-		{"at the end", Partition{Next: 5, LastStable: 5, Asked: stamp(time.Second), AppendTime: stamp(time.Hour)}, 0,
+		{"at the end", Partition{Next: 5, LastStable: 5, RequestedAt: stamp(time.Second), AppendTime: stamp(time.Hour)}, 0,
 			true},
-		{"at the end of an empty partition", Partition{Asked: stamp(time.Second), AppendTime: calendar.Never}, 0, true},
-		{"behind", Partition{Next: 4, LastStable: 5, Asked: stamp(time.Second), AppendTime: stamp(time.Hour)},
+		{"at the end of an empty partition", Partition{RequestedAt: stamp(time.Second), AppendTime: calendar.Never}, 0, true},
+		{"behind", Partition{Next: 4, LastStable: 5, RequestedAt: stamp(time.Second), AppendTime: stamp(time.Hour)},
 			time.Hour,
 			true},
 		{"behind, stamped ahead of the clock",
-			Partition{Next: 4, LastStable: 5, Asked: stamp(time.Second), AppendTime: stamp(-time.Hour)}, 0, true},
+			Partition{Next: 4, LastStable: 5, RequestedAt: stamp(time.Second), AppendTime: stamp(-time.Hour)}, 0, true},
 		{"behind, without append times",
-			Partition{Next: 4, LastStable: 5, Asked: stamp(time.Second), AppendTime: calendar.Never}, 0, false},
+			Partition{Next: 4, LastStable: 5, RequestedAt: stamp(time.Second), AppendTime: calendar.Never}, 0, false},
 		{"at the end, and no answer since",
-			Partition{Next: 5, LastStable: 5, Asked: stamp(time.Minute), AppendTime: stamp(time.Hour)}, time.Minute,
+			Partition{Next: 5, LastStable: 5, RequestedAt: stamp(time.Minute), AppendTime: stamp(time.Hour)}, time.Minute,
 			true},
 		{"at the end of an empty partition, and no answer since",
-			Partition{Asked: stamp(time.Minute), AppendTime: calendar.Never}, time.Minute, true},
+			Partition{RequestedAt: stamp(time.Minute), AppendTime: calendar.Never}, time.Minute, true},
 		{"behind, and no answer since",
-			Partition{Next: 4, LastStable: 5, Asked: stamp(time.Minute), AppendTime: stamp(time.Hour)}, time.Hour,
+			Partition{Next: 4, LastStable: 5, RequestedAt: stamp(time.Minute), AppendTime: stamp(time.Hour)}, time.Hour,
 			true},
 	} {
 		if lag, known := test.p.Lag(stallNoon); lag != test.want || known != test.known {

@@ -7,20 +7,21 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Level is the level of records lost for one reason: see pipeline.LossLevel.
+// Level says how many records are lost for one reason: see pipeline.LossLevel.
 type Level int
 
-// LostSome means at least ten records and one in a hundred, LostMost more than half.
+// LostSome means at least ten records and at least one in a hundred. LostMost means more than half.
 const (
 	LostNone Level = iota
 	LostSome
 	LostMost
 )
 
-// DeadLevel is the level of dead letters among records: see pipeline.DeadLetterLevel.
+// DeadLevel says how many records are dead letters: see pipeline.DeadLetterLevel.
 type DeadLevel string
 
-// DeadNone is fewer than ten, DeadFew fewer than one in a hundred, DeadMost more than half.
+// DeadNone means fewer than ten dead letters, DeadFew less than one record in a hundred, DeadSome
+// at least that, and DeadMost more than half of the records.
 const (
 	DeadNone DeadLevel = "none"
 	DeadFew  DeadLevel = "few"
@@ -28,14 +29,14 @@ const (
 	DeadMost DeadLevel = "most"
 )
 
-// DeadLetterLevel returns the level of n dead letters among all records.
+// DeadLetterLevel returns the level of n dead letters in a total of all records.
 func DeadLetterLevel(n, all uint64) DeadLevel {
 	switch {
-	case n < leastRecords:
+	case n < minRecords:
 		return DeadNone
 	case 2*n > all:
 		return DeadMost
-	case n*someOf >= all:
+	case n*lossOneIn >= all:
 		return DeadSome
 	}
 	return DeadFew
@@ -52,9 +53,9 @@ func (l *Losses) DeadLetters(now time.Time) DeadLevel {
 	return DeadLetterLevel(hour.n[DeadLettered], hour.read())
 }
 
-// badValueOf is the reciprocal of the share of values that may be unreadable: with more, the
-// readable values do not represent all values.
-const badValueOf = 50
+// badValueOneIn limits the unreadable values to one in this many: with more, the readable values do
+// not represent all values.
+const badValueOneIn = 50
 
 // BadValues reports whether too many values of the last hour are unreadable.
 func (l *Losses) BadValues(now time.Time) bool {
@@ -65,18 +66,18 @@ func (l *Losses) BadValues(now time.Time) bool {
 	defer l.mu.Unlock()
 	hour := l.hour.sum(now)
 	bad := hour.classes[event.ClassBadValue]
-	return bad >= leastRecords && badValueOf*bad > hour.read()-hour.n[DeadLettered]+bad
+	return bad >= minRecords && badValueOneIn*bad > hour.read()-hour.n[DeadLettered]+bad
 }
 
-// reasons are the reasons why records are lost, with their names in metrics, alerts and the log.
-// Events beyond the allowance are lost by design, and not logged.
+// reasons are the reasons why records are lost, with their names in metrics, alerts and the log. A
+// reason without a hint is not logged: events beyond the allowance are lost by design.
 var reasons = [...]struct {
 	name, hint string
 	numbers    func(*Outcomes) (lost, all uint64)
 }{
 	{"late", "they are older than time.lateness allows; check events.fields.time and events.time_unit",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Late], f.read() }},
-	{"future", "they are ahead by more than time.skew, or have no Kafka timestamp; check the producers' clocks",
+	{"future", "their times are later than time.skew allows, or they have no Kafka timestamp; check the producers' clocks",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Future] + f.n[Unstamped], f.read() }},
 	{"before_start", "their times are before the start of the deployment; check events.time_unit",
 		func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
@@ -88,13 +89,13 @@ var reasons = [...]struct {
 		func(f *Outcomes) (uint64, uint64) { return f.beyond, f.beyond + f.counted }},
 }
 
-// Totals are pipeline.Totals.
+// Totals holds the record counts of pipeline.Totals.
 type Totals struct {
 	Read              uint64
 	DeadLetters, Lost map[string]uint64
 }
 
-// Totals returns exact numbers since the start.
+// Totals returns the exact numbers of records since the start of the run.
 func (l *Losses) Totals() (t Totals) {
 	if l == nil {
 		return t
@@ -109,8 +110,8 @@ func (l *Losses) Totals() (t Totals) {
 	return t
 }
 
-// Levels returns the levels of lost records by reason: in the last minute, or in the last hour if
-// there were too few records in the minute. Records beyond the allowance are known only once a turn
+// Levels returns the level of lost records for each reason. It covers the last minute, or the last
+// hour if the minute has too few records. Records beyond the allowance are known only once a turn
 // is settled, so their level covers the hour before the last settlement.
 func (l *Losses) Levels(now time.Time) map[string]Level {
 	levels := map[string]Level{}
@@ -119,20 +120,20 @@ func (l *Losses) Levels(now time.Time) map[string]Level {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	minute, hour, before := l.minute.sum(now), l.hour.sum(now), l.pairs.sum(l.settled)
+	minute, hour, settledHour := l.minute.sum(now), l.hour.sum(now), l.pairs.sum(l.settled)
 	for _, r := range reasons {
-		recent, long, least := &minute, &hour, uint64(leastRecords)
-		if r.name == "beyond_allowance" { // a record counts once for each of its windows
-			recent, long, least = &before, &before, leastRecords*max(1, l.windows)
+		recent, wide, least := &minute, &hour, uint64(minRecords)
+		if r.name == "beyond_allowance" { // each record counts once per window that contains it
+			recent, wide, least = &settledHour, &settledHour, minRecords*max(1, l.windows)
 		}
-		levels[r.name] = levelOf(r.numbers, recent, long, least)
+		levels[r.name] = levelOf(r.numbers, recent, wide, least)
 	}
 	return levels
 }
 
 func levelOf(count func(*Outcomes) (lost, all uint64), recent, long *Outcomes, least uint64) Level {
 	n, all := count(long)
-	many := n >= least && n*someOf >= all
+	many := n >= least && n*lossOneIn >= all
 	if lost, total := count(recent); total >= least {
 		n, all = lost, total
 	}

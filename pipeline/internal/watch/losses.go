@@ -9,33 +9,33 @@ import (
 )
 
 const (
-	// leastRecords is the least number of lost records that is logged, because with fewer a message
-	// would describe single records. One user with many records can still cause a message: messages
-	// are coarse, not protected, and for the trusted side only.
-	leastRecords = 10
-	// someOf is the reciprocal of the least share of lost records that is logged.
-	someOf = 100
+	// minRecords is the minimum number of lost records that is logged. Messages about fewer would
+	// describe single records. Messages are still not protected, because one user with many records
+	// can cause one: they are for the trusted side only.
+	minRecords = 10
+	// lossOneIn is the minimum share of lost records that is logged: one record in this many.
+	lossOneIn = 100
 )
 
-// Losses logs lost records coarsely, by reason: at once, again at growing intervals, and when the
-// loss is over. It logs no user id, key or count. Callers pass the current time. Safe for
-// concurrent use; a nil Losses ignores everything.
+// Losses logs losses of records coarsely, by reason: at once, again at growing intervals, and when
+// a loss is over. It logs no user id, key or count. Callers pass the current time. Losses is safe
+// for concurrent use, and a nil Losses ignores everything.
 type Losses struct {
-	windows uint64 // greatest number of windows that contain a record, over all metrics
+	windows uint64 // maximum number of metric windows that contain a record
 	log     *slog.Logger
 
 	mu           sync.Mutex
 	minute, hour recent
-	pairs        recent    // the last hour before settled
+	pairs        recent    // the hour before settled
 	settled      time.Time // time of the last settlement
 	all          Outcomes
-	reported     map[string]*lasting // by reason
+	reported     map[string]*condition // by reason
 }
 
 // NewLosses returns the Losses of a deployment. Call Check about once a second.
 func NewLosses(d *deployment.Deployment, log *slog.Logger) *Losses {
 	l := &Losses{
-		log: log, reported: map[string]*lasting{},
+		log: log, reported: map[string]*condition{},
 		minute: recent{slot: time.Minute / 12}, hour: recent{slot: time.Hour / 12}, pairs: recent{slot: time.Hour / 12},
 	}
 	for _, m := range d.Config.Metrics {
@@ -44,7 +44,7 @@ func NewLosses(d *deployment.Deployment, log *slog.Logger) *Losses {
 	return l
 }
 
-// Observe adds new outcomes, and empties f.
+// Observe adds the outcomes in f, and empties f.
 func (l *Losses) Observe(now time.Time, f *Outcomes) {
 	if l == nil || f.empty() {
 		return
@@ -61,7 +61,7 @@ func (l *Losses) Observe(now time.Time, f *Outcomes) {
 	*f = Outcomes{}
 }
 
-// Check logs the losses that are due.
+// Check logs each loss for which a message is due.
 func (l *Losses) Check(now time.Time) {
 	if l == nil {
 		return
@@ -70,15 +70,15 @@ func (l *Losses) Check(now time.Time) {
 	defer l.mu.Unlock()
 	hour, minute := l.hour.sum(now), l.minute.sum(now)
 	if minute.read() == 0 {
-		return // without records, no loss is over
+		return // without new records, nothing shows that a loss is over
 	}
 	for _, r := range reasons {
 		lost, all := r.numbers(&hour)
-		switch level := levelOf(r.numbers, &minute, &hour, leastRecords); {
+		switch level := levelOf(r.numbers, &minute, &hour, minRecords); {
 		case r.hint == "":
 		case level != LostNone:
 			l.report(now, r.name, level, r.hint)
-		case 2*lost*someOf < all:
+		case 2*lost*lossOneIn < all:
 			l.reportEnd(now, r.name)
 		}
 	}
@@ -87,14 +87,14 @@ func (l *Losses) Check(now time.Time) {
 func (l *Losses) report(now time.Time, reason string, level Level, hint string) {
 	t := l.reported[reason]
 	if t == nil {
-		t = &lasting{since: now}
+		t = &condition{since: now}
 		l.reported[reason] = t
 	}
 	share := "at least one in a hundred"
 	if level == LostMost {
 		share = "more than half"
-		if !t.most {
-			t.Repeat, t.most = Repeat{}, true
+		if !t.overHalf {
+			t.Repeat, t.overHalf = Repeat{}, true
 		}
 	}
 	if t.Due(now) {
@@ -102,7 +102,7 @@ func (l *Losses) report(now time.Time, reason string, level Level, hint string) 
 	}
 }
 
-// reportEnd logs the end of a logged loss.
+// reportEnd logs that a loss is over, if the loss was logged.
 func (l *Losses) reportEnd(now time.Time, reason string) {
 	if t := l.reported[reason]; t != nil {
 		delete(l.reported, reason)

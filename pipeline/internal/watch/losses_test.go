@@ -103,7 +103,7 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 	s := newLossScene(t)
 	bad := met{1, DeadLettered}
-	for range leastRecords - 1 {
+	for range minRecords - 1 {
 		s.says(s.until(s.after, bad))
 		s.says(s.until(s.after + 3*time.Minute))
 	}
@@ -111,7 +111,7 @@ func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 	s.says(s.until(s.after + 3*time.Hour)) // nothing new is read, and nothing proves that it is over
 
 	s = newLossScene(t) // few dead letters among many records
-	s.says(s.until(0, met{n: 300}, met{leastRecords - 1, DeadLettered}))
+	s.says(s.until(0, met{n: 300}, met{minRecords - 1, DeadLettered}))
 	s.says(s.until(time.Second, bad), []string{"1s", "at least one in a hundred"})
 }
 

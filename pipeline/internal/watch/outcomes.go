@@ -10,8 +10,8 @@ import (
 // Outcome is the result of reading a record.
 type Outcome int
 
-// The outcomes of records. An Unstamped record counts as one in the future, because it has no
-// timestamp. A Skipped record is by design not an event, and so not lost.
+// The outcomes of records. An Unstamped record has no timestamp and is tallied as Future. A Skipped
+// record is not an event by design, so it does not count as lost.
 const (
 	Accepted Outcome = iota
 	Late
@@ -24,17 +24,17 @@ const (
 	outcomeCount
 )
 
-// Outcomes counts records by outcome. The numbers are exact and stay in this process: Losses logs
-// only "some" and "more than half". The zero value is empty.
+// Outcomes counts records by outcome. The exact numbers stay in this process: Losses logs only
+// "some" and "more than half". The zero value is empty.
 type Outcomes struct {
 	n       [outcomeCount]uint64
 	classes map[string]uint64 // dead letters by class
-	// numbers of pairs of an accepted record and a metric's window
+	// (accepted record, metric window) pairs, by outcome
 	beyond, counted uint64
 }
 
-// OutcomesOf returns the outcomes of the accepted records of settled turns. It leaves out shares of
-// counted events, which have the same records as their metrics.
+// OutcomesOf returns the outcomes of accepted records in settled turns. It leaves out shares of
+// counted events, because their records are already counted under the base metric.
 func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f Outcomes) {
 	for _, t := range settled {
 		if int(t.Metric) < len(metrics) && metrickind.Of(metrics[t.Metric].Kind).Share {
@@ -46,7 +46,7 @@ func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f 
 	return f
 }
 
-// AddRead adds the tallies of a CLOSE that another process wrote.
+// AddRead adds the record tallies of a CLOSE that another process wrote.
 func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	o := Outcomes{classes: t.DeadLettered}
 	o.n[Skipped] = t.Skipped
@@ -58,10 +58,10 @@ func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	f.add(&o)
 }
 
-// empty reports whether f contains no records except skipped ones.
+// empty reports whether f counts nothing, apart from skipped records.
 func (f *Outcomes) empty() bool { return f.read() == 0 && f.beyond == 0 && f.counted == 0 }
 
-// Count counts a record, and the class of a dead letter.
+// Count adds a record with an outcome. class is the class of a dead letter, and otherwise ignored.
 func (f *Outcomes) Count(outcome Outcome, class string) {
 	f.n[outcome]++
 	if outcome == DeadLettered {
@@ -86,7 +86,7 @@ func (f *Outcomes) add(o *Outcomes) {
 	}
 }
 
-// read returns the number of records, without skipped ones.
+// read returns the number of records, not counting skipped ones.
 func (f *Outcomes) read() (all uint64) {
 	for _, n := range f.n[:Skipped] {
 		all += n

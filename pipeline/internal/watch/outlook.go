@@ -6,15 +6,15 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// Outlook is pipeline.Progress.
+// Outlook holds the fields of pipeline.Progress.
 type Outlook struct {
 	WindowEnd, Earliest, Latest time.Time
 	Closed                      bool
 	Lag                         time.Duration
 }
 
-// Closes returns pipeline.Progress.Earliest and Latest for a window that ends at a time in Unix
-// milliseconds. Both are multiples of outputs.publish_every, when counts appear.
+// Closes returns the Earliest and Latest of pipeline.Progress for a window that ends at a time in
+// Unix milliseconds. Both are multiples of outputs.publish_every, when counts appear.
 func (r *Rules) Closes(end int64) (earliest, latest time.Time) {
 	after := func(wait time.Duration) time.Time {
 		latest := end + wait.Milliseconds()
@@ -27,7 +27,7 @@ func (r *Rules) Closes(end int64) (earliest, latest time.Time) {
 	return after(min(r.lateness+r.slack, clock)), after(clock)
 }
 
-// Outlook returns the outlook according to READ's last progress; false if that is too old.
+// Outlook returns what READ's last progress implies, or false if that is older than stallFresh.
 func (s *Stalls) Outlook(now time.Time) (Outlook, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,26 +8,26 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// notReadyAfter is how long a run without progress counts as ready. Together with the intervals of
-// checks and probes, it is below half a minute, on which a supervisor may rely.
+// notReadyAfter is how long a run without progress still counts as ready. Together with the
+// intervals of checks and probes it is less than half a minute, and a supervisor may rely on that.
 const notReadyAfter = 20 * time.Second
 
 // Readiness decides whether a run is ready: a broker responds, READ advances, and turns are settled
-// in time. Callers pass the current time. Not safe for concurrent use.
+// in time. Callers pass the current time. Readiness is not safe for concurrent use.
 type Readiness struct {
 	rules   Rules
 	settled uint64
-	since   time.Time // when that turn became the last settled one
+	since   time.Time // when turn settled was first seen as the last settled turn
 	marks   map[int32]heldPartition
 }
 
-// NewReadiness returns a Readiness that follows a deployment's rules.
+// NewReadiness returns a Readiness for a deployment with the given rules.
 func NewReadiness(rules Rules) *Readiness {
 	return &Readiness{rules: rules, marks: map[int32]heldPartition{}}
 }
 
-// Check returns the reason why the run is not ready, or "". seen is READ's progress at seenAt,
-// settled the last settled turn, and troubles are the client's, longest first.
+// Check returns the reason why the run is not ready, or "". seen is READ's progress at seenAt, and
+// settled is the last settled turn. troubles are the client's, with the longest first.
 func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settled uint64,
 	troubles []kafkalog.Trouble) string {
 	if r.since.IsZero() || settled != r.settled {
@@ -61,12 +61,12 @@ func (r *Readiness) moving(now time.Time, seen *Progress) (moves bool) {
 		if !p.HeldBack {
 			continue
 		}
-		was, known := r.marks[p.ID]
-		if !known || was.mark != p.Next {
-			was = heldPartition{mark: p.Next, since: now}
-			r.marks[p.ID] = was
+		mark, known := r.marks[p.ID]
+		if !known || mark.mark != p.Next {
+			mark = heldPartition{mark: p.Next, since: now}
+			r.marks[p.ID] = mark
 		}
-		moves = moves || now.Sub(was.since) < notReadyAfter
+		moves = moves || now.Sub(mark.since) < notReadyAfter
 	}
 	return moves
 }

@@ -13,14 +13,14 @@ import (
 
 const (
 	watchEvery = time.Second
-	// stuckAfter is how long a drain waits for a call that is being retried: less than the ten
-	// seconds after which supervisors kill a process, and long enough for kafkalog.Client.Gone to
-	// report that no broker responds at all.
+	// stuckAfter is how long a drain waits for a call that is being retried. It is less than the
+	// ten seconds after which supervisors kill a process, and long enough for kafkalog.Client.Gone
+	// to report that no broker responds at all.
 	stuckAfter = 9 * time.Second
 )
 
-// Watch monitors a run from outside, because any stage of the run may be waiting for a broker. Safe
-// for concurrent use.
+// Watch monitors a run from outside, because any stage of the run may be waiting for a broker. It
+// is safe for concurrent use.
 type Watch struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -29,8 +29,8 @@ type Watch struct {
 	everySecond []func(now time.Time)
 }
 
-// Start updates stalls about once a second. Once drain is closed, it calls end if no broker
-// responds (deployment.ErrNoBroker) or a call takes too long (deployment.ErrStuck).
+// Start returns a Watch that updates s about once a second. Once drain is closed, it calls end if
+// no broker responds (deployment.ErrNoBroker) or a call takes too long (deployment.ErrStuck).
 func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan struct{},
 	end context.CancelCauseFunc) *Watch {
 	ctx, cancel := context.WithCancel(ctx)
@@ -54,13 +54,13 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 		case <-ctx.Done():
 		case <-drain:
 			w.running.Go(func() {
-				if why := stuckCall(ctx, client.Troubles, stuckAfter); why != nil {
-					end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run repeats "+
-						"(%s: %w)", deployment.ErrStuck, why.Doing, why.Cause))
+				if stuck := stuckCall(ctx, client.Troubles, stuckAfter); stuck != nil {
+					end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run will redo "+
+						"(%s: %w)", deployment.ErrStuck, stuck.Doing, stuck.Cause))
 				}
 			})
 			if err := client.Gone(ctx); err != nil {
-				end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run repeats (%w)",
+				end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run will redo (%w)",
 					deployment.ErrNoBroker, err))
 			}
 		}
@@ -89,9 +89,9 @@ func (w *Watch) Stop() {
 	w.running.Wait()
 }
 
-// stuckCall waits for a call that has been retried for the duration limit, and returns it; nil if
-// ctx ends. An older trouble counts only from the start of the wait, because it may be over within
-// a second.
+// stuckCall waits until a call has been retried for at least limit, and returns that call. It
+// returns nil if ctx ends first. Trouble that began earlier counts only from the start of the wait,
+// because it may be over within a second.
 func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, limit time.Duration) *kafkalog.Trouble {
 	began := time.Now()
 	ticker := time.NewTicker(limit / 20)
@@ -109,8 +109,9 @@ func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, limit ti
 	}
 }
 
-// UnlessEnded returns the watch's error if it has ended a run through ctx, and otherwise err.
-func UnlessEnded(ctx context.Context, err error) error {
+// CauseOr returns the error with which a watch cancelled ctx, if one did. Otherwise, and if err
+// is nil, it returns err.
+func CauseOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil &&
 		(errors.Is(cause, deployment.ErrNoBroker) || errors.Is(cause, deployment.ErrStuck)) {
 		return cause

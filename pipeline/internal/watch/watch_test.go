@@ -93,7 +93,7 @@ func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
 	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}}))
 	defer client.Close()
 	failed := errors.New("reading control: giving up")
-	if err := Named(client, failed); err != failed || len(client.Away()) > 0 { //nolint:errorlint // nothing is added
+	if err := WithUnreachable(client, failed); err != failed || len(client.Away()) > 0 { //nolint:errorlint // nothing is added
 		t.Errorf("%v, away %v", err, client.Away())
 	}
 	broker.Close()
@@ -103,7 +103,7 @@ func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
 			t.Fatal("a broker that is closed answers")
 		}
 	}
-	err := Named(client, failed)
+	err := WithUnreachable(client, failed)
 	if want := "reading control: giving up; broker " + addr + " unreachable since "; !errors.Is(err, failed) ||
 		!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nothing listens there") {
 		t.Errorf("%v, want %q", err, want)
@@ -112,7 +112,7 @@ func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
 		t.Errorf("%+v", away)
 	}
 	for _, as := range []error{nil, deployment.ErrNoBroker} {
-		if err := Named(client, as); err != as { //nolint:errorlint // nothing is added
+		if err := WithUnreachable(client, as); err != as { //nolint:errorlint // nothing is added
 			t.Errorf("%v became %v", as, err)
 		}
 	}
