@@ -53,10 +53,10 @@ func TestRuleARunNeverAsksTheRegistryForCounts(t *testing.T) {
 	if kept := reg.Subject(countsSubject); len(kept) != 1 || kept[0] != schemas.ReleaseSchema() {
 		t.Fatalf("init has registered %q", kept)
 	}
-	reg.Asked()
+	reg.Requests()
 	diesBeforeSettling(t, framed, 3)
 	ran(t, framed)
-	if asked := reg.Asked(); len(asked) > 0 {
+	if asked := reg.Requests(); len(asked) > 0 {
 		t.Errorf("runs have asked %q", asked)
 	}
 	inJSON, inAvro := valuesOn(t, plain), valuesOn(t, framed)
@@ -102,9 +102,9 @@ func TestInitRegistersTheSchemaOfCounts(t *testing.T) {
 	}
 	reg.Refuse = 0
 	reg.Add(countsSubject, schemas.ReleaseSchema()) // as an init that was killed afterwards
-	reg.Asked()
+	reg.Requests()
 	must.Succeed(t, Init(t.Context(), d, InitOptions{Start: time.Unix(0, 0)}))
-	if asked := reg.Asked(); !slices.Equal(asked, []string{"POST /subjects/" + countsSubject}) {
+	if asked := reg.Requests(); !slices.Equal(asked, []string{"POST /subjects/" + countsSubject}) {
 		t.Errorf("a schema that is registered: init asked %q", asked)
 	}
 	if err := CheckTopics(t.Context(), d, CheckOptions{Start: true}); err != nil {
@@ -128,12 +128,12 @@ func TestTheFormatOfCountsCanBeChanged(t *testing.T) {
 			"configured avro)") {
 		t.Fatal(err)
 	}
-	reg.Asked()
+	reg.Requests()
 	if result, err := Change(t.Context(), framed, ChangeOptions{DryRun: true}); err != nil || len(result.Differences) !=
 		1 {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	for _, asked := range reg.Asked() {
+	for _, asked := range reg.Requests() {
 		if strings.HasSuffix(asked, "/versions") {
 			t.Errorf("a dry run has asked %s", asked)
 		}

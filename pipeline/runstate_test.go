@@ -16,7 +16,7 @@ func TestABrokerThatIsSilentForLongIsAway(t *testing.T) {
 		return kafkalog.Trouble{Doing: "waiting", Since: now.Add(-long), Cause: errors.New("no answer")}
 	}
 	away := func(asked time.Duration) []kafkalog.Away {
-		return []kafkalog.Away{{Broker: "b:9092", Since: now.Add(-time.Hour), Asked: now.Add(-asked)}}
+		return []kafkalog.Away{{Broker: "b:9092", Since: now.Add(-time.Hour), TriedAt: now.Add(-asked)}}
 	}
 	for name, test := range map[string]struct {
 		away     []kafkalog.Away

@@ -24,14 +24,14 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 )
 
-// The exit codes of doc.go.
+// The exit codes, as in doc.go.
 const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
 )
 
-// progressEvery is the shortest time between two lines of progress.
+// progressEvery is the minimum time between two lines of progress.
 const progressEvery = 4 * time.Second
 
 func main() {
@@ -72,7 +72,7 @@ type command struct {
 	data, report   string
 	size           experiment.Size
 	format         cli.Format
-	accepted       bool // whether the flags are valid, so that a later error is not about usage
+	accepted       bool // the flags are valid, so a later error is not a usage error
 }
 
 func (c *command) root() *cobra.Command {
@@ -94,7 +94,7 @@ An experiment draws its noise from the seed, so its results protect no user.`,
   go run ./cmd/experiments year --report year.html`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return fmt.Errorf("experiments takes one name, and there are %d: run one after the other", len(args))
+				return fmt.Errorf("experiments takes one name, but got %d: run one after the other", len(args))
 			}
 			return nil
 		},
@@ -128,7 +128,7 @@ func names() (out []string) {
 
 func (c *command) list() error {
 	if c.report != "" || c.data != "" {
-		return errors.New("--report and --data are for one experiment: name it")
+		return errors.New("--report and --data need the name of an experiment")
 	}
 	c.accepted = true
 	titles, rows := map[string]string{}, [][]string{}
@@ -158,33 +158,33 @@ func (c *command) repeat(ctx context.Context, name string) error {
 		return err
 	}
 	o := experiment.Options{Seed: c.seed, Data: c.data, Size: c.size}
-	found, err := c.run(ctx, e, o)
+	result, err := c.run(ctx, e, o)
 	if err != nil {
 		return err
 	}
 	if err := cli.SaveOutput("--report", c.report, 0o644, func(w io.Writer) error {
-		return e.WritePage(w, o, found)
+		return e.WritePage(w, o, result)
 	}); err != nil {
 		return err
 	}
 	if c.format == cli.JSON {
-		return e.WriteJSON(c.stdout, o, found) //nolint:wrapcheck // named
+		return e.WriteJSON(c.stdout, o, result) //nolint:wrapcheck // named
 	}
-	return e.WriteText(c.stdout, o, found) //nolint:wrapcheck // named
+	return e.WriteText(c.stdout, o, result) //nolint:wrapcheck // named
 }
 
-// checkData refuses --data if it is not a directory, or the experiment uses no data.
+// checkData returns an error if --data is not a directory, or the experiment uses no data.
 func (c *command) checkData(e *experiment.Experiment) error {
 	switch info, err := os.Stat(c.data); {
 	case c.data == "":
 		return nil
 	case e.Data == nil:
-		return fmt.Errorf("--data is not for experiment %s, which uses no real data: leave it out", e.Name)
+		return fmt.Errorf("experiment %s uses no real data: leave out --data", e.Name)
 	case err != nil:
 		c.accepted = true
-		return fmt.Errorf("looking for --data: %w", err)
+		return fmt.Errorf("finding the directory of --data: %w", err)
 	case !info.IsDir():
-		return fmt.Errorf("--data %s is not a directory: name one with the files that docs/experiments.md lists",
+		return fmt.Errorf("--data %s is not a directory: give one with the files that docs/experiments.md lists",
 			c.data)
 	}
 	return nil
@@ -195,11 +195,11 @@ func (c *command) run(ctx context.Context, e *experiment.Experiment,
 	o experiment.Options) (*experiment.Result, error) {
 	progress := terminal.NewProgress(c.stderr, time.Now)
 	defer progress.Flush()
-	written, last := time.Now(), ""
+	lastAt, lastLine := time.Now(), ""
 	o.Progress = func(done, total int, what string) {
 		line := fmt.Sprintf("%d of %d done: %s", done, total, what)
-		if now := time.Now(); now.Sub(written) > progressEvery && line != last {
-			written, last = now, line
+		if now := time.Now(); now.Sub(lastAt) > progressEvery && line != lastLine {
+			lastAt, lastLine = now, line
 			progress.Note("%s", line)
 		}
 	}

@@ -79,7 +79,7 @@ func TestExperimentsThatCannotRunSayWhy(t *testing.T) {
 		{"counts year", "run one after the other", exitUsage},
 		{"descent-census --data " + file, "is not a directory", exitUsage},
 		{"descent-census --data " + filepath.Join(dir, "none"), "no such file", exitError},
-		{"counts --data " + dir, "uses no real data: leave it out", exitUsage},
+		{"counts --data " + dir, "uses no real data: leave out --data", exitUsage},
 		{"counts --report " + dir, "opening --report", exitError},
 		{"--report x.html", "name it", exitUsage},
 	} {

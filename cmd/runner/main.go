@@ -1,5 +1,5 @@
 // Command runner is the program tollgate: go build -o tollgate ./cmd/runner. Package
-// internal/app/commands defines its commands and documents their output and exit codes.
+// internal/app/commands defines its commands, and documents their output and exit codes.
 package main
 
 import (

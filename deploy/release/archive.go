@@ -14,12 +14,12 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// archive maps the names of files, without a leading slash, to their contents.
+// archive maps file names, without a leading slash, to the contents of the files.
 type archive map[string][]byte
 
 func blobName(d digest.Digest) string { return "blobs/" + d.Algorithm().String() + "/" + d.Encoded() }
 
-// add adds a blob under its digest.
+// add adds a blob under its digest and returns its descriptor.
 func (a archive) add(media string, data []byte) ocispec.Descriptor {
 	sum := sha256.Sum256(data)
 	blob := ocispec.Descriptor{MediaType: media, Digest: digest.NewDigestFromBytes(digest.SHA256, sum[:]),
@@ -36,8 +36,8 @@ func (a archive) addJSON(media string, v any) (ocispec.Descriptor, error) {
 	return a.add(media, data), nil
 }
 
-// pack returns the files as a tar archive, ordered by name, after their directories: owned by root,
-// readable and executable for all, written in 1970.
+// pack returns the files as a tar archive: ordered by name, each after its directories, owned by
+// root, readable and executable for all, written in 1970.
 func pack(files archive) ([]byte, error) {
 	tree := fstest.MapFS{}
 	for name, data := range files {

@@ -17,8 +17,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// build returns the archive of an image: an OCI layout, with the manifest.json that older engines
-// read. args holds the values of the Dockerfile's ARGs.
+// build returns the archive of an image. It is an OCI layout with a manifest.json, which older
+// engines read. args holds the values of the Dockerfile's ARGs.
 func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[string]string) ([]byte, error) {
 	config := dockerspec.DockerOCIImage{
 		Image: ocispec.Image{Platform: ocispec.Platform{OS: "linux", Architecture: arch}}}
@@ -69,36 +69,36 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 	return pack(blobs)
 }
 
-// execute executes the instructions: it returns the only layer, and completes the configuration.
+// execute executes the instructions. It returns the only layer, and completes the configuration c.
 func execute(dockerfile []byte, files fs.FS, args map[string]string,
 	c *dockerspec.DockerOCIImageConfig) ([]byte, error) {
 	parsed, err := parser.Parse(bytes.NewReader(dockerfile))
 	if err != nil {
-		return nil, fmt.Errorf("parsing it: %w", err)
+		return nil, fmt.Errorf("parsing the Dockerfile: %w", err)
 	}
 	stages, arguments, err := instructions.Parse(parsed.AST, nil)
 	if err != nil {
-		return nil, fmt.Errorf("reading its instructions: %w", err)
+		return nil, fmt.Errorf("reading the instructions: %w", err)
 	}
 	if len(stages) != 1 || len(arguments) != 0 || stages[0].BaseName != "scratch" || stages[0].Platform != "" {
-		return nil, errors.New("it must be one stage, FROM scratch, without arguments")
+		return nil, errors.New("the Dockerfile must have one stage, FROM scratch, and no ARG before it")
 	}
-	layer, known, words := archive{}, []string{}, shell.NewLex(parsed.EscapeToken)
+	layer, env, words := archive{}, []string{}, shell.NewLex(parsed.EscapeToken)
 	for _, command := range stages[0].Commands {
 		line := command.Location()[0].Start.Line
 		if arg, ok := command.(*instructions.ArgCommand); ok {
 			for _, a := range arg.Args {
 				value, given := args[a.Key]
 				if !given {
-					return nil, fmt.Errorf("line %d: argument %s has no value: give --arg %s=…", line, a.Key, a.Key)
+					return nil, fmt.Errorf("line %d: ARG %s has no value: give --arg %s=…", line, a.Key, a.Key)
 				}
-				known = append(known, a.Key+"="+value)
+				env = append(env, a.Key+"="+value)
 			}
 			continue
 		}
 		if expanding, ok := command.(instructions.SupportsSingleWordExpansion); ok {
 			if err := expanding.Expand(func(word string) (string, error) {
-				out, _, err := words.ProcessWord(word, shell.EnvsFromSlice(known))
+				out, _, err := words.ProcessWord(word, shell.EnvsFromSlice(env))
 				return out, err
 			}); err != nil {
 				return nil, fmt.Errorf("line %d: %w", line, err)
@@ -149,19 +149,19 @@ func apply(command instructions.Command, files fs.FS, layer archive, c *dockersp
 		c.Healthcheck = v.Health
 	case *instructions.EntrypointCommand:
 		c.Entrypoint = v.CmdLine
-		return onlyExec(v.PrependShell)
+		return checkNoShell(v.PrependShell)
 	case *instructions.CmdCommand:
 		c.Cmd = v.CmdLine
-		return onlyExec(v.PrependShell)
+		return checkNoShell(v.PrependShell)
 	default:
 		return fmt.Errorf("%s is not supported", strings.ToUpper(command.Name()))
 	}
 	return nil
 }
 
-func onlyExec(byShell bool) error {
+func checkNoShell(byShell bool) error {
 	if byShell {
-		return errors.New("there is no shell: write a list")
+		return errors.New("the image has no shell: write the command as a list")
 	}
 	return nil
 }

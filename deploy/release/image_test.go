@@ -80,7 +80,7 @@ func TestNothingInADockerfileIsPassedOver(t *testing.T) {
 	files := fstest.MapFS{"tollgate": {Data: []byte("a program")}}
 	for text, want := range map[string]string{
 		"FROM debian\n": "FROM scratch", "FROM scratch\nFROM scratch\n": "one stage",
-		"ARG A\nFROM scratch\n": "without arguments",
+		"ARG A\nFROM scratch\n": "no ARG before it",
 		"FROM scratch\nRUN a\n": "line 2: RUN", "FROM scratch\nADD a /r\n": "ADD is not",
 		"FROM scratch\nWORKDIR /b\n": "WORKDIR is not supported", "FROM scratch\nCOPY tollgate /bin/\n": "one file",
 		"FROM scratch\nCOPY --chown=1:1 tollgate /r\n": "owner 0:0",
@@ -88,7 +88,7 @@ func TestNothingInADockerfileIsPassedOver(t *testing.T) {
 		"FROM scratch\nENTRYPOINT tollgate\n": "no shell", "FROM scratch\nCMD tollgate\n": "no shell",
 		"FROM scratch\nCOPPY a b\n": "unknown instruction", "": "parsing",
 		"FROM scratch\nCOPY --from=x tollgate /r\n": "one file",
-		"FROM scratch\nARG A=b\n":                   "line 2: argument A has no value: give --arg A=",
+		"FROM scratch\nARG A=b\n":                   "line 2: ARG A has no value: give --arg A=",
 	} {
 		if _, err := build([]byte(text), files, "amd64", []string{"a:b"}, nil); err == nil ||
 			!strings.Contains(err.Error(), want) {

@@ -15,7 +15,7 @@ func main() {
 	}
 }
 
-// texts is a flag that can be given more than once.
+// texts is the value of a flag that can be given more than once.
 type texts []string
 
 func (t *texts) String() string { return strings.Join(*t, ",") }
@@ -38,21 +38,21 @@ func run(args []string) error {
 		return fmt.Errorf("reading flags: %w", err)
 	}
 	if *dockerfile == "" || *context == "" || *arch == "" || *out == "" || len(tags) == 0 {
-		return errors.New("--dockerfile, --context, --arch, --tag and --out are needed")
+		return errors.New("--dockerfile, --context, --arch, --tag and --out are required")
 	}
-	known := map[string]string{}
+	arguments := map[string]string{}
 	for _, v := range values {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok {
 			return fmt.Errorf("--arg %s: it must be NAME=value", v)
 		}
-		known[name] = value
+		arguments[name] = value
 	}
 	text, err := os.ReadFile(*dockerfile)
 	if err != nil {
 		return fmt.Errorf("reading the Dockerfile: %w", err)
 	}
-	archive, err := build(text, os.DirFS(*context), *arch, tags, known)
+	archive, err := build(text, os.DirFS(*context), *arch, tags, arguments)
 	if err != nil {
 		return fmt.Errorf("building the image of %s: %w", *dockerfile, err)
 	}

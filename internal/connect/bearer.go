@@ -18,13 +18,13 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// bearer is the SASL mechanism OAUTHBEARER (RFC 7628) with the current token.
+// bearer is the SASL mechanism OAUTHBEARER (RFC 7628), which uses the current token.
 type bearer struct {
 	token      func(context.Context) (string, error)
 	extensions []string // name=value
 }
 
-// newBearer returns the mechanism. It reads the files in the settings, but contacts no server.
+// newBearer returns a bearer. It reads the files in the settings, but contacts no server.
 func newBearer(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) {
 	b := &bearer{extensions: s.Extensions}
 	if s.TokenFile != "" {
@@ -44,7 +44,7 @@ func newBearer(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) 
 	return b, nil
 }
 
-// readToken reads a token, which has no spaces.
+// readToken reads a token from a file. A token has no spaces.
 func readToken(file string) (string, error) {
 	const field = "Kafka.SASL.TokenFile"
 	token, err := readSecret(field, file)
@@ -60,10 +60,10 @@ func trustOf(s *deployment.SASL) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}, err
 }
 
-// tokenTimeout bounds a token request: a connection waits for it.
+// tokenTimeout limits a token request, for which a connection waits.
 const tokenTimeout = 5 * time.Second
 
-// endpoint requests tokens from an authorization server, with the current secret. Safe for
+// endpoint requests tokens from an authorization server, with the current secret. It is safe for
 // concurrent use.
 type endpoint struct {
 	sasl   *deployment.SASL
@@ -93,8 +93,8 @@ func (e *endpoint) token(ctx context.Context) (string, error) {
 	return t.AccessToken, nil
 }
 
-// ask requests a token. Its errors contain the server's error code but none of its text, which may
-// quote the request. It follows no redirects: the secret is only for this server.
+// ask requests a token. Its errors contain the server's error code, but not its message, which may
+// quote the request. It follows no redirects, because the secret is only for this server.
 func (e *endpoint) ask(ctx context.Context) (*oauth2.Token, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: e.trust.get(),
 		DisableKeepAlives: true}
@@ -117,7 +117,7 @@ func (e *endpoint) ask(ctx context.Context) (*oauth2.Token, error) {
 		failed  *url.Error
 	)
 	if errors.As(err, &failed) {
-		err = failed.Err // failed shows the whole address
+		err = failed.Err // failed itself would show the complete address
 	}
 	if errors.As(err, &refused) {
 		err = fmt.Errorf("status %d", refused.Response.StatusCode)
@@ -137,17 +137,17 @@ func (b *bearer) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// No channel binding, and no identity except the token's (RFC 7628, section 3.1).
+	// No channel binding, and no identity other than the token's (RFC 7628, section 3.1).
 	return exchange{},
 		[]byte("n,,\x01" + strings.Join(append([]string{"auth=Bearer " + token}, b.extensions...), "\x01") +
 			"\x01\x01"), nil
 }
 
-// exchange is the rest of an authentication.
+// exchange is what remains of an authentication after the token was sent.
 type exchange struct{}
 
-// Next implements sasl.StateMachine. A broker that refuses sends the reason first, and then waits
-// for one byte before it ends the exchange with an error (RFC 7628, section 3.2.3).
+// Next implements sasl.StateMachine. A broker that refuses the token first sends the reason. It
+// then waits for one byte before it ends the exchange with an error (RFC 7628, section 3.2.3).
 func (exchange) Next(_ context.Context, challenge []byte) (done bool, response []byte, err error) {
 	return len(challenge) == 0, []byte{1}, nil
 }

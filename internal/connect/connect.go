@@ -10,9 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Dial connects to the brokers of a configuration; a nil logger discards. Errors:
-// *deployment.ConfigError for invalid security settings, kafkalog.ErrUnreachable and
-// kafkalog.ErrRefused with what to check.
+// Dial connects to the brokers of a configuration. A nil logger means no log. Errors:
+// *deployment.ConfigError for invalid security settings; kafkalog.ErrUnreachable and
+// kafkalog.ErrRefused, which say what to check.
 func Dial(ctx context.Context, k deployment.Kafka, logger *slog.Logger) (*kafkalog.Client, error) {
 	cfg, err := Config(&k, logger)
 	if err != nil {
@@ -25,8 +25,8 @@ func Dial(ctx context.Context, k deployment.Kafka, logger *slog.Logger) (*kafkal
 	return client, nil
 }
 
-// Config returns the configuration of the Kafka client. It reads the files that TLS and SASL name;
-// the client reads them again for every connection. Errors: *deployment.ConfigError.
+// Config returns the configuration of the Kafka client. It reads the files that the TLS and SASL
+// settings name, as the client does for every connection. Errors: *deployment.ConfigError.
 func Config(k *deployment.Kafka, logger *slog.Logger) (kafkalog.Config, error) {
 	cfg := kafkalog.Config{Brokers: k.Brokers, ClientID: "tollgate", Logger: logger}
 	if err := k.Check(); err != nil {

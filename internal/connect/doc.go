@@ -1,5 +1,5 @@
 // Package connect makes a Kafka client from a configuration: addresses, TLS files, SASL mechanisms.
 //
-// Guarantees: an invalid security setting gives a *deployment.ConfigError that names the field; no
-// text contains a password or a private key.
+// Guarantees: an invalid security setting gives a *deployment.ConfigError that names the field. No
+// message contains a password or a private key.
 package connect

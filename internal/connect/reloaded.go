@@ -14,31 +14,31 @@ import (
 )
 
 // reloaded is a value from files that may change. While they cannot be read, or do not match
-// because they are being replaced, the last value stays in use. Safe for concurrent use.
+// because they are being replaced, it stays at the last value. It is safe for concurrent use.
 type reloaded[T any] struct {
 	read func() (T, error)
 	log  *slog.Logger
 
 	mu     sync.Mutex
 	last   secret.Of[T] // secret because it may be a password
-	logged string       // last failure logged; "" after a success
+	logged string       // the last failure that was logged; "" after a success
 }
 
-// newReloaded reads for the first time; a nil logger discards.
+// newReloaded reads the value for the first time. If logger is nil, nothing is logged.
 func newReloaded[T any](read func() (T, error), logger *slog.Logger) (*reloaded[T], error) {
 	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	last, err := read()
 	return &reloaded[T]{read: read, log: logger, last: secret.New(last)}, err
 }
 
-// get reads again.
+// get reads the value again and returns it, or the last one after a failure.
 func (f *reloaded[T]) get() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, err := f.read()
+	value, err := f.read()
 	if err == nil {
-		f.last, f.logged = secret.New(now), ""
-		return now
+		f.last, f.logged = secret.New(value), ""
+		return value
 	}
 	if text := err.Error(); text != f.logged {
 		f.logged = text
@@ -47,20 +47,20 @@ func (f *reloaded[T]) get() T {
 	return f.last.Reveal()
 }
 
-// readFile reads a file named by a configuration field. Errors: *deployment.ConfigError.
+// readFile reads the file that a configuration field names. Errors: *deployment.ConfigError.
 func readFile(field, file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {
-			err = path.Err // the text already has the name
+			err = path.Err // the message already contains the name
 		}
 		return nil, deployment.Invalid(field, "reading %s: %v", file, err)
 	}
 	return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
 }
 
-// readSecret reads a file with one secret, and drops the line end after it.
+// readSecret returns the only secret in a file, without the line end after it.
 func readSecret(field, file string) (string, error) {
 	data, err := readFile(field, file)
 	text := secret.Line(string(data))

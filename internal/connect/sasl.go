@@ -55,7 +55,7 @@ func withPassword(s *deployment.SASL, password string) (sasl.Mechanism, error) {
 	return m, nil
 }
 
-// passwordMechanism authenticates with the current password.
+// passwordMechanism is a SASL mechanism that uses the current password.
 type passwordMechanism struct {
 	current    *reloaded[sasl.Mechanism]
 	name, user string

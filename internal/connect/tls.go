@@ -26,7 +26,7 @@ func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// authorities reads CA certificates from a file; without a file it returns nil, for the system's.
+// authorities reads CA certificates from a file; "" gives nil, which means the system's.
 func authorities(field, file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -42,8 +42,8 @@ func authorities(field, file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// certificate reads the client's certificate and key. Error texts never quote the key's file:
-// crypto/tls names only formats.
+// certificate reads the client's certificate and key. Its errors never quote the key file, because
+// crypto/tls mentions only formats.
 func certificate(t *deployment.TLS) (tls.Certificate, error) {
 	cert, err := readPEM("Kafka.TLS.CertFile", t.CertFile, "CERTIFICATE")
 	if err != nil {

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// pause is the time between two checks: short compared with a test, and long enough not to slow
-// down the awaited work.
+// pause is the time between two checks. It is short compared with a test, and long enough not to
+// slow down the awaited work.
 const pause = 5 * time.Millisecond
 
-// That returns once a condition holds. If it does not hold in the time allowed, That fails the test
-// with the condition's name. It checks the condition at least once. Only the test's goroutine may
-// call That.
+// That returns once holds returns true. If this takes longer than allowed, That fails the test with
+// the name of the condition. It checks at least once. Only the test's goroutine may call That.
 func That(t testing.TB, allowed time.Duration, condition string, holds func() bool) {
 	t.Helper()
 	for began := time.Now(); !holds(); time.Sleep(pause) {

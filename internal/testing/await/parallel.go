@@ -6,8 +6,8 @@ import (
 )
 
 // AtOnce sets how many parallel tests of a package run at the same time, unless the command line
-// does. A TestMain calls it if tests mostly wait for brokers and processes: running more tests than
-// there are processors is then faster.
+// sets it. A TestMain calls AtOnce if its tests mostly wait for brokers and processes. It is then
+// faster to run more tests than there are processors.
 func AtOnce(tests int) error {
 	flag.Parse()
 	given := false

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
-// Trials returns the number of draws for a test: full if long tests run, else a tenth of that.
+// Trials returns how many draws a test makes: full if long tests run, else a tenth of full.
 func Trials(full int) int {
 	if !long.On() {
 		return full / 10
@@ -15,9 +15,10 @@ func Trials(full int) int {
 	return full
 }
 
-// CheckRate fails the test if the number of successes in n draws does not fit the probability p.
-// Its false-reject rate is below 2e-8 per call. P(at most k) for k < n·p, and P(at least k) for k >
-// n·p, are at most e^(−n·KL(k/n‖p)) for every n and p (Hoeffding, 1963), even for rare events.
+// CheckRate fails the test if the number of successes in n draws does not fit the probability p. It
+// fails a correct program with a probability below 2e-8. P(at most k) for k < n·p, and P(at least
+// k) for k > n·p, are at most e^(−n·KL(k/n‖p)) for all n and p, even for rare events (Hoeffding,
+// 1963).
 func CheckRate(t testing.TB, name string, successes, n int, p float64) {
 	t.Helper()
 	rate := float64(successes) / float64(n)
@@ -33,5 +34,5 @@ func CheckRate(t testing.TB, name string, successes, n int, p float64) {
 	}
 }
 
-// limit is ln(2/2e-8): about 6 deviations for a nearly normal law.
+// limit is ln(2/2e-8), which is about 6 standard deviations for a nearly normal distribution.
 var limit = math.Log(2 / 2e-8)

@@ -24,8 +24,8 @@ func DeleteTopic(t testing.TB, broker, name string) {
 	}
 }
 
-// DeleteRecords deletes the records of a partition before an offset, as retention does; -1 means
-// all.
+// DeleteRecords deletes the records of a partition before an offset, as retention does. Offset -1
+// means all records.
 func DeleteRecords(t testing.TB, broker, name string, partition int32, before int64) {
 	t.Helper()
 	request, topic := kmsg.NewPtrDeleteRecordsRequest(), kmsg.NewDeleteRecordsRequestTopic()
@@ -39,7 +39,7 @@ func DeleteRecords(t testing.TB, broker, name string, partition int32, before in
 	}
 }
 
-// Ask sends a request that the product's own client never makes.
+// Ask sends a request that the product's own client never sends, and returns the response.
 func Ask[T any](t testing.TB, broker string, request func(context.Context, kmsg.Requestor) (T, error)) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)

@@ -24,8 +24,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// AsSum returns a function that changes the result of Config: it makes the metric a sum of prices
-// from 0 to 100, over up to two events per key, and then calls change.
+// AsSum returns a function that changes a configuration from Config. The function makes the metric
+// a sum of prices from 0 to 100, over up to two events per key, and then calls change.
 func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 	return func(c *deployment.Config) {
 		c.Events.Format.Value = "price"
@@ -35,8 +35,8 @@ func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 	}
 }
 
-// Config returns a valid configuration for the broker at addr: one metric with the public keys a, b
-// and c and one-minute windows, producers' times, and constant secret keys.
+// Config returns a valid configuration for the broker at addr. It has one metric with the public
+// keys a, b and c and one-minute windows, producers' times, and constant secret keys.
 func Config(addr string) deployment.Config {
 	return deployment.Config{
 		Kafka: deployment.Kafka{Brokers: []string{addr}},
@@ -56,8 +56,8 @@ func Config(addr string) deployment.Config {
 	}
 }
 
-// PayFor sets the target of the first metric to the least noise for which an account, if the metric
-// may spend all of it, pays for a user at the caps in the given number of windows.
+// PayFor sets the target of the first metric to the least noise that an account can pay for. The
+// account pays, with all its budget, for a user at the caps in the given number of windows.
 func PayFor(t testing.TB, c *deployment.Config, windows int) {
 	t.Helper()
 	d, err := deployment.Compile(*c)
@@ -81,7 +81,7 @@ func Logger(to *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// PEMFiles holds the paths of a self-signed certificate for 127.0.0.1, its key, and unusable files.
+// PEMFiles holds the paths of a certificate for 127.0.0.1, of its key, and of unusable files.
 type PEMFiles struct {
 	Dir       string // directory of all files
 	Cert, Key string
@@ -96,7 +96,7 @@ func PEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// WritePEM writes PEMFiles to a temporary directory of the test.
+// WritePEM writes the PEMFiles to a temporary directory of the test.
 func WritePEM(t *testing.T) PEMFiles {
 	t.Helper()
 	f := PEMFiles{Dir: t.TempDir()}
@@ -137,7 +137,7 @@ func WritePEM(t *testing.T) PEMFiles {
 	return f
 }
 
-// Start starts an embedded broker that ends with the test.
+// Start starts an embedded broker that is closed when the test ends.
 func Start(t testing.TB) *embedded.Broker {
 	t.Helper()
 	broker, err := embedded.Start(embedded.Options{})

@@ -2,5 +2,5 @@
 // Confluent's API that Tollgate and ordinary consumers use.
 //
 // A schema has the same id in all subjects, and the error codes are those of Confluent's registry.
-// It checks neither schemas nor their compatibility, nor users.
+// The registry does not check schemas, their compatibility, or users.
 package fakeregistry

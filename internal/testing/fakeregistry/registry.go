@@ -10,23 +10,23 @@ import (
 	"testing"
 )
 
-// FirstID is the id of the first registered schema; ids then increase by one.
+// FirstID is the id of the first registered schema. Later ids increase by one.
 const FirstID = 100
 
-// Registry keeps the schemas of subjects. It is safe for concurrent use, but Refuse must be set
-// beforehand.
+// Registry keeps the schemas of subjects. It is safe for concurrent use, except that Refuse must be
+// set beforehand.
 type Registry struct {
 	*httptest.Server
-	Refuse int // status of every registration; 0: none is refused
+	Refuse int // HTTP status with which every registration is refused; 0: none is refused
 
 	mu       sync.Mutex
 	strict   bool
 	subjects map[string][]string // schemas by subject, oldest first
 	all      []string
-	asked    []string
+	requests []string
 }
 
-// Start starts a registry that ends with the test.
+// Start starts a registry that is closed when the test ends.
 func Start(t testing.TB) *Registry {
 	t.Helper()
 	s := &Registry{subjects: map[string][]string{}}
@@ -38,20 +38,20 @@ func Start(t testing.TB) *Registry {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.asked = append(s.asked, r.Method+" "+r.URL.Path)
+		s.requests = append(s.requests, r.Method+" "+r.URL.Path)
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
 	return s
 }
 
-// Asked returns the requests since its last call, as in "POST /subjects/visits-value".
-func (s *Registry) Asked() []string {
+// Requests returns the requests since its last call, as in "POST /subjects/visits-value".
+func (s *Registry) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := s.asked
-	s.asked = nil
-	return asked
+	requests := s.requests
+	s.requests = nil
+	return requests
 }
 
 // Subject returns the schemas of a subject, oldest first.

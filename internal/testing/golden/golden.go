@@ -14,8 +14,8 @@ var update = flag.Bool("update", false, "write the golden files")
 // Updating reports whether golden files are to be written.
 func Updating() bool { return *update }
 
-// File fails the test unless got is the content of the file at path, relative to the directory of
-// the test's package. With -update it writes the file.
+// File fails the test unless got is the content of the file at path, which is relative to the
+// directory of the test's package. With -update it writes got to the file.
 func File(t testing.TB, path, got string) {
 	t.Helper()
 	path = filepath.FromSlash(path)

@@ -8,7 +8,7 @@ import (
 // Variable is the environment variable that makes long tests run.
 const Variable = "TOLLGATE_LONG"
 
-// On reports whether long tests run. Tests with random or many cases use it to choose their number.
+// On reports whether long tests run. Tests with random or many cases choose their number by it.
 func On() bool { return os.Getenv(Variable) == "1" }
 
 // Test skips a test unless long tests run.

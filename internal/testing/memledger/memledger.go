@@ -32,8 +32,8 @@ func (l *Ledger) Acquire(_ context.Context, shard int, _ int64,
 	return writer{l, shard}, nil
 }
 
-// Read decodes the first records of a shard, or all of them if first is negative, and returns the
-// total number of its records.
+// Read decodes the first records of a shard, or all records if first is negative. It returns them
+// with the total number of the shard's records.
 func (l *Ledger) Read(shard, first int) (*schemas.LedgerReader, int, error) {
 	all := l.records(shard)
 	n := len(all)

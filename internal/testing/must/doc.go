@@ -1,2 +1,2 @@
-// Package must is for steps of a test that have to succeed before the actual test.
+// Package must is for the steps of a test that have to succeed before the actual test.
 package must

@@ -1,7 +1,7 @@
 package must
 
-// Have returns the value of a call with two results. It panics if there is an error, because a call
-// with two results cannot be passed together with a *testing.T.
+// Have returns the value of a call with two results. It panics if the error is not nil: Go does not
+// let a caller pass a *testing.T together with the two results.
 func Have[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -9,7 +9,7 @@ func Have[T any](v T, err error) T {
 	return v
 }
 
-// Succeed ends the test if there is an error. t is a *testing.T, a *testing.B or a *rapid.T.
+// Succeed fails and ends the test if err is not nil. t is a *testing.T, a *testing.B or a *rapid.T.
 func Succeed(t interface {
 	Helper()
 	Fatal(args ...any)

@@ -22,7 +22,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Inputs and outputs of the DoFns, which are serialised but run in this process.
+// Inputs and outputs of the DoFns. Beam serialises the DoFns, but they run in this process.
 var (
 	records   [][]byte
 	collected struct {
@@ -56,7 +56,7 @@ func eachRecord(fn func(e *event.Event)) error {
 	return nil
 }
 
-// keysFn emits every event's key at the event's time.
+// keysFn emits the key of every event, at the event's time.
 type keysFn struct{}
 
 // ProcessElement implements Beam's DoFn.
@@ -64,7 +64,7 @@ func (*keysFn) ProcessElement(_ []byte, emit func(beam.EventTime, string)) error
 	return eachRecord(func(e *event.Event) { emit(beam.EventTime(e.Millis), string(e.Key)) })
 }
 
-// usersFn emits every event's user and key.
+// usersFn emits the user and the key of every event.
 type usersFn struct{}
 
 // ProcessElement implements Beam's DoFn.
@@ -95,7 +95,7 @@ func (f *privateFn) ProcessElement(key string, n int64) {
 	collect(count{key: key, value: float64(n), deviation: f.Deviation})
 }
 
-// buildCount builds Beam's own count by window and key.
+// buildCount builds a pipeline with Beam's own count by window and key.
 func buildCount(s beam.Scope, _ task) error {
 	keys := beam.ParDo(s, &keysFn{}, beam.Impulse(s))
 	windows := beam.WindowInto(s, window.NewFixedWindows(workload.Window), keys)
@@ -103,7 +103,7 @@ func buildCount(s beam.Scope, _ task) error {
 	return nil
 }
 
-// buildPrivate builds Privacy on Beam's count by key.
+// buildPrivate builds a pipeline with Privacy on Beam's count by key.
 func buildPrivate(s beam.Scope, t task) error {
 	spec, err := pbeam.NewPrivacySpec(pbeam.PrivacySpecParams{AggregationEpsilon: epsilon, AggregationDelta: delta})
 	if err != nil {
@@ -130,7 +130,7 @@ func runPrism(ctx context.Context, p *beam.Pipeline) error {
 	return err
 }
 
-// onBeam returns a function that prepares a pipeline with all records in memory.
+// onBeam returns a function that prepares a pipeline, with all records in memory.
 func onBeam(build func(beam.Scope, task) error, runner func(context.Context,
 	*beam.Pipeline) error) func(context.Context, task) (entrant, error) {
 	return func(_ context.Context, t task) (entrant, error) {
@@ -149,7 +149,7 @@ func onBeam(build func(beam.Scope, task) error, runner func(context.Context,
 func silence() {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	beamlog.SetLogger(&beamlog.Standard{Level: beamlog.SevFatal})
-	_ = flag.Set("logtostderr", "true") // of glog
+	_ = flag.Set("logtostderr", "true") // a flag of glog
 }
 
 type beamEntrant struct {

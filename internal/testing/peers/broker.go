@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// startBroker starts a broker of the given kind and returns a function that stops it. For an
-// embedded broker, which the measured process starts, the address is empty.
+// startBroker starts a broker of the given kind and returns its address and a function that stops
+// it. The measured process starts an embedded broker itself: the address is then empty.
 func startBroker(ctx context.Context, kind string) (addr string, stop func() error, err error) {
 	if kind != "kafka" {
 		return "", func() error { return nil }, nil

@@ -27,19 +27,19 @@ type task struct {
 	Load       workload.Load
 	Partitions int    // of the events topic
 	Shards     int    // of Tollgate
-	Private    bool   // whether Tollgate's keys are private
-	Broker     string // host:port; empty: a broker in the process
+	Private    bool   // Tollgate's keys are private
+	Broker     string // host:port; empty: an embedded broker in the process
 }
 
 // A result holds the resources that a task used.
 type result struct {
 	Wall      time.Duration
 	CPU       time.Duration // user and system time
-	Allocated uint64        // bytes in all
-	Peak      uint64        // bytes of resident memory
+	Allocated uint64        // total number of bytes
+	Peak      uint64        // peak of resident memory, in bytes
 }
 
-// perEvent returns the CPU time, in microseconds, and the allocated bytes per event.
+// perEvent returns the CPU time per event, in microseconds, and the allocated bytes per event.
 func (t task) perEvent(r result) (cpu, bytes float64) {
 	n := float64(t.Load.Events)
 	return float64(r.CPU.Nanoseconds()) / 1000 / n, float64(r.Allocated) / n
@@ -79,7 +79,7 @@ func do(ctx context.Context, t task, broker string, cpus int) (r result, err err
 	return r, nil
 }
 
-// child reads a task, runs it, and writes its result.
+// child reads a task from in, runs it, and writes its result to out.
 func child(ctx context.Context, in io.Reader, out io.Writer) error {
 	var t task
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
@@ -108,7 +108,7 @@ func child(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(r)
 }
 
-// measure returns the resources that a function uses. It collects garbage first.
+// measure returns the resources that run uses. It collects garbage before it calls run.
 func measure(run func() error) (result, error) {
 	debug.FreeOSMemory()
 	// This resets the peak. If the kernel refuses, the peak includes the preparation.
@@ -137,8 +137,8 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// peakMemory returns the peak of resident memory, in bytes. The peak from getrusage would include
-// the parent process's.
+// peakMemory returns the peak of resident memory, in bytes. The peak of getrusage would include
+// that of the parent process.
 func peakMemory() (uint64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A series holds the results of one task, one per round.
+// A series holds the results of one task, one result per round.
 type series struct {
 	task    task
 	results []result
@@ -28,7 +28,7 @@ func perform(ctx context.Context, o options, tasks []task) ([]series, error) {
 	return all, nil
 }
 
-// sorted returns a figure of all rounds in ascending order.
+// sorted returns one figure of each round, in ascending order.
 func sorted[T cmp.Ordered](s series, figure func(r result) T) []T {
 	all := make([]T, len(s.results))
 	for i, r := range s.results {
@@ -38,11 +38,11 @@ func sorted[T cmp.Ordered](s series, figure func(r result) T) []T {
 	return all
 }
 
-// median returns the middle one of sorted figures, or the lower of the two middle ones.
+// median returns the middle one of the sorted figures, or the lower of the two in the middle.
 func median[T any](sorted []T) T { return sorted[(len(sorted)-1)/2] }
 
-// costs returns the column headings for resources.
-func costs() []string {
+// costHeadings returns the column headings of the figures that series.costs returns.
+func costHeadings() []string {
 	return []string{"wall s", "events/s", "CPU µs/event", "CPU from–to", "B allocated/event", "peak MB"}
 }
 
@@ -68,7 +68,7 @@ var brokerPlaces = map[string]string{
 
 func (o options) describe() string {
 	return fmt.Sprintf("%d Avro events, %d users, %d keys, %d windows, %d shards, %d partitions, %s; GOMAXPROCS=%d; "+
-		"medians of %d rounds, greatest peaks",
+		"medians of %d rounds; peak memory is the maximum",
 		o.load.Events, o.load.Users, o.load.Keys, o.load.Windows, o.shards, o.partitions, brokerPlaces[o.broker],
 		o.cpus, o.rounds)
 }
@@ -91,7 +91,7 @@ func compare(ctx context.Context, o options) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	t := table{title: o.describe(), columns: append([]string{"contestant"}, costs()...)}
+	t := table{title: o.describe(), columns: append([]string{"contestant"}, costHeadings()...)}
 	ours := slices.IndexFunc(tasks, func(t task) bool { return t.Contestant == product })
 	if ours >= 0 {
 		t.columns = append(t.columns, "CPU / "+product+"'s")

@@ -7,11 +7,11 @@ import (
 	"math"
 )
 
-// A contestant counts the events of a load by window and key.
+// A contestant is a program that counts the events of a load by window and key.
 type contestant struct {
 	name, what string
-	plain      bool // whether its counts are exact
-	one        bool // whether it counts one window over all events
+	plain      bool // the counts are exact
+	oneWindow  bool // all events are counted in one window
 	prepare    func(ctx context.Context, t task) (entrant, error)
 }
 
@@ -27,7 +27,7 @@ type count struct {
 	window    int
 	key       string
 	value     float64
-	deviation float64 // of the noise; 0 for a plain count
+	deviation float64 // standard deviation of the noise; 0 for a plain count
 }
 
 // product is Tollgate's name among the contestants.
@@ -35,9 +35,10 @@ const product = "tollgate"
 
 func contestants() []contestant {
 	return []contestant{
-		{name: "pob-direct", one: true, what: "Privacy on Beam, Beam's direct runner; records in memory, one window",
+		{name: "pob-direct", oneWindow: true,
+			what:    "Privacy on Beam, Beam's direct runner; records in memory, one window",
 			prepare: onBeam(buildPrivate, runDirect)},
-		{name: "pob-prism", one: true, what: "Privacy on Beam, Beam's prism; records in memory, one window",
+		{name: "pob-prism", oneWindow: true, what: "Privacy on Beam, Beam's prism; records in memory, one window",
 			prepare: onBeam(buildPrivate, runPrism)},
 		{name: "beam-count", plain: true, what: "Beam's count by window and key, prism; records in memory; no privacy",
 			prepare: onBeam(buildCount, runPrism)},
@@ -70,15 +71,15 @@ const (
 	epsilon, delta  = 1, 1e-6
 )
 
-// deviations limits the noise in verify: the probability that one of 10^6 counts exceeds it is
-// below 10^-8.
+// deviations is how many standard deviations the noise may have in verify. The probability that one
+// of 10^6 counts exceeds this is below 10^-8.
 const deviations = 8
 
 // verify compares the counts with the truth. Private counts lose events to clipping and budgets, so
-// they have a lower limit only if each user has one event.
+// they have a lower limit only if no user has more than one event.
 func (c contestant) verify(t task, counts []count) error {
 	truth := t.Load.Truth()
-	if c.one {
+	if c.oneWindow {
 		for _, window := range truth[1:] {
 			for key, n := range window {
 				truth[0][key] += n
@@ -91,14 +92,14 @@ func (c contestant) verify(t task, counts []count) error {
 		if got.window < 0 || got.window >= len(truth) {
 			return fmt.Errorf("a count of window %d, but there are %d", got.window, len(truth))
 		}
-		n, there := truth[got.window][got.key]
-		if !there {
+		n, isKey := truth[got.window][got.key]
+		if !isKey {
 			return fmt.Errorf("window %d: %s is not a key, or has two counts", got.window, got.key)
 		}
 		delete(truth[got.window], got.key)
-		off, reach := got.value-float64(n), deviations*got.deviation
+		excess, allowed := got.value-float64(n), deviations*got.deviation
 		switch {
-		case c.plain && off != 0, off > reach, unclipped && -off > reach:
+		case c.plain && excess != 0, excess > allowed, unclipped && -excess > allowed:
 			return fmt.Errorf("window %d, %s: %v, want %d with a deviation of %.3g", got.window, got.key, got.value, n,
 				got.deviation)
 		case !c.plain && (got.deviation <= 0 || math.IsNaN(got.value)):
@@ -107,7 +108,7 @@ func (c contestant) verify(t task, counts []count) error {
 	}
 	for w, missing := range truth {
 		for key, n := range missing {
-			// A public key without events is released; exact counts lack it.
+			// A public key without events is released; exact counts do not contain it.
 			if !t.Private && !(c.plain && n == 0) {
 				return fmt.Errorf("window %d, %s: no count, but %d events", w, key, n)
 			}

@@ -14,16 +14,16 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// appended is the number of events generated and appended at a time, to limit memory.
+// appended is how many events are generated and appended at a time, to limit memory.
 const appended = 16384
 
-// topics are a deployment's topics, filled with the events of a load.
+// topics holds a deployment whose topics are filled with the events of a load.
 type topics struct {
 	broker     *embedded.Broker // nil: the broker is another process
 	deployment *pipeline.Deployment
 }
 
-// loaded creates the topics for a task and writes its events.
+// loaded creates the topics for a task and writes the events of its load.
 func loaded(ctx context.Context, t task) (_ *topics, err error) {
 	all := &topics{}
 	defer func() {
@@ -75,7 +75,7 @@ func (t task) config(addr string) pipeline.Config {
 	return cfg
 }
 
-// payFor sets the least noise that users at the bounds can pay for in the given number of windows.
+// payFor sets the least noise for which users at the bounds can pay in the given number of windows.
 func payFor(cfg *pipeline.Config, windows int) {
 	m := &cfg.Metrics[0]
 	cfg.Privacy.Lasts = time.Duration(windows) * m.Window
@@ -89,12 +89,12 @@ func (all *topics) close() {
 	}
 }
 
-// producers append event i to partition i mod the number of partitions.
+// producers appends event i to partition i mod the number of partitions.
 type producers struct {
 	client     *kafkalog.Client
 	partitions []*kafkalog.Producer
 	messages   []kafkalog.Message
-	values     []byte // of messages
+	values     []byte // memory of the messages' values
 }
 
 func newProducers(ctx context.Context, d *pipeline.Deployment, partitions int) (*producers, error) {
@@ -112,7 +112,7 @@ func newProducers(ctx context.Context, d *pipeline.Deployment, partitions int) (
 	return p, nil
 }
 
-// append appends the events numbered from ≤ i < to, at the times of millis.
+// append appends the events numbered from ≤ i < to, at the times that millis returns.
 func (p *producers) append(ctx context.Context, l workload.Load, from, to int, millis func(i int) int64) error {
 	n := len(p.partitions)
 	for part, producer := range p.partitions {

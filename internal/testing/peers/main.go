@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// run executes the mode that the arguments select. The first two modes are for people; they start
-// processes in the third.
+// run executes the mode that the arguments select. The first two modes are for people; these modes
+// start processes in the third mode.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	mode := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -50,10 +50,10 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	case childMode:
 		return child(ctx, in, out)
 	}
-	return fmt.Errorf("there is no mode %q: realdata, or none", mode)
+	return fmt.Errorf("there is no mode %q: give realdata, or no mode", mode)
 }
 
-// options are the flags of the comparison.
+// options holds the flags of the comparison.
 type options struct {
 	load       workload.Load
 	partitions int
@@ -84,7 +84,7 @@ func parse(args []string) (options, error) {
 	set.IntVar(&o.load.Keys, "keys", o.load.Keys, "keys, all public")
 	set.IntVar(&o.load.Events, "events", o.load.Events, "events")
 	set.IntVar(&o.load.Windows, "windows", o.load.Windows, "windows")
-	set.IntVar(&o.rounds, "rounds", 3, "rounds of measurements; the table has their medians")
+	set.IntVar(&o.rounds, "rounds", 3, "rounds of measurements; the table shows their medians")
 	set.IntVar(&o.partitions, "partitions", 4, "partitions of the events topic")
 	set.IntVar(&o.shards, "shards", 16, "shards of the product")
 	set.IntVar(&o.cpus, "cpus", min(2, runtime.NumCPU()), "GOMAXPROCS of the measured processes")
@@ -110,7 +110,7 @@ func (o options) check(rest []string) error {
 	}
 	for _, name := range o.only {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("-only: there is no %q; there are %s", name, strings.Join(known, ", "))
+			return fmt.Errorf("-only: there is no contestant %q; it must be among %s", name, strings.Join(known, ", "))
 		}
 	}
 	if min(o.load.Users, o.load.Keys, o.load.Events, o.load.Windows, o.partitions, o.shards, o.cpus, o.rounds) < 1 {

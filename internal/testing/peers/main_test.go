@@ -72,7 +72,7 @@ func TestWrongCountsAreFound(t *testing.T) {
 		return []count{{0, "key0", 2, deviation}, {0, "key1", 2, deviation}, {1, "key0", 2, deviation},
 			{1, "key1", 2, deviation}}
 	}
-	plain, private, one := contestant{plain: true}, contestant{}, contestant{one: true}
+	plain, private, one := contestant{plain: true}, contestant{}, contestant{oneWindow: true}
 	for name, c := range map[string]struct {
 		contestant contestant
 		task       task

@@ -25,14 +25,14 @@ import (
 )
 
 // realSet is a data set of internal/testing/realdata, with the settings for Privacy on Beam that an
-// expert would choose by looking at the data: the smallest window out of a day, a week, 30, 90 or
-// 365 days with an error of at most a quarter (otherwise the one with the least error), and the
-// best bounds among the quantiles of users' contributions.
+// expert would choose by looking at the data. window is the smallest of a day, a week, 30, 90 or
+// 365 days with an error of at most a quarter (otherwise the one with the least error). The bounds
+// are the best among the quantiles of users' contributions.
 type realSet struct {
 	name       string
 	window     time.Duration
-	partitions int64 // bound on a user's pairs of window and key, over all windows
-	events     int64 // bound on a user's events in a pair
+	partitions int64 // maximum number of (window, key) pairs per user, over all windows
+	events     int64 // maximum number of events per user in a pair
 }
 
 const day = 24 * time.Hour
@@ -56,7 +56,7 @@ var realSets = []realSet{
 func measureReal(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) < 2 {
 		return errors.New(
-			"realdata takes the directory of fetch.sh, the tollgate binary and, to run a part, names of data sets")
+			"realdata takes the directory of fetch.sh, the tollgate binary and, to run only some, names of data sets")
 	}
 	silence()
 	beam.Init()
@@ -79,11 +79,11 @@ func measureReal(ctx context.Context, args []string, out io.Writer) error {
 		r := realRun{events: shaped.events, binary: args[1], path: path}
 		fmt.Fprintf(w, "| %s | %s | %s |", s.name, r.demo(ctx, "demo", r.fields()...),
 			r.plan(ctx)) //nolint:errcheck // Flush reports it
-		theirs, err := s.private(ctx)
+		pobError, err := s.private(ctx)
 		if err != nil {
 			return fmt.Errorf("running Privacy on Beam on %s: %w", s.name, err)
 		}
-		fmt.Fprintf(w, " %s | %s |\n", windowText(s.window), percent(theirs)) //nolint:errcheck // Flush reports it
+		fmt.Fprintf(w, " %s | %s |\n", windowText(s.window), percent(pobError)) //nolint:errcheck // Flush reports it
 		if err := w.Flush(); err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func readReal(path string) ([]happened, error) {
 	}
 }
 
-// truthOf counts the events of each partition.
+// truthOf counts the events of each (window, key) pair, which is a partition of Privacy on Beam.
 func truthOf(events []happened, window time.Duration) map[string]float64 {
 	shaped.window = window.Milliseconds()
 	truth := map[string]float64{}
@@ -128,7 +128,7 @@ func truthOf(events []happened, window time.Duration) map[string]float64 {
 }
 
 // typicalError returns the median of |value − truth| / truth over the largest cells that together
-// have half of all events. The error of a cell without a value is 1.
+// contain half of all events. The error of a cell without a value is 1.
 func typicalError(truth, values map[string]float64) float64 {
 	type cell struct{ truth, wrong float64 }
 	var cells []cell
@@ -144,9 +144,9 @@ func typicalError(truth, values map[string]float64) float64 {
 	slices.SortFunc(cells, func(a, b cell) int {
 		return cmp.Or(cmp.Compare(b.truth, a.truth), cmp.Compare(a.wrong, b.wrong))
 	})
-	held, heaviest := 0.0, 0
-	for ; held < total/2; heaviest++ {
-		held += cells[heaviest].truth
+	covered, heaviest := 0.0, 0
+	for ; covered < total/2; heaviest++ {
+		covered += cells[heaviest].truth
 	}
 	cells = cells[:heaviest]
 	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.wrong, b.wrong) })
@@ -183,7 +183,7 @@ func lastLine(log []byte) []byte {
 	return lines[len(lines)-1]
 }
 
-// demo runs a demo and returns its table cells.
+// demo runs a demo and returns its cells of the table.
 func (r *realRun) demo(ctx context.Context, mode string, args ...string) string {
 	found, window, wrong, seconds, err := r.released(ctx, mode, args...)
 	if err != nil {
@@ -192,7 +192,7 @@ func (r *realRun) demo(ctx context.Context, mode string, args ...string) string 
 	return fmt.Sprintf("%s, %d | %s | %.1f", window, found, percent(wrong), seconds)
 }
 
-// released runs a demo and compares its values with the events.
+// released runs a demo and compares the released values with the events.
 func (r *realRun) released(ctx context.Context, mode string,
 	args ...string) (found int, window string, wrong, seconds float64, err error) {
 	text, seconds, err := r.run(ctx, mode, args...)
@@ -287,7 +287,7 @@ var shaped struct {
 
 func init() { register.DoFn2x1[[]byte, func(string, string), error](&shapedFn{}) }
 
-// shapedFn emits every event's user, and its window and key together.
+// shapedFn emits the user of every event, and the event's window and key in one string.
 type shapedFn struct{}
 
 // ProcessElement implements Beam's DoFn.

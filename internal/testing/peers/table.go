@@ -12,13 +12,13 @@ import (
 
 // A table holds the results of a comparison. Its cells are texts, integers or float64 values.
 type table struct {
-	title   string // describes the load and the conditions
+	title   string // description of the load and the conditions
 	columns []string
 	rows    [][]any
 }
 
-// write writes the table as text, or as a JSON object with the title and, by column, the exact
-// cells of each row.
+// write writes the table as text or as JSON. The JSON object contains the title and, for each row,
+// the exact cells by column.
 func (t table) write(out io.Writer, asJSON bool) error {
 	if asJSON {
 		rows := make([]map[string]any, len(t.rows))
@@ -39,7 +39,6 @@ func (t table) write(out io.Writer, asJSON bool) error {
 	return w.Flush()
 }
 
-// shown returns the cells of a row as texts.
 func shown(row []any) []string {
 	out := make([]string, len(row))
 	for i, cell := range row {

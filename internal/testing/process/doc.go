@@ -3,6 +3,6 @@
 // Guarantees: a [Process] ends with its parent (on Linux, even if the parent is killed), and its
 // output goes to a file.
 //
-// Not guaranteed: that the children of a program end with it, or that no other process takes a port
-// from [FreeAddrs] first.
+// Not guaranteed: that the children of a program end with it, or that an address from [FreeAddrs]
+// is still free when a server listens.
 package process

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Process is a running program. Its methods may be called concurrently.
+// Process is a running program. Its methods are safe for concurrent use.
 type Process struct {
-	os   *os.Process
-	gone chan struct{}
+	os    *os.Process
+	ended chan struct{}
 }
 
-// Start starts a command whose output goes to a new or truncated file. The caller must Kill or Stop
-// it.
+// Start starts a command. Its output goes to the file log, which is created or truncated. The
+// caller must Kill or Stop the process.
 func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	out, err := os.Create(log)
 	if err != nil {
@@ -25,7 +25,7 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = orphanEnds()
-	p := &Process{gone: make(chan struct{})}
+	p := &Process{ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// With orphanEnds, the kernel kills the child when this thread ends.
@@ -37,10 +37,10 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 		}
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // the log shows the cause of an error
+			_ = cmd.Wait() // the log shows why it failed
 		}
 		_ = out.Close()
-		close(p.gone)
+		close(p.ended)
 	}()
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("starting %s: %w", cmd.Path, err)
@@ -48,32 +48,32 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	return p, nil
 }
 
-// Pid returns the process's id.
+// Pid returns the process id.
 func (p *Process) Pid() int { return p.os.Pid }
 
-// Gone is closed when the process has ended.
-func (p *Process) Gone() <-chan struct{} { return p.gone }
+// Gone returns a channel that is closed when the process has ended.
+func (p *Process) Gone() <-chan struct{} { return p.ended }
 
-// Signal sends a signal, or does nothing if the process has ended.
+// Signal sends a signal. It does nothing if the process has ended.
 func (p *Process) Signal(s os.Signal) { _ = p.os.Signal(s) }
 
-// Kill kills the process (−9) and waits for its end. It does nothing to a nil process.
+// Kill kills the process (−9) and waits for its end. It does nothing if p is nil.
 func (p *Process) Kill() {
 	if p != nil {
 		_ = p.os.Kill()
-		<-p.gone
+		<-p.ended
 	}
 }
 
-// Stop ends the process with SIGTERM. If it takes longer than allowed, Stop kills it and returns an
-// error. It does nothing to a nil process.
+// Stop ends the process with SIGTERM. If that takes longer than allowed, Stop kills the process and
+// returns an error. It does nothing if p is nil.
 func (p *Process) Stop(allowed time.Duration) error {
 	if p == nil {
 		return nil
 	}
 	p.Signal(syscall.SIGTERM)
 	select {
-	case <-p.gone:
+	case <-p.ended:
 		return nil
 	case <-time.After(allowed):
 		p.Kill()
@@ -89,13 +89,13 @@ func FreeAddrs(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("looking for a free port: %w", err)
 		}
-		defer func() { _ = l.Close() }() // after the loop, so that no port is found twice
+		defer func() { _ = l.Close() }() // only after the loop, so that no port is returned twice
 		addrs = append(addrs, l.Addr().String())
 	}
 	return addrs, nil
 }
 
-// Tail returns the last part of a file, for messages.
+// Tail returns the end of a file, for messages.
 func Tail(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package python finds a Python interpreter for tests of the programs in docs. If there is none, it
-// skips the test.
+// Package python finds a Python interpreter for tests of the programs in docs. It skips the test if
+// there is none.
 package python

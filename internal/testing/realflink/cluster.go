@@ -15,14 +15,14 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// Options of a cluster. The zero value is one TaskManager with four slots.
+// Options configures a cluster. The zero value is one TaskManager with four slots.
 type Options struct {
 	TaskManagers int      // 0: 1
 	Slots        int      // slots of each TaskManager; 0: 4
-	Env          []string // added to the environment of all processes and workers: "NAME=value"
+	Env          []string // variables for all processes and workers, as "NAME=value"
 }
 
-// Cluster is a session cluster. Its methods are for one goroutine at a time, except URL.
+// Cluster is a session cluster. Except URL, its methods are not safe for concurrent use.
 type Cluster struct {
 	script       string
 	dir          string   // holds logs and uploaded jars; Close removes it
@@ -34,7 +34,7 @@ type Cluster struct {
 	taskManagers []*node // including killed ones
 }
 
-// A node is a JobManager or TaskManager, which may be started several times.
+// A node is a JobManager or a TaskManager, which may be started several times.
 type node struct {
 	name   string
 	starts int
@@ -42,17 +42,17 @@ type node struct {
 	*process.Process
 }
 
-// startTimeout is long because several JVMs start at once on a shared machine.
+// startTimeout is long because several JVMs start at the same time on a shared machine.
 const startTimeout = 90 * time.Second
 
 // Environment variables of a TaskManager and its workers.
 const (
-	taskManagerVariable = "TOLLGATE_TASKMANAGER" // its name
-	clusterVariable     = "TOLLGATE_FLINK_RUN"   // the cluster's directory; also for the script
+	taskManagerVariable = "TOLLGATE_TASKMANAGER" // name of the TaskManager
+	clusterVariable     = "TOLLGATE_FLINK_RUN"   // directory of the cluster; also for the script
 )
 
-// Start starts a cluster and returns once all its slots are available. It returns ErrUnavailable,
-// with a remedy, if this machine cannot run one. The caller must Close the cluster.
+// Start starts a cluster and returns once all its slots are available. If this machine cannot run a
+// cluster, it returns ErrUnavailable with a remedy. The caller must Close the cluster.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	script, err := prepare(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// start starts all processes before it waits for them, so that the JVMs start concurrently.
+// start starts all processes before it waits for any, so that the JVMs start concurrently.
 func (c *Cluster) start(ctx context.Context, taskManagers int) error {
 	c.jobManager = &node{name: "jobmanager"}
 	if err := c.launch(c.jobManager); err != nil {
@@ -126,8 +126,8 @@ func (c *Cluster) launch(n *node) error {
 	return nil
 }
 
-// id differs for every start: the JobManager keeps the id of a killed TaskManager until it misses
-// its heartbeats.
+// id returns the id of the node, which differs for every start, because the JobManager keeps the id
+// of a killed TaskManager until it misses heartbeats.
 func (n *node) id() string { return fmt.Sprintf("%s-%d", n.name, n.starts) }
 
 func (c *Cluster) log(n *node) string { return filepath.Join(c.dir, n.id()+".log") }
@@ -135,8 +135,8 @@ func (c *Cluster) log(n *node) string { return filepath.Join(c.dir, n.id()+".log
 // KillJobManager kills the JobManager (−9). Without high availability it forgets its jobs.
 func (c *Cluster) KillJobManager() { c.jobManager.Kill() }
 
-// StartJobManager starts a JobManager that was killed, on the same ports, and returns once it
-// responds. TaskManagers reconnect by themselves.
+// StartJobManager starts the JobManager again after it was killed, on the same ports, and returns
+// once it responds. TaskManagers reconnect by themselves.
 func (c *Cluster) StartJobManager(ctx context.Context) error {
 	if err := c.launch(c.jobManager); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (c *Cluster) StartJobManager(ctx context.Context) error {
 	return c.awaitJobManager(ctx)
 }
 
-// TaskManagers returns the number of TaskManagers started, including killed ones.
+// TaskManagers returns how many TaskManagers were started, including killed ones.
 func (c *Cluster) TaskManagers() int { return len(c.taskManagers) }
 
 func (c *Cluster) addTaskManager() (*node, error) {
@@ -156,11 +156,11 @@ func (c *Cluster) addTaskManager() (*node, error) {
 	return tm, nil
 }
 
-// KillTaskManager kills TaskManager i (counted from 0) with −9, but not its workers.
+// KillTaskManager kills TaskManager i (−9), counted from 0. It does not kill the workers.
 func (c *Cluster) KillTaskManager(i int) { c.taskManagers[i].Kill() }
 
-// RestartTaskManager starts TaskManager i again after it was killed, as a supervisor does, and
-// returns once it has registered.
+// RestartTaskManager starts TaskManager i again after it was killed, as a supervisor does. It
+// returns once the TaskManager has registered.
 func (c *Cluster) RestartTaskManager(ctx context.Context, i int) error {
 	if err := c.launch(c.taskManagers[i]); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (c *Cluster) RestartTaskManager(ctx context.Context, i int) error {
 	return c.awaitTaskManager(ctx, c.taskManagers[i])
 }
 
-// Logs returns the last part of each process's log, for messages.
+// Logs returns the end of each process's log, for messages.
 func (c *Cluster) Logs() string {
 	var logs strings.Builder
 	for _, n := range append([]*node{c.jobManager}, c.taskManagers...) {
@@ -177,7 +177,7 @@ func (c *Cluster) Logs() string {
 	return logs.String()
 }
 
-// Close kills all processes and workers and removes the files. Further calls do nothing.
+// Close kills all processes and workers, and removes the files. Further calls do nothing.
 func (c *Cluster) Close() error {
 	for _, tm := range c.taskManagers {
 		tm.Kill()

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// ErrUnavailable means that this machine lacks a requirement of a cluster.
+// ErrUnavailable means that this machine lacks something that a cluster requires.
 var ErrUnavailable = errors.New("a real Flink cluster cannot be run here")
 
-// unavailable is the script's exit code for a missing tool.
+// unavailable is the exit code with which the script reports a missing tool.
 const unavailable = 69
 
-// prepare finds the script and downloads missing jars with it.
+// prepare finds the script, and downloads missing jars with it.
 func prepare(ctx context.Context) (string, error) {
 	script, err := find()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// Slots asks the JobManager for the number of slots, and how many of them are free. A killed
-// TaskManager's slots count until it misses its heartbeats.
+// Slots asks the JobManager how many slots there are, and how many of them are free. The slots of a
+// killed TaskManager count until it misses its heartbeats.
 func (c *Cluster) Slots(ctx context.Context) (total, free int, err error) {
 	var overview struct {
 		Total int `json:"slots-total"`
@@ -46,7 +46,7 @@ func (c *Cluster) awaitJobManager(ctx context.Context) error {
 	})
 }
 
-// awaitTaskManager waits until the JobManager lists this start of a TaskManager.
+// awaitTaskManager waits until the JobManager lists a TaskManager with the id of its last start.
 func (c *Cluster) awaitTaskManager(ctx context.Context, tm *node) error {
 	type entry struct {
 		ID    string `json:"id"`
@@ -61,7 +61,7 @@ func (c *Cluster) awaitTaskManager(ctx context.Context, tm *node) error {
 	})
 }
 
-// await waits for a condition while a node is alive.
+// await waits until a condition holds. It returns an error if the node ends first.
 func (c *Cluster) await(ctx context.Context, n *node, what string, holds func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -83,8 +83,7 @@ func (c *Cluster) await(ctx context.Context, n *node, what string, holds func(co
 	return nil
 }
 
-// get reads JSON from the REST interface. It closes its connection, so that no goroutine outlives a
-// call.
+// get reads JSON from the REST interface. It keeps no connection, so no goroutine outlives it.
 func (c *Cluster) get(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -14,21 +14,20 @@ import (
 	"time"
 )
 
-// Workers returns the pids of this cluster's running workers in ascending order, including those of
+// Workers returns the pids of the cluster's running workers in ascending order, including those of
 // killed TaskManagers.
-func (c *Cluster) Workers() ([]int, error) { return c.found("") }
+func (c *Cluster) Workers() ([]int, error) { return c.workerPIDs("") }
 
-// WorkersOf returns the pids of TaskManager i's workers.
-func (c *Cluster) WorkersOf(i int) ([]int, error) { return c.found(c.taskManagers[i].name) }
+// WorkersOf returns the pids of the workers of TaskManager i.
+func (c *Cluster) WorkersOf(i int) ([]int, error) { return c.workerPIDs(c.taskManagers[i].name) }
 
 // KillWorker kills a worker (−9).
 func (c *Cluster) KillWorker(pid int) error { return signal(pid, syscall.SIGKILL) }
 
-// FreezeTaskManager pauses TaskManager i and its workers (SIGSTOP). A worker that is just starting
-// continues.
+// FreezeTaskManager pauses TaskManager i and its workers (SIGSTOP), except one that is starting.
 func (c *Cluster) FreezeTaskManager(i int) error {
 	tm := c.taskManagers[i]
-	// The TaskManager is paused first, so that it starts no more workers.
+	// The TaskManager is paused first, so that it starts no further worker.
 	if err := signal(tm.Pid(), syscall.SIGSTOP); err != nil {
 		return err
 	}
@@ -51,7 +50,7 @@ func (c *Cluster) ThawTaskManager(i int) error {
 	return errs
 }
 
-// signal sends a signal; it ignores a process that has ended.
+// signal sends a signal. It ignores a process that has ended.
 func signal(pid int, s syscall.Signal) error {
 	if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("sending %v to process %d: %w", s, pid, err)
@@ -59,9 +58,9 @@ func signal(pid int, s syscall.Signal) error {
 	return nil
 }
 
-// found returns the pids of the workers of a TaskManager, or of all. It recognises them by their
-// inherited environment, which remains when their TaskManager is killed.
-func (c *Cluster) found(taskManager string) ([]int, error) {
+// workerPIDs returns the pids of the workers of a TaskManager, or of all for "". It recognises them
+// by their inherited environment, which remains when their TaskManager is killed.
+func (c *Cluster) workerPIDs(taskManager string) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("looking for workers: %w", err)
@@ -76,15 +75,17 @@ func (c *Cluster) found(taskManager string) ([]int, error) {
 		if err != nil {
 			continue // another user's process, or one that has ended
 		}
-		var ours, its bool
+		var ofCluster, ofTaskManager bool
 		for v := range bytes.SplitSeq(environ, []byte{0}) {
 			name, value, _ := bytes.Cut(v, []byte{'='})
-			ours = ours || string(name) == clusterVariable && string(value) == c.dir
-			its = its || string(name) == taskManagerVariable && (taskManager == "" || string(value) == taskManager)
+			ofCluster = ofCluster || string(name) == clusterVariable && string(value) == c.dir
+			ofTaskManager = ofTaskManager ||
+				string(name) == taskManagerVariable && (taskManager == "" || string(value) == taskManager)
 		}
 		// Java starts a program through a short-lived helper.
 		exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
-		if ours && its && err == nil && filepath.Base(exe) != "jspawnhelper" && filepath.Base(exe) != "java" {
+		ours := ofCluster && ofTaskManager && err == nil
+		if ours && filepath.Base(exe) != "jspawnhelper" && filepath.Base(exe) != "java" {
 			pids = append(pids, pid)
 		}
 	}
@@ -99,7 +100,6 @@ func (c *Cluster) isNode(pid int) bool {
 	})
 }
 
-// killLeft kills workers until none is left.
 func (c *Cluster) killLeft() error {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		left, err := c.Workers()

@@ -14,25 +14,25 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// Options of a broker. The zero value is a broker with a plain listener.
+// Options configures a broker. The zero value is a broker with only a plain listener.
 type Options struct {
-	// Settings are added to server.properties and override the settings of this package.
+	// Settings are added to server.properties. They override the settings of this package.
 	Settings map[string]string
 	// Listeners are opened in addition to the plain one.
 	Listeners []Listener
-	// ScramUsers are added when the storage is formatted:
+	// ScramUsers are created when the storage is formatted, from texts like
 	// "SCRAM-SHA-256=[name=alice,password=secret]".
 	ScramUsers []string
 	addrs      []string // addresses of the plain listener and the controller; nil: free ports
 }
 
-// Broker is a Kafka process. Its methods, except Addr, are for one goroutine at a time.
+// Broker is a Kafka process. Except Addr, its methods are not safe for concurrent use.
 type Broker struct {
 	java    string
-	dir     string // holds data and logs; Close removes it
-	users   []string
+	dir     string            // holds data and logs; Close removes it
+	users   []string          // Options.ScramUsers
 	flags   []string          // for the JVM, with the class path
-	addrs   map[string]string // by listener
+	addrs   map[string]string // by name of the listener
 	starts  int
 	process *process.Process
 }
@@ -42,8 +42,8 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// Start formats the storage if necessary and starts a broker. It returns once the broker has
-// responded to a client, or returns ErrMissing if Missing does. The caller must Close the broker.
+// Start formats the storage and starts a broker. It returns once the broker has responded to a
+// client. It returns ErrMissing if Missing does. The caller must Close the broker.
 func Start(ctx context.Context, o Options) (*Broker, error) {
 	b := &Broker{users: o.ScramUsers, addrs: map[string]string{}}
 	java, jars, err := find()
@@ -66,7 +66,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 // Addr returns the host:port of the plain listener.
 func (b *Broker) Addr() string { return b.addrs[plainListener] }
 
-// AddrOf returns the host:port of one of Options.Listeners, whatever it advertises.
+// AddrOf returns the host:port of one of Options.Listeners, whatever the listener advertises.
 func (b *Broker) AddrOf(listener string) string { return b.addrs[listener] }
 
 // prepare chooses ports, writes the configuration and formats the storage.
@@ -137,10 +137,10 @@ func (b *Broker) await(ctx context.Context, log string) error {
 	return nil
 }
 
-// Kill ends the process like kill −9 and waits until it is gone.
+// Kill ends the process as kill −9 does, and waits until it has ended.
 func (b *Broker) Kill() { b.process.Kill() }
 
-// Signal sends a signal to the process: after SIGSTOP it no longer responds.
+// Signal sends a signal to the process. After SIGSTOP it no longer responds.
 func (b *Broker) Signal(s os.Signal) { b.process.Signal(s) }
 
 // Stop ends the process with SIGTERM. If it takes too long, Stop kills it and returns an error.

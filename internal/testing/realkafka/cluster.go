@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// StartCluster starts the brokers of one cluster, each also a controller, numbered from 1. Internal
-// topics have copies on up to three brokers. Options must not have Listeners. It returns ErrMissing
-// if Missing does. The caller must Close every broker.
+// StartCluster starts the brokers of one cluster, numbered from 1. Each is also a controller.
+// Internal topics have copies on up to three brokers. Options must not have Listeners. It returns
+// ErrMissing if Missing does. The caller must Close every broker.
 func StartCluster(ctx context.Context, nodes int, o Options) ([]*Broker, error) {
 	ports, err := process.FreeAddrs(2 * nodes)
 	if err != nil {

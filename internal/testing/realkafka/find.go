@@ -9,21 +9,21 @@ import (
 	"path/filepath"
 )
 
-// Version is the version of Apache Kafka that deploy/kafka-local fetches unless VersionVariable
-// names another.
+// Version is the version of Apache Kafka that deploy/kafka-local fetches, unless the environment
+// variable VersionVariable names another.
 const (
 	Version         = "4.3.1"
 	VersionVariable = "TOLLGATE_KAFKA_VERSION"
 )
 
-// DirVariable names the directory of the jars.
+// DirVariable is the environment variable that names the directory of the jars.
 const DirVariable = "TOLLGATE_KAFKA_DIR"
 
 // ErrMissing is returned if java or the jars are missing.
 var ErrMissing = errors.New("a real Kafka cannot be run here")
 
-// Missing returns nil if Start can work, else an ErrMissing that names the missing parts and the
-// way to get them.
+// Missing returns nil if Start can work. Otherwise it returns an ErrMissing that says what is
+// missing and how to get it.
 func Missing() error {
 	_, _, err := find()
 	return err
@@ -41,8 +41,8 @@ func find() (java, jars string, err error) {
 	return java, jars, nil
 }
 
-// findJars returns the directory that deploy/kafka-local/fetch.sh has filled: the one in
-// DirVariable, by default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
+// findJars returns the directory that deploy/kafka-local/fetch.sh has filled. It is the one in
+// DirVariable; the default is ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
 func findJars() (string, error) {
 	dir := os.Getenv(DirVariable)
 	if dir == "" {

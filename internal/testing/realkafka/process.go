@@ -9,11 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// jvm returns flags for a broker that runs for minutes and shares its cores with the tests: they
-// turn off the optimizing compiler, which would cost more time than it saves.
+// jvm returns the JVM flags of a broker that runs for minutes and shares its cores with the tests.
+// They turn off the optimizing compiler, which would cost more time than it saves.
 func jvm() []string { return []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"} }
 
-// format prepares the storage.
 func (b *Broker) format(ctx context.Context) error {
 	args := append(slices.Clone(b.flags), "kafka.tools.StorageTool", "format", "-t", clusterID, "-c",
 		b.file("server.properties"))
@@ -26,7 +25,7 @@ func (b *Broker) format(ctx context.Context) error {
 	return nil
 }
 
-// launch starts the broker's JVM with its output in a file.
+// launch starts the broker's JVM. Its output goes to the file log.
 func (b *Broker) launch(log string) (*process.Process, error) {
 	args := append(slices.Clone(b.flags), "-Dlog4j2.configurationFile="+b.file("log4j2.xml"), "kafka.Kafka",
 		b.file("server.properties"))

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// clusterID is any 22 characters of base64.
+// clusterID consists of 22 arbitrary characters of base64.
 const clusterID = "dG9sbGdhdGUta2Fma2EtMQ"
 
 // Listener is a listener in addition to the plain one. Its settings ("listener.name.<name in lower
-// case>.…", "ssl.…", "sasl.enabled.mechanisms") go into Options.Settings.
+// case>.…", "ssl.…", "sasl.enabled.mechanisms") belong in Options.Settings.
 type Listener struct {
 	Name     string // upper-case letters
 	Protocol string // PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
-	// Advertised is the host:port that clients of this listener are sent to, for a proxy in
-	// between; empty: the listener's own address.
+	// Advertised is the host:port to which the broker refers clients of this listener, for a proxy
+	// in between. If it is empty, the broker refers them to the listener's own address.
 	Advertised string
 }
 
@@ -48,7 +48,7 @@ func properties(endpoints []endpoint, controller, dir string, extra map[string]s
 		"share.coordinator.state.topic.min.isr":            "1",
 		"auto.create.topics.enable":                        "false",
 		"group.initial.rebalance.delay.ms":                 "0",
-		// A killed broker that restarts waits for the end of its old session.
+		// When a killed broker restarts, it waits for the end of its old session.
 		"broker.heartbeat.interval.ms": "500",
 		"broker.session.timeout.ms":    "2000",
 		// Background work must happen during a test.
@@ -57,7 +57,7 @@ func properties(endpoints []endpoint, controller, dir string, extra map[string]s
 		"log.initial.task.delay.ms":           "500",
 		"log.cleaner.dedupe.buffer.size":      "4194304",
 		"log.index.size.max.bytes":            "1048576",
-		"log.retention.ms":                    "-1", // past events remain
+		"log.retention.ms":                    "-1", // old events remain
 		"log.message.timestamp.after.max.ms":  "9223372036854775807",
 		"log.message.timestamp.before.max.ms": "9223372036854775807",
 	}
@@ -80,13 +80,13 @@ func properties(endpoints []endpoint, controller, dir string, extra map[string]s
 	return b.String()
 }
 
-// escape encodes a value for Java's Properties: PEM texts have line breaks.
+// escape encodes a value for Java's Properties. PEM texts have line breaks.
 func escape(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value)
 }
 
-// logConfig is a log4j2 configuration that writes warnings, and the line that reports that the
-// broker is ready, to standard output. Without one the broker logs nothing.
+// logConfig is a log4j2 configuration that writes to standard output: warnings, and the message
+// ready. Without a configuration the broker logs nothing.
 const logConfig = `<Configuration status="WARN">
   <Appenders>
     <Console name="out"><PatternLayout pattern="%d{HH:mm:ss.SSS} %p %m (%c{1})%n"/></Console>
@@ -98,5 +98,5 @@ const logConfig = `<Configuration status="WARN">
 </Configuration>
 `
 
-// ready is the line that the broker logs when it is ready.
+// ready is the message that the broker logs when it is ready.
 const ready = "Kafka Server started"

@@ -1,6 +1,6 @@
 // Package workload generates the events of all benchmarks, including those of
 // internal/testing/peers.
 //
-// An event depends on its number alone, so several processes can generate events in any order, and
-// the counts are known.
+// An event depends only on its number. So several processes can generate events in any order, and
+// the true counts are known.
 package workload

@@ -12,21 +12,21 @@ import (
 // Window is the size of all windows.
 const Window = time.Hour
 
-// Schema has seven fields; decoders use three of them.
+// Schema is the Avro schema of the events. It has seven fields, of which decoders use three.
 const Schema = `{"type":"record","name":"visit","fields":[
   {"name":"id","type":"long"},{"name":"user","type":"string"},{"name":"agent","type":["null","string"]},
   {"name":"time","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"price","type":"double"},
   {"name":"key","type":"string"},{"name":"paid","type":"boolean"}]}`
 
-// Load is a set of events, numbered from 0. All its fields are at least 1.
+// Load is a set of events, which are numbered from 0. All fields of a Load are at least 1.
 type Load struct {
 	Events  int
 	Users   int // if there are fewer events than users, some users have none
-	Keys    int // event i has key i mod Keys; if Users is a multiple of Keys, every user has one key
+	Keys    int // event i has key i mod Keys; each user has one key if Users is a multiple of Keys
 	Windows int // consecutive windows with equal numbers of events
 }
 
-// Standard is the load of the figures in docs/performance.md.
+// Standard returns the load with which the figures in docs/performance.md were measured.
 func Standard() Load { return Load{Events: 1_000_000, Users: 100_000, Keys: 20, Windows: 6} }
 
 // Start returns the start of the first window.
@@ -59,7 +59,7 @@ func (l Load) Millis(i int) int64 {
 	return Start().UnixMilli() + int64(i)*int64(l.Windows)*Window.Milliseconds()/int64(l.Events)
 }
 
-// WindowOf returns the number, from 0, of the window of a time in Unix milliseconds.
+// WindowOf returns the number, from 0, of the window that contains a time in Unix milliseconds.
 func WindowOf(millis int64) int {
 	return int((millis - Start().UnixMilli()) / Window.Milliseconds())
 }
@@ -72,7 +72,7 @@ func (l Load) appendKey(dst []byte, i int) []byte {
 	return strconv.AppendInt(append(dst, "key"...), int64(i%l.Keys), 10)
 }
 
-// AppendJSON appends event i as a JSON object, with a time in Unix milliseconds, such as Millis(i).
+// AppendJSON appends event i as a JSON object. millis is its time in Unix milliseconds.
 func (l Load) AppendJSON(dst []byte, i int, millis int64) []byte {
 	dst = l.appendUser(append(dst, `{"user":"`...), i)
 	dst = l.appendKey(append(dst, `","key":"`...), i)
@@ -80,7 +80,7 @@ func (l Load) AppendJSON(dst []byte, i int, millis int64) []byte {
 	return append(dst, '}')
 }
 
-// AppendAvro is AppendJSON for a record of Schema.
+// AppendAvro is AppendJSON for an Avro record of Schema.
 func (l Load) AppendAvro(dst []byte, i int, millis int64) []byte {
 	const agent = "Mozilla/5.0 (X11; Linux)"
 	var room [32]byte
@@ -94,7 +94,7 @@ func (l Load) AppendAvro(dst []byte, i int, millis int64) []byte {
 	return append(dst, 1)
 }
 
-// Truth returns the number of events for every key, even if it is 0, by the number of the window.
+// Truth returns, by the number of the window, how many events each key has, even if it has none.
 func (l Load) Truth() []map[string]int {
 	names := l.KeyNames()
 	truth := make([]map[string]int, l.Windows)

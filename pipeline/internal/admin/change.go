@@ -96,8 +96,7 @@ func (c *Change) CheckUnused(ctx context.Context) error {
 
 // checkUnusedLedger returns an error if a new ledger topic contains decisions, or snapshots of
 // turns that are not settled. A shard restored from them would give users the accounts of others.
-// Snapshots of settled turns may be those of an interrupted change; WriteSnapshots detects any
-// others.
+// Snapshots of settled turns may be from an interrupted change; WriteSnapshots detects others.
 func (c *Change) checkUnusedLedger(ctx context.Context, topic string) error {
 	ids, err := c.client.Partitions(ctx, topic)
 	if err != nil {
@@ -189,8 +188,8 @@ func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 
 func (c *Change) turns() *calendar.Turns { return calendar.New(c.Old, c.dep.Config.Privacy.Period) }
 
-// checkWindows returns deployment.ErrOpenWindows if windows are open and the change does not give
-// them up.
+// checkWindows returns deployment.ErrOpenWindows if windows are open that the change does not give
+// up.
 func (c *Change) checkWindows() error {
 	metrics, allEnd := c.OpenWindows()
 	if len(metrics) == 0 || c.Now {
@@ -324,8 +323,8 @@ func (c *Change) emptySnapshots(ctx context.Context, snapshots []schemas.Snapsho
 		return err
 	}
 	if c.standing.Closed > c.settled {
-		return fmt.Errorf("changing the user-hash key after turn %d: turn %d is closed, and may already be partly published: "+
-			"run the configuration in force to the end of a period with --until, and repeat the change: %w",
+		return fmt.Errorf("changing the user-hash key after turn %d: turn %d is closed, and may already be partly "+
+			"published: run the configuration in force to the end of a period with --until, and repeat the change: %w",
 			c.settled, c.standing.Closed, deployment.ErrInterruptedTurn)
 	}
 	old := ledgerlog.NewOn(c.client, c.control, c.dep, c.Old.Topics.Ledger)
@@ -407,8 +406,8 @@ func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapsho
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
 		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may already "+
-			"be partly published: start a run with the old configuration, drain it, then repeat the change: %w", c.settled,
-			deployment.ErrInterruptedTurn)
+			"be partly published: start a run with the old configuration, drain it, then repeat the change: %w",
+			c.settled, deployment.ErrInterruptedTurn)
 	}
 	if errors.Is(err, spend.ErrForeignLedger) && c.Next.Topics.Ledger != c.Old.Topics.Ledger {
 		return foreignLedger(c.Next.Topics.Ledger, err)

@@ -29,8 +29,7 @@ func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standi
 	return all, forgotten, asOf, err
 }
 
-// Spent returns how much each account has spent, by budget period. asOf and the errors are those of
-// Standings.
+// Spent returns what each account has spent, by budget period. asOf and errors are as in Standings.
 func (c *Change) Spent(ctx context.Context) (all map[int64][]units.Mu2, asOf int64, err error) {
 	asOf, err = c.asOf(ctx, func(e *spend.Engine, _ int64) error {
 		all = map[int64][]units.Mu2{}

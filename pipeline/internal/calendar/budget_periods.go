@@ -22,9 +22,8 @@ func (t *Turns) Elapsed(w schemas.MetricWindow, period int64) int64 {
 	return w.WindowEnd - period*t.period
 }
 
-// PeriodEnds reports whether a budget period ends with a turn. No window up to such a turn contains
-// an event of a later period, and no window that begins afterwards contains an event of an earlier
-// period.
+// PeriodEnds reports whether a budget period ends with a turn: no window up to this turn contains
+// an event of a later period, and no window that begins afterwards contains an earlier one.
 func (t *Turns) PeriodEnds(turn uint64) bool {
 	end := t.end(turn)
 	return t.period > 0 && Align(end, t.period) == end

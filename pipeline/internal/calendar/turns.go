@@ -47,8 +47,7 @@ type Turns struct {
 // multiples counts as sign, which is 1 or −1.
 type term struct{ every, sign int64 }
 
-// windowSpec describes the windows of a metric. size is 0 if the metric shares those of another
-// metric.
+// windowSpec describes the windows of a metric. size is 0 if it shares those of another metric.
 type windowSpec struct{ size, slide int64 }
 
 // New returns the turns of the generation with header h. period is the budget period; 0: for life.
@@ -186,8 +185,7 @@ func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 }
 
 // begins reports whether a window begins at a reading. If the clock jumps from there to the start
-// of the metric's next window, only that one begins: no two windows of a metric begin at the same
-// time.
+// of the metric's next window, only that one begins: no two begin at the same time.
 func (t *Turns) begins(start, slide int64) bool {
 	return t.clock == nil || t.clock.Time(start) < t.clock.Time(start+slide)
 }

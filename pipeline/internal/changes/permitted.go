@@ -34,9 +34,9 @@ func Differences(h, want *schemas.Header) []Difference {
 		value("deployment", h.Deployment, want.Deployment))
 	add(h.EventsTopic != want.EventsTopic, "the events topic", other,
 		value("events.topic", h.EventsTopic, want.EventsTopic))
-	oldEvents, newEvents := &h.Events, &want.Events
-	add(oldEvents.User != newEvents.User, "the position of the user in a record", "accounts could belong to other users; "+
-		sameRegistry(oldEvents.User, newEvents.User)+other, value("events.fields.user", oldEvents.User, newEvents.User))
+	before, after := &h.Events, &want.Events
+	add(before.User != after.User, "the position of the user in a record", "accounts could belong to other users; "+
+		sameRegistry(before.User, after.User)+other, value("events.fields.user", before.User, after.User))
 	add(periodOf(h) != periodOf(want), "the budget period", "it is the unit of privacy; "+other,
 		value("privacy.period", cmp.Or(periodOf(h), "for life"), cmp.Or(periodOf(want), "for life")))
 	add(h.Trust != want.Trust || h.AcceptFuture != want.AcceptFuture,
@@ -53,10 +53,11 @@ func Differences(h, want *schemas.Header) []Difference {
 		value("privacy.planned", h.Budget.Planned.Share, want.Budget.Planned.Share))
 	all = append(all, budgetDifferences(&h.Budget, &want.Budget)...)
 	sameLedger, sameCounts := h.Topics.Ledger == want.Topics.Ledger, h.Topics.Counts == want.Topics.Counts
-	add(h.Shards != want.Shards, "the number of shards", textIf(sameLedger, "the ledger has a partition for each shard: "+
-		"also name a new, empty ledger topic"), value("shards", h.Shards, want.Shards))
+	add(h.Shards != want.Shards, "the number of shards", textIf(sameLedger, "the ledger has a partition for each "+
+		"shard: also name a new, empty ledger topic"), value("shards", h.Shards, want.Shards))
 	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards",
-		textIf(sameCounts, "the counts topic has a partition for each release shard: also name a new, empty counts topic"),
+		textIf(sameCounts, "the counts topic has a partition for each release shard: also name a new, empty "+
+			"counts topic"),
 		value("release_shards", h.ReleaseShards, want.ReleaseShards))
 	all = append(all, metricDifferences(h, want)...)
 	oldKey, newKey := NewestKey(h), NewestKey(want)
@@ -65,14 +66,15 @@ func Differences(h, want *schemas.Header) []Difference {
 			fingerprint(newKey.Fingerprint)))
 	add(h.LedgerSlots != want.LedgerSlots, "the number of ledger slots", "",
 		value("ledger_slots", h.LedgerSlots, want.LedgerSlots))
-	add(oldEvents.Records != newEvents.Records, "which records are events (columns, schema, max_record_bytes)", "",
-		value("events", oldEvents.Records, newEvents.Records))
-	add(oldEvents.Key != newEvents.Key, "the position of the key in a record", "", value("events.fields.key", oldEvents.Key, newEvents.Key))
-	add(oldEvents.Time != newEvents.Time, "the position of the time in a record, or its unit", textIf(periodOf(h) != "",
+	add(before.Records != after.Records, "which records are events (columns, schema, max_record_bytes)", "",
+		value("events", before.Records, after.Records))
+	add(before.Key != after.Key, "the position of the key in a record", "",
+		value("events.fields.key", before.Key, after.Key))
+	add(before.Time != after.Time, "the position of the time in a record, or its unit", textIf(periodOf(h) != "",
 		"it decides which budget period an event belongs to, and one event could be charged to two; "+other),
-		value("events.fields.time", oldEvents.Time, newEvents.Time))
-	add(oldEvents.Value != newEvents.Value, "the position or the decimals of the value in a record", "",
-		value("events.fields.value, events.decimals", oldEvents.Value, newEvents.Value))
+		value("events.fields.time", before.Time, after.Time))
+	add(before.Value != after.Value, "the position or the decimals of the value in a record", "",
+		value("events.fields.value, events.decimals", before.Value, after.Value))
 	add(!sameLedger, "the name of the ledger topic", "", value("outputs.ledger", h.Topics.Ledger, want.Topics.Ledger))
 	add(!sameCounts, "the name of the counts topic", "", value("outputs.counts", h.Topics.Counts, want.Topics.Counts))
 	add(h.Topics.Turns != want.Topics.Turns, "the name of the topic of the ends of turns", "",

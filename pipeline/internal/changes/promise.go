@@ -15,31 +15,32 @@ func budgetDifferences(h, want *budgets.Budget) []Difference {
 	if h.Accountant != want.Accountant || h.Whole() == want.Whole() {
 		return nil
 	}
-	what, never, was, is := "the budget (epsilon, delta, delta_keys)", "", keysText(h), keysText(want)
+	what, never, oldKeys, newKeys := "the budget (epsilon, delta, delta_keys)", "", keysText(h), keysText(want)
 	raised, rises := errors.AsType[*budgets.RaisedError](h.CheckNext(*want))
 	switch {
 	case !rises && h.Keys != want.Keys:
-		what = fmt.Sprintf("%s, of which delta_keys falls from %s to %s and can never rise again", what, was, is)
+		what = fmt.Sprintf("%s, of which delta_keys falls from %s to %s and can never rise again", what, oldKeys,
+			newKeys)
 	case !rises:
 	case raised.Parameter == "delta_keys" && h.Keys.IsZero():
-		what, never = "delta_keys", fmt.Sprintf("it would be %s, but the deployment has reserved nothing, so that you "+
+		what, never = "delta_keys", fmt.Sprintf("it would be %s, but the deployment has reserved nothing, so you "+
 			"cannot add metrics with private keys: both together would be more than delta. Leave such metrics out, or "+
-			"begin a new deployment with new keys that reserves privacy.delta_keys from the start", is)
+			"begin a new deployment with new keys that reserves privacy.delta_keys from the start", newKeys)
 	case raised.Parameter == "delta_keys":
 		what, never = "delta_keys", fmt.Sprintf("it would be %s, but the deployment has reserved %s, which never "+
 			"rises: write privacy.delta_keys: %[2]s (without it: a tenth of delta if a metric has private keys), or "+
-			"begin a new deployment with new keys", is, was)
+			"begin a new deployment with new keys", newKeys, oldKeys)
 	case raised.Parameter == "mu2":
 		what, never = "delta_keys", fmt.Sprintf("it would fall from %s to %s, and what a user may spend would rise "+
 			"with it, which weakens the promise: write privacy.delta_keys: %[1]s (without it: a tenth of delta if a "+
-			"metric has private keys, else 0)", was, is)
+			"metric has private keys, else 0)", oldKeys, newKeys)
 	default:
 		never = fmt.Sprintf("%s would rise from %v to %v; a promise can be made stronger, never weaker",
 			raised.Parameter, raised.From, raised.To)
 	}
 	return []Difference{{What: what, Never: never, Values: onlyDiffering([]Value{
 		value("privacy.epsilon", h.Epsilon, want.Epsilon), value("privacy.delta", h.Delta, want.Delta),
-		value("privacy.delta_keys", was, is),
+		value("privacy.delta_keys", oldKeys, newKeys),
 	})}}
 }
 

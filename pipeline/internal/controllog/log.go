@@ -25,8 +25,7 @@ const (
 )
 
 // Log follows the control log for every stage of a process. Its methods are safe for concurrent
-// use. Its exported fields are set by Open and Announce, or by the caller before other goroutines
-// use the Log.
+// use. Its exported fields are set by Open and Announce, or by the caller before the Log is shared.
 type Log struct {
 	client *kafkalog.Client
 	Topic  string           // the control topic

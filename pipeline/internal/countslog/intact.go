@@ -65,8 +65,7 @@ func checkLength(ctx context.Context, client *kafkalog.Client, topic string, par
 
 // checkSameOffsets returns an error if a partition of counts contains a value of a turn after
 // settled at offsets from start up to end, which is where turn settled ended. The search for
-// published values of the open turn begins at end, so the run would publish such a value a second
-// time.
+// published values of the open turn begins at end, so the run would publish that value again.
 func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64,
 	settled uint64) error {
 	const batch = 256

@@ -77,9 +77,8 @@ func (f *Fence) tryAcquire(ctx context.Context, partition int, epoch int64) (*ka
 	return p, offset, nil
 }
 
-// AsSuperseded adds accounts.ErrSuperseded to the error of a producer that was fenced, or that was
-// closed because a newer epoch of this process acquired the partition. It returns other errors
-// unchanged.
+// AsSuperseded adds accounts.ErrSuperseded to the error of a producer that was fenced, or was
+// closed because a newer epoch of this process has the partition. Other errors stay as they are.
 func AsSuperseded(err error) error {
 	if errors.Is(err, kafkalog.ErrFenced) || errors.Is(err, kafkalog.ErrClosed) {
 		return fmt.Errorf("%w: %w", accounts.ErrSuperseded, err)

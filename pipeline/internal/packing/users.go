@@ -185,8 +185,7 @@ func (u User) ID() accounts.ID { return accounts.ID(u[:userUse]) }
 // shard returns the account's shard.
 func (u User) shard() int { return int(binary.LittleEndian.Uint16(u[userUse:])) }
 
-// row returns the user's last row; written: it was set in this use of a buffer. Uses are below
-// 2^48.
+// row returns the user's last row, and whether this use of a buffer set it. Uses are below 2^48.
 func (u User) row(use uint64) (row int32, written bool) {
 	return int32(binary.LittleEndian.Uint32(u[userRow:])), binary.LittleEndian.Uint64(u[userUse:])>>16 == use
 }

@@ -31,8 +31,7 @@ type classifier struct {
 // noTimestamp is the timestamp of a Kafka record that was written without one.
 const noTimestamp = -1
 
-// classification is the outcome of a record, with the turn of an accepted record and the class of a
-// dead letter.
+// classification is a record's outcome, an accepted record's turn, and a dead letter's class.
 type classification struct {
 	watch.Outcome
 	turn  uint64

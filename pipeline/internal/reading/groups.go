@@ -278,8 +278,7 @@ func (s *Source) recordsOf(turn uint64) (records uint64) {
 }
 
 // compareCounts reports whether every group has read the turn of a CLOSE. If so, it returns an
-// error unless they have as many records as the CLOSE counts. In groups other than 0 it returns
-// true.
+// error unless they have as many records as the CLOSE counts. In other groups it returns true.
 func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 	if s.opts.Group > 0 {
 		return true, nil

@@ -15,16 +15,16 @@ func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	t := &s.dep.Config.Time
 	grace := t.IdleGrace.Milliseconds()
 	switch {
-	case p.fetchedAt > 0 && g.Asked-p.fetchedAt > unansweredLimit.Milliseconds():
-		p.silentSince = g.Asked // time without responses does not count as silence
+	case p.fetchedAt > 0 && g.RequestedAt-p.fetchedAt > unansweredLimit.Milliseconds():
+		p.silentSince = g.RequestedAt // time without responses does not count as silence
 	case p.silenceEnded && (p.atEnd || p.next == g.High && s.endless()):
 		// A record that has waited on the topic would show too long a lag.
 		p.lag.observe(p.appendTime, p.silentSince, grace)
 	case p.silentSince == calendar.Never:
-		p.silentSince = g.Asked - grace
+		p.silentSince = g.RequestedAt - grace
 	}
 	p.idleUntil, p.silenceEnded, p.atEnd = calendar.Never, false, p.next == g.High
-	p.fetched, p.high, p.lastStable, p.fetchedAt = g.High >= 0, g.High, g.LastStable, g.Asked
+	p.fetched, p.high, p.lastStable, p.fetchedAt = g.High >= 0, g.High, g.LastStable, g.RequestedAt
 	if s.answeredAt == nil {
 		s.answeredAt = map[int32]int64{}
 	}
@@ -32,7 +32,7 @@ func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	if s.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
 		return
 	}
-	byClock := g.Asked
+	byClock := g.RequestedAt
 	if t.Trust == deployment.TrustProducer {
 		silence := byClock - p.silentSince
 		if silence < grace {

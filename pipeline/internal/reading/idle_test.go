@@ -45,7 +45,7 @@ func (s *silence) look(after time.Duration) time.Duration {
 	s.p.next = s.offset
 	for range after / time.Second {
 		s.now += 1000
-		s.s.applyIdleRule(s.p, &kafkalog.Fetched{Asked: s.now, High: s.offset, LastStable: s.offset})
+		s.s.applyIdleRule(s.p, &kafkalog.Fetched{RequestedAt: s.now, High: s.offset, LastStable: s.offset})
 	}
 	if s.p.idleUntil == calendar.Never {
 		return -1

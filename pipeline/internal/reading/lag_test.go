@@ -30,7 +30,8 @@ func newStreams(t *testing.T, trust string) *streams {
 		IdleGrace: 5 * time.Second}}
 	spec := schemas.MetricSpec{Lateness: 2000, Skew: 1000}
 	d := &deployment.Deployment{Config: config, Metrics: []deployment.CompiledMetric{{Spec: spec}}}
-	w := &streams{t: t, now: 1e9, s: &Source{dep: d, classifier: *testFates(t, timeRulesOf(d)), opts: Options{Groups: 1}}}
+	w := &streams{t: t, now: 1e9,
+		s: &Source{dep: d, classifier: *testFates(t, timeRulesOf(d)), opts: Options{Groups: 1}}}
 	for id := range int32(3) {
 		p := newPartition()
 		p.id, p.silentSince = id, w.now
@@ -59,7 +60,7 @@ func (w *streams) second(behind ...time.Duration) {
 			w.lost[v.Outcome]++
 			p.next++
 		}
-		w.s.applyIdleRule(p, &kafkalog.Fetched{Asked: w.now, High: p.next, LastStable: p.next})
+		w.s.applyIdleRule(p, &kafkalog.Fetched{RequestedAt: w.now, High: p.next, LastStable: p.next})
 	}
 	for w.s.hasPassed(w.s.closed + 1) {
 		w.s.closed++

@@ -50,8 +50,8 @@ func (s *Source) open(settled uint64) (transforms.Step, error) {
 		return transforms.Step{}, nil // the epoch or the settled turn has changed
 	}
 	if c == nil {
-		return transforms.Step{}, fmt.Errorf("opening turn %d: control says that it is closed, but its CLOSE is missing: %w",
-			turn, deployment.ErrLogFault)
+		return transforms.Step{}, fmt.Errorf("opening turn %d: control says that it is closed, but its CLOSE is "+
+			"missing: %w", turn, deployment.ErrLogFault)
 	}
 	open := schemas.Open{Epoch: s.epoch.Load(), Turn: turn, Contributions: c.Contributions, SettledAt: settledAt,
 		FromLedger: s.fromLedger == turn, Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)}

@@ -131,7 +131,7 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	if err := s.checkFetched(p, g); err != nil {
 		return err
 	}
-	age := time.Now().UnixMilli() - g.Asked
+	age := time.Now().UnixMilli() - g.RequestedAt
 	if age < 0 { // the clock was set back
 		age = unansweredLimit.Milliseconds()
 	}
@@ -140,7 +140,7 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 		s.clock.setBroker(g.Records[n-1].Timestamp, now-p.fetchedAt)
 	}
 	now, latest := s.clock.now()
-	g.Asked, s.classifier.uncertainty = now-age, latest-now
+	g.RequestedAt, s.classifier.uncertainty = now-age, latest-now
 	for i := range g.Records {
 		rec := &g.Records[i]
 		if rec.Offset < p.next {

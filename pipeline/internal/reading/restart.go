@@ -358,8 +358,7 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 }
 
 // awaitFirstRecord begins the silence of all partitions once the topic contains a record. Until
-// then, an endless run with producers' times keeps all windows open, because the first record may
-// be old.
+// then, an endless run with producers' times keeps all windows open: the first record may be old.
 func (s *Source) awaitFirstRecord() {
 	if s.noRecords && slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next > 0 }) {
 		s.beginSilence()

@@ -105,8 +105,7 @@ type Options struct {
 	Losses     *watch.Losses // receives the outcomes of records; may be nil
 }
 
-// check returns an error for options with which a reader would end at once, never end, or leave out
-// records.
+// check returns an error if a reader would end at once, never end, or leave out records.
 func (o *Options) check() error {
 	switch {
 	case o.Group < 0 || o.Group >= o.Groups || o.Groups > schemas.MaxGroups:
@@ -279,8 +278,7 @@ func (s *Source) writeCloseOrPassed(ctx context.Context, settled uint64) (wrote 
 	return s.closeTurns(ctx, settled)
 }
 
-// catchUp copies the state of control. needsEpoch reports whether READ must start or join a new
-// epoch.
+// catchUp copies the state of control. needsEpoch: READ must start or join a new epoch.
 func (s *Source) catchUp() (settled uint64, needsEpoch bool, err error) {
 	var stop *schemas.Stop
 	epoch := s.epoch.Load()

@@ -28,7 +28,7 @@ type trustedTime struct {
 const (
 	// clocksDiffer is how far clocks may differ, in addition to the skew.
 	clocksDiffer = 5 * time.Second
-	// adoptAfter is how long a wall clock that was set is not trusted while the broker's time is
+	// adoptAfter is how long a clock that was set is not trusted while the broker's time is
 	// unknown.
 	adoptAfter = time.Hour
 )
@@ -41,8 +41,7 @@ func newTrustedTime(skew time.Duration, log *slog.Logger) *trustedTime {
 	}}
 }
 
-// setBroker records an append time of the broker. age is the longest time that may have passed
-// since.
+// setBroker records an append time of the broker. age is the most time that has passed since.
 func (c *trustedTime) setBroker(stamp, age int64) {
 	if stamp <= 0 || age > clocksDiffer.Milliseconds() {
 		return

@@ -85,7 +85,7 @@ func TestRuleFetchedRecordsAreJudgedByTheTrustedClock(t *testing.T) {
 		s.clock.read = func() (int64, int64) { return wall, 0 }
 		fetched := &kafkalog.Fetched{AppendTime: c.trust == deployment.TrustBroker, High: 1, LastStable: 1}
 		fetch := func(records ...kafkalog.Record) {
-			fetched.Asked, fetched.Records = time.Now().UnixMilli(), records
+			fetched.RequestedAt, fetched.Records = time.Now().UnixMilli(), records
 			if err := s.readFetched(p, fetched); err != nil {
 				t.Fatal(err)
 			}

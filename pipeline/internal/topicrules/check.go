@@ -23,8 +23,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	rules := rulesOfTopics(d)
 	topics, err := describeTopics(ctx, d, client, rules)
 	if err == nil && len(topics.mismatched) > 0 {
-		// An init or a run may have written between two requests, so only a fault that persists
-		// counts.
+		// An init or a run may have written between two requests: only lasting faults count.
 		topics, err = describeTopics(ctx, d, client, rules)
 	}
 	if err != nil {
@@ -107,7 +106,8 @@ func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafka
 }
 
 // CreateEvents is the remedy for a missing events topic.
-const CreateEvents = "create it, let tollgate init --create-topics --event-partitions N make it, or correct events.topic"
+const CreateEvents = "create it, let tollgate init --create-topics --event-partitions N make it, or correct " +
+	"events.topic"
 
 // describeTopic requests what the rules need to know about a topic. It returns a
 // *deployment.TopicError if the topic does not exist or the broker denies access.
@@ -161,8 +161,8 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 			Fix: fix})
 	}
 	if topic := d.Config.Events.Topic; control && missing[topic] {
-		addMissing(topic, "if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise "+
-			"correct events.topic")
+		addMissing(topic, "if it was lost, restore it, because runs refuse a new one once a turn is settled; "+
+			"otherwise correct events.topic")
 	}
 	for _, topic := range []string{out.Turns, out.DeadLetter} { // no run needs the records of these topics
 		if control && missing[topic] {
@@ -182,9 +182,9 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 				Fix: "control was lost, or the topics belong to different deployments: restore control, or begin a " +
 					"new deployment with new keys and with new topic names"}}, nil
 		case control && missing[topic] && topic != out.Turns:
-			addMissing(topic, "if the name is new, create the topic with tollgate change --create-topics; if the topic was "+
-				"lost, restore it, or begin a new deployment with new keys, because an empty topic does not contain "+
-				"what was published or decided")
+			addMissing(topic, "if the name is new, create the topic with tollgate change --create-topics; if the "+
+				"topic was lost, restore it, or begin a new deployment with new keys, because an empty topic does not "+
+				"contain what was published or decided")
 		}
 	}
 	return mismatched, nil

@@ -30,16 +30,17 @@ func durable(t *state) {
 		return // the broker does not report them
 	}
 	if t.replicas == 1 {
-		t.addWeakness(ReplicationFactor, "1", "3", "its records are lost if its only broker loses them: "+t.moreReplicas())
+		t.addWeakness(ReplicationFactor, "1", "3",
+			"its records are lost if its only broker loses them: "+t.moreReplicas())
 	}
-	enough := strconv.Itoa(min(2, t.replicas))
+	fixed := strconv.Itoa(min(2, t.replicas))
 	switch {
 	case minInSync > t.replicas: // Kafka 4 uses the number of replicas instead
 		t.addWeakness(MinInSync, strconv.Itoa(minInSync), fmt.Sprintf("at most the replication factor, %d", t.replicas),
-			"brokers before Kafka 4 refuse every write: "+t.alter(MinInSync, enough))
+			"brokers before Kafka 4 refuse every write: "+t.alter(MinInSync, fixed))
 	case minInSync < 2 && t.replicas > 1:
-		t.addWeakness(MinInSync, strconv.Itoa(minInSync), "2 or more", "Kafka acknowledges writes that only one broker has, and "+
-			"if it loses them they are gone: "+t.alter(MinInSync, enough))
+		t.addWeakness(MinInSync, strconv.Itoa(minInSync), "2 or more", "Kafka acknowledges writes that only one "+
+			"broker has, and if it loses them they are gone: "+t.alter(MinInSync, fixed))
 	}
 }
 
@@ -50,11 +51,11 @@ func (t *state) moreReplicas() string {
 	if t.brokers >= 3 {
 		return fix
 	}
-	have := "one broker"
+	present := "one broker"
 	if t.brokers == 2 {
-		have = "two brokers"
+		present = "two brokers"
 	}
-	return "three replicas need three brokers, but the cluster has " + have + ": add brokers first; then " + fix
+	return "three replicas need three brokers, but the cluster has " + present + ": add brokers first; then " + fix
 }
 
 // addWeakness records a fault that is an error only with Options.Strict.
@@ -69,7 +70,7 @@ func (t *state) onlyBroker(e *deployment.TopicError) bool {
 }
 
 // weaknesses returns the faults that are errors only with Options.Strict. Without it, they are
-// logged as warnings. If the cluster has one broker, all topics have one replica, which is logged
+// logged as warnings. If the cluster has one broker, all topics have one replica: this is logged
 // once.
 func weaknesses(states []*state, o Options) []*deployment.TopicError {
 	if o.Disposable {

@@ -166,7 +166,8 @@ func safeElections(t *state) {
 func maxMessageRule(t *state) {
 	if n, err := strconv.Atoi(t.setting(MaxMessageBytes)); err != nil || n < minMaxMessage {
 		want := strconv.Itoa(minMaxMessage)
-		t.addFault(MaxMessageBytes, want+" or more", "a large turn could not be written: "+t.alter(MaxMessageBytes, want))
+		t.addFault(MaxMessageBytes, want+" or more",
+			"a large turn could not be written: "+t.alter(MaxMessageBytes, want))
 	}
 }
 

@@ -40,7 +40,7 @@ func (b *brokers) update(now time.Time, unreachable []kafkalog.Away, quiet bool)
 			t = &condition{since: a.Since}
 			b.away[a.Broker] = t
 		}
-		if now.Sub(a.Since) < awayAfter || now.Sub(a.Asked) >= maxAttemptAge || t.Reported() && quiet {
+		if now.Sub(a.Since) < awayAfter || now.Sub(a.TriedAt) >= maxAttemptAge || t.Reported() && quiet {
 			continue
 		}
 		if t.Due(now) {
@@ -92,5 +92,5 @@ func WithUnreachable(client *kafkalog.Client, err error) error {
 // StillUsed returns the brokers of away that the client still uses. The others may be addresses
 // that the client has stopped using, because a broker moved or has a second address.
 func StillUsed(away []kafkalog.Away, now time.Time) []kafkalog.Away {
-	return slices.DeleteFunc(away, func(a kafkalog.Away) bool { return now.Sub(a.Asked) >= maxAttemptAge })
+	return slices.DeleteFunc(away, func(a kafkalog.Away) bool { return now.Sub(a.TriedAt) >= maxAttemptAge })
 }

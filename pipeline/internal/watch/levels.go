@@ -77,7 +77,7 @@ var reasons = [...]struct {
 }{
 	{"late", "they are older than time.lateness allows; check events.fields.time and events.time_unit",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Late], f.read() }},
-	{"future", "their times are later than time.skew allows, or they have no Kafka timestamp; check the producers' clocks",
+	{"future", "their times are later than time.skew allows, or have no Kafka timestamp; check the producers' clocks",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Future] + f.n[Unstamped], f.read() }},
 	{"before_start", "their times are before the start of the deployment; check events.time_unit",
 		func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},

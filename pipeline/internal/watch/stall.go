@@ -29,7 +29,7 @@ type Partition struct {
 	// Next is the next offset to read. High is the end of the partition. LastStable is the start of
 	// the first open transaction, or High if there is none.
 	Next, High, LastStable int64
-	// Asked is when the request of the last response was sent, in Unix milliseconds.
+	// RequestedAt is when the request of the last response was sent, in Unix milliseconds.
 	RequestedAt int64
 	HeldBack    bool // the next turn cannot close until READ advances on this partition
 	// AppendTime is the append time of the last record read, in Unix milliseconds. It is
@@ -55,8 +55,7 @@ type Progress struct {
 	Result   int64     // end of the first metric window without released counts, in Unix milliseconds
 	Closed   bool      // the turn that ends at Result is closed
 	// Behind is the earliest append time of a last record read, over the partitions that READ has
-	// not read to their ends or that delay the turn. It is in Unix milliseconds; calendar.Forever:
-	// none.
+	// not read to their ends or that delay the turn, in Unix milliseconds; calendar.Forever: none.
 	Behind int64
 }
 
@@ -188,8 +187,7 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= s.rules.stallAfter:
 		t := troubles[0]
 		text := fmt.Sprintf("%s: %v", t.Doing, t.Cause)
-		// A newer call may have failed for another reason, such as at the leader that replaced a
-		// dead one.
+		// A newer call may have failed for another reason, at the leader that replaced a dead one.
 		for _, newer := range troubles[1:] {
 			if newer.Cause != nil && !strings.Contains(text, newer.Cause.Error()) {
 				text += fmt.Sprintf("; %s: %v", newer.Doing, newer.Cause)

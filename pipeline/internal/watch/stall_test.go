@@ -183,7 +183,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p = &Progress{End: windowEnd(time.Hour)}
 		away := func(since time.Duration) []kafkalog.Away {
 			return []kafkalog.Away{{Broker: "b:9092", Since: stallNoon.Add(since),
-				Asked: stallNoon.Add(since).Add(time.Hour), Why: "nothing listens there"}}
+				TriedAt: stallNoon.Add(since).Add(time.Hour), Why: "nothing listens there"}}
 		}
 		s.away = away(0)
 		s.says(s.until(10*time.Minute),
@@ -196,12 +196,12 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.away = nil
 		s.says(s.until(12 * time.Minute))
 		s.away = away(12 * time.Minute)
-		s.away[0].Asked = stallNoon.Add(12*time.Minute + 10*time.Second) // then other brokers replace it
+		s.away[0].TriedAt = stallNoon.Add(12*time.Minute + 10*time.Second) // then other brokers replace it
 		s.says(s.until(20*time.Minute), []string{"12m2s", "unreachable"})
 	})
 	t.Run("the only broker is away", func(t *testing.T) { // a stall of everything is logged once
 		s := newStallScene(t, nil)
-		s.away = []kafkalog.Away{{Broker: "b:9092", Since: stallNoon, Asked: stallNoon.Add(time.Hour),
+		s.away = []kafkalog.Away{{Broker: "b:9092", Since: stallNoon, TriedAt: stallNoon.Add(time.Hour),
 			Why: "nothing listens there"}}
 		s.down = []kafkalog.Trouble{
 			{Doing: "reading", Since: stallNoon, Cause: errors.New("broker b:9092: nothing listens there")}}

@@ -93,7 +93,7 @@ func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
 	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}}))
 	defer client.Close()
 	failed := errors.New("reading control: giving up")
-	if err := WithUnreachable(client, failed); err != failed || len(client.Away()) > 0 { //nolint:errorlint // nothing is added
+	if err := WithUnreachable(client, failed); err != failed || len(client.Away()) > 0 { //nolint:errorlint // the same
 		t.Errorf("%v, away %v", err, client.Away())
 	}
 	broker.Close()
@@ -108,11 +108,11 @@ func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
 		!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nothing listens there") {
 		t.Errorf("%v, want %q", err, want)
 	}
-	if away := client.Away(); len(away) != 1 || away[0].Since.Before(begin) || !away[0].Since.Before(away[0].Asked) {
+	if away := client.Away(); len(away) != 1 || away[0].Since.Before(begin) || !away[0].Since.Before(away[0].TriedAt) {
 		t.Errorf("%+v", away)
 	}
 	for _, as := range []error{nil, deployment.ErrNoBroker} {
-		if err := WithUnreachable(client, as); err != as { //nolint:errorlint // nothing is added
+		if err := WithUnreachable(client, as); err != as { //nolint:errorlint // the same
 			t.Errorf("%v became %v", as, err)
 		}
 	}

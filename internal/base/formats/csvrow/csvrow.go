@@ -2,28 +2,28 @@ package csvrow
 
 import "bytes"
 
-// Ending describes the end of a field or row.
+// Ending says what ends a field or a row.
 type Ending uint8
 
 // The endings.
 const (
-	Comma     Ending = iota // with the separator: another field follows, which may be empty
-	End                     // with the text
-	Open                    // not in this text: a quoted field continues on the next line
-	Malformed               // with a quote in a forbidden place
+	Comma     Ending = iota // the separator: another field follows, which may be empty
+	End                     // the end of the text
+	Open                    // nothing yet: a quoted field continues on the next line
+	Malformed               // a quote in a forbidden place
 )
 
-// shortField is the length up to which one loop over the bytes is faster than a separate search for
-// each kind of byte.
+// shortField is the number of bytes up to which one loop is faster than a separate search for each
+// kind of byte.
 const shortField = 32
 
-// Next reads the first field of text. It returns the field unchanged or, if it is quoted, the text
-// between the quotes; if escaped, AppendUnescaped must decode that text. rest is the text after the
-// separator. A line break is part of a quoted field and makes any other field malformed: the caller
-// removes the one that ends the row.
+// Next reads the first field of text. It returns the field unchanged or, if the field is quoted,
+// the text between the quotes; if escaped, AppendUnescaped must decode that text. rest is the text
+// after the separator. A line break is part of a quoted field, and makes any other field malformed.
+// So the caller must remove the line break that ends the row.
 func Next(text []byte, separator byte) (field, rest []byte, escaped bool, e Ending) {
 	if len(text) > 0 && text[0] == '"' {
-		return resume(text[1:], separator)
+		return readQuoted(text[1:], separator)
 	}
 	for i, c := range text[:min(len(text), shortField)] {
 		switch c {
@@ -43,8 +43,8 @@ func Next(text []byte, separator byte) (field, rest []byte, escaped bool, e Endi
 	return field, rest, false, e
 }
 
-// resume continues within a quoted field.
-func resume(text []byte, separator byte) (field, rest []byte, escaped bool, e Ending) {
+// readQuoted reads the rest of a quoted field.
+func readQuoted(text []byte, separator byte) (field, rest []byte, escaped bool, e Ending) {
 	for n := 0; ; n += 2 {
 		i := bytes.IndexByte(text[n:], '"')
 		if i < 0 {
@@ -69,12 +69,12 @@ func resume(text []byte, separator byte) (field, rest []byte, escaped bool, e En
 	}
 }
 
-// Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed. If
-// inside is set, the text begins within a quoted field that the previous line left open.
+// Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed.
+// inside means that the text begins within a quoted field that the previous line left open.
 func Scan(text []byte, separator byte, inside bool) Ending {
 	e := Comma
 	if inside {
-		_, text, _, e = resume(text, separator)
+		_, text, _, e = readQuoted(text, separator)
 	}
 	for e == Comma {
 		_, text, _, e = Next(text, separator)
@@ -82,14 +82,14 @@ func Scan(text []byte, separator byte, inside bool) Ending {
 	return e
 }
 
-// AppendUnescaped appends the decoded text of a quoted field: two quotes become one, "\r\n" becomes
-// "\n".
+// AppendUnescaped appends the decoded text of a quoted field to dst: two quotes become one, and
+// "\r\n" becomes "\n".
 func AppendUnescaped(dst, field []byte) []byte {
 	for i := 0; i < len(field); i++ {
 		c := field[i]
 		switch {
 		case c == '"':
-			i++ // the second one
+			i++ // skip the second quote
 		case c == '\r' && i+1 < len(field) && field[i+1] == '\n':
 			continue
 		}

@@ -2,11 +2,11 @@ package spelling
 
 import "strings"
 
-// List joins names as "a, b or c"; last is the separator before the last one: " or ".
-func List(names []string, last string) string {
+// List joins names as "a, b or c". last is the text before the last name, such as " or ".
+func List(names []string, lastSeparator string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
 	n := len(names) - 1
-	return strings.Join(names[:n], ", ") + last + names[n]
+	return strings.Join(names[:n], ", ") + lastSeparator + names[n]
 }

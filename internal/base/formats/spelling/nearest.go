@@ -5,16 +5,16 @@ import "strings"
 // Nearest returns the name that was probably meant, or "". Case is ignored.
 func Nearest(names []string, name string) string {
 	best, least := "", 3
-	for _, one := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(one)); d < least && d < len(one) {
-			best, least = one, d
+	for _, candidate := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < least && d < len(candidate) {
+			best, least = candidate, d
 		}
 	}
 	return best
 }
 
-// distance returns the number of letters to insert, delete, replace or swap with a neighbour to
-// turn a into b (optimal string alignment).
+// distance returns how many letters must be inserted, deleted, replaced or swapped with a neighbour
+// to turn a into b (optimal string alignment).
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > 64 || len(y) > 64 {

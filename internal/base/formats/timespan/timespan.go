@@ -1,5 +1,4 @@
-// Package timespan reads and writes durations as people write them in files and flags: 90s, 1h30m,
-// 30d.
+// Package timespan reads and writes durations as in files and flags: 90s, 1h30m, 30d.
 package timespan
 
 import (
@@ -11,14 +10,14 @@ import (
 	"time"
 )
 
-// units are the units of durations, longest first.
+// units holds the units of durations, longest first.
 var units = [...]struct {
 	name string
 	size time.Duration
 }{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
 
-// Parse reads durations like 500ms, 90s, 1m, 1h30m, 1d and 30d: whole
-// numbers with a unit, larger units first. A day is 24 hours.
+// Parse reads a duration like 500ms, 90s, 1m, 1h30m, 1d or 30d: whole numbers with units, larger
+// units first. A day is 24 hours.
 func Parse(text string) (time.Duration, error) {
 	const want = "write it like 30s, 1m, 1h30m or 30d"
 	if text == "" {
@@ -55,7 +54,7 @@ func Parse(text string) (time.Duration, error) {
 	return sum, nil
 }
 
-// unitOf returns the unit at the beginning of a text, and its name; 0 if there is none.
+// unitOf returns the size and name of the unit at the start of a text; 0 if there is no unit.
 func unitOf(text string) (time.Duration, string) {
 	end := strings.IndexFunc(text, func(r rune) bool { return r >= '0' && r <= '9' })
 	if end >= 0 {
@@ -69,7 +68,7 @@ func unitOf(text string) (time.Duration, string) {
 	return 0, ""
 }
 
-// Text returns a duration in the form that Parse reads, truncated to milliseconds.
+// Text formats a duration, truncated to milliseconds, as Parse reads it.
 func Text(d time.Duration) string {
 	if d < time.Millisecond {
 		return "0s"

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Points at which Hooks.At is called: right before (Writing) and right after (Written) a write of
-// the named record or values.
+// The points at which Hooks.At is called: right before (Writing) or right after (Written) the named
+// record or values are written.
 const (
 	EpochWriting   = "epoch-writing"
 	EpochWritten   = "epoch-written"
@@ -41,12 +41,12 @@ const (
 
 type hooksKey struct{}
 
-// With returns a context for a run or a change, whose stages then call the hooks.
+// With returns a context for a run or a change. The stages of that run or change call the hooks.
 func With(ctx context.Context, h Hooks) context.Context {
 	return context.WithValue(ctx, hooksKey{}, h)
 }
 
-// From returns the context's hooks; the zero Hooks if it has none.
+// From returns the hooks of a context, or the zero Hooks if it has none.
 func From(ctx context.Context) Hooks {
 	h, _ := ctx.Value(hooksKey{}).(Hooks)
 	return h
@@ -54,30 +54,30 @@ func From(ctx context.Context) Hooks {
 
 // Hooks let tests imitate an engine. The zero value changes nothing.
 type Hooks struct {
-	// Forget is called before each turn of a shard and reports whether the process forgets it.
+	// Forget is called before each turn of a shard. It reports whether the process loses the shard.
 	Forget func(shard int, turn uint64) bool
 	// At is called at every point.
 	At Hook
-	// Restore is called before every step of a READ that follows one that opened a turn, with the
-	// number of such steps, counted from 2. If it returns true, the engine restores the previous
+	// Restore is called before every step of a READ whose previous step opened a turn. step is the
+	// number of such steps, counted from 2. If Restore returns true, the engine restores an earlier
 	// step: an older restriction and older elements.
 	Restore func(step int) bool
-	// Clock times the publication of counts and of ends of turns; nil means the machine's clock.
+	// Clock decides when counts and ends of turns are published; nil means the machine's clock.
 	Clock Clock
-	// StallAfter is the time without progress after which a run reports a stall; 0 means the
-	// default of package watch.
+	// StallAfter is how long a run makes no progress before it reports a stall. 0 means the default
+	// of package watch.
 	StallAfter time.Duration
 }
 
 // Clock waits for an instant.
 type Clock interface {
-	// At returns a channel that receives at the instant next(now).
+	// At returns a channel that receives a value at the instant next(now).
 	At(next func(now time.Time) time.Time) <-chan time.Time
 }
 
-// Hook is called at a point, from any goroutine; it may delay the caller, or kill its own process.
-// An error fails the write, or the step after it. shard is the partition's shard, −1 for control
-// and the ends of turns. A nil Hook does nothing.
+// Hook is called at a point, from any goroutine. It may delay the caller, or kill its own process.
+// If it returns an error, the write fails, or the step after it. shard is the shard of the
+// partition; it is −1 for control and the ends of turns. A nil Hook does nothing.
 type Hook func(point string, shard int) error
 
 func (h Hook) reach(point string, shard int) error {
@@ -87,8 +87,8 @@ func (h Hook) reach(point string, shard int) error {
 	return h(point, shard)
 }
 
-// Around calls the hook before and after write; a point of "" is skipped. It returns the first
-// error of the three.
+// Around calls the hook at point before, then write, then the hook at point after, and returns the
+// first error. It skips the point "".
 func (h Hook) Around(before, after string, shard int, write func() error) error {
 	if err := h.reach(before, shard); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package crashpoint lets tests interrupt and restart a run: a context can carry hooks that are
+// Package crashpoint lets tests interrupt and restart a run. A context can carry hooks that are
 // called at named points around every write, that make shards forget their caches, and that imitate
 // an engine that restores an earlier checkpoint.
 //

@@ -8,13 +8,13 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 )
 
-// Experiment is prism's name for the experiment that turns splits off.
+// Experiment is prism's name of the experiment that turns splits off.
 const Experiment = "prism_disable_sdf_split"
 
 var mu sync.Mutex
 
-// Keep adds the experiment to the job options of this process, once. Call it before a job is
-// started. Concurrent calls of Keep are safe.
+// Keep adds Experiment to the job options of this process, unless they contain it. Call it before a
+// job starts. It is safe for concurrent use.
 func Keep() {
 	mu.Lock()
 	defer mu.Unlock()

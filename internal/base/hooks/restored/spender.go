@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Spender opens SPEND in a process that loses a shard before each turn for which forget (see
-// crashpoint.Hooks) returns true: the next turn finds the shard only in the ledger.
+// Spender opens SPEND in a process that loses a shard before each turn for which forget returns
+// true (see crashpoint.Hooks). The next turn then finds the shard only in the ledger.
 func Spender(
 	open func() (transforms.Spender, error), forget func(shard int, turn uint64) bool,
 ) (transforms.Spender, error) {
@@ -28,7 +28,7 @@ type spender struct {
 	shards map[int]*shard
 }
 
-// shard holds the Spender of one shard, nil before its first turn.
+// shard holds the Spender of one shard, which is nil before the first turn.
 type shard struct {
 	mu sync.Mutex
 	transforms.Spender
@@ -36,16 +36,16 @@ type shard struct {
 
 // Spend implements transforms.Spender.
 func (s *spender) Spend(ctx context.Context, n int, envelope [][]byte) (spend.Pending, error) {
-	one := s.shard(n)
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	if turn := newestTurn(envelope); one.Spender == nil || turn > 0 && s.forget(n, turn) {
+	sh := s.shard(n)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if turn := newestTurn(envelope); sh.Spender == nil || turn > 0 && s.forget(n, turn) {
 		var err error
-		if one.Spender, err = s.open(); err != nil {
+		if sh.Spender, err = s.open(); err != nil {
 			return nil, err
 		}
 	}
-	return one.Spender.Spend(ctx, n, envelope)
+	return sh.Spender.Spend(ctx, n, envelope)
 }
 
 func (s *spender) shard(n int) *shard {
@@ -57,7 +57,7 @@ func (s *spender) shard(n int) *shard {
 	return s.shards[n]
 }
 
-// newestTurn returns the turn of the OPEN with the newest epoch; 0 if there is none.
+// newestTurn returns the turn of the OPEN with the newest epoch, or 0 if there is no OPEN.
 func newestTurn(envelope [][]byte) (newest uint64) {
 	last := int64(-1)
 	for _, b := range envelope {

@@ -17,25 +17,25 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Options of a broker. The zero value is a broker in memory on a free port of 127.0.0.1.
+// Options configures a broker. The zero value is a broker in memory on a free port of 127.0.0.1.
 type Options struct {
 	Addr     string            // host:port to listen on; default "127.0.0.1:0"
-	DataDir  string            // directory of the log; empty: in memory only
-	Password secret.Of[string] // password that clients need, as User with SCRAM-SHA-256; empty: anyone may connect
-	Logger   *slog.Logger      // for errors and warnings of the broker; nil: no log
+	DataDir  string            // directory of the log; empty: the log is only in memory
+	Password secret.Of[string] // of User, for SCRAM-SHA-256; empty: clients connect without authentication
+	Logger   *slog.Logger      // receives the broker's errors and warnings; nil: no log
 }
 
-// User is the only user of a broker with a password.
+// User is the name of the only user of a broker with a password.
 const User = "tollgate"
 
-// Broker is a running broker. Safe for concurrent use.
+// Broker is a running broker. It is safe for concurrent use.
 type Broker struct {
 	cluster *kfake.Cluster
 	addr    string
 	close   sync.Once
 }
 
-// Start starts a broker that keeps records of any age (log.retention.ms = -1). It fails if the
+// Start starts a broker. It keeps records of any age (log.retention.ms = -1). Start fails if the
 // address is in use or DataDir cannot be used. The caller must Close the broker.
 func Start(o Options) (*Broker, error) { return start(o) }
 
@@ -47,8 +47,8 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, addr) }),
-		// Retention depends on the timestamps of records: with the default week, old events would
-		// vanish.
+		// Retention depends on the timestamps of records: with the default of a week, old events
+		// would vanish.
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
 	}
 	if o.DataDir != "" {
@@ -75,17 +75,17 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 	return &Broker{cluster: cluster, addr: addrs[0]}, nil
 }
 
-// Addr returns the host:port for clients.
+// Addr returns the host:port to which clients connect.
 func (b *Broker) Addr() string { return b.addr }
 
 // Close stops the broker and waits for its log to be written. Further calls do nothing.
 func (b *Broker) Close() { b.close.Do(b.cluster.Close) }
 
-// logger passes on the broker's warnings and errors, but no other messages.
+// logger logs the broker's warnings and errors, but no other messages.
 type logger struct{ to *slog.Logger }
 
-// slowCommit begins the broker's log line about a commit that took 10 ms, which only shows that the
-// machine is busy.
+// slowCommit is the start of the broker's message about a commit that took 10 ms. The message shows
+// only that the machine is busy.
 const slowCommit = "txn: EndTxn slow"
 
 func (l logger) Logf(level kfake.LogLevel, format string, args ...any) {

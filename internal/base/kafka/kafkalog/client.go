@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Client sends requests to a cluster, and caches its brokers and the leaders of its partitions.
-// Safe for concurrent use.
+// Client sends requests to a cluster. It caches the brokers and the leaders of partitions. It is
+// safe for concurrent use.
 type Client struct {
 	cfg          Config
 	transport    *kafka.Transport
@@ -24,12 +24,12 @@ type Client struct {
 	end          context.CancelFunc
 
 	mu         sync.Mutex
-	wires      map[*wire]struct{} // open
+	wires      map[*wire]struct{} // open connections
 	brokers    map[int32]string
 	controller int32
 	clusterID  string // "" before the first metadata
 	topics     map[string]map[int32]leader
-	welcomed   map[string]bool // addresses of brokers that have accepted this client
+	accepted   map[string]bool // addresses of the brokers that have accepted this client
 }
 
 func newClient(cfg Config) *Client {
@@ -37,13 +37,13 @@ func newClient(cfg Config) *Client {
 	c := &Client{
 		cfg: cfg, health: newHealth(), decompressor: kgo.DefaultDecompressor(), life: life, end: end,
 		wires: map[*wire]struct{}{}, brokers: map[int32]string{}, controller: -1,
-		topics: map[string]map[int32]leader{}, welcomed: map[string]bool{},
+		topics: map[string]map[int32]leader{}, accepted: map[string]bool{},
 	}
 	c.transport = c.newTransport()
 	return c
 }
 
-// Close closes every connection, fetcher and producer of the client. Calls in progress fail.
+// Close closes all connections, fetchers and producers of the client. Calls in progress fail.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.end()
@@ -55,7 +55,7 @@ func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 }
 
-// Done is closed when Close is called.
+// Done returns a channel that is closed when Close is called.
 func (c *Client) Done() <-chan struct{} { return c.life.Done() }
 
 func (c *Client) lock() (unlock func()) {
@@ -63,7 +63,7 @@ func (c *Client) lock() (unlock func()) {
 	return c.mu.Unlock
 }
 
-// adopt registers a connection for Close to close. It returns false after Close.
+// adopt registers a connection, so that Close closes it. It returns false if the client is closed.
 func (c *Client) adopt(w *wire) bool {
 	defer c.lock()()
 	c.wires[w] = struct{}{}
@@ -75,14 +75,14 @@ func (c *Client) disown(w *wire) {
 	delete(c.wires, w)
 }
 
-func (c *Client) welcome(addr string) {
+func (c *Client) accept(addr string) {
 	c.mu.Lock()
-	c.welcomed[addr] = true
+	c.accepted[addr] = true
 	c.mu.Unlock()
 	c.health.dialed(addr, time.Time{}, nil)
 }
 
-// requestor sends an idempotent request to a broker, and reads the response into res.
+// requestor sends an idempotent request to a broker and reads the response into res.
 type requestor func(ctx context.Context, req protocol.Message, res any) error
 
 func (c *Client) broker(addr string) requestor {
@@ -112,7 +112,7 @@ func (c *Client) anyBroker() requestor {
 	}
 }
 
-// addresses returns the brokers known from metadata, then the bootstrap list.
+// addresses returns the brokers in the metadata, then the bootstrap addresses.
 func (c *Client) addresses() []string {
 	defer c.lock()()
 	list := slices.Sorted(maps.Values(c.brokers))

@@ -12,28 +12,28 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 )
 
-// Config configures the connection to a cluster. Zero is usable for all fields except Brokers.
+// Config configures the connection to a cluster. Only Brokers must be set.
 type Config struct {
-	Brokers  []string       // host:port, tried in order
+	Brokers  []string       // each host:port; tried in this order
 	ClientID string         // default "tollgate"
 	TLS      *tls.Config    // nil: plaintext
 	SASL     sasl.Mechanism // nil: no authentication
 	Logger   *slog.Logger   // nil: no log
 
-	// RenewTLS returns the TLS configuration of the next connection, for certificates that change;
-	// nil means that TLS never changes.
+	// RenewTLS returns the TLS configuration of the next connection, for certificates that change.
+	// If it is nil, TLS never changes.
 	RenewTLS func() *tls.Config
-	// MayChange allows for certificates or passwords that change. Brokers may learn of a change
-	// before or after this client, so the client retries a broker that refuses it now but accepted
-	// it before.
+	// MayChange means that certificates or passwords may change. Brokers may learn of a change
+	// before or after this client, so the client retries a broker that refuses it but accepted it
+	// before.
 	MayChange bool
 
-	// CAFile and CertFile are the names of the TLS files, for error texts.
+	// CAFile and CertFile are the names of the TLS files, which appear in error messages.
 	CAFile, CertFile string
 
-	// MaxBatchBytes bounds a record batch; 0 means DefaultBatchBytes.
+	// MaxBatchBytes limits the size of a record batch; 0 means DefaultBatchBytes.
 	MaxBatchBytes int
-	// RetryFor limits how long a call waits for a cluster that does not respond or has no leader. 0
+	// RetryFor is how long a call waits for a cluster that does not respond or has no leader. 0
 	// means two minutes.
 	RetryFor time.Duration
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Dial connects to the first of cfg.Brokers that responds. The error is ErrUnreachable or
-// ErrRefused; its text names what to check. Dial does not wait for a broker (see MayComeUp).
+// Dial connects to the first of cfg.Brokers that responds. The error wraps ErrUnreachable or
+// ErrRefused, and says what to check. Dial does not wait for a broker (see MayComeUp).
 func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -22,16 +22,16 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// MayComeUp reports whether an error of Dial may be due to a broker that is down, starting or
-// stopping.
+// MayComeUp reports whether an error of Dial may be due to a broker that is down or restarting.
 func MayComeUp(err error) bool { return errors.Is(err, errTransient) }
 
-// errTransient matches every transient stageError, by errors.Is.
+// errTransient matches, with errors.Is, every stageError that is transient.
 var errTransient = errors.New("another try may succeed")
 
-// probeAll tries the bootstrap addresses in order: connection, versions, authentication, metadata
-// (a listener that requires SASL closes the connection only at the last step). If brokers refuse,
-// the error lists only those: their reasons help more than the errors from unreachable brokers.
+// probeAll tries the bootstrap addresses in order: connection, versions, authentication, and
+// metadata, because a listener that requires SASL closes the connection only at that step. If some
+// brokers refuse, the error lists only these: their reasons help more than those of unreachable
+// brokers.
 func (c *Client) probeAll(ctx context.Context) error {
 	var refused, failed error
 	for _, addr := range c.cfg.Brokers {

@@ -25,13 +25,13 @@ const (
 	stageMetadata
 )
 
-// stageError is an ErrUnreachable or ErrRefused with the step of connecting that failed.
+// stageError wraps ErrUnreachable or ErrRefused, and says which stage of connecting failed.
 type stageError struct {
 	stage    stage
 	addr     string
 	cfg      *Config
 	offered  []string // SASL mechanisms of the listener
-	welcomed bool     // whether the broker accepted this client before, and certificates or passwords may change
+	accepted bool     // Config.MayChange is set, and the broker accepted this client before
 	err      error
 }
 
@@ -67,9 +67,9 @@ func (e *stageError) silent() bool {
 }
 
 // transient reports whether a retry may succeed: the broker may be starting or stopping, or may
-// learn of new secrets at another time than this client.
+// learn of new secrets earlier or later than this client.
 func (e *stageError) transient() bool {
-	return e.stage == stageConnect || e.silent() || e.welcomed ||
+	return e.stage == stageConnect || e.silent() || e.accepted ||
 		(hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
 }
 
@@ -152,7 +152,7 @@ func (e *stageError) saslHint() string {
 	return failed
 }
 
-// alert reports whether err is a fatal alert about the client's certificate, by crypto/tls's text.
+// alert reports whether the text of err is a fatal TLS alert about the client's certificate.
 func alert(err error) bool {
 	s := err.Error()
 	return strings.Contains(s, "remote error: tls:") && strings.Contains(s, "certificate")

@@ -1,19 +1,19 @@
-// Package kafkalog reads and writes Kafka partitions as logs: exact offsets, exact timestamps, and
-// exactly one copy of every appended batch.
+// Package kafkalog reads and writes Kafka partitions as logs, with exact offsets, exact timestamps,
+// and exactly one copy of every appended batch.
 //
-// The Transport of github.com/segmentio/kafka-go keeps the connections and agrees on versions; its
+// The Transport of github.com/segmentio/kafka-go keeps the connections and negotiates versions; its
 // protocol packages contain most requests (transport.go). Responses are decoded by franz-go's kmsg
-// (frame.go), because kafka-go allocates whatever length a broker claims, and record batches by
-// record_set.go, because kafka-go drops timestamp types and offsets. Transport's own discovery of
-// brokers is switched off: metadata.go asks for the leaders.
+// (frame.go), because kafka-go allocates whatever length a broker claims. Record batches are
+// decoded by record_set.go, because kafka-go drops timestamp types and offsets. The Transport does
+// not discover brokers; metadata.go requests the leaders.
 //
 // # Guarantees
 //
 //   - Fetcher.Poll returns only committed records, in log order per partition, and a next offset
-//     after all records it has examined. Data in any wanted partition ends a long poll at once.
-//   - Producer.Append returns without an error only when every in-sync replica has the records,
-//     once. It looks for a batch with an unknown outcome in the log and sends it again byte for
-//     byte; the broker recognises it by producer id, epoch and sequence.
+//     after all records that it has examined. New data in any requested partition ends a long poll.
+//   - Producer.Append returns without an error only when every in-sync replica has exactly one copy
+//     of the records. If the outcome of a batch is unknown, Append looks for it in the log and sends
+//     the same bytes again; the broker recognises a batch by producer id, epoch and sequence.
 //   - A Producer with a transactional id is fenced (ErrFenced) once another one has taken the same
 //     id and written to the partition. An owner therefore calls Fence before it trusts its reads.
 //   - Calls retry for Config.RetryFor while leaders change, connections drop or brokers restart.
@@ -22,8 +22,8 @@
 //
 // # Limits
 //
-//   - It has no consumer groups, no transactions across partitions, and does not compress what it
-//     writes.
+//   - The package has no consumer groups and no transactions across partitions, and does not
+//     compress what it writes.
 //   - The broker forgets a transactional id after transactional.id.expiration.ms without a Fence. A
 //     writer whose last Fence is older checks before it writes; only a writer that is suspended for
 //     that long within an append is not fenced.

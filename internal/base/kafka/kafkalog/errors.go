@@ -11,33 +11,31 @@ import (
 )
 
 var (
-	// ErrUnreachable means that Dial reached none of the listed brokers.
+	// ErrUnreachable means that Dial reached none of the brokers in Config.Brokers.
 	ErrUnreachable = errors.New("no broker reachable")
 	// ErrRefused means that a broker was reached, but TLS, SASL or the protocol does not match, or
 	// the broker does not respond.
 	ErrRefused = errors.New("broker refused the connection")
 	// ErrTopicExists means that a topic with this name already exists.
 	ErrTopicExists = errors.New("topic exists")
-	// ErrReplication means that CreateTopics was asked for more replicas than there are brokers.
+	// ErrReplication means that a topic to create needs more replicas than there are brokers.
 	ErrReplication = errors.New("too few brokers")
 	// ErrUnknownTopic means that the cluster does not have the topic or partition.
 	ErrUnknownTopic = errors.New("unknown topic or partition")
-	// ErrOffsetOutOfRange means that the offset is below the start of the log or above its end.
+	// ErrOffsetOutOfRange means that an offset is below the start of the log or above its end.
 	ErrOffsetOutOfRange = errors.New("offset out of range")
-	// ErrForbidden means that access control denies the user this operation.
+	// ErrForbidden means that access control does not let this user perform the operation.
 	ErrForbidden = errors.New("the brokers do not allow this user to do so")
-	// ErrFenced means that another producer has taken this one's transactional id (error 47 or
-	// 90).
+	// ErrFenced means that another producer has taken this transactional id (error 47 or 90).
 	ErrFenced = errors.New("producer fenced by a newer one")
-	// ErrSequence means that the partition does not continue after this producer's acknowledged
-	// records: records were lost, or the broker forgot the producer. Read the log again before
-	// writing more.
+	// ErrSequence means that the partition does not continue after the acknowledged records of this
+	// producer: records were lost, or the broker forgot the producer. Read the log before writing.
 	ErrSequence = errors.New(
 		"log does not continue this producer's records: it has lost some, or the topic was created again")
 	// ErrTooLarge means that a message exceeds Config.MaxBatchBytes or the topic's
 	// max.message.bytes.
 	ErrTooLarge = errors.New("message too large")
-	// ErrUnknownOutcome means that an earlier append may or may not have been written. Make a new
+	// ErrUnknownOutcome means that an earlier append may or may not have been written. Create a new
 	// Producer and read the log.
 	ErrUnknownOutcome = errors.New("earlier append has an unknown outcome")
 	// ErrCorrupt means that bytes from a broker violate the protocol.
@@ -46,8 +44,8 @@ var (
 	ErrClosed = errors.New("client closed")
 )
 
-// codeError turns a response's error code into an error, nil for 0. It omits the broker's free
-// text, which may quote the request.
+// codeError returns the error for the error code of a response, or nil for 0. It omits the broker's
+// message, which may quote the request.
 func codeError(code int16) error {
 	switch kafka.Error(code) {
 	case 0:
@@ -61,11 +59,11 @@ func codeError(code int16) error {
 }
 
 func isCode(err error, code kafka.Error) bool {
-	var its kafka.Error
-	return errors.As(err, &its) && its == code
+	var brokerCode kafka.Error
+	return errors.As(err, &brokerCode) && brokerCode == code
 }
 
-func pause(n int) time.Duration { return min(5*time.Millisecond<<min(n, 6), 250*time.Millisecond) }
+func retryDelay(n int) time.Duration { return min(5*time.Millisecond<<min(n, 6), 250*time.Millisecond) }
 
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
@@ -80,7 +78,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (c *Client) persist(ctx context.Context, doing string, try func() error) error {
 	start := time.Now()
 	call := new(trouble)
-	defer c.health.over(call)
+	defer c.health.resolved(call)
 	for n := 0; ; n++ {
 		err := try()
 		if err == nil {
@@ -89,26 +87,26 @@ func (c *Client) persist(ctx context.Context, doing string, try func() error) er
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
 		}
-		c.health.note(call, start, doing, err)
+		c.health.failed(call, start, doing, err)
 		if !retriable(err) {
 			return fmt.Errorf("%s: %w", doing, err)
 		}
 		if time.Since(start) > c.cfg.RetryFor {
 			return fmt.Errorf("%s: giving up after %s: %w", doing, c.cfg.RetryFor, err)
 		}
-		if err := sleep(ctx, pause(n)); err != nil {
+		if err := sleep(ctx, retryDelay(n)); err != nil {
 			return fmt.Errorf("%s: %w", doing, err)
 		}
 	}
 }
 
-// persistKnown is persist for a request about a topic. It returns ErrUnknownTopic if the topic is
-// unknown for longer than topicGrace.
+// persistKnown is persist for a request about a topic. It returns ErrUnknownTopic once the topic
+// has been unknown for longer than topicGrace.
 func (c *Client) persistKnown(ctx context.Context, doing string, try func() error) error {
-	var missing absence
+	var unknown absence
 	return c.persist(ctx, doing, func() error {
 		err := try()
-		if missing.lasts(err, topicGrace) {
+		if unknown.lasts(err, topicGrace) {
 			return ErrUnknownTopic
 		}
 		return err
@@ -129,15 +127,15 @@ func retriable(err error) bool {
 	return !errors.As(err, &code) || retriableCode(code)
 }
 
-// retriableCode reports whether a retry may succeed, for example after InvalidMessage, for a batch
-// that was damaged in transit.
+// retriableCode reports whether a retry may succeed. For example, InvalidMessage may mean that a
+// batch was damaged in transit.
 func retriableCode(code kafka.Error) bool {
 	return code.Temporary() || slices.Contains([]kafka.Error{kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable,
 		kafka.ConcurrentTransactions, kafka.Unknown, kafka.InvalidMessage}, code)
 }
 
-// absence measures how long every response has reported that a topic or partition does not exist. A
-// broker that has just started reports this for topics it has not loaded yet.
+// absence measures how long all responses have reported that a topic or partition does not exist. A
+// broker that has just started reports this for topics that it has not loaded yet.
 type absence struct{ since time.Time }
 
 // lasts records the latest outcome, and reports whether the absence has lasted longer than grace.

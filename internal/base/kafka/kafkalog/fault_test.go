@@ -133,7 +133,7 @@ func TestALogThatHasLostTheProducersRecordsEndsIt(t *testing.T) {
 		producers = append(producers, p)
 	}
 	must.Succeed(t, errors.Join(cluster.DeleteTopic("t"), cluster.CreateTopic("t", 1, nil)))
-	ctx, cancel := context.WithTimeout(t.Context(), 3*markerAgain)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*markerPatience)
 	defer cancel()
 	if _, err := producers[1].Fence(ctx); !errors.Is(err, ErrSequence) {
 		t.Errorf("fence: %v", err)

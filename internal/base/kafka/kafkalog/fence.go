@@ -12,17 +12,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Fence stops all older producers with the transactional id in the partition, and returns the
-// offset after which the broker refuses them. A producer with a transactional id calls it before
-// its first append; later appends repeat it from time to time (renewAfter).
+// Fence stops all older producers with the transactional id from writing to the partition. It
+// returns the offset after which the broker refuses them. A producer with a transactional id calls
+// Fence before its first append. Later appends repeat it from time to time (renewAfter).
 //
-// It commits an empty transaction, whose marker makes the partition's leader forget older epochs,
-// and reads the log until it finds the marker: a commit is acknowledged before its markers are
-// written, and an older producer may write in between. The marker occupies an offset but is not a
-// record.
+// Fence commits an empty transaction. Its marker makes the partition's leader forget older epochs.
+// Fence then reads the log until it finds the marker, because a commit is acknowledged before its
+// markers are written, and an older producer may write in between. The marker occupies an offset
+// but is not a record.
 //
-// Errors: ErrFenced if a newer producer has taken the id, or the coordinator has forgotten it;
-// ErrSequence if the log ends before the producer's records, or its marker is gone.
+// Errors: ErrFenced if a newer producer has taken the id, or the coordinator has forgotten the id;
+// ErrSequence if the log ends before the producer's records, or the marker is gone.
 func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	doing := fmt.Sprintf("fencing topic %q partition %d", p.topic, p.partition)
 	began := time.Now().Round(0)
@@ -33,8 +33,8 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 				return -1, err
 			}
 		}
-		again := time.Now().Add(markerAgain)
-		for wait := 0; !found && time.Now().Before(again); wait++ {
+		repeatAt := time.Now().Add(markerPatience)
+		for wait := 0; !found && time.Now().Before(repeatAt); wait++ {
 			err := p.c.persist(ctx, doing, func() error {
 				end, found, err = p.marker(ctx, end)
 				return err
@@ -43,7 +43,7 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 				return -1, err
 			}
 			if !found {
-				if err := sleep(ctx, pause(wait)); err != nil {
+				if err := sleep(ctx, retryDelay(wait)); err != nil {
 					return -1, fmt.Errorf("%s: waiting for its marker: %w", doing, err)
 				}
 			}
@@ -53,9 +53,9 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	return end, nil
 }
 
-// markerAgain is how long Fence waits for a marker before it commits the transaction again: a
-// coordinator skips the marker for a partition whose leader it does not know.
-const markerAgain = 2 * time.Second
+// markerPatience is how long Fence waits for a marker before it commits the transaction again. A
+// coordinator skips the marker if it does not know the leader of the partition.
+const markerPatience = 2 * time.Second
 
 func (p *Producer) joinTransaction(ctx context.Context) error {
 	req := &addpartitionstotxn.Request{
@@ -72,7 +72,7 @@ func (p *Producer) joinTransaction(ctx context.Context) error {
 	return transactionError(res.Topics[0].Partitions[0].ErrorCode)
 }
 
-// commitTransaction commits the producer's transaction; repeating it changes nothing.
+// commitTransaction commits the producer's transaction. Repeating it changes nothing.
 func (p *Producer) commitTransaction(ctx context.Context) error {
 	res := kmsg.NewPtrEndTxnResponse()
 	req := &endtxn.Request{TransactionalID: p.txn, ProducerID: p.id, ProducerEpoch: p.epoch, Committed: true}
@@ -91,8 +91,8 @@ func transactionError(code int16) error {
 	return codeError(code)
 }
 
-// marker looks for the producer's marker at or after from. If there is none yet, the next search
-// begins at offset.
+// marker looks for the producer's marker at or after from. If found is false, the next search must
+// begin at offset.
 func (p *Producer) marker(ctx context.Context, from int64) (offset int64, found bool, err error) {
 	next, err := p.eachBatch(ctx, from, func(b *batch) (err error) {
 		if b.ProducerID != p.id || b.FirstOffset < from {
@@ -114,8 +114,8 @@ func (p *Producer) marker(ctx context.Context, from int64) (offset int64, found 
 	return next, false, nil
 }
 
-// isMarker reports whether a batch with this producer's id is the marker of its commit. Errors:
-// ErrFenced if a newer producer has written it, or has ended this one's transaction.
+// isMarker reports whether a batch with this producer's id is the marker of its commit. It returns
+// ErrFenced if a newer producer wrote the batch or ended this producer's transaction.
 func (p *Producer) isMarker(b *batch) (bool, error) {
 	kind := noMarker
 	if b.Attributes&attrControl != 0 {

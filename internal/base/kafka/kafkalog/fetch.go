@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxFetchBytes limits a response over all its partitions, which the broker serves in the order
-	// of the request.
+	// maxFetchBytes limits the size of a response across all its partitions, which the broker
+	// serves in request order.
 	maxFetchBytes = 8 << 20
-	// defaultMaxBytes bounds one partition's part of a response if Fetch.MaxBytes is 0.
+	// defaultMaxBytes limits the part of one partition in a response if Fetch.MaxBytes is 0.
 	defaultMaxBytes = 1 << 20
 )
 
-// Fetch requests the records of one partition from Offset. MaxBytes limits the response (the first
-// batch is sent whole in any case); 0 means 1 MiB.
+// Fetch requests the records of one partition from Offset. MaxBytes limits the size of the
+// response, but the first batch is always complete; 0 means 1 MiB.
 type Fetch struct {
 	Topic     string
 	Partition int32
@@ -30,16 +30,16 @@ type Fetch struct {
 
 func (f Fetch) topicPartition() topicPartition { return topicPartition{f.Topic, f.Partition} }
 
-// Fetched is the part of a response for the partition in a Fetch.
+// Fetched is the part of a response that belongs to one Fetch.
 type Fetched struct {
-	Topic      string
-	Partition  int32
-	Records    []Record // in log order, from Fetch.Offset on; may be empty
-	Next       int64    // offset of the next Fetch: after records, markers, holes and emptied batches
-	High       int64    // see Offsets, as of this response
-	LastStable int64
-	AppendTime bool  // whether there are Records and all have the broker's append time
-	Asked      int64 // Unix ms of the reader's clock just before this response's request was sent
+	Topic       string
+	Partition   int32
+	Records     []Record // in log order, from Fetch.Offset on; may be empty
+	Next        int64    // offset of the next Fetch, after all records, markers, gaps and empty batches
+	High        int64    // as in Offsets, when the broker responded
+	LastStable  int64
+	AppendTime  bool  // there are Records, and all have the broker's append time
+	RequestedAt int64 // when the request was about to be sent, by the reader's clock, in Unix ms
 	// Err is the reason why the partition cannot be read further: ErrOffsetOutOfRange,
 	// ErrUnknownTopic, ErrCorrupt or a kafka.Error.
 	Err error
@@ -56,22 +56,22 @@ func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation
 		ReplicaID: -1, MaxWaitTime: int32(min(wait.Milliseconds(), 1<<30)), MinBytes: minBytes, MaxBytes: maxFetchBytes,
 		IsolationLevel: isolation, SessionEpoch: -1,
 	}
-	for _, one := range fetches {
-		i := slices.IndexFunc(req.Topics, func(t fetch.RequestTopic) bool { return t.Topic == one.Topic })
+	for _, f := range fetches {
+		i := slices.IndexFunc(req.Topics, func(t fetch.RequestTopic) bool { return t.Topic == f.Topic })
 		if i < 0 {
 			i = len(req.Topics)
-			req.Topics = append(req.Topics, fetch.RequestTopic{Topic: one.Topic})
+			req.Topics = append(req.Topics, fetch.RequestTopic{Topic: f.Topic})
 		}
-		p := fetch.RequestPartition{Partition: one.Partition, CurrentLeaderEpoch: -1, FetchOffset: one.Offset,
-			LogStartOffset: -1, PartitionMaxBytes: cmp.Or(one.MaxBytes, defaultMaxBytes)}
+		p := fetch.RequestPartition{Partition: f.Partition, CurrentLeaderEpoch: -1, FetchOffset: f.Offset,
+			LogStartOffset: -1, PartitionMaxBytes: cmp.Or(f.MaxBytes, defaultMaxBytes)}
 		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 	}
 	return req
 }
 
-// decodePartition decodes one partition of a response into the space. again is an error that fresh
-// metadata resolves; fetched is then meaningless.
-func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space) (fetched Fetched, again error) {
+// decodePartition decodes one partition of a response into the space. A non-nil retry is an error
+// that fresh metadata resolves; fetched is then meaningless.
+func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space) (fetched Fetched, retry error) {
 	fetched = Fetched{
 		Topic: fetch.Topic, Partition: fetch.Partition, Next: fetch.Offset,
 		High: p.HighWatermark, LastStable: p.LastStableOffset,
@@ -92,7 +92,7 @@ func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space
 	fetched.Records, fetched.Next = set.records, set.next
 	fetched.AppendTime = len(set.records) > 0 && set.appendTime
 	if !ok && len(fetched.Records) == 0 {
-		// The records before the damage are returned; the next fetch shows the damage alone.
+		// Records before the damage, if any, are returned first; the next fetch reports the damage.
 		fetched.Err = fetched.fail(ErrCorrupt)
 	}
 	return fetched, nil
@@ -102,10 +102,10 @@ func (f *Fetched) fail(err error) error {
 	return fmt.Errorf("reading topic %q partition %d at offset %d: %w", f.Topic, f.Partition, f.Next, err)
 }
 
-// decodeResponse matches a response with the fetches that were sent. news reports whether one of
-// them has records, an error or a greater next offset; again lists the partitions to fetch again.
+// decodeResponse matches a response with the fetches sent. progress reports whether one of them has
+// records, an error or a greater next offset. retry lists the partitions to fetch again.
 func decodeResponse(fetches []Fetch, res *kmsg.FetchResponse, in *space) (
-	all []Fetched, news bool, again map[topicPartition]error,
+	all []Fetched, progress bool, retry map[topicPartition]error,
 ) {
 	in.begin(res)
 	parts := make(map[topicPartition]*kmsg.FetchResponseTopicPartition, len(fetches))
@@ -121,14 +121,14 @@ func decodeResponse(fetches []Fetch, res *kmsg.FetchResponse, in *space) (
 			var fetched Fetched
 			if fetched, err = decodePartition(fetch, p, in); err == nil {
 				all = append(all, fetched)
-				news = news || fetched.Err != nil || len(fetched.Records) > 0 || fetched.Next != fetch.Offset
+				progress = progress || fetched.Err != nil || len(fetched.Records) > 0 || fetched.Next != fetch.Offset
 				continue
 			}
 		}
-		if again == nil {
-			again = map[topicPartition]error{}
+		if retry == nil {
+			retry = map[topicPartition]error{}
 		}
-		again[fetch.topicPartition()] = err
+		retry[fetch.topicPartition()] = err
 	}
-	return all, news, again
+	return all, progress, retry
 }

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// maxFrame limits the size of a response. A fetch requests at most maxFetchBytes, which a
+	// maxFrame is the maximum size of a response. A fetch requests at most maxFetchBytes, which a
 	// broker may exceed by one batch. Decoding a damaged response can take some hundred times its
 	// size.
 	maxFrame = 256 << 20
-	// frameHeader is size and correlation id.
+	// frameHeader is the length of the size and the correlation id.
 	frameHeader = 8
 )
 
-// readFrame reads one length-prefixed response. memory returns a slice of a given length for it. A
-// large frame grows as its bytes arrive, so a wrong length costs no more than the bytes sent.
+// readFrame reads one length-prefixed response into memory(n), a slice of length n. A large frame
+// grows as its bytes arrive, so a wrong length costs no more than the bytes that were sent.
 func readFrame(r io.Reader, memory func(n int) []byte) ([]byte, error) {
 	const step = 16 << 20
 	var head [frameHeader]byte
@@ -52,9 +52,9 @@ func readFrame(r io.Reader, memory func(n int) []byte) ([]byte, error) {
 
 var errExpectsTLS = errors.New("broker appears to be expecting TLS")
 
-// decode decodes a response in a version without flexible headers. kmsg bounds the length of an
-// array by the remaining bytes; kafka-go allocates whatever length an array claims. Byte slices in
-// res belong to body.
+// decode decodes a response in a version without flexible headers. kmsg limits the length of an
+// array by the number of remaining bytes; kafka-go allocates whatever length an array claims. Byte
+// slices in res share the memory of body.
 func decode(res any, version int16, body []byte) error {
 	ok := false
 	switch res := res.(type) {
@@ -70,7 +70,7 @@ func decode(res any, version int16, body []byte) error {
 	return nil
 }
 
-// text returns a nullable string of a response; "" for null.
+// text returns a nullable string of a response, or "" for null.
 func text(s *string) string {
 	if s == nil {
 		return ""

@@ -108,7 +108,7 @@ func FuzzResponses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_ = decode(new(identity), idsFrom, body)
+		_ = decode(new(identity), topicIDVersion, body)
 		for key, version := range newest {
 			res := kmsg.ResponseForKey(int16(key))
 			if decode(res, version, body) != nil {
@@ -127,7 +127,7 @@ func FuzzResponses(f *testing.F) {
 			case *kmsg.DescribeConfigsResponse:
 				_, _ = settingsOf(res, "t")
 			case *kmsg.ProduceResponse:
-				if base, code, err := produced(res); err == nil && code == 0 && base < 0 {
+				if base, code, err := parseProduced(res); err == nil && code == 0 && base < 0 {
 					t.Fatalf("base offset %d without an error", base)
 				}
 			case *kmsg.OffsetForLeaderEpochResponse:

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Trouble is a call that the client keeps retrying, or a response that it awaits.
+// Trouble is a call that the client keeps retrying, or a response for which it waits.
 type Trouble struct {
-	Doing string    // the failing action, in gerund voice: `reading topic "t" partition 3`
-	Since time.Time // first attempt since the last success
+	Doing string    // what fails, with a gerund: `reading topic "t" partition 3`
+	Since time.Time // time of the first attempt since the last success
 	Cause error     // the last failure
 }
 
-// silentAfter is how long a broker may take to respond; long polls end earlier.
+// silentAfter is how long a broker may take to respond. Long polls end earlier.
 const silentAfter = 5 * time.Second
 
-// health keeps the failures of calls that are being retried. Safe for concurrent use.
+// health holds the failures of calls that are being retried. It is safe for concurrent use.
 type health struct {
 	mu           sync.Mutex
 	lastResponse time.Time            // from any broker
@@ -31,7 +31,7 @@ type health struct {
 	away         map[string]Away      // unreachable brokers, by address
 }
 
-// trouble represents one call, request or partition that may be in trouble.
+// trouble is the identity of one call, request or partition that may be in trouble.
 type trouble struct{ _ byte } // not of size zero: its address is its identity
 
 func newHealth() *health {
@@ -46,8 +46,8 @@ func (h *health) lock() (unlock func()) {
 	return h.mu.Unlock
 }
 
-// note records the failure of an attempt that began at since and will be repeated.
-func (h *health) note(t *trouble, since time.Time, doing string, cause error) {
+// failed records the failure of an attempt that began at since and will be repeated.
+func (h *health) failed(t *trouble, since time.Time, doing string, cause error) {
 	defer h.lock()()
 	if before, ok := h.troubles[t]; ok {
 		since = before.Since
@@ -55,12 +55,12 @@ func (h *health) note(t *trouble, since time.Time, doing string, cause error) {
 	h.troubles[t] = Trouble{Doing: doing, Since: since, Cause: cause}
 }
 
-func (h *health) over(t *trouble) {
+func (h *health) resolved(t *trouble) {
 	defer h.lock()()
 	delete(h.troubles, t)
 }
 
-// request records that a request begins. The returned function ends it.
+// request records the start of a request. The returned function records its end.
 func (h *health) request(addr string) (end func(err error)) {
 	defer h.lock()()
 	call := new(trouble)
@@ -73,7 +73,7 @@ func (h *health) request(addr string) (end func(err error)) {
 	}
 }
 
-// Troubles returns everything that the client is currently waiting for, the longest wait first.
+// Troubles returns everything for which the client is waiting now, the longest wait first.
 func (c *Client) Troubles() []Trouble {
 	defer c.health.lock()()
 	list := slices.Collect(maps.Values(c.health.troubles))
@@ -88,15 +88,16 @@ func (c *Client) Troubles() []Trouble {
 
 var errSilent = errors.New("it does not respond: check whether it is stopped or overloaded, and the network")
 
-// Away is a broker that refuses connections.
+// Away is a broker to which the client cannot connect.
 type Away struct {
-	Broker string    // host:port
-	Since  time.Time // start of the first failed attempt since the last success
-	Asked  time.Time // time of the last failure
-	Why    string    // the last failure, and what to check
+	Broker  string    // host:port
+	Since   time.Time // start of the first failed attempt after the last success
+	TriedAt time.Time // time of the last failed attempt
+	Why     string    // the last failure, and what to check
 }
 
-// dialed records the outcome of an attempt to connect that began at since; nil is success.
+// dialed records the outcome of an attempt to connect that began at since; failed is nil on
+// success.
 func (h *health) dialed(addr string, since time.Time, failed *stageError) {
 	defer h.lock()()
 	if failed == nil {
@@ -109,10 +110,10 @@ func (h *health) dialed(addr string, since time.Time, failed *stageError) {
 	if before, ok := h.away[addr]; ok {
 		since = before.Since
 	}
-	h.away[addr] = Away{Broker: addr, Since: since, Asked: time.Now(), Why: failed.why()}
+	h.away[addr] = Away{Broker: addr, Since: since, TriedAt: time.Now(), Why: failed.why()}
 }
 
-// Away returns the brokers whose last connection attempt failed, by address.
+// Away returns the brokers whose last connection attempt failed, ordered by address.
 func (c *Client) Away() []Away {
 	defer c.health.lock()()
 	return slices.SortedFunc(maps.Values(c.health.away), func(a, b Away) int {
@@ -120,25 +121,25 @@ func (c *Client) Away() []Away {
 	})
 }
 
-func (h *health) wrote(topic string) {
+func (h *health) acknowledged(topic string) {
 	defer h.lock()()
 	h.appended[topic] = time.Now()
 }
 
-// Appended returns the time of the last acknowledged batch on a topic; zero before the first.
+// Appended returns when the last batch was acknowledged on a topic, or zero before the first.
 func (c *Client) Appended(topic string) time.Time {
 	defer c.health.lock()()
 	return c.health.appended[topic]
 }
 
-// LastResponse returns the time of the last response from any broker; before the first, the time
-// when the client was made.
+// LastResponse returns when the last response from any broker arrived. Before the first response, it
+// returns when the client was created.
 func (c *Client) LastResponse() time.Time {
 	defer c.health.lock()()
 	return c.health.lastResponse
 }
 
-// Ping asks all known brokers at once, on new connections, until one responds.
+// Ping sends a request to all known brokers at once, on new connections, until one responds.
 func (c *Client) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -156,24 +157,24 @@ func (c *Client) Ping(ctx context.Context) error {
 	return fmt.Errorf("finding a broker that responds: %w", last)
 }
 
-// After goneAfter without a response, Gone asks all brokers and waits for goneAsks: together well
+// After goneAfter without a response, Gone asks all brokers and waits for gonePing. The sum is well
 // below the ten seconds that supervisors wait before they kill a process.
 const (
 	goneAfter = 5 * time.Second
-	goneAsks  = 2 * time.Second
+	gonePing  = 2 * time.Second
 )
 
-// Gone returns an error once no broker has responded for some seconds, not even to a new request;
-// it returns nil when ctx ends.
+// Gone returns an error once no broker has responded for some seconds, not even to a new request.
+// It returns nil when ctx ends.
 func (c *Client) Gone(ctx context.Context) error {
 	for sleep(ctx, goneAfter/20) == nil {
 		last := c.LastResponse()
 		if time.Since(last) < goneAfter {
 			continue
 		}
-		// Perhaps no call has sent them a request.
-		asked, cancel := context.WithTimeout(ctx, goneAsks)
-		err := c.Ping(asked)
+		// Perhaps no call has sent a request.
+		pingCtx, cancel := context.WithTimeout(ctx, gonePing)
+		err := c.Ping(pingCtx)
 		cancel()
 		if err != nil && ctx.Err() == nil && c.LastResponse().Equal(last) {
 			return fmt.Errorf("no broker has responded since %s: %w", last.UTC().Format(time.RFC3339), err)

@@ -176,7 +176,7 @@ func TestConnectionsAreMadeForCallsOnly(t *testing.T) {
 // it within the ten seconds in which a drain without a broker is to end.
 func TestGoneIsSaidInTime(t *testing.T) {
 	t.Parallel()
-	if most := goneAfter + goneAfter/20 + goneAsks; most > 8*time.Second {
+	if most := goneAfter + goneAfter/20 + gonePing; most > 8*time.Second {
 		t.Errorf("that takes up to %v", most)
 	}
 	long.Test(t)

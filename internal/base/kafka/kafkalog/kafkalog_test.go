@@ -153,7 +153,7 @@ func TestPollReturnsEveryPartitionOnTimeout(t *testing.T) {
 	if waited := time.Since(start); waited < 90*time.Millisecond || waited > 30*time.Second {
 		t.Errorf("waited %s", waited)
 	}
-	if fetched[0].High != 1 || fetched[0].Next != 1 || fetched[1].Next != 0 || fetched[0].Asked < start.UnixMilli() {
+	if f := fetched[0]; f.High != 1 || f.Next != 1 || fetched[1].Next != 0 || f.RequestedAt < start.UnixMilli() {
 		t.Errorf("Poll = %+v", fetched)
 	}
 }

@@ -9,24 +9,24 @@ import (
 )
 
 // EpochEnd asks the leader of a partition where a leader epoch ended. It returns the greatest epoch
-// in the leader's log that is at most leaderEpoch, and the offset where the next greater one
-// begins, or the end of the log. If every epoch in the log is greater, it returns leaderEpoch
-// itself and the offset where the first one begins; if the log has nothing after leaderEpoch,
+// in the leader's log that is at most leaderEpoch, and the offset at which the next greater epoch
+// begins, or the end of the log. If every epoch in the log is greater, it returns leaderEpoch and
+// the offset at which the first epoch begins. If the log has nothing after leaderEpoch, it returns
 // −1 and −1.
 //
-// A record of epoch e at offset o is unchanged if and only if EpochEnd(e) returns e and an end
-// above o (or o lies below the beginning of the log): an election that lost it began a greater
-// epoch at o or below.
+// A record of epoch e at offset o is unchanged if and only if o is below the start of the log, or
+// EpochEnd(e) returns e and an end above o: an election that lost the record began a greater epoch
+// at o or below.
 func (c *Client) EpochEnd(ctx context.Context, topic string,
 	partition, leaderEpoch int32) (endOffset int64, epoch int32, err error) {
 	doing := fmt.Sprintf("asking for the end of leader epoch %d of topic %q partition %d", leaderEpoch, topic,
 		partition)
 	req := franzRequest{newest: newest[protocol.OffsetForLeaderEpoch], make: func() kmsg.Request {
-		req := kmsg.NewPtrOffsetForLeaderEpochRequest() // the default is a consumer's
-		asked := kmsg.OffsetForLeaderEpochRequestTopicPartition{Partition: partition, CurrentLeaderEpoch: -1,
+		req := kmsg.NewPtrOffsetForLeaderEpochRequest() // by default, the request of a consumer
+		requested := kmsg.OffsetForLeaderEpochRequestTopicPartition{Partition: partition, CurrentLeaderEpoch: -1,
 			LeaderEpoch: leaderEpoch}
 		req.Topics = []kmsg.OffsetForLeaderEpochRequestTopic{
-			{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochRequestTopicPartition{asked}}}
+			{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochRequestTopicPartition{requested}}}
 		return req
 	}}
 	endOffset, epoch = -1, -1
@@ -54,7 +54,7 @@ func epochEnd(res *kmsg.OffsetForLeaderEpochResponse, topic string,
 	return p.EndOffset, p.LeaderEpoch, nil
 }
 
-// LeaderEpoch returns the leader epoch of a partition; −1 if the cluster does not report it.
+// LeaderEpoch returns the leader epoch of a partition, or −1 if the cluster does not report it.
 func (c *Client) LeaderEpoch(ctx context.Context, topic string, partition int32) (int32, error) {
 	doing := fmt.Sprintf("asking for the leader epoch of topic %q partition %d", topic, partition)
 	epoch := int32(-1)

@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// leader is the leader of a partition; broker is −1 while none is elected.
+// leader is the leader of a partition. broker is −1 while no leader is elected.
 type leader struct {
 	broker   int32
 	epoch    int32
@@ -27,13 +27,13 @@ type leader struct {
 // topicGrace is how long a topic may be missing: brokers learn of a new topic one by one.
 const topicGrace = 500 * time.Millisecond
 
-// Partitions returns the partition numbers of topic in ascending order. Errors: ErrUnknownTopic.
+// Partitions returns the partition numbers of a topic in ascending order. Errors: ErrUnknownTopic.
 func (c *Client) Partitions(ctx context.Context, topic string) ([]int32, error) {
 	leaders, err := c.describe(ctx, topic)
 	return slices.Sorted(maps.Keys(leaders)), err
 }
 
-// Replication returns the least number of replicas of a topic's partitions, and that of brokers.
+// Replication returns the minimum number of replicas of a partition, and the number of brokers.
 func (c *Client) Replication(ctx context.Context, topic string) (replicas, brokers int, err error) {
 	leaders, err := c.describe(ctx, topic)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, 
 	return all, err
 }
 
-// refresh asks any broker about the cluster and the topics. It forgets topics that do not exist.
+// refresh requests metadata from any broker. It forgets topics that do not exist.
 func (c *Client) refresh(ctx context.Context, topics ...string) error {
 	return c.refreshOn(ctx, c.anyBroker(), topics)
 }
@@ -122,7 +122,7 @@ func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
 	return failed
 }
 
-// leaderOf returns the broker that serves a partition, from memory or after a request.
+// leaderOf returns the broker that serves a partition, from the cache or after a request.
 func (c *Client) leaderOf(ctx context.Context, topic string, partition int32) (id int32, addr string, err error) {
 	id, addr, err = c.cachedLeader(topic, partition)
 	if err == nil {
@@ -146,13 +146,13 @@ func (c *Client) cachedLeader(topic string, partition int32) (id int32, addr str
 	return l.broker, addr, nil
 }
 
-// forget drops the cached metadata of a topic, so that its next use requests it again.
+// forget drops the cached metadata of a topic, so that the next use requests it again.
 func (c *Client) forget(topic string) {
 	defer c.lock()()
 	delete(c.topics, topic)
 }
 
-// atLeader calls ask with the leader of a partition until that succeeds (see persistKnown).
+// atLeader calls ask with the leader of a partition until ask succeeds (see persistKnown).
 func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32,
 	ask func(leader requestor) error) error {
 	return c.persistKnown(ctx, doing, func() error {

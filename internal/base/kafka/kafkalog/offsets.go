@@ -8,11 +8,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Offsets are the bounds of a partition's log.
+// Offsets holds the bounds of a partition's log.
 type Offsets struct {
 	Start      int64 // offset of the first remaining record
-	High       int64 // one after the last record that all in-sync replicas have
-	LastStable int64 // one after the last record before any open transaction; at most High
+	High       int64 // after the last record that all in-sync replicas have
+	LastStable int64 // after the last record before any open transaction; at most High
 }
 
 const (
@@ -22,8 +22,8 @@ const (
 	readCommitted   = 1
 )
 
-// Offsets asks the leader of a partition for its bounds, in this order, because each only grows:
-// Start ≤ LastStable ≤ High. Errors: ErrUnknownTopic.
+// Offsets asks the leader of a partition for the bounds of its log. Each bound only grows, so they
+// are requested in an order that ensures Start ≤ LastStable ≤ High. Errors: ErrUnknownTopic.
 func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Offsets, error) {
 	var o Offsets
 	var err error
@@ -39,7 +39,7 @@ func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Of
 	return o, nil
 }
 
-// OffsetAt returns the first offset whose timestamp is at or after millis (unix ms, ≥ 0).
+// OffsetAt returns the first offset whose timestamp is at or after millis (Unix ms, ≥ 0).
 func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32,
 	millis int64) (offset int64, found bool, err error) {
 	if millis < 0 {
@@ -49,7 +49,7 @@ func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32,
 	return offset, err == nil && offset >= 0, err
 }
 
-// listOffset requests one offset: brokers refuse two for the same partition in one request.
+// listOffset requests one offset, because brokers refuse two for the same partition in one request.
 func (c *Client) listOffset(ctx context.Context, topic string, partition int32, timestamp int64,
 	isolation int8) (int64, error) {
 	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: isolation, Topics: []listoffsets.RequestTopic{{
@@ -73,8 +73,8 @@ func (c *Client) listOffset(ctx context.Context, topic string, partition int32, 
 	return offset, err
 }
 
-// FirstTime returns the least timestamp (unix ms, at least 0) of the first committed records of a
-// topic's partitions. Later records may be older. Errors: ErrUnknownTopic.
+// FirstTime returns the earliest timestamp (Unix ms, at least 0) among the first committed records
+// of a topic's partitions. Later records may be older. Errors: ErrUnknownTopic.
 func (c *Client) FirstTime(ctx context.Context, topic string) (millis int64, found bool, err error) {
 	partitions, err := c.Partitions(ctx, topic)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const (
 	pollGrace    = time.Second     // how long a poll waits for responses after its deadline
-	unknownGrace = 3 * time.Second // how long a partition in use may be unknown
+	unknownGrace = 3 * time.Second // how long a partition may be unknown before reading it fails
 )
 
 type poll struct {
@@ -21,13 +21,13 @@ type poll struct {
 	fetches  []Fetch
 	min      int32
 	fetched  map[topicPartition]Fetched
-	done     bool      // whether records, progress or a final error arrived: return
+	done     bool      // return, because records, progress or a final error arrived
 	retries  int       // failed attempts in a row
-	retryAt  time.Time // when to dispatch again; zero: nothing has failed
+	retryAt  time.Time // when to send the requests again; zero: nothing has failed
 }
 
 func (p *poll) run(ctx context.Context) ([]Fetched, error) {
-	p.askAll(ctx)
+	p.sendRequests(ctx)
 	for !p.finished() {
 		wake := p.deadline.Add(pollGrace)
 		if !p.retryAt.IsZero() && p.retryAt.Before(wake) {
@@ -41,7 +41,7 @@ func (p *poll) run(ctx context.Context) ([]Fetched, error) {
 				return p.result()
 			}
 			p.retryAt = time.Time{}
-			p.askAll(ctx)
+			p.sendRequests(ctx)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-p.f.life.Done():
@@ -58,7 +58,7 @@ func (p *poll) finished() bool {
 	return !p.retryAt.IsZero() && p.retryAt.After(p.deadline)
 }
 
-func (p *poll) askAll(ctx context.Context) {
+func (p *poll) sendRequests(ctx context.Context) {
 	begin := time.Now()
 	type group struct {
 		addr    string
@@ -89,12 +89,12 @@ func (p *poll) askAll(ctx context.Context) {
 func (p *poll) accept(ctx context.Context, a answer) {
 	l := a.link
 	if p.f.links[a.broker] != l || l.sent == nil {
-		return // abandoned before
+		return // the request was abandoned
 	}
 	fetches := l.sent
 	l.sent = nil
 	if slices.ContainsFunc(fetches, func(fetch Fetch) bool { return !slices.Contains(p.fetches, fetch) }) {
-		return // other brokers now lead its partitions, and later requests have other offsets
+		return // other brokers lead the partitions now, and later requests have other offsets
 	}
 	if a.err != nil {
 		p.f.drop(a.broker)
@@ -107,51 +107,51 @@ func (p *poll) accept(ctx context.Context, a answer) {
 		}
 		return
 	}
-	all, news, again := decodeResponse(fetches, a.res, l.in)
-	if len(again) == 0 && !news && l.started != p.start {
-		p.askAll(ctx) // the response to an earlier poll may be older than this call
+	all, progress, retry := decodeResponse(fetches, a.res, l.memory)
+	if len(retry) == 0 && !progress && l.started != p.start {
+		p.sendRequests(ctx) // the response to an earlier poll may be older than this call
 		return
 	}
-	for partition, err := range again {
+	for partition, err := range retry {
 		p.failed(partition, time.Now(), err)
 	}
-	if len(again) > 0 && !news {
-		return // the broker ended the wait early because of the errors: all partitions are requested again
+	if len(retry) > 0 && !progress {
+		return // the errors ended the broker's wait early: all partitions are requested again
 	}
 	for _, fetched := range all {
-		fetched.Asked = l.asked
+		fetched.RequestedAt = l.requestedAt
 		partition := topicPartition{fetched.Topic, fetched.Partition}
 		p.fetched[partition] = fetched
 		p.f.forgetFailure(partition)
 	}
-	p.done = p.done || news
+	p.done = p.done || progress
 }
 
 // failed records that a partition has been unreadable since a given time, and schedules a retry.
 func (p *poll) failed(partition topicPartition, since time.Time, err error) {
 	f := p.f
 	f.c.forget(partition.topic)
-	now := f.failing[partition]
-	if now == nil {
-		now = &failing{since: time.Now()}
-		f.failing[partition] = now
+	current := f.failing[partition]
+	if current == nil {
+		current = &failing{since: time.Now()}
+		f.failing[partition] = current
 		f.c.cfg.Logger.Debug("waiting for a partition", "topic", partition.topic, "partition", partition.partition,
 			"cause", err)
 	}
-	f.c.health.note(&now.trouble, since, fmt.Sprintf("reading topic %q partition %d", partition.topic,
+	f.c.health.failed(&current.trouble, since, fmt.Sprintf("reading topic %q partition %d", partition.topic,
 		partition.partition), err)
 	var final error
 	switch {
-	case now.missing.lasts(err, unknownGrace):
+	case current.missing.lasts(err, unknownGrace):
 		final = ErrUnknownTopic
 	case !retriable(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 		final = err
-	case time.Since(now.since) > f.c.cfg.RetryFor:
+	case time.Since(current.since) > f.c.cfg.RetryFor:
 		final = fmt.Errorf("giving up after %s: %w", f.c.cfg.RetryFor, err)
 	}
 	if final != nil {
 		fetched := Fetched{Topic: partition.topic, Partition: partition.partition, High: -1, LastStable: -1}
-		for _, fetch := range p.fetches { // the partition may be from an earlier Poll only
+		for _, fetch := range p.fetches { // only an earlier Poll may have requested the partition
 			if fetch.topicPartition() == partition {
 				fetched.Next = fetch.Offset
 			}
@@ -160,7 +160,7 @@ func (p *poll) failed(partition topicPartition, since time.Time, err error) {
 		p.fetched[partition], p.done = fetched, true
 		f.forgetFailure(partition)
 	} else if p.retryAt.IsZero() {
-		p.retryAt = time.Now().Add(pause(p.retries))
+		p.retryAt = time.Now().Add(retryDelay(p.retries))
 		p.retries++
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// appendBatch writes one batch, and resends the same bytes until its outcome is known.
+// appendBatch writes one batch. It sends the same bytes again until the outcome is known.
 func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, error) {
 	p.buf = appendBatch(append(p.buf[:0], 0, 0, 0, 0), msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
 	count := int32(len(msgs))
@@ -46,7 +46,7 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 	// Sequences run from 0 to 2³¹−1 and then start again.
 	p.sequence = int32((uint32(p.sequence) + uint32(count)) & 0x7fffffff)
 	p.next = base + int64(count)
-	p.c.health.wrote(p.topic)
+	p.c.health.acknowledged(p.topic)
 	return base, nil
 }
 
@@ -68,7 +68,7 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 	*sent = true
 	base, code, err := p.send(ctx, addr)
 	if err != nil {
-		// No connection was made: nothing was sent.
+		// Without a connection, nothing was sent.
 		*sent = before || !errors.As(err, new(*stageError))
 		p.c.forget(p.topic)
 		return -1, err
@@ -90,11 +90,11 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 		return base, err
 	case kafka.RequestTimedOut, kafka.NotEnoughReplicasAfterAppend, kafka.KafkaStorageError, kafka.Unknown,
 		kafka.NetworkException:
-		return -1, kafka.Error(code) // perhaps written
+		return -1, kafka.Error(code) // the batch may have been written
 	}
 	*sent = before
 	if retriableCode(kafka.Error(code)) {
-		p.c.forget(p.topic) // the leader has moved, or is about to
+		p.c.forget(p.topic) // the leader has moved or is about to move
 		return -1, kafka.Error(code)
 	}
 	if kafka.Error(code) == kafka.MessageSizeTooLarge || kafka.Error(code) == kafka.RecordListTooLarge {
@@ -105,7 +105,7 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 }
 
 func (p *Producer) send(ctx context.Context, addr string) (base int64, code int16, err error) {
-	binary.BigEndian.PutUint32(p.buf, uint32(len(p.buf)-4)) // kafka-go wants the size first
+	binary.BigEndian.PutUint32(p.buf, uint32(len(p.buf)-4)) // kafka-go expects the size first
 	req := &rawproduce.Request{Acks: -1 /* every in-sync replica */, Timeout: int32(requestTimeout.Milliseconds()),
 		Topics: []rawproduce.RequestTopic{{
 			Topic: p.topic, Partitions: []rawproduce.RequestPartition{
@@ -115,13 +115,13 @@ func (p *Producer) send(ctx context.Context, addr string) (base int64, code int1
 	if err := p.c.send(ctx, p.c.transport, addr, req, res, requestTimeout+10*time.Second, freshBytes); err != nil {
 		return -1, 0, err
 	}
-	if base, code, err = produced(res); err == nil {
+	if base, code, err = parseProduced(res); err == nil {
 		p.AppendTime = res.Topics[0].Partitions[0].LogAppendTime
 	}
 	return base, code, err
 }
 
-func produced(res *kmsg.ProduceResponse) (base int64, code int16, err error) {
+func parseProduced(res *kmsg.ProduceResponse) (base int64, code int16, err error) {
 	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
 		return -1, 0, fmt.Errorf("reading a produce response: %w", ErrCorrupt)
 	}
@@ -132,11 +132,11 @@ func produced(res *kmsg.ProduceResponse) (base int64, code int16, err error) {
 	return response.BaseOffset, response.ErrorCode, nil
 }
 
-// find looks for the producer's current batch in the log, after the last acknowledged offset.
+// find looks in the log, after the last acknowledged offset, for the producer's current batch.
 func (p *Producer) find(ctx context.Context, count int32) (base int64, found bool, err error) {
 	base = -1
 	_, err = p.eachBatch(ctx, p.next, func(b *batch) error {
-		// Compaction may lower a batch's count, but keeps its offsets and sequence.
+		// Compaction may lower a batch's number of records, but keeps its offsets and sequence.
 		if b.ProducerID == p.id && b.ProducerEpoch == p.epoch && b.FirstSequence == p.sequence &&
 			b.LastOffsetDelta == count-1 && b.FirstOffset >= p.next {
 			base, found = b.FirstOffset, true
@@ -148,11 +148,11 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 }
 
 // eachBatch calls fn with every batch from an offset to the end of the log, including open
-// transactions, and returns the offset after them. An error from fn ends it (see StopReading).
+// transactions, and returns the offset after these. An error from fn ends it (see StopReading).
 func (p *Producer) eachBatch(ctx context.Context, offset int64, fn func(b *batch) error) (next int64, err error) {
 	end, err := p.c.listOffset(ctx, p.topic, p.partition, latestTime, readUncommitted)
 	if err == nil && end < offset {
-		err = ErrSequence // an unclean election: the records below had been seen or acknowledged
+		err = ErrSequence // after an unclean election: earlier records were read or acknowledged
 	}
 	if err != nil {
 		return offset, err
@@ -178,8 +178,8 @@ func (p *Producer) eachBatch(ctx context.Context, offset int64, fn func(b *batch
 	return offset, nil
 }
 
-// batches fetches from an offset, including open transactions. It returns ErrSequence if the offset
-// is outside the log.
+// batches fetches the batches from an offset on, including those of open transactions. It returns
+// ErrSequence if the offset is outside the log.
 func (p *Producer) batches(ctx context.Context, offset int64) ([]byte, error) {
 	_, addr, err := p.c.leaderOf(ctx, p.topic, p.partition)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Producer appends records to one partition: acknowledged by every in-sync replica, each batch
-// exactly once. Not for concurrent use, except Close.
+// Producer appends records to one partition. Every in-sync replica has acknowledged them, each
+// batch exactly once. Except for Close, a Producer is not safe for concurrent use.
 type Producer struct {
-	// AppendTime is the broker's time of the last batch in Unix milliseconds; −1 if the topic has
-	// no append times or the broker has not returned one.
+	// AppendTime is the broker's append time of the last batch in Unix milliseconds. It is −1 if
+	// the topic has no append times or the broker has not returned one.
 	AppendTime int64
 
 	c         *Client
@@ -29,19 +29,19 @@ type Producer struct {
 
 	id       int64
 	epoch    int16
-	sequence int32     // sequence of the next record
-	next     int64     // this producer has no unacknowledged batch below this offset
-	failed   error     // set once the outcome of a batch is unknown, or the identity is lost
-	fenced   time.Time // wall-clock time of the last Fence; zero before the first
+	sequence int32     // sequence number of the next record
+	next     int64     // all unacknowledged batches of this producer are at or after it
+	failed   error     // set once a batch has an unknown outcome, or the identity is lost
+	fenced   time.Time // when the last Fence began, by the wall clock; zero: never
 	buf      []byte
 
 	life context.Context // ends with Close, or with the client's life
 	end  context.CancelFunc
 }
 
-// NewProducer obtains a producer id and epoch for a partition. With a transactional id it raises
-// that id's epoch; without one ("") the producer is only idempotent. The batches belong to no
-// transaction: readers see them at once.
+// NewProducer returns a Producer with a producer id and epoch for a partition. With a transactional
+// id it raises the epoch of that id. Without one (""), the producer is only idempotent. The batches
+// belong to no transaction: readers see them at once.
 func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 	transactionalID string) (*Producer, error) {
 	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
@@ -62,16 +62,16 @@ func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 	return p, nil
 }
 
-// Identity returns the producer id and epoch.
+// Identity returns the producer id and the epoch.
 func (p *Producer) Identity() (id int64, epoch int16) { return p.id, p.epoch }
 
-// End returns the offset after the last acknowledged record of the producer, or after its fence.
+// End returns the offset after the producer's last acknowledged record, or after its fence.
 func (p *Producer) End() int64 { return p.next }
 
-// Close ends the use of the producer. An Append in progress fails with an unknown outcome.
+// Close closes the producer. An Append in progress fails with an unknown outcome.
 func (p *Producer) Close() { p.end() }
 
-// Append is AppendOffsets for the offset of the first message.
+// Append is AppendOffsets, but returns only the offset of the first message.
 func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err error) {
 	offsets, err := p.AppendOffsets(ctx, msgs)
 	if len(offsets) == 0 {
@@ -81,11 +81,11 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 }
 
 // AppendOffsets appends msgs in order, in batches of Config.MaxBatchBytes, and returns their
-// offsets; with an error, only the offsets of the leading messages that were acknowledged.
+// offsets. With an error, these are the offsets of the leading messages that were acknowledged.
 //
 // After a refusal, the log contains nothing after the acknowledged messages. ErrFenced and
 // ErrSequence are final. After any other error the outcome of one batch is unknown, and further
-// appends return ErrUnknownOutcome: its sequence, used again for other bytes, could lose them.
+// appends return ErrUnknownOutcome: other bytes with the same sequence could be lost.
 func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
 	if p.failed != nil {
 		return nil, p.failed
@@ -120,14 +120,14 @@ func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, 
 	return offsets, nil
 }
 
-// renewAfter is the greatest age of a fence at an append: far below any
+// renewAfter is the maximum age of a fence at an append. It is far below any
 // transactional.id.expiration.ms.
 const renewAfter = time.Hour
 
-// renew repeats an old fence. Appends do not reach the coordinator: it forgets the transactional id
-// of a producer that only appends, and the next producer would not fence this one.
+// renew repeats an old fence. Appends do not reach the coordinator, so it forgets the transactional
+// id of a producer that only appends, and the next producer would not fence this one.
 func (p *Producer) renew(ctx context.Context) error {
-	// It uses the wall clock, because the monotonic one stops while a machine sleeps.
+	// The wall clock is used because the monotonic clock stops while a machine sleeps.
 	age := time.Now().Round(0).Sub(p.fenced)
 	if p.fenced.IsZero() || age >= 0 && age < renewAfter {
 		return nil
@@ -164,15 +164,15 @@ func (c *Client) initProducer(ctx context.Context, transactionalID string) (id i
 
 func (c *Client) coordinator(transactionalID string) requestor {
 	return func(ctx context.Context, req protocol.Message, res any) error {
-		found := kmsg.NewPtrFindCoordinatorResponse()
-		find := &findcoordinator.Request{Key: transactionalID, KeyType: int8(kafka.CoordinatorKeyTypeTransaction)}
-		err := c.anyBroker()(ctx, find, found)
+		coordinator := kmsg.NewPtrFindCoordinatorResponse()
+		lookup := &findcoordinator.Request{Key: transactionalID, KeyType: int8(kafka.CoordinatorKeyTypeTransaction)}
+		err := c.anyBroker()(ctx, lookup, coordinator)
 		if err == nil {
-			err = codeError(found.ErrorCode)
+			err = codeError(coordinator.ErrorCode)
 		}
 		if err != nil {
 			return err
 		}
-		return c.broker(net.JoinHostPort(found.Host, strconv.Itoa(int(found.Port))))(ctx, req, res)
+		return c.broker(net.JoinHostPort(coordinator.Host, strconv.Itoa(int(coordinator.Port))))(ctx, req, res)
 	}
 }

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// StopReading ends ReadRange without an error when its callback returns it.
+// StopReading, returned by the callback of ReadRange, ends the reading without an error.
 //
 //lint:ignore ST1012 it is not an error, as fs.SkipAll is not
 var StopReading = errors.New("stop reading")
 
 // ReadRange calls fn for every committed record with from ≤ offset < to, in log order. It waits for
-// records that are not there yet. An error from fn ends the reading and is returned unchanged,
+// records that do not exist yet. An error from fn ends the reading and is returned unchanged,
 // unless it is StopReading. Errors: ErrOffsetOutOfRange if from is outside the log.
 func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64,
 	fn func(Record) error) error {
 	return c.NewRangeReader(topic, partition).Read(ctx, from, to, fn)
 }
 
-// RangeReader reads consecutive ranges of one partition. It keeps records that a broker has sent
-// beyond a range for the next range. Not for concurrent use.
+// RangeReader reads consecutive ranges of one partition. If a broker sends records beyond a range,
+// it keeps them for the next range. It is not safe for concurrent use.
 type RangeReader struct {
 	Topic     string
 	Partition int32
 	MaxBytes  int32 // maximum size of a response; 0 means 1 MiB
 
 	c    *Client
-	from int64    // start of kept; −1 if there is none
-	kept []Record // at or after from
+	from int64    // offset of the next range that can use kept; −1: none
+	kept []Record // records at or after from
 	next int64    // offset after kept
 }
 
@@ -38,10 +38,10 @@ func (c *Client) NewRangeReader(topic string, partition int32) *RangeReader {
 	return &RangeReader{Topic: topic, Partition: partition, c: c, from: -1}
 }
 
-// Forget drops the kept records, so that the next range is fetched.
+// Forget drops the kept records, so that the next range is fetched again.
 func (r *RangeReader) Forget() { r.from, r.kept = -1, nil }
 
-// Read works like Client.ReadRange.
+// Read reads a range like Client.ReadRange.
 func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) error) error {
 	if from >= to {
 		return nil
@@ -49,7 +49,7 @@ func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) 
 	f := r.c.NewFetcher()
 	defer func() {
 		f.Close()
-		f.keepFailures(nil)
+		f.keepOnlyFailures(nil)
 	}()
 	kept, next := r.kept, r.next
 	if from != r.from {
@@ -80,8 +80,8 @@ func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) 
 }
 
 func (r *RangeReader) fetch(ctx context.Context, f *Fetcher, from int64) (records []Record, next int64, err error) {
-	asked := []Fetch{{Topic: r.Topic, Partition: r.Partition, Offset: from, MaxBytes: r.MaxBytes}}
-	all, err := f.Poll(ctx, asked, 1, 500*time.Millisecond)
+	fetches := []Fetch{{Topic: r.Topic, Partition: r.Partition, Offset: from, MaxBytes: r.MaxBytes}}
+	all, err := f.Poll(ctx, fetches, 1, 500*time.Millisecond)
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading topic %q partition %d: %w", r.Topic, r.Partition, err)
 	}

@@ -19,18 +19,18 @@ type batch struct{ kmsg.RecordBatch }
 
 func (b *batch) last() int64 { return b.FirstOffset + int64(b.LastOffsetDelta) } // as first written
 
-// nextBatch reads the first batch in raw. ok is false if raw does not contain a complete one.
+// nextBatch reads the first batch in raw. ok is false if raw does not begin with a complete batch.
 func nextBatch(raw []byte) (b batch, rest []byte, ok bool) {
 	if b.ReadFrom(raw) != nil || b.Magic != 2 {
 		return b, nil, false
 	}
-	// No valid offset is negative or overflows.
+	// Valid offsets are not negative and do not overflow.
 	sane := b.LastOffsetDelta >= 0 && b.FirstOffset >= 0 && b.FirstOffset < math.MaxInt64-math.MaxInt32
 	return b, raw[batchHeader+len(b.Records):], sane
 }
 
 // appendBatch encodes msgs as one uncompressed, non-transactional record batch and appends it to
-// dst. The broker writes the base offset. now (unix ms) is the time of appending. Time deltas may
+// dst. The broker writes the base offset. now is the time of appending in Unix ms. Time deltas may
 // wrap around, as does the sum that a reader computes from them.
 func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequence int32, now int64) []byte {
 	start := len(dst)
@@ -56,7 +56,7 @@ func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequen
 	return dst
 }
 
-// castagnoli is the checksum of record batches; MakeTable returns the shared table.
+// castagnoli returns the checksum of a record batch. MakeTable returns a shared table.
 func castagnoli(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 func appendRecord(dst []byte, m *Message, timeDelta int64, index int) []byte {
@@ -75,7 +75,7 @@ func appendRecord(dst []byte, m *Message, timeDelta int64, index int) []byte {
 	return slices.Insert(dst, start, kbin.AppendVarint(size[:0], int32(len(dst)-start))...)
 }
 
-// maxRecordSize bounds the size of a message in a batch, whatever its index and time.
+// maxRecordSize returns the maximum size of a message in a batch, whatever its index and time.
 func maxRecordSize(m *Message) int {
 	const number = binary.MaxVarintLen32
 	// size, attributes, time, index, lengths
@@ -86,7 +86,7 @@ func maxRecordSize(m *Message) int {
 	return n
 }
 
-// splitBatch returns how many of the leading msgs fit in a batch of limit bytes.
+// splitBatch returns how many of the first msgs fit in a batch of limit bytes.
 func splitBatch(msgs []Message, limit int) int {
 	size := batchHeader
 	for i := range msgs {

@@ -16,19 +16,19 @@ const (
 	attrControl       = 0x20
 )
 
-// recordSet decodes the batches of one response in log order, like kgo.ProcessFetchPartition (a
-// test compares the two) but reusing memory, and without timestamps beyond the year 2262.
+// recordSet decodes the batches of one response in log order. It is like kgo.ProcessFetchPartition
+// (a test compares the two), but reuses memory and has no timestamps beyond the year 2262.
 type recordSet struct {
 	partition  int32
-	next       int64 // records below it are not wanted, or have been returned already
+	next       int64 // records below this offset are not requested, or have been returned
 	records    []Record
 	appendTime bool
 	aborted    map[int64][]int64 // first offsets of aborted transactions by producer id, ascending
 	in         *space
 }
 
-// decodeRecordSet returns the records from fetch.Offset on. ok is false after damage; the records
-// before it are still returned. A batch that is cut off at the end is not damaged.
+// decodeRecordSet returns the records from fetch.Offset on. ok is false if a batch is damaged; the
+// records before it are still returned. A batch that is cut off at the end is not damaged.
 func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space) (s recordSet, ok bool) {
 	s = recordSet{partition: fetch.Partition, next: fetch.Offset, appendTime: true, in: in,
 		records: in.records[len(in.records):]}
@@ -47,8 +47,8 @@ func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space
 	}
 	raw := p.RecordBatches
 	for len(raw) > 0 {
-		b, rest, whole := nextBatch(raw)
-		if !whole {
+		b, rest, complete := nextBatch(raw)
+		if !complete {
 			break
 		}
 		if b.last() >= s.next && !s.add(&b, raw[:len(raw)-len(rest)]) {
@@ -56,7 +56,7 @@ func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space
 		}
 		raw = rest
 	}
-	// Bytes without progress would be requested again forever.
+	// If no byte made progress, the same bytes would be requested again forever.
 	return s, len(p.RecordBatches) == 0 || s.next > fetch.Offset
 }
 
@@ -77,7 +77,7 @@ func (s *recordSet) add(b *batch, raw []byte) bool {
 		}
 	} else {
 		before := *s
-		ok := s.parse(b, body) // an aborted batch must be valid, too, to be skipped
+		ok := s.parse(b, body) // even an aborted batch must be valid
 		if !ok || s.isAborted(b) {
 			s.records, s.next, s.appendTime = before.records, before.next, before.appendTime
 		}
@@ -89,13 +89,13 @@ func (s *recordSet) add(b *batch, raw []byte) bool {
 	return true
 }
 
-// isAborted reports whether a batch belongs to an aborted transaction whose marker is later.
+// isAborted reports whether a batch belongs to an aborted transaction whose marker comes later.
 func (s *recordSet) isAborted(b *batch) bool {
 	firsts := s.aborted[b.ProducerID]
 	return b.Attributes&attrTransactional != 0 && len(firsts) > 0 && b.FirstOffset >= firsts[0]
 }
 
-// marker ends the aborted transaction that an abort marker closes. Compaction may empty its batch.
+// marker ends the aborted transaction that an abort marker closes. Compaction may empty the batch.
 func (s *recordSet) marker(b *batch, body []byte) bool {
 	if b.NumRecords == 0 {
 		return len(body) == 0
@@ -116,7 +116,7 @@ const (
 	commitMarker = 1
 )
 
-// markerKind returns the kind of the only record in a control batch.
+// markerKind returns the kind of a marker: the only record in a control batch.
 func markerKind(b *batch, body []byte) (kind int, ok bool) {
 	var r Record
 	if _, delta, rest, ok := parseRecord(&r, body); !ok || len(rest) != 0 || delta < 0 ||
@@ -129,8 +129,8 @@ func markerKind(b *batch, body []byte) (kind int, ok bool) {
 	return int(binary.BigEndian.Uint16(r.Key[2:])), true
 }
 
-// parse appends the wanted records of a batch. It fails unless the batch contains exactly the
-// records that its header announces.
+// parse appends the requested records of a batch. It returns false unless the batch contains
+// exactly the records that its header announces.
 func (s *recordSet) parse(b *batch, body []byte) bool {
 	appended := b.Attributes&attrAppendTime != 0
 	for range b.NumRecords {
@@ -160,7 +160,7 @@ func (s *recordSet) parse(b *batch, body []byte) bool {
 	return len(body) == 0
 }
 
-// parseRecord reads one record into r and returns its deltas and the bytes after it.
+// parseRecord reads one record into r, and returns the record's deltas and the bytes after it.
 func parseRecord(r *Record, in []byte) (timeDelta, offsetDelta int64, rest []byte, ok bool) {
 	all := kbin.Reader{Src: in}
 	body := kbin.Reader{Src: all.Span(int(all.Varint()))}

@@ -16,8 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// authenticate runs the SASL exchange. kafka-go's own function drops the listener's mechanisms and
-// the lifetime of the session.
+// authenticate runs the SASL exchange. kafka-go's own function drops the mechanisms of the listener
+// and the lifetime of the session.
 func (w *wire) authenticate(ctx context.Context) error {
 	fail := func(err error, offered []string) error {
 		return &stageError{stage: stageSASL, addr: w.addr, cfg: w.cfg, offered: offered, err: err}
@@ -47,9 +47,9 @@ func (w *wire) authenticate(ctx context.Context) error {
 		case res.ErrorCode != 0:
 			return fail(codeError(res.ErrorCode), nil)
 		}
-		// The broker closes the connection when the session ends; it is replaced earlier.
+		// The broker closes the connection when the session ends. The client replaces it earlier.
 		if lifetime := time.Duration(res.SessionLifetimeMillis) * time.Millisecond; lifetime > 0 {
-			w.retires = time.Now().Add(lifetime * 4 / 5)
+			w.retireAt = time.Now().Add(lifetime * 4 / 5)
 		}
 		if done, token, err = session.Next(ctx, res.SASLAuthBytes); err != nil {
 			return fail(err, nil)
@@ -58,5 +58,5 @@ func (w *wire) authenticate(ctx context.Context) error {
 	return nil
 }
 
-// Named may be implemented by a SASL mechanism, so that error texts contain its user name.
+// Named is an optional interface of SASL mechanisms. Error messages then contain the user name.
 type Named interface{ User() string }

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// keptRecords limits the records that a space keeps for the next response, keptBytes its
-	// decompressed batches.
+	// keptRecords is the maximum number of records, and keptBytes the maximum size of decompressed
+	// batches, that a space keeps for the next response.
 	keptRecords = 1 << 17
 	keptBytes   = 4 * maxFetchBytes
 )
 
 // space is the memory of one response: its bytes, records and decompressed batches. With Reuse, a
-// link decodes all its responses into the same space.
+// link decodes all responses into the same space.
 type space struct {
 	decompressor kgo.Decompressor
 	frame        []byte
 	records      []Record
 	bodies       [][]byte // decompressed batches; nil unless the space is reused
-	taken        int      // number of bodies in use
+	used         int      // number of bodies in use
 	reused       bool
 }
 
@@ -46,8 +46,8 @@ func (s *space) bytes(n int) []byte {
 	return s.frame[:n]
 }
 
-// giveBack invalidates the response in the space if the space is reused.
-func (s *space) giveBack() {
+// giveBack invalidates the response in the space, if the space is reused.
+func (s *space) invalidate() {
 	if !s.reused {
 		return
 	}
@@ -58,7 +58,7 @@ func (s *space) giveBack() {
 	}
 }
 
-// begin makes room for the records that a response announces, but no more than its bytes can hold.
+// begin makes room for the records that a response announces, as far as its bytes can hold them.
 func (s *space) begin(res *kmsg.FetchResponse) {
 	const smallest = 7 // bytes of a record without key, value and headers
 	total := 0
@@ -75,7 +75,7 @@ func (s *space) begin(res *kmsg.FetchResponse) {
 	if cap(s.records) < total || cap(s.records) > keptRecords {
 		s.records = make([]Record, 0, total)
 	}
-	s.records, s.taken = s.records[:0], 0
+	s.records, s.used = s.records[:0], 0
 	kept := 0
 	for i, body := range s.bodies {
 		if kept += cap(body); kept > keptBytes {
@@ -90,21 +90,20 @@ func (s *space) decompress(body []byte, codec kgo.CompressionCodecType) ([]byte,
 	if err != nil || !s.reused {
 		return out, err
 	}
-	if s.taken == len(s.bodies) {
+	if s.used == len(s.bodies) {
 		s.bodies = append(s.bodies, nil)
 	}
-	s.bodies[s.taken] = out
-	s.taken++
+	s.bodies[s.used] = out
+	s.used++
 	return out, nil
 }
 
 func (s *space) GetDecompressBytes([]byte, kgo.CompressionCodecType) []byte {
-	if s.taken == len(s.bodies) {
+	if s.used == len(s.bodies) {
 		return nil
 	}
-	return s.bodies[s.taken]
+	return s.bodies[s.used]
 }
 
-// PutDecompressBytes implements kgo.PoolDecompressBytes. It does nothing: decompress keeps the
-// memory.
+// PutDecompressBytes implements kgo.PoolDecompressBytes: a no-op, as decompress keeps the memory.
 func (s *space) PutDecompressBytes([]byte) {}

@@ -8,12 +8,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-const idsFrom = 10
+const topicIDVersion = 10
 
-// TopicID returns the id that a topic got when it was created, and the id of the cluster. Both are
-// zero if the brokers' version has no topic ids.
+// TopicID returns the id of a topic, which it got when it was created, and the id of the cluster.
+// Both are zero if the brokers' version has no topic ids.
 func (c *Client) TopicID(ctx context.Context, topic string) (cluster string, id [16]byte, err error) {
-	req := franzRequest{newest: idsFrom, make: func() kmsg.Request {
+	req := franzRequest{newest: topicIDVersion, make: func() kmsg.Request {
 		req := kmsg.NewPtrMetadataRequest()
 		req.Topics = []kmsg.MetadataRequestTopic{{Topic: &topic}}
 		return req
@@ -35,26 +35,26 @@ type identity struct {
 	id      [16]byte
 }
 
-// decode reads a flexible response as far as needed; an older one has no ids.
+// decode reads a flexible response up to the topic id. An older response has no ids.
 func (t *identity) decode(version int16, body []byte) (ok bool) {
-	if version < idsFrom {
+	if version < topicIDVersion {
 		return true
 	}
 	r := kbin.Reader{Src: body}
-	tags := func() { // franz-go's own decoder counts tags that do not exist
+	skipTags := func() { // franz-go's own decoder counts tags that do not exist
 		for n := r.Uvarint(); r.Ok() && n > 0; n-- {
 			r.Uvarint()
 			r.Span(int(r.Uvarint()))
 		}
 	}
-	tags()    // header's tags
-	r.Int32() // throttling
+	skipTags() // tags of the header
+	r.Int32()  // throttling
 	for n := r.CompactArrayLen(); r.Ok() && n > 0; n-- {
 		r.Int32() // a broker's id
 		r.CompactNullableBytes()
-		r.Int32() // its port
+		r.Int32() // the broker's port
 		r.CompactNullableBytes()
-		tags()
+		skipTags()
 	}
 	t.cluster = string(r.CompactNullableBytes())
 	r.Int32() // controller

@@ -20,12 +20,12 @@ type TopicSpec struct {
 	Name        string
 	Partitions  int               // at least 1
 	Replication int               // replicas of each partition; 0: the broker's default.replication.factor
-	Config      map[string]string // topic-level settings by their Kafka name
+	Config      map[string]string // topic-level settings, by their names in Kafka
 }
 
-// CreateTopics creates the topics and waits until every partition has a leader. After an error some
-// of them may exist. The error joins a *CreateError for every reason; for existing topics the
-// reason is ErrTopicExists. A broken connection is an error, too: call again to learn the outcome.
+// CreateTopics creates topics and waits until every partition has a leader. After an error, some
+// topics may exist. The error joins a *CreateError for each reason; for existing topics the reason
+// is ErrTopicExists. After a broken connection, call CreateTopics again to learn the outcome.
 func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 	req := &createtopics.Request{TimeoutMs: int32(requestTimeout.Milliseconds())}
 	for _, s := range specs {
@@ -59,7 +59,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 	if addr == "" {
 		addr = c.addresses()[0]
 	}
-	// If an idle connection failed, it would be unknown whether the request arrived.
+	// If an idle connection failed, nobody would know whether the request arrived.
 	res := kmsg.NewPtrCreateTopicsResponse()
 	err := c.onNewConnection(addr, 2*requestTimeout)(ctx, req, res)
 	if errors.As(err, new(*stageError)) {
@@ -69,7 +69,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 		return nil, &finalError{err}
 	}
 	var created []string
-	failed := map[string]*CreateError{} // by the reason
+	failed := map[string]*CreateError{} // by reason
 	for i, t := range res.Topics {
 		err := codeError(t.ErrorCode)
 		switch {
@@ -83,12 +83,12 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 		case isCode(err, kafka.InvalidReplicationFactor):
 			err = fmt.Errorf("%w for the replicas: the cluster has %d", ErrReplication, brokers)
 		case text(t.ErrorMessage) != "":
-			// The broker's words are about the request (a name, a setting), not about records.
+			// The broker's message is about the request (a name, a setting), not about records.
 			err = fmt.Errorf("%w (%s)", err, text(t.ErrorMessage))
 		}
-		one := cmp.Or(failed[err.Error()], &CreateError{Err: err})
-		one.Topics = append(one.Topics, t.Topic)
-		failed[err.Error()] = one
+		createErr := cmp.Or(failed[err.Error()], &CreateError{Err: err})
+		createErr.Topics = append(createErr.Topics, t.Topic)
+		failed[err.Error()] = createErr
 	}
 	var reasons []error
 	for _, reason := range slices.Sorted(maps.Keys(failed)) {
@@ -100,7 +100,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 	return created, nil
 }
 
-// CreateError is a reason why CreateTopics did not create some topics.
+// CreateError is a reason why CreateTopics did not create some of the topics.
 type CreateError struct {
 	Topics []string
 	Err    error
@@ -110,7 +110,7 @@ func (e *CreateError) Error() string { return fmt.Sprintf("topics %q: %v", e.Top
 
 func (e *CreateError) Unwrap() error { return e.Err }
 
-// waitForLeaders waits until metadata shows all partitions of the created topics with a leader.
+// waitForLeaders waits until all partitions of the created topics have a leader in the metadata.
 func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []TopicSpec) error {
 	for _, s := range specs {
 		if !slices.Contains(created, s.Name) {
@@ -130,8 +130,8 @@ func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []T
 	return nil
 }
 
-// TopicConfig returns the effective settings of a topic by their Kafka name, without secret ones.
-// Errors: ErrUnknownTopic, ErrForbidden.
+// TopicConfig returns the effective settings of a topic, except secret ones, by their names in
+// Kafka. Errors: ErrUnknownTopic, ErrForbidden.
 func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
 	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
 	resource := describeconfigs.RequestResource{ResourceType: int8(kafka.ResourceTypeTopic), ResourceName: topic}

@@ -19,8 +19,8 @@ import (
 const (
 	dialTimeout    = 10 * time.Second
 	requestTimeout = 30 * time.Second
-	idleTimeout    = time.Minute               // for an idle connection
-	never          = 1 << 62 * time.Nanosecond // between requests of kafka-go's Transport for metadata
+	idleTimeout    = time.Minute               // after which an idle connection is closed
+	never          = 1 << 62 * time.Nanosecond // interval of the Transport's own metadata requests
 )
 
 type waits struct {
@@ -28,17 +28,17 @@ type waits struct {
 	silent        time.Duration // see silentAfter
 }
 
-// newest maps each request to the newest version used. None has a flexible header (KIP-482). From
-// EndTxn 5 on, a producer would get another epoch for every transaction (KIP-890); from Fetch 13
-// on, topics are ids.
+// newest maps each request to the newest version that is used. None of these has a flexible header
+// (KIP-482). With EndTxn 5 or later, a producer would get a new epoch for every transaction
+// (KIP-890). In Fetch 13 or later, ids replace topic names.
 var newest = map[protocol.ApiKey]int16{
 	protocol.Produce: 8, protocol.Fetch: 11, protocol.ListOffsets: 5, protocol.Metadata: 8, protocol.FindCoordinator: 2,
 	protocol.InitProducerId: 1, protocol.AddPartitionsToTxn: 2, protocol.EndTxn: 2, protocol.OffsetForLeaderEpoch: 3,
 	protocol.CreateTopics: 4, protocol.DescribeConfigs: 3, protocol.SaslHandshake: 1, protocol.SaslAuthenticate: 1,
 }
 
-// newTransport returns kafka-go's connection pool: several connections per broker, each with one
-// request at a time.
+// newTransport returns a connection pool of kafka-go. It has several connections per broker, each
+// with one request at a time.
 func (c *Client) newTransport() *kafka.Transport {
 	return &kafka.Transport{
 		Dial: c.connect, DialTimeout: c.cfg.waits.dial, IdleTimeout: idleTimeout, MetadataTTL: never,
@@ -46,8 +46,8 @@ func (c *Client) newTransport() *kafka.Transport {
 	}
 }
 
-// exchange is a request to one broker and its response. A Transport serves its own request types
-// from a cache, or chooses the broker, so it must see only this type.
+// exchange is a request to one broker, with its response. For its own request types, a Transport
+// uses a cache or chooses the broker, so it must see only this type.
 type exchange struct {
 	c                *Client
 	ctx              context.Context
@@ -56,10 +56,10 @@ type exchange struct {
 	res              any
 	timeout          time.Duration
 	memory           func(n int) []byte   // for the response
-	step             atomic.Pointer[step] // the connection attempt made for this exchange; nil: none
+	step             atomic.Pointer[step] // step of the connection attempt for this exchange; nil: none
 }
 
-// step is a step in making a connection, with the Config that holds its TLS settings.
+// step is a step in making a connection, with the Config that contains its TLS settings.
 type step struct {
 	stage
 	cfg *Config
@@ -80,33 +80,33 @@ func (*exchange) Required(map[protocol.ApiKey]int16) bool { return true }
 
 var errRetired = errors.New("the connection is not used any more")
 
-// send sends req to a broker and reads the response into res, which an error may leave
+// send sends req to a broker and reads the response into res. After an error, res may be
 // half-written.
 func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req protocol.Message, res any,
 	timeout time.Duration, memory func(n int) []byte) error {
-	under, cancel := context.WithCancel(ctx)
+	callCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
-	x := &exchange{c: c, ctx: under, addr: addr, Message: req, res: res, timeout: timeout, memory: memory}
+	x := &exchange{c: c, ctx: callCtx, addr: addr, Message: req, res: res, timeout: timeout, memory: memory}
 	begin := time.Now()
-	ended := c.health.request(addr)
-	_, err := t.RoundTrip(context.WithValue(under, exchangeKey{}, x), kafka.TCP(addr), x)
+	endRequest := c.health.request(addr)
+	_, err := t.RoundTrip(context.WithValue(callCtx, exchangeKey{}, x), kafka.TCP(addr), x)
 	var failed *stageError
-	switch made := x.step.Swap(abandoned); {
+	switch reached := x.step.Swap(abandoned); {
 	case err == nil:
 	case c.life.Err() != nil:
 		err = ErrClosed
 	case errors.As(err, &failed):
-	case made != nil:
-		failed = &stageError{stage: made.stage, addr: addr, cfg: made.cfg, err: err}
+	case reached != nil:
+		failed = &stageError{stage: reached.stage, addr: addr, cfg: reached.cfg, err: err}
 		err = failed
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
-	ended(err)
-	if failed != nil && ctx.Err() == nil { // an abandoned attempt reveals nothing about the broker
+	endRequest(err)
+	if failed != nil && ctx.Err() == nil { // an abandoned attempt says nothing about the broker
 		c.mu.Lock()
-		failed.welcomed = c.cfg.MayChange && c.welcomed[addr]
+		failed.accepted = c.cfg.MayChange && c.accepted[addr]
 		c.mu.Unlock()
 		c.health.dialed(addr, begin, failed)
 	}
@@ -116,10 +116,10 @@ func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req 
 	return err
 }
 
-// connect implements Transport.Dial: TCP and TLS. The first exchange authenticates.
+// connect implements Transport.Dial with TCP and TLS. The first exchange authenticates.
 func (c *Client) connect(ctx context.Context, _, addr string) (net.Conn, error) {
 	x, ok := ctx.Value(exchangeKey{}).(*exchange)
-	if !ok { // the Transport wants metadata for its own use
+	if !ok { // the Transport requests metadata for its own use
 		return nil, errors.New("connections are made for calls only")
 	}
 	cfg := &c.cfg
@@ -153,22 +153,22 @@ func (c *Client) connect(ctx context.Context, _, addr string) (net.Conn, error) 
 		return nil, ErrClosed
 	}
 	x.reach(&step{stageVersions, cfg})
-	// The context given here is also cancelled after a successful dial.
-	w.settled = context.AfterFunc(x.ctx, w.abort)
+	// connect's ctx is also cancelled after a successful dial.
+	w.keepOpen = context.AfterFunc(x.ctx, w.abort)
 	return w, nil
 }
 
 type wire struct {
 	net.Conn
-	c           *Client
-	cfg         *Config // the client's configuration, with TLS as it was when connecting
-	addr        string
-	settled     func() bool               // ends the abort of the connection with the call that it was made for
-	greeting    []byte                    // the rest of the response to ApiVersions
-	versions    map[protocol.ApiKey]int16 // the newest versions that the broker supports
-	correlation int32
-	welcome     bool      // authenticated, if necessary
-	retires     time.Time // shortly before the broker ends its authentication; zero: never
+	c             *Client
+	cfg           *Config // the client's Config, with TLS as it was when connecting
+	addr          string
+	keepOpen      func() bool               // stops the abort of the connection when the call that made it ends
+	greeting      []byte                    // what remains of the response to ApiVersions
+	versions      map[protocol.ApiKey]int16 // the newest versions that the broker supports
+	correlation   int32
+	authenticated bool      // authenticated, if necessary
+	retireAt      time.Time // shortly before the broker ends the session; zero: never
 }
 
 type wireAddr struct {
@@ -189,7 +189,7 @@ func (w *wire) abort() {
 	_ = w.Close()
 }
 
-// Read implements net.Conn for the one response that kafka-go decodes itself: to ApiVersions.
+// Read implements net.Conn for the only response that kafka-go decodes itself, that to ApiVersions.
 func (w *wire) Read(b []byte) (int, error) {
 	if w.greeting == nil {
 		frame, err := readFrame(w.Conn, freshBytes)
@@ -217,7 +217,7 @@ func (w *wire) Read(b []byte) (int, error) {
 func (x *exchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	w := rw.(net.Conn).LocalAddr().(wireAddr).wire
 	stop := context.AfterFunc(x.ctx, w.abort)
-	err := w.carry(x)
+	err := w.run(x)
 	if !stop() && err == nil {
 		err = x.ctx.Err()
 	}
@@ -227,9 +227,9 @@ func (x *exchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	return x, nil
 }
 
-func (w *wire) carry(x *exchange) error {
-	if !w.welcome {
-		if !w.settled() {
+func (w *wire) run(x *exchange) error {
+	if !w.authenticated {
+		if !w.keepOpen() {
 			return errRetired
 		}
 		if w.cfg.SASL != nil {
@@ -239,10 +239,10 @@ func (w *wire) carry(x *exchange) error {
 				return err
 			}
 		}
-		w.welcome = true
-		w.c.welcome(w.addr)
+		w.authenticated = true
+		w.c.accept(w.addr)
 	}
-	if !x.reach(nil) || !w.retires.IsZero() && time.Now().After(w.retires) {
+	if !x.reach(nil) || !w.retireAt.IsZero() && time.Now().After(w.retireAt) {
 		return errRetired
 	}
 	_ = w.SetDeadline(time.Now().Add(x.timeout))
@@ -279,7 +279,7 @@ func (w *wire) roundTrip(req protocol.Message, res any, memory func(n int) []byt
 	return nil
 }
 
-// franzRequest makes a request that kafka-go lacks, at least in this version.
+// franzRequest creates a request that kafka-go lacks, at least in this version.
 type franzRequest struct {
 	newest int16
 	make   func() kmsg.Request

@@ -20,23 +20,22 @@ type Config struct {
 	URL          string // http or https, without user and password
 	User         string // for basic authentication, sent only to the server of URL; "" sends none
 	Password     secret.Of[string]
-	PasswordFile string // if set, read for every request; Password is used while it cannot be read
-	CAFile       string // PEM file of CA certificates for the registry, which may change; "" trusts the system's
+	PasswordFile string // if set, read for every request; Password is used while the file cannot be read
+	CAFile       string // PEM file of CA certificates, which may change; "": the system's certificates
 
 	Timeout  time.Duration // per request; 0 is 10 seconds
 	Attempts int           // per request; 0 is 5
 	Pause    time.Duration // before the second attempt, then doubled each time; 0 is 200 ms
 
-	// Patience is how long a request is retried while the registry responds "too many requests",
-	// with the pauses that it asks for, of at most a minute; 0 is 15 minutes. These retries do not
-	// count as attempts.
+	// Patience is how long a request is retried while the registry responds "too many requests".
+	// The pauses are those that the registry requests, but at most a minute. 0 is 15 minutes. These
+	// retries do not count as attempts.
 	Patience time.Duration
-	// Waiting, if set, is called once for each request that has waited some seconds because of
-	// that.
+	// Waiting, if set, is called once for each request that has waited some seconds for this.
 	Waiting func(why error)
 }
 
-// Client queries a registry and caches the responses. Safe for concurrent use.
+// Client queries a registry and caches the responses. It is safe for concurrent use.
 type Client struct {
 	cfg   Config
 	sr    *sr.Client
@@ -47,11 +46,11 @@ type Client struct {
 	size  int // total size of the known schemas, in bytes
 }
 
-// maxKnown bounds the cached texts, in bytes: records may name every schema of a registry that
+// maxKnown limits the cached schemas, in bytes: records may name every schema of a registry that
 // other programs share.
 const maxKnown = 16 << 20
 
-// New checks the configuration; it does not connect. Errors: *ConfigError.
+// New checks the configuration and returns a Client. It does not connect. Errors: *ConfigError.
 func New(cfg Config) (*Client, error) {
 	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
 	cfg.Attempts = cmp.Or(cfg.Attempts, 5)
@@ -65,7 +64,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	client, err := sr.NewClient(sr.URLs(cfg.URL), sr.UserAgent("tollgate"),
-		sr.HTTPClient(&http.Client{Transport: bounded{trust}, Timeout: cfg.Timeout}))
+		sr.HTTPClient(&http.Client{Transport: boundedTransport{trust}, Timeout: cfg.Timeout}))
 	if err != nil {
 		return nil, &ConfigError{Field: "url", Reason: err.Error()}
 	}
@@ -76,7 +75,7 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) Close() { c.trust.close() }
 
 // Schema returns the Avro schema with an id. Errors: event.ErrUnknownSchema, event.ErrUnfitSchema
-// (not Avro, refers to others, or too long), ErrUnreachable, ErrUnauthorized, or ctx's error.
+// (not Avro, with references, or too long), ErrUnreachable, ErrUnauthorized, or ctx's error.
 func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	c.mu.Lock()
 	text, ok := c.known[id]
@@ -85,7 +84,7 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 		return text, nil
 	}
 	if id > math.MaxInt32 {
-		// Registries use signed 32-bit ids, and respond to a greater number as to an unknown page.
+		// Registries use signed 32-bit ids. They respond to a greater number as to an unknown page.
 		return "", event.ErrUnknownSchema
 	}
 	var s sr.Schema
@@ -109,9 +108,9 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	return s.Schema, nil
 }
 
-// Latest returns the newest Avro schema of a subject, so that the schema of producers can be
-// checked before anything is read: by default the subject of a topic's values is the topic's name
-// followed by "-value". Errors are those of Schema.
+// Latest returns the newest Avro schema of a subject, so that the producers' schema can be checked
+// before anything is read. By default, the subject of a topic's values is the topic's name followed
+// by "-value". Errors are those of Schema.
 func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	var s sr.SubjectSchema
 	err := c.try(ctx, func(ctx context.Context) (err error) {
@@ -127,8 +126,8 @@ func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	return s.Schema.Schema, nil
 }
 
-// avroOnly returns an error unless a response is one Avro schema. A response without a schema is
-// from a proxy, not a registry.
+// avroOnly returns an error unless a response is a single Avro schema. A response without a schema
+// comes from a proxy, not from a registry.
 func (c *Client) avroOnly(s sr.Schema) error {
 	switch {
 	case s.Type != sr.TypeAvro:
@@ -143,5 +142,5 @@ func (c *Client) avroOnly(s sr.Schema) error {
 	return nil
 }
 
-// Event decoders get schemas from a Client.
+// A Client is the schema source of event decoders.
 var _ event.SchemaSource = (*Client)(nil)

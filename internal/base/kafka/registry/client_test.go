@@ -228,9 +228,9 @@ func TestAnswersThatAreTooLongOrHoldNoSchema(t *testing.T) {
 	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
 		switch r.URL.Path {
 		case "/schemas/ids/1":
-			fmt.Fprintf(w, `{"schema":"%s"}`, strings.Repeat(" ", maxAnswer))
+			fmt.Fprintf(w, `{"schema":"%s"}`, strings.Repeat(" ", maxResponse))
 		case "/schemas/ids/2":
-			fmt.Fprintf(w, `<html>%s`, strings.Repeat(" ", maxAnswer))
+			fmt.Fprintf(w, `<html>%s`, strings.Repeat(" ", maxResponse))
 		case "/schemas/ids/3":
 			fmt.Fprint(w, `{"status":"maintenance"}`)
 		}

@@ -1,6 +1,6 @@
-// Package registry queries a schema registry with Confluent's API (Confluent's own, Redpanda's,
-// Karapace, Apicurio's compatibility endpoint) for Avro writer schemas, and registers the schemas
-// of files that are written to a topic.
+// Package registry queries a schema registry for Avro writer schemas, and registers the schemas of
+// files that are written to a topic. The registry must have Confluent's API: Confluent's own,
+// Redpanda's, Karapace, or Apicurio's compatibility endpoint.
 //
 // Guarantees:
 //   - The meaning of an id never changes: each schema is requested only once, as long as all known
@@ -15,5 +15,5 @@
 //   - Only Register registers a schema, and only if it is not yet registered.
 //   - Errors name the registry and what to check, never a password or the contents of an event.
 //
-// The package does not guarantee that the schema can be read; package schemas/event decides that.
+// The package does not guarantee that a schema can be read; package schemas/event decides that.
 package registry

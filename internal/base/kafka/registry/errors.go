@@ -17,14 +17,13 @@ import (
 var (
 	// ErrUnreachable is returned if no attempt got a response from a registry.
 	ErrUnreachable = errors.New("schema registry unreachable")
-	// ErrUnauthorized is returned when the registry refused user and password, or a request without
-	// them.
+	// ErrUnauthorized is returned if the registry refused the user and password, or a request
+	// without them.
 	ErrUnauthorized = errors.New("schema registry refused access")
-	// ErrUnsupported is returned by Register for a text that the registry does not accept as a
-	// schema.
+	// ErrUnsupported is returned by Register if the registry does not accept a text as a schema.
 	ErrUnsupported = errors.New("unsupported schema")
-	// ErrIncompatible is returned when a subject's compatibility rule refuses a schema: the topic's
-	// readers were promised compatible ones.
+	// ErrIncompatible is returned if a subject's compatibility rule refuses a schema. The rule
+	// promises the topic's readers compatible schemas.
 	ErrIncompatible = errors.New("schema incompatible with those of its subject")
 )
 
@@ -34,7 +33,7 @@ type ConfigError struct {
 	Reason string
 }
 
-// Error names field and reason.
+// Error returns the field and the reason.
 func (e *ConfigError) Error() string {
 	return "reading registry settings: " + e.Field + ": " + e.Reason
 }
@@ -46,15 +45,15 @@ const (
 	codeSchemaNotFound  = 40403
 )
 
-// explain turns the failure of one attempt into one of this package's errors, and reports whether
-// another attempt may help.
-func (c *Client) explain(ctx context.Context, err error) (explained error, again bool) {
+// explain turns the failure of one attempt into one of this package's errors. retry reports whether
+// another attempt may succeed.
+func (c *Client) explain(ctx context.Context, err error) (explained error, retry bool) {
 	if ctx.Err() != nil {
 		return ctx.Err(), false
 	}
 	address := c.cfg.URL
 	if errors.Is(err, errTooLong) {
-		return fmt.Errorf("%w: it is longer than %d MB", event.ErrUnfitSchema, maxAnswer>>20), false
+		return fmt.Errorf("%w: it is longer than %d MB", event.ErrUnfitSchema, maxResponse>>20), false
 	}
 	var busy *busyError
 	if errors.As(err, &busy) {
@@ -75,7 +74,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	case code == http.StatusUnauthorized && c.cfg.User == "":
 		return fmt.Errorf("%w: %s wants a user and a password: set them", ErrUnauthorized, address), false
 	case code == http.StatusUnauthorized:
-		// A password in a file may be changed there and at the registry at different times.
+		// The password may change in the file and at the registry at different times.
 		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, address, c.cfg.User),
 			c.cfg.PasswordFile != ""
 	case code == http.StatusForbidden:
@@ -88,7 +87,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 		"before /schemas", ErrUnreachable, address, answer.StatusCode), false
 }
 
-// hint explains a request without a response, with a remedy.
+// hint returns why a request got no response, with a remedy.
 func hint(err error) string {
 	var (
 		name      *net.DNSError

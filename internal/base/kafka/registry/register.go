@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Register returns the id of an Avro schema under a subject. A schema that the subject already has
-// is only looked up, so that users without permission to register can use it; any other becomes the
-// subject's next version. Errors: ErrIncompatible, ErrUnsupported (the registry does not accept it
-// as a schema), ErrUnreachable, ErrUnauthorized, or ctx's error.
+// Register returns the id of an Avro schema under a subject. If the subject has the schema,
+// Register only looks it up, so that users without permission to register can use it. Any other
+// schema becomes the next version of the subject. Errors: ErrIncompatible, ErrUnsupported (the
+// registry does not accept it as a schema), ErrUnreachable, ErrUnauthorized, or ctx's error.
 func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, error) {
 	found, err := c.Lookup(ctx, subject, schema)
 	if !errors.Is(err, event.ErrUnknownSchema) {
@@ -29,8 +29,8 @@ func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, 
 	return c.checked(id, err, "registering the schema of", subject)
 }
 
-// Lookup returns the id that an Avro schema has under a subject, and registers nothing. Errors:
-// event.ErrUnknownSchema if the subject does not have it, else those of Register.
+// Lookup returns the id that an Avro schema has under a subject. It registers nothing. Errors:
+// event.ErrUnknownSchema if the subject does not have the schema, else those of Register.
 func (c *Client) Lookup(ctx context.Context, subject, schema string) (uint32, error) {
 	id := 0
 	err := c.try(ctx, func(ctx context.Context) error {
@@ -41,8 +41,8 @@ func (c *Client) Lookup(ctx context.Context, subject, schema string) (uint32, er
 	return c.checked(id, err, "looking up the schema of", subject)
 }
 
-// checked rejects an id that no registry assigns: ids are 1 to 2^31−1, and a response without an id
-// is not a registry's.
+// checked rejects an id that no registry assigns. Ids are 1 to 2^31−1, and a response without an id
+// does not come from a registry.
 func (c *Client) checked(id int, err error, doing, subject string) (uint32, error) {
 	if err == nil && (id < 1 || id > math.MaxInt32) {
 		err = fmt.Errorf("%w: %s responded with the id %d, which no schema can have", ErrUnsupported, c.cfg.URL, id)
@@ -53,8 +53,7 @@ func (c *Client) checked(id int, err error, doing, subject string) (uint32, erro
 	return uint32(id), nil
 }
 
-// explainRefusal returns the reason why a registry refused a schema; nil if the response is about
-// something else.
+// explainRefusal returns why a registry refused a schema; nil if the response has another cause.
 func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	if answer.Method != http.MethodPost {
 		return nil
@@ -71,7 +70,7 @@ func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	return nil
 }
 
-// maxReason limits the part of a registry's reason that is shown: some quote the whole schema.
+// maxReason limits the characters shown of a registry's reason, which may quote the whole schema.
 const maxReason = 400
 
 func shortened(text string) string {

@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// maxAnswer limits the bytes read from a response.
-const maxAnswer = 4 << 20
+// maxResponse is the maximum number of bytes that are read from a response.
+const maxResponse = 4 << 20
 
-// maxPause bounds the pause between two attempts.
+// maxPause is the maximum pause between two attempts.
 const maxPause = 5 * time.Second
 
 const (
-	// maxAsked limits a pause that a registry requests.
-	maxAsked = time.Minute
+	// maxRequestedPause is the maximum pause that a registry can request.
+	maxRequestedPause = time.Minute
 	// reportAfter is how long a request waits for a busy registry before Config.Waiting is called.
 	reportAfter = 10 * time.Second
 )
 
-// CheckURL checks that a text can be the address of a registry. Error: *ConfigError.
+// CheckURL returns a *ConfigError unless a text can be the address of a registry.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -64,11 +64,11 @@ func (c Config) check() error {
 	return nil
 }
 
-// bounded truncates responses too long for a registry, and turns "too many requests" into a
-// *busyError.
-type bounded struct{ http.RoundTripper }
+// boundedTransport truncates responses that are too long for a registry, and turns "too many
+// requests" into a *busyError.
+type boundedTransport struct{ http.RoundTripper }
 
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -78,31 +78,31 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return nil, &busyError{retryAfter(resp.Header, time.Now())}
 	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxAnswer, whole: resp.StatusCode == http.StatusOK}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxResponse, cutIsError: resp.StatusCode == http.StatusOK}
 	return resp, nil
 }
 
-// errTooLong is wrapped by the error about a JSON object longer than maxAnswer.
+// errTooLong is wrapped by the error of a JSON object that is longer than maxResponse.
 var errTooLong = errors.New("the response is too long")
 
-// boundedBody ends after maxAnswer bytes: with errTooLong if that truncates a JSON object with a
-// schema, because the next response would be just as long.
+// boundedBody ends after maxResponse bytes. If that truncates a JSON object with a schema, it ends
+// with errTooLong, because the next response would be just as long.
 type boundedBody struct {
 	io.ReadCloser
-	left   int
-	whole  bool // whether cutting is an error
-	object bool
+	left       int
+	cutIsError bool // truncating the body is an error
+	object     bool
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left == 0 {
-		if b.whole && b.object {
+		if b.cutIsError && b.object {
 			return 0, errTooLong
 		}
 		return 0, io.EOF
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	if b.left == maxAnswer && n > 0 {
+	if b.left == maxResponse && n > 0 {
 		b.object = p[0] == '{'
 	}
 	b.left -= n
@@ -110,12 +110,12 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 }
 
 // busyError means that the request must be repeated after a pause. after is the pause that the
-// registry requests; 0 if it names none.
+// registry requests; 0: none.
 type busyError struct{ after time.Duration }
 
 func (e *busyError) Error() string { return "status 429 from the registry: too many requests" }
 
-// retryAfter reads a Retry-After header: seconds or a date.
+// retryAfter returns the pause in a Retry-After header, which contains seconds or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
@@ -129,21 +129,21 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 
 // try repeats a request until a response arrives, the attempts are used up or ctx ends. "Too many
 // requests" does not count as an attempt: records can need schemas faster than a registry allows,
-// and it responds once requests are slow enough. Config.Patience ends this if it never does.
+// and it responds again once requests are slow enough. Config.Patience limits these retries.
 func (c *Client) try(ctx context.Context, ask func(context.Context) error) error {
 	pause := c.cfg.Pause
-	var waited time.Duration // at the registry's request
+	var waited time.Duration // total of the pauses that the registry requested
 	logged := false
 	for attempt := 1; ; {
 		err := ask(ctx)
 		if err == nil {
 			return nil
 		}
-		explained, again := c.explain(ctx, err)
+		explained, retry := c.explain(ctx, err)
 		wait := pause
 		var busy *busyError
-		if again && errors.As(err, &busy) {
-			wait = max(pause, min(busy.after, maxAsked))
+		if retry && errors.As(err, &busy) {
+			wait = max(pause, min(busy.after, maxRequestedPause))
 			if waited += wait; waited > c.cfg.Patience {
 				return fmt.Errorf("%w (asked again for %v)", explained, c.cfg.Patience)
 			}
@@ -152,7 +152,7 @@ func (c *Client) try(ctx context.Context, ask func(context.Context) error) error
 				c.cfg.Waiting(explained)
 			}
 		} else {
-			if !again || attempt == c.cfg.Attempts {
+			if !retry || attempt == c.cfg.Attempts {
 				if attempt > 1 && errors.Is(explained, ErrUnreachable) {
 					return fmt.Errorf("%w (%d attempts)", explained, attempt)
 				}
@@ -167,7 +167,7 @@ func (c *Client) try(ctx context.Context, ask func(context.Context) error) error
 	}
 }
 
-// sleep waits for d plus a random time of up to half of d, so that many readers do not send
+// sleep waits for d plus a random time of up to half of d, so that many readers do not send their
 // requests at once.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {

@@ -15,9 +15,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// trust sends requests with the current password to the currently trusted registry: both may be in
-// files that change. While a file cannot be read because it is being replaced, its last contents
-// are used. Safe for concurrent use.
+// trust is an http.RoundTripper that uses the current password and the current CA certificates,
+// which may be in files that change. While a file cannot be read because it is being replaced,
+// trust uses its last contents. It is safe for concurrent use.
 type trust struct {
 	cfg      Config
 	registry *url.URL
@@ -44,8 +44,7 @@ func newTrust(cfg Config) (*trust, error) {
 	return t, nil
 }
 
-// errElsewhere reports that a registry redirects to another server, which must not get the
-// password.
+// errElsewhere means that a registry redirects to another server, which must not get the password.
 var errElsewhere = errors.New("the registry redirects to this address, to which Tollgate does not send the password: " +
 	"if you trust it, configure this address instead")
 
@@ -71,13 +70,13 @@ func (t *trust) password() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	data, err := os.ReadFile(t.cfg.PasswordFile)
-	if now := secret.Line(string(data)); err == nil && now != "" {
-		t.cfg.Password = secret.New(now)
+	if password := secret.Line(string(data)); err == nil && password != "" {
+		t.cfg.Password = secret.New(password)
 	}
 	return t.cfg.Password.Reveal()
 }
 
-// current returns a transport for the current certificates.
+// current returns a transport that trusts the current certificates.
 func (t *trust) current() *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,7 +97,7 @@ func (t *trust) close() {
 	t.transport.CloseIdleConnections()
 }
 
-// readCA returns the contents of CAFile; nil if the system's certificates are trusted.
+// readCA returns the contents of CAFile, or nil if the system's certificates are trusted.
 func (c Config) readCA() ([]byte, error) {
 	if c.CAFile == "" {
 		return nil, nil
@@ -107,7 +106,7 @@ func (c Config) readCA() ([]byte, error) {
 	return bytes.TrimPrefix(ca, []byte("\uFEFF")), err
 }
 
-// transport returns a transport that trusts registries whose certificates ca has signed.
+// transport returns a transport that trusts registries with certificates signed by ca.
 func (c Config) transport(ca []byte) (*http.Transport, error) {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: c.Timeout,
 		MaxIdleConns: 2, IdleConnTimeout: 30 * time.Second, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}

@@ -5,14 +5,14 @@ import (
 	"math/big"
 )
 
-// Bits is the width of every number here. The worst cancellation of a privacy curve costs about 70
-// bits. Every function in this file is exact to a relative 2^-190 before cancellation.
+// Bits is the precision of every number here, in bits. A privacy curve loses at most about 70 bits
+// to cancellation. Every function in this file is exact to a relative 2^-190 before cancellation.
 const Bits = 384
 
-// New returns exactly x, which is not NaN, as a number with Bits bits.
+// New returns exactly x with Bits bits. x must not be NaN.
 func New(x float64) *big.Float { return new(big.Float).SetPrec(Bits).SetFloat64(x) }
 
-// Zero returns 0 with Bits bits, rounding to nearest, to receive a result.
+// Zero returns 0 with Bits bits, to receive a result that is rounded to nearest.
 func Zero() *big.Float { return new(big.Float).SetPrec(Bits) }
 
 // Power returns x^n, to a relative (n + 1)·2^-384.
@@ -24,8 +24,8 @@ func Power(x *big.Float, n int) *big.Float {
 	return power
 }
 
-// Exp returns e^x. The argument is halved until it is small and the result squared back: k halvings
-// cost k bits. |x| must be below 2^26, so that the result's exponent fits.
+// Exp returns e^x. It halves the argument until it is small, and squares the result as often; k
+// halvings cost k bits. |x| must be below 2^26, so that the exponent of the result fits.
 func Exp(x *big.Float) *big.Float {
 	halvings := 16
 	if e := x.MantExp(nil); e > 0 {
@@ -58,7 +58,7 @@ func Expm1(x *big.Float) *big.Float {
 	return sum
 }
 
-// Log returns ln x for x > 0, by Newton's iteration on e^y from the float64
+// Log returns ln x for x > 0. It uses Newton's iteration on e^y, which begins with the float64
 // logarithm: 50, 100, 200, 400 correct bits.
 func Log(x *big.Float) *big.Float {
 	mantissa := Zero()

@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// rootTau is √(2π) to 120 decimals: 399 bits.
+// rootTau is √(2π) to 120 decimal places, or 399 bits.
 const rootTau = "2.5066282746310005024157652848110452530069867406099383166299" +
 	"23576342293654607841974946595838378057266116009972665203879644"
 
@@ -17,8 +17,8 @@ func NormalDensity(x *big.Float) *big.Float {
 	return half.Quo(Exp(half), root)
 }
 
-// millsSplit is the argument from which the continued fraction for the upper tail replaces the
-// series for Φ: above, the series loses bits to cancellation; below, the fraction converges slowly.
+// millsSplit is the argument at which the continued fraction for the upper tail replaces the series
+// for Φ. Above it, the series loses bits to cancellation; below it, the fraction converges slowly.
 const millsSplit = 5
 
 // centralSeries returns (Φ(x) − 1/2)/φ(x) = Σ x^(2n+1)/(2n+1)!!. All terms have the same sign, so
@@ -35,8 +35,8 @@ func centralSeries(x *big.Float) *big.Float {
 }
 
 // millsFraction returns R(x) = (1 − Φ(x))/φ(x) for x ≥ millsSplit by Laplace's continued fraction
-// 1/(x + 1/(x + 2/(x + 3/(x + …)))), truncated at depth n. Successive depths lie on opposite sides
-// of R(x); the distance shrinks like e^(−2x√n).
+// 1/(x + 1/(x + 2/(x + 3/(x + …)))), truncated at depth n. The values at successive depths lie on
+// opposite sides of R(x), and their distance shrinks like e^(−2x√n).
 func millsFraction(x *big.Float, depth int) *big.Float {
 	t := Zero().Set(x)
 	q := Zero()
@@ -47,8 +47,8 @@ func millsFraction(x *big.Float, depth int) *big.Float {
 	return t.Quo(New(1), t)
 }
 
-// millsDepth returns an n with 2x√n ≥ 180, for a relative error below 2^-220, and at least 60, for
-// arguments so large that this law does not apply yet.
+// millsDepth returns a depth n for millsFraction. 2x√n ≥ 180 gives a relative error below 2^-220. n
+// is at least 60, because this law does not apply yet to the smaller n of large arguments.
 func millsDepth(x *big.Float) int {
 	f, _ := x.Float64()
 	return 60 + int(math.Ceil(8100/(f*f)))

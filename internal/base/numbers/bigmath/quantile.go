@@ -5,13 +5,13 @@ import (
 	"math/big"
 )
 
-// QuantileAbove returns a z, exact to about 2^-138 of 1 + |z|, that is not below Φ⁻¹(1 − p), the
-// upper quantile of the normal distribution: 1 − Φ(z) ≤ p. 0 < p < 1; if p is closer to 1 than
-// 2^-190, negate the quantile of 1 − p instead.
+// QuantileAbove returns an upper bound z on Φ⁻¹(1 − p), the upper quantile of the normal
+// distribution, so that 1 − Φ(z) ≤ p. z is exact to about 2^-138 of 1 + |z|. p must be between 0
+// and 1; if it is closer to 1 than 2^-190, negate the quantile of 1 − p instead.
 func QuantileAbove(p *big.Float) *big.Float { return quantile(p, 1) }
 
-// quantile moves the result of Newton's iteration towards side until the tail there proves that it
-// is on that side: convergence is not taken for granted.
+// quantile returns a bound on the quantile: from above for side 1, from below for side −1. It moves
+// the result of Newton's iteration to that side until the tail proves that it is there.
 func quantile(p *big.Float, side int) *big.Float {
 	if p.Cmp(New(0.5)) > 0 {
 		// The upper tail at −z is 1 − p.
@@ -23,21 +23,22 @@ func quantile(p *big.Float, side int) *big.Float {
 	if side < 0 {
 		step.Neg(step)
 	}
-	// A tail is known to a relative 2^-190, which 2^-150 covers.
-	sure := New(1)
-	sure.Add(sure, Zero().SetMantExp(New(float64(side)), -150))
+	// A tail is exact to a relative 2^-190, which this factor covers.
+	factor := New(1)
+	factor.Add(factor, Zero().SetMantExp(New(float64(side)), -150))
 	bound := Zero()
 	for {
 		z.Add(z, step)
-		if bound.Mul(UpperTail(z), sure).Cmp(p) == -side || bound.Cmp(p) == 0 {
+		if bound.Mul(UpperTail(z), factor).Cmp(p) == -side || bound.Cmp(p) == 0 {
 			return z
 		}
 		step.Add(step, step)
 	}
 }
 
-// upperQuantile returns z with 1 − Φ(z) near p ≤ 1/2 by Newton's iteration on the logarithm of the
-// tail, which is concave: from the second step on it falls to the solution, and the error squares.
+// upperQuantile returns a z with 1 − Φ(z) near p ≤ 1/2, by Newton's iteration on the logarithm of
+// the tail, which is concave. From the second step on, z falls to the solution, and the error
+// squares.
 func upperQuantile(p *big.Float) *big.Float {
 	logP := Log(p)
 	z := New(quantileStart(p, logP))
@@ -53,8 +54,8 @@ func upperQuantile(p *big.Float) *big.Float {
 	return z
 }
 
-// quantileStart returns a float64 near the solution, from the inverse error function if that is
-// accurate, else from z² ≈ 2·ln(1/p) − ln(4π·ln(1/p)).
+// quantileStart returns a float64 near the solution. It uses the inverse error function if that is
+// accurate, and otherwise z² ≈ 2·ln(1/p) − ln(4π·ln(1/p)).
 func quantileStart(p, logP *big.Float) float64 {
 	if f, _ := p.Float64(); f > 1e-9 {
 		return math.Sqrt2 * math.Erfcinv(2*f)

@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// marginBits is the relative margin of Upward, as a power of two: far above the error of the
-// arithmetic, far below one unit of a float64 or of a budget.
+// marginBits gives the relative margin of Upward, 2^-marginBits. It is far above the error of the
+// arithmetic, and far below one unit of a float64 or of a budget.
 const marginBits = 140
 
 // Up returns 0 as a number with Bits bits that rounds every result stored in it towards +Inf.
@@ -27,8 +27,8 @@ func Margin(x *big.Float) *big.Float {
 }
 
 // Upward returns an upper bound on the probability that p approximates with a relative error below
-// 2^-141: p enlarged by a relative 2^-140, at most 1 and at least the least positive float64. It
-// overwrites p.
+// 2^-141. It is p plus a relative 2^-140, but at most 1 and at least the least positive float64.
+// Upward overwrites p.
 func Upward(p *big.Float) *big.Float {
 	margin := New(1)
 	margin.Add(margin, Zero().SetMantExp(New(1), -marginBits))
@@ -42,7 +42,7 @@ func Upward(p *big.Float) *big.Float {
 	return p
 }
 
-// RoundUp returns the least float64 that is not below x; +Inf if there is none.
+// RoundUp returns the least float64 that is not below x, or +Inf if there is none.
 func RoundUp(x *big.Float) float64 {
 	f, accuracy := x.Float64()
 	if accuracy == big.Below {
@@ -51,7 +51,7 @@ func RoundUp(x *big.Float) float64 {
 	return f
 }
 
-// RoundDown returns the greatest float64 that is not above x; -Inf if there is none.
+// RoundDown returns the greatest float64 that is not above x, or -Inf if there is none.
 func RoundDown(x *big.Float) float64 {
 	f, accuracy := x.Float64()
 	if accuracy == big.Above {
@@ -60,8 +60,8 @@ func RoundDown(x *big.Float) float64 {
 	return f
 }
 
-// RootUp returns √x rounded up, for x ≥ 0. The working root is within a relative 2^-383 of the
-// truth; RootUp steps one float64 further if the square of the result is below x.
+// RootUp returns √x rounded up, for x ≥ 0. The computed root is exact to a relative 2^-383. If the
+// square of the rounded root is below x, RootUp takes the next float64.
 func RootUp(x *big.Float) float64 {
 	f := RoundUp(Zero().Sqrt(x))
 	if Square(f).Cmp(x) < 0 {

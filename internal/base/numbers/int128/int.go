@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Int is a sum of int64 values in two's complement: Hi·2^64 + Lo. Only 2^64 of them can exceed it.
+// Int is a sum of fewer than 2^64 int64 values: Hi·2^64 + Lo in two's complement.
 type Int struct {
 	Hi int64
 	Lo uint64
@@ -39,8 +39,8 @@ func (a Int) Abs() Uint {
 
 func (a Int) fits() bool { return a.Hi == int64(a.Lo)>>63 }
 
-// Clamp returns a, or the nearest number from least to most. Clamping is a contraction: two sums
-// move no further apart.
+// Clamp returns the number from least to most that is nearest to a. Clamping is a contraction: it
+// never moves two sums further apart.
 func (a Int) Clamp(least, most int64) int64 {
 	switch {
 	case a.fits():
@@ -51,7 +51,7 @@ func (a Int) Clamp(least, most int64) int64 {
 	return most
 }
 
-// Parts calls add with int64 values that add up to a: a single one if a fits.
+// Parts calls add with int64 values that add up to a. It calls add once if a fits in an int64.
 func (a Int) Parts(add func(n int64)) {
 	for !a.fits() {
 		part := int64(math.MaxInt64)

@@ -22,7 +22,7 @@ func Mul(a, b uint64) Uint {
 	return Uint{hi, lo}
 }
 
-// Cmp returns -1, 0 or 1 as a is less than, equal to or greater than b.
+// Cmp returns -1 if a < b, 0 if a == b, and 1 if a > b.
 func (a Uint) Cmp(b Uint) int {
 	switch {
 	case a.Hi < b.Hi, a.Hi == b.Hi && a.Lo < b.Lo:
@@ -53,7 +53,7 @@ func (a Uint) Sub(b Uint) (Uint, bool) {
 	return Uint{hi, lo}, true
 }
 
-// Len returns the number of bits of a without leading zeros, 0 for 0.
+// Len returns the number of bits of a without leading zeros; 0 has none.
 func (a Uint) Len() int {
 	if a.Hi != 0 {
 		return 64 + bits.Len64(a.Hi)
@@ -69,7 +69,7 @@ func (a Uint) Lsh(n uint) Uint {
 	return Uint{a.Hi<<n | a.Lo>>(64-n), a.Lo << n}
 }
 
-// Rsh returns ⌊a/2^n⌋, and whether any dropped bit was set.
+// Rsh returns ⌊a/2^n⌋, and whether one of the dropped bits was set.
 func (a Uint) Rsh(n uint) (shifted Uint, rest bool) {
 	if n >= 64 {
 		return Uint{Lo: a.Hi >> (n - 64)}, a.Lo != 0 || a.Hi&(1<<(n-64)-1) != 0
@@ -77,8 +77,8 @@ func (a Uint) Rsh(n uint) (shifted Uint, rest bool) {
 	return Uint{a.Hi >> n, a.Hi<<(64-n) | a.Lo>>n}, a.Lo&(1<<n-1) != 0
 }
 
-// Scale returns a·2^shift, rounded up or down to an integer, and true, or Max and
-// false if that does not fit.
+// Scale returns a·2^shift, rounded up or down to an integer, and true. If that does not fit, it
+// returns Max and false.
 func (a Uint) Scale(shift int, up bool) (Uint, bool) {
 	if shift >= 0 {
 		if n := a.Len(); n > 0 && n+shift > 128 {
@@ -93,7 +93,7 @@ func (a Uint) Scale(shift int, up bool) (Uint, bool) {
 	return scaled, true
 }
 
-// Split returns f = mantissa·2^exponent for a finite f ≥ 0.
+// Split returns the mantissa and the exponent of a finite f ≥ 0, with f = mantissa·2^exponent.
 func Split(f float64) (mantissa uint64, exponent int) {
 	const (
 		bits     = 53 // bits of a significand
@@ -108,26 +108,26 @@ func Split(f float64) (mantissa uint64, exponent int) {
 	return b&fraction | (fraction + 1), least + biased - 1
 }
 
-// Float returns a·2^shift as a float64, rounded to within 2^-52 relative.
+// Float returns a·2^shift as a float64, with a relative rounding error of at most 2^-52.
 func (a Uint) Float(shift int) float64 {
-	// Each half is converted explicitly, so that no compiler can fuse the sum with a
-	// product and give another value on another machine.
+	// Each half is converted explicitly, so that no compiler can fuse the sum with a product and
+	// get another value on another machine.
 	high := float64(math.Ldexp(float64(a.Hi), 64+shift))
 	low := float64(math.Ldexp(float64(a.Lo), shift))
 	return high + low
 }
 
-// SetBig sets dst to a and overwrites scratch, which must be another big.Int.
+// SetBig sets dst to a. It overwrites scratch, which must be another big.Int.
 func (a Uint) SetBig(dst, scratch *big.Int) *big.Int {
 	dst.SetUint64(a.Hi)
 	dst.Lsh(dst, 64)
 	return dst.Or(dst, scratch.SetUint64(a.Lo))
 }
 
-// Big returns a as a new value.
+// Big returns a as a new big.Int.
 func (a Uint) Big() *big.Int { return a.SetBig(new(big.Int), new(big.Int)) }
 
-// FromBig returns v and true, or 0 and false unless 0 ≤ v < 2^128. v is not retained.
+// FromBig returns v and true if 0 ≤ v < 2^128, and otherwise 0 and false. It does not retain v.
 func FromBig(v *big.Int) (Uint, bool) {
 	if v == nil || v.Sign() < 0 || v.BitLen() > 128 {
 		return Uint{}, false
@@ -142,7 +142,7 @@ func (a Uint) AppendBinary(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, a.Hi), a.Lo)
 }
 
-// FromBytes is the inverse of AppendBinary; false unless b has 16 bytes.
+// FromBytes is the inverse of AppendBinary. It returns false unless b has 16 bytes.
 func FromBytes(b []byte) (Uint, bool) {
 	if len(b) != Size {
 		return Uint{}, false
@@ -150,7 +150,7 @@ func FromBytes(b []byte) (Uint, bool) {
 	return Uint{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}, true
 }
 
-// ByteLen returns the number of bytes in a without leading zeros: precisions often take 9 or 10.
+// ByteLen returns the number of bytes of a without leading zeros. Precisions often have 9 or 10.
 func (a Uint) ByteLen() int { return (a.Len() + 7) / 8 }
 
 // AppendMinimal appends the last ByteLen bytes of a, big-endian.
@@ -161,8 +161,8 @@ func (a Uint) AppendMinimal(dst []byte) []byte {
 	return append(dst, b[Size-a.ByteLen():]...)
 }
 
-// FromMinimal is the inverse of AppendMinimal; false if b is longer than 16 bytes or begins with a
-// zero.
+// FromMinimal is the inverse of AppendMinimal. It returns false if b is longer than 16 bytes or
+// begins with a zero.
 func FromMinimal(b []byte) (a Uint, ok bool) {
 	if len(b) > Size || len(b) > 0 && b[0] == 0 {
 		return Uint{}, false

@@ -1,7 +1,7 @@
-// Package rounding provides float64 arithmetic that rounds to one side, for numbers behind a
-// promise: losses are rounded up, allowances down.
+// Package rounding provides float64 arithmetic that rounds to one side, for numbers on which a
+// promise depends: losses are rounded up, allowances down.
 //
-// An exact float64 is returned unchanged, anything else as the nearest one on the requested side,
-// down to the smallest numbers. Arguments are finite and at least 0, unless documented otherwise;
-// results may be +Inf. For more than 53 bits, use internal/base/numbers/bigmath.
+// If the exact result is a float64, it is returned; otherwise the nearest float64 on the requested
+// side, down to the smallest numbers. Arguments must be finite and at least 0, unless documented
+// otherwise. Results may be +Inf. For more than 53 bits, use internal/base/numbers/bigmath.
 package rounding

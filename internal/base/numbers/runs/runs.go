@@ -3,27 +3,26 @@ package runs
 
 import "slices"
 
-// fewInRun is the least average length of runs that Sort merges: below it, plain sorting is faster.
-const fewInRun = 16
+// minRun is the minimum average length of runs that Sort merges; below it, sorting is faster.
+const minRun = 16
 
-// Sort sorts items that usually consist of a few ascending runs, one after the other, by merging
-// the runs in pairs: O(n) for one run, O(n·log k) for k. It also sorts items in any other order. It
-// is not stable. spare is memory for the merges and may be nil. It returns the sorted items, and
-// the memory that they do not use.
+// Sort sorts items that usually consist of a few ascending runs, by merging the runs in pairs: O(n)
+// for one run, O(n·log k) for k. It also sorts items in any other order. It is not stable. spare is
+// memory for the merges, and may be nil. Sort returns the sorted items, and the unused memory.
 func Sort[T any](items, spare []T, compare func(a, b T) int) (sorted, rest []T) {
 	var ends []int
 	for i := 1; i < len(items); i++ {
 		if compare(items[i-1], items[i]) > 0 {
 			ends = append(ends, i)
 		}
-		if len(ends) > 1+len(items)/fewInRun {
+		if len(ends) > 1+len(items)/minRun {
 			slices.SortFunc(items, compare)
 			return items, spare
 		}
 	}
 	for len(ends) > 0 {
 		spare = slices.Grow(spare[:0], len(items))
-		from, left := 0, ends[:0]
+		from, mergedEnds := 0, ends[:0]
 		for i := 0; ; i += 2 {
 			if i >= len(ends) { // the last run has no partner
 				spare = append(spare, items[from:]...)
@@ -37,14 +36,14 @@ func Sort[T any](items, spare []T, compare func(a, b T) int) (sorted, rest []T) 
 			if from = to; from == len(items) {
 				break
 			}
-			left = append(left, from)
+			mergedEnds = append(mergedEnds, from)
 		}
-		items, spare, ends = spare, items, left
+		items, spare, ends = spare, items, mergedEnds
 	}
 	return items, spare
 }
 
-// mergeRuns appends two ascending runs in ascending order.
+// mergeRuns appends two ascending runs to dst, merged in ascending order.
 func mergeRuns[T any](dst, a, b []T, compare func(a, b T) int) []T {
 	for len(a) > 0 && len(b) > 0 {
 		if compare(a[0], b[0]) <= 0 {

@@ -2,6 +2,6 @@
 //
 // # Guarantees
 //
-// The result depends on the condition alone; the start only determines how many times the condition
-// is evaluated. So the start may be computed in float64, which differs between machines.
+// The result depends only on the condition. The start only determines how many times the condition
+// is evaluated. So the start may be computed in float64, although that differs between machines.
 package search

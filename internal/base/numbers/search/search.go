@@ -1,8 +1,8 @@
 package search
 
 // Least returns the least n in (lo, hi] for which holds is true. holds must be false at lo and true
-// at hi, which are not evaluated, and change once between them. The search walks from start, which
-// may be any value, with growing strides until it has passed the change, then bisects: about
+// at hi, which are not evaluated, and change once in between. From start, which may be any value,
+// the search walks with growing strides until it has passed the change, and then bisects: about
 // 2·log2(d) + 2 evaluations at a distance of d, and never more than twice as many as bisection.
 func Least(lo, hi, start uint64, holds func(n uint64) bool) uint64 {
 	next := start

@@ -7,8 +7,8 @@ import (
 	_ "time/tzdata" // for machines without a database of zones
 )
 
-// Load returns the location of the named zone, or nil for UTC, which is also the zone of an empty
-// name. It rejects Local, which differs from machine to machine. Its errors are whole sentences.
+// Load returns the location of a zone, or nil for UTC and for an empty name. It rejects Local,
+// which differs from machine to machine. Its errors are complete sentences.
 func Load(name string) (*time.Location, error) {
 	switch name {
 	case "", "UTC", "Etc/UTC":
@@ -24,11 +24,11 @@ func Load(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// Clock is the clock of a zone. A nil Clock shows UTC: its readings are the times. Safe for
-// concurrent use.
+// Clock is the clock of a zone. A nil Clock shows UTC: its readings are the times. A Clock is safe
+// for concurrent use.
 type Clock struct {
 	zone *time.Location
-	last atomic.Pointer[stretch] // the most recently used stretch: times mostly arrive in order
+	last atomic.Pointer[stretch] // the stretch used last, because times mostly arrive in order
 }
 
 // String returns the name of the zone.
@@ -39,7 +39,7 @@ func (c *Clock) String() string {
 	return c.zone.String()
 }
 
-// Of returns the clock of a zone that Load accepts; nil for UTC.
+// Of returns the clock of a zone that Load accepts, or nil for UTC.
 func Of(name string) *Clock {
 	zone, err := Load(name)
 	if err != nil || zone == nil {
@@ -48,25 +48,25 @@ func Of(name string) *Clock {
 	return &Clock{zone: zone}
 }
 
-// stretch is a period without a change of the zone's clock: from begin to before end.
+// stretch is a period in which the zone's clock is not set: from begin to just before end.
 type stretch struct {
 	begin, end int64
 	offset     int64 // offset of the zone's clock from UTC
 	floor      int64 // the greatest reading before begin
 }
 
-// Readings and times stay this far within the range of their type.
+// Readings and times stay within these limits, far from the limits of int64.
 const (
-	most  = 1 << 60
-	never = -most
-	ever  = most
-	// A clock that is set back has caught up after less than this; zones have been set back by a
+	limit  = 1 << 60
+	never  = -limit
+	always = limit
+	// A clock that is set back has caught up after less than this. Zones have been set back by a
 	// day at most (Alaska in 1867, Manila in 1844, Kwajalein in 1969).
 	catchUp = 2 * day
 	day     = 24 * 60 * 60 * 1000
 )
 
-// Reading returns the clock's reading at a time. It does not decrease in time.
+// Reading returns the clock's reading at a time. It does not decrease as time passes.
 func (c *Clock) Reading(millis int64) int64 {
 	if c == nil {
 		return millis
@@ -75,22 +75,22 @@ func (c *Clock) Reading(millis int64) int64 {
 	return max(s.floor, millis+s.offset)
 }
 
-// Time returns the first time at which the clock shows the reading or a later one; for a reading
-// that it skips, the time of the jump.
+// Time returns the first time at which the clock shows the reading or a later one. For a reading
+// that the clock skips, this is the time of the jump.
 func (c *Clock) Time(reading int64) int64 {
 	if c == nil {
 		return reading
 	}
-	// Offsets are below a day and a half, and so is the lag of a clock that was set back.
+	// Offsets are below a day and a half, and so is the delay of a clock that was set back.
 	s := c.stretchOf(reading - catchUp)
-	for s.end < ever && max(s.floor, s.end-1+s.offset) < reading {
+	for s.end < always && max(s.floor, s.end-1+s.offset) < reading {
 		s = c.stretchOf(s.end)
 	}
 	return max(s.begin, reading-s.offset)
 }
 
-// Begins returns the clock's reading at a time or, if the clock jumps then, the first skipped
-// reading. So Begins(Time(r)) is r unless the clock skips r and the reading before it.
+// Begins returns the clock's reading at a time or, if the clock jumps at that time, the first
+// skipped reading. So Begins(Time(r)) is r unless the clock skips r and the reading before it.
 func (c *Clock) Begins(millis int64) int64 {
 	if c == nil {
 		return millis
@@ -98,8 +98,8 @@ func (c *Clock) Begins(millis int64) int64 {
 	return min(c.Reading(millis-1)+1, c.Reading(millis))
 }
 
-// Truncate returns the start of the window of a size that contains a time: windows begin at
-// multiples of the size, which must be above 0.
+// Truncate returns the time at which the window that contains a time starts. Windows begin at the
+// multiples of size, which must be above 0.
 func (c *Clock) Truncate(millis, size int64) int64 {
 	reading := c.Reading(millis)
 	return c.Time(reading - (reading%size+size)%size)
@@ -118,13 +118,13 @@ func (c *Clock) stretchOf(millis int64) *stretch {
 func (c *Clock) find(millis int64) *stretch {
 	local := time.UnixMilli(millis).In(c.zone)
 	_, seconds := local.Zone()
-	s := &stretch{begin: never, end: ever, offset: int64(seconds) * 1000, floor: never}
+	s := &stretch{begin: never, end: always, offset: int64(seconds) * 1000, floor: never}
 	begin, end := local.ZoneBounds()
 	switch {
 	case end.IsZero():
 	case end.UnixMilli() > millis:
 		s.end = end.UnixMilli()
-	default: // Go 1.26 ends the years of a zone's rule after 365 days, even leap years
+	default: // by a zone's rule, Go 1.26 ends every year after 365 days, even a leap year
 		s.end = millis - (millis%day+day)%day + day
 	}
 	if !begin.IsZero() {
