@@ -121,8 +121,8 @@ func testSecurityOf(t *testing.T, b *realkafka.Broker, f deploytest.PEMFiles) {
 			"the broker's certificate is signed by an unknown authority: check the CA file "},
 		{"another host name", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}},
 			"is for another host name"},
-		{"no client certificate", "MUTUAL", deployment.Kafka{TLS: ca}, "the broker wants a client certificate: " +
-			"set one"},
+		{"no client certificate", "MUTUAL", deployment.Kafka{TLS: ca}, "the broker requires a client certificate: " +
+			"configure one"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.k.Brokers = []string{b.AddrOf(tt.listener)}

@@ -49,7 +49,7 @@ func readToken(file string) (string, error) {
 	const field = "Kafka.SASL.TokenFile"
 	token, err := readSecret(field, file)
 	if err == nil && strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		err = deployment.Invalid(field, "the file %s must have a token and nothing else", file)
+		err = deployment.Invalid(field, "the file %s must contain a token and nothing else", file)
 	}
 	return token, err
 }

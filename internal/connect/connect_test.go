@@ -51,7 +51,7 @@ func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
 		{"a password that SCRAM cannot carry",
 			deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "u",
 				Password: secret.New("s3cret\x00")}},
-			`Kafka.SASL.User: user "u" or its password has characters that scram-sha-512 cannot carry`},
+			`Kafka.SASL.User: user "u" or its password has characters that scram-sha-512 does not allow`},
 		{"the password's file is not there",
 			deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "u", PasswordFile: f.Gone}},
 			"Kafka.SASL.PasswordFile: reading DIR/gone.pem: no such file or directory"},
@@ -74,7 +74,7 @@ func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
 				"oauthbearer"},
 		{"the token's file is a key",
 			deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: f.Key}},
-			"Kafka.SASL.TokenFile: the file DIR/key.pem must have a token and nothing else"},
+			"Kafka.SASL.TokenFile: the file DIR/key.pem must contain a token and nothing else"},
 		{"an endpoint without a client",
 			deployment.Kafka{
 				SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenURL: secret.New("https://idp/token")}},

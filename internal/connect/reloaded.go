@@ -42,7 +42,7 @@ func (f *reloaded[T]) get() T {
 	}
 	if text := err.Error(); text != f.logged {
 		f.logged = text
-		f.log.Warn("cannot use a file for connections: using what was read from it before", "cause", err)
+		f.log.Warn("cannot use a file for connections: using its previous contents", "cause", err)
 	}
 	return f.last.Reveal()
 }

@@ -49,8 +49,8 @@ func withPassword(s *deployment.SASL, password string) (sasl.Mechanism, error) {
 	}
 	m, err := scram.Mechanism(algorithm, s.User, password)
 	if err != nil {
-		return nil, deployment.Invalid("Kafka.SASL.User", "user %q or its password has characters that %s cannot carry",
-			s.User, s.Mechanism)
+		return nil, deployment.Invalid("Kafka.SASL.User", "user %q or its password has characters that %s does not "+
+			"allow", s.User, s.Mechanism)
 	}
 	return m, nil
 }

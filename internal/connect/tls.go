@@ -37,7 +37,7 @@ func authorities(field, file string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {
-		return nil, deployment.Invalid(field, "%s has no certificate that Tollgate can read", file)
+		return nil, deployment.Invalid(field, "%s contains no certificate that Tollgate can read", file)
 	}
 	return pool, nil
 }

@@ -89,7 +89,7 @@ func (c *Change) CheckUnused(ctx context.Context) error {
 	}
 	if hasRecords {
 		return &deployment.TopicError{Topic: out.Counts,
-			Got: "holds records, but the deployment has never written to it", Fix: "name a counts topic that is empty"}
+			Got: "contains records, but the deployment has not written to it", Fix: "use an empty counts topic"}
 	}
 	return nil
 }
@@ -127,8 +127,8 @@ func (c *Change) checkUnusedLedger(ctx context.Context, topic string) error {
 }
 
 func foreignLedger(topic string, err error) error {
-	return &deployment.TopicError{Topic: topic, Got: "holds records that this deployment has never written",
-		Fix: "name a ledger topic that is empty", Err: err}
+	return &deployment.TopicError{Topic: topic, Got: "contains records that this deployment has not written",
+		Fix: "use an empty ledger topic", Err: err}
 }
 
 // TakeEpoch announces the change and starts an epoch, so that no run continues. It then reads the
@@ -295,8 +295,8 @@ func (c *Change) supersededOr(ctx context.Context, err error) error {
 
 func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	if c.settled > 0 && c.last == nil {
-		return nil, fmt.Errorf("changing the deployment after turn %d: control does not hold its CLOSE: %w", c.settled,
-			deployment.ErrLogFault)
+		return nil, fmt.Errorf("changing the deployment after turn %d: its CLOSE is missing from control: %w",
+			c.settled, deployment.ErrLogFault)
 	}
 	snapshots := make([]schemas.Snapshot, c.Old.Shards)
 	if c.newAccounts() {

@@ -91,7 +91,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 	}), "new name")
 	refused(t, &next, changed(t, noiseKey("k1", 1), func(c *deployment.Config) {
 		c.Metrics = c.Metrics[1:]
-	}), "it served earlier turns")
+	}), "it was used for earlier turns")
 	if all := Differences(&next, changed(t, noiseKey("k2", 5))); len(all) == 0 || all[0].Never != "" {
 		t.Errorf("a metric comes back as it was: %+v", all)
 	}

@@ -40,13 +40,13 @@ func Differences(h, want *schemas.Header) []Difference {
 	add(periodOf(h) != periodOf(want), "the budget period", "it is the unit of privacy; "+other,
 		value("privacy.period", cmp.Or(periodOf(h), "for life"), cmp.Or(periodOf(want), "for life")))
 	add(h.Trust != want.Trust || h.AcceptFuture != want.AcceptFuture,
-		"whose times are trusted, or whether events of the future count", other,
+		"whose times are trusted, or whether future events count", other,
 		value("time.trust", h.Trust, want.Trust), value("time.no_future", h.AcceptFuture, want.AcceptFuture))
 	add(h.Zone != want.Zone, "the time zone of windows", "it decides which window and which budget period an event "+
 		"belongs to; "+other, value("time.window_zone", cmp.Or(h.Zone, "UTC"), cmp.Or(want.Zone, "UTC")))
-	add(h.Topics.Control != want.Topics.Control, "the control topic", "it has the deployment's history",
+	add(h.Topics.Control != want.Topics.Control, "the control topic", "it contains the deployment's history",
 		value("outputs.control", h.Topics.Control, want.Topics.Control))
-	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it",
+	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "the budget was spent under this accountant",
 		value("privacy.accountant", h.Budget.Accountant, want.Budget.Accountant))
 	add(h.Budget.Planned.Share != want.Budget.Planned.Share, "what was spent on choosing bounds",
 		"it was spent before the deployment began",
@@ -147,11 +147,11 @@ func whyKeyNever(h *schemas.Header, newKey schemas.KeyFingerprint) string {
 	for _, k := range h.NoiseKeys {
 		switch {
 		case k.ID == newKey.ID && k.Fingerprint == newKey.Fingerprint:
-			return "it served earlier turns: make a new key"
+			return "it was used for earlier turns: create a new key"
 		case k.ID == newKey.ID:
 			return "this id belongs to another key: give the new key another id (keys.noise.id)"
 		case k.Fingerprint == newKey.Fingerprint:
-			return "the same key was used with another id: make a new key"
+			return "the same key was used with another id: create a new key"
 		}
 	}
 	return ""

@@ -46,7 +46,7 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 	}
 	events, maximum := "bounds.max_events_per_key", "bounds.max"
 	if metrickind.Of(is.Kind).Share {
-		events, maximum = "counted.max_events", "windows for which a part of budgets is kept"
+		events, maximum = "counted.max_events", "windows for which a part of the budget is reserved"
 	}
 	relative := "target.relative"
 	if metrickind.Of(is.Kind).Tree != nil { // not configured, but computed from the target of the metric's statistics

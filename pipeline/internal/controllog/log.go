@@ -148,7 +148,7 @@ func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error)
 func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error) {
 	c, err := l.lastOwn(ctx, offset, offset+1)
 	if err == nil && c.Body == nil {
-		err = fmt.Errorf("reading control at offset %d: there is no record of Tollgate: check that the topic was not "+
+		err = fmt.Errorf("reading control at offset %d: no record of Tollgate is there: check that the topic was not "+
 			"compacted: %w", offset, deployment.ErrLogFault)
 	}
 	return c, err

@@ -53,7 +53,7 @@ func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry
 	f := d.Config.Events.Format
 	f.Schema = text
 	if err := f.Check(); err != nil {
-		return fmt.Errorf("checking the newest schema of %s in the registry: %w: name fields of the schema, or "+
+		return fmt.Errorf("checking the newest schema of %s in the registry: %w: configure fields of the schema, or "+
 			"register a schema with these fields", subject, err)
 	}
 	return nil

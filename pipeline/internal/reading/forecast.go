@@ -55,7 +55,8 @@ func (f *Forecast) part(id int32) *partition {
 // of the records before it is in control.
 func (f *Forecast) From(partition int32) int64 { return f.part(partition).next }
 
-// Observe records the timestamp of a record on the topic. now is this machine's Unix milliseconds.
+// Observe records the timestamp of a record on the topic. now is this machine's time, in Unix
+// milliseconds.
 func (f *Forecast) Observe(r *kafkalog.Record, now int64) {
 	p := f.part(r.Partition)
 	if r.Offset >= p.next && !p.stampAhead(r, &f.classifier.rules, now) {

@@ -18,7 +18,7 @@ import (
 // "Readers"). The reader of group 0 works like a single reader, but knows the progress of the other
 // groups only from the PASSED records of their readers.
 
-// passedState is what a reader's newest PASSED says. any reports whether there is one.
+// passedState is what a reader's newest PASSED says. written reports whether there is one.
 type passedState struct {
 	written bool
 	turn    uint64
@@ -278,7 +278,8 @@ func (s *Source) recordsOf(turn uint64) (records uint64) {
 }
 
 // compareCounts reports whether every group has read the turn of a CLOSE. If so, it returns an
-// error unless they have as many records as the CLOSE counts. In other groups it returns true.
+// error unless the groups have as many records as the CLOSE counts. In groups other than 0 it
+// returns true.
 func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 	if s.opts.Group > 0 {
 		return true, nil
@@ -289,7 +290,7 @@ func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 		return false, nil
 	}
 	if s.recordsOf(c.Turn) != c.Contributions {
-		return false, fmt.Errorf("opening turn %d: its events on the topic are not as many as in its "+
+		return false, fmt.Errorf("opening turn %d: the topic does not contain as many of its events as its "+
 			"CLOSE: records were changed or lost, or the configuration was changed: %w", c.Turn, deployment.ErrLogFault)
 	}
 	return true, nil

@@ -27,7 +27,7 @@ type partition struct {
 	lag          lag
 	outcomes     watch.Outcomes // outcomes to report to Losses
 	aheadOffsets []int64        // offsets of records with timestamps ahead of the clock, ascending
-	replayed     map[int64]bool // the offsets in ahead below talliedTo, from CLOSEs
+	replayed     map[int64]bool // the aheadOffsets below talliedTo, from CLOSEs
 	// The fields below are from the last fetch, for messages about stalls.
 	fetched          bool
 	high, lastStable int64

@@ -18,7 +18,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// poll reads control and the needed partitions with one fetch. wait is how long it may take.
+// poll reads control and the needed partitions with one fetch, which waits for the first record for
+// at most wait.
 func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) error {
 	if err := s.refreshPartitions(ctx); err != nil {
 		return err

@@ -41,7 +41,8 @@ func newTrustedTime(skew time.Duration, log *slog.Logger) *trustedTime {
 	}}
 }
 
-// setBroker records an append time of the broker. age is the most time that has passed since.
+// setBroker records an append time of the broker. age is the longest time that may have passed
+// since then.
 func (c *trustedTime) setBroker(stamp, age int64) {
 	if stamp <= 0 || age > clocksDiffer.Milliseconds() {
 		return

@@ -106,7 +106,7 @@ func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafka
 }
 
 // CreateEvents is the remedy for a missing events topic.
-const CreateEvents = "create it, let tollgate init --create-topics --event-partitions N make it, or correct " +
+const CreateEvents = "create it, let tollgate init --create-topics --event-partitions N create it, or correct " +
 	"events.topic"
 
 // describeTopic requests what the rules need to know about a topic. It returns a

@@ -155,7 +155,7 @@ func partitionsRule(want int, fix string) topicRule {
 }
 
 // safeElections reports that unclean elections are allowed. They can lose the ledger records of a
-// published turn, so that its users are never charged.
+// published turn, and its users are then never charged.
 func safeElections(t *state) {
 	if t.setting(UncleanElections) == "true" {
 		t.addFault(UncleanElections, "false", "an unclean election could lose records of published values: "+

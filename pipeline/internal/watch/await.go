@@ -17,8 +17,8 @@ const ForEver = time.Duration(math.MaxInt64)
 // awaitEvery is the interval between attempts to reach a broker that does not respond.
 const awaitEvery = time.Second
 
-// slowAfter is how long an attempt may take before AwaitBroker logs that it waits. A frozen
-// broker\naccepts connections, so an attempt to use it fails only after ten seconds.
+// slowAfter is how long an attempt may take before AwaitBroker logs that it waits. A frozen broker
+// accepts connections, so an attempt to use it fails only after ten seconds.
 const slowAfter = 2 * time.Second
 
 // AwaitBroker implements pipeline.AwaitBroker. Only its own timeouts end the first attempt, even if

@@ -83,7 +83,7 @@ var reasons = [...]struct {
 		func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
 	{"overtaken", "they came after their windows were closed; a partition was silent for longer than time.idle_grace",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Overtaken], f.read() }},
-	{"dead_lettered", "the dead-letter topic has them, with the reason in the header tollgate-class",
+	{"dead_lettered", "the dead-letter topic contains them, with the reason in the header tollgate-class",
 		func(f *Outcomes) (uint64, uint64) { return f.n[DeadLettered], f.read() }},
 	{"beyond_allowance", "",
 		func(f *Outcomes) (uint64, uint64) { return f.beyond, f.beyond + f.counted }},

@@ -36,7 +36,7 @@ func TestADeniedOperationIsForbidden(t *testing.T) {
 			_, err := (&Producer{c: c, topic: "t", life: c.life}).Append(t.Context(), messages("a"))
 			return err
 		},
-		"taking a producer id": func() error { _, err := c.NewProducer(t.Context(), "t", 0, "tx"); return err },
+		"requesting a producer id": func() error { _, err := c.NewProducer(t.Context(), "t", 0, "tx"); return err },
 	} {
 		if err := call(); !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), name) ||
 			strings.Contains(err.Error(), "giving up") {

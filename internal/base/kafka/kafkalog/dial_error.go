@@ -126,7 +126,7 @@ func (e *stageError) tlsHint() string {
 
 func (e *stageError) certificateHint() string {
 	if e.cfg.TLS == nil || len(e.cfg.TLS.Certificates) == 0 {
-		return "the broker wants a client certificate: set one"
+		return "the broker requires a client certificate: configure one"
 	}
 	return fmt.Sprintf("the broker refused the client certificate %s: check that it trusts the CA that signed it",
 		e.cfg.CertFile)

@@ -129,7 +129,7 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 			Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{otherCert}},
 				CertFile: "me.pem"}, ErrRefused, false, "refused the client certificate me.pem"},
 		"no client cert": {Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool}}, ErrRefused, false,
-			"wants a client certificate: set"},
+			"requires a client certificate: configure"},
 		"hangs up": {Config{Brokers: hangsUp}, ErrRefused, true, "needs SASL or TLS"},
 		"another protocol": {Config{Brokers: http}, ErrRefused, false,
 			"check that this is the port of a Kafka listener"},

@@ -67,7 +67,7 @@ func (p *Producer) joinTransaction(ctx context.Context) error {
 		return err
 	}
 	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
-		return fmt.Errorf("reading who is in a transaction: %w", ErrCorrupt)
+		return fmt.Errorf("reading a response about a transaction: %w", ErrCorrupt)
 	}
 	return transactionError(res.Topics[0].Partitions[0].ErrorCode)
 }

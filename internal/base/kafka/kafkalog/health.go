@@ -132,8 +132,8 @@ func (c *Client) Appended(topic string) time.Time {
 	return c.health.appended[topic]
 }
 
-// LastResponse returns when the last response from any broker arrived. Before the first response, it
-// returns when the client was created.
+// LastResponse returns when the last response from any broker arrived. Before the first response,
+// it returns when the client was created.
 func (c *Client) LastResponse() time.Time {
 	defer c.health.lock()()
 	return c.health.lastResponse

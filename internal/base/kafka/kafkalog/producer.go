@@ -46,7 +46,7 @@ func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 	transactionalID string) (*Producer, error) {
 	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
 	p.life, p.end = context.WithCancel(c.life)
-	doing := fmt.Sprintf("taking a producer id for topic %q partition %d", topic, partition)
+	doing := fmt.Sprintf("requesting a producer id for topic %q partition %d", topic, partition)
 	err := c.persist(ctx, doing, func() error {
 		var err error
 		p.id, p.epoch, err = c.initProducer(ctx, transactionalID)

@@ -72,7 +72,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, retry
 		answer.ErrorCode == codeVersionNotFound:
 		return event.ErrUnknownSchema, false
 	case code == http.StatusUnauthorized && c.cfg.User == "":
-		return fmt.Errorf("%w: %s wants a user and a password: set them", ErrUnauthorized, address), false
+		return fmt.Errorf("%w: %s requires a user and a password: configure them", ErrUnauthorized, address), false
 	case code == http.StatusUnauthorized:
 		// The password may change in the file and at the registry at different times.
 		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, address, c.cfg.User),

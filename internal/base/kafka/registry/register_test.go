@@ -60,7 +60,7 @@ func TestRefusalsOfASchemaSayWhy(t *testing.T) {
 		"no schema":    {422, `{"error_code":42201,"message":"Invalid schema"}`, ErrUnsupported, "Invalid schema"},
 		"no reason":    {422, `{}`, ErrUnsupported, "gives no reason"},
 		"read only":    {403, `{"error_code":40301,"message":"no"}`, ErrUnauthorized, "grant write access"},
-		"no password":  {401, `{"error_code":40101,"message":"no"}`, ErrUnauthorized, "wants a user"},
+		"no password":  {401, `{"error_code":40101,"message":"no"}`, ErrUnauthorized, "requires a user"},
 		"strange id":   {200, `{"id":-7}`, ErrUnsupported, "id -7"},
 		"another page": {404, `<html>`, ErrUnreachable, "whole address"},
 	} {

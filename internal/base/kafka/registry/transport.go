@@ -36,10 +36,10 @@ func CheckURL(text string) error {
 		return &ConfigError{"url", "the address must be http://host:port or https://host:port"}
 	case u.User != nil:
 		return &ConfigError{"url",
-			"remove user and password from the address, because errors show it: they have settings of their own"}
+			"remove user and password from the address, because errors show it: they have their own settings"}
 	case u.RawQuery != "" || u.Fragment != "":
 		return &ConfigError{"url",
-			"remove the query (the part after ? or #), because errors show addresses and a query may have a secret"}
+			"remove the query (the part after ? or #), because errors show addresses and a query may contain a secret"}
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

@@ -113,7 +113,7 @@ func (c Config) transport(ca []byte) (*http.Transport, error) {
 	if c.CAFile != "" {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, &ConfigError{"ca_file", fmt.Sprintf("%s has no certificate in PEM form", c.CAFile)}
+			return nil, &ConfigError{"ca_file", fmt.Sprintf("%s contains no certificate in PEM format", c.CAFile)}
 		}
 	}
 	return t, nil

@@ -15,7 +15,7 @@ func Load(name string) (*time.Location, error) {
 		return nil, nil
 	case "Local":
 		return nil,
-			errors.New("it must be the name of a zone, like Europe/Zurich: Local is another one on every machine")
+			errors.New("it must be the name of a zone, like Europe/Zurich: Local differs from machine to machine")
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
