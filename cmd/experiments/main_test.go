@@ -81,7 +81,7 @@ func TestExperimentsThatCannotRunSayWhy(t *testing.T) {
 		{"descent-census --data " + filepath.Join(dir, "none"), "no such file", exitError},
 		{"counts --data " + dir, "uses no real data: leave out --data", exitUsage},
 		{"counts --report " + dir, "opening --report", exitError},
-		{"--report x.html", "name it", exitUsage},
+		{"--report x.html", "need the name of an experiment", exitUsage},
 	} {
 		code, stdout, stderr := run(t, strings.Fields(c.args)...)
 		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
