@@ -12,7 +12,7 @@
 //   - Fetcher.Poll returns only committed records, in log order per partition, and a next offset
 //     after all records that it has examined. New data in any requested partition ends a long poll.
 //   - Producer.Append returns without an error only when every in-sync replica has exactly one copy
-//     of the records. If the outcome of a batch is unknown, Append looks for it in the log and sends
+//     of the records. If a batch has an unknown outcome, Append looks for it in the log and sends
 //     the same bytes again; the broker recognises a batch by producer id, epoch and sequence.
 //   - A Producer with a transactional id is fenced (ErrFenced) once another one has taken the same
 //     id and written to the partition. An owner therefore calls Fence before it trusts its reads.
